@@ -1,0 +1,110 @@
+//! What there is, for `ackclock controllers`: names, sources, parameters.
+
+/// One parameter of a controller.
+#[derive(Clone, Copy, Debug)]
+pub struct ParameterInfo {
+    /// As in a scenario.
+    pub name: &'static str,
+    /// Default, as written in a scenario.
+    pub default: &'static str,
+    /// Allowed values and unit.
+    pub range: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+/// One controller.
+#[derive(Clone, Copy, Debug)]
+pub struct ControllerInfo {
+    /// As in a scenario.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// RFC or paper.
+    pub source: &'static str,
+    /// Where it leaves its source.
+    pub departures: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [ParameterInfo],
+}
+
+const RENO_PARAMETERS: &[ParameterInfo] = &[
+    ParameterInfo {
+        name: "increase",
+        default: "\"bytes\"",
+        range: "\"bytes\" or \"acks\"",
+        meaning: "what congestion avoidance counts: bytes (RFC 3465) or ACKs (RFC 5681, the square-root law)",
+    },
+    ParameterInfo {
+        name: "beta",
+        default: "0.5",
+        range: "0 to 1, exclusive",
+        meaning: "fraction of the flight size kept on congestion",
+    },
+];
+
+const RENO_CHOICES: &str = "none; adds whole segments when a window's worth is counted (RFC 3465 section 2.1), slow start counts bytes with L = 2";
+
+/// Every controller that a scenario can name.
+pub const CONTROLLERS: &[ControllerInfo] = &[
+    ControllerInfo {
+        name: "tahoe",
+        summary: "Reno's window rules with Tahoe's recovery: one segment after every loss, no fast recovery",
+        source: "Jacobson, Congestion Avoidance and Control, SIGCOMM 1988",
+        departures: "retransmits from the first missing byte on, as after a timeout (ns-2 does too)",
+        parameters: RENO_PARAMETERS,
+    },
+    ControllerInfo {
+        name: "reno",
+        summary: "additive increase, halving; the recovery is the stack's unless tcp.loss_recovery says otherwise",
+        source: "RFC 5681, RFC 3465",
+        departures: RENO_CHOICES,
+        parameters: RENO_PARAMETERS,
+    },
+    ControllerInfo {
+        name: "newreno",
+        summary: "Reno's window rules with NewReno's recovery: stays in recovery over partial ACKs, without SACK",
+        source: "RFC 5681, RFC 6582",
+        departures: RENO_CHOICES,
+        parameters: RENO_PARAMETERS,
+    },
+    ControllerInfo {
+        name: "cubic",
+        summary: "window as a cubic function of the time since the last congestion, never slower than Reno",
+        source: "RFC 9438",
+        departures: "none; the decrease works on the flight size, slow start is RFC 5681's with byte counting (L = 2)",
+        parameters: &[
+            ParameterInfo { name: "c", default: "0.4", range: "> 0, segments/s^3", meaning: "steepness of the curve" },
+            ParameterInfo {
+                name: "beta",
+                default: "0.7",
+                range: "0 to 1, exclusive",
+                meaning: "fraction of the flight size kept on congestion",
+            },
+            ParameterInfo {
+                name: "fast_convergence",
+                default: "true",
+                range: "true or false",
+                meaning: "lower W_max when the window falls twice in a row (section 4.7)",
+            },
+            ParameterInfo {
+                name: "reno_friendly",
+                default: "true",
+                range: "true or false",
+                meaning: "never be slower than Reno would be (section 4.3)",
+            },
+        ],
+    },
+    ControllerInfo {
+        name: "fixed",
+        summary: "holds a given window whatever happens: an instrument for measuring paths and the simulator",
+        source: "none",
+        departures: "answers no congestion signal",
+        parameters: &[ParameterInfo {
+            name: "window",
+            default: "required",
+            range: "an amount of data, or segments as in \"100 segments\"",
+            meaning: "the window to hold",
+        }],
+    },
+];

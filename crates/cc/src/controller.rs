@@ -1,0 +1,123 @@
+//! The interface of an algorithm, and the closed set of ours for static dispatch.
+
+use std::fmt::Debug;
+
+use ackclock_units::{Bandwidth, Bytes, SimTime};
+
+use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::{Cubic, CubicConfig, Fixed, FixedConfig, Reno, RenoConfig};
+
+/// One congestion-control algorithm for one flow.
+pub trait CongestionController: Debug + Send {
+    /// An ACK delivered new data or told of loss. Called after loss detection, once per ACK, also during recovery.
+    fn on_ack(&mut self, ack: &AckEvent);
+
+    /// An episode begins: loss, ECN or timeout. Once per episode, never once per lost segment. A controller answers by
+    /// setting ssthresh and cwnd; during fast recovery the sender clocks the window down to ssthresh by itself.
+    fn on_congestion(&mut self, event: &CongestionEvent);
+
+    /// The last episode was spurious: undo it if the algorithm can.
+    fn on_spurious(&mut self, _now: SimTime) {}
+
+    /// A data segment left. `sent.idle_for` says how long nothing was outstanding.
+    fn on_send(&mut self, _sent: &SendEvent) {}
+
+    /// The congestion window.
+    fn cwnd(&self) -> Bytes;
+
+    /// The slow-start threshold; `None` while it is arbitrarily high.
+    fn ssthresh(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// The rate to pace at, for algorithms that set one.
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        None
+    }
+
+    /// Reports named internals (`"w_max_segments"`, `"k_s"`) to whoever asks.
+    fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// Which algorithm, with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ControllerConfig {
+    /// AIMD of RFC 5681.
+    Reno(RenoConfig),
+    /// RFC 9438.
+    Cubic(CubicConfig),
+    /// A window that never changes.
+    Fixed(FixedConfig),
+}
+
+/// One of the built-in algorithms.
+#[derive(Clone, Debug)]
+pub enum Controller {
+    /// See [`Reno`].
+    Reno(Reno),
+    /// See [`Cubic`].
+    Cubic(Cubic),
+    /// See [`Fixed`].
+    Fixed(Fixed),
+}
+
+/// What every controller starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) mss: u64,
+    pub(crate) initial_window: u64,
+    pub(crate) initial_ssthresh: Option<u64>,
+}
+
+impl Controller {
+    /// A controller for a connection with this segment size, initial window (RFC 6928) and initial ssthresh.
+    pub fn new(config: &ControllerConfig, mss: Bytes, initial_window: Bytes, initial_ssthresh: Option<Bytes>) -> Self {
+        let start = Start {
+            mss: mss.0,
+            initial_window: initial_window.0,
+            initial_ssthresh: initial_ssthresh.map(|bytes| bytes.0),
+        };
+        match config {
+            ControllerConfig::Reno(config) => Self::Reno(Reno::new(config, start)),
+            ControllerConfig::Cubic(config) => Self::Cubic(Cubic::new(config, start)),
+            ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(config)),
+        }
+    }
+}
+
+macro_rules! dispatch {
+    ($self:ident, $inner:ident => $call:expr) => {
+        match $self {
+            Controller::Reno($inner) => $call,
+            Controller::Cubic($inner) => $call,
+            Controller::Fixed($inner) => $call,
+        }
+    };
+}
+
+impl CongestionController for Controller {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        dispatch!(self, inner => inner.on_ack(ack));
+    }
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        dispatch!(self, inner => inner.on_congestion(event));
+    }
+    fn on_spurious(&mut self, now: SimTime) {
+        dispatch!(self, inner => inner.on_spurious(now));
+    }
+    fn on_send(&mut self, sent: &SendEvent) {
+        dispatch!(self, inner => inner.on_send(sent));
+    }
+    fn cwnd(&self) -> Bytes {
+        dispatch!(self, inner => inner.cwnd())
+    }
+    fn ssthresh(&self) -> Option<Bytes> {
+        dispatch!(self, inner => inner.ssthresh())
+    }
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        dispatch!(self, inner => inner.pacing_rate())
+    }
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        dispatch!(self, inner => inner.inspect(record));
+    }
+}

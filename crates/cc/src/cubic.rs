@@ -1,0 +1,340 @@
+//! CUBIC (RFC 9438).
+//!
+//! The equations live in [`Curve`], in segments and seconds, so that they can be checked without a sender.
+//!
+//! Departures: none in the window rules. Choices that the RFC leaves open: the decrease works on `FlightSize`
+//! (section 4.6), slow start is RFC 5681's with the byte counting of RFC 3465, and the time in which the application
+//! limited the window does not count (section 4.2, last paragraphs): the epoch is moved forward by it.
+
+use ackclock_units::{Bytes, SimDuration, SimTime, math};
+
+use crate::controller::{CongestionController, Start};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, SendEvent};
+use crate::reno::slow_start;
+
+/// Parameters of [`Cubic`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CubicConfig {
+    /// C: how aggressive the curve is, in segments/s^3.
+    pub c: f64,
+    /// Fraction of the window kept on congestion.
+    pub beta: f64,
+    /// Release bandwidth to new flows by lowering `W_max` when it falls twice in a row (section 4.7).
+    pub fast_convergence: bool,
+    /// Never be slower than Reno (section 4.3).
+    pub reno_friendly: bool,
+}
+
+impl Default for CubicConfig {
+    fn default() -> Self {
+        // RFC 9438 section 5.1: C = 0.4; section 4.6: beta_cubic = 0.7.
+        Self { c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: true }
+    }
+}
+
+/// The cubic function of one congestion-avoidance stage, in segments and seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Curve {
+    /// C, in segments/s^3.
+    c: f64,
+    /// The plateau.
+    w_max: f64,
+    /// Time from the stage's beginning to the plateau.
+    k: f64,
+}
+
+impl Curve {
+    /// Figure 2 of section 4.2: `K = cbrt((W_max - cwnd_epoch) / C)`.
+    fn new(c: f64, w_max: f64, cwnd_epoch: f64) -> Self {
+        Self { c, w_max, k: math::cbrt((w_max - cwnd_epoch).max(0.0) / c) }
+    }
+
+    /// Figure 1 of section 4.2: `W_cubic(t) = C * (t - K)^3 + W_max`.
+    fn window(&self, t: f64) -> f64 {
+        let offset = t - self.k;
+        self.c * offset * offset * offset + self.w_max
+    }
+}
+
+/// A congestion-avoidance stage.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: SimTime,
+    curve: Curve,
+    /// Reno's estimated window, segments.
+    w_est: f64,
+}
+
+/// What an episode changes, kept to undo a spurious one (section 4.9).
+#[derive(Clone, Copy, Debug)]
+struct State {
+    cwnd: f64,
+    ssthresh: Option<f64>,
+    w_max: Option<f64>,
+    /// The window just before the last decrease.
+    cwnd_prior: f64,
+    /// True until the first stage after a timeout has begun: there K = 0 and `W_max` = cwnd (section 4.8).
+    after_timeout: bool,
+    epoch: Option<Epoch>,
+}
+
+/// See the module. Windows inside are segments as `f64`.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    config: CubicConfig,
+    mss: u64,
+    state: State,
+    before_episode: Option<State>,
+    /// When the window stopped being the limit, if it is not now.
+    unlimited_since: Option<SimTime>,
+    /// `3 * (1 - beta) / (1 + beta)`: Reno's increase that matches this decrease (section 4.3).
+    alpha: f64,
+}
+
+impl Cubic {
+    pub(crate) fn new(config: &CubicConfig, start: Start) -> Self {
+        let segments = |bytes: u64| bytes as f64 / start.mss as f64;
+        Self {
+            config: *config,
+            mss: start.mss,
+            state: State {
+                cwnd: segments(start.initial_window),
+                ssthresh: start.initial_ssthresh.map(segments),
+                w_max: None,
+                cwnd_prior: 0.0,
+                after_timeout: false,
+                epoch: None,
+            },
+            before_episode: None,
+            unlimited_since: None,
+            alpha: 3.0 * (1.0 - config.beta) / (1.0 + config.beta),
+        }
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.state.ssthresh.is_none_or(|ssthresh| self.state.cwnd < ssthresh)
+    }
+
+    /// Slow start in bytes; returns the segments left over for congestion avoidance.
+    fn slow_start(&mut self, acked: Bytes) -> f64 {
+        let mss = self.mss as f64;
+        let to_bytes = |segments: f64| (segments * mss) as u64;
+        let ssthresh = self.state.ssthresh.map(to_bytes);
+        let (cwnd, left) = slow_start(to_bytes(self.state.cwnd), ssthresh, acked.0, 2 * self.mss);
+        self.state.cwnd = cwnd as f64 / mss;
+        left as f64 / mss
+    }
+
+    fn begin_epoch(&mut self, now: SimTime) -> Epoch {
+        let cwnd = self.state.cwnd;
+        // After a timeout, and when slow start ended without a loss, the curve starts at its plateau (section 4.8).
+        let w_max = if self.state.after_timeout { cwnd } else { self.state.w_max.unwrap_or(cwnd) };
+        self.state.after_timeout = false;
+        self.state.w_max = Some(w_max);
+        Epoch { start: now, curve: Curve::new(self.config.c, w_max, cwnd), w_est: cwnd }
+    }
+
+    fn avoid_congestion(&mut self, now: SimTime, srtt: SimDuration, segments_acked: f64) {
+        let mut epoch = match self.state.epoch {
+            Some(epoch) => epoch,
+            None => self.begin_epoch(now),
+        };
+        let cwnd = self.state.cwnd;
+        let t = now.saturating_since(epoch.start).as_secs_f64();
+
+        // Section 4.3: once past the window before the last decrease, grow as Reno itself does (alpha = 1).
+        let alpha = if epoch.w_est < self.state.cwnd_prior { self.alpha } else { 1.0 };
+        epoch.w_est += alpha * segments_acked / cwnd;
+
+        self.state.cwnd = if self.config.reno_friendly && epoch.curve.window(t) < epoch.w_est {
+            epoch.w_est.max(cwnd)
+        } else {
+            // Sections 4.2, 4.4, 4.5: target = W_cubic(t + RTT), between cwnd and 1.5 cwnd.
+            let target = epoch.curve.window(t + srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+            cwnd + (target - cwnd) / cwnd * segments_acked
+        };
+        self.state.epoch = Some(epoch);
+    }
+
+    /// Moves the epoch past a span in which cwnd was not the limit: it must not count in t.
+    fn skip_unlimited_time(&mut self, now: SimTime) {
+        let Some(since) = self.unlimited_since.take() else {
+            return;
+        };
+        if let Some(epoch) = &mut self.state.epoch {
+            epoch.start += now.saturating_since(since.max(epoch.start));
+        }
+    }
+}
+
+impl CongestionController for Cubic {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if !ack.is_cwnd_limited {
+            self.unlimited_since.get_or_insert(ack.now);
+            return;
+        }
+        self.skip_unlimited_time(ack.now);
+        if ack.in_recovery || ack.newly_acked == Bytes::ZERO {
+            return;
+        }
+        let mut segments = ack.newly_acked.0 as f64 / self.mss as f64;
+        if self.in_slow_start() {
+            segments = self.slow_start(ack.newly_acked);
+            if segments <= 0.0 {
+                return;
+            }
+        }
+        self.avoid_congestion(ack.now, ack.rtt.srtt, segments);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.before_episode = Some(self.state);
+        let beta = self.config.beta;
+        let state = &mut self.state;
+        state.epoch = None;
+        if event.cause != (CongestionCause::Timeout { repeated: true }) {
+            state.cwnd_prior = state.cwnd;
+            // Section 4.7: a second fall in a row below W_max means that somebody else needs room.
+            let shrinking = state.w_max.is_some_and(|w_max| state.cwnd < w_max);
+            let keep = if self.config.fast_convergence && shrinking { (1.0 + beta) / 2.0 } else { 1.0 };
+            state.w_max = Some(state.cwnd * keep);
+            // Section 4.6: ssthresh = flight_size * beta_cubic, at least two segments.
+            let flight = event.flight_size.0 as f64 / self.mss as f64;
+            state.ssthresh = Some((flight * beta).max(2.0));
+        }
+        if event.is_timeout() {
+            state.after_timeout = true;
+            state.cwnd = 1.0;
+        } else {
+            state.cwnd = state.ssthresh.unwrap_or(state.cwnd);
+        }
+    }
+
+    fn on_spurious(&mut self, _now: SimTime) {
+        if let Some(before) = self.before_episode.take() {
+            // Section 4.9.1: only if the window has not already passed the restored one.
+            if self.state.cwnd < before.cwnd {
+                self.state = before;
+            }
+        }
+    }
+
+    fn on_send(&mut self, sent: &SendEvent) {
+        if sent.idle_for > SimDuration::ZERO {
+            if let Some(epoch) = &mut self.state.epoch {
+                let idle_from = SimTime(sent.now.0 - sent.idle_for.0);
+                let already = self.unlimited_since.map_or(idle_from, |since| since.min(idle_from));
+                epoch.start += sent.now.saturating_since(already.max(epoch.start));
+            }
+            self.unlimited_since = None;
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes((self.state.cwnd * self.mss as f64) as u64)
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.state.ssthresh.map(|segments| Bytes((segments * self.mss as f64) as u64))
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("w_max_segments", self.state.w_max.unwrap_or(f64::NAN));
+        if let Some(epoch) = &self.state.epoch {
+            record("k_s", epoch.curve.k);
+            record("w_est_segments", epoch.w_est);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, loss, timeout};
+
+    const MSS: u64 = 1_000;
+
+    fn cubic(initial_window: u64) -> Cubic {
+        Cubic::new(&CubicConfig::default(), Start { mss: MSS, initial_window, initial_ssthresh: Some(2 * MSS) })
+    }
+
+    #[test]
+    fn the_curve_is_the_rfcs() {
+        // W_max = 2400, cwnd_epoch = 0.7 * 2400 = 1680: K = cbrt(720 / 0.4) = cbrt(1800) = 12.16440
+        let curve = Curve::new(0.4, 2400.0, 1680.0);
+        assert!((curve.k - 12.164_40).abs() < 1e-5);
+        assert!((curve.window(0.0) - 1680.0).abs() < 1e-9);
+        assert!((curve.window(curve.k) - 2400.0).abs() < 1e-9);
+        // three seconds past the plateau: 0.4 * 27 + 2400 = 2410.8
+        assert!((curve.window(curve.k + 3.0) - 2410.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn alpha_makes_the_average_that_of_reno() {
+        // 3 * (1 - 0.7) / (1 + 0.7) = 0.9 / 1.7 = 0.529411...
+        assert!((cubic(10 * MSS).alpha - 0.529_411_764).abs() < 1e-8);
+    }
+
+    #[test]
+    fn loss_keeps_seven_tenths() {
+        let mut cubic = cubic(100 * MSS);
+        cubic.on_congestion(&loss(100 * MSS));
+        assert_eq!(cubic.cwnd(), Bytes(70 * MSS));
+    }
+
+    #[test]
+    fn fast_convergence_remembers_less_when_the_window_falls_twice() {
+        let mut cubic = cubic(100 * MSS);
+        cubic.on_congestion(&loss(100 * MSS)); // W_max = 100
+        assert_eq!(cubic.state.w_max, Some(100.0));
+        cubic.on_congestion(&loss(70 * MSS)); // 70 < 100: W_max = 70 * 1.7 / 2 = 59.5
+        assert!((cubic.state.w_max.unwrap() - 59.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn growth_follows_the_curve_back_to_w_max() {
+        // 1000 segments, loss, then one ACK a segment over 100 ms round trips: K = cbrt(1000 * 0.3 / 0.4) = 9.0856 s.
+        let mut cubic = cubic(1_000 * MSS);
+        cubic.on_congestion(&loss(1_000 * MSS));
+        let mut now = SimTime::ZERO;
+        let end = SimTime(9_085_600_000);
+        while now < end {
+            let spacing = 100_000_000 / (cubic.cwnd().0 / MSS);
+            cubic.on_ack(&AckEvent { now, ..ack(MSS) });
+            now += SimDuration(spacing);
+        }
+        let segments = cubic.cwnd().0 as f64 / MSS as f64;
+        assert!((segments - 1_000.0).abs() < 10.0, "at K the window is W_max within 1 %: {segments}");
+    }
+
+    #[test]
+    fn after_a_timeout_the_curve_starts_at_its_plateau() {
+        let mut cubic = cubic(100 * MSS);
+        cubic.on_congestion(&timeout(100 * MSS, false));
+        assert_eq!(cubic.cwnd(), Bytes(MSS));
+        cubic.state.cwnd = 70.0; // slow start done
+        cubic.on_ack(&ack(MSS));
+        let epoch = cubic.state.epoch.expect("congestion avoidance began");
+        assert!(epoch.curve.k.abs() < 1e-12 && (epoch.curve.w_max - 70.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn idle_time_does_not_count() {
+        let mut cubic = cubic(100 * MSS);
+        cubic.on_congestion(&loss(100 * MSS));
+        cubic.on_ack(&ack(MSS));
+        let idle_for = SimDuration::from_secs(60);
+        let now = SimTime::ZERO + idle_for;
+        cubic.on_send(&SendEvent { now, size: Bytes(MSS), flight_size: Bytes(MSS), idle_for });
+        cubic.on_ack(&AckEvent { now: now + SimDuration::from_millis(100), ..ack(MSS) });
+        assert!(cubic.cwnd() < Bytes(71 * MSS), "a minute of silence must not count as a minute of growth");
+    }
+
+    #[test]
+    fn a_spurious_episode_is_undone() {
+        let mut cubic = cubic(100 * MSS);
+        cubic.on_congestion(&loss(100 * MSS));
+        cubic.on_spurious(SimTime::ZERO);
+        assert_eq!(cubic.cwnd(), Bytes(100 * MSS));
+    }
+}

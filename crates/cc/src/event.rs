@@ -1,0 +1,97 @@
+//! What a sender tells its controller.
+
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+/// The sender's view of the round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RttStats {
+    /// The latest sample; zero before the first.
+    pub latest: SimDuration,
+    /// Smoothed RTT (RFC 6298); zero before the first sample.
+    pub srtt: SimDuration,
+    /// RTT variation (RFC 6298).
+    pub rttvar: SimDuration,
+    /// The least sample of the connection; zero before the first.
+    pub min_rtt: SimDuration,
+}
+
+/// The timestamps option of an ACK (RFC 7323), for one-way delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentTimestamps {
+    /// The receiver's clock when it sent the ACK, in its ticks.
+    pub tsval: u32,
+    /// The sender's clock echoed: when the data left.
+    pub tsecr: u32,
+}
+
+/// An ACK arrived that was not a mere window update.
+#[derive(Clone, Copy, Debug)]
+pub struct AckEvent {
+    /// Arrival of the ACK.
+    pub now: SimTime,
+    /// Data delivered by this ACK, cumulatively or selectively.
+    pub newly_acked: Bytes,
+    /// Data marked lost on this ACK.
+    pub newly_lost: Bytes,
+    /// `FlightSize` before this ACK: sent and not cumulatively acknowledged (RFC 5681).
+    pub prior_flight_size: Bytes,
+    /// The RTT sample of this ACK; `None` under Karn's rule.
+    pub rtt_sample: Option<SimDuration>,
+    /// Smoothed values, this sample included.
+    pub rtt: RttStats,
+    /// The ACK's timestamps option, if it carried one.
+    pub timestamps: Option<SegmentTimestamps>,
+    /// True if cwnd, and nothing else, held data back since the last ACK.
+    pub is_cwnd_limited: bool,
+    /// True during fast recovery (not while recovering from a timeout, which slow-starts).
+    pub in_recovery: bool,
+    /// Packet-timed round trips since the connection began.
+    pub round: u64,
+}
+
+/// Why a congestion episode began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionCause {
+    /// Duplicate ACKs or SACK told of a loss.
+    Loss,
+    /// The network marked a packet.
+    Ecn,
+    /// The retransmission timer expired; `repeated` if the same data had already timed out.
+    Timeout {
+        /// True from the second expiry for the same data on.
+        repeated: bool,
+    },
+}
+
+/// A congestion episode begins.
+#[derive(Clone, Copy, Debug)]
+pub struct CongestionEvent {
+    /// When the sender noticed.
+    pub now: SimTime,
+    /// Why.
+    pub cause: CongestionCause,
+    /// `FlightSize` at that moment (RFC 5681).
+    pub flight_size: Bytes,
+    /// Data marked lost so far.
+    pub newly_lost: Bytes,
+}
+
+impl CongestionEvent {
+    /// True if the retransmission timer caused it.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.cause, CongestionCause::Timeout { .. })
+    }
+}
+
+/// A data segment left.
+#[derive(Clone, Copy, Debug)]
+pub struct SendEvent {
+    /// When.
+    pub now: SimTime,
+    /// Its payload.
+    pub size: Bytes,
+    /// `FlightSize` after it.
+    pub flight_size: Bytes,
+    /// How long nothing had been outstanding before it; zero if something was.
+    pub idle_for: SimDuration,
+}

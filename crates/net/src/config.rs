@@ -1,0 +1,130 @@
+//! What a network consists of: checked values, ready to be built.
+
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+/// Index of a node in [`NetworkConfig::nodes`].
+pub type NodeId = usize;
+
+/// Index of a link in [`NetworkConfig::links`].
+pub type LinkId = usize;
+
+/// Nodes and the one-way links between them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NetworkConfig {
+    /// Hosts, routers and discarders.
+    pub nodes: Vec<NodeConfig>,
+    /// One-way links; a full-duplex cable is two of them.
+    pub links: Vec<LinkConfig>,
+    /// Discarders, referred to by nodes and links.
+    pub discarders: Vec<DiscarderConfig>,
+}
+
+/// A node. Hosts are the nodes at which flows begin and end; a node that forwards is a router.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeConfig {
+    /// As in the scenario.
+    pub name: String,
+    /// A packet discarder: every packet that this node forwards passes this one first (index into
+    /// [`NetworkConfig::discarders`]).
+    pub discarder: Option<usize>,
+}
+
+/// A one-way link: a queue, serialisation at `rate`, then propagation for `delay`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkConfig {
+    /// As in the scenario; the second direction of a cable has a name of its own.
+    pub name: String,
+    /// Where it begins.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: NodeId,
+    /// Clock rate.
+    pub rate: Bandwidth,
+    /// Propagation delay.
+    pub delay: SimDuration,
+    /// Octets that the link layer adds to each IP packet.
+    pub framing: Bytes,
+    /// What waits for the link.
+    pub queue: QueueConfig,
+    /// A discarder in front of the queue (index into [`NetworkConfig::discarders`]).
+    pub discarder: Option<usize>,
+    /// Record every packet that enters the link's wire, for a pcapng file.
+    pub capture: bool,
+}
+
+/// A queue discipline with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueConfig {
+    /// First in, first out; what does not fit is dropped.
+    DropTail(DropTailConfig),
+}
+
+/// Parameters of DropTail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DropTailConfig {
+    /// How much may wait; the packet in service does not count.
+    pub limit: QueueLimit,
+}
+
+/// How much may wait in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// Anything.
+    Unlimited,
+    /// So many packets.
+    Packets(u64),
+    /// So many octets, framing included.
+    Bytes(Bytes),
+    /// A packet that would wait longer than this is dropped.
+    Time(SimDuration),
+}
+
+/// Which packets a rule looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketClass {
+    /// All.
+    Any,
+    /// Segments with payload.
+    Data,
+    /// Segments without payload.
+    Acks,
+}
+
+/// Which of the packets that a rule looks at it drops. Positions count from 1.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Selection {
+    /// Those at the given positions.
+    Positions(Vec<u64>),
+    /// Those from the first to the last position, inclusive.
+    Range(u64, u64),
+    /// Those at every multiple of k.
+    Every(u64),
+    /// Each with this probability.
+    Probability(f64),
+    /// All (within the rule's time window).
+    All,
+}
+
+/// One rule of a discarder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiscardRule {
+    /// Which packets it looks at, and counts.
+    pub class: PacketClass,
+    /// Only those of this connection (index of the flow in the scenario); `None` is all.
+    pub flow: Option<usize>,
+    /// Only those that pass from this time on.
+    pub from: SimTime,
+    /// Only those that pass before this time.
+    pub until: SimTime,
+    /// Which of them are dropped.
+    pub selection: Selection,
+}
+
+/// A packet discarder: a packet that any rule selects is dropped.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DiscarderConfig {
+    /// Its name, which also names its random stream.
+    pub name: String,
+    /// Every rule sees every packet.
+    pub rules: Vec<DiscardRule>,
+}

@@ -1,0 +1,229 @@
+//! A whole simulation: checked values, ready to run. The scenario crate makes these from a file.
+
+use ackclock_cc::ControllerConfig;
+use ackclock_net::{NetworkConfig, NodeId};
+use ackclock_tcp::TcpConfig;
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+/// Everything that decides a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimulationConfig {
+    /// Name of the scenario.
+    pub name: String,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// How long to simulate.
+    pub duration: SimDuration,
+    /// The part over which averages are taken.
+    pub measure: MeasureWindow,
+    /// Nodes and links.
+    pub network: NetworkConfig,
+    /// Connections.
+    pub flows: Vec<FlowConfig>,
+    /// What to record.
+    pub trace: TraceConfig,
+}
+
+/// The window of averages: goodput, utilisation, percentiles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MeasureWindow {
+    /// `None`: each flow from its own start, links from time zero.
+    pub from: Option<SimTime>,
+    /// `None`: each flow to its completion or the end, links to the end.
+    pub until: Option<SimTime>,
+}
+
+/// One TCP connection and the application on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowConfig {
+    /// Unique in the scenario.
+    pub name: String,
+    /// The host that opens the connection and sends.
+    pub from: NodeId,
+    /// The host that accepts and receives.
+    pub to: NodeId,
+    /// When the connection is opened.
+    pub start: SimTime,
+    /// Congestion control of both ends.
+    pub controller: ControllerConfig,
+    /// As named in the scenario ("tahoe"), for results.
+    pub controller_name: String,
+    /// The sending end.
+    pub sender: TcpConfig,
+    /// The receiving end.
+    pub receiver: TcpConfig,
+    /// What is sent.
+    pub app: AppConfig,
+    /// What the receiving host sends back on the same connection, if anything.
+    pub reply: Option<AppConfig>,
+    /// How fast the receiving application reads; `None` reads at once.
+    pub read_rate: Option<Bandwidth>,
+}
+
+/// An application.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AppConfig {
+    /// Writes without end.
+    Bulk,
+    /// Writes files one after the other: each begins `gap` after the receiver has read all of the last. The connection
+    /// is closed after the last.
+    Files {
+        /// Their sizes.
+        sizes: Vec<Bytes>,
+        /// From the end of one to the beginning of the next.
+        gap: SimDuration,
+    },
+    /// Writes during on periods, is silent during off periods.
+    OnOff {
+        /// Length of an on period.
+        on: Span,
+        /// Length of an off period.
+        off: Span,
+        /// How fast it writes; `None` writes as fast as the connection takes it.
+        rate: Option<Bandwidth>,
+    },
+}
+
+/// A length of time that may be random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// Always the same.
+    Constant(SimDuration),
+    /// Exponentially distributed with this mean.
+    Exponential(SimDuration),
+}
+
+/// A quantity of a flow that can be recorded over time. Column names (with units) are in [`FlowSeries::column`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum FlowSeries {
+    /// Congestion window, bytes.
+    Cwnd,
+    /// Slow-start threshold, bytes; null while arbitrarily high.
+    Ssthresh,
+    /// Sent and not cumulatively acknowledged, bytes.
+    FlightSize,
+    /// Smoothed RTT, seconds; null before the first sample.
+    Srtt,
+    /// RTT variation, seconds.
+    Rttvar,
+    /// Retransmission timeout with its back-off, seconds.
+    Rto,
+    /// Latest RTT sample, seconds.
+    RttSample,
+    /// Receive window that the peer advertised, bytes.
+    Rwnd,
+    /// Bits sent per second (payload, retransmissions included) since the previous sample.
+    Throughput,
+    /// Bits per second that the receiving application got in order since the previous sample.
+    Goodput,
+}
+
+/// A quantity of a link that can be recorded over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum LinkSeries {
+    /// Packets waiting.
+    QueueLength,
+    /// Octets waiting.
+    QueueBytes,
+    /// Packets dropped since the previous sample.
+    Drops,
+    /// Bits carried per second (framing included) since the previous sample.
+    Throughput,
+}
+
+impl FlowSeries {
+    /// Every series, in column order.
+    pub const ALL: [Self; 10] = [
+        Self::Cwnd,
+        Self::Ssthresh,
+        Self::FlightSize,
+        Self::Srtt,
+        Self::Rttvar,
+        Self::Rto,
+        Self::RttSample,
+        Self::Rwnd,
+        Self::Throughput,
+        Self::Goodput,
+    ];
+
+    /// Its name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cwnd => "cwnd",
+            Self::Ssthresh => "ssthresh",
+            Self::FlightSize => "flight_size",
+            Self::Srtt => "srtt",
+            Self::Rttvar => "rttvar",
+            Self::Rto => "rto",
+            Self::RttSample => "rtt_sample",
+            Self::Rwnd => "rwnd",
+            Self::Throughput => "throughput",
+            Self::Goodput => "goodput",
+        }
+    }
+
+    /// Its column in `flows.parquet`, with the unit.
+    pub const fn column(self) -> &'static str {
+        match self {
+            Self::Cwnd => "cwnd_bytes",
+            Self::Ssthresh => "ssthresh_bytes",
+            Self::FlightSize => "flight_size_bytes",
+            Self::Srtt => "srtt_s",
+            Self::Rttvar => "rttvar_s",
+            Self::Rto => "rto_s",
+            Self::RttSample => "rtt_sample_s",
+            Self::Rwnd => "rwnd_bytes",
+            Self::Throughput => "throughput_bps",
+            Self::Goodput => "goodput_bps",
+        }
+    }
+}
+
+impl LinkSeries {
+    /// Every series, in column order.
+    pub const ALL: [Self; 4] = [Self::QueueLength, Self::QueueBytes, Self::Drops, Self::Throughput];
+
+    /// Its name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueLength => "queue_length",
+            Self::QueueBytes => "queue_bytes",
+            Self::Drops => "drops",
+            Self::Throughput => "throughput",
+        }
+    }
+
+    /// Its column in `links.parquet`, with the unit.
+    pub const fn column(self) -> &'static str {
+        match self {
+            Self::QueueLength => "queue_packets",
+            Self::QueueBytes => "queue_bytes",
+            Self::Drops => "drops",
+            Self::Throughput => "throughput_bps",
+        }
+    }
+}
+
+/// When a flow's series are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// At multiples of this interval.
+    Interval(SimDuration),
+    /// Whenever an ACK arrives or a timer fires at the sender; links stay on the interval given.
+    Events(SimDuration),
+}
+
+/// What is recorded over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceConfig {
+    /// When.
+    pub sampling: Sampling,
+    /// Series of flows; empty records none.
+    pub flows: Vec<FlowSeries>,
+    /// Series of links; empty records none.
+    pub links: Vec<LinkSeries>,
+    /// Which links (indices into the network's); series are recorded for these only.
+    pub traced_links: Vec<usize>,
+}

@@ -1,0 +1,182 @@
+//! What a run leaves behind: a summary, tables of columns, captures.
+
+use ackclock_units::SimTime;
+use ackclock_wire::Segment;
+use serde::Serialize;
+
+/// Everything that a finished run produced. The same configuration and seed give the same bytes.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Averages and counts.
+    pub summary: Summary,
+    /// Series of flows: `time_s`, `flow`, then the columns that the trace asked for.
+    pub flows: Table,
+    /// Series of links: `time_s`, `link`, then the columns that the trace asked for.
+    pub links: Table,
+    /// One row for each congestion episode.
+    pub episodes: Table,
+    /// Packets of the links that asked for a capture.
+    pub captures: Vec<Capture>,
+    /// What the engine did.
+    pub engine: EngineCounters,
+}
+
+/// What the engine did; not part of the results, since it says nothing of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EngineCounters {
+    /// Events handled.
+    pub events: u64,
+    /// Data packets delivered to a receiving endpoint.
+    pub packets_delivered: u64,
+}
+
+/// Columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// In order.
+    pub columns: Vec<Column>,
+}
+
+/// A named column; the name carries the unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Such as `cwnd_bytes`.
+    pub name: &'static str,
+    /// The values.
+    pub data: ColumnData,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnData {
+    /// Numbers; NaN means that there is no value.
+    F64(Vec<f64>),
+    /// Counts and bytes.
+    U64(Vec<u64>),
+    /// Truth values.
+    Bool(Vec<bool>),
+    /// Texts out of a few: an index into `names` for each row.
+    Name {
+        /// One for each row.
+        codes: Vec<u32>,
+        /// What the codes mean.
+        names: Vec<String>,
+    },
+}
+
+/// `summary.json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Simulated time.
+    pub duration_s: f64,
+    /// Jain's fairness index of the flows' goodputs; null when all are zero.
+    pub jain_index: Option<f64>,
+    /// In the scenario's order.
+    pub flows: Vec<FlowSummary>,
+    /// In the scenario's order.
+    pub links: Vec<LinkSummary>,
+}
+
+/// One flow over the measurement window; counts of segments are over the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// As in the scenario.
+    pub name: String,
+    /// As in the scenario.
+    pub controller: String,
+    /// When the connection was opened.
+    pub start_s: f64,
+    /// When the receiving application had everything; null if it has not, or if there is no end.
+    pub completion_s: Option<f64>,
+    /// Payload that the receiving application got in order.
+    pub goodput_bps: f64,
+    /// Payload sent, retransmissions included.
+    pub throughput_bps: f64,
+    /// Payload that the receiving application got in order, over the whole run.
+    pub delivered_bytes: u64,
+    /// Data segments sent, retransmissions included.
+    pub sent_segments: u64,
+    /// Data segments sent again.
+    pub retransmitted_segments: u64,
+    /// Segments that the sender took for lost.
+    pub lost_segments: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Times that fast recovery (Tahoe: fast retransmit) began.
+    pub fast_recoveries: u64,
+    /// True if the connection was given up after too many timeouts.
+    pub aborted: bool,
+    /// RTT samples; null when there were none.
+    pub rtt_ms: Option<Distribution>,
+}
+
+/// A distribution in short.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Distribution {
+    /// Least value.
+    pub min: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+}
+
+/// One link over the measurement window.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkSummary {
+    /// As in the scenario.
+    pub name: String,
+    /// Fraction of the window in which the link was sending.
+    pub utilization: f64,
+    /// Packets that came out at the far end.
+    pub delivered_packets: u64,
+    /// Packets dropped by the queue or a discarder.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Packets waiting, weighted by time.
+    pub queue_packets: QueueSummary,
+    /// Wait of each packet before its service.
+    pub queueing_delay_ms: QueueSummary,
+}
+
+/// A queue in short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct QueueSummary {
+    /// Mean.
+    pub mean: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// Largest value.
+    pub max: f64,
+}
+
+/// Packets recorded on one link, for a pcapng file.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    /// The link's name.
+    pub link: String,
+    /// In order of time.
+    pub packets: Vec<CapturedPacket>,
+}
+
+/// One packet on the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct CapturedPacket {
+    /// When its first bit entered the wire.
+    pub time: SimTime,
+    /// Index of the connection in the scenario.
+    pub flow: u32,
+    /// True from the end that opened the connection to the other.
+    pub forward: bool,
+    /// The packet.
+    pub segment: Segment,
+}

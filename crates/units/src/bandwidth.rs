@@ -1,0 +1,90 @@
+//! A data rate.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::text::{ParseQuantityError, UnitTable, parse_quantity, write_quantity};
+use crate::{Bytes, SimDuration};
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bandwidth(pub u64);
+
+const UNITS: UnitTable = UnitTable {
+    quantity: "a rate",
+    example: "100 Mbit/s",
+    base: "bit/s",
+    units: &[
+        ("bit/s", 1),
+        ("kbit/s", 1_000),
+        ("Mbit/s", 1_000_000),
+        ("Gbit/s", 1_000_000_000),
+        ("Tbit/s", 1_000_000_000_000),
+        ("bps", 1),
+        ("kbps", 1_000),
+        ("Mbps", 1_000_000),
+        ("Gbps", 1_000_000_000),
+        ("B/s", 8),
+        ("kB/s", 8_000),
+        ("MB/s", 8_000_000),
+        ("GB/s", 8_000_000_000),
+    ],
+    written: &["Gbit/s", "Mbit/s", "kbit/s", "bit/s"],
+};
+
+impl Bandwidth {
+    /// Time to clock `size` onto a link of this rate. Rounds up, so a link never runs faster than its rate.
+    pub fn serialization_delay(self, size: Bytes) -> SimDuration {
+        let (whole, remainder) = self.serialization_parts(size);
+        SimDuration(whole + u64::from(remainder > 0))
+    }
+
+    /// The same time in parts: whole nanoseconds, and what is left in units of 1/rate nanoseconds. A busy link adds
+    /// the left-over of one packet to the next, so that its long-run rate is exact.
+    pub fn serialization_parts(self, size: Bytes) -> (u64, u64) {
+        let bit_nanoseconds = u128::from(size.0) * 8_000_000_000;
+        let rate = u128::from(self.0);
+        ((bit_nanoseconds / rate) as u64, (bit_nanoseconds % rate) as u64)
+    }
+
+    /// Bytes that this rate carries in `span`, rounded down: the bandwidth-delay product when `span` is a round trip.
+    pub fn bytes_in(self, span: SimDuration) -> Bytes {
+        Bytes((u128::from(self.0) * u128::from(span.0) / 8_000_000_000) as u64)
+    }
+}
+
+impl FromStr for Bandwidth {
+    type Err = ParseQuantityError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse_quantity(text, &UNITS).map(Self)
+    }
+}
+
+impl fmt::Display for Bandwidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_quantity(f, self.0, &UNITS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_ethernet_packet_takes_120_us_at_100_mbit_s() {
+        // 1500 B * 8 bit / 100e6 bit/s = 120 us
+        assert_eq!(Bandwidth(100_000_000).serialization_delay(Bytes(1500)), SimDuration(120_000));
+    }
+
+    #[test]
+    fn serialisation_rounds_up() {
+        // 1500 * 8 / 44.736e6 = 268.240343... us
+        assert_eq!(Bandwidth(44_736_000).serialization_delay(Bytes(1500)), SimDuration(268_241));
+    }
+
+    #[test]
+    fn bdp_of_the_papers_path() {
+        // 100 Mbit/s * 60 ms / 8 = 750 000 B
+        assert_eq!(Bandwidth(100_000_000).bytes_in(SimDuration::from_millis(60)), Bytes(750_000));
+    }
+}

@@ -1,0 +1,24 @@
+//! Functions that give the same bits on every machine.
+//!
+//! `+ - * /` and `sqrt` are correctly rounded everywhere; all else comes from the pure-Rust `libm` crate, never from
+//! the platform's own library.
+
+/// Cube root.
+pub fn cbrt(x: f64) -> f64 {
+    libm::cbrt(x)
+}
+
+/// Natural logarithm.
+pub fn ln(x: f64) -> f64 {
+    libm::log(x)
+}
+
+/// `e` to the power of `x`.
+pub fn exp(x: f64) -> f64 {
+    libm::exp(x)
+}
+
+/// `base` to the power of `exponent`.
+pub fn pow(base: f64, exponent: f64) -> f64 {
+    libm::pow(base, exponent)
+}

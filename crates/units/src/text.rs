@@ -1,0 +1,126 @@
+//! "number unit" in text, exactly: decimals are scaled as integers and never pass through floating point.
+
+use std::fmt;
+
+/// The units of one quantity, with what an error needs to be helpful.
+pub(crate) struct UnitTable {
+    pub(crate) quantity: &'static str,
+    pub(crate) example: &'static str,
+    /// The name of the unit whose factor is one.
+    pub(crate) base: &'static str,
+    pub(crate) units: &'static [(&'static str, u64)],
+    /// Units to write with, largest first.
+    pub(crate) written: &'static [&'static str],
+}
+
+/// A text that is not a quantity, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseQuantityError {
+    message: String,
+}
+
+impl fmt::Display for ParseQuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ParseQuantityError {}
+
+fn error(message: String) -> ParseQuantityError {
+    ParseQuantityError { message }
+}
+
+pub(crate) fn parse_quantity(text: &str, table: &UnitTable) -> Result<u64, ParseQuantityError> {
+    let text = text.trim();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let (number, unit) = (&text[..split], text[split..].trim());
+    if text.starts_with('-') {
+        return Err(error(format!("{text:?} is negative; {} such as {:?} is wanted", table.quantity, table.example)));
+    }
+    if number.is_empty() {
+        return Err(error(format!("{text:?} is not {}; write it like {:?}", table.quantity, table.example)));
+    }
+    let Some(&(_, factor)) = table.units.iter().find(|(name, _)| *name == unit) else {
+        let known: Vec<&str> = table.units.iter().map(|(name, _)| *name).collect();
+        let what = if unit.is_empty() { "has no unit".to_owned() } else { format!("has an unknown unit {unit:?}") };
+        return Err(error(format!("{text:?} {what}; write it like {:?} (units: {})", table.example, known.join(", "))));
+    };
+    scale(number, factor).ok_or_else(|| {
+        error(format!("{text:?} is too large or finer than one {} can express, or not a number", table.base))
+    })
+}
+
+/// `number * factor` for a decimal in text, if the product is an integer that fits.
+fn scale(number: &str, factor: u64) -> Option<u64> {
+    let digits: String = number.chars().filter(|c| *c != '_').collect();
+    let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
+    if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+        return None;
+    }
+    let fraction = fraction.trim_end_matches('0');
+    let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let product = whole.checked_mul(u128::from(factor))?;
+    let ten = 10_u128.checked_pow(fraction.len() as u32)?;
+    let part = if fraction.is_empty() { 0 } else { fraction.parse::<u128>().ok()?.checked_mul(u128::from(factor))? };
+    if part % ten != 0 {
+        return None;
+    }
+    u64::try_from(product.checked_add(part / ten)?).ok()
+}
+
+/// Writes `value` in the largest unit that keeps at most six decimals, exactly if there is one.
+pub(crate) fn write_quantity(f: &mut fmt::Formatter<'_>, value: u64, table: &UnitTable) -> fmt::Result {
+    let factor_of = |name: &str| table.units.iter().find(|(unit, _)| *unit == name).map_or(1, |(_, factor)| *factor);
+    for name in table.written {
+        let factor = factor_of(name);
+        let exact = factor <= 1_000_000 || value % (factor / 1_000_000) == 0;
+        if value >= factor && exact {
+            let (whole, rest) = (value / factor, value % factor);
+            if rest == 0 {
+                return write!(f, "{whole} {name}");
+            }
+            let decimals = format!("{:0width$}", rest, width = decimal_places(factor));
+            return write!(f, "{whole}.{} {name}", decimals.trim_end_matches('0'));
+        }
+    }
+    write!(f, "{value} {}", table.base)
+}
+
+fn decimal_places(factor: u64) -> usize {
+    factor.ilog10() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Bandwidth, Bytes, SimDuration};
+
+    #[test]
+    fn reads_the_forms_of_the_scenario_language() {
+        assert_eq!("30 ms".parse(), Ok(SimDuration(30_000_000)));
+        assert_eq!("0.513 s".parse(), Ok(SimDuration(513_000_000)));
+        assert_eq!("10us".parse(), Ok(SimDuration(10_000)));
+        assert_eq!("44.736 Mbit/s".parse(), Ok(Bandwidth(44_736_000)));
+        assert_eq!("50 MB".parse(), Ok(Bytes(50_000_000)));
+        assert_eq!("64 KiB".parse(), Ok(Bytes(65_536)));
+    }
+
+    #[test]
+    fn refuses_what_it_cannot_hold_exactly() {
+        for text in ["0.5 ns", "-3 ms", "3", "ms", "1 parsec", "1.2.3 s", "999999999999 h", "1e3 ms", ""] {
+            let error = text.parse::<SimDuration>().expect_err(text).to_string();
+            assert!(error.contains("30 ms") || error.contains("ns"), "no remedy in: {error}");
+        }
+    }
+
+    #[test]
+    fn writes_what_it_read() {
+        for text in ["30 ms", "1.5 s", "44.736 Mbit/s", "10 Gbit/s", "999 ns", "0 ns"] {
+            let written = match text.parse::<SimDuration>() {
+                Ok(duration) => duration.to_string(),
+                Err(_) => text.parse::<Bandwidth>().unwrap().to_string(),
+            };
+            assert_eq!(written, text);
+        }
+    }
+}

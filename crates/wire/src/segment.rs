@@ -1,0 +1,183 @@
+//! A TCP segment as a value: header fields, options and the length of the payload (the simulator carries no content).
+
+use crate::Seq;
+
+/// TCP header flags (RFC 9293 section 3.1, RFC 3168).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x04);
+    /// Push.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgement field is valid.
+    pub const ACK: Self = Self(0x10);
+    /// ECN echo.
+    pub const ECE: Self = Self(0x40);
+    /// Congestion window reduced.
+    pub const CWR: Self = Self(0x80);
+
+    /// True if all flags of `other` are set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The ECN field of the IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable, L4S identifier (RFC 9331).
+    Ect1 = 1,
+    /// ECN-capable.
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+/// Timestamps option (RFC 7323 section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timestamps {
+    /// The sender's clock.
+    pub value: u32,
+    /// The peer's clock, echoed.
+    pub echo: u32,
+}
+
+/// One SACK block: `[start, end)` (RFC 2018).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First sequence number of the block.
+    pub start: Seq,
+    /// The sequence number after its last.
+    pub end: Seq,
+}
+
+/// Up to four SACK blocks, the most recent first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [SackBlock; 4],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// Appends a block; beyond the fourth it is left out.
+    pub fn push(&mut self, block: SackBlock) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
+            *slot = block;
+            self.len += 1;
+        }
+    }
+
+    /// The blocks, in the option's order.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.len)]
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// Options that only a SYN carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SynOptions {
+    /// Largest segment that the sender of the option takes (RFC 9293 section 3.7.1); zero is absent.
+    pub mss: u16,
+    /// Shift of the windows to come (RFC 7323 section 2).
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018 section 2).
+    pub sack_permitted: bool,
+}
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number of the first octet (or of SYN or FIN).
+    pub seq: Seq,
+    /// Acknowledgement number.
+    pub ack: Seq,
+    /// Octets of payload.
+    pub payload: u32,
+    /// Window field, unscaled.
+    pub window: u16,
+    /// Flags.
+    pub flags: Flags,
+    /// ECN field of the IP packet that carries it.
+    pub ecn: Ecn,
+    /// Options of a SYN.
+    pub syn: SynOptions,
+    /// Timestamps option.
+    pub timestamps: Option<Timestamps>,
+    /// SACK option.
+    pub sack: SackBlocks,
+}
+
+/// Octets of an IPv4 header without options.
+pub const IPV4_HEADER: u32 = 20;
+
+/// Octets of a TCP header without options.
+pub const TCP_HEADER: u32 = 20;
+
+impl Segment {
+    /// Octets of the options, padded to a multiple of four as stacks lay them out (timestamps: 2 NOPs + 10; SACK:
+    /// 2 NOPs + 2 + 8 a block; on a SYN each option in its own four-octet slot).
+    pub fn options_len(&self) -> u32 {
+        let mut len = 0;
+        if self.timestamps.is_some() {
+            len += 12;
+        }
+        if !self.sack.is_empty() {
+            len += 4 + 8 * self.sack.as_slice().len() as u32;
+        }
+        if self.flags.has(Flags::SYN) {
+            len += if self.syn.mss > 0 { 4 } else { 0 };
+            len += if self.syn.window_scale.is_some() { 4 } else { 0 };
+            // SACK-permitted takes the place of the two NOPs before the timestamps, where there are any.
+            len += if self.syn.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
+        }
+        len
+    }
+
+    /// Octets of the IPv4 packet.
+    pub fn ip_len(&self) -> u32 {
+        IPV4_HEADER + TCP_HEADER + self.options_len() + self.payload
+    }
+
+    /// Sequence numbers that the segment takes: payload, SYN and FIN.
+    pub fn sequence_len(&self) -> u32 {
+        self.payload + u32::from(self.flags.has(Flags::SYN)) + u32::from(self.flags.has(Flags::FIN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_those_seen_on_a_wire() {
+        let ack = Segment { flags: Flags::ACK, timestamps: Some(Timestamps::default()), ..Segment::default() };
+        assert_eq!(ack.ip_len(), 52); // 20 + 20 + 12
+        assert_eq!(Segment { payload: 1448, ..ack }.ip_len(), 1500);
+        let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true };
+        assert_eq!(Segment { flags: Flags::SYN, syn, ..ack }.ip_len(), 60); // what Linux sends
+        let mut sack = SackBlocks::default();
+        sack.push(SackBlock::default());
+        assert_eq!(Segment { sack, ..ack }.ip_len(), 64); // + 2 NOPs, kind, length, 8
+    }
+}
