@@ -49,6 +49,18 @@ pub enum Ecn {
     Ce = 3,
 }
 
+impl Ecn {
+    /// The field in the two lowest bits of the octet that it shares with the traffic class.
+    pub const fn of_bits(traffic_class: u8) -> Self {
+        match traffic_class & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+}
+
 /// Timestamps option (RFC 7323 section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
@@ -135,6 +147,18 @@ pub const IPV4_HEADER: u32 = 20;
 pub const TCP_HEADER: u32 = 20;
 
 impl Segment {
+    /// The SACK blocks that the options have space for: three beside timestamps, and none on a SYN, which comes before
+    /// SACK has been agreed.
+    pub fn carried_sack_blocks(&self) -> &[SackBlock] {
+        let space = match (self.flags.has(Flags::SYN), self.timestamps) {
+            (true, _) => 0,
+            (false, Some(_)) => 3,
+            (false, None) => 4,
+        };
+        let blocks = self.sack.as_slice();
+        &blocks[..blocks.len().min(space)]
+    }
+
     /// Octets of the options, padded to a multiple of four as stacks lay them out (timestamps: 2 NOPs + 10; SACK:
     /// 2 NOPs + 2 + 8 a block; on a SYN each option in its own four-octet slot).
     pub fn options_len(&self) -> u32 {
@@ -142,8 +166,9 @@ impl Segment {
         if self.timestamps.is_some() {
             len += 12;
         }
-        if !self.sack.is_empty() {
-            len += 4 + 8 * self.sack.as_slice().len() as u32;
+        let sack_blocks = self.carried_sack_blocks().len() as u32;
+        if sack_blocks > 0 {
+            len += 4 + 8 * sack_blocks;
         }
         if self.flags.has(Flags::SYN) {
             len += if self.syn.mss > 0 { 4 } else { 0 };
