@@ -1,0 +1,107 @@
+//! The packets that a link recorded, as a pcapng file of their headers.
+//!
+//! The simulation has no addresses, so the file gives some: flow `i` runs from `10.x.y.z` port `40000 + i mod 20000` to an
+//! address in `172.16.0.0/12` port 5001, where both addresses count up with `i` from 10.0.0.1 and 172.16.0.1. In the file,
+//! time zero of the run is the Unix epoch. The IP identification counts the packets of a flow and direction in this
+//! file: it tells packets apart, but is not the same in the files of two links.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use ackclock_wire::pcapng::PcapngWriter;
+use ackclock_wire::{Addresses, emit};
+
+use crate::outcome::{Capture, CapturedPacket};
+
+const OPENERS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 0);
+const OPENER_HOSTS: u32 = 1 << 24;
+const ACCEPTORS: Ipv4Addr = Ipv4Addr::new(172, 16, 0, 0);
+const ACCEPTOR_HOSTS: u32 = 1 << 20;
+const FIRST_OPENER_PORT: u16 = 40_000;
+const OPENER_PORTS: u32 = 20_000;
+const ACCEPTOR_PORT: u16 = 5_001;
+
+/// Writes a link's packets to `out`, in a write for each, so buffer it. Fails when `out` does, or on a segment that is
+/// too long for an IPv4 packet.
+pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
+    let mut writer = PcapngWriter::new(out, &capture.link)?;
+    let mut identifications = BTreeMap::<(u32, bool), u16>::new();
+    let mut headers = Vec::new();
+    for packet in &capture.packets {
+        let identification = identifications.entry((packet.flow, packet.forward)).or_default();
+        headers.clear();
+        emit(&packet.segment, addresses(packet), *identification, &mut headers)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        writer.packet(packet.time, &headers, packet.segment.ip_len())?;
+        *identification = identification.wrapping_add(1);
+    }
+    writer.into_inner().flush()
+}
+
+fn addresses(packet: &CapturedPacket) -> Addresses {
+    let host = packet.flow.wrapping_add(1);
+    let address = |network: Ipv4Addr, hosts| Ipv4Addr::from_bits(network.to_bits() + host % hosts);
+    let opener_port = FIRST_OPENER_PORT + (packet.flow % OPENER_PORTS) as u16;
+    let opener = SocketAddrV4::new(address(OPENERS, OPENER_HOSTS), opener_port);
+    let acceptor = SocketAddrV4::new(address(ACCEPTORS, ACCEPTOR_HOSTS), ACCEPTOR_PORT);
+    if packet.forward {
+        Addresses { source: opener, destination: acceptor }
+    } else {
+        Addresses { source: acceptor, destination: opener }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ackclock_units::SimTime;
+    use ackclock_wire::{Flags, Segment, parse};
+
+    use super::*;
+
+    fn packet(flow: u32, forward: bool) -> CapturedPacket {
+        let segment = Segment { flags: Flags::ACK, payload: 1_000, ..Segment::default() };
+        CapturedPacket { time: SimTime(5), flow, forward, segment }
+    }
+
+    #[test]
+    fn flows_and_directions_have_addresses_of_their_own() {
+        let text = |packet| {
+            let Addresses { source, destination } = addresses(&packet);
+            format!("{source} {destination}")
+        };
+        assert_eq!(text(packet(0, true)), "10.0.0.1:40000 172.16.0.1:5001");
+        assert_eq!(text(packet(0, false)), "172.16.0.1:5001 10.0.0.1:40000");
+        assert_eq!(text(packet(299, true)), "10.0.1.44:40299 172.16.1.44:5001"); // 300 = 1 * 256 + 44
+        assert_eq!(text(packet(20_000, true)), "10.0.78.33:40000 172.16.78.33:5001"); // 20,001 = 78 * 256 + 33
+        assert_eq!(text(packet(u32::MAX, true)), "10.0.0.0:47295 172.16.0.0:5001"); // (2^32 - 1) mod 20,000 = 7,295
+    }
+
+    #[test]
+    fn the_file_has_a_block_for_each_packet_with_its_headers() {
+        let capture = |packets| Capture { link: "bottleneck".to_owned(), packets };
+        let (mut empty, mut file) = (Vec::new(), Vec::new());
+        write_pcapng(&capture(vec![]), &mut empty).unwrap();
+        write_pcapng(&capture(vec![packet(3, true), packet(3, true), packet(3, false)]), &mut file).unwrap();
+        // A block: 28 octets of header, 20 + 20 octets of IPv4 and TCP, 4 octets of length again.
+        let blocks: Vec<&[u8]> = file[empty.len()..].chunks(72).collect();
+        let identifications: Vec<u8> = blocks.iter().map(|block| block[28 + 5]).collect();
+        assert_eq!(identifications, [0, 1, 0]);
+        for (block, forward) in blocks.iter().zip([true, true, false]) {
+            assert_eq!(block[24..28], 1_040_u32.to_le_bytes()); // length on the wire: 20 + 20 + 1000
+            let expected = packet(3, forward);
+            assert_eq!(parse(&block[28..68]), Ok((addresses(&expected), expected.segment)));
+        }
+    }
+
+    #[test]
+    fn a_segment_beyond_ipv4_is_an_error() {
+        let mut long = packet(0, true);
+        long.segment.payload = 70_000;
+        let error = write_pcapng(&Capture { link: "l".to_owned(), packets: vec![long] }, Vec::new()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a packet of 70040 bytes does not fit the 16-bit length of IPv4; use an mss of at most 65455 bytes"
+        );
+    }
+}
