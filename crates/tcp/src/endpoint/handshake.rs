@@ -1,0 +1,113 @@
+//! Opening: SYN, SYN-ACK, ACK, and what their options settle (RFC 9293 section 3.5, RFC 7323, RFC 2018).
+
+use ackclock_units::SimTime;
+use ackclock_wire::{Flags, Segment, Seq, SynOptions, Timestamps};
+
+use super::{Endpoint, Negotiated, Output, Progress};
+use crate::receiver::Receiver;
+
+/// Octets of the timestamps option with its padding; the MSS option counts them as payload (RFC 6691).
+const TIMESTAMPS_LEN: u32 = 12;
+
+impl Endpoint {
+    pub(super) fn on_segment_handshake(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
+        if segment.flags.has(Flags::RST) {
+            if self.progress != Progress::Listen {
+                self.progress = Progress::Closed;
+            }
+            return;
+        }
+        match self.progress {
+            Progress::Listen if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
+                self.negotiate(segment);
+                self.progress = Progress::SynReceived;
+                self.send_syn(now, out);
+            }
+            Progress::SynSent if segment.flags.has(Flags::SYN) && self.acknowledges_syn(segment) => {
+                self.negotiate(segment);
+                self.open(now, segment, out);
+            }
+            Progress::SynReceived if segment.flags.has(Flags::SYN) => self.send_syn(now, out), // our SYN-ACK was lost
+            Progress::SynReceived if self.acknowledges_syn(segment) => {
+                self.open(now, segment, out);
+                self.on_segment(now, segment, out); // it may carry data
+            }
+            _ => {}
+        }
+    }
+
+    fn acknowledges_syn(&self, segment: &Segment) -> bool {
+        segment.flags.has(Flags::ACK) && segment.ack == Seq::of_offset(self.config.initial_sequence, 1)
+    }
+
+    /// Takes in the peer's SYN: an option is in force if both ends sent it.
+    fn negotiate(&mut self, syn: &Segment) {
+        let config = &self.config;
+        let timestamps = config.timestamps && syn.timestamps.is_some();
+        let scale = syn.syn.window_scale.filter(|_| config.window_scaling);
+        self.negotiated = Negotiated {
+            timestamps,
+            scaling: scale.is_some(),
+            sack: config.sack && syn.syn.sack_permitted,
+            snd_scale: scale.unwrap_or(0).min(14), // RFC 7323 section 2.3: a shift above 14 means 14
+        };
+        let options = if timestamps { TIMESTAMPS_LEN } else { 0 };
+        // RFC 9293 section 3.7.1: without the option, 536 octets.
+        let peer = if syn.syn.mss == 0 { 536 } else { u32::from(syn.syn.mss) };
+        self.config.mss = config.mss.min(peer.saturating_sub(options)).max(1);
+        self.sender.set_negotiated(u64::from(self.config.mss), self.negotiated.sack);
+        self.receiver.on_syn(syn.seq.0, syn.timestamps.map(|timestamps| timestamps.value));
+        self.receiver.set_scale(if scale.is_some() { self.own_scale() } else { 0 });
+    }
+
+    fn own_scale(&self) -> u8 {
+        Receiver::scale_for(self.config.receive_buffer.0)
+    }
+
+    fn open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
+        self.progress = Progress::Open;
+        // The window of a SYN is not scaled.
+        let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.negotiated.snd_scale };
+        let window = u64::from(segment.window) << shift;
+        self.sender.on_syn_acknowledged(now, window, self.syn_retries > 0);
+        self.transmit(now, out);
+        self.flush_ack(now, out);
+    }
+
+    pub(super) fn send_syn(&mut self, now: SimTime, out: &mut impl Output) {
+        self.sender.on_syn_sent(now);
+        let answers = self.progress == Progress::SynReceived;
+        let offer = |configured: bool, agreed: bool| if answers { agreed } else { configured };
+        let timestamps = offer(self.config.timestamps, self.negotiated.timestamps);
+        let acknowledgement = self.receiver.acknowledgement(now);
+        let wants_scale = offer(self.config.window_scaling, self.negotiated.scaling);
+        let options = if timestamps { TIMESTAMPS_LEN } else { 0 };
+        out.send(Segment {
+            seq: Seq::of_offset(self.config.initial_sequence, 0),
+            ack: if answers { acknowledgement.ack } else { Seq(0) },
+            window: self.receiver.syn_window(),
+            flags: if answers { Flags::SYN.with(Flags::ACK) } else { Flags::SYN },
+            syn: SynOptions {
+                mss: (self.config.mss + options).min(u32::from(u16::MAX)) as u16,
+                window_scale: wants_scale.then(|| self.own_scale()),
+                sack_permitted: offer(self.config.sack, self.negotiated.sack),
+            },
+            timestamps: timestamps
+                .then(|| Timestamps { value: self.tick(now), echo: if answers { acknowledgement.ts_recent } else { 0 } }),
+            ..Segment::default()
+        });
+    }
+
+    pub(super) fn on_syn_timer(&mut self, now: SimTime, out: &mut impl Output) {
+        if now < self.sender.deadline() {
+            return;
+        }
+        self.syn_retries += 1;
+        if self.syn_retries > self.config.max_retries {
+            self.progress = Progress::Closed;
+            return;
+        }
+        self.sender.rto.back_off();
+        self.send_syn(now, out);
+    }
+}

@@ -1,0 +1,179 @@
+//! A set of offsets as sorted, disjoint, non-adjacent ranges. The scoreboard and the receiver keep theirs in it.
+
+use std::collections::VecDeque;
+
+/// `[start, end)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Range {
+    pub(crate) fn len(self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Octets of the range that lie below `bound`.
+    fn below(self, bound: u64) -> u64 {
+        self.end.min(bound).saturating_sub(self.start)
+    }
+}
+
+/// See the module. Work at either end is O(1) amortised; in the middle it costs a search and a move.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RangeSet {
+    ranges: VecDeque<Range>,
+}
+
+impl RangeSet {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    pub(crate) fn last(&self) -> Option<Range> {
+        self.ranges.back().copied()
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
+        self.ranges.iter().copied()
+    }
+
+    /// Adds `[start, end)` and hands every piece that was not yet in the set to `added`. Returns the range that now
+    /// holds it.
+    pub(crate) fn insert(&mut self, start: u64, end: u64, mut added: impl FnMut(Range)) -> Range {
+        // The ranges that touch the new one are those in first..last.
+        let first = self.first_ending_at_or_after(start);
+        let mut last = first;
+        let mut merged = Range { start, end };
+        let mut uncovered = start;
+        while let Some(range) = self.ranges.get(last).copied().filter(|range| range.start <= end) {
+            if uncovered < range.start {
+                added(Range { start: uncovered, end: range.start });
+            }
+            uncovered = uncovered.max(range.end);
+            merged.start = merged.start.min(range.start);
+            merged.end = merged.end.max(range.end);
+            last += 1;
+        }
+        if uncovered < end {
+            added(Range { start: uncovered, end });
+        }
+        if first == last {
+            self.ranges.insert(first, merged);
+        } else {
+            self.ranges[first] = merged;
+            self.ranges.drain(first + 1..last);
+        }
+        merged
+    }
+
+    /// True if all of `[start, end)` is in the set.
+    pub(crate) fn contains(&self, start: u64, end: u64) -> bool {
+        self.ranges
+            .get(self.first_ending_at_or_after(end))
+            .is_some_and(|range| range.start <= start && end <= range.end)
+    }
+
+    /// The range that holds `offset`, if one does.
+    pub(crate) fn containing(&self, offset: u64) -> Option<Range> {
+        self.ranges.get(self.first_ending_at_or_after(offset + 1)).copied().filter(|range| range.start <= offset)
+    }
+
+    /// The first range that begins at or after `offset`.
+    pub(crate) fn next_from(&self, offset: u64) -> Option<Range> {
+        self.ranges.get(self.ranges.partition_point(|range| range.start < offset)).copied()
+    }
+
+    /// Octets of the set below `bound`. Costs one step for each range below it.
+    pub(crate) fn covered_below(&self, bound: u64) -> u64 {
+        self.ranges.iter().take_while(|range| range.start < bound).map(|range| range.below(bound)).sum()
+    }
+
+    /// Octets of the set in `[start, end)`.
+    pub(crate) fn covered_in(&self, start: u64, end: u64) -> u64 {
+        let from = self.first_ending_at_or_after(start);
+        self.ranges
+            .range(from..)
+            .take_while(|range| range.start < end)
+            .map(|range| range.end.min(end).saturating_sub(range.start.max(start)))
+            .sum()
+    }
+
+    /// Takes out everything below `bound`.
+    pub(crate) fn remove_below(&mut self, bound: u64) {
+        while let Some(front) = self.ranges.front_mut() {
+            if front.start >= bound {
+                return;
+            }
+            if front.end > bound {
+                front.start = bound;
+                return;
+            }
+            self.ranges.pop_front();
+        }
+    }
+
+    /// Takes the first range out if it begins at or below `offset`.
+    pub(crate) fn take_front_reaching(&mut self, offset: u64) -> Option<Range> {
+        if self.ranges.front()?.start > offset {
+            return None;
+        }
+        self.ranges.pop_front()
+    }
+
+    fn first_ending_at_or_after(&self, offset: u64) -> usize {
+        // New data sits at the high end nearly always.
+        match self.ranges.back() {
+            None => 0,
+            Some(last) if last.end < offset => self.ranges.len(),
+            Some(last) if last.start <= offset => self.ranges.len() - 1,
+            Some(_) => self.ranges.partition_point(|range| range.end < offset),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(ranges: &[(u64, u64)]) -> RangeSet {
+        let mut set = RangeSet::default();
+        for &(start, end) in ranges {
+            set.insert(start, end, |_| {});
+        }
+        set
+    }
+
+    fn pairs(set: &RangeSet) -> Vec<(u64, u64)> {
+        set.iter().map(|range| (range.start, range.end)).collect()
+    }
+
+    #[test]
+    fn inserting_merges_what_touches_and_reports_what_is_new() {
+        let mut set = set(&[(10, 20), (30, 40), (60, 70)]);
+        let mut added = Vec::new();
+        let merged = set.insert(15, 60, |piece| added.push((piece.start, piece.end)));
+        assert_eq!(added, [(20, 30), (40, 60)]);
+        assert_eq!((merged.start, merged.end), (10, 70));
+        assert_eq!(pairs(&set), [(10, 70)]);
+    }
+
+    #[test]
+    fn lookups() {
+        let mut set = set(&[(10, 20), (30, 40)]);
+        assert!(set.contains(12, 20) && !set.contains(12, 21) && !set.contains(25, 26));
+        assert_eq!(set.containing(19).map(|range| range.start), Some(10));
+        assert_eq!(set.containing(20), None);
+        assert_eq!(set.next_from(11).map(|range| range.start), Some(30));
+        assert_eq!(set.covered_below(35), 15);
+        assert_eq!(set.covered_in(15, 32), 7);
+        set.remove_below(32);
+        assert_eq!(pairs(&set), [(32, 40)]);
+        assert_eq!(set.take_front_reaching(32).map(Range::len), Some(8));
+    }
+}

@@ -1,0 +1,278 @@
+//! The retransmission timeout: RTT estimation and back-off.
+//!
+//! Sources: RFC 6298; Jacobson, Congestion Avoidance and Control, SIGCOMM 1988 (as OPNET Modeler 17 has it); Linux's
+//! `tcp_rtt_estimator` by its behaviour. Departures: the estimators count in `f64` nanoseconds (exact below 2^53 ns,
+//! 104 days), where stacks use scaled integers.
+
+use ackclock_cc::RttStats;
+use ackclock_units::{SimDuration, SimTime};
+
+use crate::config::{FirstSample, RtoConfig, RtoEstimator, TickRounding};
+
+/// SRTT, RTTVAR and the timeout of one connection.
+#[derive(Clone, Debug)]
+pub(crate) struct RtoTimer {
+    config: RtoConfig,
+    /// In the estimator's unit: ticks for `opnet`, nanoseconds for the others.
+    srtt: f64,
+    rttvar: f64,
+    has_sample: bool,
+    stats: RttStats,
+    /// Before back-off.
+    base: SimDuration,
+    /// Doublings since the last valid sample (Karn).
+    backoff: u32,
+    linux: LinuxDeviation,
+}
+
+/// Linux keeps the deviation at its maximum over a round trip and lets it fall slowly.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinuxDeviation {
+    mdev: f64,
+    mdev_max: f64,
+    /// The round trip ends when this offset is acknowledged.
+    round_end: u64,
+}
+
+impl RtoTimer {
+    pub(crate) fn new(config: RtoConfig) -> Self {
+        Self {
+            config,
+            srtt: 0.0,
+            rttvar: 0.0,
+            has_sample: false,
+            stats: RttStats::default(),
+            base: config.initial,
+            backoff: 0,
+            linux: LinuxDeviation::default(),
+        }
+    }
+
+    /// Smoothed values for controllers and traces.
+    pub(crate) fn stats(&self) -> RttStats {
+        self.stats
+    }
+
+    /// True once there was a sample.
+    pub(crate) fn has_sample(&self) -> bool {
+        self.has_sample
+    }
+
+    /// Karn's rule is on.
+    pub(crate) fn karn(&self) -> bool {
+        self.config.karn
+    }
+
+    /// The timeout with its back-off.
+    pub(crate) fn rto(&self) -> SimDuration {
+        let doubled = self.base.0.saturating_mul(1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX));
+        SimDuration(doubled.min(self.config.max.0))
+    }
+
+    /// How often in a row it has expired.
+    pub(crate) fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// RFC 6298 section 5.5: double it.
+    pub(crate) fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// New data was acknowledged: Karn's rule keeps the back-off until a valid sample; without the rule it ends here.
+    pub(crate) fn on_new_ack(&mut self) {
+        if !self.config.karn {
+            self.backoff = 0;
+        }
+    }
+
+    /// RFC 6298 section 5.7: the SYN timed out, so data starts from 3 seconds unless there has been a sample.
+    pub(crate) fn on_syn_timed_out(&mut self) {
+        if !self.has_sample && self.config.estimator == RtoEstimator::Rfc6298 {
+            self.base = self.base.max(SimDuration::from_secs(3));
+        }
+        self.backoff = 0;
+    }
+
+    /// A valid sample: data sent at `sent_at` was acknowledged at `now`. `una` and `nxt` tell where round trips end.
+    pub(crate) fn on_sample(&mut self, sent_at: SimTime, now: SimTime, una: u64, nxt: u64) {
+        let rtt = now.saturating_since(sent_at);
+        self.stats.latest = rtt;
+        self.stats.min_rtt = if self.has_sample { self.stats.min_rtt.min(rtt) } else { rtt };
+        let timeout_ns = match self.config.estimator {
+            RtoEstimator::Rfc6298 => self.update_rfc6298(rtt.0 as f64),
+            RtoEstimator::Opnet => self.update_opnet(sent_at, now),
+            RtoEstimator::Linux => self.update_linux(rtt.0 as f64, una, nxt),
+        };
+        self.has_sample = true;
+        self.backoff = 0;
+        self.base = SimDuration(timeout_ns as u64).clamp(self.config.min, self.config.max);
+    }
+
+    /// RFC 6298 sections 2.2 and 2.3. With R' the sample: RTTVAR first, from the old SRTT.
+    fn update_rfc6298(&mut self, rtt: f64) -> f64 {
+        if self.has_sample {
+            self.rttvar += self.config.deviation_gain * ((self.srtt - rtt).abs() - self.rttvar);
+            self.srtt += self.config.rtt_gain * (rtt - self.srtt);
+        } else {
+            (self.srtt, self.rttvar) = (rtt, rtt / 2.0);
+        }
+        self.publish(1.0);
+        self.srtt + (self.config.deviation_weight * self.rttvar).max(self.config.granularity.0 as f64)
+    }
+
+    /// Jacobson's estimator on ticks: Err = M - SRTT; SRTT += g Err; RTTVAR += h (|Err| - RTTVAR).
+    fn update_opnet(&mut self, sent_at: SimTime, now: SimTime) -> f64 {
+        let ticks = self.measure_in_ticks(sent_at, now);
+        let first = if self.has_sample { FirstSample::FromZero } else { self.config.first_sample };
+        match first {
+            FirstSample::Half => (self.srtt, self.rttvar) = (ticks, ticks / 2.0),
+            FirstSample::NoVariance => (self.srtt, self.rttvar) = (ticks, 0.0),
+            FirstSample::FromZero => {
+                let err = ticks - self.srtt;
+                self.srtt += self.config.rtt_gain * err;
+                self.rttvar += self.config.deviation_gain * (err.abs() - self.rttvar);
+            }
+        }
+        let tick = self.config.granularity.0 as f64;
+        self.publish(tick);
+        (self.srtt + self.config.deviation_weight * self.rttvar) * tick
+    }
+
+    fn measure_in_ticks(&self, sent_at: SimTime, now: SimTime) -> f64 {
+        let tick = self.config.granularity.0;
+        let rtt = now.saturating_since(sent_at).0;
+        let ticks = match self.config.rounding {
+            TickRounding::Floor => rtt / tick,
+            TickRounding::Nearest => (rtt + tick / 2) / tick,
+            TickRounding::Ceiling => rtt.div_ceil(tick),
+            TickRounding::Clock => {
+                // Ticks at offset, offset + tick, ...: count those in (sent_at, now].
+                let phase = tick - self.config.tick_offset.0 % tick;
+                (now.0 + phase) / tick - (sent_at.0 + phase) / tick
+            }
+        };
+        ticks as f64
+    }
+
+    /// Linux: a fall of the RTT moves the deviation by an eighth of what a rise does; RTTVAR is the largest deviation of
+    /// the last round trip, never below the minimum RTO, and the RTO is SRTT + RTTVAR (RTTVAR here is 4 deviations).
+    fn update_linux(&mut self, rtt: f64, una: u64, nxt: u64) -> f64 {
+        let floor = self.config.min.0 as f64 / 4.0;
+        let linux = &mut self.linux;
+        if self.has_sample {
+            let err = rtt - self.srtt;
+            self.srtt += self.config.rtt_gain * err;
+            let mut change = err.abs() - linux.mdev;
+            if err < 0.0 && change > 0.0 {
+                change /= 8.0;
+            }
+            linux.mdev += self.config.deviation_gain * change;
+            linux.mdev_max = linux.mdev_max.max(linux.mdev);
+            self.rttvar = self.rttvar.max(linux.mdev_max);
+            if una > linux.round_end {
+                if linux.mdev_max < self.rttvar {
+                    self.rttvar -= (self.rttvar - linux.mdev_max) / 4.0;
+                }
+                linux.round_end = nxt;
+                linux.mdev_max = floor;
+            }
+        } else {
+            self.srtt = rtt;
+            linux.mdev = rtt / 2.0;
+            self.rttvar = linux.mdev.max(floor);
+            linux.mdev_max = self.rttvar;
+            linux.round_end = nxt;
+        }
+        self.publish(1.0);
+        self.srtt + self.config.deviation_weight * self.rttvar
+    }
+
+    fn publish(&mut self, unit_ns: f64) {
+        self.stats.srtt = SimDuration((self.srtt * unit_ns) as u64);
+        self.stats.rttvar = SimDuration((self.rttvar * unit_ns) as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn timer(estimator: RtoEstimator) -> RtoTimer {
+        RtoTimer::new(RtoConfig::of(estimator))
+    }
+
+    fn sample(timer: &mut RtoTimer, rtt_ms: u64) -> u64 {
+        timer.on_sample(SimTime(1_000 * MS), SimTime((1_000 + rtt_ms) * MS), 0, 0);
+        timer.rto().0 / MS
+    }
+
+    #[test]
+    fn rfc6298_worked_by_hand() {
+        let mut timer = timer(RtoEstimator::Rfc6298);
+        timer.config.min = SimDuration::ZERO;
+        assert_eq!(timer.rto(), SimDuration::from_secs(1)); // section 2.1
+        assert_eq!(sample(&mut timer, 100), 300); // SRTT 100, RTTVAR 50: 100 + 4*50
+        // RTTVAR = 50 + (|100-180| - 50)/4 = 57.5; SRTT = 100 + 80/8 = 110; RTO = 110 + 230 = 340
+        assert_eq!(sample(&mut timer, 180), 340);
+    }
+
+    #[test]
+    fn the_granularity_bounds_the_deviation_term() {
+        let mut timer = timer(RtoEstimator::Rfc6298);
+        timer.config.min = SimDuration::ZERO;
+        timer.config.granularity = SimDuration::from_millis(500);
+        assert_eq!(sample(&mut timer, 100), 600); // 100 + max(500, 200)
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_maximum_and_ends_with_a_sample() {
+        let mut timer = timer(RtoEstimator::Rfc6298);
+        let mut timeouts = Vec::new();
+        for _ in 0..8 {
+            timeouts.push(timer.rto().0 / (1_000 * MS));
+            timer.back_off();
+        }
+        assert_eq!(timeouts, [1, 2, 4, 8, 16, 32, 60, 60]);
+        assert_eq!(sample(&mut timer, 100), 1_000);
+    }
+
+    #[test]
+    fn opnet_in_ticks_worked_by_hand() {
+        let mut timer = timer(RtoEstimator::Opnet);
+        assert_eq!(timer.rto(), SimDuration::from_secs(3));
+        // 700 ms is 1.4 ticks of 500 ms, to the nearest: 1. SRTT 1, RTTVAR 0.5: RTO = 3 ticks = 1500 ms
+        assert_eq!(sample(&mut timer, 700), 1_500);
+        // 1600 ms is 3 ticks: Err 2; SRTT = 1.25; RTTVAR = 0.5 + (2 - 0.5)/4 = 0.875; RTO = 4.75 ticks = 2375 ms
+        assert_eq!(sample(&mut timer, 1_600), 2_375);
+    }
+
+    #[test]
+    fn opnet_rounding_and_ticks() {
+        let measured = |rounding, offset_ms, from_ms: u64, rtt_ms: u64| {
+            let mut timer = timer(RtoEstimator::Opnet);
+            timer.config.rounding = rounding;
+            timer.config.tick_offset = SimDuration::from_millis(offset_ms);
+            timer.measure_in_ticks(SimTime(from_ms * MS), SimTime((from_ms + rtt_ms) * MS)) as u64
+        };
+        assert_eq!(measured(TickRounding::Floor, 0, 0, 749), 1);
+        assert_eq!(measured(TickRounding::Nearest, 0, 0, 750), 2);
+        assert_eq!(measured(TickRounding::Ceiling, 0, 0, 501), 2);
+        // ticks at 0, 500, 1000: a 100 ms round trip from 450 to 550 passes one, from 100 to 200 none
+        assert_eq!(measured(TickRounding::Clock, 0, 450, 100), 1);
+        assert_eq!(measured(TickRounding::Clock, 0, 100, 100), 0);
+        // ticks at 150, 650, ...
+        assert_eq!(measured(TickRounding::Clock, 150, 100, 100), 1);
+    }
+
+    #[test]
+    fn linux_never_lets_the_deviation_term_fall_below_the_minimum() {
+        let mut timer = timer(RtoEstimator::Linux);
+        for round in 1..200 {
+            timer.on_sample(SimTime(0), SimTime(60 * MS), round, round);
+        }
+        assert_eq!(timer.rto().0 / MS, 260); // SRTT 60 + 200
+    }
+}
