@@ -1,8 +1,20 @@
 //! The network: links with their queues, discarders, routes.
 
 mod config;
+mod discarder;
+mod link;
+mod link_stats;
+mod packet;
+mod rng;
+mod route;
 
 pub use config::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId, PacketClass,
     QueueConfig, QueueLimit, Selection,
 };
+pub use discarder::Discarder;
+pub use link::{Enqueued, Link};
+pub use link_stats::LinkStats;
+pub use packet::Packet;
+pub use rng::RandomStream;
+pub use route::shortest_path;

@@ -5,11 +5,13 @@
 
 mod bandwidth;
 mod bytes;
+mod histogram;
 pub mod math;
 mod text;
 mod time;
 
 pub use bandwidth::Bandwidth;
 pub use bytes::Bytes;
+pub use histogram::Histogram;
 pub use text::ParseQuantityError;
 pub use time::{SimDuration, SimTime};
