@@ -1,8 +1,15 @@
 //! The simulation: the network, the hosts and applications on it, and the loop that moves time.
 
+mod app;
 mod capture;
 mod config;
+mod event_queue;
+mod network;
 mod outcome;
+mod recorder;
+mod simulation;
+mod stream;
+mod summary;
 
 pub use capture::write_pcapng;
 pub use config::{
@@ -12,3 +19,4 @@ pub use outcome::{
     Capture, CapturedPacket, Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, Outcome,
     QueueSummary, Summary, Table,
 };
+pub use simulation::Simulation;

@@ -1,0 +1,175 @@
+//! Applications: what is written to a connection, and when.
+
+use ackclock_net::RandomStream;
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+use crate::config::{AppConfig, Span};
+
+/// More than any run can send.
+const ENDLESS: Bytes = Bytes(1 << 60);
+
+/// At most this much is written at once by an application with a rate, in time.
+const WRITE_INTERVAL: SimDuration = SimDuration::from_millis(1);
+
+/// An application at work. It is told when its connection opens, when its own time has come and when the receiver has
+/// read what it waits for; it answers with what to do.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    kind: Kind,
+    written: Bytes,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Bulk,
+    Files { sizes: Vec<Bytes>, gap: SimDuration, next: usize },
+    OnOff(OnOff),
+}
+
+#[derive(Clone, Debug)]
+struct OnOff {
+    on: Span,
+    off: Span,
+    rate: Option<Bandwidth>,
+    random: RandomStream,
+    /// End of the on period under way; `None` while off.
+    on_until: Option<SimTime>,
+    last_write: SimTime,
+}
+
+/// What an application wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Action {
+    /// Write so much.
+    pub(crate) write: Bytes,
+    /// Then close.
+    pub(crate) close: bool,
+    /// Wake it at this time.
+    pub(crate) wake_at: Option<SimTime>,
+    /// Tell it when the receiver has read so much in all.
+    pub(crate) tell_when_read: Option<Bytes>,
+}
+
+impl App {
+    pub(crate) fn new(config: &AppConfig, seed: u64, name: &str) -> Self {
+        let kind = match config {
+            AppConfig::Bulk => Kind::Bulk,
+            AppConfig::Files { sizes, gap } => Kind::Files { sizes: sizes.clone(), gap: *gap, next: 0 },
+            AppConfig::OnOff { on, off, rate } => Kind::OnOff(OnOff {
+                on: *on,
+                off: *off,
+                rate: *rate,
+                random: RandomStream::new(seed, &format!("app {name}")),
+                on_until: None,
+                last_write: SimTime::ZERO,
+            }),
+        };
+        Self { kind, written: Bytes::ZERO }
+    }
+
+    /// All that it will ever write, if there is an end.
+    pub(crate) fn total(&self) -> Option<Bytes> {
+        match &self.kind {
+            Kind::Files { sizes, .. } => Some(Bytes(sizes.iter().map(|size| size.0).sum())),
+            _ => None,
+        }
+    }
+
+    /// The connection is open, or the time that it asked for has come. `unsent` is what the connection still holds.
+    pub(crate) fn act(&mut self, now: SimTime, unsent: Bytes) -> Action {
+        let action = match &mut self.kind {
+            Kind::Bulk => Action { write: ENDLESS, ..Action::default() },
+            Kind::Files { sizes, next, .. } => match sizes.get(*next) {
+                Some(&size) => {
+                    *next += 1;
+                    let close = *next == sizes.len();
+                    Action { write: size, close, tell_when_read: Some(self.written + size), wake_at: None }
+                }
+                None => Action::default(),
+            },
+            Kind::OnOff(app) => app.act(now, unsent),
+        };
+        self.written += action.write;
+        action
+    }
+
+    /// The receiver has read what the application waited for. Returns when to wake it for more, if there is more.
+    pub(crate) fn on_read(&self, now: SimTime) -> Option<SimTime> {
+        match &self.kind {
+            Kind::Files { sizes, gap, next } if *next < sizes.len() => Some(now + *gap),
+            _ => None,
+        }
+    }
+}
+
+impl OnOff {
+    fn act(&mut self, now: SimTime, unsent: Bytes) -> Action {
+        match self.on_until {
+            None => {
+                self.on_until = Some(now + self.draw(self.on));
+                self.last_write = now;
+                self.write(now, unsent)
+            }
+            Some(end) if now < end => self.write(now, unsent),
+            Some(end) => {
+                let mut action = self.write(end, unsent);
+                self.on_until = None;
+                action.wake_at = Some(now + self.draw(self.off));
+                action
+            }
+        }
+    }
+
+    fn draw(&mut self, span: Span) -> SimDuration {
+        match span {
+            Span::Constant(span) => span,
+            Span::Exponential(mean) => self.random.exponential(mean),
+        }
+    }
+
+    /// Writes what its rate made since the last time; without a rate, keeps the connection supplied for a while.
+    fn write(&mut self, now: SimTime, unsent: Bytes) -> Action {
+        let write = match self.rate {
+            Some(rate) => {
+                let due = rate.bytes_in(now - self.last_write);
+                self.last_write += rate.serialization_delay(due).min(now - self.last_write);
+                due
+            }
+            None => Bytes((1 << 24_u64) - unsent.0.min(1 << 24)),
+        };
+        let end = self.on_until.unwrap_or(now);
+        Action { write, wake_at: Some(end.min(now + WRITE_INTERVAL)), ..Action::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_come_in_turn_and_the_last_closes() {
+        let sizes = vec![Bytes(100), Bytes(50)];
+        let gap = SimDuration::from_secs(1);
+        let mut app = App::new(&AppConfig::Files { sizes, gap }, 1, "f");
+        let first = app.act(SimTime::ZERO, Bytes::ZERO);
+        assert_eq!((first.write, first.close, first.tell_when_read), (Bytes(100), false, Some(Bytes(100))));
+        assert_eq!(app.on_read(SimTime(5)), Some(SimTime(1_000_000_005)));
+        let second = app.act(SimTime(1_000_000_005), Bytes::ZERO);
+        assert_eq!((second.write, second.close, second.tell_when_read), (Bytes(50), true, Some(Bytes(150))));
+        assert_eq!(app.on_read(SimTime(2_000_000_000)), None);
+    }
+
+    #[test]
+    fn on_off_writes_its_rate_while_on() {
+        let second = Span::Constant(SimDuration::from_secs(1));
+        let rate = Some(Bandwidth(8_000_000)); // 1 MB/s
+        let mut app = App::new(&AppConfig::OnOff { on: second, off: second, rate }, 1, "f");
+        let (mut now, mut written) = (SimTime::ZERO, 0);
+        while now < SimTime(4_000_000_000) {
+            let action = app.act(now, Bytes::ZERO);
+            written += action.write.0;
+            now = action.wake_at.expect("an on/off application always has a next time");
+        }
+        assert!((1_999_000..=2_001_000).contains(&written), "{written}"); // two on periods of 1 MB
+    }
+}

@@ -1,0 +1,163 @@
+//! The event queue: a total order by (time, sequence).
+//!
+//! A four-ary heap of 16-byte keys: the time above, then the order of scheduling, which breaks ties, then what is to
+//! happen. One comparison of two 128-bit integers decides.
+
+use ackclock_units::SimTime;
+
+/// What is to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The first packet on this link arrives at its far end.
+    Link(u32),
+    /// The timer of this endpoint may be due.
+    Timer(u32),
+    /// The application of this stream acts.
+    App(u32),
+    /// This flow opens its connection.
+    Start(u32),
+    /// Series are sampled.
+    Sample,
+    /// The measurement window begins.
+    MeasureFrom,
+    /// The measurement window ends.
+    MeasureUntil,
+}
+
+const KIND_SHIFT: u32 = 24;
+const SEQUENCE_SHIFT: u32 = 27;
+const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
+
+/// Most endpoints or links that an event can name.
+pub(crate) const MAX_INDEX: usize = INDEX_MASK as usize;
+
+impl Event {
+    fn pack(self) -> u64 {
+        let (kind, index) = match self {
+            Self::Link(index) => (0, index),
+            Self::Timer(index) => (1, index),
+            Self::App(index) => (2, index),
+            Self::Start(index) => (3, index),
+            Self::Sample => (4, 0),
+            Self::MeasureFrom => (5, 0),
+            Self::MeasureUntil => (6, 0),
+        };
+        kind << KIND_SHIFT | u64::from(index)
+    }
+
+    fn unpack(bits: u64) -> Self {
+        let index = (bits & INDEX_MASK) as u32;
+        match bits >> KIND_SHIFT & 7 {
+            0 => Self::Link(index),
+            1 => Self::Timer(index),
+            2 => Self::App(index),
+            3 => Self::Start(index),
+            4 => Self::Sample,
+            5 => Self::MeasureFrom,
+            _ => Self::MeasureUntil,
+        }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EventQueue {
+    heap: Vec<u128>,
+    sequence: u64,
+}
+
+impl EventQueue {
+    /// Schedules an event. Of events at one time, the one scheduled first comes first.
+    pub(crate) fn push(&mut self, time: SimTime, event: Event) {
+        let key = self.key(time, event);
+        self.heap.push(key);
+        self.sift_up(self.heap.len() - 1);
+    }
+
+    fn key(&mut self, time: SimTime, event: Event) -> u128 {
+        self.sequence += 1;
+        u128::from(time.0) << 64 | u128::from(self.sequence << SEQUENCE_SHIFT | event.pack())
+    }
+
+    /// The time of the first event.
+    pub(crate) fn next_time(&self) -> Option<SimTime> {
+        self.heap.first().map(|key| SimTime((key >> 64) as u64))
+    }
+
+    /// Takes the first event out.
+    pub(crate) fn pop(&mut self) -> Option<(SimTime, Event)> {
+        let first = *self.heap.first()?;
+        let last = self.heap.pop().expect("there is a first");
+        if !self.heap.is_empty() {
+            self.heap[0] = last;
+            self.sift_down(0);
+        }
+        Some((SimTime((first >> 64) as u64), Event::unpack(first as u64 & ((1 << SEQUENCE_SHIFT) - 1))))
+    }
+
+    fn sift_up(&mut self, mut at: usize) {
+        let key = self.heap[at];
+        while at > 0 {
+            let parent = (at - 1) / 4;
+            if self.heap[parent] <= key {
+                break;
+            }
+            self.heap[at] = self.heap[parent];
+            at = parent;
+        }
+        self.heap[at] = key;
+    }
+
+    fn sift_down(&mut self, mut at: usize) {
+        let key = self.heap[at];
+        let len = self.heap.len();
+        loop {
+            let first = 4 * at + 1;
+            if first >= len {
+                break;
+            }
+            let children = first..(first + 4).min(len);
+            let least = children.min_by_key(|&child| self.heap[child]).expect("at least one child");
+            if self.heap[least] >= key {
+                break;
+            }
+            self.heap[at] = self.heap[least];
+            at = least;
+        }
+        self.heap[at] = key;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ties_go_by_the_order_of_scheduling() {
+        let mut queue = EventQueue::default();
+        for index in [3, 1, 2] {
+            queue.push(SimTime(5), Event::Link(index));
+        }
+        queue.push(SimTime(4), Event::Sample);
+        let order: Vec<Event> = std::iter::from_fn(|| queue.pop().map(|(_, event)| event)).collect();
+        assert_eq!(order, [Event::Sample, Event::Link(3), Event::Link(1), Event::Link(2)]);
+    }
+
+    proptest! {
+        #[test]
+        fn it_sorts_stably(times in proptest::collection::vec(0_u64..50, 0..300)) {
+            let mut queue = EventQueue::default();
+            for (index, time) in times.iter().enumerate() {
+                queue.push(SimTime(*time), Event::Timer(index as u32));
+            }
+            let mut expected: Vec<(u64, usize)> = times.iter().copied().zip(0..).collect();
+            expected.sort_by_key(|(time, _)| *time);
+            let popped: Vec<(u64, usize)> = std::iter::from_fn(|| queue.pop()).map(|(time, event)| {
+                let Event::Timer(index) = event else { unreachable!() };
+                (time.0, index as usize)
+            }).collect();
+            prop_assert_eq!(popped, expected);
+        }
+    }
+}

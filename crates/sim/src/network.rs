@@ -1,0 +1,127 @@
+//! The network at work: packets move from link to link along their routes.
+
+use ackclock_net::{Discarder, Enqueued, Link, NetworkConfig, NodeId, Packet, shortest_path};
+use ackclock_tcp::Output;
+use ackclock_units::SimTime;
+use ackclock_wire::Segment;
+
+use crate::event_queue::{Event, EventQueue};
+use crate::outcome::CapturedPacket;
+
+/// Marks the end of a route.
+const END: u32 = u32::MAX;
+
+/// Links, routes and the events that move packets.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    pub(crate) links: Vec<Link>,
+    pub(crate) queue: EventQueue,
+    pub(crate) now: SimTime,
+    /// Discarder in front of each link, if there is one.
+    discarder_of: Vec<Vec<usize>>,
+    discarders: Vec<Discarder>,
+    has_discarders: bool,
+    /// Captured packets of each link that asked.
+    captures: Vec<Option<Vec<CapturedPacket>>>,
+    /// Routes as runs of link numbers, each closed by [`END`].
+    routes: Vec<u32>,
+}
+
+/// What happened to a packet that came out of a link.
+pub(crate) enum Arrival {
+    /// It went on to the next link, or was lost.
+    Forwarded,
+    /// It reached this endpoint.
+    At(u32, Segment),
+}
+
+impl Network {
+    pub(crate) fn new(config: &NetworkConfig, seed: u64) -> Self {
+        let discarder_of: Vec<Vec<usize>> = config
+            .links
+            .iter()
+            .map(|link| config.nodes[link.from].discarder.into_iter().chain(link.discarder).collect())
+            .collect();
+        Self {
+            links: config.links.iter().map(Link::new).collect(),
+            queue: EventQueue::default(),
+            now: SimTime::ZERO,
+            has_discarders: discarder_of.iter().any(|discarders| !discarders.is_empty()),
+            discarder_of,
+            discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
+            captures: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
+            routes: Vec::new(),
+        }
+    }
+
+    /// Adds the route between two hosts and returns where it begins.
+    pub(crate) fn add_route(&mut self, config: &NetworkConfig, from: NodeId, to: NodeId) -> u32 {
+        let path = shortest_path(config, from, to).expect("a checked scenario has a route for every flow");
+        let start = self.routes.len() as u32;
+        self.routes.extend(path.iter().map(|&link| link as u32));
+        self.routes.push(END);
+        start
+    }
+
+    /// The first packet of `link` arrives at its far end.
+    pub(crate) fn on_arrival(&mut self, link: u32) -> Arrival {
+        let (mut packet, next) = self.links[link as usize].deliver();
+        if let Some(time) = next {
+            self.queue.push(time, Event::Link(link));
+        }
+        let next_link = self.routes[packet.hop as usize];
+        if next_link == END {
+            return Arrival::At(packet.endpoint, packet.segment);
+        }
+        packet.hop += 1;
+        self.transmit(next_link, packet);
+        Arrival::Forwarded
+    }
+
+    fn transmit(&mut self, link: u32, packet: Packet) {
+        let index = link as usize;
+        if self.has_discarders && self.is_discarded(index, &packet) {
+            self.links[index].on_discarded();
+            return;
+        }
+        let (enqueued, service) = self.links[index].enqueue(self.now, packet);
+        if let Enqueued::First(arrival) = enqueued {
+            self.queue.push(arrival, Event::Link(link));
+        }
+        if let Some(capture) = &mut self.captures[index]
+            && enqueued != Enqueued::Dropped
+        {
+            let (flow, forward) = (packet.flow(), packet.is_forward());
+            capture.push(CapturedPacket { time: service, flow, forward, segment: packet.segment });
+        }
+    }
+
+    fn is_discarded(&mut self, link: usize, packet: &Packet) -> bool {
+        let mut discarded = false;
+        for &discarder in &self.discarder_of[link] {
+            discarded |= self.discarders[discarder].drops(self.now, packet);
+        }
+        discarded
+    }
+
+    /// What each link captured, by index.
+    pub(crate) fn take_captures(&mut self) -> Vec<Option<Vec<CapturedPacket>>> {
+        std::mem::take(&mut self.captures)
+    }
+}
+
+/// The way out of an endpoint: its packets enter the network at the first link of its route.
+pub(crate) struct Port<'a> {
+    pub(crate) network: &'a mut Network,
+    /// The endpoint at the other end.
+    pub(crate) peer: u32,
+    pub(crate) route: u32,
+}
+
+impl Output for Port<'_> {
+    fn send(&mut self, segment: Segment) {
+        let packet = Packet::new(segment, self.peer, self.route + 1);
+        let first = self.network.routes[self.route as usize];
+        self.network.transmit(first, packet);
+    }
+}

@@ -1,0 +1,156 @@
+//! Series over time, as columns. What is recorded is settled before the run.
+
+use ackclock_cc::CongestionController;
+use ackclock_net::Link;
+use ackclock_tcp::Endpoint;
+use ackclock_units::{SimDuration, SimTime};
+
+use crate::config::{FlowSeries, LinkSeries, Sampling, TraceConfig};
+use crate::outcome::{Column, ColumnData, Table};
+use crate::stream::Stream;
+
+/// Series of flows and links.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    flows: Series<FlowSeries>,
+    links: Series<LinkSeries>,
+    traced_links: Vec<usize>,
+    interval: SimDuration,
+    /// Flows are recorded at every event of their sender rather than at intervals.
+    pub(crate) per_event: bool,
+}
+
+/// One table under way.
+#[derive(Clone, Debug)]
+struct Series<K> {
+    kinds: Vec<K>,
+    time: Vec<f64>,
+    who: Vec<u32>,
+    columns: Vec<Vec<f64>>,
+    /// Counters at the previous sample of each flow or link: time, and two counts.
+    previous: Vec<(SimTime, u64, u64)>,
+}
+
+impl<K: Copy> Series<K> {
+    fn new(kinds: &[K], count: usize) -> Self {
+        Self {
+            kinds: kinds.to_vec(),
+            time: Vec::new(),
+            who: Vec::new(),
+            columns: vec![Vec::new(); kinds.len()],
+            previous: vec![(SimTime::ZERO, 0, 0); count],
+        }
+    }
+
+    fn into_table(self, who: &'static str, names: Vec<String>, column: impl Fn(K) -> &'static str) -> Table {
+        let mut columns = vec![
+            Column { name: "time_s", data: ColumnData::F64(self.time) },
+            Column { name: who, data: ColumnData::Name { codes: self.who, names } },
+        ];
+        let series = self.kinds.into_iter().zip(self.columns);
+        columns.extend(series.map(|(kind, data)| Column { name: column(kind), data: ColumnData::F64(data) }));
+        Table { columns }
+    }
+}
+
+fn rate(octets: u64, span: SimDuration) -> f64 {
+    if span.is_zero() { f64::NAN } else { octets as f64 * 8.0 / span.as_secs_f64() }
+}
+
+impl Recorder {
+    pub(crate) fn new(config: &TraceConfig, streams: usize, links: usize) -> Self {
+        let (interval, per_event) = match config.sampling {
+            Sampling::Interval(interval) => (interval, false),
+            Sampling::Events(interval) => (interval, true),
+        };
+        Self {
+            flows: Series::new(&config.flows, streams),
+            links: Series::new(&config.links, links),
+            traced_links: config.traced_links.clone(),
+            interval,
+            per_event: per_event && !config.flows.is_empty(),
+        }
+    }
+
+    /// The first sample's time, if anything is sampled at intervals.
+    pub(crate) fn interval(&self) -> Option<SimDuration> {
+        let flows = !self.flows.kinds.is_empty() && !self.per_event;
+        (flows || self.records_links()).then_some(self.interval)
+    }
+
+    fn records_links(&self) -> bool {
+        !self.links.kinds.is_empty() && !self.traced_links.is_empty()
+    }
+
+    /// A multiple of the interval: flows (unless they are recorded per event) and links.
+    pub(crate) fn sample(&mut self, now: SimTime, streams: &[Stream], endpoints: &[Endpoint], links: &mut [Link]) {
+        if !self.flows.kinds.is_empty() && !self.per_event {
+            for (index, stream) in streams.iter().enumerate() {
+                if stream.is_open {
+                    self.record_flow(now, index, stream, endpoints);
+                }
+            }
+        }
+        if self.records_links() {
+            for position in 0..self.traced_links.len() {
+                self.record_link(now, position, links);
+            }
+        }
+    }
+
+    /// One row of a flow.
+    pub(crate) fn record_flow(&mut self, now: SimTime, index: usize, stream: &Stream, endpoints: &[Endpoint]) {
+        let series = &mut self.flows;
+        let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver()]);
+        series.time.push(now.as_secs_f64());
+        series.who.push(index as u32);
+        let counts = (now, sender.counters().sent_octets, receiver.read(now).0);
+        let (then, sent, read) = std::mem::replace(&mut series.previous[index], counts);
+        let span = now.saturating_since(then.max(stream.start));
+        let rtt = sender.rtt();
+        let known = |duration: SimDuration| {
+            if sender.has_rtt_sample() { duration.as_secs_f64() } else { f64::NAN }
+        };
+        for (kind, column) in series.kinds.iter().zip(&mut series.columns) {
+            column.push(match kind {
+                FlowSeries::Cwnd => sender.cwnd().0 as f64,
+                FlowSeries::Ssthresh => sender.controller().ssthresh().map_or(f64::NAN, |bytes| bytes.0 as f64),
+                FlowSeries::FlightSize => sender.flight_size().0 as f64,
+                FlowSeries::Srtt => known(rtt.srtt),
+                FlowSeries::Rttvar => known(rtt.rttvar),
+                FlowSeries::Rto => sender.rto().as_secs_f64(),
+                FlowSeries::RttSample => known(rtt.latest),
+                FlowSeries::Rwnd => sender.rwnd().0 as f64,
+                FlowSeries::Throughput => rate(counts.1 - sent, span),
+                FlowSeries::Goodput => rate(counts.2 - read, span),
+            });
+        }
+    }
+
+    fn record_link(&mut self, now: SimTime, position: usize, links: &mut [Link]) {
+        let link = &mut links[self.traced_links[position]];
+        link.advance(now);
+        let series = &mut self.links;
+        series.time.push(now.as_secs_f64());
+        series.who.push(position as u32);
+        let counts = (now, link.busy_time(now).0, link.total_drops());
+        let (then, busy, drops) = std::mem::replace(&mut series.previous[position], counts);
+        let span = now.saturating_since(then);
+        for (kind, column) in series.kinds.iter().zip(&mut series.columns) {
+            column.push(match kind {
+                LinkSeries::QueueLength => link.waiting() as f64,
+                LinkSeries::QueueBytes => link.waiting_octets().0 as f64,
+                LinkSeries::Drops => (counts.2 - drops) as f64,
+                LinkSeries::Throughput if span.is_zero() => f64::NAN,
+                LinkSeries::Throughput => link.rate().0 as f64 * (counts.1 - busy) as f64 / span.0 as f64,
+            });
+        }
+    }
+
+    /// The tables of flows and links.
+    pub(crate) fn into_tables(self, flow_names: Vec<String>, link_names: &[String]) -> (Table, Table) {
+        let traced = self.traced_links.iter().map(|&link| link_names[link].clone()).collect();
+        let flows = self.flows.into_table("flow", flow_names, FlowSeries::column);
+        (flows, self.links.into_table("link", traced, LinkSeries::column))
+    }
+}

@@ -1,0 +1,303 @@
+//! The run loop: the only thing that moves time.
+
+use ackclock_tcp::{Endpoint, State};
+use ackclock_units::{Bytes, SimTime};
+use ackclock_wire::Segment;
+
+use crate::app::{Action, App};
+use crate::config::{AppConfig, FlowConfig, SimulationConfig};
+use crate::event_queue::Event;
+use crate::network::{Arrival, Network, Port};
+use crate::outcome::{EngineCounters, Outcome};
+use crate::recorder::Recorder;
+use crate::stream::Stream;
+use crate::summary;
+
+/// No stream sends from this endpoint.
+const NO_STREAM: u32 = u32::MAX;
+
+/// A simulation under way. Clones continue alike.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    config: SimulationConfig,
+    network: Network,
+    endpoints: Vec<Endpoint>,
+    ports: Vec<PortState>,
+    streams: Vec<Stream>,
+    recorder: Recorder,
+    counters: EngineCounters,
+    end: SimTime,
+    link_stats: Option<Vec<ackclock_net::LinkStats>>,
+}
+
+/// What the loop keeps of each endpoint.
+#[derive(Clone, Copy, Debug)]
+struct PortState {
+    route: u32,
+    /// When the pending timer event fires; [`SimTime::NEVER`] if there is none.
+    timer: SimTime,
+    /// The stream that this endpoint sends, or [`NO_STREAM`].
+    sends: u32,
+}
+
+impl Simulation {
+    /// A simulation at time zero. The configuration is a checked one: see the scenario crate.
+    pub fn new(config: &SimulationConfig) -> Self {
+        let mut network = Network::new(&config.network, config.seed);
+        let mut endpoints = Vec::with_capacity(2 * config.flows.len());
+        let mut ports = Vec::with_capacity(2 * config.flows.len());
+        let mut streams = Vec::new();
+        for (index, flow) in config.flows.iter().enumerate() {
+            endpoints.push(Endpoint::new(&flow.sender, &flow.controller, None));
+            endpoints.push(Endpoint::new(&flow.receiver, &flow.controller, flow.read_rate));
+            endpoints[2 * index + 1].listen();
+            for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
+                let route = network.add_route(&config.network, from, to);
+                ports.push(PortState { route, timer: SimTime::NEVER, sends: NO_STREAM });
+            }
+            add_stream(&mut streams, &mut ports, config.seed, flow, 2 * index, Some(&flow.app));
+            add_stream(&mut streams, &mut ports, config.seed, flow, 2 * index + 1, flow.reply.as_ref());
+            network.queue.push(flow.start, Event::Start(index as u32));
+        }
+        let recorder = Recorder::new(&config.trace, streams.len(), config.trace.traced_links.len());
+        let end = SimTime(config.duration.0);
+        if recorder.interval().is_some() {
+            network.queue.push(SimTime::ZERO, Event::Sample);
+        }
+        if let Some(from) = config.measure.from {
+            network.queue.push(from, Event::MeasureFrom);
+        }
+        if let Some(until) = config.measure.until.filter(|until| *until < end) {
+            network.queue.push(until, Event::MeasureUntil);
+        }
+        let counters = EngineCounters::default();
+        Self { config: config.clone(), network, endpoints, ports, streams, recorder, counters, end, link_stats: None }
+    }
+
+    /// Handles every event up to and including `until`, but none after the scenario's end.
+    pub fn run_until(&mut self, until: SimTime) {
+        let until = until.min(self.end);
+        while self.network.queue.next_time().is_some_and(|time| time <= until) {
+            let (time, event) = self.network.queue.pop().expect("there is a next event");
+            debug_assert!(time >= self.network.now, "time ran backwards");
+            self.network.now = time;
+            self.counters.events += 1;
+            self.handle(event);
+        }
+        self.network.now = self.network.now.max(until);
+    }
+
+    /// The time that has been simulated.
+    pub fn now(&self) -> SimTime {
+        self.network.now
+    }
+
+    /// True at the scenario's end.
+    pub fn is_finished(&self) -> bool {
+        self.network.now >= self.end
+    }
+
+    /// What the engine has done so far.
+    pub fn counters(&self) -> EngineCounters {
+        self.counters
+    }
+
+    /// Runs to the end and hands over the results.
+    pub fn finish(mut self) -> Outcome {
+        self.run_until(self.end);
+        self.end_measurement();
+        let link_stats = self.link_stats.take().expect("the measurement has just ended");
+        for stream in &mut self.streams {
+            let endpoint = &mut self.endpoints[stream.sender];
+            stream.episodes.extend(endpoint.take_episodes());
+            stream.episodes.extend(endpoint.current_episode());
+        }
+        let summary = summary::summarize(&self.config, &self.streams, &self.endpoints, &link_stats);
+        let link_names: Vec<String> = self.config.network.links.iter().map(|link| link.name.clone()).collect();
+        let flow_names: Vec<String> = self.streams.iter().map(|stream| stream.name.clone()).collect();
+        let episodes = summary::episode_table(&self.streams, &self.endpoints, &flow_names, self.end);
+        let captures = summary::captures(self.network.take_captures(), &link_names);
+        let (flows, links) = self.recorder.into_tables(flow_names, &link_names);
+        Outcome { summary, flows, links, episodes, captures, engine: self.counters }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Link(link) => {
+                if let Arrival::At(endpoint, segment) = self.network.on_arrival(link) {
+                    self.on_segment(endpoint as usize, &segment);
+                }
+            }
+            Event::Timer(endpoint) => self.on_timer(endpoint as usize),
+            Event::App(stream) => self.on_app(stream as usize),
+            Event::Start(flow) => self.on_start(2 * flow as usize),
+            Event::Sample => self.on_sample(),
+            Event::MeasureFrom => self.begin_measurement(),
+            Event::MeasureUntil => self.end_measurement(),
+        }
+    }
+
+    /// Runs `call` on an endpoint with its way into the network.
+    fn with_port(&mut self, endpoint: usize, call: impl FnOnce(&mut Endpoint, SimTime, &mut Port<'_>)) {
+        let now = self.network.now;
+        let route = self.ports[endpoint].route;
+        let mut port = Port { network: &mut self.network, peer: endpoint as u32 ^ 1, route };
+        call(&mut self.endpoints[endpoint], now, &mut port);
+    }
+
+    fn on_start(&mut self, endpoint: usize) {
+        self.with_port(endpoint, |opener, now, port| opener.connect(now, port));
+        self.arm_timer(endpoint);
+    }
+
+    fn on_segment(&mut self, endpoint: usize, segment: &Segment) {
+        self.counters.packets_delivered += u64::from(segment.payload > 0);
+        self.with_port(endpoint, |endpoint, now, port| endpoint.on_segment(now, segment, port));
+        self.after_call(endpoint);
+        if segment.payload > 0 {
+            self.check_read(endpoint);
+        }
+    }
+
+    fn on_timer(&mut self, endpoint: usize) {
+        let now = self.network.now;
+        if self.ports[endpoint].timer != now {
+            return; // an earlier event has taken its place
+        }
+        self.ports[endpoint].timer = SimTime::NEVER;
+        if self.endpoints[endpoint].deadline() <= now {
+            self.with_port(endpoint, |endpoint, now, port| endpoint.on_timer(now, port));
+            self.after_call(endpoint);
+        } else {
+            self.arm_timer(endpoint);
+        }
+    }
+
+    /// Timers are lazy: an event is scheduled only if none is pending that comes early enough, and when it comes the
+    /// deadline may have moved on.
+    fn arm_timer(&mut self, endpoint: usize) {
+        let deadline = self.endpoints[endpoint].deadline();
+        let port = &mut self.ports[endpoint];
+        if deadline < port.timer {
+            port.timer = deadline;
+            self.network.queue.push(deadline.max(self.network.now), Event::Timer(endpoint as u32));
+        }
+    }
+
+    /// What follows every call into an endpoint.
+    fn after_call(&mut self, endpoint: usize) {
+        self.arm_timer(endpoint);
+        let stream = self.ports[endpoint].sends;
+        if stream == NO_STREAM {
+            return;
+        }
+        let stream = stream as usize;
+        if let Some(sample) = self.endpoints[endpoint].latest_rtt_sample() {
+            self.streams[stream].on_rtt_sample(sample);
+        }
+        if self.recorder.per_event {
+            self.recorder.record_flow(self.network.now, stream, &self.streams[stream], &self.endpoints);
+        }
+        if !self.streams[stream].is_open && self.endpoints[endpoint].state() == State::Established {
+            self.streams[stream].is_open = true;
+            self.on_app(stream);
+        }
+    }
+
+    /// Data arrived at `endpoint`: has the application at the other end waited for it to be read?
+    fn check_read(&mut self, endpoint: usize) {
+        let index = self.ports[endpoint ^ 1].sends;
+        if index == NO_STREAM {
+            return;
+        }
+        let stream = &mut self.streams[index as usize];
+        let Some(wanted) = stream.wanted else { return };
+        if stream.read_event.is_some() {
+            return;
+        }
+        let now = self.network.now;
+        if let Some(time) = self.endpoints[endpoint].time_of_read(wanted, now) {
+            stream.read_event = Some(time);
+            self.network.queue.push(time, Event::App(index));
+        }
+    }
+
+    /// An application's time has come: to write, or to learn that the receiver has read what it waited for.
+    fn on_app(&mut self, index: usize) {
+        let now = self.network.now;
+        let stream = &mut self.streams[index];
+        if stream.read_event.is_some_and(|time| time <= now) {
+            (stream.read_event, stream.wanted) = (None, None);
+            if let Some(time) = stream.app.on_read(now) {
+                self.network.queue.push(time, Event::App(index as u32));
+            } else {
+                stream.complete(now, &self.config.measure, &self.endpoints);
+            }
+            return;
+        }
+        let sender = stream.sender;
+        let action = stream.app.act(now, self.endpoints[sender].unsent());
+        self.perform(index, sender, action);
+    }
+
+    fn perform(&mut self, index: usize, sender: usize, action: Action) {
+        let stream = &mut self.streams[index];
+        stream.wanted = action.tell_when_read.or(stream.wanted);
+        if let Some(time) = action.wake_at {
+            self.network.queue.push(time, Event::App(index as u32));
+        }
+        self.with_port(sender, |endpoint, now, port| {
+            if action.write > Bytes::ZERO {
+                endpoint.write(now, action.write, port);
+            }
+            if action.close {
+                endpoint.close(now, port);
+            }
+        });
+        self.arm_timer(sender);
+    }
+
+    fn on_sample(&mut self) {
+        let now = self.network.now;
+        self.recorder.sample(now, &self.streams, &self.endpoints, &mut self.network.links);
+        if let Some(interval) = self.recorder.interval() {
+            self.network.queue.push(now + interval, Event::Sample);
+        }
+    }
+
+    fn begin_measurement(&mut self) {
+        let now = self.network.now;
+        for stream in &mut self.streams {
+            stream.begin_measurement(now, &self.endpoints);
+        }
+        for link in &mut self.network.links {
+            link.begin_measurement(now);
+        }
+    }
+
+    fn end_measurement(&mut self) {
+        if self.link_stats.is_some() {
+            return;
+        }
+        let now = self.network.now;
+        for stream in &mut self.streams {
+            stream.end_measurement(now, &self.endpoints);
+        }
+        self.link_stats = Some(self.network.links.iter_mut().map(|link| link.end_measurement(now)).collect());
+    }
+}
+
+fn add_stream(
+    streams: &mut Vec<Stream>,
+    ports: &mut [PortState],
+    seed: u64,
+    flow: &FlowConfig,
+    endpoint: usize,
+    app: Option<&AppConfig>,
+) {
+    let Some(app) = app else { return };
+    let name = if endpoint % 2 == 0 { flow.name.clone() } else { format!("{}.reply", flow.name) };
+    ports[endpoint].sends = streams.len() as u32;
+    let app = App::new(app, seed, &name);
+    streams.push(Stream::new(flow, name, app, endpoint));
+}

@@ -1,0 +1,109 @@
+//! One sending direction of a connection: an application, and what is counted of it.
+
+use ackclock_tcp::{Endpoint, Episode};
+use ackclock_units::{Bytes, Histogram, SimDuration, SimTime};
+
+use crate::app::App;
+use crate::config::{FlowConfig, MeasureWindow};
+
+/// See the module. `sender` is the endpoint that writes; the other end of the connection reads.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    pub(crate) name: String,
+    pub(crate) controller: String,
+    pub(crate) sender: usize,
+    pub(crate) app: App,
+    pub(crate) start: SimTime,
+    pub(crate) is_open: bool,
+    /// Tell the application when the receiver has read so much.
+    pub(crate) wanted: Option<Bytes>,
+    /// The event for that is on its way.
+    pub(crate) read_event: Option<SimTime>,
+    pub(crate) completion: Option<SimTime>,
+    pub(crate) rtt: Histogram,
+    pub(crate) measured: Measured,
+    pub(crate) episodes: Vec<Episode>,
+}
+
+/// Counts at the borders of the measurement window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Measured {
+    from: Border,
+    until: Option<Border>,
+}
+
+/// Counts at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Border {
+    pub(crate) time: SimTime,
+    pub(crate) read: u64,
+    pub(crate) sent: u64,
+}
+
+impl Stream {
+    pub(crate) fn new(flow: &FlowConfig, name: String, app: App, sender: usize) -> Self {
+        let from = Border { time: flow.start, ..Border::default() };
+        Self {
+            name,
+            controller: flow.controller_name.clone(),
+            sender,
+            app,
+            start: flow.start,
+            is_open: false,
+            wanted: None,
+            read_event: None,
+            completion: None,
+            rtt: Histogram::default(),
+            measured: Measured { from, until: None },
+            episodes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn receiver(&self) -> usize {
+        self.sender ^ 1
+    }
+
+    fn border(&self, now: SimTime, endpoints: &[Endpoint]) -> Border {
+        let read = endpoints[self.receiver()].read(now).0;
+        Border { time: now.max(self.start), read, sent: endpoints[self.sender].counters().sent_octets }
+    }
+
+    /// The measurement window begins.
+    pub(crate) fn begin_measurement(&mut self, now: SimTime, endpoints: &[Endpoint]) {
+        self.measured.from = self.border(now, endpoints);
+        self.rtt = Histogram::default();
+    }
+
+    /// The measurement window, or the stream, ends; what comes first counts.
+    pub(crate) fn end_measurement(&mut self, now: SimTime, endpoints: &[Endpoint]) {
+        if self.measured.until.is_none() {
+            self.measured.until = Some(self.border(now, endpoints));
+        }
+    }
+
+    /// The receiver has all that the application will ever write.
+    pub(crate) fn complete(&mut self, now: SimTime, window: &MeasureWindow, endpoints: &[Endpoint]) {
+        self.completion = Some(now);
+        // A stream that ends before the measurement window begins has nothing in it.
+        if window.from.is_none_or(|from| now >= from) {
+            self.end_measurement(now, endpoints);
+        }
+    }
+
+    /// Bits per second read and sent between the borders.
+    pub(crate) fn rates(&self) -> (f64, f64) {
+        let Some(until) = self.measured.until else { return (0.0, 0.0) };
+        let from = self.measured.from;
+        let seconds = until.time.saturating_since(from.time).as_secs_f64();
+        if seconds <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let rate = |octets: u64| octets as f64 * 8.0 / seconds;
+        (rate(until.read - from.read), rate(until.sent - from.sent))
+    }
+
+    pub(crate) fn on_rtt_sample(&mut self, sample: SimDuration) {
+        // Microseconds: three digits more than any plot shows, and small tables.
+        self.rtt.add(sample.0 / 1_000);
+    }
+}
