@@ -1,0 +1,98 @@
+# The list of commands. Each sets up what it needs, and rebuilds only what changed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name clippy.toml)
+FUZZ_SECONDS ?= 600
+# One interpreter for every build, so that Cargo does not build the bindings anew for each.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build run test test-rust test-python bench lint format docs wheel fuzz fuzz-short claims-full peers lock clean
+
+help: ## list the commands
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
+		awk -F '\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+# ---- setting up -----------------------------------------------------------------------------------------------------
+
+setup: build ## make the virtual environment .venv with the locked packages, and build the extension into it
+
+$(VENV)/.packages: requirements-dev.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "ackclock needs Python 3.11 or later, and $(PYTHON) is older; run: make PYTHON=python3.x $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(VENV)/.extension: $(VENV)/.packages $(RUST_SOURCES)
+	@command -v cargo >/dev/null || { echo "a Rust toolchain is missing: cargo is not on the PATH"; exit 1; }
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --locked
+	@touch $@
+
+build: $(VENV)/.extension ## build the extension in release, if its sources changed
+
+# ---- using ----------------------------------------------------------------------------------------------------------
+
+run: build ## simulate the O-claims and print them, paper beside measured, with the path of their report
+	@$(BIN)/ackclock claims O
+
+claims-full: build ## every claim over its whole grid of choices
+	@$(BIN)/ackclock claims --full
+
+bench: build ## measure packets per second of CPU, events per second, and memory
+	@$(BIN)/ackclock bench
+
+peers: build ## run the same scenarios on ns-3, in turn with ackclock
+	@PATH="$(CURDIR)/$(BIN):$$PATH" benches/peers/run
+
+# ---- checking -------------------------------------------------------------------------------------------------------
+
+test: build test-rust test-python fuzz-short ## every test
+
+test-rust: $(VENV)/.packages ## the tests of the crates
+	cargo test --quiet --locked --workspace --exclude ackclock-python
+
+test-python: build ## the tests of the package, the command line and the wheel
+	$(BIN)/python -m pytest -q
+
+lint: build ## formatting, lints, types, and the stub against the binary
+	cargo fmt --all --check
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy python
+	$(BIN)/python -m mypy.stubtest ackclock._core
+
+format: $(VENV)/.packages ## put every source file into the one form
+	cargo fmt --all
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+fuzz: ## fuzz each target for FUZZ_SECONDS seconds (skipped without a nightly toolchain)
+	tests/fuzz/run.sh $(FUZZ_SECONDS)
+
+fuzz-short: ## fuzz each target for five seconds
+	tests/fuzz/run.sh 5
+
+# ---- publishing -----------------------------------------------------------------------------------------------------
+
+wheel: $(VENV)/.packages ## build a wheel into dist/
+	$(BIN)/maturin build --quiet --release --locked --out dist --interpreter $(BIN)/python
+	@ls dist/*.whl
+
+docs: $(VENV)/.packages ## the reference of the crates, into target/doc
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --workspace
+	@echo target/doc/ackclock_scenario/index.html
+
+lock: ## resolve the packages anew, with hashes
+	$(PYTHON) -m venv target/lock
+	target/lock/bin/python -m pip install --quiet uv
+	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes pyproject.toml -o requirements.lock
+	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+
+clean: ## remove what was built
+	rm -rf $(VENV) dist target

@@ -1,0 +1,6 @@
+"""Fixed scenarios that say how fast the engine is: packets and events per second of CPU, and peak memory."""
+
+from ackclock.bench.cases import CASES, Case
+from ackclock.bench.measure import Measurement, measure, peak_memory_bytes
+
+__all__ = ["CASES", "Case", "Measurement", "measure", "peak_memory_bytes"]

@@ -1,0 +1,66 @@
+"""What is measured."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import resources
+
+from ackclock._core import Scenario
+
+_PACKETS_OF_D = 2_000_000
+_RTT_OF_D_S = 0.02
+_WINDOWS_OF_D = (10, 100, 1_000, 10_000, 100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One scenario to measure.
+
+    Attributes:
+        group: The letter that names it on the command line.
+        name: Unique: the letter, and what distinguishes it within the group.
+        title: What it is, in a few words.
+        overrides: Changes to the group's scenario file.
+        traced: Whether the default series are recorded.
+    """
+
+    group: str
+    name: str
+    title: str
+    overrides: tuple[str, ...] = ()
+    traced: bool = False
+
+    def scenario(self) -> Scenario:
+        """Read the scenario."""
+        return Scenario.parse(scenario_text(self.group, traced=self.traced), f"{self.group}.toml", self.overrides)
+
+
+def scenario_text(group: str, *, traced: bool = False) -> str:
+    """Return the scenario file of a group.
+
+    Args:
+        group: Its letter.
+        traced: Leave out the `[trace]` table, which switches the default series off.
+    """
+    text = (resources.files("ackclock.bench") / "scenarios" / f"{group}.toml").read_text(encoding="utf-8")
+    return text.replace(_UNTRACED, "") if traced else text
+
+
+_UNTRACED = "[trace]\nflows = []\nlinks = []\n"
+
+
+def _fixed_windows() -> Iterator[Case]:
+    for window in _WINDOWS_OF_D:
+        duration_ms = _PACKETS_OF_D * _RTT_OF_D_S * 1e3 / window
+        overrides = (f'flow.0.controller.window="{window} segments"', f'duration="{duration_ms:.0f} ms"')
+        yield Case("d", f"d{window}", f"fixed window of {window:,} segments, 0.01 % loss", overrides)
+
+
+CASES: tuple[Case, ...] = (
+    Case("a", "a", "1 CUBIC flow, 100 Mbit/s, 60 ms, 50 s"),
+    Case("a", "a-traced", "the same, default traces on", traced=True),
+    Case("b", "b", "100 CUBIC flows, 10 Gbit/s, 20 ms, 5 s"),
+    Case("b", "b-traced", "the same, default traces on", traced=True),
+    Case("c", "c", "1000 CUBIC flows, 1 Gbit/s, 20 ms, 5 s"),
+    *_fixed_windows(),
+)
+"""Everything that is measured, in the order in which it is printed."""

@@ -1,0 +1,77 @@
+"""The table of commands, and what happens to errors.
+
+Exit codes: 0 done, 1 the work failed, 2 the input is wrong, 130 interrupted.
+"""
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from ackclock import version
+from ackclock.claims.cli import claims
+from ackclock.cli import bench, catalogs, check, doctor, failures, report, run, sweep
+
+app = typer.Typer(
+    name="ackclock",
+    help="A laboratory for TCP congestion control: simulate packet by packet, measure, compare.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"ackclock {version.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+_SIMULATE, _LEARN, _MACHINE = "Simulate", "Look things up", "This machine"
+app.command(rich_help_panel=_SIMULATE)(run.run)
+app.command(rich_help_panel=_SIMULATE)(sweep.sweep)
+app.command(rich_help_panel=_SIMULATE)(report.report)
+app.command(rich_help_panel=_SIMULATE)(report.compare)
+app.command(rich_help_panel=_SIMULATE)(claims)
+app.command(rich_help_panel=_LEARN)(check.validate)
+app.command(rich_help_panel=_LEARN)(check.schema)
+app.command(rich_help_panel=_LEARN)(catalogs.controllers)
+app.command(rich_help_panel=_LEARN)(catalogs.queues)
+app.command(rich_help_panel=_LEARN)(catalogs.topologies)
+app.command(rich_help_panel=_MACHINE)(bench.bench)
+app.command(rich_help_panel=_MACHINE)(doctor.doctor)
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    signal.signal(signal.SIGTERM, _terminate)
+    code = failures.guarded(lambda: app(standalone_mode=True))
+    _leave(code)
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    """End as Ctrl-C does, so that nothing half-written is left behind."""
+    raise KeyboardInterrupt
+
+
+def _leave(code: int) -> None:
+    """Exit; a reader of our output that has gone away is no failure."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

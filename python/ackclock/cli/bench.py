@@ -1,0 +1,148 @@
+"""`ackclock bench`: how fast this build is on this machine."""
+
+import json
+import platform
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ackclock._core import build_info
+from ackclock.bench import CASES, Measurement, measure, peak_memory_bytes
+from ackclock.cli.display import si
+from ackclock.cli.failures import InputError, errors
+
+_GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
+
+
+def bench(
+    groups: Annotated[
+        list[str] | None, typer.Argument(metavar="a b c d", help="Which scenarios; all if none is named.")
+    ] = None,
+    min_cpu_s: Annotated[
+        float, typer.Option("--min-cpu", metavar="SECONDS", min=0.0, help="CPU time spent on each, at least.")
+    ] = 5.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure packets and events per second of CPU, and peak memory, on fixed scenarios."""
+    chosen = _chosen(groups)
+    if build_info()["profile"] != "release":
+        errors().print("[yellow]warning:[/] this is a debug build; the figures say nothing (make build)")
+    results = _measure(chosen, min_cpu_s)
+    memory = peak_memory_bytes(CASES[0]) if "a" in chosen else None
+    if as_json:
+        print(json.dumps(_as_json(results, memory), indent=2))
+    else:
+        _print(results, memory)
+
+
+def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
+    unknown = sorted(set(groups or ()) - set(_GROUPS))
+    if unknown:
+        raise InputError(f"there is no bench {', '.join(unknown)}; there are: {', '.join(_GROUPS)}")
+    return tuple(groups or _GROUPS)
+
+
+def _measure(groups: Sequence[str], min_cpu_s: float) -> list[Measurement]:
+    console = errors()
+    results = []
+    with console.status("measuring") if sys.stderr.isatty() else nullcontext() as status:
+        for case in (case for case in CASES if case.group in groups):
+            if status:
+                status.update(f"measuring {case.name}: {case.title}")
+            results.append(measure(case, min_cpu_s=min_cpu_s))
+    return results
+
+
+def ratios(results: Sequence[Measurement]) -> dict[str, float]:
+    """Return the ratios of CPU time per packet that the results allow.
+
+    Args:
+        results: Of any cases.
+
+    Returns:
+        `a_traced`, `b_traced`: with traces to without; `d_window`: the largest window to the smallest.
+    """
+    by_name = {result.case.name: result.ns_per_packet for result in results}
+    pairs = {"a_traced": ("a-traced", "a"), "b_traced": ("b-traced", "b"), "d_window": ("d100000", "d10")}
+    return {
+        name: by_name[top] / by_name[bottom]
+        for name, (top, bottom) in pairs.items()
+        if top in by_name and bottom in by_name
+    }
+
+
+def _as_json(results: Sequence[Measurement], memory: dict[str, int] | None) -> dict[str, Any]:
+    return {
+        "machine": {"processor": _processor(), "system": platform.platform()},
+        "build": build_info(),
+        "cases": [_case_json(result) for result in results],
+        "ratios": ratios(results),
+        "memory_a_bytes": memory,
+    }
+
+
+def _case_json(result: Measurement) -> dict[str, Any]:
+    return {
+        "name": result.case.name,
+        "title": result.case.title,
+        "runs": result.runs,
+        "cpu_s": result.cpu_s,
+        "packets_delivered": result.packets,
+        "events": result.events,
+        "packets_per_cpu_s": result.packets_per_cpu_s,
+        "events_per_cpu_s": result.events_per_cpu_s,
+        "ns_per_packet": result.ns_per_packet,
+    }
+
+
+def _print(results: Sequence[Measurement], memory: dict[str, int] | None) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("", style="cyan", no_wrap=True)
+    table.add_column("scenario")
+    for heading in ("runs", "CPU s", "packets per\nCPU second", "events per\nCPU second", "ns per\npacket"):
+        table.add_column(heading, justify="right")
+    for result in results:
+        table.add_row(*_cells(result))
+    console = Console(highlight=False)
+    console.print(table)
+    _print_ratios(console, results, memory)
+    console.print(f"{build_info()['version']} {build_info()['profile']}, {_processor()}", style="dim", markup=False)
+
+
+def _cells(result: Measurement) -> list[str]:
+    return [
+        result.case.name,
+        result.case.title,
+        str(result.runs),
+        f"{result.cpu_s:.2f}",
+        si(result.packets_per_cpu_s),
+        si(result.events_per_cpu_s),
+        f"{result.ns_per_packet:.0f}",
+    ]
+
+
+def _print_ratios(console: Console, results: Sequence[Measurement], memory: dict[str, int] | None) -> None:
+    texts = {
+        "a_traced": "(a) with the default traces on takes {:.2f} times the time",
+        "b_traced": "(b) with the default traces on takes {:.2f} times the time",
+        "d_window": "(d) a packet at a window of 100,000 costs {:.2f} times that at 10",
+    }
+    for name, ratio in ratios(results).items():
+        console.print(texts[name].format(ratio))
+    if memory:
+        mib = {name: size / 2**20 for name, size in memory.items()}
+        console.print(f"(a) peak memory {mib['peak']:.1f} MiB, {mib['before']:.1f} MiB of it before the run")
+
+
+def _processor() -> str:
+    """The processor's name, as the system tells it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123  read only to the first match
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

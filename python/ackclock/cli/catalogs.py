@@ -1,0 +1,91 @@
+"""`ackclock controllers`, `queues` and `topologies`: what a scenario may name, straight from the core."""
+
+import difflib
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ackclock import _core
+from ackclock.cli.failures import InputError
+
+_Name = Annotated[str | None, typer.Argument(metavar="NAME", help="One of them, in detail.", show_default=False)]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def controllers(name: _Name = None, as_json: _Json = False) -> None:
+    """List the congestion controllers, with their sources and parameters."""
+    _show("controller", _core.controllers(), name, as_json)
+
+
+def queues(name: _Name = None, as_json: _Json = False) -> None:
+    """List the queue disciplines, with their sources and parameters."""
+    _show("queue", _core.queues(), name, as_json)
+
+
+def topologies(name: _Name = None, as_json: _Json = False) -> None:
+    """List the topologies, with their parameters."""
+    _show("topology", _core.topologies(), name, as_json)
+
+
+def _show(kind: str, catalog: str, name: str | None, as_json: bool) -> None:
+    entries: list[dict[str, Any]] = json.loads(catalog)
+    if name is not None:
+        entries = [_find(kind, entries, name)]
+    if as_json:
+        print(json.dumps(entries if name is None else entries[0], indent=2, ensure_ascii=False))
+    elif name is None:
+        _print_list(entries)
+    else:
+        _print_entry(entries[0])
+
+
+def _find(kind: str, entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    names = [str(entry["name"]) for entry in entries]
+    if name in names:
+        return entries[names.index(name)]
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    raise InputError(f"there is no {kind} {name!r}; {hint}there are: {', '.join(names)}")
+
+
+def _print_list(entries: list[dict[str, Any]]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("name", style="cyan", no_wrap=True)
+    table.add_column("what it is")
+    table.add_column("source", style="dim")
+    for entry in entries:
+        table.add_row(entry["name"], entry["summary"], entry["source"])
+    Console(highlight=False).print(table)
+
+
+def _print_entry(entry: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    console.print(f"[bold cyan]{entry['name']}[/]  ", end="")
+    console.print(entry["summary"], markup=False)
+    for key in ("source", "departures"):
+        if entry.get(key):
+            console.print(f"[dim]{key}:[/] ", end="")
+            console.print(entry[key], markup=False)
+    if entry["parameters"]:
+        console.print(_parameter_table(entry["parameters"]))
+    else:
+        console.print("It has no parameters.")
+
+
+def _parameter_table(parameters: list[dict[str, Any]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), title_justify="left")
+    table.add_column("parameter", style="cyan", no_wrap=True)
+    for heading in ("default", "range", "meaning"):
+        table.add_column(heading)
+    for parameter in parameters:
+        table.add_row(*(_plain(parameter.get(key)) for key in ("name", "default", "range", "meaning")))
+    return table
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,73 @@
+"""`ackclock validate` and `ackclock schema`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ackclock import _core
+from ackclock._core import Scenario, ScenarioError
+from ackclock.cli import failures
+
+
+def validate(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.", show_default=False)],
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value before the check.")
+    ] = None,
+) -> None:
+    """Check scenario files and list every mistake, without running anything."""
+    wrong = [file for file in files if not _is_valid(file, overrides or [])]
+    if wrong:
+        raise typer.Exit(failures.WRONG_INPUT)
+
+
+def _is_valid(file: Path, overrides: list[str]) -> bool:
+    try:
+        scenario = load(file, overrides)
+    except ScenarioError as error:
+        failures.print_diagnostics(error)
+        return False
+    except failures.InputError as error:
+        failures.errors().print(f"error: {error}", style="red", markup=False)
+        return False
+    flows, links = len(scenario.flow_names), len(scenario.link_names)
+    print(f'{file}: ok: "{scenario.name}", {scenario.duration_s:g} s, {flows} flows, {links} links')
+    return True
+
+
+def load(file: Path, overrides: list[str]) -> Scenario:
+    """Read and check a scenario file.
+
+    Args:
+        file: Its place.
+        overrides: Changes, each `path=value`.
+
+    Raises:
+        InputError: If there is no such file, or it cannot be read.
+        ScenarioError: If it is wrong.
+    """
+    if file.is_dir():
+        raise failures.InputError(f"{file} is a folder; give a scenario file (.toml)")
+    if not file.exists():
+        raise failures.InputError(f"there is no file {file}{_suggestion(file)}")
+    try:
+        return Scenario.load(str(file), overrides)
+    except OSError as error:
+        raise failures.InputError(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise failures.InputError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+def _suggestion(file: Path) -> str:
+    """Name scenario files that the user may have meant."""
+    folder = file.parent if file.parent.is_dir() else Path()
+    near = sorted(path.name for path in folder.glob("*.toml") if path.name not in ("Cargo.toml", "pyproject.toml"))
+    if near:
+        return f"; in {folder} there are: {', '.join(near[:8])}{', ...' if len(near) > 8 else ''}"
+    return '; without a file, try: ackclock run --flows cubic,reno --bottleneck "100 Mbit/s" --rtt "60 ms"'
+
+
+def schema() -> None:
+    """Print the JSON Schema of the scenario format."""
+    print(_core.schema())

@@ -1,0 +1,84 @@
+"""Progress bars. They go to standard error and only to a terminal; the callers see to that."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from ackclock.cli.failures import errors
+from ackclock.running import Progress as RunProgress
+
+
+class _SimulatedTime(ProgressColumn):
+    """`12.4 / 50 s`."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.completed:.1f} / {task.total or 0:g} s simulated", style="cyan")
+
+
+class _Speed(ProgressColumn):
+    """How fast simulated time passes and packets arrive."""
+
+    def render(self, task: Task) -> Text:
+        progress: RunProgress | None = task.fields.get("progress")
+        if progress is None or progress.wall_s <= 0:
+            return Text("")
+        return Text(
+            f"{progress.now_s / progress.wall_s:,.3g} x real time, "
+            f"{si(progress.packets_delivered / progress.wall_s)} packets/s",
+            style="dim",
+        )
+
+
+def si(value: float) -> str:
+    """Write a number with three digits and an SI prefix.
+
+    Args:
+        value: Any number.
+
+    Examples:
+        >>> si(5_123_000)
+        '5.12 M'
+        >>> si(12)
+        '12 '
+    """
+    magnitude = abs(value)
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if magnitude >= factor * 0.9995:
+            return f"{value / factor:.3g} {prefix}"
+    return f"{value:.3g} "
+
+
+@contextmanager
+def run_progress(name: str, duration_s: float) -> Iterator[Callable[[RunProgress], None]]:
+    """Show how far one run is, until the block ends.
+
+    Args:
+        name: Of the scenario.
+        duration_s: Simulated time at the end.
+
+    Yields:
+        What to call with each step.
+    """
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), _SimulatedTime(), _Speed())
+    with Progress(*columns, console=errors(), transient=True) as bar:
+        task = bar.add_task(name[:32], total=duration_s)
+        yield lambda progress: bar.update(task, completed=progress.now_s, progress=progress)
+
+
+@contextmanager
+def points_progress(total: int, done: int) -> Iterator[Callable[[], None]]:
+    """Show how many points of a sweep are done.
+
+    Args:
+        total: All of them.
+        done: Those finished before.
+
+    Yields:
+        What to call after each point.
+    """
+    columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} points"), TimeRemainingColumn())
+    with Progress(*columns, console=errors(), transient=True) as bar:
+        task = bar.add_task("sweep", total=total, completed=done)
+        yield lambda: bar.advance(task)

@@ -1,0 +1,196 @@
+"""`ackclock doctor`: what this machine offers, what for, and how to get the rest."""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ackclock._core import build_info
+
+_LOW_DISK_GIB = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the doctor.
+
+    Attributes:
+        name: Of the thing.
+        ok: Whether it is there and good enough.
+        found: What was seen.
+        purpose: What it is for.
+        remedy: How to get it.
+    """
+
+    name: str
+    ok: bool
+    found: str
+    purpose: str
+    remedy: str = ""
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Say what this machine allows: speed, peers to compare with, kernel features."""
+    findings = [probe() for probe in _PROBES]
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        return
+    _print(findings)
+
+
+def _print(findings: list[Finding]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in ("", "what", "found", "what it is for, and how to get it"):
+        table.add_column(heading, no_wrap=heading == "")
+    for finding in findings:
+        mark = Text("ok", "green") if finding.ok else Text("missing", "yellow")
+        remedy = Text(f"\n{finding.remedy}", "yellow") if finding.remedy and not finding.ok else Text("")
+        table.add_row(mark, Text(finding.name, "cyan"), finding.found, Text(finding.purpose) + remedy)
+    console = Console(highlight=False)
+    console.print(table)
+    missing = sum(not finding.ok for finding in findings)
+    console.print(f"\n{missing} missing; simulating needs none of them." if missing else "\nnothing is missing")
+
+
+def _cores() -> Finding:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Finding(
+        "processor", True, f"{cores} cores, {platform.machine()}", "a sweep runs one simulation on each core"
+    )
+
+
+def _memory() -> Finding:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return Finding("memory", total >= 1, f"{total:.1f} GiB", "series and captures are held in memory", "1 GiB at least")
+
+
+def _disk() -> Finding:
+    free = shutil.disk_usage(Path.cwd()).free / 2**30
+    return Finding("disk", free >= _LOW_DISK_GIB, f"{free:.1f} GiB free here", "result folders", "free some space")
+
+
+def _python() -> Finding:
+    return Finding("Python", sys.version_info >= (3, 11), platform.python_version(), "this program")
+
+
+def _build() -> Finding:
+    info = build_info()
+    profile = str(info.get("profile"))
+    found = f"{info.get('version')}, {profile}, {info.get('target') or info.get('rustc target') or ''}".rstrip(", ")
+    return Finding("ackclock core", profile == "release", found, "speed", "build it in release: make build")
+
+
+def _kernel() -> Finding:
+    return Finding(
+        "kernel", sys.platform == "linux", f"{platform.system()} {platform.release()}", "kernel features below", "Linux"
+    )
+
+
+def _ray() -> Finding:
+    return _module("Ray", "ray", "sweeps on many machines (--backend ray)", "pip install 'ackclock[ray]'")
+
+
+def _module(name: str, module: str, purpose: str, remedy: str) -> Finding:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return Finding(name, True, version(module), purpose)
+    except PackageNotFoundError:
+        return Finding(name, False, "-", purpose, remedy)
+
+
+def _ns3() -> Finding:
+    version = _first_line(["pkg-config", "--modversion", "libns3-core"]) or _first_line(
+        ["pkg-config", "--modversion", "ns3-core"]
+    )
+    purpose = "the side-by-side measurement (make peers)"
+    return Finding("ns-3", bool(version), version or "-", purpose, "apt-get install libns3-dev ns3 pkg-config")
+
+
+def _tool(name: str, command: str, purpose: str, package: str) -> Finding:
+    path = shutil.which(command)
+    return Finding(name, path is not None, path or "-", purpose, f"apt-get install {package}")
+
+
+def _tshark() -> Finding:
+    return _tool("tshark", "tshark", "reading captures (.pcapng)", "tshark")
+
+
+def _tcptrace() -> Finding:
+    return _tool("tcptrace", "tcptrace", "time-sequence graphs of captures", "tcptrace")
+
+
+def _chromium() -> Finding:
+    for command in ("chromium", "chromium-browser", "google-chrome"):
+        if shutil.which(command):
+            return _tool("Chromium", command, "looking at reports without a screen", "chromium")
+    return _tool("Chromium", "chromium", "looking at reports without a screen", "chromium")
+
+
+def _cargo() -> Finding:
+    version = _first_line(["cargo", "--version"])
+    return Finding(
+        "Rust", bool(version), version or "-", "building from source", "install a Rust toolchain, 1.95 or later"
+    )
+
+
+def _gpu() -> Finding:
+    found = _first_line(["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"])
+    return Finding("GPU", bool(found), found or "-", "nothing yet; learning controllers will use it", "a CUDA driver")
+
+
+def _root() -> Finding:
+    root = os.geteuid() == 0
+    return Finding("root", root, "yes" if root else "no", "network namespaces and kernel controllers", "run as root")
+
+
+def _namespaces() -> Finding:
+    there = Path("/proc/self/ns/net").exists() and shutil.which("ip") is not None
+    found = "yes" if there else "-"
+    return Finding(
+        "network namespaces", there, found, "the same scenario on the real kernel", "apt-get install iproute2"
+    )
+
+
+def _tun() -> Finding:
+    there = os.access("/dev/net/tun", os.R_OK | os.W_OK)
+    return Finding("/dev/net/tun", there, "yes" if there else "-", "the link emulator", "modprobe tun, as root")
+
+
+def _bpf() -> Finding:
+    btf = Path("/sys/kernel/btf/vmlinux").exists()
+    remedy = "a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_JIT"
+    return Finding("eBPF struct_ops", btf, "BTF present" if btf else "no BTF", "controllers inside the kernel", remedy)
+
+
+def _kernel_controllers() -> Finding:
+    path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    found = path.read_text().strip() if path.is_file() else ""
+    remedy = "modprobe tcp_bbr and the like, as root"
+    return Finding("kernel controllers", bool(found), found or "-", "comparison with the real kernel", remedy)
+
+
+_PROBES: tuple[Callable[[], Finding], ...] = (
+    _cores, _memory, _disk, _python, _build, _cargo, _ray, _ns3, _tshark, _tcptrace, _chromium, _gpu,
+    _kernel, _root, _namespaces, _tun, _bpf, _kernel_controllers,
+)  # fmt: skip
+
+
+def _first_line(command: list[str]) -> str:
+    """The first line that a command prints; empty if it is not there, fails, or takes too long."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip().partition("\n")[0] if done.returncode == 0 else ""

@@ -1,0 +1,117 @@
+"""Errors as a person reads them, and the exit code of each."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+
+from ackclock._core import ScenarioError
+from ackclock.storage import OutputExistsError
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+class InputError(ValueError):
+    """The user asked for something that cannot be; the message says what, and what to do."""
+
+
+class WorkError(RuntimeError):
+    """The work failed for a reason that the message tells."""
+
+
+def errors() -> Console:
+    """Return a console on standard error; data goes to standard output."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def guarded(work: Callable[[], object]) -> int:
+    """Do the work and turn how it ends into an exit code, with a message on standard error.
+
+    Args:
+        work: May raise anything.
+    """
+    try:
+        work()
+    except SystemExit as ending:
+        code = _code(ending)
+        return _interrupted() if code == INTERRUPTED else code
+    except KeyboardInterrupt:
+        return _interrupted()
+    except BrokenPipeError:
+        return DONE
+    except Exception as error:
+        return _explain(error)
+    return DONE
+
+
+def _interrupted() -> int:
+    """A sweep keeps the points that it finished; every other command leaves nothing behind."""
+    kept = "the same command goes on from here" if sys.argv[1:2] == ["sweep"] else "no results were written"
+    errors().print(f"interrupted; {kept}")
+    return INTERRUPTED
+
+
+def _code(ending: SystemExit) -> int:
+    if ending.code is None:
+        return DONE
+    return ending.code if isinstance(ending.code, int) else FAILED
+
+
+def _explain(error: Exception) -> int:
+    if os.environ.get("ACKCLOCK_DEBUG") == "1":
+        errors().print_exception()
+    if isinstance(error, ScenarioError):
+        print_diagnostics(error)
+        return WRONG_INPUT
+    if isinstance(error, (InputError, OutputExistsError)):
+        _say(str(error))
+        return WRONG_INPUT
+    if isinstance(error, OSError):
+        _say(_describe(error))
+        return FAILED
+    if isinstance(error, WorkError):
+        _say(str(error))
+        return FAILED
+    _say(f"{type(error).__name__}: {error} (this is a fault of ackclock; ACKCLOCK_DEBUG=1 shows where)")
+    return FAILED
+
+
+def _say(message: str) -> None:
+    errors().print(f"[bold red]error:[/] {escape(' '.join(message.splitlines()))}")
+
+
+def _describe(error: OSError) -> str:
+    reason = (error.strerror or str(error)).lower()
+    place = f"{error.filename}: " if error.filename else ""
+    return f"{place}{reason}; no results were written"
+
+
+def print_diagnostics(error: ScenarioError) -> None:
+    """Print every mistake of a scenario with its place, its value and the remedy.
+
+    Args:
+        error: As the core raises it.
+    """
+    console = errors()
+    for diagnostic in error.diagnostics:
+        console.print(_diagnostic(diagnostic))
+    count = len(error.diagnostics)
+    console.print(f"[bold red]{count} mistake{'s' if count != 1 else ''}[/]; nothing was run")
+
+
+def _diagnostic(diagnostic: dict[str, Any]) -> Text:
+    """`file:line:column: error: field: message`, which editors can jump to, then value and remedy."""
+    place = ":".join(str(diagnostic[key]) for key in ("file", "line", "column") if diagnostic[key] is not None)
+    text = Text.assemble((f"{place}: ", "bold"), ("error: ", "bold red"))
+    if diagnostic["field"]:
+        text.append(f"{diagnostic['field']}: ", "cyan")
+    text.append(diagnostic["message"])
+    if diagnostic["value"]:
+        text.append("\n    value:  ", "dim").append(str(diagnostic["value"]))
+    if diagnostic["remedy"]:
+        text.append("\n    remedy: ", "dim").append(diagnostic["remedy"], "green")
+    return text

@@ -1,0 +1,110 @@
+"""`ackclock run`: one simulation, from a file or from a handful of options."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ackclock import storage
+from ackclock._core import Scenario, ScenarioError
+from ackclock.cli import check, display, tables
+from ackclock.cli.failures import InputError
+from ackclock.dumbbells import dumbbell
+from ackclock.results import Results, summary_json
+from ackclock.running import run as simulate
+
+_SHORT = "A dumbbell without a file"
+_DEFAULTS = {"bottleneck": "100 Mbit/s", "rtt": "60 ms", "flows": "cubic", "duration": "50 s", "queue": "1 bdp"}
+
+
+def _short(flag: str, metavar: str, text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        flag,
+        metavar=metavar,
+        help=f"{text} [dim](default: {_DEFAULTS[flag.removeprefix('--')]})[/]",
+        rich_help_panel=_SHORT,
+        show_default=False,
+    )
+    return option
+
+
+def run(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="A scenario file (.toml).", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Write the results into this new folder.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.", show_default=False)] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as duration='5 s'. May be repeated."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json, and nothing else, on stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a result folder that exists.")] = False,
+    bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Rate of the bottleneck")] = None,
+    rtt: Annotated[str | None, _short("--rtt", "TIME", "Two-way propagation delay")] = None,
+    flows: Annotated[str | None, _short("--flows", "NAMES", "Controllers, one for each flow")] = None,
+    duration: Annotated[str | None, _short("--duration", "TIME", "Simulated time")] = None,
+    queue: Annotated[str | None, _short("--queue", "LIMIT", "Limit of the bottleneck's queue")] = None,
+) -> None:
+    """Simulate a scenario and print what came out.
+
+    Without a file, the options of the last group make a dumbbell:
+
+        ackclock run --bottleneck "100 Mbit/s" --rtt "60 ms" --flows cubic,reno
+    """
+    options = {"bottleneck": bottleneck, "rtt": rtt, "flows": flows, "duration": duration, "queue": queue}
+    given = {name: value for name, value in options.items() if value is not None}
+    scenario = _scenario(file, given, overrides or [], seed)
+    if output is not None:
+        storage.check_folder(output, force=force)
+    results = _simulate(scenario, quiet=quiet)
+    if output is not None:
+        results.save(output, force=force)
+    _print(results, output, as_json=as_json, quiet=quiet)
+
+
+def _scenario(file: Path | None, given: dict[str, str], overrides: list[str], seed: int | None) -> Scenario:
+    scenario = _from_options(given, overrides) if file is None else _from_file(file, given, overrides)
+    return scenario if seed is None else scenario.with_seed(seed)
+
+
+def _from_file(file: Path, given: dict[str, str], overrides: list[str]) -> Scenario:
+    if given:
+        names = ", ".join(f"--{name}" for name in given)
+        raise InputError(f"{names} make a scenario without a file; with {file}, change values with --set path=value")
+    return check.load(file, overrides)
+
+
+def _from_options(given: dict[str, str], overrides: list[str]) -> Scenario:
+    if not given:
+        raise InputError("name a scenario file, or describe a dumbbell, such as: ackclock run --flows cubic,reno")
+    chosen: dict[str, Any] = _DEFAULTS | given
+    try:
+        return dumbbell(**chosen, overrides=overrides)
+    except ScenarioError:
+        raise
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _simulate(scenario: Scenario, *, quiet: bool) -> Results:
+    if quiet or not sys.stderr.isatty():
+        return simulate(scenario)
+    with display.run_progress(scenario.name, scenario.duration_s) as on_progress:
+        return simulate(scenario, on_progress=on_progress)
+
+
+def _print(results: Results, output: Path | None, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        sys.stdout.write(summary_json(results.summary).decode())
+    elif not quiet:
+        tables.print_results(results)
+        if output is not None:
+            print(f"results in {output}")

@@ -1,0 +1,151 @@
+"""`ackclock sweep`: a grid of runs."""
+
+import importlib.util
+import os
+import sys
+from collections.abc import Generator
+from contextlib import closing, nullcontext
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ackclock import storage
+from ackclock.cli import check, display
+from ackclock.cli.failures import InputError, errors
+from ackclock.results import parquet
+from ackclock.sweep import GridError, Point, SweepFolder, flow_table, grid_of, link_table, means, parse_axis
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_MOST_ROWS = 40
+
+
+class BackendName(StrEnum):
+    """Where the points run."""
+
+    local = "local"
+    ray = "ray"
+
+
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (.toml).", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the sweep.")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUES",
+            help=r"An axis of the grid: 'seed=1..20', 'tcp.mss=\[536, 1448]', or one value. May be repeated.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; all cores if not given.")
+    ] = None,
+    backend: Annotated[
+        BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")
+    ] = BackendName.local,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Run a scenario at every combination of some values, on all cores.
+
+    A sweep that was stopped, even killed, goes on where it was when the same command is given again; more values
+    extend it. It ends with sweep.parquet (a row for each point and flow), links.parquet, and means.parquet: means
+    over the seeds with 95 % confidence intervals.
+    """
+    _check_backend(backend)
+    folder = SweepFolder(output)
+    try:
+        points = grid_of([parse_axis(text) for text in overrides or []], lambda texts: check.load(file, texts))
+        with folder.opened(points):
+            _run_missing(folder, points, backend, jobs, quiet=quiet)
+            averages = _write_tables(folder, points)
+    except GridError as error:
+        raise InputError(str(error)) from error
+    if not quiet:
+        _print_means(averages)
+        print(f"{len(points)} points in {output}: sweep.parquet, links.parquet, means.parquet")
+
+
+def _check_backend(backend: BackendName) -> None:
+    if backend is BackendName.ray and importlib.util.find_spec("ray") is None:
+        raise InputError("the Ray backend needs Ray, which is not installed; pip install 'ackclock[ray]'")
+
+
+def _run_missing(
+    folder: SweepFolder, points: list[Point], backend: BackendName, jobs: int | None, *, quiet: bool
+) -> None:
+    missing = [point for point in _unique(points) if not folder.is_done(point)]
+    done = len(_unique(points)) - len(missing)
+    if done and not quiet:
+        errors().print(f"{done} of {done + len(missing)} points are done already")
+    visible = missing and not quiet and sys.stderr.isatty()
+    bar = display.points_progress(done + len(missing), done) if visible else nullcontext(lambda: None)
+    with bar as advance, closing(_running(missing, backend, jobs)) as finished:
+        for point, summary in finished:
+            folder.save(point, summary)
+            advance()
+
+
+def _unique(points: list[Point]) -> list[Point]:
+    """Points that are the same scenario, under different parameters, run once."""
+    return list({point.key: point for point in points}.values())
+
+
+def _running(missing: list[Point], backend: BackendName, jobs: int | None) -> Generator[tuple[Point, str], None, None]:
+    from ackclock.sweep import backends
+
+    if backend is BackendName.ray:
+        return backends.ray(missing, jobs=jobs)
+    return backends.local(missing, jobs=jobs or backends.cores())
+
+
+def _write_tables(folder: SweepFolder, points: list[Point]) -> "pl.DataFrame":
+    rows = [(point.parameters, folder.summary(point)) for point in points]
+    flows = flow_table(rows)
+    averages = means(flows, points[0].parameters)
+    tables = {"sweep": flows, "links": link_table(rows), "means": averages}
+    for name, table in tables.items():
+        storage.write_file(folder.path / f"{name}.parquet", parquet(table))
+    return averages
+
+
+def _print_means(averages: "pl.DataFrame") -> None:
+    shown = [name.removesuffix("_mean") for name in averages.columns if name.endswith("_mean") and "rtt" not in name]
+    measures = [name for name in (*shown, "rtt_ms_mean") if f"{name}_ci95" in averages.columns]
+    keys = averages.columns[: averages.columns.index("seeds") + 1]
+    table = Table(title="means over the seeds, with 95 % confidence intervals", box=None, title_justify="left")
+    for name in keys:
+        table.add_column(name, style="cyan" if name == "flow" else None, justify="right" if name == "seeds" else "left")
+    for name in measures:
+        table.add_column(_heading(name), justify="right")
+    for row in averages.head(_MOST_ROWS).iter_rows(named=True):
+        table.add_row(*(str(row[name]) for name in keys), *(_mean(row, name) for name in measures))
+    if averages.height > _MOST_ROWS:
+        table.caption = f"and {averages.height - _MOST_ROWS} more rows in means.parquet"
+    Console(highlight=False, width=None if sys.stdout.isatty() else _wide()).print(table)
+
+
+def _wide() -> int:
+    """Piped tables are not folded to the width of a terminal that nobody looks at."""
+    return int(os.environ.get("COLUMNS", "240"))
+
+
+def _heading(name: str) -> str:
+    if name.endswith("_bps"):
+        return f"{name.removesuffix('_bps')}\nMbit/s"
+    titles = {"rtt_ms_mean": "RTT\nms", "completion_s": "complete\ns", "retransmitted_segments": "retrans-\nmitted"}
+    return titles.get(name, name.replace("_", "\n"))
+
+
+def _mean(row: dict[str, float | None], name: str) -> str:
+    mean, half = row[f"{name}_mean"], row[f"{name}_ci95"]
+    if mean is None:
+        return "-"
+    scale = 1e-6 if name.endswith("_bps") else 1.0
+    interval = f" ± {half * scale:.3g}" if half is not None else ""
+    return f"{mean * scale:.4g}{interval}"

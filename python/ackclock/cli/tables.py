@@ -1,0 +1,149 @@
+"""The tables at the end of a run."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from ackclock.cli.display import si
+from ackclock.results import Results
+
+_MANY = 24
+"""With more flows or links than this, the table shows the extremes and says how many it leaves out."""
+
+
+def print_results(results: Results) -> None:
+    """Print what a person wants to know of a run.
+
+    Args:
+        results: Of the run.
+    """
+    console = Console(highlight=False, width=_width())
+    console.print(_headline(results), markup=False)
+    console.print()
+    console.print(_flow_table(results.summary["flows"]))
+    console.print()
+    links = [link for link in results.summary["links"] if link["delivered_packets"] or link["drops"]]
+    console.print(_link_table(links))
+    console.print()
+    console.print(_engine_line(results.manifest["engine"]), style="dim", markup=False)
+
+
+def _width() -> int | None:
+    """A terminal's own width; piped output is as wide as the tables need."""
+    return None if Console().is_terminal else 200
+
+
+def _headline(results: Results) -> str:
+    summary = results.summary
+    jain = summary["jain_index"]
+    fairness = f", Jain index {jain:.4f}" if jain is not None and len(summary["flows"]) > 1 else ""
+    return f"{summary['scenario']}: {summary['duration_s']:g} s, seed {summary['seed']}{fairness}"
+
+
+def _engine_line(engine: dict[str, Any]) -> str:
+    rate = engine["packets_per_cpu_s"]
+    speed = f", {si(rate)}packets per CPU second" if rate else ""
+    return f"{engine['packets_delivered']:,} data packets in {engine['cpu_s']:.2f} s of CPU{speed}"
+
+
+def _flow_table(flows: list[dict[str, Any]]) -> Table:
+    table = _table("flows")
+    table.add_column("flow", style="cyan")
+    table.add_column("controller")
+    for heading in ("goodput\nMbit/s", "sent\nMbit/s", "retrans-\nmitted", "timeouts", "RTT mean\nms", "RTT p95\nms"):
+        table.add_column(heading, justify="right")
+    table.add_column("complete\nafter s", justify="right")
+    shown = _extremes(flows, "goodput_bps")
+    for flow in shown:
+        table.add_row(*_flow_cells(flow))
+    _say_left_out(table, len(flows) - len(shown), "flows (all are in summary.json)")
+    return table
+
+
+def _flow_cells(flow: dict[str, Any]) -> list[str]:
+    rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
+    return [
+        flow["name"],
+        flow["controller"],
+        _number(flow["goodput_bps"] / 1e6),
+        _number(flow["throughput_bps"] / 1e6),
+        f"{flow['retransmitted_segments']:,}",
+        f"{flow['timeouts']:,}",
+        _number(rtt["mean"]),
+        _number(rtt["p95"]),
+        _completion(flow),
+    ]
+
+
+def _completion(flow: dict[str, Any]) -> str:
+    if flow.get("aborted"):
+        return "aborted"
+    done = flow["completion_s"]
+    return "-" if done is None else _number(done - flow["start_s"])
+
+
+def _link_table(links: list[dict[str, Any]]) -> Table:
+    table = _table("links")
+    table.add_column("link", style="cyan")
+    headings = ("busy\n%", "delivered\npackets", "drops", "marks", "queue\nmean", "queue\np95", "queue\nmax")
+    for heading in (*headings, "wait mean\nms", "wait max\nms"):
+        table.add_column(heading, justify="right")
+    shown = _extremes(links, "utilization")
+    for link in shown:
+        table.add_row(*_link_cells(link))
+    _say_left_out(table, len(links) - len(shown), "links (all are in summary.json)")
+    return table
+
+
+def _link_cells(link: dict[str, Any]) -> list[str]:
+    queue, wait = link["queue_packets"], link["queueing_delay_ms"]
+    counts = [f"{link[key]:,}" for key in ("delivered_packets", "drops", "marks")]
+    queues = [_number(queue[key]) for key in ("mean", "p95", "max")]
+    return [
+        link["name"],
+        f"{100 * link['utilization']:.1f}",
+        *counts,
+        *queues,
+        _number(wait["mean"]),
+        _number(wait["max"]),
+    ]
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None)
+    table.pad_edge = False
+    table.padding = (0, 2, 0, 0)
+    return table
+
+
+def _extremes(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    """All entries, or the greatest and the least of too many, in their order."""
+    if len(entries) <= _MANY:
+        return entries
+    ranked = sorted(range(len(entries)), key=lambda index: -float(entries[index][key]))
+    kept = sorted(ranked[: _MANY // 2] + ranked[-_MANY // 2 :])
+    return [entries[index] for index in kept]
+
+
+def _say_left_out(table: Table, count: int, what: str) -> None:
+    if count > 0:
+        table.caption = f"and {count:,} more {what}"
+        table.caption_justify = "left"
+
+
+def _number(value: float | None) -> str:
+    """Four significant digits, without exponent.
+
+    Examples:
+        >>> _number(95.7213), _number(0.0012345), _number(12345.6), _number(None)
+        ('95.72', '0.001234', '12,346', '-')
+    """
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    text = f"{value:.4g}"
+    return text if "e" not in text else f"{value:.6f}"

@@ -1,0 +1,205 @@
+"""What a run leaves behind, in memory and as a folder."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ackclock import storage
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TABLES = ("flows", "links", "episodes")
+
+
+class CaptureSource(Protocol):
+    """Whatever can write the packets that a run captured; the core's `Outcome` does."""
+
+    @property
+    def captures(self) -> list[str]:
+        """Names of the links that were captured."""
+
+    def write_pcapng(self, link: str, path: str) -> None:
+        """Write the packets of a link as a pcapng file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The results of one run.
+
+    Attributes:
+        summary: What `summary.json` holds: averages and counts of each flow and link.
+        flows: Series of the flows over time, a row for each flow and sample.
+        links: Series of the links over time.
+        episodes: A row for each congestion episode.
+        manifest: Where the numbers come from: scenario, hash, seed, versions, engine figures.
+        captures: The pcapng file of each captured link, for results that were loaded or saved.
+    """
+
+    summary: dict[str, Any]
+    flows: "pl.DataFrame"
+    links: "pl.DataFrame"
+    episodes: "pl.DataFrame"
+    manifest: dict[str, Any]
+    captures: Mapping[str, Path] = field(default_factory=dict)
+    _source: CaptureSource | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return str(self.summary["scenario"])
+
+    def flow(self, name: str) -> dict[str, Any]:
+        """Return the summary of one flow.
+
+        Args:
+            name: As in the scenario.
+
+        Raises:
+            KeyError: If there is no such flow; the message names those there are.
+        """
+        return _named(self.summary["flows"], name, "flow")
+
+    def link(self, name: str) -> dict[str, Any]:
+        """Return the summary of one link.
+
+        Args:
+            name: As in the scenario.
+
+        Raises:
+            KeyError: If there is no such link; the message names those there are.
+        """
+        return _named(self.summary["links"], name, "link")
+
+    def plot(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  the figure's type is Plotly's, loaded lazily
+        """Draw the results; see `ackclock.plots.plot`.
+
+        Returns:
+            A Plotly figure.
+        """
+        from ackclock import plots
+
+        return plots.plot(self, *args, **kwargs)
+
+    def save(self, directory: str | Path, *, force: bool = False) -> Path:
+        """Write a result folder; it appears whole or not at all.
+
+        Args:
+            directory: The folder to be.
+            force: Replace a result folder that exists.
+
+        Returns:
+            The folder.
+
+        Raises:
+            ackclock.storage.OutputExistsError: If the folder exists and `force` is not set.
+            OSError: If it cannot be written.
+        """
+        path = Path(directory)
+        with storage.new_folder(path, force=force) as partial:
+            (partial / "summary.json").write_bytes(summary_json(self.summary))
+            for table in TABLES:
+                (partial / f"{table}.parquet").write_bytes(parquet(getattr(self, table)))
+            (partial / storage.MANIFEST).write_bytes(_json(self.manifest | {"captures": self._write_captures(partial)}))
+        return path
+
+    def _write_captures(self, folder: Path) -> dict[str, str]:
+        """Write a pcapng file for each captured link and return their names by link."""
+        files = capture_file_names([*self.captures, *(self._source.captures if self._source else [])])
+        for link, file in files.items():
+            if link in self.captures:
+                (folder / file).write_bytes(self.captures[link].read_bytes())
+            elif self._source:
+                self._source.write_pcapng(link, str(folder / file))
+        return files
+
+    @classmethod
+    def load(cls, directory: str | Path) -> "Results":
+        """Read a result folder.
+
+        Args:
+            directory: As written by `save` or `ackclock run -o`.
+
+        Raises:
+            FileNotFoundError: If it is no result folder; the message says what is missing.
+            ValueError: If a file in it is damaged.
+        """
+        import polars as pl
+
+        path = Path(directory)
+        _check_complete(path)
+        try:
+            flows, links, episodes = (pl.read_parquet(path / f"{table}.parquet") for table in TABLES)
+            manifest = json.loads((path / storage.MANIFEST).read_bytes())
+            summary = json.loads((path / "summary.json").read_bytes())
+        except (pl.exceptions.PolarsError, json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} is damaged: {error}; run the scenario again") from error
+        captures = {link: path / file for link, file in manifest.get("captures", {}).items()}
+        return cls(summary, flows, links, episodes, manifest, captures)
+
+
+def _named(entries: list[dict[str, Any]], name: str, kind: str) -> dict[str, Any]:
+    for entry in entries:
+        if entry["name"] == name:
+            return entry
+    raise KeyError(f"there is no {kind} {name!r}; there are: {', '.join(entry['name'] for entry in entries)}")
+
+
+def _check_complete(path: Path) -> None:
+    if not path.is_dir():
+        raise FileNotFoundError(f"{path} is not a folder; give one that `ackclock run -o` wrote")
+    wanted = ["summary.json", storage.MANIFEST, *(f"{table}.parquet" for table in TABLES)]
+    missing = [file for file in wanted if not (path / file).is_file()]
+    if missing:
+        raise FileNotFoundError(f"{path} is no folder of results: it has no {', '.join(missing)}")
+
+
+def summary_json(summary: Mapping[str, Any]) -> bytes:
+    """Return the bytes of `summary.json`: the same summary gives the same bytes.
+
+    Args:
+        summary: As in `Results.summary`.
+    """
+    return _json(summary)
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def parquet(table: "pl.DataFrame") -> bytes:
+    """Return a table as a Parquet file: the same table gives the same bytes.
+
+    Args:
+        table: Any table.
+    """
+    buffer = BytesIO()
+    table.rechunk().write_parquet(
+        buffer, compression="zstd", compression_level=3, statistics=True, row_group_size=1 << 20
+    )
+    return buffer.getvalue()
+
+
+def capture_file_names(links: list[str]) -> dict[str, str]:
+    """Choose a file name for the capture of each link: its name with every unusual sign replaced, made unique.
+
+    Args:
+        links: Names of links; any text.
+
+    Examples:
+        >>> capture_file_names(["left->right", "left<-right", "../x"])
+        {'left->right': 'left_right.pcapng', 'left<-right': 'left_right-2.pcapng', '../x': 'x.pcapng'}
+    """
+    files: dict[str, str] = {}
+    for link in links:
+        stem = re.sub(r"[^A-Za-z0-9.-]+", "_", re.sub(r"->|<-", "_", link)).strip("._-")[:100] or "link"
+        number, file = 1, f"{stem}.pcapng"
+        while file.lower() in {taken.lower() for taken in files.values()}:
+            number += 1
+            file = f"{stem}-{number}.pcapng"
+        files[link] = file
+    return files

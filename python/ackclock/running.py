@@ -1,0 +1,128 @@
+"""Running a scenario: the one way in which simulated time moves, for every command."""
+
+import json
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock._core import Outcome, Scenario, Simulation
+from ackclock.results import Results
+from ackclock.version import __version__
+
+SLICE_WALL_S = 0.1
+"""How long the engine runs before Python may look at the clock, a signal or a progress bar."""
+
+_FIRST_SLICES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        now_s: Simulated time.
+        duration_s: Simulated time at the end.
+        wall_s: Time since the run began.
+        packets_delivered: Data packets that have reached a receiver.
+    """
+
+    now_s: float
+    duration_s: float
+    wall_s: float
+    packets_delivered: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFigures:
+    """What a run cost, start-up left out. It says nothing of the network, so it is in the manifest only."""
+
+    events: int
+    packets_delivered: int
+    wall_s: float
+    cpu_s: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the manifest's `engine` entry."""
+        rate = self.packets_delivered / self.cpu_s if self.cpu_s > 0 else None
+        return {
+            "events": self.events,
+            "packets_delivered": self.packets_delivered,
+            "wall_s": self.wall_s,
+            "cpu_s": self.cpu_s,
+            "packets_per_cpu_s": rate,
+        }
+
+
+def run(
+    scenario: Scenario, *, seed: int | None = None, on_progress: Callable[[Progress], None] | None = None
+) -> Results:
+    """Simulate a scenario.
+
+    Args:
+        scenario: What to simulate.
+        seed: In place of the scenario's own.
+        on_progress: Called about ten times a second; an exception that it raises ends the run.
+
+    Returns:
+        The results. The same scenario and seed give the same, whatever the machine.
+    """
+    chosen = scenario if seed is None else scenario.with_seed(seed)
+    outcome, figures = simulate(chosen, on_progress=on_progress)
+    return _results(chosen, outcome, figures)
+
+
+def simulate(
+    scenario: Scenario, *, on_progress: Callable[[Progress], None] | None = None
+) -> tuple[Outcome, EngineFigures]:
+    """Run a scenario to its end in slices, and say what it cost.
+
+    Args:
+        scenario: What to simulate.
+        on_progress: Called after each slice.
+    """
+    simulation = Simulation(scenario)
+    wall, cpu = time.perf_counter(), time.thread_time()
+    step = scenario.duration_s / _FIRST_SLICES
+    while not simulation.is_finished:
+        before = time.perf_counter()
+        simulation.run_until(min(simulation.now_s + step, scenario.duration_s))
+        step = _next_step(step, time.perf_counter() - before)
+        if on_progress:
+            elapsed = time.perf_counter() - wall
+            on_progress(Progress(simulation.now_s, scenario.duration_s, elapsed, simulation.packets_delivered))
+    cpu_s, wall_s = time.thread_time() - cpu, time.perf_counter() - wall
+    figures = EngineFigures(simulation.events, simulation.packets_delivered, wall_s, cpu_s)
+    return simulation.finish(), figures
+
+
+def _next_step(step_s: float, took_s: float) -> float:
+    """Aim at `SLICE_WALL_S` for the next slice, changing by no more than a factor of four at a time."""
+    factor = SLICE_WALL_S / took_s if took_s > 0 else 4.0
+    return step_s * min(4.0, max(0.25, factor))
+
+
+def _results(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Results:
+    import polars as pl
+
+    return Results(
+        summary=json.loads(outcome.summary_json()),
+        flows=pl.DataFrame(outcome.table("flows")),
+        links=pl.DataFrame(outcome.table("links")),
+        episodes=pl.DataFrame(outcome.table("episodes")),
+        manifest=_manifest(scenario, figures),
+        _source=outcome,
+    )
+
+
+def _manifest(scenario: Scenario, figures: EngineFigures) -> dict[str, Any]:
+    import polars as pl
+
+    return {
+        "scenario": json.loads(scenario.to_json()),
+        "scenario_hash": scenario.hash,
+        "seed": scenario.seed,
+        "versions": {"ackclock": __version__, "python": platform.python_version(), "polars": pl.__version__},
+        "engine": figures.as_dict(),
+    }

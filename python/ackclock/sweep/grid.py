@@ -1,0 +1,144 @@
+"""The grid: axes as written on the command line, and the points that they span."""
+
+import hashlib
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock._core import Scenario
+from ackclock.version import __version__
+
+_RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
+_MOST_VALUES = 1_000_000
+
+
+class GridError(ValueError):
+    """An axis is wrong; the message says which, and what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A parameter and the values that it takes.
+
+    Attributes:
+        path: Of the value in the scenario, such as `topology.bottleneck.rate`.
+        values: In order, without repetition.
+    """
+
+    path: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One run of the grid.
+
+    Attributes:
+        parameters: The value of each axis.
+        scenario_json: The effective scenario, checked.
+        scenario_hash: Of the effective scenario, seed included.
+    """
+
+    parameters: dict[str, Any]
+    scenario_json: str
+    scenario_hash: str
+
+    @property
+    def key(self) -> str:
+        """Name of its result: the same scenario in the same version is the same result."""
+        return hashlib.sha256(f"{__version__} {self.scenario_hash}".encode()).hexdigest()[:32]
+
+
+def parse_axis(text: str) -> Axis:
+    """Read an axis.
+
+    Args:
+        text: `path=value`: a range of integers `1..20` (both ends included), a TOML array of values, or one value.
+
+    Raises:
+        GridError: If it is none of these.
+
+    Examples:
+        >>> parse_axis("seed=1..3").values
+        (1, 2, 3)
+        >>> parse_axis('tcp.mss=[536, 1448]').values
+        (536, 1448)
+        >>> parse_axis("duration=5 s").values
+        ('5 s',)
+    """
+    path, sign, value = text.partition("=")
+    if not sign or not path.strip():
+        raise GridError(f"--set {text!r} is not path=values; write it like 'seed=1..20' or 'tcp.mss=[536, 1448]'")
+    values = _values(path.strip(), value)
+    if not values:
+        raise GridError(f"--set {path.strip()} has no values; write it like {path.strip()}=[1, 2]")
+    unique = {override_text(entry): entry for entry in values}
+    return Axis(path.strip(), tuple(unique.values()))
+
+
+def _values(path: str, text: str) -> Sequence[Any]:
+    bounds = _RANGE.fullmatch(text)
+    if bounds:
+        first, last = int(bounds[1]), int(bounds[2])
+        if not 0 <= last - first < _MOST_VALUES:
+            raise GridError(f"--set {path}={text} is no range; write the lower end first, and at most a million values")
+        return range(first, last + 1)
+    value = _toml(path, text)
+    return value if isinstance(value, list) else [value]
+
+
+def _toml(path: str, text: str) -> Any:  # noqa: ANN401  whatever TOML can say
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError as error:
+        if text.strip()[:1] in ("[", "{", '"', "'"):
+            raise GridError(f"--set {path}={text} is not a TOML value: {error}") from error
+        return text.strip()
+
+
+def override_text(value: Any) -> str:  # noqa: ANN401  whatever TOML can say
+    """Write a value as the TOML that an override takes.
+
+    Args:
+        value: As TOML was read: text, number, truth value, array or table.
+
+    Examples:
+        >>> override_text({"kind": "fixed", "window": [1, True]})
+        '{ "kind" = "fixed", "window" = [1, true] }'
+    """
+    if isinstance(value, dict):
+        inside = ", ".join(f"{json.dumps(key)} = {override_text(entry)}" for key, entry in value.items())
+        return f"{{ {inside} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(override_text(entry) for entry in value)}]"
+    if isinstance(value, (str, bool)):
+        return json.dumps(value)
+    return str(value)
+
+
+def grid_of(axes: Sequence[Axis], make: Callable[[list[str]], Scenario]) -> list[Point]:
+    """Make and check every point before anything runs.
+
+    Args:
+        axes: All of them; no axes are one point.
+        make: Makes the scenario with overrides.
+
+    Raises:
+        GridError: If a path occurs twice.
+        ScenarioError: If any point is an invalid scenario.
+    """
+    paths = [axis.path for axis in axes]
+    repeated = sorted({path for path in paths if paths.count(path) > 1})
+    if repeated:
+        raise GridError(f"--set {repeated[0]} is given twice; put all its values into one array")
+    return [_point(paths, values, make) for values in itertools.product(*(axis.values for axis in axes))]
+
+
+def _point(paths: list[str], values: tuple[Any, ...], make: Callable[[list[str]], Scenario]) -> Point:
+    parameters = dict(zip(paths, values, strict=True))
+    scenario = make([f"{path}={override_text(value)}" for path, value in parameters.items()])
+    return Point({**parameters, "seed": scenario.seed}, scenario.to_json(), scenario.hash)

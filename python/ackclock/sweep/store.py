@@ -1,0 +1,139 @@
+"""The folder of a sweep. Every finished point is a file of its own, so a kill at any moment loses only what ran."""
+
+import fcntl
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ackclock import storage
+from ackclock.sweep.grid import GridError, Point
+from ackclock.version import __version__
+
+_GRID = "sweep.json"
+_POINTS = "points"
+_LOCK = ".lock"
+
+
+class SweepFolder:
+    """A folder that holds a sweep, finished or not."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the folder; nothing is touched yet.
+
+        Args:
+            path: Of the folder.
+        """
+        self.path = path
+
+    @contextmanager
+    def opened(self, points: Sequence[Point]) -> Iterator[None]:
+        """Hold the folder for one sweep: made if missing, cleared of leftovers, closed to a second process.
+
+        Args:
+            points: The grid; it must be the one that the folder was made for, or an extension of it.
+
+        Raises:
+            GridError: If the folder belongs to another grid or process, or is no sweep's.
+        """
+        self._check(points)
+        (self.path / _POINTS).mkdir(parents=True, exist_ok=True)
+        with (self.path / _LOCK).open("w") as lock:
+            self._lock(lock.fileno())
+            self._remove_leftovers()
+            storage.write_file(self.path / _GRID, _json(_grid(points)))
+            yield
+
+    def _check(self, points: Sequence[Point]) -> None:
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise GridError(f"{self.path} is not a folder; choose another place with -o")
+        file = self.path / _GRID
+        if not file.is_file():
+            if any(entry.name not in (_LOCK, _POINTS) for entry in self.path.iterdir()):
+                raise GridError(f"{self.path} holds other things than a sweep; choose another folder with -o")
+            return
+        self._check_extends(json.loads(file.read_bytes()), points)
+
+    def _check_extends(self, before: dict[str, Any], points: Sequence[Point]) -> None:
+        lost = set(before["scenario_hashes"]) - {point.scenario_hash for point in points}
+        if lost:
+            raise GridError(
+                f"{self.path} holds another sweep, over {_describe(before['parameters'])}; this one, over "
+                f"{_describe(_parameters(points))}, lacks {len(lost)} of its {len(before['scenario_hashes'])} points "
+                "(or the scenario file has changed). A sweep may only be extended: choose another folder with -o"
+            )
+
+    def _lock(self, handle: int) -> None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise GridError(f"another sweep is running in {self.path}; wait for it, or choose another folder") from None
+
+    def _remove_leftovers(self) -> None:
+        """Remove half-written files of a process that was killed."""
+        for folder in (self.path, self.path / _POINTS):
+            for leftover in folder.glob(".*.partial"):
+                leftover.unlink()
+
+    def is_done(self, point: Point) -> bool:
+        """Say whether a point has finished, in this or an earlier process.
+
+        Args:
+            point: Of the grid.
+        """
+        return self._file(point).is_file()
+
+    def save(self, point: Point, summary_json: str) -> None:
+        """Keep the result of a point; it is there whole or not at all.
+
+        Args:
+            point: Of the grid.
+            summary_json: The run's summary.
+        """
+        record = {"version": __version__, "scenario_hash": point.scenario_hash, "summary": json.loads(summary_json)}
+        storage.write_file(self._file(point), _json(record))
+
+    def summary(self, point: Point) -> dict[str, Any]:
+        """Return the summary of a finished point.
+
+        Args:
+            point: Of the grid.
+        """
+        summary: dict[str, Any] = json.loads(self._file(point).read_bytes())["summary"]
+        return summary
+
+    def _file(self, point: Point) -> Path:
+        return self.path / _POINTS / f"{point.key}.json"
+
+
+def _grid(points: Sequence[Point]) -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "parameters": _parameters(points),
+        "scenario_hashes": [point.scenario_hash for point in points],
+    }
+
+
+def _parameters(points: Sequence[Point]) -> dict[str, list[Any]]:
+    """The values of each parameter, in order of appearance."""
+    values: dict[str, dict[str, Any]] = {}
+    for point in points:
+        for path, value in point.parameters.items():
+            values.setdefault(path, {})[json.dumps(value, sort_keys=True, default=str)] = value
+    return {path: list(seen.values()) for path, seen in values.items()}
+
+
+def _describe(parameters: dict[str, list[Any]]) -> str:
+    return ", ".join(f"{path} = {_some(values)}" for path, values in parameters.items())
+
+
+def _some(values: list[Any]) -> str:
+    texts = [str(value) for value in values]
+    return f"[{', '.join(texts)}]" if len(texts) <= 6 else f"[{', '.join(texts[:3])}, ... {texts[-1]}]"
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n").encode()

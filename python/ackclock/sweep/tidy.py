@@ -1,0 +1,163 @@
+"""From summaries to tables: a row for each point and flow, and means over the seeds."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CONFIDENCE = 0.95
+
+_MEASURES = (
+    "goodput_bps",
+    "throughput_bps",
+    "completion_s",
+    "retransmitted_segments",
+    "timeouts",
+    "rtt_ms_mean",
+    "rtt_ms_p95",
+    "jain_index",
+)
+
+Row = tuple[Mapping[str, Any], Mapping[str, Any]]
+
+
+def flow_table(rows: Iterable[Row]) -> "pl.DataFrame":
+    """Make the tidy table of flows.
+
+    Args:
+        rows: Parameters and summary of each point.
+
+    Returns:
+        A row for each point and flow: the parameters, the point's Jain index, the flow's figures.
+    """
+    return _table(
+        parameters | {"jain_index": summary["jain_index"]} | _flat(_renamed(flow, "flow"))
+        for parameters, summary in _plain(rows)
+        for flow in summary["flows"]
+    )
+
+
+def link_table(rows: Iterable[Row]) -> "pl.DataFrame":
+    """Make the tidy table of links.
+
+    Args:
+        rows: Parameters and summary of each point.
+
+    Returns:
+        A row for each point and link.
+    """
+    return _table(
+        parameters | _flat(_renamed(link, "link")) for parameters, summary in _plain(rows) for link in summary["links"]
+    )
+
+
+def means(flows: "pl.DataFrame", parameters: Iterable[str]) -> "pl.DataFrame":
+    """Average over the seeds, with confidence intervals.
+
+    Args:
+        flows: As `flow_table` makes it.
+        parameters: Names of the swept parameters; the seed among them is what is averaged over.
+
+    Returns:
+        A row for each combination and flow: the number of seeds, and of each measure the mean and the half width of
+        its 95 % confidence interval (Student's t; null for fewer than two values).
+    """
+    import polars as pl
+
+    keys = [*(name for name in parameters if name != "seed"), "flow", "controller"]
+    measures = [name for name in _MEASURES if name in flows.columns]
+    grouped = flows.group_by(keys, maintain_order=True).agg(
+        pl.len().alias("seeds"),
+        *(expression for name in measures for expression in _statistics(name)),
+    )
+    columns = [expression for name in measures for expression in _interval(grouped, name)]
+    return grouped.select(*keys, "seeds", *columns)
+
+
+def _statistics(name: str) -> "list[pl.Expr]":
+    import polars as pl
+
+    column = pl.col(name).cast(pl.Float64)
+    return [
+        column.mean().alias(f"{name}_mean"),
+        column.std(ddof=1).alias(f"{name}_std"),
+        column.count().alias(f"{name}_count"),
+    ]
+
+
+def _interval(grouped: "pl.DataFrame", name: str) -> "list[pl.Series]":
+    import polars as pl
+
+    halves = [
+        half_width(std, count)
+        for std, count in zip(grouped[f"{name}_std"].to_list(), grouped[f"{name}_count"].to_list(), strict=True)
+    ]
+    return [grouped[f"{name}_mean"], pl.Series(f"{name}_ci95", halves, dtype=pl.Float64)]
+
+
+def half_width(standard_deviation: float | None, count: int) -> float | None:
+    """Return half the width of the 95 % confidence interval of a mean, after Student.
+
+    Args:
+        standard_deviation: Of the sample.
+        count: Size of the sample.
+
+    Returns:
+        None if fewer than two values leave the interval unknown.
+    """
+    if standard_deviation is None or count < 2:
+        return None
+    from scipy import stats
+
+    quantile = float(stats.t.ppf(0.5 + CONFIDENCE / 2, count - 1))
+    return quantile * standard_deviation / math.sqrt(count)
+
+
+def _plain(rows: Iterable[Row]) -> Iterable[tuple[dict[str, Any], Mapping[str, Any]]]:
+    """Parameters as columns take them: tables and arrays as JSON text, mixed types as text."""
+    kept = list(rows)
+    mixed = _mixed_types(parameters for parameters, _summary in kept)
+    for parameters, summary in kept:
+        yield {key: _cell(value, as_text=key in mixed) for key, value in parameters.items()}, summary
+
+
+def _mixed_types(parameters: Iterable[Mapping[str, Any]]) -> set[str]:
+    types: dict[str, set[type]] = {}
+    for entry in parameters:
+        for key, value in entry.items():
+            types.setdefault(key, set()).add(type(value))
+    return {key for key, kinds in types.items() if len(kinds) > 1 and kinds != {int, float}}
+
+
+def _cell(value: Any, *, as_text: bool) -> Any:  # noqa: ANN401  a parameter of any type
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, ensure_ascii=False)
+    if as_text or not isinstance(value, (str, bool, int, float)):
+        return str(value)
+    return value
+
+
+def _renamed(entry: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    return {kind: entry["name"]} | {key: value for key, value in entry.items() if key != "name"}
+
+
+def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in entry.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{key}_{inner}": number for inner, number in value.items()}
+        elif key != "rtt_ms":
+            flat[key] = value
+    return flat
+
+
+def _table(rows: Iterable[dict[str, Any]]) -> "pl.DataFrame":
+    """A table of rows; a key that only some rows have is null in the others."""
+    import polars as pl
+
+    kept = list(rows)
+    names = list(dict.fromkeys(name for row in kept for name in row))
+    return pl.DataFrame([{name: row.get(name) for name in names} for row in kept], infer_schema_length=None)
