@@ -1,0 +1,69 @@
+"""What the tests share: a small scenario, its results, and the command line as a user meets it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import ackclock
+
+SCENARIO = """\
+name = "two flows"
+duration = "2 s"
+seed = 7
+
+[topology]
+kind = "dumbbell"
+access = { rate = "100 Mbit/s", delay = "1 ms" }
+bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "20 packets" } }
+
+[[flow]]
+name = "new"
+controller = "cubic"
+
+[[flow]]
+name = "old"
+controller = "reno"
+start = "100 ms"
+"""
+
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def scenario_file(tmp_path: Path) -> Path:
+    path = tmp_path / "two.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+@pytest.fixture(scope="session")
+def results() -> ackclock.Results:
+    return ackclock.run(ackclock.Scenario.parse(SCENARIO))
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Run `ackclock ARGUMENT...` in a folder of its own and return exit code and output."""
+
+    def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(*arguments), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120, **options
+        )
+
+    return run
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "ackclock", *map(str, arguments)]
+
+
+@pytest.fixture(autouse=True)
+def _plain_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither colours nor the width of whoever runs the tests change what is printed."""
+    for name in ("FORCE_COLOR", "COLUMNS", "ACKCLOCK_DEBUG", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHONUNBUFFERED", os.environ.get("PYTHONUNBUFFERED", ""))

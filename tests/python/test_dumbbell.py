@@ -1,0 +1,61 @@
+"""`ackclock.dumbbell` and `ackclock.run`."""
+
+import json
+
+import pytest
+
+import ackclock
+
+
+def test_one_flow_fills_its_bottleneck() -> None:
+    results = ackclock.run(ackclock.dumbbell(bottleneck="10 Mbit/s", rtt="20 ms", duration="10 s"))
+    assert results.link("bottleneck")["utilization"] > 0.9
+    # 1448 of 1500 octets of a packet are payload, so no more than 9.653 Mbit/s can arrive.
+    assert 8.5e6 < results.flow("cubic")["goodput_bps"] < 9.654e6
+
+
+def test_seed_replaces_the_scenarios_own() -> None:
+    scenario = ackclock.dumbbell(duration="1 s", seed=1)
+    assert ackclock.run(scenario, seed=5).summary["seed"] == 5
+    assert scenario.seed == 1
+
+
+def test_a_flow_may_be_a_table() -> None:
+    flows = [{"controller": "reno", "start": "500 ms"}, "cubic", {"controller": {"kind": "cubic"}, "name": "mine"}]
+    scenario = ackclock.dumbbell(flows=flows, duration="1 s")
+    assert scenario.flow_names == ["reno", "cubic", "mine"]
+
+
+def test_rtt_is_split_exactly() -> None:
+    document = json.loads(ackclock.dumbbell(rtt="0.513 s", duration="1 s").to_json())
+    assert "256.5 ms" in json.dumps(document) or "0.2565 s" in json.dumps(document)
+
+
+@pytest.mark.parametrize("rtt", ["60", "sixty ms", "-1 ms", ""])
+def test_wrong_rtt_is_named(rtt: str) -> None:
+    with pytest.raises(ValueError, match="60 ms"):
+        ackclock.dumbbell(rtt=rtt)
+
+
+def test_several_mistakes_are_one_error() -> None:
+    with pytest.raises(ackclock.ScenarioError) as caught:
+        ackclock.dumbbell(bottleneck="wide", duration="long", flows="qubic")
+    fields = " ".join(diagnostic["field"] for diagnostic in caught.value.diagnostics)
+    assert "duration" in fields
+    assert "controller" in fields
+    assert "rate" in fields
+
+
+def test_progress_moves_forward_to_the_end() -> None:
+    seen: list[float] = []
+    ackclock.run(ackclock.dumbbell(duration="5 s"), on_progress=lambda progress: seen.append(progress.now_s))
+    assert seen == sorted(seen)
+    assert seen[-1] == 5.0
+
+
+def test_an_exception_in_progress_ends_the_run() -> None:
+    def stop(_progress: object) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        ackclock.run(ackclock.dumbbell(duration="1000000 s"), on_progress=stop)

@@ -1,0 +1,104 @@
+"""Commands that look things up: catalogs, schema, validate, doctor, bench, help."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ackclock.bench import CASES, Case, Measurement
+from ackclock.cli.bench import ratios
+from ackclock.cli.display import si
+from conftest import Cli
+
+
+@pytest.mark.parametrize(
+    ("catalog", "name"), [("controllers", "cubic"), ("queues", "drop_tail"), ("topologies", "dumbbell")]
+)
+def test_a_catalog_is_listed_and_explained(cli: Cli, catalog: str, name: str) -> None:
+    listed = cli(catalog)
+    assert listed.returncode == 0
+    assert name in listed.stdout
+    entries = json.loads(cli(catalog, "--json").stdout)
+    entry = next(entry for entry in entries if entry["name"] == name)
+    assert json.loads(cli(catalog, name, "--json").stdout) == entry
+    shown = cli(catalog, name).stdout
+    for parameter in entry["parameters"]:
+        assert parameter["name"] in shown
+
+
+def test_an_unknown_name_is_answered_with_the_nearest(cli: Cli) -> None:
+    done = cli("controllers", "cubik")
+    assert done.returncode == 2
+    assert "did you mean cubic?" in done.stderr
+
+
+def test_schema_is_json_schema(cli: Cli) -> None:
+    schema = json.loads(cli("schema").stdout)
+    assert "topology" in schema["properties"]
+
+
+def test_validate_reports_every_file(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    assert cli("validate", scenario_file).returncode == 0
+    (tmp_path / "wrong.toml").write_text('name = "x"\nduration = 5\n')
+    done = cli("validate", "wrong.toml", "none.toml", scenario_file)
+    assert done.returncode == 2
+    assert "wrong.toml:2" in done.stderr
+    assert "none.toml" in done.stderr
+    assert "two.toml: ok" in done.stdout
+
+
+def test_doctor_says_what_is_there_and_how_to_get_the_rest(cli: Cli) -> None:
+    findings = json.loads(cli("doctor", "--json").stdout)
+    names = {finding["name"] for finding in findings}
+    assert {"processor", "memory", "Python", "ackclock core", "ns-3", "tshark", "GPU", "eBPF struct_ops"} <= names
+    assert all(finding["remedy"] for finding in findings if not finding["ok"])
+    assert cli("doctor").returncode == 0
+
+
+def test_bench_measures_and_prints_json(cli: Cli) -> None:
+    done = cli("bench", "a", "--min-cpu", 0, "--json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)
+    plain, traced = figures["cases"]
+    assert (plain["name"], traced["name"]) == ("a", "a-traced")
+    # 100 Mbit/s for 50 s is 416,667 packets of 1500 octets; CUBIC over a queue of one BDP fills nearly all of it.
+    assert 390_000 < plain["packets_delivered"] < 416_667
+    assert plain["packets_delivered"] == traced["packets_delivered"], "watching changes nothing"
+    assert figures["memory_a_bytes"]["before"] <= figures["memory_a_bytes"]["peak"]
+    assert figures["ratios"]["a_traced"] == pytest.approx(traced["ns_per_packet"] / plain["ns_per_packet"])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_bench_scenario_is_valid(case: Case) -> None:
+    scenario = case.scenario()
+    assert scenario.duration_s > 0
+    assert len(scenario.flow_names) == {"a": 1, "b": 100, "c": 1000, "d": 1}[case.group]
+
+
+def test_unknown_bench_is_wrong_input(cli: Cli) -> None:
+    done = cli("bench", "q")
+    assert done.returncode == 2
+    assert "a, b, c, d" in done.stderr
+
+
+def test_ratios_compare_the_cost_of_a_packet() -> None:
+    def result(name: str, packets: int, cpu_s: float) -> Measurement:
+        case = next(case for case in CASES if case.name == name)
+        return Measurement(case, 1, packets, 5 * packets, cpu_s)
+
+    # 200 ns a packet at the small window, 250 ns at the large one.
+    assert ratios([result("d10", 1_000_000, 0.2), result("d100000", 2_000_000, 0.5)]) == {
+        "d_window": pytest.approx(1.25)
+    }
+
+
+@pytest.mark.parametrize(("value", "text"), [(5_123_000, "5.12 M"), (999_700, "1 M"), (1234, "1.23 k"), (12, "12 ")])
+def test_numbers_get_a_prefix(value: float, text: str) -> None:
+    assert si(value) == text
+
+
+def test_help_and_version(cli: Cli) -> None:
+    assert cli("--version").stdout.startswith("ackclock ")
+    shown = cli("--help").stdout
+    for name in ("run", "sweep", "report", "compare", "claims", "validate", "schema", "controllers", "bench", "doctor"):
+        assert f" {name} " in shown

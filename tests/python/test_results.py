@@ -1,0 +1,77 @@
+"""Results in memory and as a folder."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ackclock
+from ackclock.results import capture_file_names, parquet
+
+
+def test_saved_results_load_as_they_were(results: ackclock.Results, tmp_path: Path) -> None:
+    loaded = ackclock.Results.load(results.save(tmp_path / "out"))
+    assert loaded.summary == results.summary
+    assert loaded.manifest["scenario_hash"] == results.manifest["scenario_hash"]
+    for table in ("flows", "links", "episodes"):
+        assert getattr(loaded, table).equals(getattr(results, table)), table
+
+
+def test_saving_what_was_loaded_gives_the_same_bytes(results: ackclock.Results, tmp_path: Path) -> None:
+    first = results.save(tmp_path / "first")
+    second = ackclock.Results.load(first).save(tmp_path / "second")
+    for file in sorted(first.iterdir()):
+        assert file.read_bytes() == (second / file.name).read_bytes(), file.name
+
+
+def test_a_table_has_one_form_on_disk_however_it_is_held(results: ackclock.Results) -> None:
+    half = results.flows.height // 2
+    in_two_chunks = results.flows.head(half).vstack(results.flows.tail(results.flows.height - half))
+    assert in_two_chunks.n_chunks() == 2
+    assert parquet(in_two_chunks) == parquet(results.flows)
+
+
+def test_a_flow_and_a_link_are_found_by_name(results: ackclock.Results) -> None:
+    assert results.flow("old")["controller"] == "reno"
+    assert results.link("bottleneck")["utilization"] > 0.5
+    with pytest.raises(KeyError, match="there are: new, old"):
+        results.flow("none")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda path: (path / "flows.parquet").unlink(), "it has no flows.parquet"),
+        (lambda path: (path / "flows.parquet").write_bytes(b"PAR1"), "damaged"),
+        (lambda path: (path / "summary.json").write_text("{"), "damaged"),
+    ],
+)
+def test_a_damaged_folder_is_named(results: ackclock.Results, tmp_path: Path, damage: object, said: str) -> None:
+    folder = results.save(tmp_path / "out")
+    assert callable(damage)
+    damage(folder)
+    with pytest.raises((FileNotFoundError, ValueError), match=said):
+        ackclock.Results.load(folder)
+
+
+def test_loading_nothing_says_so(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="ackclock run -o"):
+        ackclock.Results.load(tmp_path / "none")
+
+
+@given(st.lists(st.text(min_size=1), unique=True))
+def test_capture_files_are_unique_and_stay_in_their_folder(links: list[str]) -> None:
+    files = list(capture_file_names(links).values())
+    assert len({file.lower() for file in files}) == len(links)
+    assert all(Path(file).name == file and not file.startswith(".") and len(file) < 200 for file in files)
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, ackclock; print(sorted({'polars', 'plotly', 'matplotlib', 'scipy', 'numpy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

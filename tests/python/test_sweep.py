@@ -1,0 +1,180 @@
+"""Grids of runs: what they span, what they leave, and that a kill loses nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ackclock.sweep import Axis, GridError, flow_table, means, parse_axis
+from ackclock.sweep.grid import override_text
+from ackclock.sweep.tidy import half_width
+from conftest import Cli, command
+
+
+@pytest.mark.parametrize(
+    ("text", "axis"),
+    [
+        ("seed=1..4", Axis("seed", (1, 2, 3, 4))),
+        ("seed = 7 .. 7", Axis("seed", (7,))),
+        ('a.b=["10 Mbit/s", "50 Mbit/s"]', Axis("a.b", ("10 Mbit/s", "50 Mbit/s"))),
+        ("a=[1, 1.5, true]", Axis("a", (1, 1.5, True))),
+        ("a=[2, 1, 2]", Axis("a", (2, 1))),
+        ("controller=cubic", Axis("controller", ("cubic",))),
+        ("duration=5 s", Axis("duration", ("5 s",))),
+        ('a={ kind = "fixed" }', Axis("a", ({"kind": "fixed"},))),
+        ('name="x=y"', Axis("name", ("x=y",))),
+    ],
+)
+def test_an_axis_is_read(text: str, axis: Axis) -> None:
+    assert parse_axis(text) == axis
+
+
+@pytest.mark.parametrize("text", ["seed", "=1", "seed=4..1", "seed=[]", 'rate=["10 Mbit/s"', "seed=0..99999999"])
+def test_a_wrong_axis_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(GridError, match="--set"):
+        parse_axis(text)
+
+
+@pytest.mark.parametrize("value", ["5 s", 'say "x"', 3, 2.5, True, [1, [2]], {"kind": "red", "limits": [1, 2]}])
+def test_an_override_reads_back_as_the_value(value: object) -> None:
+    assert parse_axis(f"path=[{override_text(value)}]").values == (value,)
+
+
+def test_confidence_interval_after_student() -> None:
+    # Of 1, 2, 3, 4, 5: s = sqrt(2.5) = 1.5811, t(0.975, 4) = 2.7764 from the printed table; 2.7764 * 1.5811 / sqrt(5).
+    assert half_width(2.5**0.5, 5) == pytest.approx(1.9632, abs=1e-4)
+    assert half_width(None, 1) is None
+    assert half_width(0.0, 3) == 0.0
+
+
+def _summary(seed: int, goodput_bps: float) -> dict[str, object]:
+    rtt = None if seed == 2 else {"mean": 60.0, "p95": 61.0}
+    flow = {
+        "name": "f", "controller": "cubic", "completion_s": None, "goodput_bps": goodput_bps,
+        "throughput_bps": goodput_bps, "retransmitted_segments": seed, "timeouts": 0, "rtt_ms": rtt,
+    }  # fmt: skip
+    return {"jain_index": 1.0, "flows": [flow], "links": []}
+
+
+def test_means_are_over_the_seeds_only() -> None:
+    rows = [
+        ({"rate": rate, "seed": seed}, _summary(seed, scale * value))
+        for rate, scale in (("slow", 1.0), ("fast", 10.0))
+        for seed, value in ((1, 1e6), (2, 2e6), (3, 3e6))
+    ]
+    averages = means(flow_table(rows), ["rate", "seed"])
+    assert averages["rate"].to_list() == ["slow", "fast"]
+    assert averages["seeds"].to_list() == [3, 3]
+    assert averages["goodput_bps_mean"].to_list() == [2e6, 2e7]
+    # s = 1e6, t(0.975, 2) = 4.3027: 4.3027e6 / sqrt(3).
+    assert averages["goodput_bps_ci95"][0] == pytest.approx(2.4841e6, rel=1e-4)
+    assert averages["rtt_ms_mean_mean"].to_list() == [60.0, 60.0], "a flow without samples does not count"
+    assert averages["completion_s_mean"].to_list() == [None, None]
+
+
+def test_parameters_of_several_types_become_text() -> None:
+    rows = [({"c": value, "seed": 1}, _summary(1, 1.0)) for value in ("cubic", {"kind": "fixed"}, 3)]
+    assert flow_table(rows)["c"].to_list() == ["cubic", '{"kind": "fixed"}', "3"]
+
+
+GRID = ("--set", "seed=1..3", "--set", 'topology.bottleneck.rate=["5 Mbit/s", "10 Mbit/s"]', "--set", "duration=1 s")
+
+
+def test_a_sweep_ends_with_one_tidy_table(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    done = cli("sweep", scenario_file, *GRID, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "6 points" in done.stdout
+    assert "±" in done.stdout
+    table = pl.read_parquet(tmp_path / "out" / "sweep.parquet")
+    assert table.height == 3 * 2 * 2, "seeds, rates, flows"
+    assert set(table["topology.bottleneck.rate"]) == {"5 Mbit/s", "10 Mbit/s"}
+    total = table.group_by("seed", "topology.bottleneck.rate").agg(pl.col("goodput_bps").sum())
+    slow = total.filter(pl.col("topology.bottleneck.rate") == "5 Mbit/s")["goodput_bps"]
+    fast = total.filter(pl.col("topology.bottleneck.rate") == "10 Mbit/s")["goodput_bps"]
+    assert slow.max() < 5e6 < fast.max() < 10e6
+    assert pl.read_parquet(tmp_path / "out" / "means.parquet").height == 2 * 2
+    assert pl.read_parquet(tmp_path / "out" / "links.parquet")["utilization"].max() > 0.5
+
+
+def test_a_point_is_the_run_of_the_same_name(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    cli("sweep", scenario_file, "--set", "seed=1..2", "-o", "out")
+    run = json.loads(cli("run", scenario_file, "--seed", 2, "--json").stdout)
+    table = pl.read_parquet(tmp_path / "out" / "sweep.parquet").filter(pl.col("seed") == 2)
+    assert table["goodput_bps"].to_list() == [flow["goodput_bps"] for flow in run["flows"]]
+
+
+def test_tables_do_not_depend_on_the_number_of_threads(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    for jobs in (1, 4):
+        assert cli("sweep", scenario_file, *GRID, "-o", f"out{jobs}", "--jobs", jobs).returncode == 0
+    for table in ("sweep", "links", "means"):
+        one, four = (tmp_path / f"out{jobs}" / f"{table}.parquet" for jobs in (1, 4))
+        assert one.read_bytes() == four.read_bytes(), table
+
+
+def test_a_killed_sweep_goes_on_where_it_was(scenario_file: Path, tmp_path: Path, cli: Cli) -> None:
+    grid = ("sweep", scenario_file, "--set", "seed=1..24", "--set", "duration='40 s'", "-j", 1)
+    process = subprocess.Popen(command(*grid, "-o", "out"), cwd=tmp_path)
+    points = tmp_path / "out" / "points"
+    limit = time.monotonic() + 60
+    while not (points.is_dir() and len(list(points.glob("*.json"))) >= 2):
+        assert time.monotonic() < limit
+        assert process.poll() is None, "the sweep was done before it could be killed"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    (points / ".half.json.x.partial").write_text("{")
+    finished = {path.name: path.stat().st_mtime_ns for path in points.glob("*.json")}
+    assert len(finished) < 24
+
+    done = cli(*grid, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "are done already" in done.stderr
+    assert {name: (points / name).stat().st_mtime_ns for name in finished} == finished, "nothing was run twice"
+    assert len(list(points.iterdir())) == 24
+    assert cli(*grid, "-o", "fresh").returncode == 0
+    for table in ("sweep", "links", "means"):
+        names = (tmp_path / folder / f"{table}.parquet" for folder in ("out", "fresh"))
+        assert len({path.read_bytes() for path in names}) == 1, table
+
+
+def test_a_sweep_may_be_extended_but_not_changed(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    assert cli("sweep", scenario_file, "--set", "seed=1..2", "-o", "out").returncode == 0
+    extended = cli("sweep", scenario_file, "--set", "seed=1..3", "-o", "out")
+    assert extended.returncode == 0
+    assert "2 of 3 points are done already" in extended.stderr
+    before = (tmp_path / "out" / "sweep.parquet").read_bytes()
+    for other in (("--set", "seed=2..3"), ("--set", "seed=1..3", "--set", "duration='1 s'")):
+        refused = cli("sweep", scenario_file, *other, "-o", "out")
+        assert refused.returncode == 2
+        assert "may only be extended" in refused.stderr
+    assert (tmp_path / "out" / "sweep.parquet").read_bytes() == before
+
+
+def test_one_bad_point_is_found_before_any_runs(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    done = cli("sweep", scenario_file, "--set", 'duration=["1 s", "soon"]', "-o", "out")
+    assert done.returncode == 2
+    assert "soon" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_other_things_is_left_alone(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "letter.txt").write_text("dear")
+    done = cli("sweep", scenario_file, "-o", "home")
+    assert done.returncode == 2
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter.txt"]
+
+
+def test_ray_backend_names_the_remedy_when_missing(cli: Cli, scenario_file: Path) -> None:
+    try:
+        import ray  # noqa: F401
+    except ModuleNotFoundError:
+        done = cli("sweep", scenario_file, "-o", "out", "--backend", "ray")
+        assert done.returncode == 2
+        assert "pip install 'ackclock[ray]'" in done.stderr
+    else:
+        pytest.skip("Ray is installed")
