@@ -92,7 +92,7 @@ def test_ratios_compare_the_cost_of_a_packet() -> None:
     }
 
 
-@pytest.mark.parametrize(("value", "text"), [(5_123_000, "5.12 M"), (999_700, "1 M"), (1234, "1.23 k"), (12, "12 ")])
+@pytest.mark.parametrize(("value", "text"), [(5_123_000, "5.12 M"), (999_700, "1 M"), (1234, "1.23 k"), (12, "12")])
 def test_numbers_get_a_prefix(value: float, text: str) -> None:
     assert si(value) == text
 

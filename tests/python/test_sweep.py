@@ -1,5 +1,6 @@
 """Grids of runs: what they span, what they leave, and that a kill loses nothing."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -170,11 +171,16 @@ def test_a_folder_of_other_things_is_left_alone(cli: Cli, scenario_file: Path, t
 
 
 def test_ray_backend_names_the_remedy_when_missing(cli: Cli, scenario_file: Path) -> None:
-    try:
-        import ray  # noqa: F401
-    except ModuleNotFoundError:
-        done = cli("sweep", scenario_file, "-o", "out", "--backend", "ray")
-        assert done.returncode == 2
-        assert "pip install 'ackclock[ray]'" in done.stderr
-    else:
+    if importlib.util.find_spec("ray"):
         pytest.skip("Ray is installed")
+    done = cli("sweep", scenario_file, "-o", "out", "--backend", "ray")
+    assert done.returncode == 2
+    assert "pip install 'ackclock[ray]'" in done.stderr
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray, an optional extra, is not installed")
+def test_ray_backend_gives_the_same_table(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    for backend in ("local", "ray"):
+        assert cli("sweep", scenario_file, *GRID, "-o", backend, "--backend", backend).returncode == 0
+    tables = ((tmp_path / backend / "sweep.parquet").read_bytes() for backend in ("local", "ray"))
+    assert len(set(tables)) == 1

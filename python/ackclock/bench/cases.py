@@ -51,7 +51,7 @@ _UNTRACED = "[trace]\nflows = []\nlinks = []\n"
 def _fixed_windows() -> Iterator[Case]:
     for window in _WINDOWS_OF_D:
         duration_ms = _PACKETS_OF_D * _RTT_OF_D_S * 1e3 / window
-        overrides = (f'flow.0.controller.window="{window} segments"', f'duration="{duration_ms:.0f} ms"')
+        overrides = (f'flow[0].controller.window="{window} segments"', f'duration="{duration_ms:.0f} ms"')
         yield Case("d", f"d{window}", f"fixed window of {window:,} segments, 0.01 % loss", overrides)
 
 

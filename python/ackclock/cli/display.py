@@ -41,13 +41,13 @@ def si(value: float) -> str:
         >>> si(5_123_000)
         '5.12 M'
         >>> si(12)
-        '12 '
+        '12'
     """
     magnitude = abs(value)
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if magnitude >= factor * 0.9995:
             return f"{value / factor:.3g} {prefix}"
-    return f"{value:.3g} "
+    return f"{value:.3g}"
 
 
 @contextmanager

@@ -156,11 +156,10 @@ def _root() -> Finding:
 
 
 def _namespaces() -> Finding:
-    there = Path("/proc/self/ns/net").exists() and shutil.which("ip") is not None
-    found = "yes" if there else "-"
-    return Finding(
-        "network namespaces", there, found, "the same scenario on the real kernel", "apt-get install iproute2"
-    )
+    made = _succeeds(["unshare", "--net", "ip", "link"])
+    found = "can be made" if made else "-"
+    remedy = "run as root, and apt-get install iproute2"
+    return Finding("network namespaces", made, found, "the same scenario on the real kernel", remedy)
 
 
 def _tun() -> Finding:
@@ -169,9 +168,12 @@ def _tun() -> Finding:
 
 
 def _bpf() -> Finding:
-    btf = Path("/sys/kernel/btf/vmlinux").exists()
+    btf = Path("/sys/kernel/btf/vmlinux")
+    types = btf.read_bytes() if btf.is_file() else b""
+    there = b"bpf_struct_ops_tcp_congestion_ops" in types
+    found = "tcp_congestion_ops" if there else "BTF without tcp_congestion_ops" if types else "no BTF"
     remedy = "a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_JIT"
-    return Finding("eBPF struct_ops", btf, "BTF present" if btf else "no BTF", "controllers inside the kernel", remedy)
+    return Finding("eBPF struct_ops", there, found, "controllers inside the kernel", remedy)
 
 
 def _kernel_controllers() -> Finding:
@@ -189,8 +191,17 @@ _PROBES: tuple[Callable[[], Finding], ...] = (
 
 def _first_line(command: list[str]) -> str:
     """The first line that a command prints; empty if it is not there, fails, or takes too long."""
+    done = _completed(command)
+    return done.stdout.strip().partition("\n")[0] if done and done.returncode == 0 else ""
+
+
+def _succeeds(command: list[str]) -> bool:
+    done = _completed(command)
+    return done is not None and done.returncode == 0
+
+
+def _completed(command: list[str]) -> subprocess.CompletedProcess[str] | None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip().partition("\n")[0] if done.returncode == 0 else ""
+        return None

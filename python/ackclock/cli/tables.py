@@ -43,7 +43,7 @@ def _headline(results: Results) -> str:
 
 def _engine_line(engine: dict[str, Any]) -> str:
     rate = engine["packets_per_cpu_s"]
-    speed = f", {si(rate)}packets per CPU second" if rate else ""
+    speed = f", {si(rate)} packets per CPU second" if rate else ""
     return f"{engine['packets_delivered']:,} data packets in {engine['cpu_s']:.2f} s of CPU{speed}"
 
 
