@@ -13,7 +13,7 @@ pub use config::{
     QueueConfig, QueueLimit, Selection,
 };
 pub use discarder::Discarder;
-pub use link::{Enqueued, Link};
+pub use link::{Link, Passage};
 pub use link_stats::LinkStats;
 pub use packet::Packet;
 pub use rng::RandomStream;

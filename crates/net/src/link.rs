@@ -1,8 +1,12 @@
 //! A link: what waits for it, what is being clocked onto it, what travels along it.
 //!
 //! A first-in first-out link of fixed rate is a virtual clock: when a packet arrives, the start of its service and its
-//! arrival at the far end are known. So the link keeps all its packets in one ring, in order, and needs a single
-//! pending event, the arrival of the first; what waits is a count of the ring's tail, brought up to date on demand.
+//! arrival at the far end are known. So the link keeps its packets in one ring, in order, and needs a single pending
+//! event, the arrival of the first; what waits is a second, small ring, brought up to date on demand.
+//!
+//! Where a link is fed by one other link that is no faster, nothing ever waits for it, and a packet's passage through
+//! it follows from its passage through the first: the packet goes straight into the later link's ring, and the event
+//! between the two is saved.
 
 use std::collections::VecDeque;
 
@@ -12,12 +16,17 @@ use crate::config::{LinkConfig, QueueConfig, QueueLimit};
 use crate::link_stats::LinkStats;
 use crate::packet::Packet;
 
-/// A packet in the queue, in service or on the wire.
+/// A packet that waits for service.
 #[derive(Clone, Copy, Debug)]
-struct InTransit {
+struct Waiting {
     /// Its first bit enters the wire.
     service: SimTime,
-    /// Its last bit arrives at the far end.
+    octets: u64,
+}
+
+/// A packet that will come out at the far end.
+#[derive(Clone, Copy, Debug)]
+struct InTransit {
     arrival: SimTime,
     packet: Packet,
 }
@@ -29,22 +38,24 @@ pub struct Link {
     framing: u64,
     limit: QueueLimit,
     clock: LinkClock,
-    ring: VecDeque<InTransit>,
-    /// How many at the ring's head have entered service.
-    in_service: usize,
+    /// What has not entered service, as of the last [`Link::advance`].
+    waiting: VecDeque<Waiting>,
     waiting_octets: u64,
+    /// What is to come out at the far end.
+    transit: VecDeque<InTransit>,
+    /// Arrivals at the far end of packets that are in a later link's ring.
+    passed_on: VecDeque<SimTime>,
+    total_drops: u64,
     stats: LinkStats,
 }
 
-/// What became of a packet.
+/// When a packet enters and leaves the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Enqueued {
-    /// There was no room.
-    Dropped,
-    /// It is behind others; the link's pending event stands.
-    Behind,
-    /// It is the only one; it arrives at the far end then.
-    First(SimTime),
+pub struct Passage {
+    /// Its first bit enters.
+    pub service: SimTime,
+    /// Its last bit arrives at the far end.
+    pub arrival: SimTime,
 }
 
 impl Link {
@@ -56,74 +67,86 @@ impl Link {
             framing: config.framing.0,
             limit: queue.limit,
             clock: LinkClock::new(config.rate),
-            ring: VecDeque::new(),
-            in_service: 0,
+            waiting: VecDeque::new(),
             waiting_octets: 0,
+            transit: VecDeque::new(),
+            passed_on: VecDeque::new(),
+            total_drops: 0,
             stats: LinkStats::default(),
         }
     }
 
-    /// A packet arrives at the near end. Returns what became of it and when its first bit enters the wire.
-    pub fn enqueue(&mut self, now: SimTime, packet: Packet) -> (Enqueued, SimTime) {
+    /// A packet of `size` octets arrives at the near end. Returns its passage, or `None` if there is no room.
+    pub fn admit(&mut self, now: SimTime, size: u32) -> Option<Passage> {
         self.advance(now);
-        let octets = u64::from(packet.size) + self.framing;
+        let octets = u64::from(size) + self.framing;
         let service = self.clock.free_at().max(now);
-        if service > now && !self.has_room(octets, service - now) {
-            self.stats.on_drop();
-            return (Enqueued::Dropped, now);
-        }
-        let arrival = self.clock.serialize(now, octets) + self.delay;
-        self.stats.on_accepted(service - now, octets);
-        let is_first = self.ring.is_empty();
-        self.ring.push_back(InTransit { service, arrival, packet });
         if service > now {
-            self.stats.on_queue_change(now, self.waiting());
+            if !self.has_room(octets, service - now) {
+                self.on_discarded();
+                return None;
+            }
+            self.stats.on_queue_change(now, self.waiting.len());
+            self.waiting.push_back(Waiting { service, octets });
             self.waiting_octets += octets;
-        } else {
-            self.in_service += 1;
         }
-        (if is_first { Enqueued::First(arrival) } else { Enqueued::Behind }, service)
+        self.stats.on_accepted(service - now);
+        let arrival = self.clock.serialize(now, octets) + self.delay;
+        Some(Passage { service, arrival })
     }
 
-    fn has_room(&self, octets: u64, wait: SimDuration) -> bool {
-        match self.limit {
-            QueueLimit::Unlimited => true,
-            QueueLimit::Packets(limit) => (self.waiting() as u64) < limit,
-            QueueLimit::Bytes(limit) => self.waiting_octets + octets <= limit.0,
-            QueueLimit::Time(limit) => wait <= limit,
-        }
+    /// A packet passes, arriving at the near end at some `time` to come, of a link on which nothing ever waits: one
+    /// that a single, no faster link feeds.
+    pub fn admit_ahead(&mut self, time: SimTime, size: u32) -> Passage {
+        let service = self.clock.free_at().max(time);
+        let arrival = self.clock.serialize(time, u64::from(size) + self.framing) + self.delay;
+        Passage { service, arrival }
+    }
+
+    /// Puts an admitted packet on the way. Returns true if it is the only one, so that its arrival is the link's next
+    /// event.
+    pub fn carry(&mut self, arrival: SimTime, packet: &Packet) -> bool {
+        self.transit.push_back(InTransit { arrival, packet: *packet });
+        self.transit.len() == 1
+    }
+
+    /// An admitted packet travels on in the ring of a later link; it leaves this one at `arrival`.
+    pub fn pass_on(&mut self, arrival: SimTime) {
+        self.passed_on.push_back(arrival);
     }
 
     /// The first packet arrives at the far end. Returns it, and when the next one arrives.
     pub fn deliver(&mut self) -> (Packet, Option<SimTime>) {
-        let first = self.ring.pop_front().expect("a link's event means that a packet is under way");
-        self.settle_service(&first);
+        let first = self.transit.pop_front().expect("a link's event means that a packet is under way");
         self.stats.on_delivered();
-        (first.packet, self.ring.front().map(|next| next.arrival))
+        (first.packet, self.transit.front().map(|next| next.arrival))
     }
 
-    /// The packet that leaves the ring has been in service, noted or not.
-    fn settle_service(&mut self, first: &InTransit) {
-        if self.in_service > 0 {
-            self.in_service -= 1;
-            return;
-        }
-        self.waiting_octets -= u64::from(first.packet.size) + self.framing;
-        self.stats.on_queue_change(first.service, self.ring.len() + 1);
-    }
-
-    /// Brings the count of waiting packets up to `now`.
+    /// Brings the counts up to `now`.
     pub fn advance(&mut self, now: SimTime) {
-        while let Some(next) = self.ring.get(self.in_service).filter(|next| next.service <= now) {
-            self.waiting_octets -= u64::from(next.packet.size) + self.framing;
-            self.stats.on_queue_change(next.service, self.ring.len() - self.in_service);
-            self.in_service += 1;
+        while let Some(next) = self.waiting.front().copied().filter(|next| next.service <= now) {
+            self.stats.on_queue_change(next.service, self.waiting.len());
+            self.waiting_octets -= next.octets;
+            self.waiting.pop_front();
+        }
+        while self.passed_on.front().is_some_and(|arrival| *arrival <= now) {
+            self.passed_on.pop_front();
+            self.stats.on_delivered();
         }
     }
 
     /// Packets waiting, as of the last call that moved time.
     pub fn waiting(&self) -> usize {
-        self.ring.len() - self.in_service
+        self.waiting.len()
+    }
+
+    fn has_room(&self, octets: u64, wait: SimDuration) -> bool {
+        match self.limit {
+            QueueLimit::Unlimited => true,
+            QueueLimit::Packets(limit) => (self.waiting.len() as u64) < limit,
+            QueueLimit::Bytes(limit) => self.waiting_octets + octets <= limit.0,
+            QueueLimit::Time(limit) => wait <= limit,
+        }
     }
 
     /// Octets waiting, framing included.
@@ -131,8 +154,9 @@ impl Link {
         Bytes(self.waiting_octets)
     }
 
-    /// A discarder in front of the link dropped a packet.
+    /// A packet was dropped here, by the queue or by a discarder in front of it.
     pub fn on_discarded(&mut self) {
+        self.total_drops += 1;
         self.stats.on_drop();
     }
 
@@ -156,9 +180,14 @@ impl Link {
         stats
     }
 
-    /// Statistics so far.
-    pub fn stats(&self) -> &LinkStats {
-        &self.stats
+    /// Packets dropped since the beginning of the run.
+    pub fn total_drops(&self) -> u64 {
+        self.total_drops
+    }
+
+    /// Clock rate.
+    pub fn rate(&self) -> Bandwidth {
+        self.clock.rate
     }
 }
 
@@ -212,8 +241,10 @@ impl LinkClock {
         self.free_at
     }
 
+    /// Exact for a link that is busy without a gap until it is free; on a link that packets enter ahead of time, the
+    /// passages still to come count only when they have begun to.
     fn busy_time(&self, now: SimTime) -> SimDuration {
-        self.sent - self.free_at.saturating_since(now)
+        SimDuration(self.sent.0.saturating_sub(self.free_at.saturating_since(now).0))
     }
 }
 
@@ -241,12 +272,19 @@ mod tests {
         Packet::new(Segment { payload: 1460, ..Segment::default() }, 1, 0) // 1500 octets of IP
     }
 
+    /// A full packet enters; returns its arrival at the far end.
+    fn enter(link: &mut Link, now: u64) -> Option<u64> {
+        let passage = link.admit(SimTime(now), 1500)?;
+        link.carry(passage.arrival, &packet());
+        Some(passage.arrival.0)
+    }
+
     #[test]
     fn packets_arrive_after_service_and_delay() {
         // 1500 B at 12 Mbit/s take 1 ms.
         let mut link = link(12_000_000, QueueLimit::Unlimited);
-        assert_eq!(link.enqueue(SimTime(0), packet()).0, Enqueued::First(SimTime(2_000_000)));
-        assert_eq!(link.enqueue(SimTime(0), packet()), (Enqueued::Behind, SimTime(1_000_000)));
+        assert_eq!(enter(&mut link, 0), Some(2_000_000));
+        assert_eq!(enter(&mut link, 0), Some(3_000_000));
         assert_eq!(link.waiting(), 1);
         assert_eq!(link.deliver().1, Some(SimTime(3_000_000)));
         assert_eq!(link.deliver().1, None);
@@ -256,18 +294,18 @@ mod tests {
     #[test]
     fn a_limit_counts_what_waits_and_not_what_is_in_service() {
         let mut link = link(12_000_000, QueueLimit::Packets(2));
-        let drops = (0..5).filter(|_| link.enqueue(SimTime(0), packet()).0 == Enqueued::Dropped).count();
+        let drops = (0..5).filter(|_| enter(&mut link, 0).is_none()).count();
         assert_eq!(drops, 2); // one in service, two waiting
         // at 1 ms the first has left and the second is in service: room for one more
-        assert_ne!(link.enqueue(SimTime(1_000_000), packet()).0, Enqueued::Dropped);
-        assert_eq!(link.enqueue(SimTime(1_000_000), packet()).0, Enqueued::Dropped);
+        assert!(enter(&mut link, 1_000_000).is_some());
+        assert!(enter(&mut link, 1_000_000).is_none());
     }
 
     #[test]
     fn limits_in_bytes_and_time() {
         let accepted = |limit| {
             let mut link = link(12_000_000, limit);
-            (0..10).filter(|_| link.enqueue(SimTime(0), packet()).0 != Enqueued::Dropped).count()
+            (0..10).filter(|_| enter(&mut link, 0).is_some()).count()
         };
         assert_eq!(accepted(QueueLimit::Bytes(Bytes(4_500))), 4);
         assert_eq!(accepted(QueueLimit::Bytes(Bytes(4_499))), 3);
@@ -278,21 +316,15 @@ mod tests {
     fn the_long_run_rate_is_exact_whatever_the_rounding() {
         // 7 Gbit/s: 1500 B take 1714.2857 ns. After 7000 packets: 12 000 000 ns.
         let mut link = link(7_000_000_000, QueueLimit::Unlimited);
-        let mut last = SimTime::ZERO;
-        for _ in 0..7_000 {
-            link.enqueue(SimTime(0), packet());
-        }
-        while let Some(next) = link.deliver().1 {
-            last = next;
-        }
-        assert_eq!(last, SimTime(12_000_000 + 1_000_000));
+        let last = (0..7_000).filter_map(|_| enter(&mut link, 0)).last();
+        assert_eq!(last, Some(12_000_000 + 1_000_000));
     }
 
     #[test]
     fn queue_statistics_by_hand() {
         let mut link = link(12_000_000, QueueLimit::Unlimited);
         for _ in 0..3 {
-            link.enqueue(SimTime(0), packet());
+            enter(&mut link, 0);
         }
         // waiting: 2 for the first ms, 1 for the second, 0 for the third and fourth: mean 3/4
         let stats = link.end_measurement(SimTime(4_000_000));
@@ -300,5 +332,14 @@ mod tests {
         assert_eq!(stats.queue_packets().max(), 2);
         assert!((stats.queueing_delay().mean() - 1e6).abs() < 1e-6); // (0 + 1 + 2) / 3 ms
         assert!((stats.utilization() - 0.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_passed_on_counts_as_delivered_when_it_arrives() {
+        let mut link = link(12_000_000, QueueLimit::Unlimited);
+        let passage = link.admit(SimTime(0), 1500).expect("room");
+        link.pass_on(passage.arrival);
+        assert_eq!(link.end_measurement(SimTime(1_999_999)).delivered_packets(), 0);
+        assert_eq!(link.end_measurement(SimTime(2_000_000)).delivered_packets(), 1);
     }
 }

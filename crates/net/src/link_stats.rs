@@ -7,7 +7,8 @@ use ackclock_units::{Histogram, SimDuration, SimTime};
 pub struct LinkStats {
     delivered_packets: u64,
     drops: u64,
-    octets: u64,
+    /// Packets that did not wait; they join the histogram at the end.
+    without_wait: u64,
     /// Packets waiting, weighted by nanoseconds.
     queue_packets: Histogram,
     /// Wait of each accepted packet, nanoseconds.
@@ -28,9 +29,12 @@ impl LinkStats {
         self.delivered_packets += 1;
     }
 
-    pub(crate) fn on_accepted(&mut self, wait: SimDuration, octets: u64) {
-        self.queueing_delay.add(wait.0);
-        self.octets += octets;
+    pub(crate) fn on_accepted(&mut self, wait: SimDuration) {
+        if wait.is_zero() {
+            self.without_wait += 1;
+        } else {
+            self.queueing_delay.add(wait.0);
+        }
     }
 
     /// At `at` the number of waiting packets ceased to be `was`.
@@ -45,6 +49,7 @@ impl LinkStats {
 
     pub(crate) fn finish(&mut self, now: SimTime, waiting: usize, busy: SimDuration) {
         self.on_queue_change(now, waiting);
+        self.queueing_delay.add_weighted(0, std::mem::take(&mut self.without_wait));
         self.window = now.saturating_since(self.window_start);
         self.busy = busy - self.busy_at_start;
     }
@@ -57,11 +62,6 @@ impl LinkStats {
     /// Packets dropped by the queue or a discarder in front of it.
     pub fn drops(&self) -> u64 {
         self.drops
-    }
-
-    /// Octets accepted, framing included.
-    pub fn octets(&self) -> u64 {
-        self.octets
     }
 
     /// Packets waiting, weighted by nanoseconds.

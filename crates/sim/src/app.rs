@@ -67,14 +67,6 @@ impl App {
         Self { kind, written: Bytes::ZERO }
     }
 
-    /// All that it will ever write, if there is an end.
-    pub(crate) fn total(&self) -> Option<Bytes> {
-        match &self.kind {
-            Kind::Files { sizes, .. } => Some(Bytes(sizes.iter().map(|size| size.0).sum())),
-            _ => None,
-        }
-    }
-
     /// The connection is open, or the time that it asked for has come. `unsent` is what the connection still holds.
     pub(crate) fn act(&mut self, now: SimTime, unsent: Bytes) -> Action {
         let action = match &mut self.kind {

@@ -28,9 +28,6 @@ const KIND_SHIFT: u32 = 24;
 const SEQUENCE_SHIFT: u32 = 27;
 const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
 
-/// Most endpoints or links that an event can name.
-pub(crate) const MAX_INDEX: usize = INDEX_MASK as usize;
-
 impl Event {
     fn pack(self) -> u64 {
         let (kind, index) = match self {
@@ -79,20 +76,28 @@ impl EventQueue {
         u128::from(time.0) << 64 | u128::from(self.sequence << SEQUENCE_SHIFT | event.pack())
     }
 
-    /// The time of the first event.
-    pub(crate) fn next_time(&self) -> Option<SimTime> {
-        self.heap.first().map(|key| SimTime((key >> 64) as u64))
+    /// The first event, left in place: drop it or replace it.
+    pub(crate) fn first(&self) -> Option<(SimTime, Event)> {
+        let first = *self.heap.first()?;
+        Some((SimTime((first >> 64) as u64), Event::unpack(first as u64 & ((1 << SEQUENCE_SHIFT) - 1))))
     }
 
     /// Takes the first event out.
-    pub(crate) fn pop(&mut self) -> Option<(SimTime, Event)> {
-        let first = *self.heap.first()?;
-        let last = self.heap.pop().expect("there is a first");
-        if !self.heap.is_empty() {
-            self.heap[0] = last;
+    pub(crate) fn drop_first(&mut self) {
+        let Some(last) = self.heap.pop() else { return };
+        if let Some(first) = self.heap.first_mut() {
+            *first = last;
             self.sift_down(0);
         }
-        Some((SimTime((first >> 64) as u64), Event::unpack(first as u64 & ((1 << SEQUENCE_SHIFT) - 1))))
+    }
+
+    /// Takes the first event out and schedules another, at the price of one of the two.
+    pub(crate) fn replace_first(&mut self, time: SimTime, event: Event) {
+        let key = self.key(time, event);
+        if let Some(first) = self.heap.first_mut() {
+            *first = key;
+            self.sift_down(0);
+        }
     }
 
     fn sift_up(&mut self, mut at: usize) {
@@ -133,6 +138,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn take(queue: &mut EventQueue) -> Option<(SimTime, Event)> {
+        let first = queue.first();
+        queue.drop_first();
+        first
+    }
+
     #[test]
     fn ties_go_by_the_order_of_scheduling() {
         let mut queue = EventQueue::default();
@@ -140,7 +151,7 @@ mod tests {
             queue.push(SimTime(5), Event::Link(index));
         }
         queue.push(SimTime(4), Event::Sample);
-        let order: Vec<Event> = std::iter::from_fn(|| queue.pop().map(|(_, event)| event)).collect();
+        let order: Vec<Event> = std::iter::from_fn(|| take(&mut queue).map(|(_, event)| event)).collect();
         assert_eq!(order, [Event::Sample, Event::Link(3), Event::Link(1), Event::Link(2)]);
     }
 
@@ -153,7 +164,7 @@ mod tests {
             }
             let mut expected: Vec<(u64, usize)> = times.iter().copied().zip(0..).collect();
             expected.sort_by_key(|(time, _)| *time);
-            let popped: Vec<(u64, usize)> = std::iter::from_fn(|| queue.pop()).map(|(time, event)| {
+            let popped: Vec<(u64, usize)> = std::iter::from_fn(|| take(&mut queue)).map(|(time, event)| {
                 let Event::Timer(index) = event else { unreachable!() };
                 (time.0, index as usize)
             }).collect();

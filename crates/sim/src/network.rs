@@ -1,6 +1,6 @@
 //! The network at work: packets move from link to link along their routes.
 
-use ackclock_net::{Discarder, Enqueued, Link, NetworkConfig, NodeId, Packet, shortest_path};
+use ackclock_net::{Discarder, Link, NetworkConfig, NodeId, Packet, shortest_path};
 use ackclock_tcp::Output;
 use ackclock_units::SimTime;
 use ackclock_wire::Segment;
@@ -25,14 +25,32 @@ pub(crate) struct Network {
     captures: Vec<Option<Vec<CapturedPacket>>>,
     /// Routes as runs of link numbers, each closed by [`END`].
     routes: Vec<u32>,
+    /// Links on which nothing ever waits.
+    express: Vec<bool>,
 }
 
 /// What happened to a packet that came out of a link.
 pub(crate) enum Arrival {
     /// It went on to the next link, or was lost.
     Forwarded,
-    /// It reached this endpoint.
-    At(u32, Segment),
+    /// It reached its endpoint.
+    At(Packet),
+}
+
+/// Which links put packets onto a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feeder {
+    None,
+    One(u32),
+    Several,
+}
+
+/// Nothing ever waits for a link that a single, no faster link feeds, and nothing looks at its packets.
+fn is_express(config: &NetworkConfig, link: usize, feeder: Feeder) -> bool {
+    let Feeder::One(feeder) = feeder else { return false };
+    let (this, before) = (&config.links[link], &config.links[feeder as usize]);
+    let is_watched = this.capture || this.discarder.is_some() || config.nodes[this.from].discarder.is_some();
+    !is_watched && this.rate >= before.rate && this.framing <= before.framing
 }
 
 impl Network {
@@ -51,6 +69,7 @@ impl Network {
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
             routes: Vec::new(),
+            express: Vec::new(),
         }
     }
 
@@ -63,36 +82,63 @@ impl Network {
         start
     }
 
-    /// The first packet of `link` arrives at its far end.
+    /// All routes are known: finds the links on which nothing can ever wait.
+    pub(crate) fn find_express_links(&mut self, config: &NetworkConfig) {
+        let mut feeder: Vec<Feeder> = vec![Feeder::None; self.links.len()];
+        for route in self.routes.split(|&link| link == END) {
+            let mut before = Feeder::Several; // hosts send at any rate
+            for &link in route {
+                let known = &mut feeder[link as usize];
+                *known = if *known == Feeder::None || *known == before { before } else { Feeder::Several };
+                before = Feeder::One(link);
+            }
+        }
+        self.express = (0..self.links.len()).map(|link| is_express(config, link, feeder[link])).collect();
+    }
+
+    /// The first packet of `link` arrives at its far end. The event is the queue's first.
     pub(crate) fn on_arrival(&mut self, link: u32) -> Arrival {
         let (mut packet, next) = self.links[link as usize].deliver();
-        if let Some(time) = next {
-            self.queue.push(time, Event::Link(link));
+        match next {
+            Some(time) => self.queue.replace_first(time, Event::Link(link)),
+            None => self.queue.drop_first(),
         }
         let next_link = self.routes[packet.hop as usize];
         if next_link == END {
-            return Arrival::At(packet.endpoint, packet.segment);
+            return Arrival::At(packet);
         }
         packet.hop += 1;
-        self.transmit(next_link, packet);
+        self.transmit(next_link, &mut packet);
         Arrival::Forwarded
     }
 
-    fn transmit(&mut self, link: u32, packet: Packet) {
-        let index = link as usize;
-        if self.has_discarders && self.is_discarded(index, &packet) {
+    fn transmit(&mut self, link: u32, packet: &mut Packet) {
+        let mut index = link as usize;
+        if self.has_discarders && self.is_discarded(index, packet) {
             self.links[index].on_discarded();
             return;
         }
-        let (enqueued, service) = self.links[index].enqueue(self.now, packet);
-        if let Enqueued::First(arrival) = enqueued {
-            self.queue.push(arrival, Event::Link(link));
+        let Some(mut passage) = self.links[index].admit(self.now, packet.size) else { return };
+        self.capture(index, passage.service, packet);
+        loop {
+            let next = self.routes[packet.hop as usize];
+            if next == END || !self.express[next as usize] {
+                break;
+            }
+            self.links[index].pass_on(passage.arrival);
+            index = next as usize;
+            packet.hop += 1;
+            passage = self.links[index].admit_ahead(passage.arrival, packet.size);
         }
-        if let Some(capture) = &mut self.captures[index]
-            && enqueued != Enqueued::Dropped
-        {
+        if self.links[index].carry(passage.arrival, packet) {
+            self.queue.push(passage.arrival, Event::Link(index as u32));
+        }
+    }
+
+    fn capture(&mut self, link: usize, time: SimTime, packet: &Packet) {
+        if let Some(capture) = &mut self.captures[link] {
             let (flow, forward) = (packet.flow(), packet.is_forward());
-            capture.push(CapturedPacket { time: service, flow, forward, segment: packet.segment });
+            capture.push(CapturedPacket { time, flow, forward, segment: packet.segment });
         }
     }
 
@@ -120,8 +166,8 @@ pub(crate) struct Port<'a> {
 
 impl Output for Port<'_> {
     fn send(&mut self, segment: Segment) {
-        let packet = Packet::new(segment, self.peer, self.route + 1);
+        let mut packet = Packet::new(segment, self.peer, self.route + 1);
         let first = self.network.routes[self.route as usize];
-        self.network.transmit(first, packet);
+        self.network.transmit(first, &mut packet);
     }
 }

@@ -59,6 +59,7 @@ impl Simulation {
             add_stream(&mut streams, &mut ports, config.seed, flow, 2 * index + 1, flow.reply.as_ref());
             network.queue.push(flow.start, Event::Start(index as u32));
         }
+        network.find_express_links(&config.network);
         let recorder = Recorder::new(&config.trace, streams.len(), config.trace.traced_links.len());
         let end = SimTime(config.duration.0);
         if recorder.interval().is_some() {
@@ -77,8 +78,7 @@ impl Simulation {
     /// Handles every event up to and including `until`, but none after the scenario's end.
     pub fn run_until(&mut self, until: SimTime) {
         let until = until.min(self.end);
-        while self.network.queue.next_time().is_some_and(|time| time <= until) {
-            let (time, event) = self.network.queue.pop().expect("there is a next event");
+        while let Some((time, event)) = self.network.queue.first().filter(|(time, _)| *time <= until) {
             debug_assert!(time >= self.network.now, "time ran backwards");
             self.network.now = time;
             self.counters.events += 1;
@@ -121,13 +121,17 @@ impl Simulation {
         Outcome { summary, flows, links, episodes, captures, engine: self.counters }
     }
 
+    /// Handles the queue's first event and takes it out.
     fn handle(&mut self, event: Event) {
-        match event {
-            Event::Link(link) => {
-                if let Arrival::At(endpoint, segment) = self.network.on_arrival(link) {
-                    self.on_segment(endpoint as usize, &segment);
-                }
+        if let Event::Link(link) = event {
+            if let Arrival::At(packet) = self.network.on_arrival(link) {
+                self.on_segment(packet.endpoint as usize, &packet.segment);
             }
+            return;
+        }
+        self.network.queue.drop_first();
+        match event {
+            Event::Link(_) => unreachable!("handled above"),
             Event::Timer(endpoint) => self.on_timer(endpoint as usize),
             Event::App(stream) => self.on_app(stream as usize),
             Event::Start(flow) => self.on_start(2 * flow as usize),

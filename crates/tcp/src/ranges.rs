@@ -31,10 +31,6 @@ impl RangeSet {
         self.ranges.is_empty()
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.ranges.len()
-    }
-
     pub(crate) fn last(&self) -> Option<Range> {
         self.ranges.back().copied()
     }

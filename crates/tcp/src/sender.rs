@@ -222,10 +222,13 @@ impl Sender {
     fn begin_episode(&mut self, now: SimTime, cause: CongestionCause, newly_lost: u64) {
         self.end_episode(now);
         let before = (self.controller.cwnd(), self.controller.ssthresh());
+        // RFC 5681's FlightSize bounds what was in the network. When a retransmission is lost, SACKed data piles up
+        // above the hole until the timer fires; it left the network long ago and must not raise ssthresh.
+        let sacked = if matches!(cause, CongestionCause::Timeout { .. }) { self.board.sacked() } else { 0 };
         self.controller.on_congestion(&CongestionEvent {
             now,
             cause,
-            flight_size: Bytes(self.board.flight_size()),
+            flight_size: Bytes(self.board.flight_size() - sacked),
             newly_lost: Bytes(newly_lost),
         });
         self.episode = Some(Episode {

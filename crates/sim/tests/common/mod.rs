@@ -1,0 +1,133 @@
+//! A dumbbell for tests: one bottleneck, every flow with access links of its own.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use ackclock_cc::{ControllerConfig, CubicConfig};
+use ackclock_net::{
+    DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, NetworkConfig, NodeConfig, PacketClass, QueueConfig,
+    QueueLimit, Selection,
+};
+use ackclock_sim::{
+    AppConfig, FlowConfig, MeasureWindow, Outcome, Sampling, Simulation, SimulationConfig, TraceConfig,
+};
+use ackclock_tcp::TcpConfig;
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+pub struct Dumbbell {
+    pub rate: Bandwidth,
+    pub one_way: SimDuration,
+    pub limit: QueueLimit,
+    pub access: Bandwidth,
+    pub tcp: TcpConfig,
+    pub controllers: Vec<ControllerConfig>,
+    pub app: AppConfig,
+    pub discard: Option<(PacketClass, Selection)>,
+    pub duration: SimDuration,
+    pub measure: MeasureWindow,
+    pub trace: Vec<ackclock_sim::FlowSeries>,
+    pub per_event: bool,
+    pub seed: u64,
+    pub read_rate: Option<Bandwidth>,
+}
+
+pub fn cubic() -> ControllerConfig {
+    ControllerConfig::Cubic(CubicConfig::default())
+}
+
+impl Dumbbell {
+    pub fn new(rate: Bandwidth, one_way: SimDuration, limit: QueueLimit, duration: SimDuration) -> Self {
+        Self {
+            rate,
+            one_way,
+            limit,
+            access: Bandwidth(rate.0.saturating_mul(10)),
+            tcp: TcpConfig::default(),
+            controllers: vec![cubic()],
+            app: AppConfig::Bulk,
+            discard: None,
+            duration,
+            measure: MeasureWindow::default(),
+            trace: Vec::new(),
+            per_event: false,
+            seed: 1,
+            read_rate: None,
+        }
+    }
+
+    pub fn config(&self) -> SimulationConfig {
+        let mut network = NetworkConfig::default();
+        for name in ["left", "right"] {
+            network.nodes.push(NodeConfig { name: name.to_owned(), discarder: None });
+        }
+        let unlimited = QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited });
+        let bottleneck = QueueConfig::DropTail(DropTailConfig { limit: self.limit });
+        cable(&mut network, (0, 1), self.rate, self.one_way, bottleneck);
+        if let Some((class, selection)) = &self.discard {
+            let rule = DiscardRule {
+                class: *class,
+                flow: None,
+                from: SimTime::ZERO,
+                until: SimTime::NEVER,
+                selection: selection.clone(),
+            };
+            network.discarders.push(DiscarderConfig { name: "discard".to_owned(), rules: vec![rule] });
+            network.links[0].discarder = Some(0);
+        }
+        let mut flows = Vec::new();
+        for (index, controller) in self.controllers.iter().enumerate() {
+            let (from, to) = (network.nodes.len(), network.nodes.len() + 1);
+            for side in ["a", "b"] {
+                network.nodes.push(NodeConfig { name: format!("{side}{index}"), discarder: None });
+            }
+            cable(&mut network, (from, 0), self.access, SimDuration::ZERO, unlimited);
+            cable(&mut network, (1, to), self.access, SimDuration::ZERO, unlimited);
+            flows.push(FlowConfig {
+                name: format!("flow{}", index + 1),
+                from,
+                to,
+                start: SimTime(index as u64 * 1_000_003),
+                controller: controller.clone(),
+                controller_name: "test".to_owned(),
+                sender: self.tcp,
+                receiver: self.tcp,
+                app: self.app.clone(),
+                reply: None,
+                read_rate: self.read_rate,
+            });
+        }
+        let interval = SimDuration::from_millis(10);
+        SimulationConfig {
+            name: "test".to_owned(),
+            seed: self.seed,
+            duration: self.duration,
+            measure: self.measure,
+            network,
+            flows,
+            trace: TraceConfig {
+                sampling: if self.per_event { Sampling::Events(interval) } else { Sampling::Interval(interval) },
+                flows: self.trace.clone(),
+                links: Vec::new(),
+                traced_links: vec![0],
+            },
+        }
+    }
+
+    pub fn run(&self) -> Outcome {
+        Simulation::new(&self.config()).finish()
+    }
+}
+
+fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, delay: SimDuration, queue: QueueConfig) {
+    for (from, to) in [ends, (ends.1, ends.0)] {
+        network.links.push(LinkConfig {
+            name: format!("{from}->{to}"),
+            from,
+            to,
+            rate,
+            delay,
+            framing: Bytes(0),
+            queue,
+            discarder: None,
+            capture: false,
+        });
+    }
+}
