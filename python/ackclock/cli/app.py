@@ -60,7 +60,7 @@ def main() -> None:
     """Run the command line and exit."""
     signal.signal(signal.SIGTERM, _terminate)
     code = failures.guarded(lambda: app(standalone_mode=True))
-    _leave(code)
+    sys.exit(code or failures.guarded(_flush))
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
@@ -68,10 +68,10 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _leave(code: int) -> None:
-    """Exit; a reader of our output that has gone away is no failure."""
+def _flush() -> None:
+    """Hand over what is still held; a reader of our output that has gone away is no failure, a full disk is."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
+        raise

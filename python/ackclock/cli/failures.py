@@ -56,7 +56,7 @@ def _interrupted() -> int:
 
 
 def _code(ending: SystemExit) -> int:
-    if ending.code is None:
+    if ending.code is None or isinstance(ending.__context__, BrokenPipeError):
         return DONE
     return ending.code if isinstance(ending.code, int) else FAILED
 
@@ -86,8 +86,7 @@ def _say(message: str) -> None:
 
 def _describe(error: OSError) -> str:
     reason = (error.strerror or str(error)).lower()
-    place = f"{error.filename}: " if error.filename else ""
-    return f"{place}{reason}; no results were written"
+    return f"{error.filename}: {reason}; no results were written" if error.filename else reason
 
 
 def print_diagnostics(error: ScenarioError) -> None:
