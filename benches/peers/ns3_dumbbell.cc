@@ -145,6 +145,7 @@ struct Flow {
   uint64_t sent_segments = 0;
   uint64_t retransmitted_segments = 0;
   uint32_t cwnd_bytes = 0;
+  uint32_t ssthresh_bytes = 0;
   std::vector<Episode> episodes;
 
   void OnSend(Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSocketBase>) {
@@ -163,15 +164,16 @@ struct Flow {
   }
   void OnCwnd(uint32_t, uint32_t now) { cwnd_bytes = now; }
   void OnSsthresh(uint32_t, uint32_t now) {
-    if (!episodes.empty() && episodes.back().ssthresh_after_bytes == 0) {
+    ssthresh_bytes = now;
+    if (!episodes.empty() && episodes.back().time_s == Simulator::Now().GetSeconds()) {
       episodes.back().ssthresh_after_bytes = now;
     }
   }
   void OnState(TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t now) {
-    // The state changes before ssthresh and the window do.
+    // The state changes before ssthresh and the window do; an ssthresh that stays as it was is not reported.
     if (now == TcpSocketState::CA_RECOVERY || now == TcpSocketState::CA_LOSS) {
       const std::string cause = now == TcpSocketState::CA_LOSS ? "timeout" : "loss";
-      episodes.push_back({Simulator::Now().GetSeconds(), cause, cwnd_bytes, 0});
+      episodes.push_back({Simulator::Now().GetSeconds(), cause, cwnd_bytes, ssthresh_bytes});
     }
   }
   void Connect(bool watch) {
