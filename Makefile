@@ -45,7 +45,7 @@ bench: build ## measure packets per second of CPU, events per second, and memory
 	@$(BIN)/ackclock bench
 
 peers: build ## run the same scenarios on ns-3, in turn with ackclock
-	@PATH="$(CURDIR)/$(BIN):$$PATH" benches/peers/run
+	@$(BIN)/python benches/peers/run.py
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 

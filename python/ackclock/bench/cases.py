@@ -8,6 +8,7 @@ from ackclock._core import Scenario
 
 _PACKETS_OF_D = 2_000_000
 _RTT_OF_D_S = 0.02
+_TRACED = ("trace={}",)
 _WINDOWS_OF_D = (10, 100, 1_000, 10_000, 100_000)
 
 
@@ -20,32 +21,17 @@ class Case:
         name: Unique: the letter, and what distinguishes it within the group.
         title: What it is, in a few words.
         overrides: Changes to the group's scenario file.
-        traced: Whether the default series are recorded.
     """
 
     group: str
     name: str
     title: str
     overrides: tuple[str, ...] = ()
-    traced: bool = False
 
     def scenario(self) -> Scenario:
         """Read the scenario."""
-        return Scenario.parse(scenario_text(self.group, traced=self.traced), f"{self.group}.toml", self.overrides)
-
-
-def scenario_text(group: str, *, traced: bool = False) -> str:
-    """Return the scenario file of a group.
-
-    Args:
-        group: Its letter.
-        traced: Leave out the `[trace]` table, which switches the default series off.
-    """
-    text = (resources.files("ackclock.bench") / "scenarios" / f"{group}.toml").read_text(encoding="utf-8")
-    return text.replace(_UNTRACED, "") if traced else text
-
-
-_UNTRACED = "[trace]\nflows = []\nlinks = []\n"
+        file = resources.files("ackclock.bench") / "scenarios" / f"{self.group}.toml"
+        return Scenario.parse(file.read_text(encoding="utf-8"), f"{self.group}.toml", self.overrides)
 
 
 def _fixed_windows() -> Iterator[Case]:
@@ -57,9 +43,9 @@ def _fixed_windows() -> Iterator[Case]:
 
 CASES: tuple[Case, ...] = (
     Case("a", "a", "1 CUBIC flow, 100 Mbit/s, 60 ms, 50 s"),
-    Case("a", "a-traced", "the same, default traces on", traced=True),
+    Case("a", "a-traced", "the same, default traces on", _TRACED),
     Case("b", "b", "100 CUBIC flows, 10 Gbit/s, 20 ms, 5 s"),
-    Case("b", "b-traced", "the same, default traces on", traced=True),
+    Case("b", "b-traced", "the same, default traces on", _TRACED),
     Case("c", "c", "1000 CUBIC flows, 1 Gbit/s, 20 ms, 5 s"),
     *_fixed_windows(),
 )

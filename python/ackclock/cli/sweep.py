@@ -17,7 +17,7 @@ from ackclock import storage
 from ackclock.cli import check, display
 from ackclock.cli.failures import InputError, errors
 from ackclock.results import parquet
-from ackclock.sweep import GridError, Point, SweepFolder, flow_table, grid_of, link_table, means, parse_axis
+from ackclock.sweep import Axis, GridError, Point, SweepFolder, flow_table, grid_of, link_table, means, parse_axis
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,7 +60,8 @@ def sweep(
     _check_backend(backend)
     folder = SweepFolder(output)
     try:
-        points = grid_of([parse_axis(text) for text in overrides or []], lambda texts: check.load(file, texts))
+        axes = [parse_axis(text) for text in overrides or []]
+        points = grid_of(axes, lambda texts: check.load(file, [*_untraced(axes), *texts]))
         with folder.opened(points):
             _run_missing(folder, points, backend, jobs, quiet=quiet)
             averages = _write_tables(folder, points)
@@ -74,6 +75,11 @@ def sweep(
 def _check_backend(backend: BackendName) -> None:
     if backend is BackendName.ray and importlib.util.find_spec("ray") is None:
         raise InputError("the Ray backend needs Ray, which is not installed; pip install 'ackclock[ray]'")
+
+
+def _untraced(axes: list[Axis]) -> list[str]:
+    """A sweep keeps no series, so none are recorded, unless the grid is about recording."""
+    return [] if any(axis.path.split(".")[0] == "trace" for axis in axes) else ["trace=false"]
 
 
 def _run_missing(
