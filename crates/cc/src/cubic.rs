@@ -174,7 +174,7 @@ impl CongestionController for Cubic {
             return;
         }
         self.skip_unlimited_time(ack.now);
-        if ack.in_recovery || ack.newly_acked == Bytes::ZERO {
+        if ack.in_recovery || !ack.is_cumulative {
             return;
         }
         let mut segments = ack.newly_acked.0 as f64 / self.mss as f64;

@@ -31,6 +31,8 @@ pub struct AckEvent {
     pub now: SimTime,
     /// Data delivered by this ACK, cumulatively or selectively.
     pub newly_acked: Bytes,
+    /// True if it advanced `snd_una`. Windows grow on such ACKs only (RFC 5681 section 3.1).
+    pub is_cumulative: bool,
     /// Data marked lost on this ACK.
     pub newly_lost: Bytes,
     /// `FlightSize` before this ACK: sent and not cumulatively acknowledged (RFC 5681).
@@ -43,7 +45,8 @@ pub struct AckEvent {
     pub timestamps: Option<SegmentTimestamps>,
     /// True if cwnd, and nothing else, held data back since the last ACK.
     pub is_cwnd_limited: bool,
-    /// True during fast recovery (not while recovering from a timeout, which slow-starts).
+    /// True during fast recovery, the ACK that ends it included (not while recovering from a timeout, which
+    /// slow-starts).
     pub in_recovery: bool,
     /// Packet-timed round trips since the connection began.
     pub round: u64,

@@ -92,7 +92,7 @@ pub(crate) fn slow_start(cwnd: u64, ssthresh: Option<u64>, acked: u64, limit: u6
 
 impl CongestionController for Reno {
     fn on_ack(&mut self, ack: &AckEvent) {
-        if ack.in_recovery || !ack.is_cwnd_limited || ack.newly_acked == Bytes::ZERO {
+        if ack.in_recovery || !ack.is_cwnd_limited || !ack.is_cumulative {
             return;
         }
         let mut acked = ack.newly_acked.0;

@@ -9,6 +9,7 @@ pub(crate) fn ack(newly_acked: u64) -> AckEvent {
     AckEvent {
         now: SimTime::ZERO,
         newly_acked: Bytes(newly_acked),
+        is_cumulative: true,
         newly_lost: Bytes::ZERO,
         prior_flight_size: Bytes(10_000),
         rtt_sample: Some(rtt),

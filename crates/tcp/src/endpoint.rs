@@ -9,7 +9,7 @@ use ackclock_cc::{CongestionController, Controller, ControllerConfig, RttStats, 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, Segment, Seq, Timestamps};
 
-use crate::config::TcpConfig;
+use crate::config::{LossRecovery, TcpConfig};
 use crate::episode::Episode;
 use crate::receiver::{Arrival, Receiver};
 use crate::sender::{DataSegment, IncomingAck, Sender, SenderCounters};
@@ -222,9 +222,9 @@ impl Endpoint {
         self.transmit(now, out);
     }
 
-    /// SACK blocks as offsets; malformed ones are left out.
+    /// SACK blocks as offsets; malformed ones are left out. The older recoveries know nothing of SACK.
     fn read_sack(&self, segment: &Segment, una: u64, into: &mut [(u64, u64); 4]) -> usize {
-        if !self.negotiated.sack {
+        if !self.negotiated.sack || self.config.loss_recovery != LossRecovery::Sack {
             return 0;
         }
         let mut count = 0;

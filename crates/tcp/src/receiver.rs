@@ -11,6 +11,9 @@ use ackclock_wire::{SackBlock, SackBlocks, Seq};
 use crate::config::{DelayedAck, MAX_UNSCALED_WINDOW, TcpConfig};
 use crate::ranges::RangeSet;
 
+/// No range begins at offset 0, which is the SYN's.
+const NO_RANGE: u64 = 0;
+
 /// What arrived, in offsets of the peer's stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
@@ -85,7 +88,7 @@ impl Receiver {
         Self {
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
-            recent: [u64::MAX; 4],
+            recent: [NO_RANGE; 4],
             fin_at: None,
             buffer: config.receive_buffer.0,
             reader: Reader { rate: read_rate, unread: 0, at: SimTime::ZERO },
@@ -302,13 +305,13 @@ impl Receiver {
     pub(crate) fn sack_blocks(&mut self, limit: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         if self.out_of_order.is_empty() {
-            self.recent = [u64::MAX; 4];
+            self.recent = [NO_RANGE; 4];
             return blocks;
         }
-        let mut kept = [u64::MAX; 4];
+        let mut kept = [NO_RANGE; 4];
         let mut count = 0;
         for start in self.recent {
-            let Some(range) = self.out_of_order.containing(start).filter(|_| start != u64::MAX) else { continue };
+            let Some(range) = self.out_of_order.containing(start).filter(|_| start != NO_RANGE) else { continue };
             if kept[..count].contains(&range.start) {
                 continue;
             }

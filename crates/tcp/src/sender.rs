@@ -53,6 +53,8 @@ pub(crate) struct Sender {
     send_buffer: u64,
     max_retries: u32,
     dup_acks: u32,
+    /// `FlightSize` when the first of them came.
+    flight_before_dup_acks: u64,
     /// No fast retransmit for duplicate ACKs of data below this (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1).
     no_recovery_below: u64,
     /// Window that the peer advertised, scaled, and the offset that it counts from.
@@ -101,6 +103,7 @@ impl Sender {
             send_buffer: config.send_buffer.0,
             max_retries: config.max_retries,
             dup_acks: 0,
+            flight_before_dup_acks: 0,
             no_recovery_below: 0,
             snd_wnd: 0,
             snd_wnd_from: 0,
@@ -219,16 +222,13 @@ impl Sender {
     }
 
     /// Tells the controller of a congestion episode and records it.
-    fn begin_episode(&mut self, now: SimTime, cause: CongestionCause, newly_lost: u64) {
+    fn begin_episode(&mut self, now: SimTime, cause: CongestionCause, flight_size: u64, newly_lost: u64) {
         self.end_episode(now);
         let before = (self.controller.cwnd(), self.controller.ssthresh());
-        // RFC 5681's FlightSize bounds what was in the network. When a retransmission is lost, SACKed data piles up
-        // above the hole until the timer fires; it left the network long ago and must not raise ssthresh.
-        let sacked = if matches!(cause, CongestionCause::Timeout { .. }) { self.board.sacked() } else { 0 };
         self.controller.on_congestion(&CongestionEvent {
             now,
             cause,
-            flight_size: Bytes(self.board.flight_size() - sacked),
+            flight_size: Bytes(flight_size),
             newly_lost: Bytes(newly_lost),
         });
         self.episode = Some(Episode {

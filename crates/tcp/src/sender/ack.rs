@@ -33,6 +33,8 @@ struct Progress {
     advanced: bool,
     is_duplicate: bool,
     newly_sacked: u64,
+    /// It arrived during fast recovery.
+    in_recovery: bool,
 }
 
 impl Sender {
@@ -80,8 +82,12 @@ impl Sender {
             } else {
                 !ack.occupies && same_window && ack.ack == self.board.una()
             };
+        if is_duplicate && self.dup_acks == 0 {
+            self.flight_before_dup_acks = prior_flight;
+        }
         self.dup_acks = if advanced { 0 } else { self.dup_acks + u32::from(is_duplicate) };
-        Progress { prior_flight, delivered, advanced, is_duplicate, newly_sacked }
+        let in_recovery = self.phase.is_fast_recovery();
+        Progress { prior_flight, delivered, advanced, is_duplicate, newly_sacked, in_recovery }
     }
 
     fn sample_rtt(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
@@ -177,7 +183,10 @@ impl Sender {
         self.counters.lost_octets += newly_lost;
         // RFC 9937: what was outstanding and not delivered before this ACK.
         let recover_fs = self.board.flight_size() - self.board.sacked() + progress.delivered;
-        self.begin_episode(now, CongestionCause::Loss, newly_lost);
+        // Data that duplicate ACKs let out before (limited transmit) does not count (RFC 5681 section 3.2 step 2).
+        let flight = self.board.flight_size();
+        let flight = if self.dup_acks > 0 { flight.min(self.flight_before_dup_acks) } else { flight };
+        self.begin_episode(now, CongestionCause::Loss, flight, newly_lost);
         let ssthresh = self.controller.ssthresh().unwrap_or_else(|| self.controller.cwnd()).0;
         let window = match self.loss_recovery {
             LossRecovery::Sack if self.prr => {
@@ -207,7 +216,7 @@ impl Sender {
         self.counters.fast_recoveries += 1;
         let first = self.board.mark_lost_below(self.board.una() + self.mss);
         self.counters.lost_octets += first;
-        self.begin_episode(now, CongestionCause::Timeout { repeated: false }, first);
+        self.begin_episode(now, CongestionCause::Timeout { repeated: false }, self.flight_before_dup_acks, first);
         self.board.mark_all_lost();
         self.enter_loss_phase();
         first
@@ -243,13 +252,14 @@ impl Sender {
         let event = AckEvent {
             now,
             newly_acked: Bytes(progress.delivered),
+            is_cumulative: progress.advanced,
             newly_lost: Bytes(newly_lost),
             prior_flight_size: Bytes(progress.prior_flight),
             rtt_sample: self.latest_rtt_sample,
             rtt: self.rto.stats(),
             timestamps: ack.timestamps,
             is_cwnd_limited: self.limited_by == Limit::Cwnd || self.grow_when_not_limited,
-            in_recovery: self.phase.is_fast_recovery(),
+            in_recovery: progress.in_recovery || self.phase.is_fast_recovery(),
             round: self.round,
         };
         self.controller.on_ack(&event);
@@ -294,7 +304,10 @@ impl Sender {
         self.rto.back_off();
         let newly_lost = self.board.mark_all_lost();
         self.counters.lost_octets += newly_lost;
-        self.begin_episode(now, CongestionCause::Timeout { repeated }, newly_lost);
+        // FlightSize bounds what was in the network. When a retransmission is lost, SACKed data piles up above the
+        // hole until the timer fires; it left the network long ago and must not raise ssthresh.
+        let flight = self.board.flight_size() - self.board.sacked();
+        self.begin_episode(now, CongestionCause::Timeout { repeated }, flight, newly_lost);
         self.enter_loss_phase();
         self.deadline = now + self.rto.rto();
     }

@@ -1,0 +1,126 @@
+//! Two endpoints and a virtual clock, stepped to whatever happens next.
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses a part")]
+
+use ackclock_cc::{ControllerConfig, RenoConfig};
+use ackclock_tcp::{DelayedAck, Endpoint, LossRecovery, TcpConfig};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_wire::Segment;
+
+pub const MSS: u32 = 1_000;
+pub const OPENER: usize = 0;
+pub const ACCEPTOR: usize = 1;
+
+/// What each data segment of 1000 octets, no timestamps, an ACK for every segment, Reno.
+pub fn plain() -> TcpConfig {
+    TcpConfig {
+        mss: MSS,
+        timestamps: false,
+        initial_window: Bytes(10 * u64::from(MSS)),
+        delayed_ack: DelayedAck { segments: 1, timeout: SimDuration::from_millis(200) },
+        ..TcpConfig::default()
+    }
+}
+
+/// As [`plain`], with a window that never changes: RFC 5681's duplicate ACKs all carry the same one.
+pub fn with_recovery(loss_recovery: LossRecovery) -> TcpConfig {
+    TcpConfig { loss_recovery, window_scaling: false, receive_buffer: Bytes(65_535), ..plain() }
+}
+
+/// A segment seen on the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    pub time: SimTime,
+    pub from: usize,
+    pub segment: Segment,
+    pub dropped: bool,
+}
+
+pub struct Pair {
+    pub ends: [Endpoint; 2],
+    pub now: SimTime,
+    pub one_way: SimDuration,
+    /// Drops a segment: `(sender, how many segments that end has sent before, segment)`.
+    pub drop: Box<dyn FnMut(usize, usize, &Segment) -> bool>,
+    pub seen: Vec<Seen>,
+    wire: Vec<(SimTime, usize, Segment)>,
+    sent: [usize; 2],
+}
+
+impl Pair {
+    pub fn new(opener: &TcpConfig, acceptor: &TcpConfig) -> Self {
+        Self::with_reader(opener, acceptor, None)
+    }
+
+    pub fn with_reader(opener: &TcpConfig, acceptor: &TcpConfig, read_rate: Option<Bandwidth>) -> Self {
+        let reno = ControllerConfig::Reno(RenoConfig::default());
+        let mut ends = [Endpoint::new(opener, &reno, None), Endpoint::new(acceptor, &reno, read_rate)];
+        ends[ACCEPTOR].listen();
+        Self {
+            ends,
+            now: SimTime::ZERO,
+            one_way: SimDuration::from_millis(50),
+            drop: Box::new(|_, _, _| false),
+            seen: Vec::new(),
+            wire: Vec::new(),
+            sent: [0; 2],
+        }
+    }
+
+    /// Runs `call` on one end and puts what it sends on the wire.
+    pub fn call(&mut self, end: usize, call: impl FnOnce(&mut Endpoint, SimTime, &mut Vec<Segment>)) {
+        let mut out = Vec::new();
+        call(&mut self.ends[end], self.now, &mut out);
+        for segment in out {
+            let dropped = (self.drop)(end, self.sent[end], &segment);
+            self.sent[end] += 1;
+            self.seen.push(Seen { time: self.now, from: end, segment, dropped });
+            if !dropped {
+                self.wire.push((self.now + self.one_way, 1 - end, segment));
+            }
+        }
+    }
+
+    pub fn open(&mut self) {
+        self.call(OPENER, |end, now, out| end.connect(now, out));
+        self.run_for(self.one_way * 4);
+    }
+
+    pub fn write(&mut self, end: usize, octets: u64) {
+        self.call(end, |end, now, out| end.write(now, Bytes(octets), out));
+    }
+
+    pub fn close(&mut self, end: usize) {
+        self.call(end, |end, now, out| end.close(now, out));
+    }
+
+    pub fn run_for(&mut self, span: SimDuration) {
+        let until = self.now + span;
+        while self.step(until) {}
+        self.now = until;
+    }
+
+    /// Handles what comes next, if it comes by `until`.
+    fn step(&mut self, until: SimTime) -> bool {
+        let arrival = self.wire.first().map_or(SimTime::NEVER, |(time, _, _)| *time);
+        let timers = [self.ends[0].deadline(), self.ends[1].deadline()];
+        let next = arrival.min(timers[0]).min(timers[1]).max(self.now);
+        if next > until || next == SimTime::NEVER {
+            return false;
+        }
+        self.now = next;
+        if arrival <= next {
+            let (_, to, segment) = self.wire.remove(0);
+            self.call(to, |end, now, out| end.on_segment(now, &segment, out));
+        } else {
+            let end = usize::from(timers[0] > timers[1]);
+            self.call(end, |end, now, out| end.on_timer(now, out));
+        }
+        true
+    }
+
+    /// Data segments that `end` sent, as `(ms, seq, payload)`.
+    pub fn data_sent(&self, end: usize) -> Vec<(u64, u32, u32)> {
+        let data = self.seen.iter().filter(|seen| seen.from == end && seen.segment.payload > 0);
+        data.map(|seen| (seen.time.0 / 1_000_000, seen.segment.seq.0, seen.segment.payload)).collect()
+    }
+}

@@ -1,0 +1,169 @@
+//! What each loss recovery sends, segment by segment. Segments of 1000 octets, numbered from 1: segment k has sequence
+//! number (k - 1) * 1000 + 1. The round trip is 100 ms and nothing takes time to clock out.
+
+mod common;
+
+use ackclock_tcp::{LossRecovery, TcpConfig};
+use ackclock_units::{Bytes, SimDuration};
+use common::{ACCEPTOR, OPENER, Pair, plain, with_recovery};
+use proptest::prelude::*;
+
+/// Opens, writes `segments`, loses the first copies of the given ones, and runs for `run_ms`. Times count from the write.
+fn lose(config: &TcpConfig, segments: u32, lost: &'static [u32], run_ms: u64) -> (Pair, Vec<(u64, u32)>) {
+    let mut pair = Pair::new(config, config);
+    pair.open();
+    let start_ms = pair.now.0 / 1_000_000;
+    let mut left: Vec<u32> = lost.to_vec();
+    pair.drop = Box::new(move |end, _, segment| {
+        let number = segment.seq.0 / 1_000 + 1;
+        let hit = (end == OPENER && segment.payload > 0).then(|| left.iter().position(|lost| *lost == number));
+        hit.flatten().map(|index| left.swap_remove(index)).is_some()
+    });
+    pair.write(OPENER, u64::from(segments) * 1_000);
+    pair.run_for(SimDuration::from_millis(run_ms));
+    let sent = pair.data_sent(OPENER).iter().map(|(ms, seq, _)| (ms - start_ms, seq / 1_000 + 1)).collect();
+    (pair, sent)
+}
+
+fn numbers_at(sent: &[(u64, u32)], ms: u64) -> Vec<u32> {
+    sent.iter().filter(|(time, _)| *time == ms).map(|(_, number)| *number).collect()
+}
+
+#[test]
+fn three_duplicate_acks_bring_a_fast_retransmit_in_every_recovery() {
+    for recovery in [LossRecovery::Tahoe, LossRecovery::Reno, LossRecovery::NewReno, LossRecovery::Sack] {
+        let (pair, sent) = lose(&with_recovery(recovery), 10, &[1], 900);
+        // ten segments leave at 0; the ACKs of 2, 3 and 4 come back at 100 as duplicates
+        assert_eq!(numbers_at(&sent, 0), (1..=10).collect::<Vec<u32>>());
+        assert_eq!(numbers_at(&sent, 100)[0], 1, "{recovery:?}");
+        assert_eq!(pair.ends[OPENER].counters().timeouts, 0, "{recovery:?}");
+        assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(10_000), "{recovery:?}");
+    }
+}
+
+#[test]
+fn two_duplicate_acks_do_not() {
+    let (pair, _) = lose(&with_recovery(LossRecovery::NewReno), 3, &[1], 900);
+    assert_eq!(pair.ends[OPENER].counters().fast_recoveries, 0);
+}
+
+#[test]
+fn reno_inflates_by_each_further_duplicate_and_deflates_to_ssthresh() {
+    // Ten in flight, the first lost: nine duplicates. ssthresh = 5; window 5 + 3, then one more for each of the six
+    // others: 14, of which 10 are in flight: four new segments leave during recovery (RFC 5681 section 3.2).
+    let (pair, sent) = lose(&with_recovery(LossRecovery::Reno), 100, &[1], 199);
+    assert_eq!(numbers_at(&sent, 100), [1, 11, 12, 13, 14]);
+    assert_eq!(pair.ends[OPENER].cwnd(), Bytes(14_000));
+    let (pair, _) = lose(&with_recovery(LossRecovery::Reno), 100, &[1], 200);
+    assert_eq!(pair.ends[OPENER].cwnd(), Bytes(5_000)); // step 6: deflated, nothing yet counted
+}
+
+#[test]
+fn newreno_repairs_one_hole_each_round_trip_without_a_timeout() {
+    let (pair, sent) = lose(&with_recovery(LossRecovery::NewReno), 100, &[1, 3, 5], 1_500);
+    let resent: Vec<(u64, u32)> = [1, 3, 5]
+        .iter()
+        .map(|number| *sent.iter().filter(|(_, sent)| sent == number).nth(1).expect("sent again"))
+        .collect();
+    assert_eq!(resent, [(100, 1), (200, 3), (300, 5)]);
+    assert_eq!((pair.ends[OPENER].counters().timeouts, pair.ends[OPENER].counters().fast_recoveries), (0, 1));
+}
+
+#[test]
+fn sack_repairs_all_holes_in_one_round_trip() {
+    let (pair, sent) = lose(&with_recovery(LossRecovery::Sack), 100, &[1, 3, 5], 1_500);
+    let resent: Vec<u64> = [1, 3, 5]
+        .iter()
+        .map(|number| sent.iter().filter(|(_, sent)| sent == number).nth(1).expect("sent again").0)
+        .collect();
+    assert_eq!(resent, [100, 100, 100]);
+    let counters = pair.ends[OPENER].counters();
+    assert_eq!((counters.timeouts, counters.fast_recoveries, counters.retransmitted_segments), (0, 1, 3));
+}
+
+#[test]
+fn tahoe_starts_again_from_one_segment() {
+    let (pair, _) = lose(&with_recovery(LossRecovery::Tahoe), 100, &[1], 150);
+    assert_eq!(pair.ends[OPENER].cwnd(), Bytes(1_000));
+}
+
+#[test]
+fn the_timer_doubles_and_karn_keeps_it_until_a_valid_sample() {
+    // The only segment is lost three times: sent at 0, then after RTO = 1 s, 2 s, 4 s.
+    let (pair, sent) = lose(&plain(), 1, &[1, 1, 1], 8_000);
+    assert_eq!(sent, [(0, 1), (1_000, 1), (3_000, 1), (7_000, 1)]);
+    assert_eq!(pair.ends[OPENER].counters().timeouts, 3);
+    // the ACK at 7100 acknowledges a retransmission: no sample, the back-off stays
+    assert_eq!(pair.ends[OPENER].rto(), SimDuration::from_secs(8));
+}
+
+#[test]
+fn a_timeout_resends_only_what_was_not_sacked() {
+    // Everything but 4 to 6 is lost, so that only three duplicates come; the retransmission of 1 is lost too.
+    let config = TcpConfig { prr: false, ..plain() };
+    let (pair, sent) = lose(&config, 10, &[1, 1, 2, 2, 3, 3, 7, 8, 9, 10], 5_000);
+    let after: Vec<u32> = sent.iter().filter(|(ms, _)| *ms >= 1_000).map(|(_, number)| *number).collect();
+    assert!(!after.contains(&4) && !after.contains(&5) && !after.contains(&6), "{after:?}");
+    assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(10_000));
+}
+
+#[test]
+fn sack_blocks_are_those_of_rfc_2018s_example() {
+    // RFC 2018 section 4, example 2 of "every other segment": 500-octet segments there, 1000 here. Segment 1 arrives,
+    // 2 is lost, 3 arrives, 4 is lost, 5 arrives, 6 is lost, 7 arrives: the latest block comes first.
+    let (pair, _) = lose(&with_recovery(LossRecovery::Sack), 7, &[2, 4, 6], 60);
+    let last = pair.seen.iter().rev().find(|seen| seen.from == ACCEPTOR).expect("an ACK").segment;
+    let blocks: Vec<(u32, u32)> = last.sack.as_slice().iter().map(|block| (block.start.0, block.end.0)).collect();
+    assert_eq!(last.ack.0, 1_001);
+    assert_eq!(blocks, [(6_001, 7_001), (4_001, 5_001), (2_001, 3_001)]);
+}
+
+#[test]
+fn prr_reaches_ssthresh_at_the_end_of_recovery() {
+    let config = TcpConfig { initial_window: Bytes(20_000), ..with_recovery(LossRecovery::Sack) };
+    let (pair, sent) = lose(&config, 1_000, &[1], 199);
+    // Each of the first two duplicates lets one new segment out (RFC 6675 section 5 step 3); they do not count for
+    // ssthresh, which is 20 / 2. RFC 9937: RecoverFS = 22 - 3 SACKed + 1 just now = 20; 17 duplicates from the third on
+    // let out 17 * 10 / 20 = 8.5 segments' worth of octets: eight whole ones, the retransmission among them.
+    assert_eq!(numbers_at(&sent, 100).len(), 2 + 8);
+    assert_eq!(pair.ends[OPENER].pipe(), Bytes(10_000));
+}
+
+fn recovery() -> impl Strategy<Value = LossRecovery> {
+    prop_oneof![
+        Just(LossRecovery::Tahoe),
+        Just(LossRecovery::Reno),
+        Just(LossRecovery::NewReno),
+        Just(LossRecovery::Sack)
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is lost, in either direction, everything arrives, and both ends close.
+    #[test]
+    fn every_octet_arrives_under_any_loss(
+        recovery in recovery(),
+        prr in any::<bool>(),
+        losses in proptest::collection::vec(any::<bool>(), 1..60),
+        octets in 1_u64..60_000,
+        initial_sequence in any::<u32>(),
+    ) {
+        let config = TcpConfig { prr, initial_sequence, max_retries: 100, ..with_recovery(recovery) };
+        let mut pair = Pair::new(&config, &config);
+        let mut losses = losses.into_iter();
+        pair.drop = Box::new(move |_, _, _| losses.next().unwrap_or(false));
+        pair.call(OPENER, |end, now, out| end.connect(now, out));
+        pair.write(OPENER, octets);
+        pair.close(OPENER);
+        pair.write(ACCEPTOR, octets / 2);
+        pair.close(ACCEPTOR);
+        // Sixty losses in a row back the timer off to its maximum of 60 s; leave room for all of them.
+        pair.run_for(SimDuration::from_secs(8_000));
+        prop_assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(octets));
+        prop_assert_eq!(pair.ends[OPENER].received(), Bytes(octets / 2));
+        prop_assert_eq!(pair.ends[OPENER].state(), ackclock_tcp::State::TimeWait);
+        prop_assert!(pair.ends[OPENER].flight_size() == Bytes(0) && pair.ends[OPENER].pipe() == Bytes(0));
+    }
+}
