@@ -2,8 +2,9 @@
 
     python benches/peers/validate.py --controller newreno --rate 10 --rtt 40 --queue 33 --lose 500,501,502
 
-The two are not meant to agree to the packet: ns-3's CUBIC has no Reno-friendly region and counts in whole segments,
-its NewReno recovers by SACK and PRR as here. They are meant to tell the same story.
+The two are meant to tell the same story, not to agree to the packet. ns-3's NewReno counts ACKs, so ours is told to;
+both recover by SACK and PRR. ns-3's CUBIC has no Reno-friendly region, reduces cwnd where RFC 9438 reduces the flight
+size, and until the first loss it grows by at least a segment for every 20 that are acknowledged, as Linux does.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 CONTROLLERS = {"newreno": "TcpNewReno", "cubic": "TcpCubic"}
+OURS: dict[str, str | dict[str, str]] = {"newreno": {"kind": "reno", "increase": "acks"}, "cubic": "cubic"}
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -78,7 +80,7 @@ def scenario(options: argparse.Namespace) -> dict[str, Any]:
     }
     if options.lose:
         positions = [int(position) for position in options.lose.split(",")]
-        bottleneck["discard"] = [{"list": positions, "class": "data"}]
+        bottleneck["discard"] = [{"kind": "list", "positions": positions, "of": "data"}]
     tcp: dict[str, Any] = {"sack": not options.no_sack, "delayed_ack": {"segments": options.delayed_ack}}
     if options.no_sack:
         tcp["loss_recovery"] = "newreno"
@@ -93,7 +95,7 @@ def scenario(options: argparse.Namespace) -> dict[str, Any]:
             "bottleneck": bottleneck,
         },
         "tcp": tcp,
-        "flow": [{"name": "flow", "controller": "reno" if options.controller == "newreno" else options.controller}],
+        "flow": [{"name": "flow", "controller": OURS[options.controller]}],
     }
 
 
