@@ -228,7 +228,9 @@ impl Sender {
         self.controller.on_congestion(&CongestionEvent {
             now,
             cause,
-            flight_size: Bytes(flight_size),
+            // Between two recoveries snd_una may lag far behind what has been SACKed, so that FlightSize says nothing
+            // of what the network held; cwnd bounds it.
+            flight_size: Bytes(flight_size).min(before.0),
             newly_lost: Bytes(newly_lost),
         });
         self.episode = Some(Episode {

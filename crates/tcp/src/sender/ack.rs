@@ -304,9 +304,7 @@ impl Sender {
         self.rto.back_off();
         let newly_lost = self.board.mark_all_lost();
         self.counters.lost_octets += newly_lost;
-        // FlightSize bounds what was in the network. When a retransmission is lost, SACKed data piles up above the
-        // hole until the timer fires; it left the network long ago and must not raise ssthresh.
-        let flight = self.board.flight_size() - self.board.sacked();
+        let flight = self.board.flight_size();
         self.begin_episode(now, CongestionCause::Timeout { repeated }, flight, newly_lost);
         self.enter_loss_phase();
         self.deadline = now + self.rto.rto();

@@ -1,0 +1,40 @@
+//! Rust errors as Python exceptions, all in one place.
+
+use std::fmt::Display;
+
+use ackclock_scenario::ScenarioError as Mistakes;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+create_exception!(ackclock._core, ScenarioError, PyValueError, "A scenario is wrong; `diagnostics` lists every mistake.");
+
+pub(crate) fn to_runtime_error(error: impl Display) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
+
+/// All mistakes of a scenario as one exception.
+pub(crate) fn to_scenario_error(py: Python<'_>, mistakes: &Mistakes) -> PyErr {
+    let error = ScenarioError::new_err(mistakes.to_string());
+    match attach(py, &error, mistakes) {
+        Ok(()) => error,
+        Err(failure) => failure,
+    }
+}
+
+fn attach(py: Python<'_>, error: &PyErr, mistakes: &Mistakes) -> PyResult<()> {
+    let diagnostics = PyList::empty(py);
+    for diagnostic in mistakes.diagnostics() {
+        let entry = PyDict::new(py);
+        entry.set_item("file", &diagnostic.file)?;
+        entry.set_item("line", diagnostic.line)?;
+        entry.set_item("column", diagnostic.column)?;
+        entry.set_item("field", &diagnostic.field)?;
+        entry.set_item("value", &diagnostic.value)?;
+        entry.set_item("message", &diagnostic.message)?;
+        entry.set_item("remedy", &diagnostic.remedy)?;
+        diagnostics.append(entry)?;
+    }
+    error.value(py).setattr("diagnostics", diagnostics)
+}

@@ -1,0 +1,58 @@
+//! The Python module `ackclock._core`: the checked scenario, the simulation and its results, and nothing else.
+
+mod errors;
+mod scenario;
+mod simulation;
+mod table;
+
+use pyo3::prelude::*;
+
+/// The compiled core of ackclock.
+#[pymodule]
+mod _core {
+    use pyo3::prelude::*;
+    use pyo3::types::PyDict;
+
+    #[pymodule_export]
+    use crate::errors::ScenarioError;
+    #[pymodule_export]
+    use crate::scenario::PyScenario;
+    #[pymodule_export]
+    use crate::simulation::{PyOutcome, PySimulation};
+    #[pymodule_export]
+    use crate::table::PyTable;
+
+    /// The scenario format as JSON Schema.
+    #[pyfunction]
+    fn schema() -> String {
+        ackclock_scenario::schema().to_string()
+    }
+
+    /// The controllers, as JSON.
+    #[pyfunction]
+    fn controllers() -> String {
+        ackclock_scenario::controllers().to_string()
+    }
+
+    /// The queue disciplines, as JSON.
+    #[pyfunction]
+    fn queues() -> String {
+        ackclock_scenario::queues().to_string()
+    }
+
+    /// The topologies, as JSON.
+    #[pyfunction]
+    fn topologies() -> String {
+        ackclock_scenario::topologies().to_string()
+    }
+
+    /// Version and kind of this build.
+    #[pyfunction]
+    fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let info = PyDict::new(py);
+        info.set_item("version", env!("CARGO_PKG_VERSION"))?;
+        info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+        info.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
+        Ok(info)
+    }
+}

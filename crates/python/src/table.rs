@@ -1,0 +1,71 @@
+//! Tables as Arrow, by the `PyCapsule` stream protocol: the columns' memory is handed over, not copied.
+
+use std::sync::Arc;
+
+use ackclock_sim::{Column, ColumnData, Table};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::UInt32Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt32Array,
+    UInt64Array,
+};
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, Field, Schema};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::errors::to_runtime_error;
+
+/// A table that Polars, `PyArrow` and others take without copying.
+#[pyclass(module = "ackclock._core", name = "Table", frozen)]
+#[derive(Clone)]
+pub(crate) struct PyTable {
+    batch: RecordBatch,
+}
+
+impl PyTable {
+    pub(crate) fn new(table: Table) -> Result<Self, ArrowError> {
+        let arrays: Vec<(&'static str, ArrayRef)> =
+            table.columns.into_iter().map(|column| Ok((column.name, to_array(column)?))).collect::<Result<_, ArrowError>>()?;
+        let fields: Vec<Field> =
+            arrays.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+        let columns = arrays.into_iter().map(|(_, array)| array).collect();
+        Ok(Self { batch: RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)? })
+    }
+}
+
+#[pymethods]
+impl PyTable {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema); // the protocol lets a producer ignore it
+        let schema = self.batch.schema();
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], schema);
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream").map_err(to_runtime_error)
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+}
+
+fn to_array(column: Column) -> Result<ArrayRef, ArrowError> {
+    Ok(match column.data {
+        ColumnData::F64(values) => {
+            let known: BooleanBuffer = values.iter().map(|value| !value.is_nan()).collect();
+            let nulls = (known.count_set_bits() < values.len()).then(|| NullBuffer::new(known));
+            Arc::new(Float64Array::new(ScalarBuffer::from(values), nulls))
+        }
+        ColumnData::U64(values) => Arc::new(UInt64Array::from(values)),
+        ColumnData::Bool(values) => Arc::new(BooleanArray::from(values)),
+        ColumnData::Name { codes, names } => Arc::new(DictionaryArray::<UInt32Type>::try_new(
+            UInt32Array::from(codes),
+            Arc::new(StringArray::from(names)),
+        )?),
+    })
+}
