@@ -17,4 +17,4 @@ pub use link::{Link, Passage};
 pub use link_stats::LinkStats;
 pub use packet::Packet;
 pub use rng::RandomStream;
-pub use route::shortest_path;
+pub use route::{Router, shortest_path};

@@ -43,11 +43,12 @@ fn main() {
         d.controllers = vec![cubic(); 1000];
         go("c", &d, 3);
     }
-    if which.is_empty() || which == "d" {
+    if which.is_empty() || (which.starts_with("d") && which != "dump") {
         for w in [10u64, 100, 1000, 10_000, 100_000] {
-            let mut d = Dumbbell::new(Bandwidth(w * 1448 * 8 * 20), ms(25), QueueLimit::Unlimited, SimDuration((2_000_000 * 50_000_000 / w).min(400_000_000_000).max(2_000_000_000)));
+            if which.len() > 1 && which[1..] != w.to_string() { continue; }
+            let mut d = Dumbbell::new(Bandwidth(w * 1448 * 8 * 20), ms(25), QueueLimit::Unlimited, SimDuration((10_000_000 * 50_000_000 / w).max(2_000_000_000)));
             d.controllers = vec![ControllerConfig::Fixed(FixedConfig { window: Bytes(w * 1448) })];
-            d.discard = Some((PacketClass::Data, Selection::Probability(1e-4)));
+            d.discard = Some((PacketClass::Data, Selection::Probability(if std::env::var("NOLOSS").is_ok() {0.0} else {1e-4})));
             go(&format!("d{w}"), &d, 1);
         }
     }

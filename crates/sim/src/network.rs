@@ -1,6 +1,6 @@
 //! The network at work: packets move from link to link along their routes.
 
-use ackclock_net::{Discarder, Link, NetworkConfig, NodeId, Packet, shortest_path};
+use ackclock_net::{Discarder, Link, NetworkConfig, NodeId, Packet, Router};
 use ackclock_tcp::Output;
 use ackclock_units::SimTime;
 use ackclock_wire::Segment;
@@ -74,8 +74,8 @@ impl Network {
     }
 
     /// Adds the route between two hosts and returns where it begins.
-    pub(crate) fn add_route(&mut self, config: &NetworkConfig, from: NodeId, to: NodeId) -> u32 {
-        let path = shortest_path(config, from, to).expect("a checked scenario has a route for every flow");
+    pub(crate) fn add_route(&mut self, router: &mut Router<'_>, from: NodeId, to: NodeId) -> u32 {
+        let path = router.shortest_path(from, to).expect("a checked scenario has a route for every flow");
         let start = self.routes.len() as u32;
         self.routes.extend(path.iter().map(|&link| link as u32));
         self.routes.push(END);

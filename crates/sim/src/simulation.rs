@@ -1,5 +1,6 @@
 //! The run loop: the only thing that moves time.
 
+use ackclock_net::Router;
 use ackclock_tcp::{Endpoint, State};
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::Segment;
@@ -47,12 +48,13 @@ impl Simulation {
         let mut endpoints = Vec::with_capacity(2 * config.flows.len());
         let mut ports = Vec::with_capacity(2 * config.flows.len());
         let mut streams = Vec::new();
+        let mut router = Router::new(&config.network);
         for (index, flow) in config.flows.iter().enumerate() {
             endpoints.push(Endpoint::new(&flow.sender, &flow.controller, None));
             endpoints.push(Endpoint::new(&flow.receiver, &flow.controller, flow.read_rate));
             endpoints[2 * index + 1].listen();
             for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
-                let route = network.add_route(&config.network, from, to);
+                let route = network.add_route(&mut router, from, to);
                 ports.push(PortState { route, timer: SimTime::NEVER, sends: NO_STREAM });
             }
             add_stream(&mut streams, &mut ports, config.seed, flow, 2 * index, Some(&flow.app));

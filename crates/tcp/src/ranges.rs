@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// `[start, end)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) start: u64,
     pub(crate) end: u64,

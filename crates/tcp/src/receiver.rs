@@ -9,10 +9,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 use ackclock_wire::{SackBlock, SackBlocks, Seq};
 
 use crate::config::{DelayedAck, MAX_UNSCALED_WINDOW, TcpConfig};
-use crate::ranges::RangeSet;
-
-/// No range begins at offset 0, which is the SYN's.
-const NO_RANGE: u64 = 0;
+use crate::ranges::{Range, RangeSet};
 
 /// What arrived, in offsets of the peer's stream.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +26,8 @@ pub(crate) struct Arrival {
 pub(crate) struct Receiver {
     rcv_nxt: u64,
     out_of_order: RangeSet,
-    /// Starts of the ranges reported first, most recent first (RFC 2018 section 4).
-    recent: [u64; 4],
+    /// Ranges of `out_of_order`, the most recently changed first: the SACK blocks to report.
+    recent: RecentRanges,
     fin_at: Option<u64>,
     buffer: u64,
     reader: Reader,
@@ -88,7 +85,7 @@ impl Receiver {
         Self {
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
-            recent: [NO_RANGE; 4],
+            recent: RecentRanges::default(),
             fin_at: None,
             buffer: config.receive_buffer.0,
             reader: Reader { rate: read_rate, unread: 0, at: SimTime::ZERO },
@@ -244,15 +241,8 @@ impl Receiver {
             }
         } else {
             let merged = self.out_of_order.insert(start, end, |_| {});
-            self.remember(merged.start);
+            self.recent.on_changed(merged);
         }
-    }
-
-    /// Puts a range at the head of those to report.
-    fn remember(&mut self, start: u64) {
-        let known = self.recent.iter().position(|&other| other == start).unwrap_or(self.recent.len() - 1);
-        self.recent[..=known].rotate_right(1);
-        self.recent[0] = start;
     }
 
     /// RFC 5681 section 4.2: at least every n-th segment, and within the timeout.
@@ -301,29 +291,55 @@ impl Receiver {
         window as u16
     }
 
-    /// The SACK blocks to send: the latest range first, then the others most recently changed, at most `limit`.
+    /// The SACK blocks to send, at most `limit` (RFC 2018 section 4).
     pub(crate) fn sack_blocks(&mut self, limit: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         if self.out_of_order.is_empty() {
-            self.recent = [NO_RANGE; 4];
+            self.recent = RecentRanges::default();
             return blocks;
         }
-        let mut kept = [NO_RANGE; 4];
-        let mut count = 0;
-        for start in self.recent {
-            let Some(range) = self.out_of_order.containing(start).filter(|_| start != NO_RANGE) else { continue };
-            if kept[..count].contains(&range.start) {
-                continue;
-            }
-            kept[count] = range.start;
-            count += 1;
-            if count <= limit {
-                let seq = |offset| Seq::of_offset(self.peer_initial, offset);
-                blocks.push(SackBlock { start: seq(range.start), end: seq(range.end) });
+        self.recent.forget_below(self.rcv_nxt);
+        let seq = |offset| Seq::of_offset(self.peer_initial, offset);
+        for range in self.recent.as_slice().iter().take(limit) {
+            blocks.push(SackBlock { start: seq(range.start), end: seq(range.end) });
+        }
+        blocks
+    }
+}
+
+/// The four ranges changed last. A range changes only by growing into the newest one, so those kept are exact.
+#[derive(Clone, Copy, Debug, Default)]
+struct RecentRanges {
+    ranges: [Range; 4],
+    len: usize,
+}
+
+impl RecentRanges {
+    fn as_slice(&self) -> &[Range] {
+        &self.ranges[..self.len]
+    }
+
+    fn retain(&mut self, keep: impl Fn(Range) -> bool) {
+        let mut kept = 0;
+        for index in 0..self.len {
+            if keep(self.ranges[index]) {
+                self.ranges[kept] = self.ranges[index];
+                kept += 1;
             }
         }
-        self.recent = kept;
-        blocks
+        self.len = kept;
+    }
+
+    /// `range` has just been made or has grown; it has swallowed whatever it overlaps.
+    fn on_changed(&mut self, range: Range) {
+        self.retain(|known| known.end < range.start || range.end < known.start);
+        self.len = (self.len + 1).min(self.ranges.len());
+        self.ranges[..self.len].rotate_right(1);
+        self.ranges[0] = range;
+    }
+
+    fn forget_below(&mut self, offset: u64) {
+        self.retain(|known| known.end > offset);
     }
 }
 
