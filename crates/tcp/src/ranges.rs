@@ -15,7 +15,7 @@ impl Range {
     }
 
     /// Octets of the range that lie below `bound`.
-    fn below(self, bound: u64) -> u64 {
+    pub(crate) fn below(self, bound: u64) -> u64 {
         self.end.min(bound).saturating_sub(self.start)
     }
 }
@@ -37,6 +37,18 @@ impl RangeSet {
 
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
         self.ranges.iter().copied()
+    }
+
+    /// Adds `[start, end)` if all that this does is to lengthen the last range, as new data mostly does. Returns that
+    /// range as it was before.
+    pub(crate) fn extend_last(&mut self, start: u64, end: u64) -> Option<Range> {
+        let last = self.ranges.back_mut()?;
+        let before = *last;
+        if start < before.start || start > before.end || end <= before.end {
+            return None;
+        }
+        last.end = end;
+        Some(before)
     }
 
     /// Adds `[start, end)` and hands every piece that was not yet in the set to `added`. Returns the range that now

@@ -239,6 +239,8 @@ impl Receiver {
                     self.rcv_nxt = self.rcv_nxt.max(range.end);
                 }
             }
+        } else if let Some(last) = self.out_of_order.extend_last(start, end) {
+            self.recent.on_lengthened(Range { start: last.start, end });
         } else {
             let merged = self.out_of_order.insert(start, end, |_| {});
             self.recent.on_changed(merged);
@@ -336,6 +338,15 @@ impl RecentRanges {
         self.len = (self.len + 1).min(self.ranges.len());
         self.ranges[..self.len].rotate_right(1);
         self.ranges[0] = range;
+    }
+
+    /// `range` has grown at its end and swallowed nothing.
+    fn on_lengthened(&mut self, range: Range) {
+        if self.len > 0 && self.ranges[0].start == range.start {
+            self.ranges[0] = range;
+        } else {
+            self.on_changed(range);
+        }
     }
 
     fn forget_below(&mut self, offset: u64) {

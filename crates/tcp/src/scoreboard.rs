@@ -96,15 +96,25 @@ impl Scoreboard {
     /// A SACK block. Returns the octets that were not SACKed before; a block outside what is outstanding tells nothing.
     pub(crate) fn sack(&mut self, start: u64, end: u64) -> u64 {
         let (start, end) = (start.max(self.una), end.min(self.high_data));
-        if start >= end || self.sacked.contains(start, end) {
+        if start >= end {
+            return 0;
+        }
+        if let Some(last) = self.sacked.extend_last(start, end) {
+            let piece = Range { start: last.end, end };
+            self.unsacked -= piece.len();
+            self.unsacked_lost -= piece.below(self.lost_edge);
+            self.unsacked_rxt -= piece.below(self.high_rxt);
+            return piece.len();
+        }
+        if self.sacked.contains(start, end) {
             return 0;
         }
         let (lost_edge, high_rxt) = (self.lost_edge, self.high_rxt);
         let (mut new, mut new_lost, mut new_rxt) = (0, 0, 0);
         self.sacked.insert(start, end, |piece| {
             new += piece.len();
-            new_lost += piece.end.min(lost_edge).saturating_sub(piece.start);
-            new_rxt += piece.end.min(high_rxt).saturating_sub(piece.start);
+            new_lost += piece.below(lost_edge);
+            new_rxt += piece.below(high_rxt);
         });
         self.unsacked -= new;
         self.unsacked_lost -= new_lost;
