@@ -80,7 +80,7 @@ impl Controller {
         match config {
             ControllerConfig::Reno(config) => Self::Reno(Reno::new(config, start)),
             ControllerConfig::Cubic(config) => Self::Cubic(Cubic::new(config, start)),
-            ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(config)),
+            ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
         }
     }
 }

@@ -196,7 +196,7 @@ impl CongestionController for Cubic {
             state.cwnd_prior = state.cwnd;
             // Section 4.7: a second fall in a row below W_max means that somebody else needs room.
             let shrinking = state.w_max.is_some_and(|w_max| state.cwnd < w_max);
-            let keep = if self.config.fast_convergence && shrinking { (1.0 + beta) / 2.0 } else { 1.0 };
+            let keep = if self.config.fast_convergence && shrinking { f64::midpoint(1.0, beta) } else { 1.0 };
             state.w_max = Some(state.cwnd * keep);
             // Section 4.6: ssthresh = flight_size * beta_cubic, at least two segments.
             let flight = event.flight_size.0 as f64 / self.mss as f64;

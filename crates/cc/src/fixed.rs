@@ -21,7 +21,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    pub(crate) fn new(config: &FixedConfig) -> Self {
+    pub(crate) fn new(config: FixedConfig) -> Self {
         Self { window: config.window }
     }
 }

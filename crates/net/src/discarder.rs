@@ -58,9 +58,7 @@ impl DiscardRule {
             PacketClass::Data => packet.segment.payload > 0,
             PacketClass::Acks => packet.segment.payload == 0,
         };
-        of_class
-            && self.flow.is_none_or(|flow| flow as u32 == packet.flow())
-            && (self.from..self.until).contains(&now)
+        of_class && self.flow.is_none_or(|flow| flow as u32 == packet.flow()) && (self.from..self.until).contains(&now)
     }
 }
 
@@ -92,13 +90,7 @@ mod tests {
     }
 
     fn rule(selection: Selection) -> DiscardRule {
-        DiscardRule {
-            class: PacketClass::Any,
-            flow: None,
-            from: SimTime::ZERO,
-            until: SimTime::NEVER,
-            selection,
-        }
+        DiscardRule { class: PacketClass::Any, flow: None, from: SimTime::ZERO, until: SimTime::NEVER, selection }
     }
 
     #[test]

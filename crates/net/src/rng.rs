@@ -15,9 +15,9 @@ impl RandomStream {
     /// The stream of the component `name` under `seed`.
     pub fn new(seed: u64, name: &str) -> Self {
         // FNV-1a over the name, mixed into the seed; `seed_from_u64` spreads it over the state by SplitMix64.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
+        let hash = name
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
         Self { generator: Xoshiro256PlusPlus::seed_from_u64(hash ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)) }
     }
 

@@ -302,7 +302,7 @@ fn add_stream(
     app: Option<&AppConfig>,
 ) {
     let Some(app) = app else { return };
-    let name = if endpoint % 2 == 0 { flow.name.clone() } else { format!("{}.reply", flow.name) };
+    let name = if endpoint.is_multiple_of(2) { flow.name.clone() } else { format!("{}.reply", flow.name) };
     ports[endpoint].sends = streams.len() as u32;
     let app = App::new(app, seed, &name);
     streams.push(Stream::new(flow, name, app, endpoint));

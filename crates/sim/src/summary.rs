@@ -95,9 +95,8 @@ pub(crate) fn episode_table(streams: &[Stream], endpoints: &[Endpoint], names: &
         rows.extend(stream.episodes.iter().map(|episode| (index as u32, mss, episode)));
     }
     rows.sort_by_key(|(flow, _, episode)| (episode.start, *flow));
-    let numbers = |value: &dyn Fn(&Episode) -> f64| {
-        ColumnData::F64(rows.iter().map(|(_, _, episode)| value(episode)).collect())
-    };
+    let numbers =
+        |value: &dyn Fn(&Episode) -> f64| ColumnData::F64(rows.iter().map(|(_, _, episode)| value(episode)).collect());
     let optional = |bytes: Option<Bytes>| bytes.map_or(f64::NAN, |bytes| bytes.0 as f64);
     let causes = ["loss", "ecn", "timeout"].map(str::to_owned).to_vec();
     let cause_codes = rows.iter().map(|(_, _, episode)| match episode.cause {
@@ -109,10 +108,10 @@ pub(crate) fn episode_table(streams: &[Stream], endpoints: &[Endpoint], names: &
     let column = |name, data| Column { name, data };
     Table {
         columns: vec![
-            column("flow", ColumnData::Name {
-                codes: rows.iter().map(|(flow, _, _)| *flow).collect(),
-                names: names.to_vec(),
-            }),
+            column(
+                "flow",
+                ColumnData::Name { codes: rows.iter().map(|(flow, _, _)| *flow).collect(), names: names.to_vec() },
+            ),
             column("cause", ColumnData::Name { codes: cause_codes.collect(), names: causes }),
             column("time_s", numbers(&|episode| episode.start.as_secs_f64())),
             column("cwnd_before_bytes", numbers(&|episode| episode.cwnd_before.0 as f64)),
@@ -121,9 +120,10 @@ pub(crate) fn episode_table(streams: &[Stream], endpoints: &[Endpoint], names: &
             column("ssthresh_after_bytes", numbers(&|episode| optional(episode.ssthresh_after))),
             column("lost_segments", ColumnData::U64(lost)),
             column("marked_segments", ColumnData::U64(vec![0; rows.len()])),
-            column("duration_s", numbers(&|episode| {
-                episode.end.unwrap_or(end).saturating_since(episode.start).as_secs_f64()
-            })),
+            column(
+                "duration_s",
+                numbers(&|episode| episode.end.unwrap_or(end).saturating_since(episode.start).as_secs_f64()),
+            ),
             column("spurious", ColumnData::Bool(vec![false; rows.len()])),
         ],
     }

@@ -56,8 +56,7 @@ fn a_window_limited_flow_gets_window_over_rtt() {
     // 44 segments in 100 ms (plus 0.2 ms to clock a segment at 100 Mbit/s and at the access links, and its ACK)
     let window = 44 * 1448;
     let one_way = SimDuration::from_millis(50);
-    let mut path =
-        Dumbbell::new(Bandwidth(100_000_000), one_way, QueueLimit::Unlimited, SimDuration::from_secs(20));
+    let mut path = Dumbbell::new(Bandwidth(100_000_000), one_way, QueueLimit::Unlimited, SimDuration::from_secs(20));
     path.tcp.receive_buffer = Bytes(window);
     path.measure = MeasureWindow { from: Some(SimTime(2_000_000_000)), until: None };
     let goodput = path.run().summary.flows[0].goodput_bps;
@@ -125,7 +124,7 @@ fn cubic_follows_its_curve_packet_by_packet() {
     // The epoch begins with the first ACK after recovery.
     let epoch_s = time + durations[0];
     let cwnd_epoch = 0.7 * w_max;
-    let k = ((w_max - cwnd_epoch) / 0.4).cbrt();
+    let k = ackclock_units::math::cbrt((w_max - cwnd_epoch) / 0.4);
     let (times, windows) = (column(&outcome, "time_s"), column(&outcome, "cwnd_bytes"));
     let mut checked = 0;
     for (time, cwnd) in times.iter().zip(windows) {

@@ -176,7 +176,7 @@ impl Default for TcpConfig {
             window_scaling: true,
             receive_buffer: MAX_SCALED_WINDOW,
             send_buffer: MAX_SCALED_WINDOW,
-            initial_window: Bytes(10 * mss as u64),
+            initial_window: Bytes(10 * u64::from(mss)),
             initial_ssthresh: None,
             loss_recovery: LossRecovery::Sack,
             dup_thresh: 3,

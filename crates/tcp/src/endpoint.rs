@@ -7,7 +7,7 @@ mod handshake;
 
 use ackclock_cc::{CongestionController, Controller, ControllerConfig, RttStats, SegmentTimestamps};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use ackclock_wire::{Flags, Segment, Seq, Timestamps};
+use ackclock_wire::{Flags, SackBlocks, Segment, Seq, Timestamps};
 
 use crate::config::{LossRecovery, TcpConfig};
 use crate::episode::Episode;
@@ -259,10 +259,8 @@ impl Endpoint {
     /// A segment without payload at `offset`, with all that every segment after the SYN carries.
     fn header(&mut self, now: SimTime, offset: u64, flags: Flags) -> Segment {
         let acknowledgement = self.receiver.acknowledgement(now);
-        let timestamps = self
-            .negotiated
-            .timestamps
-            .then(|| Timestamps { value: self.tick(now), echo: acknowledgement.ts_recent });
+        let timestamps =
+            self.negotiated.timestamps.then(|| Timestamps { value: self.tick(now), echo: acknowledgement.ts_recent });
         let sack_limit = if timestamps.is_some() { 3 } else { 4 };
         Segment {
             seq: Seq::of_offset(self.config.initial_sequence, offset),
@@ -270,7 +268,7 @@ impl Endpoint {
             window: acknowledgement.window,
             flags,
             timestamps,
-            sack: if self.negotiated.sack { self.receiver.sack_blocks(sack_limit) } else { Default::default() },
+            sack: if self.negotiated.sack { self.receiver.sack_blocks(sack_limit) } else { SackBlocks::default() },
             ..Segment::default()
         }
     }
@@ -305,16 +303,14 @@ impl Endpoint {
             Progress::Listen => State::Listen,
             Progress::SynSent => State::SynSent,
             Progress::SynReceived => State::SynReceived,
-            Progress::Open => {
-                match (self.sender.is_closed(), self.sender.is_finished(), self.receiver.is_finished()) {
-                    (false, _, false) => State::Established,
-                    (false, _, true) => State::CloseWait,
-                    (true, false, false) => State::FinWait1,
-                    (true, true, false) => State::FinWait2,
-                    (true, false, true) => State::LastAck,
-                    (true, true, true) => State::TimeWait,
-                }
-            }
+            Progress::Open => match (self.sender.is_closed(), self.sender.is_finished(), self.receiver.is_finished()) {
+                (false, _, false) => State::Established,
+                (false, _, true) => State::CloseWait,
+                (true, false, false) => State::FinWait1,
+                (true, true, false) => State::FinWait2,
+                (true, false, true) => State::LastAck,
+                (true, true, true) => State::TimeWait,
+            },
         }
     }
 

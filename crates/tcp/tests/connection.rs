@@ -26,7 +26,7 @@ fn the_handshake_settles_options_that_both_ends_offer() {
 fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
     let mut pair = Pair::new(&plain(), &plain());
     pair.drop = Box::new(|end, index, _| end == OPENER && index < 2);
-    pair.call(OPENER, |end, now, out| end.connect(now, out));
+    pair.call(OPENER, ackclock_tcp::Endpoint::connect);
     pair.run_for(SimDuration::from_secs(10));
     let syns: Vec<u64> =
         pair.seen.iter().filter(|seen| seen.from == OPENER).take(3).map(|seen| seen.time.0 / 1_000_000).collect();
@@ -82,10 +82,8 @@ fn a_lost_fin_is_sent_again() {
 
 #[test]
 fn every_second_segment_is_acknowledged_and_an_odd_one_after_the_timeout() {
-    let delayed = TcpConfig {
-        delayed_ack: DelayedAck { segments: 2, timeout: SimDuration::from_millis(200) },
-        ..plain()
-    };
+    let delayed =
+        TcpConfig { delayed_ack: DelayedAck { segments: 2, timeout: SimDuration::from_millis(200) }, ..plain() };
     let mut pair = Pair::new(&delayed, &delayed);
     pair.open();
     let start = pair.now;

@@ -154,7 +154,7 @@ proptest! {
         let mut pair = Pair::new(&config, &config);
         let mut losses = losses.into_iter();
         pair.drop = Box::new(move |_, _, _| losses.next().unwrap_or(false));
-        pair.call(OPENER, |end, now, out| end.connect(now, out));
+        pair.call(OPENER, ackclock_tcp::Endpoint::connect);
         pair.write(OPENER, octets);
         pair.close(OPENER);
         pair.write(ACCEPTOR, octets / 2);

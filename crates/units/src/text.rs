@@ -74,7 +74,7 @@ pub(crate) fn write_quantity(f: &mut fmt::Formatter<'_>, value: u64, table: &Uni
     let factor_of = |name: &str| table.units.iter().find(|(unit, _)| *unit == name).map_or(1, |(_, factor)| *factor);
     for name in table.written {
         let factor = factor_of(name);
-        let exact = factor <= 1_000_000 || value % (factor / 1_000_000) == 0;
+        let exact = factor <= 1_000_000 || value.is_multiple_of(factor / 1_000_000);
         if value >= factor && exact {
             let (whole, rest) = (value / factor, value % factor);
             if rest == 0 {

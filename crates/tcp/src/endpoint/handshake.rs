@@ -92,8 +92,10 @@ impl Endpoint {
                 window_scale: wants_scale.then(|| self.own_scale()),
                 sack_permitted: offer(self.config.sack, self.negotiated.sack),
             },
-            timestamps: timestamps
-                .then(|| Timestamps { value: self.tick(now), echo: if answers { acknowledgement.ts_recent } else { 0 } }),
+            timestamps: timestamps.then(|| Timestamps {
+                value: self.tick(now),
+                echo: if answers { acknowledgement.ts_recent } else { 0 },
+            }),
             ..Segment::default()
         });
     }

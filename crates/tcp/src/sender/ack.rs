@@ -204,12 +204,8 @@ impl Sender {
         let window = match self.loss_recovery {
             LossRecovery::Sack if self.prr => {
                 let mut prr = Prr::new(ssthresh, recover_fs);
-                let ack = PrrAck {
-                    delivered: progress.delivered,
-                    pipe: self.board.pipe(),
-                    is_safe: false,
-                    mss: self.mss,
-                };
+                let ack =
+                    PrrAck { delivered: progress.delivered, pipe: self.board.pipe(), is_safe: false, mss: self.mss };
                 let cwnd = prr.on_ack(ack);
                 RecoveryWindow::Prr { prr, cwnd }
             }

@@ -26,6 +26,9 @@ pub fn with_recovery(loss_recovery: LossRecovery) -> TcpConfig {
     TcpConfig { loss_recovery, window_scaling: false, receive_buffer: Bytes(65_535), ..plain() }
 }
 
+/// Says whether a segment is lost on the way.
+pub type Drops = Box<dyn FnMut(usize, usize, &Segment) -> bool>;
+
 /// A segment seen on the wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
@@ -40,7 +43,7 @@ pub struct Pair {
     pub now: SimTime,
     pub one_way: SimDuration,
     /// Drops a segment: `(sender, how many segments that end has sent before, segment)`.
-    pub drop: Box<dyn FnMut(usize, usize, &Segment) -> bool>,
+    pub drop: Drops,
     pub seen: Vec<Seen>,
     wire: Vec<(SimTime, usize, Segment)>,
     sent: [usize; 2],
@@ -81,7 +84,7 @@ impl Pair {
     }
 
     pub fn open(&mut self) {
-        self.call(OPENER, |end, now, out| end.connect(now, out));
+        self.call(OPENER, ackclock_tcp::Endpoint::connect);
         self.run_for(self.one_way * 4);
     }
 
@@ -90,7 +93,7 @@ impl Pair {
     }
 
     pub fn close(&mut self, end: usize) {
-        self.call(end, |end, now, out| end.close(now, out));
+        self.call(end, ackclock_tcp::Endpoint::close);
     }
 
     pub fn run_for(&mut self, span: SimDuration) {
@@ -113,7 +116,7 @@ impl Pair {
             self.call(to, |end, now, out| end.on_segment(now, &segment, out));
         } else {
             let end = usize::from(timers[0] > timers[1]);
-            self.call(end, |end, now, out| end.on_timer(now, out));
+            self.call(end, ackclock_tcp::Endpoint::on_timer);
         }
         true
     }
