@@ -8,7 +8,12 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-create_exception!(ackclock._core, ScenarioError, PyValueError, "A scenario is wrong; `diagnostics` lists every mistake.");
+create_exception!(
+    ackclock._core,
+    ScenarioError,
+    PyValueError,
+    "A scenario is wrong; `diagnostics` lists every mistake."
+);
 
 pub(crate) fn to_runtime_error(error: impl Display) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
@@ -25,7 +30,7 @@ pub(crate) fn to_scenario_error(py: Python<'_>, mistakes: &Mistakes) -> PyErr {
 
 fn attach(py: Python<'_>, error: &PyErr, mistakes: &Mistakes) -> PyResult<()> {
     let diagnostics = PyList::empty(py);
-    for diagnostic in mistakes.diagnostics() {
+    for diagnostic in &mistakes.diagnostics {
         let entry = PyDict::new(py);
         entry.set_item("file", &diagnostic.file)?;
         entry.set_item("line", diagnostic.line)?;

@@ -1,0 +1,113 @@
+//! What there is to choose from, as JSON for `ackclock controllers`, `queues` and `topologies`.
+
+use ackclock_cc::CONTROLLERS;
+use serde_json::{Value, json};
+
+/// The scenario format as JSON Schema.
+pub fn schema() -> Value {
+    schemars::schema_for!(crate::file::ScenarioFile).to_value()
+}
+
+/// Controllers with their parameters.
+pub fn controllers() -> Value {
+    let entry = |info: &ackclock_cc::ControllerInfo| {
+        let parameters: Vec<Value> =
+            info.parameters.iter().map(|p| parameter(p.name, p.default, p.range, p.meaning)).collect();
+        entry(info.name, info.summary, info.source, info.departures, parameters)
+    };
+    CONTROLLERS.iter().map(entry).collect()
+}
+
+/// Queue disciplines with their parameters.
+pub fn queues() -> Value {
+    json!([entry(
+        "drop_tail",
+        "first in, first out; what does not fit is dropped",
+        "the queue of every simple router",
+        "none; the packet in service does not count, framing does",
+        vec![parameter(
+            "limit",
+            "\"1 bdp\" at the bottleneck of a dumbbell or parking lot, else \"unlimited\"",
+            "\"100 packets\", \"150 kB\", \"20 ms\", \"1 bdp\" or \"unlimited\"",
+            "how much may wait; a bdp is the link's rate times the largest round trip of the flows that cross it",
+        )],
+    )])
+}
+
+/// Topologies with their parameters.
+pub fn topologies() -> Value {
+    const LINK: &str = "a link: { rate, delay, framing, queue, discard, capture, reverse }";
+    json!([
+        entry(
+            "dumbbell",
+            "two routers; every flow has a host of its own on either side",
+            "the field's usual picture of one bottleneck",
+            "none",
+            vec![
+                parameter("access", "required", LINK, "the links between hosts and routers"),
+                parameter(
+                    "bottleneck",
+                    "required",
+                    LINK,
+                    "the link between the routers; its queue is 1 bdp by default"
+                ),
+            ],
+        ),
+        entry(
+            "chain",
+            "nodes in a row, such as Server, Discarder_1, Discarder_2, STA",
+            "the testbed of OPNET's TCP studies",
+            "none; flows go from the first host to the last unless they say otherwise",
+            vec![
+                parameter("nodes", "required", "names, or { name, kind, discard }", "from end to end"),
+                parameter("link", "required, or links", LINK, "between any two neighbours"),
+                parameter("links", "link", "a list, one for each pair of neighbours", "where they differ"),
+            ],
+        ),
+        entry(
+            "star",
+            "hosts around a hub, which is a host too",
+            "incast and shared-switch studies",
+            "none; the i-th flow goes from the i-th host to the hub unless it says otherwise",
+            vec![
+                parameter("hosts", "required", "a number (host1, host2, ...) or names", "around the hub"),
+                parameter("link", "required", LINK, "of each host"),
+                parameter("hub", "\"hub\"", "a name", "what the middle is called"),
+            ],
+        ),
+        entry(
+            "parking_lot",
+            "routers R1, R2, ... in a row with a host H1, H2, ... on each",
+            "several bottlenecks in turn (Floyd 1991)",
+            "none; flows go from the first host to the last unless they say otherwise",
+            vec![
+                parameter("hops", "required", "1 to 1000", "links between routers"),
+                parameter("bottleneck", "required", LINK, "each link between routers; 1 bdp of queue by default"),
+                parameter("access", "required", LINK, "each host's link"),
+            ],
+        ),
+        entry(
+            "explicit",
+            "nodes and links one by one",
+            "any network",
+            "none; routes have the fewest hops",
+            vec![
+                parameter(
+                    "node",
+                    "required",
+                    "[[topology.node]] name, kind = host | router | discarder, discard",
+                    "the nodes"
+                ),
+                parameter("link", "required", "[[topology.link]] from, to, duplex, and all of a link", "the links"),
+            ],
+        ),
+    ])
+}
+
+fn entry(name: &str, summary: &str, source: &str, departures: &str, parameters: Vec<Value>) -> Value {
+    json!({ "name": name, "summary": summary, "source": source, "departures": departures, "parameters": parameters })
+}
+
+fn parameter(name: &str, default: &str, range: &str, meaning: &str) -> Value {
+    json!({ "name": name, "default": default, "range": range, "meaning": meaning })
+}

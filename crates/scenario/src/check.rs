@@ -1,0 +1,163 @@
+//! From what a file says to a configuration that cannot fail: everything required is there, every value is in range,
+//! every name is known, every default is filled in. All mistakes are collected.
+
+mod discard;
+mod flows;
+mod links;
+mod tcp;
+mod topology;
+mod trace;
+
+use ackclock_net::NetworkConfig;
+use ackclock_sim::{MeasureWindow, SimulationConfig};
+use ackclock_units::{SimDuration, SimTime};
+
+use crate::de::{Problem, ReadError, quoted, read};
+use crate::diagnostic::{Diagnostics, split_remedy};
+use crate::file::{Duration, ScenarioFile};
+use crate::tree::{FieldPath, Node};
+
+/// A year: timers and timestamps stay exact for far longer.
+const MAX_DURATION: SimDuration = SimDuration::from_secs(366 * 24 * 3600);
+
+/// Reads the file types from the tree, reporting every value that cannot be read and going on without it.
+pub(crate) fn read_file(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> ScenarioFile {
+    let mut tree = tree.clone();
+    while !diagnostics.is_full() {
+        let error = match read::<ScenarioFile>(&tree) {
+            Ok(file) => return file,
+            Err(error) => error,
+        };
+        let path = error.path.clone().unwrap_or_default();
+        report_unreadable(diagnostics, &path, &error);
+        diagnostics.blame(path.clone());
+        if !prune_at_or_above(&mut tree, path) {
+            break; // nothing is left to take out
+        }
+    }
+    ScenarioFile::default()
+}
+
+/// Takes out the value at `path`, or, where that is out already (a table without its `kind`), what holds it.
+fn prune_at_or_above(tree: &mut Node, mut path: FieldPath) -> bool {
+    while !tree.prune(&path) {
+        if path.0.pop().is_none() {
+            return false;
+        }
+    }
+    true
+}
+
+fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error: &ReadError) {
+    match &error.problem {
+        Problem::UnknownField { known } => {
+            let name = path.to_string();
+            let name = name.rsplit('.').next().unwrap_or_default();
+            diagnostics.report_key(path, format!("there is no field {name:?} here"), suggest(name, known));
+        }
+        Problem::UnknownKind { found, known } => {
+            diagnostics.report(path, format!("there is no {found:?} here"), suggest(found, known));
+        }
+        Problem::Other(message) => {
+            let (what, remedy) = split_remedy(message);
+            diagnostics.report(path, what, remedy);
+        }
+    }
+}
+
+/// The known name nearest to `name`, if one is near, and all of them.
+pub(crate) fn suggest<S: AsRef<str>>(name: &str, known: &[S]) -> String {
+    let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+    let nearest = names.iter().map(|known| (strsim::damerau_levenshtein(name, known), *known)).min();
+    let listed = if names.len() > 24 { quoted(&names[..24]) + ", ..." } else { quoted(&names) };
+    match nearest {
+        None => "none are allowed here".to_owned(),
+        Some((distance, near)) if distance <= 1 + near.len() / 3 => format!("did you mean {near:?}? known: {listed}"),
+        Some(_) => format!("use one of {listed}"),
+    }
+}
+
+/// Checks one scenario.
+pub(crate) struct Checker<'a, 'source> {
+    pub(crate) file: &'a ScenarioFile,
+    pub(crate) diagnostics: &'a mut Diagnostics<'source>,
+    pub(crate) network: NetworkConfig,
+    pub(crate) seed: u64,
+    pub(crate) duration: SimDuration,
+}
+
+/// The configuration, or nothing if `diagnostics` has grown.
+pub(crate) fn check(
+    file: &ScenarioFile,
+    default_name: &str,
+    diagnostics: &mut Diagnostics<'_>,
+) -> Option<SimulationConfig> {
+    let mut checker = Checker {
+        file,
+        diagnostics,
+        network: NetworkConfig::default(),
+        seed: file.seed.unwrap_or(1),
+        duration: SimDuration::ZERO,
+    };
+    checker.duration = checker.duration();
+    let measure = checker.measure();
+    let plans = checker.plan_flows();
+    let topology = checker.build_topology(&plans);
+    let hosts = checker.host_tables(&topology);
+    let flows = checker.build_flows(&plans, &topology, &hosts);
+    checker.resolve_queues(&topology, &flows);
+    checker.resolve_discards(&topology, &flows);
+    let trace = checker.trace(&topology, &flows);
+    let network = std::mem::take(&mut checker.network);
+    let (seed, duration) = (checker.seed, checker.duration);
+    diagnostics.is_empty().then(|| SimulationConfig {
+        name: file.name.clone().unwrap_or_else(|| default_name.to_owned()),
+        seed,
+        duration,
+        measure,
+        network,
+        flows,
+        trace,
+    })
+}
+
+impl Checker<'_, '_> {
+    pub(crate) fn report(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
+        self.diagnostics.report(path, message, remedy);
+    }
+
+    /// Reports a field that is required and absent.
+    pub(crate) fn missing(&mut self, path: &FieldPath, example: &str) {
+        self.report(path, "is missing", format!("add it, such as {example}"));
+    }
+
+    fn duration(&mut self) -> SimDuration {
+        let path = FieldPath::of("duration");
+        match self.file.duration {
+            None => self.missing(&path, "duration = \"50 s\""),
+            Some(Duration(SimDuration::ZERO)) => self.report(&path, "is no time at all", "simulate at least 1 ns"),
+            Some(Duration(duration)) if duration > MAX_DURATION => {
+                self.report(&path, "is longer than a year", "simulate at most 8784 h");
+            }
+            Some(Duration(duration)) => return duration,
+        }
+        SimDuration::from_secs(1)
+    }
+
+    fn measure(&mut self) -> MeasureWindow {
+        let Some(measure) = &self.file.measure else { return MeasureWindow::default() };
+        let path = FieldPath::of("measure");
+        let (from, to) = (measure.from.unwrap_or_default().0, measure.to.map_or(self.duration, |to| to.0));
+        if to > self.duration {
+            let remedy = format!("end the measurement by {}, or simulate longer", self.duration);
+            self.report(&path.key("to"), "lies after the end of the run", remedy);
+        }
+        if from >= to {
+            let field = if measure.from.is_some() { "from" } else { "to" };
+            let remedy = format!("begin before {to} and end after {from}");
+            self.report(&path.key(field), "leaves no time to measure", remedy);
+        }
+        let time = |duration: Duration| SimTime(duration.0.0);
+        MeasureWindow { from: measure.from.map(time), until: measure.to.map(time) }
+    }
+}

@@ -1,0 +1,195 @@
+//! TCP of the hosts: layers of tables over the defaults of the `tcp` crate.
+
+use std::collections::BTreeMap;
+
+use ackclock_tcp::{
+    DelayedAck, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, RtoConfig, RtoEstimator, TcpConfig,
+};
+use ackclock_units::{Bytes, SimDuration};
+
+use super::topology::BuiltTopology;
+use super::{Checker, suggest};
+use crate::file::{Amount, Buffer, Overlay, RtoTable, Ssthresh, SwitchOr, TcpTable};
+use crate::tree::FieldPath;
+
+/// One layer of options, and where it stands in the file.
+#[derive(Clone)]
+pub(crate) struct Layer {
+    pub(crate) path: FieldPath,
+    pub(crate) table: TcpTable,
+}
+
+/// Tables of the hosts that have one of their own.
+pub(crate) type HostTables = BTreeMap<usize, Vec<Layer>>;
+
+const MAX_MSS: u32 = 65_495;
+
+impl Checker<'_, '_> {
+    /// `[[host]]` tables, by node.
+    pub(crate) fn host_tables(&mut self, topology: &BuiltTopology) -> HostTables {
+        let mut tables = HostTables::new();
+        let Some(hosts) = &self.file.host else { return tables };
+        for (index, host) in hosts.iter() {
+            let path = FieldPath::of("host").index(index);
+            let Some(names) = &host.name else {
+                self.missing(&path.key("name"), "name = \"Server\"");
+                continue;
+            };
+            for (item, name) in names.each() {
+                let name_path = item.map_or(path.key("name"), |item| path.key("name").index(item));
+                if let Some(node) = self.network.nodes.iter().position(|node| node.name == name) {
+                    let layer = Layer { path: path.key("tcp"), table: host.tcp.clone().unwrap_or_default() };
+                    tables.entry(node).or_default().push(layer);
+                } else {
+                    let remedy = suggest(name, &topology.host_names(&self.network));
+                    self.report(&name_path, "names no host", remedy);
+                }
+            }
+        }
+        tables
+    }
+
+    /// The configuration that the layers make, the last one winning.
+    pub(crate) fn tcp(&mut self, layers: &[Layer], recovery: Option<LossRecovery>) -> TcpConfig {
+        let table = layers.iter().fold(TcpTable::default(), |table, layer| table.overlaid_by(&layer.table));
+        let mut config = TcpConfig::default();
+        let place = |field: &str, is_set: &dyn Fn(&TcpTable) -> bool| {
+            let layer = layers.iter().rev().find(|layer| is_set(&layer.table));
+            layer.map_or_else(|| FieldPath::of("tcp"), |layer| layer.path.clone()).key(field)
+        };
+        self.set_segment_options(&mut config, &table, &place);
+        set_buffers(&mut config, &table);
+        self.set_windows(&mut config, &table, &place);
+        config.loss_recovery = recovery.or(table.loss_recovery.map(Into::into)).unwrap_or(config.loss_recovery);
+        if let Some(delayed_ack) = &table.delayed_ack {
+            config.delayed_ack = delayed_ack_of(delayed_ack, config.delayed_ack);
+            if config.delayed_ack.segments == 0 {
+                let path = place("delayed_ack", &|table| table.delayed_ack.is_some()).key("segments");
+                self.report(&path, "acknowledges nothing", "use at least 1, or delayed_ack = false for 1");
+            }
+        }
+        let rto_path = place("rto", &|table| table.rto.is_some());
+        config.rto = self.rto(&table.rto.unwrap_or_default(), &rto_path);
+        config
+    }
+
+    fn set_segment_options(
+        &mut self,
+        config: &mut TcpConfig,
+        table: &TcpTable,
+        place: &dyn Fn(&str, &dyn Fn(&TcpTable) -> bool) -> FieldPath,
+    ) {
+        config.mss = table.mss.unwrap_or(config.mss);
+        if !(1..=MAX_MSS).contains(&config.mss) {
+            let path = place("mss", &|table| table.mss.is_some());
+            self.report(&path, "is no payload that an IPv4 packet can carry", format!("use 1 to {MAX_MSS} bytes"));
+            config.mss = 1448;
+        }
+        config.sack = table.sack.unwrap_or(config.sack);
+        config.timestamps = table.timestamps.unwrap_or(config.timestamps);
+        config.window_scaling = table.window_scaling.unwrap_or(config.window_scaling);
+        if let Some(granularity) = table.timestamp_granularity {
+            config.timestamp_granularity = granularity.0;
+            if granularity.0.is_zero() {
+                let path = place("timestamp_granularity", &|table| table.timestamp_granularity.is_some());
+                self.report(&path, "is a clock that ticks without end", "use at least 1 ns; stacks use 1 ms");
+                config.timestamp_granularity = SimDuration::from_millis(1);
+            }
+        }
+        config.prr = table.prr.unwrap_or(config.prr);
+        config.grow_when_not_limited = table.grow_when_not_limited.unwrap_or(config.grow_when_not_limited);
+        config.initial_sequence = table.initial_sequence.unwrap_or(config.initial_sequence);
+        config.max_retries = table.max_retries.unwrap_or(config.max_retries);
+        config.dup_thresh = table.dup_thresh.unwrap_or(config.dup_thresh);
+        if config.dup_thresh == 0 {
+            let path = place("dup_thresh", &|table| table.dup_thresh.is_some());
+            self.report(&path, "takes every ACK for a loss", "use at least 1; RFC 5681 says 3");
+            config.dup_thresh = 3;
+        }
+    }
+
+    fn set_windows(
+        &mut self,
+        config: &mut TcpConfig,
+        table: &TcpTable,
+        place: &dyn Fn(&str, &dyn Fn(&TcpTable) -> bool) -> FieldPath,
+    ) {
+        let mss = config.mss;
+        config.initial_window = amount(table.initial_window.unwrap_or(Amount::Segments(10)), mss);
+        if config.initial_window.0 < u64::from(mss) {
+            let path = place("initial_window", &|table| table.initial_window.is_some());
+            self.report(
+                &path,
+                "is less than one segment, so nothing could ever be sent",
+                format!("use at least {mss} bytes"),
+            );
+        }
+        config.initial_ssthresh = match table.initial_ssthresh {
+            None | Some(Ssthresh::Infinite) => None,
+            Some(Ssthresh::Of(value)) => Some(amount(value, mss)),
+        };
+    }
+
+    fn rto(&mut self, table: &RtoTable, path: &FieldPath) -> RtoConfig {
+        let mut rto = RtoConfig::of(table.estimator.map_or(RtoEstimator::Rfc6298, Into::into));
+        let set = |value: Option<crate::file::Duration>, default| value.map_or(default, |value| value.0);
+        rto.initial = set(table.initial, rto.initial);
+        rto.min = set(table.min, rto.min);
+        rto.max = set(table.max, rto.max);
+        rto.granularity = set(table.granularity, rto.granularity);
+        rto.tick_offset = set(table.tick_offset, rto.tick_offset);
+        rto.rtt_gain = table.rtt_gain.unwrap_or(rto.rtt_gain);
+        rto.deviation_gain = table.deviation_gain.unwrap_or(rto.deviation_gain);
+        rto.deviation_weight = table.deviation_weight.unwrap_or(rto.deviation_weight);
+        rto.karn = table.karn.unwrap_or(rto.karn);
+        rto.rounding = table.rounding.map_or(rto.rounding, Into::into);
+        rto.first_sample = table.first_sample.map_or(rto.first_sample, Into::into);
+        for (field, gain) in [("rtt_gain", rto.rtt_gain), ("deviation_gain", rto.deviation_gain)] {
+            if !(gain > 0.0 && gain <= 1.0) {
+                self.report(&path.key(field), "is no gain of a running average", "use more than 0 and at most 1");
+            }
+        }
+        if !(rto.deviation_weight >= 0.0 && rto.deviation_weight <= 1e6) {
+            self.report(&path.key("deviation_weight"), "is no weight", "use 0 or more; RFC 6298 says 4");
+        }
+        for (field, span) in [("granularity", rto.granularity), ("initial", rto.initial), ("max", rto.max)] {
+            if span.is_zero() {
+                self.report(&path.key(field), "is no time at all", "use more than zero");
+            }
+        }
+        if rto.min > rto.max {
+            let remedy = format!("let min be at most max, which is {}", rto.max);
+            self.report(&path.key(if table.min.is_some() { "min" } else { "max" }), "min is larger than max", remedy);
+        }
+        rto
+    }
+}
+
+/// "unlimited" is what the window field can say: 65,535 bytes without scaling.
+fn set_buffers(config: &mut TcpConfig, table: &TcpTable) {
+    let largest = if config.window_scaling { MAX_SCALED_WINDOW } else { MAX_UNSCALED_WINDOW };
+    let size = |buffer: Option<Buffer>| match buffer {
+        None | Some(Buffer::Unlimited) => largest,
+        Some(Buffer::Of(bytes)) => bytes,
+    };
+    config.receive_buffer = size(table.receive_buffer);
+    config.send_buffer = size(table.send_buffer);
+}
+
+fn delayed_ack_of(table: &SwitchOr<crate::file::DelayedAckTable>, default: DelayedAck) -> DelayedAck {
+    match table {
+        SwitchOr::Switch(true) => default,
+        SwitchOr::Switch(false) => DelayedAck { segments: 1, ..default },
+        SwitchOr::Table(table) => DelayedAck {
+            segments: table.segments.unwrap_or(default.segments),
+            timeout: table.timeout.map_or(default.timeout, |timeout| timeout.0),
+        },
+    }
+}
+
+pub(crate) fn amount(amount: Amount, mss: u32) -> Bytes {
+    match amount {
+        Amount::Bytes(bytes) => bytes,
+        Amount::Segments(count) => Bytes(count.saturating_mul(u64::from(mss))),
+    }
+}

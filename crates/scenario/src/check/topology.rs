@@ -1,0 +1,319 @@
+//! Nodes and links of each kind of topology.
+
+use ackclock_net::{NetworkConfig, NodeConfig};
+use ackclock_units::SimDuration;
+
+use super::flows::FlowPlan;
+use super::links::{Cable, PendingLink};
+use super::{Checker, suggest};
+use crate::file::{
+    Chain, CountOrNames, DiscardRule, Dumbbell, Duration, Explicit, Limit, LinkTable, List, NodeKind, NodeTable,
+    ParkingLot, Star, TextOr, Topology,
+};
+use crate::tree::FieldPath;
+
+const MAX_HOSTS: u64 = 100_000;
+const MAX_HOPS: u64 = 1_000;
+
+/// A whole bandwidth-delay product.
+const ONE_BDP: Limit = Limit::Bdp(1_000_000);
+
+/// The network as built, and what later steps need of it.
+#[derive(Default)]
+pub(crate) struct BuiltTopology {
+    /// Beside each link of the network, what is still to be settled.
+    pub(crate) links: Vec<PendingLink>,
+    /// Discard lists of nodes.
+    pub(crate) node_discards: Vec<(usize, FieldPath, List<DiscardRule>)>,
+    /// Links to trace unless the scenario says otherwise.
+    pub(crate) bottlenecks: Vec<usize>,
+    /// Nodes at which flows may begin and end.
+    pub(crate) hosts: Vec<usize>,
+    /// Dumbbell: the left and right host of each flow.
+    pub(crate) pairs: Option<Vec<(usize, usize)>>,
+    /// Where a flow that names no hosts begins and ends, by its position.
+    pub(crate) default_ends: Vec<(usize, usize)>,
+}
+
+impl BuiltTopology {
+    pub(crate) fn host_names<'a>(&self, network: &'a NetworkConfig) -> Vec<&'a str> {
+        self.hosts.iter().map(|&host| network.nodes[host].name.as_str()).collect()
+    }
+}
+
+impl Checker<'_, '_> {
+    pub(crate) fn build_topology(&mut self, plans: &[FlowPlan<'_>]) -> BuiltTopology {
+        let path = FieldPath::of("topology");
+        let mut built = BuiltTopology::default();
+        match &self.file.topology {
+            None => self.missing(&path, "[topology] with kind = \"dumbbell\", access and bottleneck"),
+            Some(Topology::Dumbbell(table)) => self.build_dumbbell(table, plans, &path, &mut built),
+            Some(Topology::Chain(table)) => self.build_chain(table, &path, &mut built),
+            Some(Topology::Star(table)) => self.build_star(table, &path, &mut built),
+            Some(Topology::ParkingLot(table)) => self.build_parking_lot(table, &path, &mut built),
+            Some(Topology::Explicit(table)) => self.build_explicit(table, &path, &mut built),
+        }
+        built
+    }
+
+    fn add_node(&mut self, name: &str) -> usize {
+        self.network.nodes.push(NodeConfig { name: name.to_owned(), discarder: None });
+        self.network.nodes.len() - 1
+    }
+
+    /// A link that the topology needs; a default for going on with if it is absent.
+    fn required_link(&mut self, link: Option<&LinkTable>, path: &FieldPath) -> LinkTable {
+        link.cloned().unwrap_or_else(|| {
+            self.missing(path, "{ rate = \"100 Mbit/s\", delay = \"15 ms\" }");
+            LinkTable::default()
+        })
+    }
+
+    fn build_dumbbell(
+        &mut self,
+        table: &Dumbbell,
+        plans: &[FlowPlan<'_>],
+        path: &FieldPath,
+        built: &mut BuiltTopology,
+    ) {
+        let (left, right) = (self.add_node("left"), self.add_node("right"));
+        let bottleneck = self.required_link(table.bottleneck.as_ref(), &path.key("bottleneck"));
+        let access = self.required_link(table.access.as_ref(), &path.key("access"));
+        let cable = Cable {
+            name: "bottleneck".to_owned(),
+            reverse_name: "bottleneck.reverse".to_owned(),
+            ends: (left, right),
+            table: &bottleneck,
+            path: path.key("bottleneck"),
+            default_limit: ONE_BDP,
+            duplex: true,
+        };
+        self.lay(&cable, &mut built.links);
+        built.bottlenecks.push(0);
+        let mut pairs = Vec::with_capacity(plans.len());
+        for plan in plans {
+            let access = self.access_for(plan, &access);
+            let hosts = (self.add_node(&format!("{}.left", plan.name)), self.add_node(&format!("{}.right", plan.name)));
+            for (side, ends) in [("left", (hosts.0, left)), ("right", (right, hosts.1))] {
+                let name = format!("{}.{side}", plan.name);
+                self.lay(&access_cable(name, ends, &access, path), &mut built.links);
+            }
+            built.hosts.extend([hosts.0, hosts.1]);
+            pairs.push(hosts);
+        }
+        built.pairs = Some(pairs);
+    }
+
+    /// A flow's own round trip is made by its access links: they take what the bottleneck leaves.
+    fn access_for(&mut self, plan: &FlowPlan<'_>, access: &LinkTable) -> LinkTable {
+        let Some(rtt) = plan.table.rtt else { return access.clone() };
+        let bottleneck = self.network.links[0].delay + self.network.links[1].delay;
+        if rtt.0 < bottleneck {
+            let remedy = format!("use at least {bottleneck}, the bottleneck's two-way propagation delay");
+            self.report(&plan.path.key("rtt"), "is less than the bottleneck alone takes", remedy);
+            return access.clone();
+        }
+        let mut access = access.clone();
+        access.delay = Some(Duration(SimDuration((rtt.0 - bottleneck).0 / 4)));
+        if let Some(reverse) = &mut access.reverse {
+            reverse.delay = None;
+        }
+        access
+    }
+
+    fn build_chain(&mut self, table: &Chain, path: &FieldPath, built: &mut BuiltTopology) {
+        let nodes = table.nodes.clone().unwrap_or_default();
+        let nodes_path = path.key("nodes");
+        if nodes.0.len() < 2 {
+            self.report(&nodes_path, "is no chain", "name at least two nodes, such as nodes = [\"A\", \"B\"]");
+            return;
+        }
+        for (index, node) in nodes.iter() {
+            let node_path = nodes_path.index(index);
+            match node {
+                TextOr::Text(name) => {
+                    self.named_node(&NodeTable { name: Some(name.clone()), ..NodeTable::default() }, &node_path, built)
+                }
+                TextOr::Table(table) => self.named_node(table, &node_path, built),
+            }
+        }
+        let count = self.network.nodes.len();
+        let Some(links) = self.chain_links(table, count - 1, path) else { return };
+        for (index, (link, link_path)) in links.iter().enumerate() {
+            self.lay(&self.between(index, index + 1, link, link_path, Limit::Unlimited), &mut built.links);
+        }
+        let is_end = |node: &usize| built.hosts.contains(node);
+        if let (Some(first), Some(last)) = ((0..count).find(is_end), (0..count).rev().find(is_end))
+            && first != last
+        {
+            built.default_ends.push((first, last));
+        }
+    }
+
+    /// One link for each pair of neighbours, with where it is written.
+    fn chain_links(&mut self, table: &Chain, hops: usize, path: &FieldPath) -> Option<Vec<(LinkTable, FieldPath)>> {
+        match (&table.link, &table.links) {
+            (Some(_), Some(_)) => self.report(&path.key("links"), "stands beside link", "keep one of the two"),
+            (None, None) => self.missing(&path.key("link"), "link = { rate = \"100 Mbit/s\", delay = \"15 ms\" }"),
+            (Some(link), None) => return Some(vec![(link.clone(), path.key("link")); hops]),
+            (None, Some(links)) if links.0.len() != hops => {
+                let what = format!("holds {} links for {} nodes", links.0.len(), hops + 1);
+                self.report(&path.key("links"), what, format!("give one for each pair of neighbours: {hops}"));
+            }
+            (None, Some(links)) => {
+                let item = |(index, link): (usize, &LinkTable)| (link.clone(), path.key("links").index(index));
+                return Some(links.iter().map(item).collect());
+            }
+        }
+        None
+    }
+
+    fn between<'a>(&self, from: usize, to: usize, table: &'a LinkTable, path: &FieldPath, limit: Limit) -> Cable<'a> {
+        let (a, b) = (&self.network.nodes[from].name, &self.network.nodes[to].name);
+        Cable {
+            name: format!("{a}->{b}"),
+            reverse_name: format!("{b}->{a}"),
+            ends: (from, to),
+            table,
+            path: path.clone(),
+            default_limit: limit,
+            duplex: true,
+        }
+    }
+
+    /// Adds a node that the file names.
+    fn named_node(&mut self, table: &NodeTable, path: &FieldPath, built: &mut BuiltTopology) {
+        let name = table.name.clone().unwrap_or_else(|| {
+            self.missing(&path.key("name"), "name = \"A\"");
+            format!("node{}", self.network.nodes.len() + 1)
+        });
+        if self.network.nodes.iter().any(|node| node.name == name) {
+            self.report(path, format!("there is a node {name:?} already"), "give each node a name of its own");
+        }
+        let node = self.add_node(&name);
+        let kind = table.kind.or(table.discard.as_ref().map(|_| NodeKind::Discarder));
+        if matches!(kind, None | Some(NodeKind::Host)) {
+            built.hosts.push(node);
+        }
+        if let Some(rules) = &table.discard {
+            if kind != Some(NodeKind::Discarder) {
+                self.report(&path.key("discard"), "only a discarder discards", "write kind = \"discarder\"");
+            }
+            built.node_discards.push((node, path.key("discard"), rules.clone()));
+        }
+    }
+
+    fn build_star(&mut self, table: &Star, path: &FieldPath, built: &mut BuiltTopology) {
+        let hub = self.add_node(table.hub.as_deref().unwrap_or("hub"));
+        built.hosts.push(hub);
+        let names = match &table.hosts {
+            None => {
+                self.missing(&path.key("hosts"), "hosts = 4");
+                return;
+            }
+            Some(CountOrNames::Count(count)) if (1..=MAX_HOSTS).contains(count) => {
+                (1..=*count).map(|number| format!("host{number}")).collect()
+            }
+            Some(CountOrNames::Count(_)) => {
+                self.report(&path.key("hosts"), "is no number of hosts", format!("use 1 to {MAX_HOSTS}"));
+                return;
+            }
+            Some(CountOrNames::Names(names)) => names.iter().map(|(_, name)| name.clone()).collect::<Vec<String>>(),
+        };
+        let link = self.required_link(table.link.as_ref(), &path.key("link"));
+        for name in names {
+            if self.network.nodes.iter().any(|node| node.name == name) {
+                let remedy = "give each host a name of its own, other than the hub's";
+                self.report(&path.key("hosts"), format!("there is a node {name:?} already"), remedy);
+                continue;
+            }
+            let host = self.add_node(&name);
+            built.hosts.push(host);
+            self.lay(&self.between(host, hub, &link, &path.key("link"), Limit::Unlimited), &mut built.links);
+            built.default_ends.push((host, hub));
+        }
+    }
+
+    fn build_parking_lot(&mut self, table: &ParkingLot, path: &FieldPath, built: &mut BuiltTopology) {
+        let hops = match table.hops {
+            Some(hops) if (1..=MAX_HOPS).contains(&hops) => hops,
+            Some(_) => return self.report(&path.key("hops"), "is no number of hops", format!("use 1 to {MAX_HOPS}")),
+            None => return self.missing(&path.key("hops"), "hops = 3"),
+        };
+        let bottleneck = self.required_link(table.bottleneck.as_ref(), &path.key("bottleneck"));
+        let access = self.required_link(table.access.as_ref(), &path.key("access"));
+        let routers: Vec<usize> = (1..=hops + 1).map(|number| self.add_node(&format!("R{number}"))).collect();
+        for pair in routers.windows(2) {
+            built.bottlenecks.push(self.network.links.len());
+            let cable = self.between(pair[0], pair[1], &bottleneck, &path.key("bottleneck"), ONE_BDP);
+            self.lay(&cable, &mut built.links);
+        }
+        for (number, &router) in (1..).zip(&routers) {
+            let host = self.add_node(&format!("H{number}"));
+            built.hosts.push(host);
+            self.lay(&self.between(host, router, &access, &path.key("access"), Limit::Unlimited), &mut built.links);
+        }
+        if let (Some(&first), Some(&last)) = (built.hosts.first(), built.hosts.last()) {
+            built.default_ends.push((first, last));
+        }
+    }
+
+    fn build_explicit(&mut self, table: &Explicit, path: &FieldPath, built: &mut BuiltTopology) {
+        let nodes = table.node.clone().unwrap_or_default();
+        if nodes.0.is_empty() {
+            self.missing(&path.key("node"), "[[topology.node]] with name = \"A\"");
+        }
+        for (index, node) in nodes.iter() {
+            self.named_node(node, &path.key("node").index(index), built);
+        }
+        let links = table.link.clone().unwrap_or_default();
+        if links.0.is_empty() {
+            self.missing(&path.key("link"), "[[topology.link]] with from, to, rate and delay");
+        }
+        for (index, link) in links.iter() {
+            let link_path = path.key("link").index(index);
+            let ends = [("from", &link.from), ("to", &link.to)].map(|(field, name)| self.end(field, name, &link_path));
+            let [Some(from), Some(to)] = ends else { continue };
+            if from == to {
+                self.report(&link_path.key("to"), "is where the link begins", "join two different nodes");
+                continue;
+            }
+            let table = link.link();
+            let duplex = link.duplex.unwrap_or(true);
+            let cable = Cable { duplex, ..self.between(from, to, &table, &link_path, Limit::Unlimited) };
+            let is_laid = |name: &str| self.network.links.iter().any(|link| link.name == name);
+            if is_laid(&cable.name) || (duplex && is_laid(&cable.reverse_name)) {
+                self.report(&link_path, "joins two nodes that are joined already", "remove one of the two links");
+                continue;
+            }
+            self.lay(&cable, &mut built.links);
+        }
+    }
+
+    fn end(&mut self, field: &str, name: &Option<String>, path: &FieldPath) -> Option<usize> {
+        let path = path.key(field);
+        let Some(name) = name else {
+            self.missing(&path, &format!("{field} = \"A\""));
+            return None;
+        };
+        let found = self.network.nodes.iter().position(|node| node.name == *name);
+        if found.is_none() {
+            let names: Vec<&str> = self.network.nodes.iter().map(|node| node.name.as_str()).collect();
+            let remedy = suggest(name, &names);
+            self.report(&path, "names no node", remedy);
+        }
+        found
+    }
+}
+
+fn access_cable<'a>(name: String, ends: (usize, usize), table: &'a LinkTable, path: &FieldPath) -> Cable<'a> {
+    Cable {
+        reverse_name: format!("{name}.reverse"),
+        name,
+        ends,
+        table,
+        path: path.key("access"),
+        default_limit: Limit::Unlimited,
+        duplex: true,
+    }
+}

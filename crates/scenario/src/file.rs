@@ -1,0 +1,65 @@
+//! The file format: what a scenario may say, before anything is checked. Every field is optional here, so that reading
+//! never stops at a missing one; what is required, and every default, is the business of [`crate::check`].
+
+mod app;
+mod controller;
+mod either;
+mod flow;
+mod macros;
+mod tcp;
+mod text;
+mod topology;
+mod trace;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use app::{App, FilesApp};
+pub(crate) use controller::{Controller, RenoParameters};
+pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
+pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
+pub(crate) use macros::Overlay;
+pub(crate) use tcp::{DelayedAckTable, RtoTable, TcpTable};
+pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
+pub(crate) use topology::{
+    Chain, DiscardRule, DropTail, Dumbbell, Explicit, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Queue,
+    Star, Topology,
+};
+pub(crate) use trace::{Per, SeriesChoice, TraceTable};
+
+macros::table! {
+    /// A scenario: a network, TCP flows on it, and what to record.
+    pub(crate) struct ScenarioFile {
+        /// What the results are called; by default the file's name.
+        name: String,
+        /// How long to simulate, such as "50 s".
+        #[schemars(required)]
+        duration: Duration,
+        /// Seed of every random stream; 1 by default.
+        seed: u64,
+        /// The part of the run over which averages are taken; by default each flow's own lifetime.
+        measure: MeasureTable,
+        /// Nodes and links.
+        #[schemars(required)]
+        topology: Topology,
+        /// TCP of every host, unless a host or a flow says otherwise.
+        tcp: TcpTable,
+        /// Hosts with a TCP of their own.
+        host: List<HostTable>,
+        /// The connections.
+        #[schemars(required)]
+        flow: List<FlowTable>,
+        /// What to record over time; false records nothing.
+        trace: SwitchOr<TraceTable>,
+    }
+}
+
+macros::table! {
+    /// The part of the run over which averages are taken.
+    pub(crate) struct MeasureTable {
+        /// Where it begins: all before is warm-up.
+        from: Duration,
+        /// Where it ends; by default at the end of the run.
+        to: Duration,
+    }
+}

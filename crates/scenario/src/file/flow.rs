@@ -1,0 +1,74 @@
+//! Flows and hosts as a file says them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::macros::table;
+use super::{App, Controller, Duration, Names, Rate, TcpTable, TextOr};
+
+/// A constant length of time, or a random one.
+pub(crate) type Spacing = TextOr<Duration, SpanTable>;
+
+table! {
+    /// A connection and the application on it, or with `count` a group of them.
+    pub(crate) struct FlowTable {
+        /// Unique; "flow1", "flow2", ... by default.
+        name: String,
+        /// Congestion control; "cubic" by default.
+        controller: Controller,
+        /// What is sent; "bulk" by default.
+        app: App,
+        /// What the receiving host sends back on the same connection; nothing by default.
+        reply: App,
+        /// When the connection is opened; at once by default. A table for a group.
+        start: TextOr<Duration, StartTable>,
+        /// Makes a group of so many flows, named "name.1", "name.2", ...
+        count: u64,
+        /// Dumbbell only: two-way propagation delay of this flow, in place of its access links' delay.
+        rtt: Duration,
+        /// Sends the other way.
+        reverse: bool,
+        /// The host that opens the connection and sends.
+        from: String,
+        /// The host that receives.
+        to: String,
+        /// How fast the receiving application reads; at once by default.
+        read_rate: Rate,
+        /// TCP of both ends.
+        tcp: TcpTable,
+        /// TCP of the sending end.
+        sender_tcp: TcpTable,
+        /// TCP of the receiving end.
+        receiver_tcp: TcpTable,
+    }
+}
+
+table! {
+    /// Starts of a group.
+    pub(crate) struct StartTable {
+        /// The first flow's; at once by default.
+        first: Duration,
+        /// From one flow's to the next's; none by default.
+        spacing: Spacing,
+    }
+}
+
+table! {
+    /// A random length of time.
+    pub(crate) struct SpanTable {
+        /// Exponentially distributed with this mean.
+        #[schemars(required)]
+        exponential: Duration,
+    }
+}
+
+table! {
+    /// Hosts with a TCP of their own.
+    pub(crate) struct HostTable {
+        /// One name or several.
+        #[schemars(required)]
+        name: Names,
+        /// What differs from the scenario's `tcp`.
+        tcp: TcpTable,
+    }
+}

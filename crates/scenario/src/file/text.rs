@@ -1,0 +1,337 @@
+//! Values written as a number with a unit.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ackclock_units::{Bandwidth, Bytes, SimDuration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::macros::overlay_replaces;
+
+/// A span of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Duration(pub(crate) SimDuration);
+
+/// A data rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate(pub(crate) Bandwidth);
+
+/// An amount of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) Bytes);
+
+/// An amount of data, in bytes or in segments of the connection's MSS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Amount {
+    Bytes(Bytes),
+    Segments(u64),
+}
+
+/// A buffer: as large as the window field can use, or of a given size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Buffer {
+    Unlimited,
+    Of(Bytes),
+}
+
+/// The first slow-start threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ssthresh {
+    Infinite,
+    Of(Amount),
+}
+
+/// How much may wait in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Unlimited,
+    Packets(u64),
+    Bytes(Bytes),
+    Time(SimDuration),
+    /// Millionths of the bandwidth-delay product.
+    Bdp(u64),
+}
+
+/// Octets that the link layer adds to each packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Framing(pub(crate) Bytes);
+
+/// PPP in HDLC-like framing (RFC 1662 section 3.1): flag 1, address 1, control 1, protocol 2, check sequence 2, closing
+/// flag 1. Frames back to back may share a flag, and transparency may add octets; neither is modelled.
+const PPP_OCTETS: u64 = 8;
+
+/// Ethernet (IEEE 802.3): preamble and start delimiter 8, addresses and type 14, check sequence 4, inter-packet gap 12.
+const ETHERNET_OCTETS: u64 = 38;
+
+const FRAMING_NAMES: [(&str, u64); 3] = [("none", 0), ("ppp", PPP_OCTETS), ("ethernet", ETHERNET_OCTETS)];
+
+const MILLIONTHS: u64 = 1_000_000;
+
+/// Serde, schema and layering of types that are written as text.
+macro_rules! written_as_text {
+    ($($type:ident: $wanted:literal, $example:literal;)*) => {
+        $(
+            impl<'de> Deserialize<'de> for $type {
+                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    struct Reads;
+                    impl serde::de::Visitor<'_> for Reads {
+                        type Value = $type;
+
+                        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                            f.write_str(concat!($wanted, " as a text such as \"", $example, "\""))
+                        }
+                        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                            text.parse().map_err(E::custom)
+                        }
+                    }
+                    deserializer.deserialize_str(Reads)
+                }
+            }
+
+            impl Serialize for $type {
+                fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    serializer.collect_str(self)
+                }
+            }
+
+            impl JsonSchema for $type {
+                fn schema_name() -> std::borrow::Cow<'static, str> {
+                    stringify!($type).into()
+                }
+
+                fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                    schemars::json_schema!({ "type": "string", "description": $wanted, "examples": [$example] })
+                }
+            }
+
+            overlay_replaces!($type);
+        )*
+    };
+}
+
+written_as_text! {
+    Duration: "a duration", "30 ms";
+    Rate: "a rate", "100 Mbit/s";
+    Size: "an amount of data", "50 MB";
+    Amount: "an amount of data or a number of segments", "10 segments";
+    Buffer: "an amount of data or \"unlimited\"", "64 KiB";
+    Ssthresh: "an amount of data, a number of segments or \"infinite\"", "65535 bytes";
+    Limit: "a number of packets, an amount of data, a time, a part of the bandwidth-delay product, or \"unlimited\"",
+        "100 packets";
+    Framing: "an amount of data, or \"none\", \"ppp\" (8 bytes), \"ethernet\" (38 bytes)", "38 bytes";
+}
+
+/// Newtypes around a quantity of `units` read and write as it does.
+macro_rules! quantity {
+    ($($type:ident),*) => {
+        $(
+            impl FromStr for $type {
+                type Err = String;
+                fn from_str(text: &str) -> Result<Self, String> {
+                    text.parse().map(Self).map_err(unquoted)
+                }
+            }
+
+            impl fmt::Display for $type {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    self.0.fmt(f)
+                }
+            }
+        )*
+    };
+}
+
+quantity!(Duration, Rate, Size);
+
+/// The error's text; the value itself stands beside it in a diagnostic already.
+fn unquoted(error: ackclock_units::ParseQuantityError) -> String {
+    let text = error.to_string();
+    match text.rsplit_once("\" ").filter(|_| text.starts_with('"')) {
+        Some(_) => strip_quoted(&text).to_owned(),
+        None => text,
+    }
+}
+
+/// Takes a leading `"..."` off, minding escapes.
+fn strip_quoted(text: &str) -> &str {
+    let mut escaped = false;
+    for (index, character) in text.char_indices().skip(1) {
+        match character {
+            '"' if !escaped => return text[index + 1..].trim_start(),
+            '\\' => escaped = !escaped,
+            _ => escaped = false,
+        }
+    }
+    text
+}
+
+/// `12 segments` as 12, for any of the given unit names.
+fn count_of(text: &str, units: &[&str]) -> Option<Result<u64, String>> {
+    let text = text.trim();
+    let number = units.iter().find_map(|unit| text.strip_suffix(unit))?.trim();
+    Some(
+        number
+            .replace('_', "")
+            .parse()
+            .map_err(|_| format!("is not a whole number of {}; write it like \"10 {}\"", units[0], units[0])),
+    )
+}
+
+impl FromStr for Amount {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match count_of(text, &["segments", "segment"]) {
+            Some(count) => count.map(Self::Segments),
+            None => text.parse().map(Self::Bytes).map_err(|e| format!("{}, or like \"10 segments\"", unquoted(e))),
+        }
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Segments(count) => write!(f, "{count} segments"),
+        }
+    }
+}
+
+impl FromStr for Buffer {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "unlimited" => Ok(Self::Unlimited),
+            text => text.parse().map(Self::Of).map_err(|e| format!("{}, or \"unlimited\"", unquoted(e))),
+        }
+    }
+}
+
+impl fmt::Display for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unlimited => f.write_str("unlimited"),
+            Self::Of(bytes) => bytes.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Ssthresh {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "infinite" => Ok(Self::Infinite),
+            text => text.parse().map(Self::Of).map_err(|e| format!("{e}, or \"infinite\"")),
+        }
+    }
+}
+
+impl fmt::Display for Ssthresh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Infinite => f.write_str("infinite"),
+            Self::Of(amount) => amount.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Limit {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text == "unlimited" {
+            return Ok(Self::Unlimited);
+        }
+        if let Some(count) = count_of(text, &["packets", "packet"]) {
+            return count.map(Self::Packets);
+        }
+        if let Some(number) = text.strip_suffix("bdp") {
+            return millionths(number.trim()).map(Self::Bdp).ok_or_else(|| {
+                "is not a part of the bandwidth-delay product; write it like \"1 bdp\" or \"0.5 bdp\"".to_owned()
+            });
+        }
+        let bytes = text.parse().map(Self::Bytes).ok();
+        bytes.or_else(|| text.parse().map(Self::Time).ok()).ok_or_else(|| {
+            "is not a queue limit; write it like \"100 packets\", \"150 kB\", \"20 ms\", \"1 bdp\" or \"unlimited\""
+                .to_owned()
+        })
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unlimited => f.write_str("unlimited"),
+            Self::Packets(count) => write!(f, "{count} packets"),
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Time(time) => time.fmt(f),
+            Self::Bdp(millionths) => {
+                let (whole, rest) = (millionths / MILLIONTHS, millionths % MILLIONTHS);
+                let decimals = format!("{whole}.{rest:06}");
+                write!(f, "{} bdp", decimals.trim_end_matches('0').trim_end_matches('.'))
+            }
+        }
+    }
+}
+
+/// A decimal with at most six places, as millionths.
+fn millionths(number: &str) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || fraction.len() > 6 || number.is_empty() || number == "." {
+        return None;
+    }
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let fraction: u64 = format!("{fraction:0<6}").parse().ok()?;
+    whole.checked_mul(MILLIONTHS)?.checked_add(fraction)
+}
+
+impl FromStr for Framing {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match FRAMING_NAMES.iter().find(|(name, _)| *name == text.trim()) {
+            Some((_, octets)) => Ok(Self(Bytes(*octets))),
+            None => text.parse().map(Self).map_err(|e| format!("{}, or a name: none, ppp, ethernet", unquoted(e))),
+        }
+    }
+}
+
+impl fmt::Display for Framing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_what_it_read() {
+        for text in ["100 packets", "150 kB", "20 ms", "1 bdp", "0.25 bdp", "unlimited"] {
+            assert_eq!(text.parse::<Limit>().unwrap().to_string(), text);
+        }
+        for text in ["10 segments", "65.535 kB"] {
+            assert_eq!(text.parse::<Amount>().unwrap().to_string(), text);
+        }
+        assert_eq!("infinite".parse::<Ssthresh>().unwrap().to_string(), "infinite");
+        assert_eq!("unlimited".parse::<Buffer>().unwrap().to_string(), "unlimited");
+    }
+
+    #[test]
+    fn framing_has_names() {
+        assert_eq!("ppp".parse(), Ok(Framing(Bytes(8))));
+        assert_eq!("ethernet".parse(), Ok(Framing(Bytes(38))));
+        assert_eq!("none".parse(), Ok(Framing(Bytes(0))));
+        assert_eq!("38 bytes".parse(), Ok(Framing(Bytes(38))));
+    }
+
+    #[test]
+    fn a_wrong_limit_says_how_to_write_one() {
+        for text in ["", "bdp", ". bdp", "1.2345678 bdp", "-1 packets", "3.5 packets", "99999999999999999999 bdp", "12"]
+        {
+            let error = text.parse::<Limit>().expect_err(text);
+            assert!(error.contains("; write it like \""), "{error}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The scenario file: from text (TOML or JSON) to a checked [`Scenario`] that a simulation can be built from without
+//! any further way to fail.
+//!
+//! Text becomes a tree that knows where everything was written, overrides are put into the tree, the tree is read into
+//! the file types, these are checked and become a configuration. All mistakes are reported at once.
+
+mod catalog;
+mod check;
+mod de;
+mod diagnostic;
+mod file;
+mod scenario;
+mod tree;
+
+pub use catalog::{controllers, queues, schema, topologies};
+pub use diagnostic::{Diagnostic, ScenarioError};
+pub use scenario::Scenario;

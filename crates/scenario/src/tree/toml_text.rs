@@ -1,0 +1,63 @@
+//! TOML text to a tree.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::node::{Node, Origin, Value};
+use crate::diagnostic::SyntaxError;
+
+/// Reads a whole document; every syntax error that the parser can tell apart is reported.
+pub(crate) fn parse_toml(text: &str) -> Result<Node, Vec<SyntaxError>> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        return Err(errors.iter().map(|e| SyntaxError::new(text, e.span(), e.message())).collect());
+    }
+    let span = table.span();
+    Ok(Node::new(from_table(table.get_ref()), Origin::Text(span)))
+}
+
+/// Reads one value, as an override gives it; a bare word counts as a text.
+pub(crate) fn parse_toml_value(text: &str) -> Value {
+    match DeValue::parse(text) {
+        Ok(value) => from_value(value.get_ref()),
+        Err(_) => Value::Text(text.trim().to_owned()),
+    }
+}
+
+fn from_table(table: &DeTable<'_>) -> Value {
+    let mut entries: Vec<(String, Node)> =
+        table.iter().map(|(key, value)| (key.get_ref().to_string(), from_entry(key.span(), value))).collect();
+    entries.sort_by_key(|(_, node)| match &node.key_origin {
+        Origin::Text(span) => span.start,
+        _ => usize::MAX,
+    });
+    Value::Table(entries)
+}
+
+fn from_entry(key_span: std::ops::Range<usize>, value: &Spanned<DeValue<'_>>) -> Node {
+    let mut node = from_spanned(value);
+    node.key_origin = Origin::Text(key_span);
+    node
+}
+
+fn from_spanned(value: &Spanned<DeValue<'_>>) -> Node {
+    Node::new(from_value(value.get_ref()), Origin::Text(value.span()))
+}
+
+fn from_value(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(number) => {
+            let digits = number.as_str();
+            match i128::from_str_radix(digits, number.radix()) {
+                Ok(number) => Value::Integer(number),
+                Err(_) => Value::Float(digits.parse().unwrap_or(f64::INFINITY)),
+            }
+        }
+        DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(value) => Value::Bool(*value),
+        DeValue::Datetime(value) => Value::Datetime(value.to_string()),
+        DeValue::Array(items) => Value::List(items.iter().map(from_spanned).collect()),
+        DeValue::Table(table) => from_table(table),
+    }
+}
