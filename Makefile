@@ -28,7 +28,8 @@ $(VENV)/.packages: requirements-dev.lock
 
 $(VENV)/.extension: $(VENV)/.packages $(RUST_SOURCES)
 	@command -v cargo >/dev/null || { echo "a Rust toolchain is missing: cargo is not on the PATH"; exit 1; }
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --locked
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
+		--no-build-isolation --editable .
 	@touch $@
 
 build: $(VENV)/.extension ## build the extension in release, if its sources changed
@@ -92,7 +93,7 @@ lock: ## resolve the packages anew, with hashes
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes pyproject.toml -o requirements.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+		--generate-hashes pyproject.toml requirements-dev.in -c requirements.lock -o requirements-dev.lock
 
 clean: ## remove what was built
 	rm -rf $(VENV) dist target

@@ -3,17 +3,30 @@
 from collections.abc import Sequence
 from typing import Any, Literal, final
 
+__all__ = [
+    "Outcome",
+    "Scenario",
+    "ScenarioError",
+    "Simulation",
+    "Table",
+    "build_info",
+    "controllers",
+    "queues",
+    "schema",
+    "topologies",
+]
+
 class ScenarioError(ValueError):
     diagnostics: list[dict[str, Any]]
 
 @final
 class Scenario:
     @staticmethod
-    def load(path: str, overrides: Sequence[str] = ()) -> Scenario: ...
+    def load(path: str, overrides: Sequence[str] = ...) -> Scenario: ...
     @staticmethod
-    def parse(text: str, file: str = "<text>", overrides: Sequence[str] = ()) -> Scenario: ...
+    def parse(text: str, file: str = "<text>", overrides: Sequence[str] = ...) -> Scenario: ...
     @staticmethod
-    def from_json(text: str, overrides: Sequence[str] = ()) -> Scenario: ...
+    def from_json(text: str, overrides: Sequence[str] = ...) -> Scenario: ...
     @property
     def name(self) -> str: ...
     @property
@@ -46,6 +59,7 @@ class Simulation:
 @final
 class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __len__(self) -> int: ...
 
 @final
 class Outcome:

@@ -5,11 +5,14 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock._core import Outcome, Scenario, Simulation
 from ackclock.results import Results
 from ackclock.version import __version__
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SLICE_WALL_S = 0.1
 """How long the engine runs before Python may look at the clock, a signal or a progress bar."""
@@ -104,16 +107,22 @@ def _next_step(step_s: float, took_s: float) -> float:
 
 
 def _results(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Results:
-    import polars as pl
-
     return Results(
         summary=json.loads(outcome.summary_json()),
-        flows=pl.DataFrame(outcome.table("flows")),
-        links=pl.DataFrame(outcome.table("links")),
-        episodes=pl.DataFrame(outcome.table("episodes")),
+        flows=_table(outcome, "flows"),
+        links=_table(outcome, "links"),
+        episodes=_table(outcome, "episodes"),
         manifest=_manifest(scenario, figures),
         _source=outcome,
     )
+
+
+def _table(outcome: Outcome, name: Literal["flows", "links", "episodes"]) -> "pl.DataFrame":
+    """Take a table over without copying its numbers; names become plain text, whose file does not depend on others."""
+    import polars as pl
+
+    table = pl.DataFrame(outcome.table(name))
+    return table.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
 def _manifest(scenario: Scenario, figures: EngineFigures) -> dict[str, Any]:

@@ -127,14 +127,15 @@ def test_wrong_input_is_exit_code_2_with_a_remedy(
 def test_every_mistake_is_reported_with_its_line(cli: Cli, tmp_path: Path) -> None:
     text = (
         'name = "wrong"\nduration = "2 parsecs"\n[topology]\nkind = "dumbbell"\n'
-        'bottleneck = { rate = "1 Mbit/s", delay = "1 ms" }\n[[flow]]\ncontroller = "qubic"\n'
+        'access = { rate = "1 Gbit/s", delay = "1 ms" }\nbottleneck = { rate = "1 Mbit/s", delay = "1 ms" }\n'
+        '[[flow]]\nname = "f"\ncontroller = "qubic"\n'
     )
     (tmp_path / "wrong.toml").write_text(text)
     done = cli("run", "wrong.toml", "-o", "out")
     assert done.returncode == 2
     assert "wrong.toml:2" in done.stderr
     assert "2 parsecs" in done.stderr
-    assert "wrong.toml:7" in done.stderr
+    assert "wrong.toml:9" in done.stderr
     assert "qubic" in done.stderr
     assert "2 mistakes" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from ackclock._core import build_info
 from ackclock.bench import CASES, Measurement, measure, peak_memory_bytes
-from ackclock.cli.display import si
+from ackclock.cli.display import output, si
 from ackclock.cli.failures import InputError, errors
 
 _GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
@@ -108,7 +108,7 @@ def _print(results: Sequence[Measurement], memory: dict[str, int] | None) -> Non
         table.add_column(heading, justify="right")
     for result in results:
         table.add_row(*_cells(result))
-    console = Console(highlight=False)
+    console = output()
     console.print(table)
     _print_ratios(console, results, memory)
     console.print(f"{build_info()['version']} {build_info()['profile']}, {_processor()}", style="dim", markup=False)

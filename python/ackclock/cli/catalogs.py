@@ -5,10 +5,10 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from ackclock import _core
+from ackclock.cli.display import output
 from ackclock.cli.failures import InputError
 
 _Name = Annotated[str | None, typer.Argument(metavar="NAME", help="One of them, in detail.", show_default=False)]
@@ -58,11 +58,11 @@ def _print_list(entries: list[dict[str, Any]]) -> None:
     table.add_column("source", style="dim")
     for entry in entries:
         table.add_row(entry["name"], entry["summary"], entry["source"])
-    Console(highlight=False).print(table)
+    output().print(table)
 
 
 def _print_entry(entry: dict[str, Any]) -> None:
-    console = Console(highlight=False)
+    console = output()
     console.print(f"[bold cyan]{entry['name']}[/]  ", end="")
     console.print(entry["summary"], markup=False)
     for key in ("source", "departures"):

@@ -1,13 +1,22 @@
 """Progress bars. They go to standard error and only to a terminal; the callers see to that."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from ackclock.cli.failures import errors
 from ackclock.running import Progress as RunProgress
+
+_PIPED_WIDTH = 240
+
+
+def output() -> Console:
+    """Return a console on standard output: as wide as the terminal; piped, as wide as the tables need."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
 
 
 class _SimulatedTime(ProgressColumn):

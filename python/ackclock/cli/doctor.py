@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ackclock._core import build_info
+from ackclock.cli.display import output
 
 _LOW_DISK_GIB = 2.0
 
@@ -57,7 +57,7 @@ def _print(findings: list[Finding]) -> None:
         mark = Text("ok", "green") if finding.ok else Text("missing", "yellow")
         remedy = Text(f"\n{finding.remedy}", "yellow") if finding.remedy and not finding.ok else Text("")
         table.add_row(mark, Text(finding.name, "cyan"), finding.found, Text(finding.purpose) + remedy)
-    console = Console(highlight=False)
+    console = output()
     console.print(table)
     missing = sum(not finding.ok for finding in findings)
     console.print(f"\n{missing} missing; simulating needs none of them." if missing else "\nnothing is missing")

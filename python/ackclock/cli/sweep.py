@@ -1,7 +1,6 @@
 """`ackclock sweep`: a grid of runs."""
 
 import importlib.util
-import os
 import sys
 from collections.abc import Generator
 from contextlib import closing, nullcontext
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from ackclock import storage
@@ -133,12 +131,7 @@ def _print_means(averages: "pl.DataFrame") -> None:
         table.add_row(*(str(row[name]) for name in keys), *(_mean(row, name) for name in measures))
     if averages.height > _MOST_ROWS:
         table.caption = f"and {averages.height - _MOST_ROWS} more rows in means.parquet"
-    Console(highlight=False, width=None if sys.stdout.isatty() else _wide()).print(table)
-
-
-def _wide() -> int:
-    """Piped tables are not folded to the width of a terminal that nobody looks at."""
-    return int(os.environ.get("COLUMNS", "240"))
+    display.output().print(table)
 
 
 def _heading(name: str) -> str:

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
-from ackclock.cli.display import si
+from ackclock.cli.display import output, si
 from ackclock.results import Results
 
 _MANY = 24
@@ -18,7 +17,7 @@ def print_results(results: Results) -> None:
     Args:
         results: Of the run.
     """
-    console = Console(highlight=False, width=_width())
+    console = output()
     console.print(_headline(results), markup=False)
     console.print()
     console.print(_flow_table(results.summary["flows"]))
@@ -27,11 +26,6 @@ def print_results(results: Results) -> None:
     console.print(_link_table(links))
     console.print()
     console.print(_engine_line(results.manifest["engine"]), style="dim", markup=False)
-
-
-def _width() -> int | None:
-    """A terminal's own width; piped output is as wide as the tables need."""
-    return None if Console().is_terminal else 200
 
 
 def _headline(results: Results) -> str:
