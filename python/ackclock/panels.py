@@ -1,0 +1,184 @@
+"""What can be drawn of results: the panels that the interactive page and the static figures share."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ackclock.metrics import Floats, extremes_per_bucket, mean_per_bucket
+from ackclock.results import Results
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
+"""Told apart by colour-blind readers too (Okabe and Ito 2008, with two more)."""
+
+MANY = 10
+"""With more lines than this, single lines are drawn thin and without a legend, and their mean is added."""
+
+_POINTS = 2000
+_BINS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a panel: its name in the table, how a legend calls it, and how it is drawn."""
+
+    name: str
+    label: str = ""
+    style: Literal["line", "dash", "dots"] = "line"
+    is_rate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One plot: columns of one table over time."""
+
+    key: str
+    title: str
+    table: Literal["flows", "links"]
+    columns: tuple[Column, ...]
+    quantity: str
+    scale: tuple[tuple[float, str], ...]
+    """Factors from the column's unit to the axis', with the axis' unit; the largest that suits is taken."""
+
+
+_BYTES = ((1e-6, "MB"), (1e-3, "kB"), (1.0, "bytes"))
+_RATE = ((1e-9, "Gbit/s"), (1e-6, "Mbit/s"), (1e-3, "kbit/s"))
+_SECONDS = ((1.0, "s"), (1e3, "ms"))
+
+PANELS = (
+    Panel("cwnd", "Congestion window", "flows", (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash")),
+          "window", _BYTES),
+    Panel("flight_size", "Flight size", "flows", (Column("flight_size_bytes"),), "outstanding", _BYTES),
+    Panel("goodput", "Goodput", "flows", (Column("goodput_bps", is_rate=True),), "goodput", _RATE),
+    Panel("throughput", "Throughput", "flows", (Column("throughput_bps", is_rate=True),), "throughput", _RATE),
+    Panel("rtt", "Round-trip time", "flows", (Column("rtt_sample_s", "sample", "dots"), Column("srtt_s", "SRTT")),
+          "RTT", _SECONDS),
+    Panel("rttvar", "RTT variation", "flows", (Column("rttvar_s"),), "RTTVAR", _SECONDS),
+    Panel("rto", "Retransmission timeout", "flows", (Column("rto_s"),), "RTO", _SECONDS),
+    Panel("rwnd", "Receive window", "flows", (Column("rwnd_bytes"),), "advertised", _BYTES),
+    Panel("queue", "Queue length", "links", (Column("queue_packets"),), "waiting", ((1.0, "packets"),)),
+    Panel("queue_bytes", "Queue size", "links", (Column("queue_bytes"),), "waiting", _BYTES),
+    Panel("drops", "Drops", "links", (Column("drops"),), "dropped per sample", ((1.0, "packets"),)),
+    Panel("link_throughput", "Link throughput", "links", (Column("throughput_bps", is_rate=True),), "carried", _RATE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a plot, thinned out for display, in the axis' unit."""
+
+    label: str
+    column: Column
+    group: int
+    """Which flow or link of all that are drawn: decides the colour."""
+    time_s: Floats
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A panel filled with lines."""
+
+    panel: Panel
+    unit: str
+    lines: tuple[Line, ...]
+    groups: int
+
+    @property
+    def axis(self) -> str:
+        """Label of the vertical axis."""
+        return f"{self.panel.quantity} ({self.unit})"
+
+    @property
+    def is_crowded(self) -> bool:
+        """True if there are too many flows or links for a legend."""
+        return self.groups > MANY
+
+
+def panel(key: str) -> Panel:
+    """Return the panel of that name.
+
+    Args:
+        key: Such as `cwnd`.
+
+    Raises:
+        KeyError: If there is none; the message names those there are.
+    """
+    for candidate in PANELS:
+        if candidate.key == key:
+            return candidate
+    raise KeyError(f"there is no plot {key!r}; there are: {', '.join(p.key for p in PANELS)}")
+
+
+def draw(results: list[Results], wanted: Panel) -> Drawing | None:
+    """Take a panel's lines from results.
+
+    Args:
+        results: One or several; with several, labels begin with the scenario's name.
+        wanted: The panel.
+
+    Returns:
+        The drawing, or None if no result has the panel's columns.
+    """
+    raw = list(_series(results, wanted))
+    if not raw:
+        return None
+    largest = max((float(np.nanmax(values)) for _, _, _, _, values in raw if not np.isnan(values).all()), default=0.0)
+    factor, unit = next(((f, u) for f, u in wanted.scale if largest * f >= 1.0), wanted.scale[-1])
+    lines = []
+    for label, column, group, time_s, values in raw:
+        thin, size = (mean_per_bucket, _BINS) if column.is_rate else (extremes_per_bucket, _POINTS)
+        times, thinned = thin(time_s, values * factor, size)
+        lines.append(Line(label, column, group, times, thinned))
+    groups = 1 + max(line.group for line in lines)
+    if groups > MANY:
+        lines = _thinner(lines, wanted.columns[0]) + _means(lines, wanted.columns[0])
+    return Drawing(wanted, unit, tuple(lines), groups)
+
+
+def _series(results: list[Results], wanted: Panel) -> Iterator[tuple[str, Column, int, Floats, Floats]]:
+    group = -1
+    for position, result in enumerate(results):
+        table = getattr(result, wanted.table)
+        columns = [column for column in wanted.columns if column.name in table.columns]
+        if not columns or table.is_empty():
+            continue
+        who = "flow" if wanted.table == "flows" else "link"
+        prefix = f"{_run_label(results, position)}: " if len(results) > 1 else ""
+        for (name,), rows in table.group_by(who, maintain_order=True):
+            group += 1
+            time_s = rows["time_s"].to_numpy()
+            for column in columns:
+                values = rows[column.name].cast(float).fill_null(float("nan")).to_numpy()
+                label = f"{prefix}{name}" + (f" {column.label}" if len(columns) > 1 and column.label else "")
+                yield label, column, group, time_s, values
+
+
+def _run_label(results: list[Results], position: int) -> str:
+    """Name of a run, told apart from others of the same name."""
+    name = results[position].name
+    same = [other for other in results if other.name == name]
+    return name if len(same) == 1 else f"{name} ({position + 1}, seed {results[position].summary['seed']})"
+
+
+def _thinner(lines: list[Line], main: Column) -> list[Line]:
+    """Of many flows only the main column, with fewer points each."""
+    kept = [line for line in lines if line.column == main]
+    points = max(100, 40 * _POINTS // max(1, len(kept)))
+    return [
+        Line(line.label, line.column, line.group, *extremes_per_bucket(line.time_s, line.values, points // 2))
+        for line in kept
+    ]
+
+
+def _means(lines: list[Line], main: Column) -> list[Line]:
+    """The mean over all flows, on the grid of the longest line."""
+    kept = [line for line in lines if line.column == main and line.time_s.size > 1]
+    if not kept:
+        return []
+    grid = max((line.time_s for line in kept), key=len)
+    stacked = np.array([np.interp(grid, line.time_s, line.values, left=np.nan, right=np.nan) for line in kept])
+    known = ~np.isnan(stacked).all(axis=0)
+    mean = np.nanmean(stacked[:, known], axis=0)
+    return [Line(f"mean of {len(kept)}", main, -1, grid[known], mean)]

@@ -1,0 +1,170 @@
+"""Pictures of results: interactive ones by Plotly, static ones for papers by Matplotlib."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ackclock.panels import COLOURS, PANELS, Drawing, Line, draw, panel
+from ackclock.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as StaticFigure
+    from plotly.graph_objects import Figure
+
+_MEAN_COLOUR = "#111111"
+
+
+def plot(results: Results | list[Results], series: str = "cwnd") -> "Figure":
+    """Draw one panel of results, to look at closely.
+
+    Args:
+        results: One run or several.
+        series: Which panel: cwnd, flight_size, goodput, throughput, rtt, rttvar, rto, rwnd, queue, queue_bytes, drops
+            or link_throughput.
+
+    Returns:
+        A Plotly figure.
+
+    Raises:
+        KeyError: If there is no such panel.
+        ValueError: If the results hold no such series.
+    """
+    return interactive(_drawing(results, series))
+
+
+def figure(results: Results | list[Results], series: str = "cwnd") -> "StaticFigure":
+    """Draw one panel of results for a paper.
+
+    Args:
+        results: One run or several.
+        series: As in `plot`.
+
+    Returns:
+        A Matplotlib figure; save it as SVG, PDF or PNG.
+
+    Raises:
+        KeyError: If there is no such panel.
+        ValueError: If the results hold no such series.
+    """
+    return static(_drawing(results, series))
+
+
+def _drawing(results: Results | list[Results], series: str) -> Drawing:
+    runs = results if isinstance(results, list) else [results]
+    drawing = draw(runs, panel(series))
+    if drawing is None:
+        raise ValueError(f"these results hold no {series}; record it with [trace] in the scenario")
+    return drawing
+
+
+def drawings(results: list[Results]) -> list[Drawing]:
+    """Return every panel for which the results hold series.
+
+    Args:
+        results: One run or several.
+    """
+    found = (draw(results, candidate) for candidate in PANELS)
+    return [drawing for drawing in found if drawing is not None]
+
+
+def _colour(line: Line) -> str:
+    return _MEAN_COLOUR if line.group < 0 else COLOURS[line.group % len(COLOURS)]
+
+
+def interactive(drawing: Drawing) -> "Figure":
+    """Return a drawing as a Plotly figure.
+
+    Args:
+        drawing: What to show.
+    """
+    import plotly.graph_objects as go
+
+    shown = go.Figure()
+    for line in drawing.lines:
+        is_mean = line.group < 0
+        shown.add_trace(
+            go.Scattergl(
+                x=line.time_s,
+                y=line.values,
+                name=line.label,
+                legendgroup=line.label,
+                showlegend=is_mean or not drawing.is_crowded,
+                opacity=0.35 if drawing.is_crowded and not is_mean else 1.0,
+                **_plotly_style(line, drawing),
+            )
+        )
+    shown.update_layout(
+        template="plotly_white",
+        margin={"l": 70, "r": 20, "t": 20, "b": 45},
+        height=330,
+        hovermode="closest" if drawing.is_crowded else "x unified",
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        xaxis={"title": "time (s)"},
+        yaxis={"title": drawing.axis, "rangemode": "tozero"},
+    )
+    return shown
+
+
+def _plotly_style(line: Line, drawing: Drawing) -> dict[str, Any]:
+    colour = _colour(line)
+    if line.column.style == "dots":
+        return {"mode": "markers", "marker": {"color": colour, "size": 3, "opacity": 0.5}}
+    width = 2.5 if line.group < 0 else 1.0 if drawing.is_crowded else 1.6
+    dash = "dot" if line.column.style == "dash" else "solid"
+    return {"mode": "lines", "line": {"color": colour, "width": width, "dash": dash}}
+
+
+def static(drawing: Drawing) -> "StaticFigure":
+    """Return a drawing as a Matplotlib figure, sized for one column of a paper.
+
+    Args:
+        drawing: What to show.
+    """
+    from matplotlib.figure import Figure
+
+    shown = Figure(figsize=(6.4, 3.0), layout="constrained")
+    axes = shown.add_subplot()
+    for line in drawing.lines:
+        is_labelled = line.group < 0 or not drawing.is_crowded
+        axes.plot(line.time_s, line.values, label=line.label if is_labelled else None, **_matplotlib_style(line, drawing))
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel(drawing.axis)
+    axes.set_ylim(bottom=0)
+    axes.margins(x=0.01)
+    axes.grid(alpha=0.3, linewidth=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    if axes.get_legend_handles_labels()[0]:
+        shown.legend(loc="outside upper left", ncols=3, frameon=False, fontsize=8, handlelength=1.6)
+    return shown
+
+
+def _matplotlib_style(line: Line, drawing: Drawing) -> dict[str, Any]:
+    style: dict[str, Any] = {"color": _colour(line), "rasterized": line.time_s.size > 20_000}
+    if line.column.style == "dots":
+        return style | {"linestyle": "none", "marker": ".", "markersize": 1.5, "alpha": 0.4}
+    width = 1.8 if line.group < 0 else 0.5 if drawing.is_crowded else 1.1
+    alpha = 0.4 if drawing.is_crowded and line.group >= 0 else 1.0
+    return style | {"linestyle": ":" if line.column.style == "dash" else "-", "linewidth": width, "alpha": alpha}
+
+
+def write_static(results: list[Results], directory: Path) -> list[Path]:
+    """Write every panel as SVG and PNG.
+
+    Args:
+        results: One run or several.
+        directory: Where to; made if there is none.
+
+    Returns:
+        The files.
+    """
+    import matplotlib as mpl
+
+    directory.mkdir(parents=True, exist_ok=True)
+    files = []
+    # Text stays text in an SVG, and the same drawing gives the same bytes.
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ackclock"}):
+        for drawing in drawings(results):
+            shown = static(drawing)
+            for suffix, options in ((".svg", {"metadata": {"Date": None}}), (".png", {"dpi": 200})):
+                files.append(directory / f"{drawing.panel.key}{suffix}")
+                shown.savefig(files[-1], **options)  # type: ignore[arg-type]  # options differ by format
+    return files

@@ -1,0 +1,40 @@
+"""Runs side by side, in a terminal."""
+
+from rich.console import Console
+from rich.table import Table
+
+from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
+from ackclock.results import Results
+
+
+def compare(results: list[Results]) -> None:
+    """Print the flows and links of several runs side by side.
+
+    Args:
+        results: The runs.
+    """
+    console = Console()
+    runs = [f"{result.name} (seed {result.summary['seed']})" for result in results]
+    console.print(_table("flows", runs, [result.summary["flows"] for result in results], FLOW_CELLS))
+    console.print(_table("links", runs, [busy_links(result.summary) for result in results], LINK_CELLS))
+    fairness = Table(title="Jain's fairness index")
+    for run in runs:
+        fairness.add_column(run, justify="right")
+    fairness.add_row(*("–" if (index := result.summary["jain_index"]) is None else f"{index:.4f}" for result in results))
+    console.print(fairness)
+
+
+def _table(title: str, runs: list[str], entries: list[list[Entry]], cells: tuple[Cell, ...]) -> Table:
+    """One block of rows for each flow or link, a column for each run."""
+    table = Table(title=title)
+    table.add_column(title[:-1])
+    table.add_column("figure")
+    for run in runs:
+        table.add_column(run, justify="right")
+    names = list(dict.fromkeys(str(entry["name"]) for run in entries for entry in run))
+    for name in names:
+        found = [next((entry for entry in run if entry["name"] == name), None) for run in entries]
+        for position, (label, text) in enumerate(cells):
+            values = [text(entry) if entry else "–" for entry in found]
+            table.add_row(name if position == 0 else "", label, *values, end_section=position == len(cells) - 1)
+    return table

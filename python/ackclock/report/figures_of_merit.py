@@ -1,0 +1,69 @@
+"""The figures that reports and comparisons show of each flow and link, with their units."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Entry = Mapping[str, Any]
+Cell = tuple[str, Callable[[Entry], str]]
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    """Return a number with three significant digits, or a dash for none.
+
+    Examples:
+        >>> _number(95.8071), _number(1234.5), _number(None)
+        ('95.8', '1,234', '–')
+    """
+    if value is None:
+        return "–"
+    if value == 0 or abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def _mbit(key: str) -> Callable[[Entry], str]:
+    return lambda entry: f"{entry[key] / 1e6:,.2f}"
+
+
+def _count(key: str) -> Callable[[Entry], str]:
+    return lambda entry: f"{entry[key]:,}"
+
+
+def _rtt(key: str) -> Callable[[Entry], str]:
+    return lambda entry: _number((entry["rtt_ms"] or {}).get(key))
+
+
+FLOW_CELLS: tuple[Cell, ...] = (
+    ("controller", lambda flow: str(flow["controller"])),
+    ("goodput (Mbit/s)", _mbit("goodput_bps")),
+    ("sent (segments)", _count("sent_segments")),
+    ("retransmitted", _count("retransmitted_segments")),
+    ("lost", _count("lost_segments")),
+    ("timeouts", _count("timeouts")),
+    ("recoveries", _count("fast_recoveries")),
+    ("RTT mean (ms)", _rtt("mean")),
+    ("RTT p95 (ms)", _rtt("p95")),
+    ("completed (s)", lambda flow: "–" if flow["completion_s"] is None else f"{flow['completion_s']:.3f}"),
+)
+
+LINK_CELLS: tuple[Cell, ...] = (
+    ("utilization", lambda link: f"{100 * link['utilization']:.1f} %"),
+    ("delivered (packets)", _count("delivered_packets")),
+    ("drops", _count("drops")),
+    ("queue mean (packets)", lambda link: _number(link["queue_packets"]["mean"])),
+    ("queue p95", lambda link: _number(link["queue_packets"]["p95"])),
+    ("queue max", lambda link: _number(link["queue_packets"]["max"])),
+    ("delay mean (ms)", lambda link: _number(link["queueing_delay_ms"]["mean"])),
+    ("delay p95 (ms)", lambda link: _number(link["queueing_delay_ms"]["p95"])),
+)
+
+
+def busy_links(summary: Entry) -> list[Entry]:
+    """Return the links worth showing: those with a queue or drops, or else the busiest.
+
+    Args:
+        summary: As in `summary.json`.
+    """
+    links: list[Entry] = list(summary["links"])
+    queued = [link for link in links if link["drops"] or link["queue_packets"]["mean"] >= 1]
+    return queued or sorted(links, key=lambda link: -link["utilization"])[:1]

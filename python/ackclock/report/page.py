@@ -1,0 +1,96 @@
+"""One self-contained page: summary, interactive plots, settings. It opens without a network."""
+
+import json
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from ackclock.panels import Drawing
+from ackclock.plots import drawings, interactive, write_static
+from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
+from ackclock.results import Results
+
+_MAX_ROWS = 50
+
+
+def write_report(results: list[Results], path: Path, static_dir: Path | None = None) -> None:
+    """Write the page, and beside it the same figures as SVG and PNG.
+
+    Args:
+        results: One run or several; several are drawn into the same plots.
+        path: The page.
+        static_dir: Where the SVG and PNG figures go; by default `<page>_figures` beside the page.
+
+    Raises:
+        OSError: If a file cannot be written.
+    """
+    shown = drawings(results)
+    template = Template(files("ackclock.report").joinpath("page.html").read_text(encoding="utf-8"))
+    page = template.substitute(
+        title=escape(" / ".join(dict.fromkeys(result.name for result in results))),
+        plotly=_plotly_js() if shown else "",
+        summaries="\n".join(_summary(result) for result in results),
+        plots="\n".join(_plot(drawing) for drawing in shown) or _no_series(),
+        settings="\n".join(_settings(result) for result in results),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(page, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    if shown:
+        write_static(results, static_dir or path.with_name(f"{path.stem}_figures"))
+
+
+def _plotly_js() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return f"<script>{get_plotlyjs()}</script>"
+
+
+def _plot(drawing: Drawing) -> str:
+    body = interactive(drawing).to_html(
+        full_html=False, include_plotlyjs=False, config={"responsive": True, "displaylogo": False}, default_height="330px"
+    )
+    note = f'<p class="note">{drawing.groups} lines; click and drag to zoom.</p>' if drawing.is_crowded else ""
+    return f'<section class="plot"><h3>{escape(drawing.panel.title)}</h3>{note}{body}</section>'
+
+
+def _no_series() -> str:
+    return (
+        '<p class="empty">No series were recorded, so there is nothing to draw. Remove <code>trace = false</code> from the '
+        "scenario, or name what to record under <code>[trace]</code>, and run it again.</p>"
+    )
+
+
+def _summary(result: Results) -> str:
+    summary = result.summary
+    index = summary["jain_index"]
+    facts = [f"{summary['duration_s']:g} s simulated", f"seed {summary['seed']}"]
+    if index is not None and len(summary["flows"]) > 1:
+        facts.append(f"Jain index {index:.4f}")
+    return (
+        f"<h2>{escape(result.name)}</h2><p>{', '.join(facts)}</p>"
+        f"{_table('flow', summary['flows'], FLOW_CELLS)}{_table('link', busy_links(summary), LINK_CELLS)}"
+    )
+
+
+def _table(kind: str, entries: list[Entry], cells: tuple[Cell, ...]) -> str:
+    head = "".join(f"<th>{escape(label)}</th>" for label in (kind, *(label for label, _ in cells)))
+    rows = "".join(_row(entry, cells) for entry in entries[:_MAX_ROWS])
+    more = len(entries) - _MAX_ROWS
+    rest = f'<p class="note">{more} more in summary.json.</p>' if more > 0 else ""
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}'
+
+
+def _row(entry: Entry, cells: tuple[Cell, ...]) -> str:
+    values = "".join(f"<td>{escape(text(entry))}</td>" for _, text in cells)
+    return f"<tr><th>{escape(str(entry['name']))}</th>{values}</tr>"
+
+
+def _settings(result: Results) -> str:
+    manifest = json.dumps(result.manifest, indent=2, ensure_ascii=False)
+    return f"<details><summary>{escape(result.name)}</summary><pre>{escape(manifest)}</pre></details>"
