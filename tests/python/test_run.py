@@ -29,6 +29,14 @@ def test_prints_flows_and_links_and_writes_nothing(cli: Cli, scenario_file: Path
     assert [path.name for path in scenario_file.parent.iterdir()] == ["two.toml"]
 
 
+def test_a_crowd_of_flows_is_cut_to_the_extremes(cli: Cli) -> None:
+    done = cli("run", "--flows", ",".join(["cubic"] * 40), "--duration", "1 s", "--bottleneck", "1 Gbit/s")
+    assert done.returncode == 0, done.stderr
+    assert len([line for line in done.stdout.splitlines() if line.startswith("cubic-") and " cubic " in line]) == 24
+    assert "and 16 more flows" in done.stdout
+    assert "more links" in done.stdout
+
+
 def test_json_is_the_summary_file_and_nothing_else(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
     done = cli("run", scenario_file, "--json", "-o", "out")
     assert done.stdout == (tmp_path / "out" / "summary.json").read_text()

@@ -8,7 +8,7 @@ from ackclock.cli.display import output, si
 from ackclock.results import Results
 
 _MANY = 24
-"""With more flows or links than this, the table shows the extremes and says how many it leaves out."""
+"""With more flows or links than this, a table shows some, and says how many it leaves out."""
 
 
 def print_results(results: Results) -> None:
@@ -48,7 +48,7 @@ def _flow_table(flows: list[dict[str, Any]]) -> Table:
     for heading in ("goodput\nMbit/s", "sent\nMbit/s", "retrans-\nmitted", "timeouts", "RTT mean\nms", "RTT p95\nms"):
         table.add_column(heading, justify="right")
     table.add_column("complete\nafter s", justify="right")
-    shown = _extremes(flows, "goodput_bps")
+    shown = _extremes(flows)
     for flow in shown:
         table.add_row(*_flow_cells(flow))
     _say_left_out(table, len(flows) - len(shown), "flows (all are in summary.json)")
@@ -83,7 +83,7 @@ def _link_table(links: list[dict[str, Any]]) -> Table:
     headings = ("busy\n%", "delivered\npackets", "drops", "marks", "queue\nmean", "queue\np95", "queue\nmax")
     for heading in (*headings, "wait mean\nms", "wait max\nms"):
         table.add_column(heading, justify="right")
-    shown = _extremes(links, "utilization")
+    shown = _busiest(links)
     for link in shown:
         table.add_row(*_link_cells(link))
     _say_left_out(table, len(links) - len(shown), "links (all are in summary.json)")
@@ -111,13 +111,21 @@ def _table(title: str) -> Table:
     return table
 
 
-def _extremes(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    """All entries, or the greatest and the least of too many, in their order."""
-    if len(entries) <= _MANY:
-        return entries
-    ranked = sorted(range(len(entries)), key=lambda index: -float(entries[index][key]))
-    kept = sorted(ranked[: _MANY // 2] + ranked[-_MANY // 2 :])
-    return [entries[index] for index in kept]
+def _extremes(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All flows, or the fastest and the slowest of too many, in their order."""
+    ranked = _ranked(flows, "goodput_bps")
+    kept = ranked if len(flows) <= _MANY else ranked[: _MANY // 2] + ranked[-_MANY // 2 :]
+    return [flows[index] for index in sorted(kept)]
+
+
+def _busiest(links: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All links, or the busiest of too many, in their order."""
+    kept = _ranked(links, "utilization")[: len(links) if len(links) <= _MANY else _MANY // 2]
+    return [links[index] for index in sorted(kept)]
+
+
+def _ranked(entries: list[dict[str, Any]], key: str) -> list[int]:
+    return sorted(range(len(entries)), key=lambda index: -float(entries[index][key]))
 
 
 def _say_left_out(table: Table, count: int, what: str) -> None:
@@ -132,6 +140,8 @@ def _number(value: float | None) -> str:
     Examples:
         >>> _number(95.7213), _number(0.0012345), _number(12345.6), _number(None)
         ('95.72', '0.001234', '12,346', '-')
+        >>> _number(3e-7)
+        '<0.0001'
     """
     if value is None:
         return "-"
@@ -139,5 +149,4 @@ def _number(value: float | None) -> str:
         return "0"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
-    text = f"{value:.4g}"
-    return text if "e" not in text else f"{value:.6f}"
+    return f"{value:.4g}" if abs(value) >= 1e-4 else "<0.0001"
