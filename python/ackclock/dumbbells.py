@@ -48,7 +48,7 @@ def dumbbell(
     """
     tables = _flow_tables(flows)
     document = {
-        "name": name or f"{', '.join(table['name'] for table in tables)} over {bottleneck}, {rtt}",
+        "name": name or f"{_who(tables)} over {bottleneck}, {rtt}",
         "duration": duration,
         "seed": seed,
         "topology": {
@@ -63,6 +63,11 @@ def dumbbell(
         "flow": tables,
     }
     return Scenario.from_json(json.dumps(document), overrides)
+
+
+def _who(tables: Sequence[dict[str, Any]]) -> str:
+    """The flows in a few words."""
+    return ", ".join(str(table["name"]) for table in tables) if len(tables) <= 4 else f"{len(tables)} flows"
 
 
 def _flow_tables(flows: str | Sequence[str | dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """What can be drawn of results: the panels that the interactive page and the static figures share."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -47,13 +47,25 @@ _RATE = ((1e-9, "Gbit/s"), (1e-6, "Mbit/s"), (1e-3, "kbit/s"))
 _SECONDS = ((1.0, "s"), (1e3, "ms"))
 
 PANELS = (
-    Panel("cwnd", "Congestion window", "flows", (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash")),
-          "window", _BYTES),
+    Panel(
+        "cwnd",
+        "Congestion window",
+        "flows",
+        (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash")),
+        "window",
+        _BYTES,
+    ),
     Panel("flight_size", "Flight size", "flows", (Column("flight_size_bytes"),), "outstanding", _BYTES),
     Panel("goodput", "Goodput", "flows", (Column("goodput_bps", is_rate=True),), "goodput", _RATE),
     Panel("throughput", "Throughput", "flows", (Column("throughput_bps", is_rate=True),), "throughput", _RATE),
-    Panel("rtt", "Round-trip time", "flows", (Column("rtt_sample_s", "sample", "dots"), Column("srtt_s", "SRTT")),
-          "RTT", _SECONDS),
+    Panel(
+        "rtt",
+        "Round-trip time",
+        "flows",
+        (Column("rtt_sample_s", "sample", "dots"), Column("srtt_s", "SRTT")),
+        "RTT",
+        _SECONDS,
+    ),
     Panel("rttvar", "RTT variation", "flows", (Column("rttvar_s"),), "RTTVAR", _SECONDS),
     Panel("rto", "Retransmission timeout", "flows", (Column("rto_s"),), "RTO", _SECONDS),
     Panel("rwnd", "Receive window", "flows", (Column("rwnd_bytes"),), "advertised", _BYTES),
@@ -91,6 +103,11 @@ class Drawing:
         return f"{self.panel.quantity} ({self.unit})"
 
     @property
+    def end_s(self) -> float:
+        """The latest time of any line, so that all plots of a report share an axis."""
+        return max((float(line.time_s[-1]) for line in self.lines if line.time_s.size), default=1.0)
+
+    @property
     def is_crowded(self) -> bool:
         """True if there are too many flows or links for a legend."""
         return self.groups > MANY
@@ -121,20 +138,21 @@ def draw(results: list[Results], wanted: Panel) -> Drawing | None:
     Returns:
         The drawing, or None if no result has the panel's columns.
     """
-    raw = list(_series(results, wanted))
-    if not raw:
+    lines = [_thinned(*series) for series in _series(results, wanted)]
+    if not lines:
         return None
-    largest = max((float(np.nanmax(values)) for _, _, _, _, values in raw if not np.isnan(values).all()), default=0.0)
+    largest = max((float(np.nanmax(v)) for v in (line.values for line in lines) if not np.isnan(v).all()), default=0.0)
     factor, unit = next(((f, u) for f, u in wanted.scale if largest * f >= 1.0), wanted.scale[-1])
-    lines = []
-    for label, column, group, time_s, values in raw:
-        thin, size = (mean_per_bucket, _BINS) if column.is_rate else (extremes_per_bucket, _POINTS)
-        times, thinned = thin(time_s, values * factor, size)
-        lines.append(Line(label, column, group, times, thinned))
+    lines = [replace(line, values=line.values * factor) for line in lines]
     groups = 1 + max(line.group for line in lines)
     if groups > MANY:
         lines = _thinner(lines, wanted.columns[0]) + _means(lines, wanted.columns[0])
     return Drawing(wanted, unit, tuple(lines), groups)
+
+
+def _thinned(label: str, column: Column, group: int, time_s: Floats, values: Floats) -> Line:
+    thin, size = (mean_per_bucket, _BINS) if column.is_rate else (extremes_per_bucket, _POINTS)
+    return Line(label, column, group, *thin(time_s, values, size))
 
 
 def _series(results: list[Results], wanted: Panel) -> Iterator[tuple[str, Column, int, Floats, Floats]]:

@@ -82,7 +82,7 @@ def interactive(drawing: Drawing) -> "Figure":
     for line in drawing.lines:
         is_mean = line.group < 0
         shown.add_trace(
-            go.Scattergl(
+            go.Scatter(
                 x=line.time_s,
                 y=line.values,
                 name=line.label,
@@ -98,7 +98,7 @@ def interactive(drawing: Drawing) -> "Figure":
         height=330,
         hovermode="closest" if drawing.is_crowded else "x unified",
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        xaxis={"title": "time (s)"},
+        xaxis={"title": "time (s)", "range": [0, drawing.end_s]},
         yaxis={"title": drawing.axis, "rangemode": "tozero"},
     )
     return shown
@@ -125,15 +125,17 @@ def static(drawing: Drawing) -> "StaticFigure":
     axes = shown.add_subplot()
     for line in drawing.lines:
         is_labelled = line.group < 0 or not drawing.is_crowded
-        axes.plot(line.time_s, line.values, label=line.label if is_labelled else None, **_matplotlib_style(line, drawing))
+        axes.plot(
+            line.time_s, line.values, label=line.label if is_labelled else None, **_matplotlib_style(line, drawing)
+        )
     axes.set_xlabel("time (s)")
     axes.set_ylabel(drawing.axis)
     axes.set_ylim(bottom=0)
-    axes.margins(x=0.01)
+    axes.set_xlim(0, drawing.end_s)
     axes.grid(alpha=0.3, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
     if axes.get_legend_handles_labels()[0]:
-        shown.legend(loc="outside upper left", ncols=3, frameon=False, fontsize=8, handlelength=1.6)
+        shown.legend(loc="outside upper left", ncols=4, frameon=False, fontsize=8, handlelength=1.6)
     return shown
 
 
@@ -166,5 +168,5 @@ def write_static(results: list[Results], directory: Path) -> list[Path]:
             shown = static(drawing)
             for suffix, options in ((".svg", {"metadata": {"Date": None}}), (".png", {"dpi": 200})):
                 files.append(directory / f"{drawing.panel.key}{suffix}")
-                shown.savefig(files[-1], **options)  # type: ignore[arg-type]  # options differ by format
+                shown.savefig(files[-1], **options)
     return files

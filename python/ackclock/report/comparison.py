@@ -20,7 +20,9 @@ def compare(results: list[Results]) -> None:
     fairness = Table(title="Jain's fairness index")
     for run in runs:
         fairness.add_column(run, justify="right")
-    fairness.add_row(*("–" if (index := result.summary["jain_index"]) is None else f"{index:.4f}" for result in results))
+    fairness.add_row(
+        *("–" if (index := result.summary["jain_index"]) is None else f"{index:.4f}" for result in results)
+    )
     console.print(fairness)
 
 

@@ -53,7 +53,10 @@ def _plotly_js() -> str:
 
 def _plot(drawing: Drawing) -> str:
     body = interactive(drawing).to_html(
-        full_html=False, include_plotlyjs=False, config={"responsive": True, "displaylogo": False}, default_height="330px"
+        full_html=False,
+        include_plotlyjs=False,
+        config={"responsive": True, "displaylogo": False},
+        default_height="330px",
     )
     note = f'<p class="note">{drawing.groups} lines; click and drag to zoom.</p>' if drawing.is_crowded else ""
     return f'<section class="plot"><h3>{escape(drawing.panel.title)}</h3>{note}{body}</section>'
@@ -61,8 +64,8 @@ def _plot(drawing: Drawing) -> str:
 
 def _no_series() -> str:
     return (
-        '<p class="empty">No series were recorded, so there is nothing to draw. Remove <code>trace = false</code> from the '
-        "scenario, or name what to record under <code>[trace]</code>, and run it again.</p>"
+        '<p class="empty">No series were recorded, so there is nothing to draw. Remove <code>trace = false</code> from '
+        "the scenario, or name what to record under <code>[trace]</code>, and run it again.</p>"
     )
 
 

@@ -1,0 +1,77 @@
+"""Reports: complete without a network, readable when crowded or empty, and never half-written."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ackclock
+from ackclock import plots
+from ackclock.metrics import extremes_per_bucket, jain_fairness, mean_per_bucket
+from ackclock.panels import PANELS, draw, panel
+from ackclock.report import compare, write_report
+from ackclock.results import Results
+
+
+@pytest.fixture(scope="module")
+def pair() -> Results:
+    return ackclock.run(ackclock.dumbbell(bottleneck="10 Mbit/s", flows="cubic,reno", duration="5 s"))
+
+
+def test_a_page_needs_no_network_and_shows_every_panel(pair: Results, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    write_report([pair], page)
+    text = page.read_text(encoding="utf-8")
+    assert "<script src=" not in text and "<link rel=" not in text
+    assert text.count("Plotly.newPlot(") >= len(PANELS)
+    figures = {file.name for file in (tmp_path / "report_figures").iterdir()}
+    assert figures == {f"{p.key}{suffix}" for p in PANELS for suffix in (".svg", ".png")}
+
+
+def test_a_name_from_a_scenario_cannot_become_markup(tmp_path: Path) -> None:
+    result = ackclock.run(ackclock.dumbbell(duration="1 s", name="<script>alert(1)</script>"))
+    write_report([result], tmp_path / "report.html")
+    assert "<script>alert(1)" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_run_without_series_says_so(tmp_path: Path) -> None:
+    result = ackclock.run(ackclock.dumbbell(duration="1 s", overrides=["trace=false"]))
+    write_report([result], tmp_path / "report.html")
+    assert "No series were recorded" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match=r"\[trace\]"):
+        plots.figure(result, "cwnd")
+
+
+def test_many_flows_get_thin_lines_and_their_mean() -> None:
+    result = ackclock.run(ackclock.dumbbell(flows=["cubic"] * 12, duration="2 s"))
+    drawing = draw([result], panel("cwnd"))
+    assert drawing is not None and drawing.is_crowded
+    assert [line.label for line in drawing.lines if line.group < 0] == ["mean of 12"]
+
+
+def test_runs_are_told_apart(pair: Results, capsys: pytest.CaptureFixture[str]) -> None:
+    drawing = draw([pair, pair], panel("flight_size"))
+    assert drawing is not None
+    assert len({line.label for line in drawing.lines}) == 4
+    compare([pair, pair])
+    assert "goodput" in capsys.readouterr().out
+
+
+def test_an_unknown_plot_names_those_there_are(pair: Results) -> None:
+    with pytest.raises(KeyError, match="cwnd"):
+        pair.plot("windwo")
+
+
+def test_thinning_keeps_the_extremes_and_the_mean() -> None:
+    time_s = np.arange(10_000.0)
+    values = np.zeros(10_000)
+    values[1234], values[7777] = 5.0, -5.0
+    _, thinned = extremes_per_bucket(time_s, values, 100)
+    assert thinned.size <= 200 and thinned.max() == 5.0 and thinned.min() == -5.0
+    _, means = mean_per_bucket(time_s, np.arange(10_000.0), 100)
+    assert means.size == 100 and means.mean() == pytest.approx(4999.5)
+
+
+def test_jains_index_of_the_dqn_papers_table() -> None:
+    # 53.60 and 43.19 Mbit/s: 0.9886 (Seo and Cho 2024, table 6)
+    assert jain_fairness(np.array([53.60, 43.19])) == pytest.approx(0.9886, abs=5e-5)
