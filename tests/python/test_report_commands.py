@@ -1,0 +1,56 @@
+"""`ackclock report` and `compare` on the command line; what they draw is tested beside the drawing."""
+
+from pathlib import Path
+
+import ackclock
+import pytest
+from conftest import Cli
+
+
+@pytest.fixture
+def folder(results: ackclock.Results, tmp_path: Path) -> Path:
+    return results.save(tmp_path / "run")
+
+
+def test_report_writes_a_page_and_prints_its_place(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    done = cli("report", folder, "-o", "page.html")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "page.html"
+    page = (tmp_path / "page.html").read_text()
+    assert "two flows" in page
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "run"]
+
+
+def test_static_figures_are_written_where_asked(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    assert cli("report", folder, "-o", "page.html", "--static", "figures").returncode == 0
+    suffixes = {path.suffix for path in (tmp_path / "figures").iterdir()}
+    assert suffixes == {".svg", ".png"}
+
+
+def test_compare_sets_two_runs_side_by_side(cli: Cli, folder: Path, results: ackclock.Results, tmp_path: Path) -> None:
+    results.save(tmp_path / "again")
+    done = cli("compare", folder, "again")
+    assert done.returncode == 0, done.stderr
+    assert "goodput" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("report", "none"), "none is not a folder"),
+        (("report", "."), "it has no summary.json"),
+        (("report", "run", "-o", "run"), "run is a folder"),
+        (("compare", "run"), "at least two"),
+    ],
+)
+def test_wrong_input_is_exit_code_2(cli: Cli, folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    assert folder.is_dir()
+    done = cli(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_page_that_cannot_be_written_is_exit_code_1(cli: Cli, folder: Path) -> None:
+    done = cli("report", folder, "-o", "/proc/none/page.html")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
