@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-import ackclock
 import pytest
+
+import ackclock
 from conftest import Cli
 
 
@@ -18,7 +19,7 @@ def test_report_writes_a_page_and_prints_its_place(cli: Cli, folder: Path, tmp_p
     assert done.stdout.strip() == "page.html"
     page = (tmp_path / "page.html").read_text()
     assert "two flows" in page
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "run"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "page_figures", "run"]
 
 
 def test_static_figures_are_written_where_asked(cli: Cli, folder: Path, tmp_path: Path) -> None:

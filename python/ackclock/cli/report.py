@@ -20,7 +20,9 @@ def report(
     ),
     static: Annotated[
         Path | None,
-        typer.Option("--static", metavar="DIR", help="Also write every figure as SVG and PNG into this folder."),
+        typer.Option(
+            "--static", metavar="DIR", help="Folder of the same figures as SVG and PNG; beside the page if not given."
+        ),
     ] = None,
 ) -> None:
     """Make one self-contained HTML page of result folders, with interactive plots."""
