@@ -13,7 +13,7 @@ pub fn controllers() -> Value {
     let entry = |info: &ackclock_cc::ControllerInfo| {
         let parameters: Vec<Value> =
             info.parameters.iter().map(|p| parameter(p.name, p.default, p.range, p.meaning)).collect();
-        entry(info.name, info.summary, info.source, info.departures, parameters)
+        entry(info.name, info.summary, info.source, info.departures, &parameters)
     };
     CONTROLLERS.iter().map(entry).collect()
 }
@@ -25,7 +25,7 @@ pub fn queues() -> Value {
         "first in, first out; what does not fit is dropped",
         "the queue of every simple router",
         "none; the packet in service does not count, framing does",
-        vec![parameter(
+        &[parameter(
             "limit",
             "\"1 bdp\" at the bottleneck of a dumbbell or parking lot, else \"unlimited\"",
             "\"100 packets\", \"150 kB\", \"20 ms\", \"1 bdp\" or \"unlimited\"",
@@ -43,7 +43,7 @@ pub fn topologies() -> Value {
             "two routers; every flow has a host of its own on either side",
             "the field's usual picture of one bottleneck",
             "none",
-            vec![
+            &[
                 parameter("access", "required", LINK, "the links between hosts and routers"),
                 parameter(
                     "bottleneck",
@@ -58,7 +58,7 @@ pub fn topologies() -> Value {
             "nodes in a row, such as Server, Discarder_1, Discarder_2, STA",
             "the testbed of OPNET's TCP studies",
             "none; flows go from the first host to the last unless they say otherwise",
-            vec![
+            &[
                 parameter("nodes", "required", "names, or { name, kind, discard }", "from end to end"),
                 parameter("link", "required, or links", LINK, "between any two neighbours"),
                 parameter("links", "link", "a list, one for each pair of neighbours", "where they differ"),
@@ -69,7 +69,7 @@ pub fn topologies() -> Value {
             "hosts around a hub, which is a host too",
             "incast and shared-switch studies",
             "none; the i-th flow goes from the i-th host to the hub unless it says otherwise",
-            vec![
+            &[
                 parameter("hosts", "required", "a number (host1, host2, ...) or names", "around the hub"),
                 parameter("link", "required", LINK, "of each host"),
                 parameter("hub", "\"hub\"", "a name", "what the middle is called"),
@@ -80,7 +80,7 @@ pub fn topologies() -> Value {
             "routers R1, R2, ... in a row with a host H1, H2, ... on each",
             "several bottlenecks in turn (Floyd 1991)",
             "none; flows go from the first host to the last unless they say otherwise",
-            vec![
+            &[
                 parameter("hops", "required", "1 to 1000", "links between routers"),
                 parameter("bottleneck", "required", LINK, "each link between routers; 1 bdp of queue by default"),
                 parameter("access", "required", LINK, "each host's link"),
@@ -91,7 +91,7 @@ pub fn topologies() -> Value {
             "nodes and links one by one",
             "any network",
             "none; routes have the fewest hops",
-            vec![
+            &[
                 parameter(
                     "node",
                     "required",
@@ -104,7 +104,7 @@ pub fn topologies() -> Value {
     ])
 }
 
-fn entry(name: &str, summary: &str, source: &str, departures: &str, parameters: Vec<Value>) -> Value {
+fn entry(name: &str, summary: &str, source: &str, departures: &str, parameters: &[Value]) -> Value {
     json!({ "name": name, "summary": summary, "source": source, "departures": departures, "parameters": parameters })
 }
 

@@ -96,7 +96,7 @@ enum Place<'a> {
 }
 
 impl Place<'_> {
-    fn to_path(&self) -> FieldPath {
+    fn to_path(self) -> FieldPath {
         match self {
             Self::Top => FieldPath::default(),
             Self::Key(above, key) => {
@@ -104,7 +104,7 @@ impl Place<'_> {
                 path.0.push(Step::Key((*key).to_owned()));
                 path
             }
-            Self::Index(above, index) => above.to_path().index(*index),
+            Self::Index(above, index) => above.to_path().index(index),
         }
     }
 }

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
-pub(crate) use controller::{Controller, RenoParameters};
+pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;

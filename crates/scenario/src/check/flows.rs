@@ -10,7 +10,8 @@ use super::tcp::{HostTables, Layer, amount};
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
 use crate::file::{
-    App, Controller, Duration, FilesApp, FlowTable, RenoParameters, Size, Spacing, StartTable, TcpTable, TextOr,
+    App, Controller, CubicParameters, Duration, FilesApp, FlowTable, RenoParameters, Size, Spacing, StartTable,
+    TcpTable, TextOr,
 };
 use crate::tree::FieldPath;
 
@@ -126,14 +127,14 @@ impl<'a> Checker<'a, '_> {
     fn flow(&mut self, plan: &FlowPlan<'_>, from: usize, to: usize, hosts: &HostTables) -> FlowConfig {
         let table = plan.table;
         let path = &plan.path;
-        let controller = table.controller.clone().unwrap_or_else(|| Controller::Cubic(Default::default()));
+        let controller = table.controller.clone().unwrap_or_else(|| Controller::Cubic(CubicParameters::default()));
         let recovery = match controller {
             Controller::Tahoe(_) => Some(LossRecovery::Tahoe),
             Controller::NewReno(_) => Some(LossRecovery::NewReno),
             _ => None,
         };
-        let sender = self.tcp(&self.layers(plan, from, hosts, ("sender_tcp", &table.sender_tcp)), recovery);
-        let receiver = self.tcp(&self.layers(plan, to, hosts, ("receiver_tcp", &table.receiver_tcp)), recovery);
+        let sender = self.tcp(&self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref())), recovery);
+        let receiver = self.tcp(&self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref())), recovery);
         if let Some(rate) = table.read_rate
             && rate.0.0 == 0
         {
@@ -161,12 +162,12 @@ impl<'a> Checker<'a, '_> {
         plan: &FlowPlan<'_>,
         host: usize,
         hosts: &HostTables,
-        (side, own): (&str, &Option<TcpTable>),
+        (side, own): (&str, Option<&TcpTable>),
     ) -> Vec<Layer> {
-        let layer = |path: FieldPath, table: &Option<TcpTable>| table.clone().map(|table| Layer { path, table });
-        let mut layers: Vec<Layer> = layer(FieldPath::of("tcp"), &self.file.tcp).into_iter().collect();
+        let layer = |path: FieldPath, table: Option<&TcpTable>| table.map(|table| Layer { path, table: table.clone() });
+        let mut layers: Vec<Layer> = layer(FieldPath::of("tcp"), self.file.tcp.as_ref()).into_iter().collect();
         layers.extend(hosts.get(&host).into_iter().flatten().cloned());
-        layers.extend(layer(plan.path.key("tcp"), &plan.table.tcp));
+        layers.extend(layer(plan.path.key("tcp"), plan.table.tcp.as_ref()));
         layers.extend(layer(plan.path.key(side), own));
         layers
     }
@@ -187,8 +188,8 @@ impl<'a> Checker<'a, '_> {
                 self.report(&plan.path.key("rtt"), "only a dumbbell's flows have a round trip of their own", remedy);
             }
             let default = topology.default_ends.get(position % topology.default_ends.len().max(1)).copied();
-            let from = self.flow_end(plan, "from", &table.from, default.map(|ends| ends.0), topology);
-            let to = self.flow_end(plan, "to", &table.to, default.map(|ends| ends.1), topology);
+            let from = self.flow_end(plan, "from", table.from.as_ref(), default.map(|ends| ends.0), topology);
+            let to = self.flow_end(plan, "to", table.to.as_ref(), default.map(|ends| ends.1), topology);
             (from?, to?)
         };
         if from == to {
@@ -202,7 +203,7 @@ impl<'a> Checker<'a, '_> {
         &mut self,
         plan: &FlowPlan<'_>,
         field: &str,
-        name: &Option<String>,
+        name: Option<&String>,
         default: Option<usize>,
         topology: &BuiltTopology,
     ) -> Option<usize> {

@@ -19,6 +19,9 @@ pub(crate) struct Layer {
     pub(crate) table: TcpTable,
 }
 
+/// Finds where a field was set last: its name, and whether a table sets it.
+type Finder<'a> = dyn Fn(&str, &dyn Fn(&TcpTable) -> bool) -> FieldPath + 'a;
+
 /// Tables of the hosts that have one of their own.
 pub(crate) type HostTables = BTreeMap<usize, Vec<Layer>>;
 
@@ -73,12 +76,7 @@ impl Checker<'_, '_> {
         config
     }
 
-    fn set_segment_options(
-        &mut self,
-        config: &mut TcpConfig,
-        table: &TcpTable,
-        place: &dyn Fn(&str, &dyn Fn(&TcpTable) -> bool) -> FieldPath,
-    ) {
+    fn set_segment_options(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {
         config.mss = table.mss.unwrap_or(config.mss);
         if !(1..=MAX_MSS).contains(&config.mss) {
             let path = place("mss", &|table| table.mss.is_some());
@@ -108,12 +106,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn set_windows(
-        &mut self,
-        config: &mut TcpConfig,
-        table: &TcpTable,
-        place: &dyn Fn(&str, &dyn Fn(&TcpTable) -> bool) -> FieldPath,
-    ) {
+    fn set_windows(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {
         let mss = config.mss;
         config.initial_window = amount(table.initial_window.unwrap_or(Amount::Segments(10)), mss);
         if config.initial_window.0 < u64::from(mss) {

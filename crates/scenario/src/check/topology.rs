@@ -132,7 +132,8 @@ impl Checker<'_, '_> {
             let node_path = nodes_path.index(index);
             match node {
                 TextOr::Text(name) => {
-                    self.named_node(&NodeTable { name: Some(name.clone()), ..NodeTable::default() }, &node_path, built)
+                    let table = NodeTable { name: Some(name.clone()), ..NodeTable::default() };
+                    self.named_node(&table, &node_path, built);
                 }
                 TextOr::Table(table) => self.named_node(table, &node_path, built),
             }
@@ -272,7 +273,8 @@ impl Checker<'_, '_> {
         }
         for (index, link) in links.iter() {
             let link_path = path.key("link").index(index);
-            let ends = [("from", &link.from), ("to", &link.to)].map(|(field, name)| self.end(field, name, &link_path));
+            let ends = [("from", link.from.as_ref()), ("to", link.to.as_ref())]
+                .map(|(field, name)| self.end(field, name, &link_path));
             let [Some(from), Some(to)] = ends else { continue };
             if from == to {
                 self.report(&link_path.key("to"), "is where the link begins", "join two different nodes");
@@ -290,7 +292,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn end(&mut self, field: &str, name: &Option<String>, path: &FieldPath) -> Option<usize> {
+    fn end(&mut self, field: &str, name: Option<&String>, path: &FieldPath) -> Option<usize> {
         let path = path.key(field);
         let Some(name) = name else {
             self.missing(&path, &format!("{field} = \"A\""));

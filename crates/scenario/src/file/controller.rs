@@ -48,7 +48,7 @@ table! {
         c: f64,
         /// Fraction of the flight size kept on congestion.
         beta: f64,
-        /// Lower W_max when the window falls twice in a row.
+        /// Lower `W_max` when the window falls twice in a row.
         fast_convergence: bool,
         /// Never be slower than Reno would be.
         reno_friendly: bool,

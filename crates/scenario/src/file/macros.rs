@@ -41,6 +41,7 @@ macro_rules! table {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
+        #[allow(clippy::struct_field_names, reason = "fields are called what they are called in a file")]
         $vis struct $name {
             $(
                 $(#[$field_meta])*

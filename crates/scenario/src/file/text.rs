@@ -129,7 +129,7 @@ macro_rules! quantity {
             impl FromStr for $type {
                 type Err = String;
                 fn from_str(text: &str) -> Result<Self, String> {
-                    text.parse().map(Self).map_err(unquoted)
+                    text.parse().map(Self).map_err(|e| unquoted(&e))
                 }
             }
 
@@ -145,7 +145,7 @@ macro_rules! quantity {
 quantity!(Duration, Rate, Size);
 
 /// The error's text; the value itself stands beside it in a diagnostic already.
-fn unquoted(error: ackclock_units::ParseQuantityError) -> String {
+fn unquoted(error: &ackclock_units::ParseQuantityError) -> String {
     let text = error.to_string();
     match text.rsplit_once("\" ").filter(|_| text.starts_with('"')) {
         Some(_) => strip_quoted(&text).to_owned(),
@@ -183,7 +183,7 @@ impl FromStr for Amount {
     fn from_str(text: &str) -> Result<Self, String> {
         match count_of(text, &["segments", "segment"]) {
             Some(count) => count.map(Self::Segments),
-            None => text.parse().map(Self::Bytes).map_err(|e| format!("{}, or like \"10 segments\"", unquoted(e))),
+            None => text.parse().map(Self::Bytes).map_err(|e| format!("{}, or like \"10 segments\"", unquoted(&e))),
         }
     }
 }
@@ -202,7 +202,7 @@ impl FromStr for Buffer {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.trim() {
             "unlimited" => Ok(Self::Unlimited),
-            text => text.parse().map(Self::Of).map_err(|e| format!("{}, or \"unlimited\"", unquoted(e))),
+            text => text.parse().map(Self::Of).map_err(|e| format!("{}, or \"unlimited\"", unquoted(&e))),
         }
     }
 }
@@ -291,7 +291,7 @@ impl FromStr for Framing {
     fn from_str(text: &str) -> Result<Self, String> {
         match FRAMING_NAMES.iter().find(|(name, _)| *name == text.trim()) {
             Some((_, octets)) => Ok(Self(Bytes(*octets))),
-            None => text.parse().map(Self).map_err(|e| format!("{}, or a name: none, ppp, ethernet", unquoted(e))),
+            None => text.parse().map(Self).map_err(|e| format!("{}, or a name: none, ppp, ethernet", unquoted(&e))),
         }
     }
 }
