@@ -1,0 +1,99 @@
+"""`ackclock claims`: what a source says beside what the simulator measures."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from ackclock import storage
+from ackclock.cli.display import output
+from ackclock.cli.failures import InputError, errors
+
+_STYLES = {"agrees": "green", "differs": "bold yellow", "open": "dim"}
+
+
+def claims(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID...]", help="Claims such as O2a, or the first letters of several. All by default."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print claims.json, and nothing else, on stdout.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Try every combination of what a source leaves open, not only the main ones.")
+    ] = False,
+    folder: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="DIR", help="Write page, figures and claims.json into this folder."),
+    ] = Path("out/claims"),
+) -> None:
+    """Simulate published statements and set them beside what was measured."""
+    from ackclock.claims import ledger, load_folders, page
+    from ackclock.claims.folder import select
+
+    folders = load_folders()
+    try:
+        chosen = select(folders, ids or ())
+    except LookupError as error:
+        raise InputError(str(error.args[0])) from error
+    _check(folder)
+    recorded = {claim: verdict for source in folders for claim, verdict in source.recorded.items()}
+    with _progress() as on_done:
+        laboratory = ledger.Laboratory(full=full, on_done=on_done)
+        findings = ledger.judge(chosen, laboratory, recorded)
+    page.write(folder, folders, findings, laboratory, full=full)
+    if as_json:
+        sys.stdout.write(json.dumps(page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
+    else:
+        _print(findings, folder)
+
+
+def _check(folder: Path) -> None:
+    """Replace the claims of an earlier run, and nothing else."""
+    if folder.exists() and not (folder / "claims.json").is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} exists and holds no claims; choose another folder with -o")
+    storage.check_folder(folder, force=folder.exists())
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} simulations"))
+    with Progress(*columns, console=errors(), transient=True) as bar:
+        task = bar.add_task("claims", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print(findings: list[Any], folder: Path) -> None:
+    from ackclock.claims.page import number
+
+    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("claim", "quantity", "paper", "measured", "unit", "verdict"):
+        table.add_column(heading, justify="right" if heading == "measured" else "left", overflow="fold")
+    for finding in findings:
+        claim, verdict = finding.claim, f"[{_STYLES[finding.verdict]}]{finding.verdict}[/]"
+        values = (claim.quantity, claim.published, number(finding.measured.value), claim.unit)
+        table.add_row(f"[cyan]{claim.id}[/]", *values, verdict)
+    console = output()
+    console.print(table)
+    _print_notes(findings)
+    print(f"page, figures and claims.json in {folder}; open {folder / 'index.html'}")
+
+
+def _print_notes(findings: list[Any]) -> None:
+    console = output()
+    console.print()
+    for finding in findings:
+        if finding.verdict == "differs":
+            reason = finding.claim.reason or "no reason found yet"
+            console.print(f"{finding.claim.id} differs: {reason}", markup=False, soft_wrap=True)
+        if finding.recorded not in (None, finding.verdict):
+            console.print(f"[bold red]{finding.claim.id}: the verdict on record is {finding.recorded}[/]")
+    console.print()

@@ -1,0 +1,232 @@
+"""Reading a folder of claims."""
+
+import importlib.util
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, Self
+
+from ackclock.claims.measured import Measured, Runs
+
+FOLDERS = Path(__file__).parent / "folders"
+"""Where the folders are, in a checkout (which has a link `claims` to it) and in an installed package alike."""
+
+Verdict = Literal["agrees", "differs", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to choose: a name and the overrides that make a scenario so."""
+
+    name: str
+    overrides: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: dict[str, Any]) -> Self:
+        """Read a table of `claims.toml`."""
+        return cls(table["name"], tuple(table.get("set", ())))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Something that the source leaves open; the first option is the one that verdicts rest on.
+
+    Attributes:
+        name: As studies refer to it.
+        title: What is chosen.
+        why: Why the first option is the first.
+        quick: Whether every option is tried without `--full`.
+        options: All of them.
+    """
+
+    name: str
+    title: str
+    why: str
+    quick: bool
+    options: tuple[Option, ...]
+
+    @classmethod
+    def of(cls, table: dict[str, Any]) -> Self:
+        """Read a table of `claims.toml`."""
+        options = tuple(Option.of(option) for option in table["options"])
+        return cls(table["name"], table["title"], table["why"], table.get("quick", False), options)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One simulation of a study: a scenario file and what is changed in it."""
+
+    name: str
+    scenario: Path
+    overrides: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Cases that are simulated together under every combination of its choices."""
+
+    name: str
+    title: str
+    cases: tuple[Case, ...]
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A published statement and what counts as agreement with it.
+
+    Attributes:
+        id: Unique among all folders.
+        section: Where in the source.
+        study: Its cases.
+        statement: What the source says.
+        quantity: What is measured.
+        unit: Of all its numbers; empty for a ratio.
+        published: The source's number, or its word.
+        low: Least value that agrees.
+        high: Greatest value that agrees; `None` is no limit.
+        why: Why this range counts as agreement.
+        settings: Who fixed which settings.
+        reason: What we found where the numbers differ, or what decides them.
+        measure: From the cases' results to the number.
+    """
+
+    id: str
+    section: str
+    study: Study
+    statement: str
+    quantity: str
+    unit: str
+    published: str
+    low: float | None
+    high: float | None
+    why: str
+    settings: str
+    reason: str
+    measure: Callable[[Runs], Measured]
+
+    def verdict(self, value: float | None) -> Verdict:
+        """Judge a measured value; a claim that nothing was measured for is open."""
+        if value is None:
+            return "open"
+        above = self.low is None or value >= self.low
+        below = self.high is None or value <= self.high
+        return "agrees" if above and below else "differs"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The claims of one source.
+
+    Attributes:
+        path: The folder.
+        title: Of the source.
+        source: The source, for a list of references.
+        about: What was rebuilt, for the head of the page.
+        claims: In their order.
+        recorded: The verdicts on record.
+        pictures: The folder's `pictures.py`.
+    """
+
+    path: Path
+    title: str
+    source: str
+    about: str
+    claims: tuple[Claim, ...]
+    recorded: dict[str, Verdict]
+    pictures: ModuleType
+
+
+def load_folders(root: Path = FOLDERS) -> list[Folder]:
+    """Read every folder of claims.
+
+    Args:
+        root: The folder of folders.
+    """
+    return [load_folder(path.parent) for path in sorted(root.glob("*/claims.toml"))]
+
+
+def load_folder(path: Path) -> Folder:
+    """Read one folder of claims.
+
+    Args:
+        path: The folder.
+    """
+    table = _toml(path / "claims.toml")
+    choices = {entry["name"]: Choice.of(entry) for entry in table["choice"]}
+    studies = {entry["name"]: _study(path, entry, choices) for entry in table["study"]}
+    measures = _module(path / "measure.py")
+    claims = tuple(_claim(entry, studies, measures) for entry in table["claim"])
+    recorded = _toml(path / "verdicts.toml")
+    pictures = _module(path / "pictures.py")
+    return Folder(path, table["title"], table["source"], table["about"], claims, recorded, pictures)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:
+    cases = tuple(Case(case["name"], path / table["scenario"], tuple(case.get("set", ()))) for case in table["case"])
+    return Study(table["name"], table["title"], cases, tuple(choices[name] for name in table["choices"]))
+
+
+def _claim(table: dict[str, Any], studies: dict[str, Study], measures: ModuleType) -> Claim:
+    return Claim(
+        id=table["id"],
+        section=table["section"],
+        study=studies[table["study"]],
+        statement=table["statement"],
+        quantity=table["quantity"],
+        unit=table["unit"],
+        published=table["published"],
+        low=table.get("low"),
+        high=table.get("high"),
+        why=table["why"],
+        settings=table["settings"],
+        reason=table.get("reason", ""),
+        measure=measures.MEASURES[table["id"]],
+    )
+
+
+def _module(path: Path) -> ModuleType:
+    """Load a file of a folder, whose name need not be that of a package."""
+    name = f"ackclock_claims_{path.parent.name}_{path.stem}".replace("-", "_")
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def select(folders: Sequence[Folder], prefixes: Sequence[str]) -> list[Claim]:
+    """Return the claims whose id begins with one of the prefixes, all if there are none.
+
+    Args:
+        folders: Where to look.
+        prefixes: Such as "O" or "O2"; upper or lower case.
+
+    Raises:
+        LookupError: If a prefix names nothing; the message has all ids.
+    """
+    claims = [claim for folder in folders for claim in folder.claims]
+    wanted = [prefix.lower() for prefix in prefixes]
+    unknown = [prefix for prefix in prefixes if not any(_names(prefix.lower(), claim.id) for claim in claims)]
+    if unknown:
+        known = ", ".join(claim.id for claim in claims)
+        raise LookupError(f"there is no claim {', '.join(unknown)}; there are: {known}")
+    return [claim for claim in claims if not wanted or any(_names(prefix, claim.id) for prefix in wanted)]
+
+
+def _names(prefix: str, claim_id: str) -> bool:
+    """`O2` names O2a and O2b but not O20.
+
+    Examples:
+        >>> _names("o2", "O2a"), _names("o2", "O20"), _names("o", "O20")
+        (True, False, True)
+    """
+    rest = claim_id.lower().removeprefix(prefix) if claim_id.lower().startswith(prefix) else None
+    return bool(prefix) and rest is not None and not (prefix[-1].isdigit() and rest[:1].isdigit())

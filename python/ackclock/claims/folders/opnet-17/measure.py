@@ -1,0 +1,179 @@
+"""From the results of a study's cases to the number that is set beside the published one."""
+
+from collections.abc import Callable
+
+import polars as pl
+
+from ackclock.claims.measured import Measured, Runs
+from ackclock.results import Results
+
+FLOW, LINK = "ftp", "Server->Discarder_1"
+LBOUND_S = 1.0
+ORDINARY_MS = 300
+"""What we take "a few hundred ms" to be."""
+
+
+def share_at_lbound(results: Results) -> float:
+    """Return how much of the ACKs after the first RTT sample see RTO at its lower bound, in percent.
+
+    Args:
+        results: With the RTO recorded at every event.
+    """
+    samples = after_first_sample(results)
+    at_lbound = samples.filter((pl.col("rto_s") - LBOUND_S).abs() < 1e-9)
+    return 100 * at_lbound.height / samples.height
+
+
+def after_first_sample(results: Results) -> pl.DataFrame:
+    """Return the flow's rows after that of the first RTT sample.
+
+    Args:
+        results: With the RTO recorded at every event.
+    """
+    flow = results.flows.filter(pl.col("flow") == FLOW)
+    return flow.filter(pl.col("rtt_sample_s").is_not_null().cum_sum() > 1)
+
+
+def completion_s(results: Results) -> float:
+    """Return how long the file took."""
+    flow = results.flow(FLOW)
+    if flow["completion_s"] is None:
+        raise ValueError(f"{results.name}: the file is not complete at the scenario's end; make `duration` longer")
+    return float(flow["completion_s"]) - float(flow["start_s"])
+
+
+def goodput_mbps(results: Results) -> float:
+    """Return the payload's rate over the whole transfer."""
+    return float(results.flow(FLOW)["goodput_bps"]) / 1e6
+
+
+def link_throughput(results: Results) -> pl.DataFrame:
+    """Return the throughput over time of the link out of the server, headers and framing included, while the file is on its way."""
+    link = results.links.filter((pl.col("link") == LINK) & pl.col("throughput_bps").is_not_null())
+    return link.filter(pl.col("time_s") <= completion_s(results))
+
+
+def steady_link_mbps(results: Results) -> float:
+    """Return the link's throughput in the second half of the transfer, without the last RTTs, when it falls idle."""
+    end = completion_s(results)
+    steady = link_throughput(results).filter(pl.col("time_s").is_between(0.5 * end, 0.95 * end))
+    return float(steady.select(pl.col("throughput_bps").mean()).item()) / 1e6
+
+
+def peak_link_mbps(results: Results) -> float:
+    """Return the highest throughput of the link in any bin."""
+    return _largest(link_throughput(results), "throughput_bps") / 1e6
+
+
+def largest_kb(results: Results, column: str) -> float:
+    """Return the largest value of a series of the flow, in kB."""
+    return _largest(results.flows.filter(pl.col("flow") == FLOW), f"{column}_bytes") / 1e3
+
+
+def _largest(table: pl.DataFrame, column: str) -> float:
+    return float(table.select(pl.col(column).max()).item())
+
+
+def _ratio(runs: Runs, column: str, unit: str) -> Measured:
+    on, off = largest_kb(runs["on"], column), largest_kb(runs["off"], column)
+    return Measured(on / off, {f"on {unit}": on, f"off {unit}": off})
+
+
+def _transfer(results: Results) -> dict[str, float]:
+    """Return what helps to understand a throughput."""
+    flow, link = results.flow(FLOW), results.link(LINK)
+    return {
+        "goodput Mbit/s": goodput_mbps(results),
+        "mean RTT ms": float(flow["rtt_ms"]["mean"]),
+        "completion s": completion_s(results),
+        "drops": float(link["drops"]),
+        "timeouts": float(flow["timeouts"]),
+    }
+
+
+def o1(runs: Runs) -> Measured:
+    """RTO is LBOUND almost always."""
+    shares = {name: share_at_lbound(results) for name, results in runs.items()}
+    ordinary = [share for name, share in shares.items() if rtt_ms(name) <= ORDINARY_MS]
+    return Measured(min(ordinary), {f"% at {name}": share for name, share in shares.items()})
+
+
+def rtt_ms(case: str) -> float:
+    """Return the RTT that a case of the study is named after."""
+    return float(case.removesuffix(" ms"))
+
+
+def o2a(runs: Runs) -> Measured:
+    """Throughput with scaling off."""
+    return Measured(steady_link_mbps(runs["off"]), _transfer(runs["off"]))
+
+
+def o2b(runs: Runs) -> Measured:
+    """Highest throughput with scaling on."""
+    steady = {"steady Mbit/s": steady_link_mbps(runs["on"])}
+    return Measured(peak_link_mbps(runs["on"]), steady | _transfer(runs["on"]))
+
+
+def o2c(runs: Runs) -> Measured:
+    """Completion time off / on."""
+    off, on = completion_s(runs["off"]), completion_s(runs["on"])
+    return Measured(off / on, {"off s": off, "on s": on})
+
+
+def o3a(runs: Runs) -> Measured:
+    """Flight size with scaling off."""
+    return Measured(largest_kb(runs["off"], "flight_size"))
+
+
+def o3b(runs: Runs) -> Measured:
+    """Flight size on / off."""
+    return _ratio(runs, "flight_size", "kB")
+
+
+def o4a(runs: Runs) -> Measured:
+    """Congestion window with scaling off."""
+    return Measured(largest_kb(runs["off"], "cwnd"))
+
+
+def o4b(runs: Runs) -> Measured:
+    """Congestion window on / off."""
+    return _ratio(runs, "cwnd", "kB")
+
+
+def o5(runs: Runs) -> Measured:
+    """Throughput without delay."""
+    rates = {case: steady_link_mbps(runs[case]) for case in ("off", "on")}
+    goodputs = {f"goodput {case} Mbit/s": goodput_mbps(runs[case]) for case in ("off", "on")}
+    return Measured(min(rates.values()), {f"link {case} Mbit/s": rate for case, rate in rates.items()} | goodputs)
+
+
+def o7b(runs: Runs) -> Measured:
+    """Throughput of the satellite link with scaling on."""
+    return Measured(steady_link_mbps(runs["on"]), _transfer(runs["on"]))
+
+
+def _exact_window(case: str) -> Callable[[Runs], Measured]:
+    def measure(runs: Runs) -> Measured:
+        link = {"link Mbit/s": steady_link_mbps(runs[case])}
+        return Measured(goodput_mbps(runs[case]), link | _transfer(runs[case]))
+
+    return measure
+
+
+MEASURES: dict[str, Callable[[Runs], Measured]] = {
+    "O1": o1,
+    "O2a": o2a,
+    "O2b": o2b,
+    "O2c": o2c,
+    "O3a": o3a,
+    "O3b": o3b,
+    "O4a": o4a,
+    "O4b": o4b,
+    "O5": o5,
+    "O6a": o4a,
+    "O6b": o4b,
+    "O7a": o2a,
+    "O7b": o7b,
+    "O7c": _exact_window("window 100860"),
+    "O7d": _exact_window("window 96188"),
+}

@@ -1,0 +1,146 @@
+"""From claims to findings: which simulations they need, running those once, and the verdicts."""
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock._core import Scenario
+from ackclock.claims.folder import Case, Claim, Option, Study, Verdict
+from ackclock.claims.measured import Measured
+from ackclock.results import Results
+from ackclock.running import run
+
+Choices = tuple[Option, ...]
+"""One option of each of a study's choices, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came out for one claim.
+
+    Attributes:
+        claim: The claim.
+        measured: Under the first option of every choice; the verdict rests on it.
+        verdict: On `measured`.
+        recorded: The verdict on record, `None` for a new claim.
+        others: The same quantity under other choices, with the verdict that it would give.
+    """
+
+    claim: Claim
+    measured: Measured
+    verdict: Verdict
+    recorded: Verdict | None
+    others: tuple[tuple[Choices, Measured, Verdict], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the claim's entry of `claims.json`."""
+        claim = self.claim
+        return {
+            "id": claim.id,
+            "section": claim.section,
+            "statement": claim.statement,
+            "quantity": claim.quantity,
+            "unit": claim.unit,
+            "published": claim.published,
+            "low": claim.low,
+            "high": claim.high,
+            "why_this_range": claim.why,
+            "settings": claim.settings,
+            "measured": self.measured.value,
+            "also": dict(self.measured.also),
+            "verdict": self.verdict,
+            "recorded_verdict": self.recorded,
+            "reason": claim.reason,
+            "other_choices": [_other(claim.study, *other) for other in self.others],
+        }
+
+
+def _other(study: Study, choices: Choices, measured: Measured, verdict: Verdict) -> dict[str, Any]:
+    names = {choice.name: option.name for choice, option in zip(study.choices, choices, strict=True)}
+    return {"choices": names, "measured": measured.value, "also": dict(measured.also), "verdict": verdict}
+
+
+class Laboratory:
+    """Simulates what studies need, each distinct scenario once, on all cores."""
+
+    def __init__(self, *, full: bool = False, on_done: Callable[[int, int], None] | None = None) -> None:
+        """Prepare; nothing is simulated yet.
+
+        Args:
+            full: Try every combination of every choice instead of the quick ones.
+            on_done: Called after each simulation with how many are done, and how many there are.
+        """
+        self._full = full
+        self._on_done = on_done
+        self._results: dict[str, Results] = {}
+        self._hashes: dict[tuple[str, Choices, str], str] = {}
+
+    def simulate(self, studies: Iterable[Study]) -> None:
+        """Run whatever these studies need and is not there yet.
+
+        Args:
+            studies: Any; one may occur twice.
+        """
+        wanted: dict[str, Scenario] = {}
+        for study in studies:
+            for choices, case in itertools.product(self.grid(study), study.cases):
+                scenario = _scenario(case, choices)
+                self._hashes[study.name, choices, case.name] = scenario.hash
+                if scenario.hash not in self._results:
+                    wanted[scenario.hash] = scenario
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            for done, (key, results) in enumerate(zip(wanted, pool.map(run, wanted.values()), strict=True), 1):
+                self._results[key] = results
+                if self._on_done:
+                    self._on_done(done, len(wanted))
+
+    def grid(self, study: Study) -> list[Choices]:
+        """Return the combinations of choices that are tried, the one that verdicts rest on first.
+
+        Args:
+            study: Any.
+        """
+        tried = [choice.options if self._full or choice.quick else choice.options[:1] for choice in study.choices]
+        return list(itertools.product(*tried))
+
+    def runs(self, study: Study, choices: Choices | None = None) -> dict[str, Results]:
+        """Return the results of a study's cases.
+
+        Args:
+            study: One that was simulated.
+            choices: One of its grid; the first by default.
+        """
+        chosen = choices or self.grid(study)[0]
+        return {case.name: self._results[self._hashes[study.name, chosen, case.name]] for case in study.cases}
+
+    def __len__(self) -> int:
+        """Return how many simulations were run."""
+        return len(self._results)
+
+
+def _scenario(case: Case, choices: Choices) -> Scenario:
+    chosen = [override for option in choices for override in option.overrides]
+    return Scenario.load(str(case.scenario), [*chosen, *case.overrides])
+
+
+def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, Verdict]) -> list[Finding]:
+    """Simulate what the claims need, and judge each.
+
+    Args:
+        claims: Any.
+        laboratory: Where the simulations are made.
+        recorded: The verdicts on record.
+    """
+    laboratory.simulate({claim.study.name: claim.study for claim in claims}.values())
+    return [_finding(claim, laboratory, recorded.get(claim.id)) for claim in claims]
+
+
+def _finding(claim: Claim, laboratory: Laboratory, recorded: Verdict | None) -> Finding:
+    first, *rest = laboratory.grid(claim.study)
+    measured = claim.measure(laboratory.runs(claim.study, first))
+    others = [(choices, claim.measure(laboratory.runs(claim.study, choices))) for choices in rest]
+    judged = tuple((choices, other, claim.verdict(other.value)) for choices, other in others)
+    return Finding(claim, measured, claim.verdict(measured.value), recorded, judged)
