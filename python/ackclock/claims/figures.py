@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from ackclock.claims.folder import Study
 from ackclock.claims.ledger import Laboratory
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.size": 10,
     "font.family": "DejaVu Sans",
     "axes.spines.top": False,
@@ -111,8 +111,9 @@ def _draw_panel(axis: Axes, panel: Panel) -> None:
         )  # fmt: skip
     for curve in panel.curves:
         axis.plot(curve.time_s, curve.values, curve.dashes, color=curve.color, label=curve.label, linewidth=1.6)
+        axis.plot(curve.time_s[-1:], curve.values[-1:], "o", color=curve.color, markersize=4)
     axis.set_title(panel.title)
-    axis.set_xlabel("time (s)")
+    axis.set_xlabel("time (s); a dot: file complete")
     axis.set_xlim(left=0)
 
 
@@ -141,7 +142,7 @@ def heat(table: Heat) -> Figure:
     with mpl.rc_context(_STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(9.6, 1.1 + 0.33 * len(table.rows)), layout="constrained")
         axis = figure.subplots()
-        axis.imshow(table.values, cmap="RdYlBu", vmin=0, vmax=115, aspect="auto")
+        axis.imshow(table.values, cmap="RdYlBu", vmin=0, vmax=100, alpha=0.6, aspect="auto")
         axis.set_xticks(range(len(table.columns)), table.columns)
         axis.set_yticks(range(len(table.rows)), table.rows)
         axis.tick_params(length=0)

@@ -48,7 +48,7 @@ def goodput_mbps(results: Results) -> float:
 
 
 def link_throughput(results: Results) -> pl.DataFrame:
-    """Return the throughput over time of the link out of the server, headers and framing included, while the file is on its way."""
+    """Return the throughput over time of the link out of the server, with headers and framing, until completion."""
     link = results.links.filter((pl.col("link") == LINK) & pl.col("throughput_bps").is_not_null())
     return link.filter(pl.col("time_s") <= completion_s(results))
 

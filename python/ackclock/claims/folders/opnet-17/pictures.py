@@ -1,16 +1,18 @@
-"""The figures of the notes: throughput, flight size and cwnd over time with scaling off and on, and RTO beside LBOUND."""
+"""The figures of the notes: throughput, flight size and cwnd over time, scaling off and on; RTO beside LBOUND."""
 
 import polars as pl
 from matplotlib.figure import Figure
 
 from ackclock.claims import figures
-from ackclock.claims.figures import Curve, Panel, Picture
+from ackclock.claims.figures import Curve, Heat, Panel, Picture
 from ackclock.claims.folder import Study
 from ackclock.claims.ledger import Choices, Laboratory
 from ackclock.results import Results
 
 FLOW, LINK = "ftp", "Server->Discarder_1"
 OFF, ON, GROWN = "#c8501e", "#1f5fa8", "#e0a030"
+BINS = 5
+"""How many bins of throughput a point of a figure stands for."""
 LINK_RATE_MBPS = {"lfn": 44.736, "lan": 44.736, "satellite": 1.544}
 
 
@@ -19,7 +21,15 @@ def series(results: Results, column: str, factor: float) -> tuple[list[float], l
     table, key, name = (results.links, "link", LINK) if column == "throughput_bps" else (results.flows, "flow", FLOW)
     end = results.flow(FLOW)["completion_s"]
     rows = table.filter((pl.col(key) == name) & (pl.col("time_s") <= end) & pl.col(column).is_not_null())
+    if column == "throughput_bps":
+        rows = _means(rows, BINS)
     return rows["time_s"].to_list(), (rows[column] * factor).to_list()
+
+
+def _means(rows: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Average consecutive bins: a bin of about one RTT beats against it."""
+    whole = rows.with_row_index("row").with_columns(pl.col("row") // count)
+    return whole.group_by("row", maintain_order=True).agg(pl.col("time_s").mean(), pl.col("throughput_bps").mean())
 
 
 def _curve(results: Results, column: str, factor: float, label: str, color: str, dashes: str = "-") -> Curve:
@@ -98,8 +108,6 @@ def rto_over_time(laboratory: Laboratory, study: Study) -> Figure:
 
 def rto_shares(laboratory: Laboratory, study: Study) -> Figure:
     """How often RTO is LBOUND, over RTT, for each rounding and first sample."""
-    from ackclock.claims.figures import Heat
-
     rounding, first_sample = study.choices[0], study.choices[1]
     cases = [case.name for case in study.cases]
     rows, values = [], []
