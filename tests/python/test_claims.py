@@ -1,0 +1,149 @@
+"""The ledger of claims: its verdicts, its numbers, and what the command does with wrong input."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ackclock.claims import Finding, judge, load_folders
+from ackclock.claims.folder import load_folder, select
+from ackclock.claims.ledger import Laboratory
+from ackclock.claims.page import number
+from conftest import Cli
+
+FOLDERS = load_folders()
+
+
+@pytest.fixture(scope="module")
+def laboratory() -> Laboratory:
+    return Laboratory()
+
+
+@pytest.fixture(scope="module")
+def findings(laboratory: Laboratory) -> list[Finding]:
+    recorded = {claim: verdict for folder in FOLDERS for claim, verdict in folder.recorded.items()}
+    return judge([claim for folder in FOLDERS for claim in folder.claims], laboratory, recorded)
+
+
+def test_verdicts_are_those_on_record(findings: list[Finding]) -> None:
+    recorded = {claim: verdict for folder in FOLDERS for claim, verdict in folder.recorded.items()}
+    assert {finding.claim.id: finding.verdict for finding in findings} == recorded
+
+
+def test_whatever_differs_has_a_reason(findings: list[Finding]) -> None:
+    assert [f.claim.id for f in findings if f.verdict == "differs" and not f.claim.reason] == []
+
+
+def test_every_claim_of_the_notes_is_there() -> None:
+    families = {re.match(r"[A-Z]+\d+", claim.id)[0] for folder in FOLDERS for claim in folder.claims}  # type: ignore[index]
+    assert {f"O{number}" for number in range(1, 8)} <= families
+
+
+def test_measured_windows_and_rates_agree_with_arithmetic(findings: list[Finding]) -> None:
+    measured = {finding.claim.id: finding.measured for finding in findings}
+    assert measured["O3a"].value == pytest.approx(44 * 1460 / 1000), "whole segments of a window of 65,535 bytes"
+    rtt_s = measured["O7a"].also["mean RTT ms"] / 1000
+    assert measured["O7a"].value == pytest.approx(44 * 1508 * 8 / rtt_s / 1e6, rel=0.01)
+    assert measured["O2b"].value == pytest.approx(44.736, rel=1e-3)
+
+
+def test_no_measured_rate_is_above_the_link(findings: list[Finding]) -> None:
+    limits = {"lfn": 44.736, "lan": 44.736, "satellite": 1.544}
+    for finding in findings:
+        if finding.claim.unit == "Mbit/s":
+            values = [finding.measured.value, *(measured.value for _, measured, _ in finding.others)]
+            assert max(values) <= limits[finding.claim.study.name] * 1.001, finding.claim.id
+
+
+def test_a_scenario_that_claims_share_is_simulated_once(laboratory: Laboratory, findings: list[Finding]) -> None:
+    studies = {finding.claim.study.name: finding.claim.study for finding in findings}.values()
+    distinct = {
+        id(results)
+        for study in studies
+        for choices in laboratory.grid(study)
+        for results in laboratory.runs(study, choices).values()
+    }
+    assert len(distinct) == len(laboratory)
+    before = len(laboratory)
+    laboratory.simulate(studies)
+    assert len(laboratory) == before
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"), [(9.4, "differs"), (9.5, "agrees"), (10.5, "agrees"), (10.6, "differs"), (None, "open")]
+)
+def test_a_verdict_is_whether_the_value_is_in_the_range(value: float | None, verdict: str) -> None:
+    (claim,) = select(FOLDERS, ["O2a"])
+    assert claim.verdict(value) == verdict
+
+
+def test_a_prefix_selects() -> None:
+    assert [claim.id for claim in select(FOLDERS, ["o2"])] == ["O2a", "O2b", "O2c"]
+    with pytest.raises(LookupError, match=r"no claim O9; there are: .*O7d"):
+        select(FOLDERS, ["O2", "O9"])
+
+
+def test_a_wrong_choice_of_a_claim_is_found_when_the_folder_is_read(tmp_path: Path) -> None:
+    source = FOLDERS[0].path
+    for file in source.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_text(file.read_text())
+    claims = (tmp_path / "claims.toml").read_text()
+    (tmp_path / "claims.toml").write_text(claims.replace('study = "lfn"', 'study = "missing"', 1))
+    with pytest.raises(KeyError, match="missing"):
+        load_folder(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("claims") / "out"
+
+
+def test_table_json_and_page_have_the_same_numbers(cli: Cli, folder: Path) -> None:
+    shown = cli("claims", "O2", "-o", folder)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.rstrip().endswith(str(folder / "index.html"))
+    printed = json.loads(cli("claims", "O2", "--json", "-o", folder).stdout)
+    assert printed == json.loads((folder / "claims.json").read_text())
+    page = (folder / "index.html").read_text()
+    for claim in printed["claims"]:
+        row = next(line for line in shown.stdout.splitlines() if line.startswith(claim["id"]))
+        assert f" {number(claim['measured'])} " in row
+        assert claim["verdict"] in row
+        assert f">{number(claim['measured'])}<" in page
+    assert [claim["id"] for claim in printed["claims"]] == ["O2a", "O2b", "O2c"]
+    _check_page(page, folder)
+
+
+def _check_page(page: str, folder: Path) -> None:
+    assert "http" not in page, "the page needs nothing from elsewhere"
+    assert page.count("data:image/png;base64,") == 1
+    assert sorted(path.name for path in (folder / "figures").iterdir()) == [
+        "throughput-50ms.png",
+        "throughput-50ms.svg",
+    ]
+
+
+def test_an_unknown_id_is_wrong_input(cli: Cli, tmp_path: Path) -> None:
+    failed = cli("claims", "O99")
+    assert failed.returncode == 2
+    assert "there is no claim O99; there are: O1, O2a" in failed.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_of_claims_is_left_alone(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    failed = cli("claims", "O2", "-o", "mine")
+    assert failed.returncode == 2
+    assert "holds no claims" in failed.stderr
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_other_choices_are_named(findings: list[Finding]) -> None:
+    entry: dict[str, Any] = next(finding for finding in findings if finding.claim.id == "O4a").as_dict()
+    grown = [other for other in entry["other_choices"] if other["choices"]["growth"] == "yes"]
+    assert grown
+    assert all(other["verdict"] == "differs" and other["measured"] > 300 for other in grown)
