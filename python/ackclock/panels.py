@@ -1,6 +1,6 @@
 """What can be drawn of results: the panels that the interactive page and the static figures share."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,6 +17,8 @@ MANY = 10
 
 _POINTS = 2000
 _BINS = 400
+_REFERENCE_REACH = 3.0
+"""A reference that is higher than the main column by more than this factor is left outside the picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Column:
     label: str = ""
     style: Literal["line", "dash", "dots"] = "line"
     is_rate: bool = False
+    is_reference: bool = False
+    """Beside the main column, and never what decides the axis: a very high ssthresh must not flatten cwnd."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ PANELS = (
         "cwnd",
         "Congestion window",
         "flows",
-        (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash")),
+        (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash", is_reference=True)),
         "window",
         _BYTES,
     ),
@@ -96,6 +100,8 @@ class Drawing:
     unit: str
     lines: tuple[Line, ...]
     groups: int
+    end_s: float
+    """Where the time axis ends."""
 
     @property
     def axis(self) -> str:
@@ -103,9 +109,15 @@ class Drawing:
         return f"{self.panel.quantity} ({self.unit})"
 
     @property
-    def end_s(self) -> float:
-        """The latest time of any line, so that all plots of a report share an axis."""
-        return max((float(line.time_s[-1]) for line in self.lines if line.time_s.size), default=1.0)
+    def top(self) -> float | None:
+        """Where the vertical axis ends, if a reference would stretch it beyond use; else None."""
+        largest = _largest(line for line in self.lines if not line.column.is_reference)
+        references = [line.values for line in self.lines if line.column.is_reference]
+        limit = _REFERENCE_REACH * largest
+        if largest == 0 or not any((values > limit).any() for values in references):
+            return None
+        shown = (float(np.max(values[values <= limit], initial=0.0)) for values in references)
+        return 1.06 * max(largest, *shown)
 
     @property
     def is_crowded(self) -> bool:
@@ -141,13 +153,26 @@ def draw(results: list[Results], wanted: Panel) -> Drawing | None:
     lines = [_thinned(*series) for series in _series(results, wanted)]
     if not lines:
         return None
-    largest = max((float(np.nanmax(v)) for v in (line.values for line in lines) if not np.isnan(v).all()), default=0.0)
+    largest = _largest(line for line in lines if not line.column.is_reference) or _largest(lines)
     factor, unit = next(((f, u) for f, u in wanted.scale if largest * f >= 1.0), wanted.scale[-1])
     lines = [replace(line, values=line.values * factor) for line in lines]
     groups = 1 + max(line.group for line in lines)
     if groups > MANY:
         lines = _thinner(lines, wanted.columns[0]) + _means(lines, wanted.columns[0])
-    return Drawing(wanted, unit, tuple(lines), groups)
+    return Drawing(wanted, unit, tuple(lines), groups, _end_s(results, lines))
+
+
+def _largest(lines: Iterable[Line]) -> float:
+    return max((float(np.nanmax(line.values)) for line in lines if not np.isnan(line.values).all()), default=0.0)
+
+
+def _end_s(results: list[Results], lines: list[Line]) -> float:
+    """Where lines end, or soon after the last flow of all runs is complete."""
+    end_s = max((float(line.time_s[-1]) for line in lines if line.time_s.size), default=1.0)
+    completions = [flow["completion_s"] for result in results for flow in result.summary["flows"]]
+    if not completions or None in completions:
+        return end_s
+    return min(end_s, 1.05 * float(max(completions)))
 
 
 def _thinned(label: str, column: Column, group: int, time_s: Floats, values: Floats) -> Line:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _MEAN_COLOUR = "#111111"
+_LEGEND_CHARACTERS = 100
+"""What fits beside each other above a static figure, in the legend's font."""
 
 
 def plot(results: Results | list[Results], series: str = "cwnd") -> "Figure":
@@ -99,7 +101,7 @@ def interactive(drawing: Drawing) -> "Figure":
         hovermode="closest" if drawing.is_crowded else "x unified",
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         xaxis={"title": "time (s)", "range": [0, drawing.end_s]},
-        yaxis={"title": drawing.axis, "rangemode": "tozero"},
+        yaxis={"title": drawing.axis, "rangemode": "tozero", "range": drawing.top and [0, drawing.top]},
     )
     return shown
 
@@ -130,13 +132,25 @@ def static(drawing: Drawing) -> "StaticFigure":
         )
     axes.set_xlabel("time (s)")
     axes.set_ylabel(drawing.axis)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, drawing.top)
     axes.set_xlim(0, drawing.end_s)
     axes.grid(alpha=0.3, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_legend_handles_labels()[0]:
-        shown.legend(loc="outside upper left", ncols=4, frameon=False, fontsize=8, handlelength=1.6)
+    if labels := axes.get_legend_handles_labels()[1]:
+        columns = legend_columns(labels)
+        shown.legend(loc="outside upper left", ncols=columns, frameon=False, fontsize=8, handlelength=1.6)
     return shown
+
+
+def legend_columns(labels: list[str]) -> int:
+    """Return how many columns of these labels fit above a figure.
+
+    Examples:
+        >>> legend_columns(["new cwnd", "new ssthresh"]), legend_columns(["a link of a network: Server->Discarder_1"])
+        (4, 2)
+    """
+    longest = max(map(len, labels)) + 6  # the handle and the gap to the next column
+    return max(1, min(4, _LEGEND_CHARACTERS // longest))
 
 
 def _matplotlib_style(line: Line, drawing: Drawing) -> dict[str, Any]:

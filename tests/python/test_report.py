@@ -75,3 +75,19 @@ def test_thinning_keeps_the_extremes_and_the_mean() -> None:
 def test_jains_index_of_the_dqn_papers_table() -> None:
     # 53.60 and 43.19 Mbit/s: 0.9886 (Seo and Cho 2024, table 6)
     assert jain_fairness(np.array([53.60, 43.19])) == pytest.approx(0.9886, abs=5e-5)
+
+
+def test_an_arbitrarily_high_ssthresh_does_not_flatten_cwnd() -> None:
+    high = ["tcp.initial_ssthresh='1 GB'", "tcp.window_scaling=true"]
+    drawing = draw([ackclock.run(ackclock.dumbbell(flows="reno", duration="2 s", overrides=high))], panel("cwnd"))
+    assert drawing is not None and drawing.top is not None
+    cwnd = max(float(line.values.max()) for line in drawing.lines if line.column.name == "cwnd_bytes")
+    assert cwnd <= drawing.top <= 3.2 * cwnd
+
+
+def test_the_time_axis_ends_soon_after_the_last_file() -> None:
+    scenario = ackclock.dumbbell(duration="60 s", overrides=["flow[0].app={ kind = 'file', size = '1 MB' }"])
+    result = ackclock.run(scenario)
+    drawing = draw([result], panel("cwnd"))
+    assert drawing is not None
+    assert drawing.end_s == pytest.approx(1.05 * result.summary["flows"][0]["completion_s"])
