@@ -142,7 +142,7 @@ def heat(table: Heat) -> Figure:
     with mpl.rc_context(_STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(9.6, 1.1 + 0.33 * len(table.rows)), layout="constrained")
         axis = figure.subplots()
-        axis.imshow(table.values, cmap="RdYlBu", vmin=0, vmax=100, alpha=0.6, aspect="auto")
+        axis.imshow(table.values, cmap="RdYlBu", vmin=0, vmax=135, alpha=0.8, aspect="auto")
         axis.set_xticks(range(len(table.columns)), table.columns)
         axis.set_yticks(range(len(table.rows)), table.rows)
         axis.tick_params(length=0)

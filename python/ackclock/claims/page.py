@@ -10,7 +10,7 @@ from typing import Any
 from ackclock import storage
 from ackclock._core import build_info
 from ackclock.claims import figures
-from ackclock.claims.folder import Folder
+from ackclock.claims.folder import Claim, Folder
 from ackclock.claims.ledger import Choices, Finding, Laboratory
 from ackclock.claims.measured import Measured
 
@@ -62,8 +62,9 @@ def write(
 
 
 def _page(body: str, findings: Sequence[Finding], laboratory: Laboratory) -> str:
-    counts = [(word, sum(finding.verdict == word for finding in findings)) for word in ("agrees", "differs", "open")]
-    summary = ", ".join(f"{count} {word}" for word, count in counts if count)
+    words = (("agrees", "agree"), ("differs", "differ"), ("open", "open"))
+    counts = [(sum(finding.verdict == verdict for finding in findings), word) for verdict, word in words]
+    summary = ", ".join(f"{count} {word}" for count, word in counts if count)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>ackclock: claims</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body><main>'
@@ -123,14 +124,13 @@ def _choices(findings: Sequence[Finding]) -> str:
 
 def _finding(finding: Finding) -> str:
     claim = finding.claim
-    limits = f"{_limit(claim.low)} to {_limit(claim.high)} {claim.unit}".strip()
     rows = [
         ("source says", f"{claim.statement} ({claim.section})"),
         ("quantity", f"{claim.quantity}; {claim.study.title}"),
-        ("paper", f"{claim.published} {claim.unit}".strip()),
+        ("paper", claim.published),
         ("measured", f"{number(finding.measured.value)} {claim.unit}".strip()),
         ("also", _also(finding.measured)),
-        ("agreement", f"{limits}. {claim.why}"),
+        ("agreement", f"{_limits(claim)}. {claim.why}"),
         ("settings", claim.settings),
         ("what decides" if finding.verdict == "agrees" else "reason", claim.reason),
     ]
@@ -139,8 +139,12 @@ def _finding(finding: Finding) -> str:
     return f'<section>{head}<table class="facts"><tbody>{body}</tbody></table>{_others(finding)}</section>'
 
 
-def _limit(value: float | None) -> str:
-    return "any" if value is None else f"{value:g}"
+def _limits(claim: Claim) -> str:
+    if claim.low is not None and claim.high is not None:
+        words = f"{claim.low:g} to {claim.high:g}"
+    else:
+        words = f"at least {claim.low:g}" if claim.low is not None else f"at most {claim.high:g}"
+    return f"{words} {claim.unit}".strip()
 
 
 def _also(measured: Measured) -> str:

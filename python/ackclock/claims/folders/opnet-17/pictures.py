@@ -11,24 +11,25 @@ from ackclock.results import Results
 
 FLOW, LINK = "ftp", "Server->Discarder_1"
 OFF, ON, GROWN = "#c8501e", "#1f5fa8", "#e0a030"
-BINS = 5
+BINS = {"lfn": 5, "lan": 5, "satellite": 12}
 """How many bins of throughput a point of a figure stands for."""
 LINK_RATE_MBPS = {"lfn": 44.736, "lan": 44.736, "satellite": 1.544}
 
 
-def series(results: Results, column: str, factor: float) -> tuple[list[float], list[float]]:
+def series(results: Results, column: str, factor: float, bins: int = 1) -> tuple[list[float], list[float]]:
     """Return times and values of a series while the file is on its way."""
     table, key, name = (results.links, "link", LINK) if column == "throughput_bps" else (results.flows, "flow", FLOW)
     end = results.flow(FLOW)["completion_s"]
     rows = table.filter((pl.col(key) == name) & (pl.col("time_s") <= end) & pl.col(column).is_not_null())
-    if column == "throughput_bps":
-        rows = _means(rows, BINS)
+    if bins > 1:
+        rows = _means(rows, bins)
     return rows["time_s"].to_list(), (rows[column] * factor).to_list()
 
 
 def _means(rows: pl.DataFrame, count: int) -> pl.DataFrame:
     """Average consecutive bins: a bin of about one RTT beats against it."""
-    whole = rows.with_row_index("row").with_columns(pl.col("row") // count)
+    complete = rows[: rows.height // count * count]
+    whole = complete.with_row_index("row").with_columns(pl.col("row") // count)
     return whole.group_by("row", maintain_order=True).agg(pl.col("time_s").mean(), pl.col("throughput_bps").mean())
 
 
@@ -53,13 +54,14 @@ def _queues(study: Study) -> tuple[str, list[str]]:
 def throughput(laboratory: Laboratory, study: Study) -> Figure:
     """Throughput of the link over time, off and on, a panel for each queue."""
     name, queues = _queues(study)
-    rate = LINK_RATE_MBPS[study.name]
+    rate, bins = LINK_RATE_MBPS[study.name], BINS[study.name]
     panels = []
     for queue in queues:
         runs = laboratory.runs(study, _variant(laboratory, study, **{name: queue}))
+        on, off = (series(runs[case], "throughput_bps", 1e-6, bins) for case in ("on", "off"))
         curves = [
-            _curve(runs["on"], "throughput_bps", 1e-6, "scaling on", ON),
-            _curve(runs["off"], "throughput_bps", 1e-6, "scaling off", OFF, "--" if study.name == "lan" else "-"),
+            Curve("scaling on", *on, ON),
+            Curve("scaling off", *off, OFF, "--" if study.name == "lan" else "-"),
         ]
         panels.append(Panel(f"queues: {queue}", curves, lines=[(rate, f"link {rate} Mbit/s")]))
     return figures.time_series(panels, "throughput on the link (Mbit/s)", top=1.18 * rate)
@@ -92,18 +94,17 @@ def _windows(laboratory: Laboratory, study: Study, column: str, label: str, *, g
 
 
 def rto_over_time(laboratory: Laboratory, study: Study) -> Figure:
-    """RTO, SRTT and RTO's lower bound over time at three RTTs."""
-    runs = laboratory.runs(study)
+    """RTO, SRTT and RTO's lower bound over time at several RTTs and roundings."""
     panels = []
-    for case in ("50 ms", "300 ms", "700 ms"):
-        results = runs[case]
+    for case, rounding in (("50 ms", "nearest"), ("300 ms", "nearest"), ("200 ms", "clock"), ("1500 ms", "nearest")):
+        results = laboratory.runs(study, _variant(laboratory, study, rounding=rounding))[case]
         curves = [
             _curve(results, "rto_s", 1.0, "RTO", ON),
             _curve(results, "srtt_s", 1.0, "SRTT", OFF),
             _curve(results, "rtt_sample_s", 1.0, "RTT, measured", "#777777", ":"),
         ]
-        panels.append(Panel(f"RTT {case}", curves, lines=[(1.0, "LBOUND")]))
-    return figures.time_series(panels, "seconds", top=2.6)
+        panels.append(Panel(f"RTT {case}, {rounding}", curves, lines=[(1.0, "LBOUND")]))
+    return figures.time_series(panels, "seconds", top=4.8)
 
 
 def rto_shares(laboratory: Laboratory, study: Study) -> Figure:
