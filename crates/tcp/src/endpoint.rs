@@ -7,7 +7,7 @@ mod handshake;
 
 use ackclock_cc::{CongestionController, Controller, ControllerConfig, RttStats, SegmentTimestamps};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use ackclock_wire::{Flags, SackBlocks, Segment, Seq, Timestamps};
+use ackclock_wire::{Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
 
 use crate::config::{LossRecovery, TcpConfig};
 use crate::episode::Episode;
@@ -83,6 +83,8 @@ pub struct Endpoint {
     receiver: Receiver,
     /// SYNs (or SYN-ACKs) sent again.
     syn_retries: u32,
+    /// The SACK blocks of the latest ACK that had any.
+    last_sack: [SackBlock; 4],
 }
 
 impl Endpoint {
@@ -97,6 +99,7 @@ impl Endpoint {
             sender: Sender::new(config, controller),
             receiver: Receiver::new(config, read_rate),
             syn_retries: 0,
+            last_sack: [SackBlock::default(); 4],
         }
     }
 
@@ -207,7 +210,7 @@ impl Endpoint {
             return;
         }
         let mut sack = [(0, 0); 4];
-        let blocks = self.read_sack(segment, una, &mut sack);
+        let blocks = if segment.sack.is_empty() { 0 } else { self.read_sack(segment, una, &mut sack) };
         let echo = segment.timestamps.filter(|_| self.negotiated.timestamps);
         let incoming = IncomingAck {
             ack,
@@ -219,16 +222,25 @@ impl Endpoint {
             echoed_send_time: echo.filter(|ts| ts.echo != 0).map(|ts| self.time_of_tick(ts.echo, now)),
         };
         self.sender.on_ack(now, &incoming);
+        if ack > una {
+            // What lies below is acknowledged, and its numbers may come again 4 GiB later.
+            self.last_sack = [SackBlock::default(); 4];
+        }
         self.transmit(now, out);
     }
 
-    /// SACK blocks as offsets; malformed ones are left out. The older recoveries know nothing of SACK.
-    fn read_sack(&self, segment: &Segment, una: u64, into: &mut [(u64, u64); 4]) -> usize {
+    /// SACK blocks as offsets, without those that only repeat the ACK before and without malformed ones. The older
+    /// recoveries know nothing of SACK.
+    fn read_sack(&mut self, segment: &Segment, una: u64, into: &mut [(u64, u64); 4]) -> usize {
         if !self.negotiated.sack || self.config.loss_recovery != LossRecovery::Sack {
             return 0;
         }
         let mut count = 0;
-        for block in segment.sack.as_slice() {
+        for (block, known) in segment.sack.as_slice().iter().zip(&mut self.last_sack) {
+            if block == known {
+                continue;
+            }
+            *known = *block;
             let offset = |seq: Seq| seq.offset_near(self.config.initial_sequence, una);
             if let (Some(start), Some(end)) = (offset(block.start), offset(block.end))
                 && start < end

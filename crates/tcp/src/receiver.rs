@@ -295,17 +295,14 @@ impl Receiver {
 
     /// The SACK blocks to send, at most `limit` (RFC 2018 section 4).
     pub(crate) fn sack_blocks(&mut self, limit: usize) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
         if self.out_of_order.is_empty() {
             self.recent = RecentRanges::default();
-            return blocks;
+            return SackBlocks::default();
         }
         self.recent.forget_below(self.rcv_nxt);
         let seq = |offset| Seq::of_offset(self.peer_initial, offset);
-        for range in self.recent.as_slice().iter().take(limit) {
-            blocks.push(SackBlock { start: seq(range.start), end: seq(range.end) });
-        }
-        blocks
+        let blocks = self.recent.ranges.map(|range| SackBlock { start: seq(range.start), end: seq(range.end) });
+        SackBlocks::new(blocks, self.recent.len.min(limit))
     }
 }
 
@@ -314,13 +311,10 @@ impl Receiver {
 struct RecentRanges {
     ranges: [Range; 4],
     len: usize,
+    forgotten_below: u64,
 }
 
 impl RecentRanges {
-    fn as_slice(&self) -> &[Range] {
-        &self.ranges[..self.len]
-    }
-
     fn retain(&mut self, keep: impl Fn(Range) -> bool) {
         let mut kept = 0;
         for index in 0..self.len {
@@ -349,8 +343,12 @@ impl RecentRanges {
         }
     }
 
+    /// Nothing below `offset` is out of order any more.
     fn forget_below(&mut self, offset: u64) {
-        self.retain(|known| known.end > offset);
+        if self.forgotten_below != offset {
+            self.forgotten_below = offset;
+            self.retain(|known| known.end > offset);
+        }
     }
 }
 

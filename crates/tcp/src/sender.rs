@@ -52,8 +52,6 @@ pub(crate) struct Sender {
     grow_when_not_limited: bool,
     send_buffer: u64,
     max_retries: u32,
-    /// SACK blocks that the scoreboard has taken in, as many as an ACK carries.
-    last_sack: [(u64, u64); 4],
     dup_acks: u32,
     /// `FlightSize` when the first of them came.
     flight_before_dup_acks: u64,
@@ -104,7 +102,6 @@ impl Sender {
             grow_when_not_limited: config.grow_when_not_limited,
             send_buffer: config.send_buffer.0,
             max_retries: config.max_retries,
-            last_sack: [(0, 0); 4],
             dup_acks: 0,
             flight_before_dup_acks: 0,
             no_recovery_below: 0,

@@ -87,6 +87,11 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
+    /// The first `len` of `blocks`; at most all four.
+    pub fn new(blocks: [SackBlock; 4], len: usize) -> Self {
+        Self { blocks, len: len.min(4) as u8 }
+    }
+
     /// Appends a block; beyond the fourth it is left out.
     pub fn push(&mut self, block: SackBlock) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {

@@ -62,7 +62,7 @@ impl Sender {
     fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> Progress {
         let prior_flight = self.board.flight_size();
         let same_window = self.snd_wnd == ack.window;
-        let newly_sacked = self.take_sack(ack.sack);
+        let newly_sacked = ack.sack.iter().map(|&(start, end)| self.board.sack(start, end)).sum();
         let advanced = ack.ack > self.board.una();
         let mut delivered = newly_sacked;
         if advanced {
@@ -88,19 +88,6 @@ impl Sender {
         self.dup_acks = if advanced { 0 } else { self.dup_acks + u32::from(is_duplicate) };
         let in_recovery = self.phase.is_fast_recovery();
         Progress { prior_flight, delivered, advanced, is_duplicate, newly_sacked, in_recovery }
-    }
-
-    /// All but the first block mostly repeat what earlier ACKs said.
-    fn take_sack(&mut self, blocks: &[(u64, u64)]) -> u64 {
-        let mut newly_sacked = 0;
-        for (index, &(start, end)) in blocks.iter().enumerate() {
-            if self.last_sack.contains(&(start, end)) {
-                continue;
-            }
-            newly_sacked += self.board.sack(start, end);
-            self.last_sack[index] = (start, end);
-        }
-        newly_sacked
     }
 
     fn sample_rtt(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
