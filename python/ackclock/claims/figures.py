@@ -67,6 +67,7 @@ class Panel:
     title: str
     curves: Sequence[Curve]
     lines: Sequence[tuple[float, str]] = field(default_factory=tuple)
+    labels_below: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def _draw_panel(axis: Axes, panel: Panel) -> None:
     for value, name in panel.lines:
         axis.axhline(value, color="#444444", linewidth=0.9, linestyle=(0, (1, 2)))
         axis.annotate(
-            name, (1, value), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points",
+            name, (1, value), xycoords=("axes fraction", "data"), xytext=(0, -11 if panel.labels_below else 3), textcoords="offset points",
             ha="right", fontsize=8.5, color="#444444",
         )  # fmt: skip
     for curve in panel.curves:
@@ -142,7 +143,7 @@ def heat(table: Heat) -> Figure:
     with mpl.rc_context(_STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(9.6, 1.1 + 0.33 * len(table.rows)), layout="constrained")
         axis = figure.subplots()
-        axis.imshow(table.values, cmap="RdYlBu", vmin=0, vmax=135, alpha=0.8, aspect="auto")
+        axis.imshow(table.values, cmap="RdYlBu", vmin=-40, vmax=135, alpha=0.8, aspect="auto")
         axis.set_xticks(range(len(table.columns)), table.columns)
         axis.set_yticks(range(len(table.rows)), table.rows)
         axis.tick_params(length=0)

@@ -17,13 +17,15 @@ LINK_RATE_MBPS = {"lfn": 44.736, "lan": 44.736, "satellite": 1.544}
 
 
 def series(results: Results, column: str, factor: float, bins: int = 1) -> tuple[list[float], list[float]]:
-    """Return times and values of a series while the file is on its way."""
+    """Return times and values of a series while the file is on its way; means over `bins` hold to completion."""
     table, key, name = (results.links, "link", LINK) if column == "throughput_bps" else (results.flows, "flow", FLOW)
     end = results.flow(FLOW)["completion_s"]
     rows = table.filter((pl.col(key) == name) & (pl.col("time_s") <= end) & pl.col(column).is_not_null())
-    if bins > 1:
-        rows = _means(rows, bins)
-    return rows["time_s"].to_list(), (rows[column] * factor).to_list()
+    if bins == 1:
+        return rows["time_s"].to_list(), (rows[column] * factor).to_list()
+    means = _means(rows, bins)
+    values = (means[column] * factor).to_list()
+    return [*means["time_s"].to_list(), end], [*values, values[-1]]
 
 
 def _means(rows: pl.DataFrame, count: int) -> pl.DataFrame:
@@ -103,7 +105,7 @@ def rto_over_time(laboratory: Laboratory, study: Study) -> Figure:
             _curve(results, "srtt_s", 1.0, "SRTT", OFF),
             _curve(results, "rtt_sample_s", 1.0, "RTT, measured", "#777777", ":"),
         ]
-        panels.append(Panel(f"RTT {case}, {rounding}", curves, lines=[(1.0, "LBOUND")]))
+        panels.append(Panel(f"RTT {case}, {rounding}", curves, lines=[(1.0, "LBOUND")], labels_below=True))
     return figures.time_series(panels, "seconds", top=4.8)
 
 
