@@ -75,12 +75,13 @@ def _print(findings: list[Any], folder: Path) -> None:
     from ackclock.claims.page import number
 
     table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("claim", "quantity", "paper", "measured", "unit", "verdict"):
+    for heading in ("claim", "quantity", "paper", "measured", "unit", "verdict", "choices that agree"):
         table.add_column(heading, justify="right" if heading == "measured" else "left", overflow="fold")
     for finding in findings:
         claim, verdict = finding.claim, f"[{_STYLES[finding.verdict]}]{finding.verdict}[/]"
         values = (claim.quantity, claim.published, number(finding.measured.value), claim.unit)
-        table.add_row(f"[cyan]{claim.id}[/]", *values, verdict)
+        grid = f"{finding.agreeing} of {finding.tried}"
+        table.add_row(f"[cyan]{claim.id}[/]", *values, verdict, grid)
     console = output()
     console.print(table)
     _print_notes(findings)
@@ -91,9 +92,10 @@ def _print_notes(findings: list[Any]) -> None:
     console = output()
     console.print()
     for finding in findings:
-        if finding.verdict == "differs":
+        if finding.agreeing < finding.tried:
+            where = "differs" if finding.verdict == "differs" else "depends on choices that the source leaves open"
             reason = finding.claim.reason or "no reason found yet"
-            console.print(f"{finding.claim.id} differs: {reason}", markup=False, soft_wrap=True)
+            console.print(f"{finding.claim.id} {where}: {reason}", markup=False, soft_wrap=True)
         if finding.recorded not in (None, finding.verdict):
             console.print(f"[bold red]{finding.claim.id}: the verdict on record is {finding.recorded}[/]")
     console.print()

@@ -104,10 +104,11 @@ def time_series(panels: Sequence[Panel], label: str, *, log: bool = False, top: 
 
 
 def _draw_panel(axis: Axes, panel: Panel) -> None:
+    shift = (0, -11) if panel.labels_below else (0, 3)
     for value, name in panel.lines:
         axis.axhline(value, color="#444444", linewidth=0.9, linestyle=(0, (1, 2)))
         axis.annotate(
-            name, (1, value), xycoords=("axes fraction", "data"), xytext=(0, -11 if panel.labels_below else 3), textcoords="offset points",
+            name, (1, value), xycoords=("axes fraction", "data"), xytext=shift, textcoords="offset points",
             ha="right", fontsize=8.5, color="#444444",
         )  # fmt: skip
     for curve in panel.curves:

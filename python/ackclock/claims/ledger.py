@@ -35,6 +35,16 @@ class Finding:
     recorded: Verdict | None
     others: tuple[tuple[Choices, Measured, Verdict], ...]
 
+    @property
+    def tried(self) -> int:
+        """Number of combinations of choices that were simulated."""
+        return 1 + len(self.others)
+
+    @property
+    def agreeing(self) -> int:
+        """Number of those under which the claim agrees: fewer than `tried` means that our choices decide."""
+        return [self.verdict, *(verdict for _, _, verdict in self.others)].count("agrees")
+
     def as_dict(self) -> dict[str, Any]:
         """Return the claim's entry of `claims.json`."""
         claim = self.claim
@@ -54,6 +64,8 @@ class Finding:
             "verdict": self.verdict,
             "recorded_verdict": self.recorded,
             "reason": claim.reason,
+            "choices_agreeing": self.agreeing,
+            "choices_tried": self.tried,
             "other_choices": [_other(claim.study, *other) for other in self.others],
         }
 

@@ -96,12 +96,12 @@ def _overview(findings: Sequence[Finding]) -> str:
     rows = "".join(
         f'<tr><td><a href="#{escape(f.claim.id)}">{escape(f.claim.id)}</a></td><td>{escape(f.claim.quantity)}</td>'
         f'<td>{escape(f.claim.published)}</td><td class="n">{number(f.measured.value)}</td>'
-        f"<td>{escape(f.claim.unit)}</td><td>{_badge(f.verdict)}</td></tr>"
+        f"<td>{escape(f.claim.unit)}</td><td>{_badge(f.verdict)}</td><td>{f.agreeing} of {f.tried}</td></tr>"
         for f in findings
     )
     return (
         "<table><thead><tr><th>claim</th><th>quantity</th><th>paper</th><th>measured</th><th>unit</th><th>verdict</th>"
-        f"</tr></thead><tbody>{rows}</tbody></table>"
+        f"<th>choices that agree</th></tr></thead><tbody>{rows}</tbody></table>"
     )
 
 
