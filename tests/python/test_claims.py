@@ -147,3 +147,4 @@ def test_other_choices_are_named(findings: list[Finding]) -> None:
     grown = [other for other in entry["other_choices"] if other["choices"]["growth"] == "yes"]
     assert grown
     assert all(other["verdict"] == "differs" and other["measured"] > 300 for other in grown)
+    assert (entry["choices_agreeing"], entry["choices_tried"]) == (2, 4)
