@@ -188,7 +188,7 @@ def _series(results: list[Results], wanted: Panel) -> Iterator[tuple[str, Column
         if not columns or table.is_empty():
             continue
         who = "flow" if wanted.table == "flows" else "link"
-        prefix = f"{_run_label(results, position)}: " if len(results) > 1 else ""
+        prefix = f"{run_label(results, position)}: " if len(results) > 1 else ""
         for (name,), rows in table.group_by(who, maintain_order=True):
             group += 1
             time_s = rows["time_s"].to_numpy()
@@ -198,8 +198,13 @@ def _series(results: list[Results], wanted: Panel) -> Iterator[tuple[str, Column
                 yield label, column, group, time_s, values
 
 
-def _run_label(results: list[Results], position: int) -> str:
-    """Name of a run, told apart from others of the same name."""
+def run_label(results: list[Results], position: int) -> str:
+    """Name a run so that it is told apart from others of the same name.
+
+    Args:
+        results: All runs that are shown together.
+        position: Which of them.
+    """
     name = results[position].name
     same = [other for other in results if other.name == name]
     return name if len(same) == 1 else f"{name} ({position + 1}, seed {results[position].summary['seed']})"

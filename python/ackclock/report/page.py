@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from ackclock.panels import Drawing
+from ackclock.panels import Drawing, run_label
 from ackclock.plots import drawings, interactive, write_static
 from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
 from ackclock.results import Results
@@ -30,9 +30,9 @@ def write_report(results: list[Results], path: Path, static_dir: Path | None = N
     page = template.substitute(
         title=escape(" / ".join(dict.fromkeys(result.name for result in results))),
         plotly=_plotly_js() if shown else "",
-        summaries="\n".join(_summary(result) for result in results),
+        summaries="\n".join(_summary(result, run_label(results, i)) for i, result in enumerate(results)),
         plots="\n".join(_plot(drawing) for drawing in shown) or _no_series(),
-        settings="\n".join(_settings(result) for result in results),
+        settings="\n".join(_settings(result, run_label(results, i)) for i, result in enumerate(results)),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
@@ -69,14 +69,14 @@ def _no_series() -> str:
     )
 
 
-def _summary(result: Results) -> str:
+def _summary(result: Results, label: str) -> str:
     summary = result.summary
     index = summary["jain_index"]
     facts = [f"{summary['duration_s']:g} s simulated", f"seed {summary['seed']}"]
     if index is not None and len(summary["flows"]) > 1:
         facts.append(f"Jain index {index:.4f}")
     return (
-        f"<h2>{escape(result.name)}</h2><p>{', '.join(facts)}</p>"
+        f"<h2>{escape(label)}</h2><p>{', '.join(facts)}</p>"
         f"{_table('flow', summary['flows'], FLOW_CELLS)}{_table('link', busy_links(summary), LINK_CELLS)}"
     )
 
@@ -94,6 +94,6 @@ def _row(entry: Entry, cells: tuple[Cell, ...]) -> str:
     return f"<tr><th>{escape(str(entry['name']))}</th>{values}</tr>"
 
 
-def _settings(result: Results) -> str:
+def _settings(result: Results, label: str) -> str:
     manifest = json.dumps(result.manifest, indent=2, ensure_ascii=False)
-    return f"<details><summary>{escape(result.name)}</summary><pre>{escape(manifest)}</pre></details>"
+    return f"<details><summary>{escape(label)}</summary><pre>{escape(manifest)}</pre></details>"
