@@ -43,8 +43,11 @@ pub struct Link {
     waiting_octets: u64,
     /// What is to come out at the far end.
     transit: VecDeque<InTransit>,
-    /// Arrivals at the far end of packets that are in a later link's ring.
-    passed_on: VecDeque<SimTime>,
+    /// Packets that are in a later link's ring: when they arrive at this one's far end, and their octets.
+    passed_on: VecDeque<(SimTime, u64)>,
+    /// Sending time of the packets that entered ahead of time and have arrived; `None` on a link that packets enter in
+    /// real time, whose clock knows.
+    sent_ahead: Option<SimDuration>,
     total_drops: u64,
     stats: LinkStats,
 }
@@ -71,6 +74,7 @@ impl Link {
             waiting_octets: 0,
             transit: VecDeque::new(),
             passed_on: VecDeque::new(),
+            sent_ahead: None,
             total_drops: 0,
             stats: LinkStats::default(),
         }
@@ -98,6 +102,7 @@ impl Link {
     /// A packet passes, arriving at the near end at some `time` to come, of a link on which nothing ever waits: one
     /// that a single, no faster link feeds.
     pub fn admit_ahead(&mut self, time: SimTime, size: u32) -> Passage {
+        self.sent_ahead.get_or_insert_default();
         let service = self.clock.free_at().max(time);
         let arrival = self.clock.serialize(time, u64::from(size) + self.framing) + self.delay;
         Passage { service, arrival }
@@ -111,14 +116,14 @@ impl Link {
     }
 
     /// An admitted packet travels on in the ring of a later link; it leaves this one at `arrival`.
-    pub fn pass_on(&mut self, arrival: SimTime) {
-        self.passed_on.push_back(arrival);
+    pub fn pass_on(&mut self, arrival: SimTime, size: u32) {
+        self.passed_on.push_back((arrival, u64::from(size) + self.framing));
     }
 
     /// The first packet arrives at the far end. Returns it, and when the next one arrives.
     pub fn deliver(&mut self) -> (Packet, Option<SimTime>) {
         let first = self.transit.pop_front().expect("a link's event means that a packet is under way");
-        self.stats.on_delivered();
+        self.on_delivered(u64::from(first.packet.size) + self.framing);
         (first.packet, self.transit.front().map(|next| next.arrival))
     }
 
@@ -129,9 +134,16 @@ impl Link {
             self.waiting_octets -= next.octets;
             self.waiting.pop_front();
         }
-        while self.passed_on.front().is_some_and(|arrival| *arrival <= now) {
-            self.passed_on.pop_front();
-            self.stats.on_delivered();
+        while let Some((_, octets)) = self.passed_on.pop_front_if(|(arrival, _)| *arrival <= now) {
+            self.on_delivered(octets);
+        }
+    }
+
+    fn on_delivered(&mut self, octets: u64) {
+        self.stats.on_delivered();
+        if let Some(sent) = &mut self.sent_ahead {
+            let (whole, rest) = self.clock.parts(octets);
+            *sent += SimDuration(whole + u64::from(rest > 0));
         }
     }
 
@@ -160,9 +172,10 @@ impl Link {
         self.stats.on_drop();
     }
 
-    /// Time for which the link has been sending, up to `now`.
+    /// Time for which the link has been sending, up to `now`; on a link that packets enter ahead of time, what it took
+    /// to send those that have arrived.
     pub fn busy_time(&self, now: SimTime) -> SimDuration {
-        self.clock.busy_time(now)
+        self.sent_ahead.unwrap_or_else(|| self.clock.busy_time(now))
     }
 
     /// Begins the measurement window: averages from here on.
@@ -241,10 +254,9 @@ impl LinkClock {
         self.free_at
     }
 
-    /// Exact for a link that is busy without a gap until it is free; on a link that packets enter ahead of time, the
-    /// passages still to come count only when they have begun to.
+    /// Exact for packets that entered in real time: the link is busy without a gap until it is free.
     fn busy_time(&self, now: SimTime) -> SimDuration {
-        SimDuration(self.sent.0.saturating_sub(self.free_at.saturating_since(now).0))
+        self.sent - self.free_at.saturating_since(now)
     }
 }
 
@@ -335,10 +347,24 @@ mod tests {
     }
 
     #[test]
+    fn a_link_entered_ahead_of_time_has_sent_what_has_arrived() {
+        let mut link = link(12_000_000, QueueLimit::Unlimited);
+        for enters in [0, 10_000_000] {
+            let passage = link.admit_ahead(SimTime(enters), 1500);
+            link.carry(passage.arrival, &packet());
+        }
+        assert_eq!(link.busy_time(SimTime(1_000_000)), SimDuration::ZERO);
+        link.deliver();
+        assert_eq!(link.busy_time(SimTime(2_000_000)), SimDuration::from_millis(1));
+        link.deliver();
+        assert_eq!(link.busy_time(SimTime(12_000_000)), SimDuration::from_millis(2));
+    }
+
+    #[test]
     fn what_is_passed_on_counts_as_delivered_when_it_arrives() {
         let mut link = link(12_000_000, QueueLimit::Unlimited);
         let passage = link.admit(SimTime(0), 1500).expect("room");
-        link.pass_on(passage.arrival);
+        link.pass_on(passage.arrival, 1500);
         assert_eq!(link.end_measurement(SimTime(1_999_999)).delivered_packets(), 0);
         assert_eq!(link.end_measurement(SimTime(2_000_000)).delivered_packets(), 1);
     }

@@ -125,7 +125,7 @@ impl Network {
             if next == END || !self.express[next as usize] {
                 break;
             }
-            self.links[index].pass_on(passage.arrival);
+            self.links[index].pass_on(passage.arrival, packet.size);
             index = next as usize;
             packet.hop += 1;
             passage = self.links[index].admit_ahead(passage.arrival, packet.size);
