@@ -214,10 +214,8 @@ def _thinner(lines: list[Line], main: Column) -> list[Line]:
     """Of many flows only the main column, with fewer points each."""
     kept = [line for line in lines if line.column == main]
     points = max(100, 40 * _POINTS // max(1, len(kept)))
-    return [
-        Line(line.label, line.column, line.group, *extremes_per_bucket(line.time_s, line.values, points // 2))
-        for line in kept
-    ]
+    thin, size = (mean_per_bucket, _BINS // 4) if main.is_rate else (extremes_per_bucket, points // 2)
+    return [Line(line.label, line.column, line.group, *thin(line.time_s, line.values, size)) for line in kept]
 
 
 def _means(lines: list[Line], main: Column) -> list[Line]:

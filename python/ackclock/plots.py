@@ -86,7 +86,7 @@ def interactive(drawing: Drawing) -> "Figure":
         shown.add_trace(
             go.Scatter(
                 x=line.time_s,
-                y=line.values,
+                y=line.values.astype("float32"),  # far finer than a pixel, and half as long in the page
                 name=line.label,
                 legendgroup=line.label,
                 showlegend=is_mean or not drawing.is_crowded,
