@@ -66,9 +66,9 @@ pub fn topologies() -> Value {
         ),
         entry(
             "star",
-            "hosts around a hub, which is a host too",
+            "hosts around a switch",
             "incast and shared-switch studies",
-            "none; the i-th flow goes from the i-th host to the hub unless it says otherwise",
+            "none; flows go from the second host, the third, ... to the first unless they say otherwise (incast)",
             &[
                 parameter("hosts", "required", "a number (host1, host2, ...) or names", "around the hub"),
                 parameter("link", "required", LINK, "of each host"),

@@ -158,7 +158,7 @@ fn a_star_a_parking_lot_and_an_explicit_network() {
         "duration = \"1 s\"\ntopology = {{ kind = \"star\", hosts = 3, link = {link} }}\n[[flow]]\n[[flow]]"
     ));
     assert_eq!((star.network.nodes.len(), star.network.links.len()), (4, 6));
-    assert_eq!((star.flows[1].from, star.flows[1].to), (2, 0)); // the second host to the hub
+    assert_eq!((star.flows[1].from, star.flows[1].to), (3, 1)); // the third host to the first; node 0 is the hub
     let lot = parse(&format!(
         "duration = \"1 s\"\ntopology = {{ kind = \"parking_lot\", hops = 2, bottleneck = {link}, access = {link} }}\n\
          [[flow]]\n[[flow]]\nfrom = \"H2\"\nto = \"H3\""

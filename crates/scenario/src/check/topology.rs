@@ -206,7 +206,6 @@ impl Checker<'_, '_> {
 
     fn build_star(&mut self, table: &Star, path: &FieldPath, built: &mut BuiltTopology) {
         let hub = self.add_node(table.hub.as_deref().unwrap_or("hub"));
-        built.hosts.push(hub);
         let names = match &table.hosts {
             None => {
                 self.missing(&path.key("hosts"), "hosts = 4");
@@ -231,7 +230,10 @@ impl Checker<'_, '_> {
             let host = self.add_node(&name);
             built.hosts.push(host);
             self.lay(&self.between(host, hub, &link, &path.key("link"), Limit::Unlimited), &mut built.links);
-            built.default_ends.push((host, hub));
+        }
+        // Incast: all others send to the first.
+        if let Some((&first, others)) = built.hosts.split_first() {
+            built.default_ends = others.iter().map(|&host| (host, first)).collect();
         }
     }
 

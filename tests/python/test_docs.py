@@ -1,0 +1,105 @@
+"""Whatever the documentation tells a reader to do is done here, and every example runs."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import ackclock
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NOT_RUN_HERE = ("make ", "export ", "git ")
+"""Setting up; the tests themselves run after it."""
+
+_FENCE = re.compile(r"^```(?P<kind>\w+)(?P<flags>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    page: Path
+    kind: str
+    is_invalid: bool
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}: {self.text.splitlines()[0][:50]}"
+
+
+def _blocks(kind: str) -> Iterator[Block]:
+    for page in PAGES:
+        for found in _FENCE.finditer(page.read_text(encoding="utf-8")):
+            if found["kind"] == kind:
+                yield Block(page, kind, "invalid" in found["flags"], found["text"])
+
+
+def _commands() -> Iterator[Block]:
+    """The commands of one page, in order: later ones use what earlier ones wrote."""
+    for page in PAGES:
+        lines = [line for block in _blocks("console") if block.page == page for line in block.text.splitlines()]
+        commands = [line[2:].split("   #")[0] for line in lines if line.startswith("$ ")]
+        wanted = [command for command in commands if not command.startswith(NOT_RUN_HERE)]
+        if wanted:
+            yield Block(page, "console", False, "\n".join(wanted))
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("block", list(_commands()), ids=str)
+def test_commands_do_what_a_page_says(block: Block, workplace: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command in block.text.splitlines():
+        done = subprocess.run(
+            shlex.split(command),
+            cwd=workplace,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("block", list(_blocks("toml")), ids=str)
+def test_scenarios_on_a_page_are_scenarios(block: Block) -> None:
+    if block.is_invalid:
+        with pytest.raises(ackclock.ScenarioError):
+            ackclock.Scenario.parse(block.text)
+    else:
+        ackclock.run(ackclock.Scenario.parse(block.text, overrides=["trace=false"]))
+
+
+@pytest.mark.parametrize("block", list(_blocks("python")), ids=str)
+def test_python_on_a_page_runs(block: Block, workplace: Path) -> None:
+    exec(compile(block.text, str(block.page), "exec"), {})
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda file: file.stem)
+def test_examples_move_data_in_every_flow(file: Path) -> None:
+    results = ackclock.run(ackclock.Scenario.load(str(file)))
+    assert all(flow["delivered_bytes"] > 0 for flow in results.summary["flows"])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} points at {target}"
+
+
+def test_the_mistakes_page_counts_right() -> None:
+    (block,) = [block for block in _blocks("toml") if block.is_invalid]
+    with pytest.raises(ackclock.ScenarioError) as caught:
+        ackclock.Scenario.parse(block.text)
+    assert len(caught.value.diagnostics) == 3
