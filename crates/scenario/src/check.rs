@@ -8,7 +8,9 @@ mod tcp;
 mod topology;
 mod trace;
 
-use ackclock_net::NetworkConfig;
+use std::collections::BTreeMap;
+
+use ackclock_net::{NetworkConfig, NodeId};
 use ackclock_sim::{MeasureWindow, SimulationConfig};
 use ackclock_units::{SimDuration, SimTime};
 
@@ -82,6 +84,10 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) file: &'a ScenarioFile,
     pub(crate) diagnostics: &'a mut Diagnostics<'source>,
     pub(crate) network: NetworkConfig,
+    /// Every node of the network by its name.
+    pub(crate) node_ids: BTreeMap<String, NodeId>,
+    /// Files that the flows looked at so far send.
+    pub(crate) files: u64,
     pub(crate) seed: u64,
     pub(crate) duration: SimDuration,
 }
@@ -96,6 +102,8 @@ pub(crate) fn check(
         file,
         diagnostics,
         network: NetworkConfig::default(),
+        node_ids: BTreeMap::new(),
+        files: 0,
         seed: file.seed.unwrap_or(1),
         duration: SimDuration::ZERO,
     };
@@ -124,6 +132,13 @@ pub(crate) fn check(
 impl Checker<'_, '_> {
     pub(crate) fn report(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
         self.diagnostics.report(path, message, remedy);
+    }
+
+    /// Reports a name that the network lacks, unless the network itself has mistakes and may lack it because of them.
+    pub(crate) fn report_unknown(&mut self, path: &FieldPath, message: &str, remedy: String) {
+        if !self.diagnostics.has_mistake_in("topology") {
+            self.report(path, message, remedy);
+        }
     }
 
     /// Reports a field that is required and absent.

@@ -143,6 +143,11 @@ impl<'source> Diagnostics<'source> {
         self.found.is_empty()
     }
 
+    /// True if there is a mistake in the top-level table `name`.
+    pub(crate) fn has_mistake_in(&self, name: &str) -> bool {
+        self.found.iter().any(|(_, diagnostic)| diagnostic.field.split(['.', '[']).next() == Some(name))
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         self.found.len() >= MAX_DIAGNOSTICS
     }

@@ -281,6 +281,78 @@ fn what_would_eat_the_machine_is_refused() {
     assert!(!mistakes(&dumbbell("[[flow]]").replace("10 s", "9999999 h")).is_empty());
 }
 
+/// The fields that a scenario's mistakes are blamed on.
+fn blamed(text: &str) -> Vec<String> {
+    mistakes(text).into_iter().map(|mistake| mistake.field).collect()
+}
+
+#[test]
+fn numbers_beyond_any_network_are_refused() {
+    let flow = |line: &str| blamed(&dumbbell(&format!("[[flow]]\n[[flow]]\n{line}")));
+    assert_eq!(
+        flow("controller = { kind = \"fixed\", window = \"99999999999999 segments\" }"),
+        ["flow[1].controller.window"]
+    );
+    assert_eq!(flow("tcp = { initial_window = \"999 TB\" }"), ["flow[1].tcp.initial_window"]);
+    assert_eq!(flow("sender_tcp = { send_buffer = \"0 bytes\" }"), ["flow[1].sender_tcp.send_buffer"]);
+    assert_eq!(flow("rtt = \"5000000 h\""), ["flow[1].rtt"]);
+    assert_eq!(blamed(&dumbbell("[[flow]]").replace("\"8 ms\"", "\"5000000 h\"")), ["topology.bottleneck.delay"]);
+    // The count of the second flow makes a sum that 64 bits cannot hold.
+    let topology = r#"{"kind": "star", "hosts": 1, "link": {"rate": "1 Mbit/s", "delay": "1 ms"}}"#;
+    let json =
+        format!(r#"{{"duration": "1 s", "topology": {topology}, "flow": [{{}}, {{"count": 18446744073709551615}}]}}"#);
+    let error = Scenario::from_json(&json, &[]).expect_err("too many flows");
+    assert_eq!(error.diagnostics[0].field, "flow[1].count");
+}
+
+#[test]
+fn files_are_counted_over_all_flows() {
+    let flows = "[[flow]]\ncount = 100\napp = { kind = \"files\", size = \"1 kB\", count = 1000000 }";
+    assert_eq!(blamed(&dumbbell(flows)), ["flow[0].app.count"]);
+}
+
+#[test]
+fn a_queue_must_hold_a_packet() {
+    let with = |limit: &str| {
+        let queue = format!("\"8 ms\", queue = {{ kind = \"drop_tail\", limit = \"{limit}\" }}");
+        dumbbell("[[flow]]").replace("\"8 ms\"", &queue)
+    };
+    // 1448 bytes of payload, 12 of timestamps, 20 of TCP, 20 of IP: 1500; no framing
+    assert_eq!(blamed(&with("1499 bytes")), ["topology.bottleneck.queue.limit"]);
+    assert_eq!(limit(&parse(&with("1500 bytes")), "bottleneck"), QueueLimit::Bytes(Bytes(1_500)));
+    assert_eq!(blamed(&with("0 packets")), ["topology.bottleneck.queue.limit"]);
+    // 0.05 * 25 000 bytes = 1250
+    assert_eq!(blamed(&with("0.05 bdp")), ["topology.bottleneck.queue.limit"]);
+}
+
+#[test]
+fn a_wrong_item_of_a_list_leaves_the_others_their_places() {
+    let text = "duration = \"1 s\"\ntopology = { kind = \"chain\", nodes = [\"A\", 5, \"C\"], \
+                link = { rate = \"1 Mbit/s\", delay = \"1 ms\" } }\n[[flow]]\n[[flow]]\ncontroler = 1";
+    assert_eq!(blamed(text), ["topology.nodes[1]", "flow[1].controler"]);
+}
+
+#[test]
+fn a_recovery_that_contradicts_the_controller_is_a_mistake() {
+    let flow = "[[flow]]\ncontroller = \"tahoe\"\ntcp = { loss_recovery = \"sack\" }";
+    assert_eq!(blamed(&dumbbell(flow)), ["flow[0].tcp.loss_recovery"]);
+    let general = "[tcp]\nloss_recovery = \"sack\"\n[[flow]]\ncontroller = \"tahoe\"";
+    assert_eq!(parse(&dumbbell(general)).flows[0].sender.loss_recovery, LossRecovery::Tahoe);
+}
+
+#[test]
+fn a_timer_is_blamed_where_it_was_set() {
+    let text = "[tcp]\nrto = { rtt_gain = 2.0 }\n[[flow]]\ntcp = { rto = { min = \"2 s\" } }";
+    assert_eq!(blamed(&dumbbell(text)), ["tcp.rto.rtt_gain"]);
+}
+
+#[test]
+fn an_override_of_endless_depth_is_refused() {
+    let path = "a.".repeat(100_000) + "a=1";
+    let error = Scenario::parse(TWO_ALGORITHMS, "test.toml", &[path]).expect_err("no such depth");
+    assert!(error.diagnostics[0].message.contains("parts"), "{error}");
+}
+
 #[test]
 fn an_empty_file_asks_for_what_is_required() {
     let fields: Vec<String> = mistakes("").into_iter().map(|mistake| mistake.field).collect();

@@ -46,7 +46,9 @@ impl Checker<'_, '_> {
             let found = flows.iter().position(|flow| flow.name == *name);
             if found.is_none() {
                 let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
-                self.report(&path.key("flow"), "names no flow", suggest(name, &names));
+                if !self.diagnostics.has_mistake_in("flow") {
+                    self.report(&path.key("flow"), "names no flow", suggest(name, &names));
+                }
             }
             found
         });
@@ -91,7 +93,12 @@ impl Checker<'_, '_> {
                 }
                 Selection::Probability(p)
             }
-            DiscardRule::Window(_) => Selection::All,
+            DiscardRule::Window(rule) => {
+                if rule.from.is_none() && rule.until.is_none() {
+                    self.missing(&path.key("from"), "from = \"1 s\" or until = \"2 s\", or both");
+                }
+                Selection::All
+            }
         }
     }
 

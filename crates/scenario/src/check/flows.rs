@@ -6,7 +6,7 @@ use ackclock_sim::{AppConfig, FlowConfig, Span};
 use ackclock_tcp::LossRecovery;
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use super::tcp::{HostTables, Layer, amount};
+use super::tcp::{HostTables, Layer, MAX_WINDOW, amount};
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
 use crate::file::{
@@ -16,7 +16,8 @@ use crate::file::{
 use crate::tree::FieldPath;
 
 const MAX_FLOWS: u64 = 100_000;
-const MAX_FILES: u64 = 1_000_000;
+/// Of all flows together.
+const MAX_FILES: u64 = 10_000_000;
 
 /// One flow of the scenario: an entry of the file, or one of the group that it makes.
 pub(crate) struct FlowPlan<'a> {
@@ -40,7 +41,7 @@ impl<'a> Checker<'a, '_> {
             let path = path.index(index);
             let name = table.name.clone().unwrap_or_else(|| format!("flow{}", index + 1));
             let count = table.count.unwrap_or(1);
-            if count == 0 || plans.len() as u64 + count > MAX_FLOWS {
+            if count == 0 || count > MAX_FLOWS - plans.len() as u64 {
                 let remedy = format!("let the scenario have 1 to {MAX_FLOWS} flows in all");
                 self.report(&path.key("count"), "is no number of flows", remedy);
                 continue;
@@ -76,6 +77,13 @@ impl<'a> Checker<'a, '_> {
         if first >= self.duration {
             let remedy = format!("start before the end of the run at {}", self.duration);
             self.report(&path, "lies at or after the end of the run, so the flow would never start", remedy);
+        }
+        if let Some(TextOr::Text(gap)) = spacing
+            && first < self.duration
+            && first + gap.0 * (count - 1) >= self.duration
+        {
+            let remedy = format!("let the last of {count} flows start before the end of the run at {}", self.duration);
+            self.report(&path.key("spacing"), "spreads the group beyond the end of the run", remedy);
         }
         let mut random = RandomStream::new(self.seed, &format!("start {name}"));
         let mut next = SimTime::ZERO + first;
@@ -209,15 +217,18 @@ impl<'a> Checker<'a, '_> {
     ) -> Option<usize> {
         let path = plan.path.key(field);
         let Some(name) = name else {
-            if default.is_none() && !topology.hosts.is_empty() {
-                self.missing(&path, &format!("{field} = {:?}", self.network.nodes[topology.hosts[0]].name));
+            if default.is_none() && !self.diagnostics.has_mistake_in("topology") {
+                let example = topology.host_names(&self.network).first().map_or("A", |name| *name).to_owned();
+                self.missing(&path, &format!("{field} = {example:?}"));
             }
             return default;
         };
-        let host = topology.hosts.iter().copied().find(|&host| self.network.nodes[host].name == *name);
+        // Hosts are listed in the order of their nodes.
+        let is_host = |node: &usize| topology.hosts.binary_search(node).is_ok();
+        let host = self.node_ids.get(name).copied().filter(is_host);
         if host.is_none() {
             let remedy = suggest(name, &topology.host_names(&self.network));
-            self.report(&path, "names no host", remedy);
+            self.report_unknown(&path, "names no host", remedy);
         }
         host
     }
@@ -268,6 +279,8 @@ impl<'a> Checker<'a, '_> {
                 if window.0 < u64::from(mss) {
                     let remedy = format!("use at least \"1 segment\", {mss} bytes");
                     self.report(&path.key("window"), "is less than a segment, so nothing could be sent", remedy);
+                } else if window > MAX_WINDOW {
+                    self.report(&path.key("window"), "is more than any window", format!("use at most {MAX_WINDOW}"));
                 }
                 ControllerConfig::Fixed(FixedConfig { window })
             }
@@ -322,6 +335,14 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn files(&mut self, files: &FilesApp, path: &FieldPath) -> AppConfig {
+        let wanted = files.sizes.as_ref().map_or(files.count.unwrap_or(0), |sizes| sizes.0.len() as u64);
+        self.files = self.files.saturating_add(wanted);
+        if self.files > MAX_FILES {
+            let field = if files.sizes.is_some() { "sizes" } else { "count" };
+            let remedy = format!("let all flows together send at most {MAX_FILES} files");
+            self.report(&path.key(field), "makes more files than fit in memory", remedy);
+            return AppConfig::Bulk;
+        }
         let gap = files.gap.unwrap_or(Duration(SimDuration::ZERO)).0;
         let sizes = match (&files.sizes, files.size, files.count) {
             (Some(sizes), None, None) => {
@@ -331,11 +352,11 @@ impl<'a> Checker<'a, '_> {
                 }
                 sizes.iter().map(|(index, size)| self.file_size(Some(*size), &sizes_path.index(index))).collect()
             }
-            (None, size, Some(count)) if (1..=MAX_FILES).contains(&count) => {
+            (None, size, Some(count)) if count > 0 => {
                 vec![self.file_size(size, &path.key("size")); count as usize]
             }
             (None, _, Some(_)) => {
-                self.report(&path.key("count"), "is no number of files", format!("use 1 to {MAX_FILES}"));
+                self.report(&path.key("count"), "is no number of files", "use at least 1");
                 Vec::new()
             }
             (None, Some(_), None) => {

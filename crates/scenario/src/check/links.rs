@@ -2,12 +2,26 @@
 
 use ackclock_net::{DropTailConfig, LinkConfig, QueueConfig, QueueLimit, Router};
 use ackclock_sim::FlowConfig;
+use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use super::Checker;
 use super::topology::BuiltTopology;
 use crate::file::{DropTail, HalfLink, Limit, LinkTable, Overlay, Queue};
 use crate::tree::FieldPath;
+
+/// A day: light goes beyond the planets in it. Sums over any route stay within 64 bits of nanoseconds.
+pub(crate) const MAX_DELAY: SimDuration = SimDuration::from_secs(24 * 3600);
+pub(crate) const TOO_LONG: &str = "is longer than any path";
+
+/// Octets of the IPv4 and TCP headers without options.
+const HEADERS: u64 = 40;
+
+/// Octets that timestamps take of each segment (RFC 7323 appendix A).
+const TIMESTAMPS: u64 = 12;
+
+/// The largest segment without payload: 60 octets of TCP header with options, 20 of IPv4.
+const LARGEST_ACK: u64 = 80;
 
 const MAX_RATE: Bandwidth = Bandwidth(100_000_000_000_000);
 const MAX_FRAMING: Bytes = Bytes(65_535);
@@ -60,12 +74,7 @@ impl Checker<'_, '_> {
         pending: &mut Vec<PendingLink>,
     ) {
         let rate = self.rate(half, path);
-        let delay = if let Some(delay) = half.delay {
-            delay.0
-        } else {
-            self.missing(&path.key("delay"), "delay = \"15 ms\"");
-            SimDuration::ZERO
-        };
+        let delay = self.delay(half, path);
         let framing = half.framing.map_or(Bytes::ZERO, |framing| framing.0);
         if framing > MAX_FRAMING {
             self.report(&path.key("framing"), "is more than any link layer adds", "use at most 65535 bytes");
@@ -89,6 +98,16 @@ impl Checker<'_, '_> {
         });
     }
 
+    fn delay(&mut self, half: &HalfLink, path: &FieldPath) -> SimDuration {
+        let path = path.key("delay");
+        match half.delay.map(|delay| delay.0) {
+            None => self.missing(&path, "delay = \"15 ms\""),
+            Some(delay) if delay > MAX_DELAY => self.report(&path, TOO_LONG, format!("use at most {MAX_DELAY}")),
+            Some(delay) => return delay,
+        }
+        SimDuration::ZERO
+    }
+
     fn rate(&mut self, half: &HalfLink, path: &FieldPath) -> Bandwidth {
         let path = path.key("rate");
         match half.rate.map(|rate| rate.0) {
@@ -105,7 +124,7 @@ impl Checker<'_, '_> {
         if !self.diagnostics.is_empty() {
             return; // paths mean little in a network with mistakes
         }
-        let base_rtt = self.largest_rtt_by_link(flows);
+        let crossings = self.crossings(flows);
         for (index, pending) in topology.links.iter().enumerate() {
             let limit = match pending.limit {
                 Limit::Unlimited => QueueLimit::Unlimited,
@@ -113,7 +132,7 @@ impl Checker<'_, '_> {
                 Limit::Bytes(bytes) => QueueLimit::Bytes(bytes),
                 Limit::Time(time) => QueueLimit::Time(time),
                 Limit::Bdp(millionths) => {
-                    let Some(rtt) = base_rtt[index] else {
+                    let Some(rtt) = crossings[index].base_rtt else {
                         let remedy = "give the limit in packets, bytes or time, or send a flow over the link";
                         self.report(&pending.path, "no flow crosses the link, so it has no round trip", remedy);
                         continue;
@@ -122,39 +141,59 @@ impl Checker<'_, '_> {
                     QueueLimit::Bytes(Bytes((bdp * u128::from(millionths) / MILLIONTHS) as u64))
                 }
             };
-            self.check_limit(limit, pending);
+            let largest = Bytes(crossings[index].largest_packet + self.network.links[index].framing.0);
+            self.check_limit(limit, largest, pending);
             self.network.links[index].queue = QueueConfig::DropTail(DropTailConfig { limit });
         }
     }
 
-    fn check_limit(&mut self, limit: QueueLimit, pending: &PendingLink) {
-        let holds_nothing = match limit {
-            QueueLimit::Unlimited => false,
-            QueueLimit::Packets(count) => count == 0,
-            QueueLimit::Bytes(bytes) => bytes == Bytes::ZERO,
-            QueueLimit::Time(time) => time.is_zero(),
+    fn check_limit(&mut self, limit: QueueLimit, largest: Bytes, pending: &PendingLink) {
+        let what = match limit {
+            QueueLimit::Packets(0) | QueueLimit::Time(SimDuration::ZERO) => {
+                "is a queue in which nothing could wait".into()
+            }
+            QueueLimit::Bytes(bytes) if bytes < largest => {
+                format!("is {bytes}, less than one packet of {largest}, so none could ever wait")
+            }
+            _ => return,
         };
-        if holds_nothing {
-            let what = "no packet could ever wait; two that arrive together would lose one";
-            self.report(&pending.path, what, "use at least \"1 packet\"");
-        }
+        self.report(&pending.path, what, "use at least \"1 packet\"");
     }
 
-    /// The largest two-way propagation delay of the flows whose data or ACKs cross each link.
-    fn largest_rtt_by_link(&self, flows: &[FlowConfig]) -> Vec<Option<SimDuration>> {
-        let mut largest: Vec<Option<SimDuration>> = vec![None; self.network.links.len()];
+    /// What of the flows matters to the queue of each link.
+    fn crossings(&self, flows: &[FlowConfig]) -> Vec<Crossing> {
+        let mut crossings = vec![Crossing::default(); self.network.links.len()];
         let mut router = Router::new(&self.network);
         for flow in flows {
             let forward = router.shortest_path(flow.from, flow.to).unwrap_or_default();
             let back = router.shortest_path(flow.to, flow.from).unwrap_or_default();
-            let links: Vec<usize> = forward.into_iter().chain(back).collect();
-            let total: u64 = links.iter().map(|&link| self.network.links[link].delay.0).sum();
-            for link in links {
-                largest[link] = largest[link].max(Some(SimDuration(total)));
+            let delay = |links: &[usize]| links.iter().map(|&link| self.network.links[link].delay.0).sum::<u64>();
+            let rtt = SimDuration(delay(&forward) + delay(&back));
+            let data = data_packet(&flow.sender, &flow.receiver);
+            let reply = if flow.reply.is_some() { data } else { LARGEST_ACK.min(data) };
+            for (links, packet) in [(forward, data), (back, reply)] {
+                for link in links {
+                    crossings[link].base_rtt = crossings[link].base_rtt.max(Some(rtt));
+                    crossings[link].largest_packet = crossings[link].largest_packet.max(packet);
+                }
             }
         }
-        largest
+        crossings
     }
+}
+
+/// Of the flows whose data or ACKs cross a link: the largest two-way propagation delay, and the largest packet without
+/// framing.
+#[derive(Clone, Default)]
+struct Crossing {
+    base_rtt: Option<SimDuration>,
+    largest_packet: u64,
+}
+
+/// A full-sized segment between two ends, in octets of IP.
+fn data_packet(one: &TcpConfig, other: &TcpConfig) -> u64 {
+    let options = if one.timestamps && other.timestamps { TIMESTAMPS } else { 0 };
+    u64::from(one.mss.min(other.mss)) + options + HEADERS
 }
 
 fn half(table: &LinkTable) -> HalfLink {

@@ -27,6 +27,9 @@ pub(crate) type HostTables = BTreeMap<usize, Vec<Layer>>;
 
 const MAX_MSS: u32 = 65_495;
 
+/// A thousand times what TCP's window field can say: no limit to a study, and far from the end of 64 bits.
+pub(crate) const MAX_WINDOW: Bytes = Bytes(1 << 40);
+
 impl Checker<'_, '_> {
     /// `[[host]]` tables, by node.
     pub(crate) fn host_tables(&mut self, topology: &BuiltTopology) -> HostTables {
@@ -40,12 +43,12 @@ impl Checker<'_, '_> {
             };
             for (item, name) in names.each() {
                 let name_path = item.map_or(path.key("name"), |item| path.key("name").index(item));
-                if let Some(node) = self.network.nodes.iter().position(|node| node.name == name) {
+                if let Some(&node) = self.node_ids.get(name) {
                     let layer = Layer { path: path.key("tcp"), table: host.tcp.clone().unwrap_or_default() };
                     tables.entry(node).or_default().push(layer);
                 } else {
                     let remedy = suggest(name, &topology.host_names(&self.network));
-                    self.report(&name_path, "names no host", remedy);
+                    self.report_unknown(&name_path, "names no host", remedy);
                 }
             }
         }
@@ -62,8 +65,17 @@ impl Checker<'_, '_> {
         };
         self.set_segment_options(&mut config, &table, &place);
         set_buffers(&mut config, &table);
+        for (field, size, is_set) in [
+            ("receive_buffer", config.receive_buffer, is_receive_buffer_set as fn(&TcpTable) -> bool),
+            ("send_buffer", config.send_buffer, is_send_buffer_set),
+        ] {
+            if size == Bytes::ZERO || size > MAX_WINDOW {
+                let remedy = format!("use 1 byte to {MAX_WINDOW}, or \"unlimited\"");
+                self.report(&place(field, &is_set), "is no buffer", remedy);
+            }
+        }
         self.set_windows(&mut config, &table, &place);
-        config.loss_recovery = recovery.or(table.loss_recovery.map(Into::into)).unwrap_or(config.loss_recovery);
+        config.loss_recovery = self.loss_recovery(layers, recovery).unwrap_or(config.loss_recovery);
         if let Some(delayed_ack) = &table.delayed_ack {
             config.delayed_ack = delayed_ack_of(delayed_ack, config.delayed_ack);
             if config.delayed_ack.segments == 0 {
@@ -71,9 +83,23 @@ impl Checker<'_, '_> {
                 self.report(&path, "acknowledges nothing", "use at least 1, or delayed_ack = false for 1");
             }
         }
-        let rto_path = place("rto", &|table| table.rto.is_some());
-        config.rto = self.rto(&table.rto.unwrap_or_default(), &rto_path);
+        config.rto = self.rto(&table.rto.unwrap_or_default(), layers);
         config
+    }
+
+    /// A controller that is a name for a recovery outranks the scenario's and the host's options, but must not
+    /// contradict its own flow's.
+    fn loss_recovery(&mut self, layers: &[Layer], recovery: Option<LossRecovery>) -> Option<LossRecovery> {
+        let said = layers.iter().rev().find_map(|layer| Some((layer, LossRecovery::from(layer.table.loss_recovery?))));
+        let Some(recovery) = recovery else { return said.map(|(_, said)| said) };
+        if let Some((layer, said)) = said
+            && said != recovery
+            && layer.path.0.first() == FieldPath::of("flow").0.first()
+        {
+            let remedy = "remove it, or write controller = \"reno\" for Reno's window with another recovery";
+            self.report(&layer.path.key("loss_recovery"), "contradicts the flow's controller", remedy);
+        }
+        Some(recovery)
     }
 
     fn set_segment_options(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {
@@ -117,13 +143,18 @@ impl Checker<'_, '_> {
                 format!("use at least {mss} bytes"),
             );
         }
+        if config.initial_window > MAX_WINDOW {
+            let path = place("initial_window", &|table| table.initial_window.is_some());
+            self.report(&path, "is more than any window", format!("use at most {MAX_WINDOW}"));
+        }
         config.initial_ssthresh = match table.initial_ssthresh {
             None | Some(Ssthresh::Infinite) => None,
             Some(Ssthresh::Of(value)) => Some(amount(value, mss)),
         };
     }
 
-    fn rto(&mut self, table: &RtoTable, path: &FieldPath) -> RtoConfig {
+    fn rto(&mut self, table: &RtoTable, layers: &[Layer]) -> RtoConfig {
+        let place = |field: &str| rto_place(layers, field);
         let mut rto = RtoConfig::of(table.estimator.map_or(RtoEstimator::Rfc6298, Into::into));
         let set = |value: Option<crate::file::Duration>, default| value.map_or(default, |value| value.0);
         rto.initial = set(table.initial, rto.initial);
@@ -139,23 +170,46 @@ impl Checker<'_, '_> {
         rto.first_sample = table.first_sample.map_or(rto.first_sample, Into::into);
         for (field, gain) in [("rtt_gain", rto.rtt_gain), ("deviation_gain", rto.deviation_gain)] {
             if !(gain > 0.0 && gain <= 1.0) {
-                self.report(&path.key(field), "is no gain of a running average", "use more than 0 and at most 1");
+                self.report(&place(field), "is no gain of a running average", "use more than 0 and at most 1");
             }
         }
         if !(rto.deviation_weight >= 0.0 && rto.deviation_weight <= 1e6) {
-            self.report(&path.key("deviation_weight"), "is no weight", "use 0 or more; RFC 6298 says 4");
+            self.report(&place("deviation_weight"), "is no weight", "use 0 or more; RFC 6298 says 4");
         }
         for (field, span) in [("granularity", rto.granularity), ("initial", rto.initial), ("max", rto.max)] {
             if span.is_zero() {
-                self.report(&path.key(field), "is no time at all", "use more than zero");
+                self.report(&place(field), "is no time at all", "use more than zero");
             }
         }
         if rto.min > rto.max {
             let remedy = format!("let min be at most max, which is {}", rto.max);
-            self.report(&path.key(if table.min.is_some() { "min" } else { "max" }), "min is larger than max", remedy);
+            self.report(&place(if table.min.is_some() { "min" } else { "max" }), "min is larger than max", remedy);
         }
         rto
     }
+}
+
+/// Where a field of the retransmission timer was set last.
+fn rto_place(layers: &[Layer], field: &str) -> FieldPath {
+    let sets = |rto: &RtoTable| match field {
+        "initial" => rto.initial.is_some(),
+        "min" => rto.min.is_some(),
+        "max" => rto.max.is_some(),
+        "granularity" => rto.granularity.is_some(),
+        "rtt_gain" => rto.rtt_gain.is_some(),
+        "deviation_gain" => rto.deviation_gain.is_some(),
+        _ => rto.deviation_weight.is_some(),
+    };
+    let layer = layers.iter().rev().find(|layer| layer.table.rto.as_ref().is_some_and(sets));
+    layer.map_or_else(|| FieldPath::of("tcp"), |layer| layer.path.clone()).key("rto").key(field)
+}
+
+fn is_receive_buffer_set(table: &TcpTable) -> bool {
+    table.receive_buffer.is_some()
+}
+
+fn is_send_buffer_set(table: &TcpTable) -> bool {
+    table.send_buffer.is_some()
 }
 
 /// "unlimited" is what the window field can say: 65,535 bytes without scaling.

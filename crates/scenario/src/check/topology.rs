@@ -1,10 +1,12 @@
 //! Nodes and links of each kind of topology.
 
+use std::collections::BTreeSet;
+
 use ackclock_net::{NetworkConfig, NodeConfig};
 use ackclock_units::SimDuration;
 
 use super::flows::FlowPlan;
-use super::links::{Cable, PendingLink};
+use super::links::{Cable, MAX_DELAY, PendingLink, TOO_LONG};
 use super::{Checker, suggest};
 use crate::file::{
     Chain, CountOrNames, DiscardRule, Dumbbell, Duration, Explicit, Limit, LinkTable, List, NodeKind, NodeTable,
@@ -57,8 +59,10 @@ impl Checker<'_, '_> {
     }
 
     fn add_node(&mut self, name: &str) -> usize {
+        let node = self.network.nodes.len();
         self.network.nodes.push(NodeConfig { name: name.to_owned(), discarder: None });
-        self.network.nodes.len() - 1
+        self.node_ids.entry(name.to_owned()).or_insert(node);
+        node
     }
 
     /// A link that the topology needs; a default for going on with if it is absent.
@@ -113,6 +117,10 @@ impl Checker<'_, '_> {
             self.report(&plan.path.key("rtt"), "is less than the bottleneck alone takes", remedy);
             return access.clone();
         }
+        if rtt.0 > MAX_DELAY * 4 {
+            self.report(&plan.path.key("rtt"), TOO_LONG, format!("use at most {}", MAX_DELAY * 4));
+            return access.clone();
+        }
         let mut access = access.clone();
         access.delay = Some(Duration(SimDuration((rtt.0 - bottleneck).0 / 4)));
         if let Some(reverse) = &mut access.reverse {
@@ -139,6 +147,9 @@ impl Checker<'_, '_> {
             }
         }
         let count = self.network.nodes.len();
+        if count < nodes.0.len() {
+            return; // an item was wrong, so that the neighbours of the others are not known
+        }
         let Some(links) = self.chain_links(table, count - 1, path) else { return };
         for (index, (link, link_path)) in links.iter().enumerate() {
             self.lay(&self.between(index, index + 1, link, link_path, Limit::Unlimited), &mut built.links);
@@ -188,7 +199,7 @@ impl Checker<'_, '_> {
             self.missing(&path.key("name"), "name = \"A\"");
             format!("node{}", self.network.nodes.len() + 1)
         });
-        if self.network.nodes.iter().any(|node| node.name == name) {
+        if self.node_ids.contains_key(&name) {
             self.report(path, format!("there is a node {name:?} already"), "give each node a name of its own");
         }
         let node = self.add_node(&name);
@@ -218,11 +229,15 @@ impl Checker<'_, '_> {
                 self.report(&path.key("hosts"), "is no number of hosts", format!("use 1 to {MAX_HOSTS}"));
                 return;
             }
+            Some(CountOrNames::Names(names)) if names.0.is_empty() => {
+                self.report(&path.key("hosts"), "holds no host", "name at least one");
+                return;
+            }
             Some(CountOrNames::Names(names)) => names.iter().map(|(_, name)| name.clone()).collect::<Vec<String>>(),
         };
         let link = self.required_link(table.link.as_ref(), &path.key("link"));
         for name in names {
-            if self.network.nodes.iter().any(|node| node.name == name) {
+            if self.node_ids.contains_key(&name) {
                 let remedy = "give each host a name of its own, other than the hub's";
                 self.report(&path.key("hosts"), format!("there is a node {name:?} already"), remedy);
                 continue;
@@ -269,6 +284,7 @@ impl Checker<'_, '_> {
         for (index, node) in nodes.iter() {
             self.named_node(node, &path.key("node").index(index), built);
         }
+        let mut joined = BTreeSet::new();
         let links = table.link.clone().unwrap_or_default();
         if links.0.is_empty() {
             self.missing(&path.key("link"), "[[topology.link]] with from, to, rate and delay");
@@ -285,8 +301,7 @@ impl Checker<'_, '_> {
             let table = link.link();
             let duplex = link.duplex.unwrap_or(true);
             let cable = Cable { duplex, ..self.between(from, to, &table, &link_path, Limit::Unlimited) };
-            let is_laid = |name: &str| self.network.links.iter().any(|link| link.name == name);
-            if is_laid(&cable.name) || (duplex && is_laid(&cable.reverse_name)) {
+            if !joined.insert((from, to)) || (duplex && !joined.insert((to, from))) {
                 self.report(&link_path, "joins two nodes that are joined already", "remove one of the two links");
                 continue;
             }
@@ -300,7 +315,7 @@ impl Checker<'_, '_> {
             self.missing(&path, &format!("{field} = \"A\""));
             return None;
         };
-        let found = self.network.nodes.iter().position(|node| node.name == *name);
+        let found = self.node_ids.get(name).copied();
         if found.is_none() {
             let names: Vec<&str> = self.network.nodes.iter().map(|node| node.name.as_str()).collect();
             let remedy = suggest(name, &names);

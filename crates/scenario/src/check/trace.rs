@@ -11,8 +11,11 @@ use crate::tree::FieldPath;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// More rows than this do not fit in memory.
-const MAX_ROWS: u64 = 100_000_000;
+/// More values than this (of 8 bytes each) do not fit in the memory of an ordinary machine.
+const MAX_VALUES: u64 = 250_000_000;
+
+/// A row's time and name.
+const KEY_COLUMNS: usize = 2;
 
 impl Checker<'_, '_> {
     pub(crate) fn trace(&mut self, topology: &BuiltTopology, flows: &[FlowConfig]) -> TraceConfig {
@@ -27,22 +30,21 @@ impl Checker<'_, '_> {
         };
         let interval = table.interval.map_or(self.default_interval(), |interval| interval.0);
         let traced_links = self.traced_links(&table, topology, flows, &path);
-        let rows = (self.duration.0 / interval.0.max(1)).saturating_mul((flows.len() + traced_links.len()) as u64);
-        if interval.is_zero() || rows > MAX_ROWS {
-            let least = self.duration.0.saturating_mul((flows.len() + traced_links.len()) as u64) / MAX_ROWS;
+        let (flow_series, link_series) = (chosen(table.flows, &FlowSeries::ALL), chosen(table.links, &LinkSeries::ALL));
+        let per_sample = values_per_sample(flows.len(), flow_series.len())
+            + values_per_sample(traced_links.len(), link_series.len());
+        if interval.is_zero() || (self.duration.0 / interval.0).saturating_mul(per_sample) > MAX_VALUES {
+            let least = self.duration.0.saturating_mul(per_sample) / MAX_VALUES;
             let remedy = format!("use at least {}", SimDuration((least / MILLISECOND + 1) * MILLISECOND));
-            self.report(&path.key("interval"), "would record more samples than fit in memory", remedy);
+            let (what, field) = ("would record more than fits in memory", path.key("interval"));
+            let place = if table.interval.is_some() { field } else { path.clone() };
+            self.report(&place, what, format!("{remedy} as interval, or record fewer series"));
         }
         let sampling = match table.per {
             Some(Per::Event) => Sampling::Events(interval),
             _ => Sampling::Interval(interval),
         };
-        TraceConfig {
-            sampling,
-            flows: chosen(table.flows, &FlowSeries::ALL),
-            links: chosen(table.links, &LinkSeries::ALL),
-            traced_links,
-        }
+        TraceConfig { sampling, flows: flow_series, links: link_series, traced_links }
     }
 
     /// The larger of 10 ms and a 2000th of the duration, in whole milliseconds.
@@ -72,7 +74,8 @@ impl Checker<'_, '_> {
                 Some(link) if links.contains(&link) => {}
                 Some(link) => links.push(link),
                 None => {
-                    self.report(&path.key("which_links").index(index), "names no link", suggest(name, &names));
+                    let place = path.key("which_links").index(index);
+                    self.report_unknown(&place, "names no link", suggest(name, &names));
                 }
             }
         }
@@ -90,6 +93,10 @@ impl Checker<'_, '_> {
         }
         (0..crossed.len()).filter(|&link| crossed[link]).collect()
     }
+}
+
+fn values_per_sample(rows: usize, series: usize) -> u64 {
+    if series == 0 { 0 } else { (rows * (series + KEY_COLUMNS)) as u64 }
 }
 
 fn chosen<Word: Copy, Series: From<Word> + Copy + Ord>(

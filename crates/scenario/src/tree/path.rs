@@ -9,6 +9,9 @@ pub(crate) enum Step {
     Index(usize),
 }
 
+/// A field lies at most so many steps down: the deepest of the format by far, and no strain on any stack.
+const MAX_STEPS: usize = 64;
+
 /// Steps from the top of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldPath(pub(crate) Vec<Step>);
@@ -39,6 +42,9 @@ impl FieldPath {
     /// Reads `topology.bottleneck.rate`, `flow[0].start`; a bare name in the place of an index stays a key.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut steps = Vec::new();
+        if text.split(['.', '[']).count() > MAX_STEPS {
+            return Err(format!("has more than {MAX_STEPS} parts"));
+        }
         for part in text.split('.') {
             let (key, mut indices) = part.split_at(part.find('[').unwrap_or(part.len()));
             if key.trim().is_empty() {
