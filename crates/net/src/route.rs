@@ -1,58 +1,84 @@
 //! Static shortest-path routes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::config::{LinkId, NetworkConfig, NodeId};
 
 /// Finds routes in one network.
+///
+/// Hosts mostly hang on one router by one link, so a route is mostly a link up, a way between two routers and a link
+/// down; ways are kept, and thousands of flows between the same routers share one search.
 #[derive(Debug)]
 pub struct Router<'a> {
     network: &'a NetworkConfig,
-    /// Links that leave each node, in the configuration's order.
+    /// Links that leave and enter each node, in the configuration's order.
     outgoing: Vec<Vec<LinkId>>,
-    /// By which link the latest search reached each node, and in which search.
-    arrived_by: Vec<(u32, LinkId)>,
-    search: u32,
+    incoming: Vec<Vec<LinkId>>,
+    ways: BTreeMap<(NodeId, NodeId), Option<Vec<LinkId>>>,
 }
 
 impl<'a> Router<'a> {
     /// A router for `network`.
     pub fn new(network: &'a NetworkConfig) -> Self {
         let mut outgoing = vec![Vec::new(); network.nodes.len()];
+        let mut incoming = vec![Vec::new(); network.nodes.len()];
         for (id, link) in network.links.iter().enumerate() {
             outgoing[link.from].push(id);
+            incoming[link.to].push(id);
         }
-        Self { network, outgoing, arrived_by: vec![(0, 0); network.nodes.len()], search: 0 }
+        Self { network, outgoing, incoming, ways: BTreeMap::new() }
     }
 
     /// The links from one node to another with the fewest hops, or `None` if there is no way. Among equals the link
     /// that comes first in the configuration wins, so routes are the same on every machine.
     pub fn shortest_path(&mut self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
-        self.search += 1;
+        if from == to {
+            return Some(Vec::new());
+        }
+        let up = only(&self.outgoing[from]);
+        if let Some(link) = up.filter(|&link| self.network.links[link].to == to) {
+            return Some(vec![link]);
+        }
+        let down = only(&self.incoming[to]);
+        let first = up.map_or(from, |link| self.network.links[link].to);
+        let last = down.map_or(to, |link| self.network.links[link].from);
+        let way = self.way(first, last)?;
+        Some(up.into_iter().chain(way).chain(down).collect())
+    }
+
+    fn way(&mut self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+        if let Some(known) = self.ways.get(&(from, to)) {
+            return known.clone();
+        }
+        let found = self.search(from, to);
+        self.ways.insert((from, to), found.clone());
+        found
+    }
+
+    /// Breadth first.
+    fn search(&self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+        let mut arrived_by: Vec<Option<LinkId>> = vec![None; self.network.nodes.len()];
         let mut queue = VecDeque::from([from]);
         while let Some(node) = queue.pop_front() {
             if node == to {
-                return Some(self.trace_back(from, to));
+                return Some(self.trace_back(&arrived_by, from, to));
             }
             for &link in &self.outgoing[node] {
                 let next = self.network.links[link].to;
-                if next != from && self.arrived_by[next].0 != self.search {
-                    self.arrived_by[next] = (self.search, link);
+                if next != from && arrived_by[next].is_none() {
+                    arrived_by[next] = Some(link);
                     queue.push_back(next);
-                    if next == to {
-                        return Some(self.trace_back(from, to));
-                    }
                 }
             }
         }
         None
     }
 
-    fn trace_back(&self, from: NodeId, to: NodeId) -> Vec<LinkId> {
+    fn trace_back(&self, arrived_by: &[Option<LinkId>], from: NodeId, to: NodeId) -> Vec<LinkId> {
         let mut path = Vec::new();
         let mut node = to;
         while node != from {
-            let link = self.arrived_by[node].1;
+            let link = arrived_by[node].expect("every node on the way was reached by a link");
             path.push(link);
             node = self.network.links[link].from;
         }
@@ -61,7 +87,60 @@ impl<'a> Router<'a> {
     }
 }
 
+fn only(links: &[LinkId]) -> Option<LinkId> {
+    if let [link] = links { Some(*link) } else { None }
+}
+
 /// One route; make a [`Router`] to find several.
 pub fn shortest_path(network: &NetworkConfig, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
     Router::new(network).shortest_path(from, to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{DropTailConfig, LinkConfig, NodeConfig, QueueConfig, QueueLimit};
+    use ackclock_units::{Bandwidth, Bytes, SimDuration};
+
+    /// Nodes 0.., joined by the given one-way links.
+    fn network(nodes: usize, links: &[(NodeId, NodeId)]) -> NetworkConfig {
+        let node = |number: usize| NodeConfig { name: number.to_string(), discarder: None };
+        let link = |&(from, to): &(NodeId, NodeId)| LinkConfig {
+            name: format!("{from}->{to}"),
+            from,
+            to,
+            rate: Bandwidth(1_000_000),
+            delay: SimDuration::ZERO,
+            framing: Bytes(0),
+            queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
+            discarder: None,
+            capture: false,
+        };
+        let links = links.iter().map(link).collect();
+        NetworkConfig { nodes: (0..nodes).map(node).collect(), links, discarders: Vec::new() }
+    }
+
+    #[test]
+    fn hosts_go_up_across_and_down() {
+        // hosts 0 and 3 on routers 1 and 2
+        let network = network(4, &[(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2)]);
+        assert_eq!(shortest_path(&network, 0, 3), Some(vec![0, 2, 4]));
+        assert_eq!(shortest_path(&network, 3, 0), Some(vec![5, 3, 1]));
+        assert_eq!(shortest_path(&network, 0, 1), Some(vec![0]));
+        assert_eq!(shortest_path(&network, 2, 2), Some(vec![]));
+    }
+
+    #[test]
+    fn the_fewest_hops_win_and_then_the_first_link() {
+        // 0 -> 1 -> 3, 0 -> 2 -> 3, and the long way 0 -> 4 -> 5 -> 3
+        let network = network(6, &[(0, 4), (4, 5), (5, 3), (0, 2), (2, 3), (0, 1), (1, 3)]);
+        assert_eq!(shortest_path(&network, 0, 3), Some(vec![3, 4]));
+    }
+
+    #[test]
+    fn there_may_be_no_way() {
+        let network = network(3, &[(0, 1), (2, 1)]);
+        assert_eq!(shortest_path(&network, 0, 2), None);
+        assert_eq!(shortest_path(&network, 1, 0), None);
+    }
 }
