@@ -25,6 +25,13 @@ pub trait CongestionController: Debug + Send {
     /// The congestion window.
     fn cwnd(&self) -> Bytes;
 
+    /// The sender sets the window: at a timeout (RFC 5681 section 3.1), after idle time (section 4.1), or because it was
+    /// not used (RFC 7661). A controller with a window of its own making ignores it.
+    fn set_cwnd(&mut self, _cwnd: Bytes) {}
+
+    /// As [`Self::set_cwnd`], for ssthresh.
+    fn set_ssthresh(&mut self, _ssthresh: Option<Bytes>) {}
+
     /// The slow-start threshold; `None` while it is arbitrarily high.
     fn ssthresh(&self) -> Option<Bytes> {
         None
@@ -110,6 +117,12 @@ impl CongestionController for Controller {
     }
     fn cwnd(&self) -> Bytes {
         dispatch!(self, inner => inner.cwnd())
+    }
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        dispatch!(self, inner => inner.set_cwnd(cwnd));
+    }
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        dispatch!(self, inner => inner.set_ssthresh(ssthresh));
     }
     fn ssthresh(&self) -> Option<Bytes> {
         dispatch!(self, inner => inner.ssthresh())

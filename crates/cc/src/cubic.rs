@@ -234,6 +234,14 @@ impl CongestionController for Cubic {
         Bytes((self.state.cwnd * self.mss as f64) as u64)
     }
 
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.state.cwnd = cwnd.0 as f64 / self.mss as f64;
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.state.ssthresh = ssthresh.map(|bytes| bytes.0 as f64 / self.mss as f64);
+    }
+
     fn ssthresh(&self) -> Option<Bytes> {
         self.state.ssthresh.map(|segments| Bytes((segments * self.mss as f64) as u64))
     }

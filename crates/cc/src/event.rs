@@ -35,6 +35,9 @@ pub struct AckEvent {
     pub is_cumulative: bool,
     /// Data marked lost on this ACK.
     pub newly_lost: Bytes,
+    /// Data delivered that the network had marked, as far as the receiver's feedback tells (RFC 3168: one segment for an
+    /// ECE; RFC 9768: what the counters say).
+    pub newly_ce_marked: Bytes,
     /// `FlightSize` before this ACK: sent and not cumulatively acknowledged (RFC 5681).
     pub prior_flight_size: Bytes,
     /// The RTT sample of this ACK; `None` under Karn's rule.
@@ -50,6 +53,8 @@ pub struct AckEvent {
     pub in_recovery: bool,
     /// Packet-timed round trips since the connection began.
     pub round: u64,
+    /// True if the sender spreads its segments over the round trip.
+    pub is_paced: bool,
 }
 
 /// Why a congestion episode began.
@@ -73,7 +78,7 @@ pub struct CongestionEvent {
     pub now: SimTime,
     /// Why.
     pub cause: CongestionCause,
-    /// `FlightSize` at that moment (RFC 5681).
+    /// What a decrease starts from: `FlightSize` at that moment (RFC 5681), or cwnd where the stack decreases from that.
     pub flight_size: Bytes,
     /// Data marked lost so far.
     pub newly_lost: Bytes,

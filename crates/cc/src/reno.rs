@@ -133,6 +133,14 @@ impl CongestionController for Reno {
         Bytes(self.cwnd)
     }
 
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd.0;
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.ssthresh = ssthresh.map(|bytes| bytes.0);
+    }
+
     fn ssthresh(&self) -> Option<Bytes> {
         self.ssthresh.map(Bytes)
     }

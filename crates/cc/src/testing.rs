@@ -11,6 +11,7 @@ pub(crate) fn ack(newly_acked: u64) -> AckEvent {
         newly_acked: Bytes(newly_acked),
         is_cumulative: true,
         newly_lost: Bytes::ZERO,
+        newly_ce_marked: Bytes::ZERO,
         prior_flight_size: Bytes(10_000),
         rtt_sample: Some(rtt),
         rtt: RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt },
@@ -18,6 +19,7 @@ pub(crate) fn ack(newly_acked: u64) -> AckEvent {
         is_cwnd_limited: true,
         in_recovery: false,
         round: 0,
+        is_paced: false,
     }
 }
 

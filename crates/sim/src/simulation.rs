@@ -1,7 +1,7 @@
 //! The run loop: the only thing that moves time.
 
 use ackclock_net::Router;
-use ackclock_tcp::{Endpoint, State};
+use ackclock_tcp::{Endpoint, Reading, State};
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::Segment;
 
@@ -50,7 +50,7 @@ impl Simulation {
         let mut streams = Vec::new();
         let mut router = Router::new(&config.network);
         for (index, flow) in config.flows.iter().enumerate() {
-            endpoints.push(Endpoint::new(&flow.sender, &flow.controller, None));
+            endpoints.push(Endpoint::new(&flow.sender, &flow.controller, Reading::AtOnce));
             endpoints.push(Endpoint::new(&flow.receiver, &flow.controller, flow.read_rate));
             endpoints[2 * index + 1].listen();
             for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {

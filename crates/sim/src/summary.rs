@@ -124,7 +124,10 @@ pub(crate) fn episode_table(streams: &[Stream], endpoints: &[Endpoint], names: &
                 "duration_s",
                 numbers(&|episode| episode.end.unwrap_or(end).saturating_since(episode.start).as_secs_f64()),
             ),
-            column("spurious", ColumnData::Bool(vec![false; rows.len()])),
+            column(
+                "spurious",
+                ColumnData::Bool(rows.iter().map(|(_, _, episode)| episode.spurious).collect()),
+            ),
         ],
     }
 }

@@ -32,7 +32,7 @@ fn reno(increase: Increase) -> ControllerConfig {
 }
 
 fn acks_every(segments: u32) -> TcpConfig {
-    let delayed_ack = DelayedAck { segments, timeout: SimDuration::from_millis(40) };
+    let delayed_ack = DelayedAck { segments, ..TcpConfig::default().delayed_ack };
     TcpConfig { delayed_ack, ..TcpConfig::default() }
 }
 

@@ -109,6 +109,103 @@ impl RtoConfig {
     }
 }
 
+/// How a sender finds out which segments are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// Duplicate ACKs, or segments SACKed above (RFC 5681, RFC 6675).
+    DupAcks,
+    /// By time: what was sent before something delivered later than a reordering window ago (RFC 8985). Needs SACK;
+    /// without, duplicate ACKs are counted.
+    Rack,
+}
+
+/// What windows and flights count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// Octets (RFC 5681).
+    Octets,
+    /// Segments, each as a full one however short it is (Linux, ns-2).
+    Segments,
+}
+
+/// What a decrease starts from, and PRR with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecreaseFrom {
+    /// `FlightSize` (RFC 5681 section 3.1, equation 4).
+    FlightSize,
+    /// cwnd, whether it is in use or not (Linux).
+    Cwnd,
+}
+
+/// What becomes of cwnd while it is not what limits the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CwndValidation {
+    /// It grows all the same (OPNET, ns-2).
+    None,
+    /// It does not grow (RFC 9293's stacks today; RFC 5681 leaves it open).
+    Hold,
+    /// RFC 7661: it does not grow beyond what is validated, and a loss in the non-validated phase takes it back.
+    Rfc7661,
+    /// Linux: in slow start it grows while less than twice the largest flight of the last round trip; unused for an
+    /// RTO, it is moved half-way back to what was used.
+    Linux,
+}
+
+/// What a sender does with cwnd after it has been idle for longer than the RTO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// Nothing.
+    Off,
+    /// Back to the restart window, min(IW, cwnd) (RFC 5681 section 4.1).
+    Rfc5681,
+    /// Halved for each RTO of idleness, down to the restart window (RFC 2861, Linux).
+    Linux,
+}
+
+/// Holding back small segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nagle {
+    /// Small segments leave at once (`TCP_NODELAY`).
+    Off,
+    /// No small segment while anything is unacknowledged (RFC 896, RFC 9293 section 3.7.4).
+    Classic,
+    /// No small segment while a small one is unacknowledged (Minshall's modification; Linux).
+    Minshall,
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnMode {
+    /// Neither asked for nor agreed to.
+    Off,
+    /// Agreed to if the peer asks (Linux's `tcp_ecn = 2`).
+    Accept,
+    /// Asked for and agreed to (RFC 3168).
+    Request,
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EcnConfig {
+    /// Whether.
+    pub mode: EcnMode,
+    /// With the accurate feedback of RFC 9768, if both ends can; the echo of RFC 3168 otherwise.
+    pub accurate: bool,
+    /// Mark data ECT(1), the identifier of L4S (RFC 9331), in place of ECT(0).
+    pub ect1: bool,
+}
+
+/// What a sender does when it finds that it has repaired what was not broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndoConfig {
+    /// Eifel: the ACK echoes a timestamp older than the retransmission (RFC 3522, RFC 4015).
+    pub eifel: bool,
+    /// Every retransmission was reported as a duplicate (RFC 2883, RFC 3708).
+    pub dsack: bool,
+    /// F-RTO: data never retransmitted is acknowledged after a timeout (RFC 5682).
+    pub frto: bool,
+}
+
 /// When a receiver acknowledges in-order data (RFC 5681 section 4.2, RFC 9293 section 3.8.6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {
@@ -116,6 +213,52 @@ pub struct DelayedAck {
     pub segments: u32,
     /// Acknowledge after this time at the latest.
     pub timeout: SimDuration,
+    /// So many ACKs at the start, and after an idle time, are not delayed (Linux's quickack mode).
+    pub quickacks: u32,
+    /// The delay follows the spacing of arriving segments, between `timeout` and 200 ms (Linux's ato).
+    pub adaptive: bool,
+}
+
+/// The clock behind the timestamps option.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockConfig {
+    /// Its tick.
+    pub granularity: SimDuration,
+    /// What it shows at time zero, in ticks.
+    pub offset: u32,
+    /// How much too fast it runs, in parts per million; negative if too slow.
+    pub skew_ppm: f64,
+}
+
+/// Spreading a window over its round trip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacingConfig {
+    /// Pace every flow; a controller that sets a rate is paced in any case.
+    pub enabled: bool,
+    /// Rate in slow start, as a multiple of cwnd / SRTT (Linux's `tcp_pacing_ss_ratio`).
+    pub slow_start_ratio: f64,
+    /// Rate in congestion avoidance (Linux's `tcp_pacing_ca_ratio`).
+    pub avoidance_ratio: f64,
+}
+
+/// Sending several segments as one burst, as hosts with segmentation offload do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BurstConfig {
+    /// Wait for a burst's worth of window to open before sending, as Linux's TSO does.
+    pub enabled: bool,
+    /// Least segments that a burst aims at (Linux's `tcp_min_tso_segs`).
+    pub min_segments: u32,
+    /// Most octets of a burst (Linux's `gso_max_size`).
+    pub max_octets: u32,
+}
+
+/// A buffer that grows with what a connection needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Autotuning {
+    /// What the buffer begins with.
+    pub initial: Bytes,
+    /// What it ends at.
+    pub max: Bytes,
 }
 
 /// Every switch of one endpoint.
@@ -125,37 +268,78 @@ pub struct TcpConfig {
     pub mss: u32,
     /// Offer selective acknowledgements (RFC 2018). Used when both ends offer them.
     pub sack: bool,
+    /// Report duplicates that arrive in a first SACK block (RFC 2883).
+    pub dsack: bool,
     /// Offer timestamps (RFC 7323). Used when both ends offer them.
     pub timestamps: bool,
-    /// Tick of the timestamp clock.
-    pub timestamp_granularity: SimDuration,
+    /// Refuse segments whose timestamp lies before one already seen (PAWS, RFC 7323 section 5).
+    pub paws: bool,
+    /// The clock of the timestamps.
+    pub clock: ClockConfig,
     /// Offer window scaling (RFC 7323). Used when both ends offer it.
     pub window_scaling: bool,
     /// Receive buffer; bounds the advertised window, as the window field and its scale do.
     pub receive_buffer: Bytes,
+    /// The receive buffer starts small and follows twice what arrives in a round trip (dynamic right-sizing).
+    pub receive_autotuning: Option<Autotuning>,
     /// Send buffer: bounds what is sent and not acknowledged.
     pub send_buffer: Bytes,
+    /// The send buffer starts small and follows twice the congestion window.
+    pub send_autotuning: Option<Autotuning>,
+    /// Octets not yet sent above which the application is not asked for more (`TCP_NOTSENT_LOWAT`).
+    pub notsent_lowat: Option<Bytes>,
     /// cwnd to start with.
     pub initial_window: Bytes,
     /// ssthresh to start with; `None` is arbitrarily high (RFC 5681 section 3.1).
     pub initial_ssthresh: Option<Bytes>,
+    /// What windows count.
+    pub counting: Counting,
     /// How loss is repaired. `Sack` needs SACK on both ends and falls back to `NewReno` without.
     pub loss_recovery: LossRecovery,
+    /// How loss is found.
+    pub loss_detection: LossDetection,
     /// Duplicate ACKs, or segments SACKed above, that mean a loss.
     pub dup_thresh: u32,
+    /// Raise `dup_thresh`, up to this, when reordering is seen to go further (Linux's `tcp_max_reordering`).
+    pub max_dup_thresh: u32,
+    /// The first two duplicate ACKs each let a new segment out (RFC 3042).
+    pub limited_transmit: bool,
+    /// Without SACK, count each duplicate ACK as a segment that has left the network, and recover as with SACK (Linux).
+    pub dup_acks_as_sacks: bool,
+    /// Probe the tail of a flight before the timeout (TLP, RFC 8985 section 7).
+    pub tlp: bool,
     /// Proportional Rate Reduction (RFC 9937) in SACK recovery; without it cwnd drops at once (RFC 6675).
     pub prr: bool,
+    /// What a decrease starts from.
+    pub decrease_from: DecreaseFrom,
+    /// Undoing what proves spurious.
+    pub undo: UndoConfig,
+    /// Explicit congestion notification.
+    pub ecn: EcnConfig,
     /// When in-order data is acknowledged.
     pub delayed_ack: DelayedAck,
     /// The retransmission timer.
     pub rto: RtoConfig,
-    /// Let cwnd grow while something else (the receiver's window, the application) limits the sender. OPNET and ns-2
-    /// do; RFC 9293 stacks today do not (RFC 7661).
-    pub grow_when_not_limited: bool,
+    /// cwnd while something else limits the sender.
+    pub cwnd_validation: CwndValidation,
+    /// cwnd after idle time.
+    pub idle_restart: IdleRestart,
+    /// Small segments.
+    pub nagle: Nagle,
+    /// Pacing.
+    pub pacing: PacingConfig,
+    /// Bursts.
+    pub bursts: BurstConfig,
     /// First sequence number of this end; the wire's numbers wrap at 2^32.
     pub initial_sequence: u32,
     /// Give the connection up after this many timeouts in a row (RFC 9293 section 3.8.3, R2).
     pub max_retries: u32,
+    /// As `max_retries`, for a SYN (R1's place is taken by R2, RFC 9293 section 3.8.3).
+    pub syn_retries: u32,
+    /// So many timeouts of a SYN do not double the next (Linux's `tcp_syn_linear_timeouts`).
+    pub syn_linear_timeouts: u32,
+    /// Give the connection up when data has been unacknowledged for so long (RFC 5482, RFC 9293 section 3.9.1.1).
+    pub user_timeout: Option<SimDuration>,
 }
 
 /// Largest window that the 16-bit field carries without scaling.
@@ -171,21 +355,47 @@ impl Default for TcpConfig {
         Self {
             mss,
             sack: true,
+            dsack: true,
             timestamps: true,
-            timestamp_granularity: SimDuration::from_millis(1),
+            paws: true,
+            clock: ClockConfig { granularity: SimDuration::from_millis(1), offset: 1, skew_ppm: 0.0 },
             window_scaling: true,
             receive_buffer: MAX_SCALED_WINDOW,
+            receive_autotuning: None,
             send_buffer: MAX_SCALED_WINDOW,
+            send_autotuning: None,
+            notsent_lowat: None,
             initial_window: Bytes(10 * u64::from(mss)),
             initial_ssthresh: None,
+            counting: Counting::Octets,
             loss_recovery: LossRecovery::Sack,
+            loss_detection: LossDetection::DupAcks,
             dup_thresh: 3,
+            max_dup_thresh: 3,
+            limited_transmit: true,
+            dup_acks_as_sacks: false,
+            tlp: false,
             prr: true,
-            delayed_ack: DelayedAck { segments: 2, timeout: SimDuration::from_millis(40) },
+            decrease_from: DecreaseFrom::FlightSize,
+            undo: UndoConfig { eifel: false, dsack: false, frto: false },
+            ecn: EcnConfig { mode: EcnMode::Off, accurate: false, ect1: false },
+            delayed_ack: DelayedAck {
+                segments: 2,
+                timeout: SimDuration::from_millis(40),
+                quickacks: 0,
+                adaptive: false,
+            },
             rto: RtoConfig::of(RtoEstimator::Rfc6298),
-            grow_when_not_limited: false,
+            cwnd_validation: CwndValidation::Hold,
+            idle_restart: IdleRestart::Off,
+            nagle: Nagle::Off,
+            pacing: PacingConfig { enabled: false, slow_start_ratio: 2.0, avoidance_ratio: 1.2 },
+            bursts: BurstConfig { enabled: false, min_segments: 2, max_octets: 65_536 },
             initial_sequence: 0,
             max_retries: 15,
+            syn_retries: 6,
+            syn_linear_timeouts: 0,
+            user_timeout: None,
         }
     }
 }

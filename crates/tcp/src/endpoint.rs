@@ -6,12 +6,15 @@
 mod handshake;
 
 use ackclock_cc::{CongestionController, Controller, ControllerConfig, RttStats, SegmentTimestamps};
-use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
 
+use crate::clock::TimestampClock;
 use crate::config::{LossRecovery, TcpConfig};
+use crate::ecn::EcnReceiver;
 use crate::episode::Episode;
-use crate::receiver::{Arrival, Receiver};
+use crate::info::{TcpInfo, tcp_info};
+use crate::receiver::{Arrival, Reading, Receiver};
 use crate::sender::{DataSegment, IncomingAck, Sender, SenderCounters};
 
 /// Where segments go.
@@ -53,6 +56,42 @@ pub enum State {
     TimeWait,
 }
 
+/// Why a connection ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionError {
+    /// The peer refused it.
+    Refused,
+    /// The peer reset it.
+    Reset,
+    /// The peer did not answer.
+    TimedOut,
+}
+
+/// What an application may change of a connection at work.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SocketOption {
+    /// Send small segments at once (`TCP_NODELAY`).
+    NoDelay(bool),
+    /// Send no small segment (`TCP_CORK`).
+    Cork(bool),
+    /// Do not delay ACKs for a while, or do (`TCP_QUICKACK`).
+    QuickAck(bool),
+    /// Octets not yet sent above which the application should not write (`TCP_NOTSENT_LOWAT`).
+    NotSentLowat(Option<Bytes>),
+    /// Give up when data has been unacknowledged for so long (`TCP_USER_TIMEOUT`).
+    UserTimeout(Option<SimDuration>),
+    /// `SO_SNDBUF`, as it bounds payload.
+    SendBuffer(Bytes),
+    /// `SO_RCVBUF`, as it bounds the advertised window. Before the connection opens.
+    ReceiveBuffer(Bytes),
+    /// `TCP_MAXSEG`, without options. Before the connection opens.
+    MaxSegment(u32),
+    /// `TCP_CONGESTION`: from the present window on.
+    Congestion(ControllerConfig),
+    /// Pace (`SO_MAX_PACING_RATE` has this effect).
+    Pacing,
+}
+
 /// How far the handshake is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
@@ -81,15 +120,22 @@ pub struct Endpoint {
     negotiated: Negotiated,
     sender: Sender,
     receiver: Receiver,
+    clock: TimestampClock,
+    ecn: EcnReceiver,
+    /// ECN flags of our SYN-ACK.
+    handshake_ecn: Flags,
     /// SYNs (or SYN-ACKs) sent again.
     syn_retries: u32,
+    error: Option<ConnectionError>,
+    /// The application will read no more: data that arrives draws a reset.
+    refuses_data: bool,
     /// The SACK blocks of the latest ACK that had any.
     last_sack: [SackBlock; 4],
 }
 
 impl Endpoint {
-    /// A closed endpoint. `read_rate` is how fast its application reads; `None` reads at once.
-    pub fn new(config: &TcpConfig, controller: &ControllerConfig, read_rate: Option<Bandwidth>) -> Self {
+    /// A closed endpoint.
+    pub fn new(config: &TcpConfig, controller: &ControllerConfig, reading: impl Into<Reading>) -> Self {
         let mss = Bytes(u64::from(config.mss));
         let controller = Controller::new(controller, mss, config.initial_window, config.initial_ssthresh);
         Self {
@@ -97,8 +143,13 @@ impl Endpoint {
             progress: Progress::Closed,
             negotiated: Negotiated::default(),
             sender: Sender::new(config, controller),
-            receiver: Receiver::new(config, read_rate),
+            receiver: Receiver::new(config, reading.into()),
+            clock: TimestampClock::new(config.clock),
+            ecn: EcnReceiver::default(),
+            handshake_ecn: Flags::default(),
             syn_retries: 0,
+            error: None,
+            refuses_data: false,
             last_sack: [SackBlock::default(); 4],
         }
     }
@@ -116,8 +167,66 @@ impl Endpoint {
 
     /// The application writes `octets` more; they leave as windows allow.
     pub fn write(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) {
-        self.sender.write(octets.0);
+        self.sender.write(now, octets.0, false);
         self.transmit(now, out);
+    }
+
+    /// As [`Self::write`], with more to come at once: a small rest waits for it (`MSG_MORE`).
+    pub fn write_more(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) {
+        self.sender.write(now, octets.0, true);
+        self.transmit(now, out);
+    }
+
+    /// The application reads up to `octets`, if it reads on call. Returns how many it got.
+    pub fn read_now(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) -> Bytes {
+        let (taken, opens) = self.receiver.read(now, octets.0);
+        if opens {
+            self.receiver.request_ack();
+            self.flush_ack(now, out);
+        }
+        Bytes(taken)
+    }
+
+    /// The application changes an option.
+    pub fn set_option(&mut self, now: SimTime, option: &SocketOption, out: &mut impl Output) {
+        match option {
+            SocketOption::QuickAck(quick) => self.receiver.acks.set_quick(*quick),
+            SocketOption::ReceiveBuffer(size) => {
+                self.config.receive_buffer = *size;
+                self.config.receive_autotuning = None;
+                self.receiver.set_buffer(size.0);
+            }
+            SocketOption::MaxSegment(mss) => self.config.mss = *mss,
+            _ => self.sender.set_option(option),
+        }
+        self.transmit(now, out);
+        if self.progress == Progress::Open {
+            self.flush_ack(now, out);
+        }
+    }
+
+    /// The application is gone: it will neither write nor read. Unread data, or data that arrives later, draws a reset
+    /// (RFC 9293 section 3.6.1, RFC 2525 section 2.17).
+    pub fn close_both(&mut self, now: SimTime, out: &mut impl Output) {
+        if self.receiver.unread() > 0 {
+            return self.abort(now, out);
+        }
+        self.refuses_data = true;
+        if self.progress == Progress::SynSent || self.progress == Progress::Listen {
+            self.progress = Progress::Closed;
+        }
+        if !self.sender.is_closed() {
+            self.close(now, out);
+        }
+    }
+
+    /// Resets the connection.
+    pub fn abort(&mut self, now: SimTime, out: &mut impl Output) {
+        if matches!(self.progress, Progress::Open | Progress::SynReceived) {
+            let segment = self.header(now, self.sender.board.high_data(), Flags::RST.with(Flags::ACK));
+            out.send(segment);
+        }
+        self.progress = Progress::Closed;
     }
 
     /// The application will write no more: FIN after the last octet.
@@ -130,7 +239,7 @@ impl Endpoint {
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         match self.progress {
             Progress::Open => self.on_segment_open(now, segment, out),
-            Progress::Closed => {}
+            Progress::Closed => refuse(segment, out),
             _ => self.on_segment_handshake(now, segment, out),
         }
     }
@@ -148,7 +257,7 @@ impl Endpoint {
                 self.send_probe(now, out);
             }
             if self.sender.is_aborted() {
-                self.progress = Progress::Closed;
+                self.fail(ConnectionError::TimedOut);
                 return;
             }
             self.transmit(now, out);
@@ -165,31 +274,36 @@ impl Endpoint {
         }
     }
 
+    fn fail(&mut self, error: ConnectionError) {
+        self.error = Some(error);
+        self.progress = Progress::Closed;
+    }
+
     fn on_segment_open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
-        if segment.flags.has(Flags::RST) {
-            if self.receiver.offset_of(segment.seq) == Some(self.receiver.rcv_nxt()) {
-                self.progress = Progress::Closed;
+        let Some(start) = self.receiver.offset_of(segment.seq).filter(|start| self.is_acceptable(segment, *start))
+        else {
+            if !segment.flags.has(Flags::RST) {
+                self.receiver.request_ack();
+                self.flush_ack(now, out);
             }
             return;
-        }
-        let Some(start) = self.receiver.offset_of(segment.seq) else {
-            self.receiver.request_ack();
-            return self.flush_ack(now, out);
         };
+        if segment.flags.has(Flags::RST) {
+            return self.on_reset(now, start, out);
+        }
         let occupies = segment.sequence_len() > 0;
+        if self.refuses_data && segment.payload > 0 && start + u64::from(segment.payload) > self.receiver.rcv_nxt() {
+            refuse(segment, out);
+            return self.fail(ConnectionError::Reset);
+        }
+        if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload > 0) {
+            self.receiver.request_ack();
+        }
         if segment.flags.has(Flags::SYN) {
             // Our ACK of the SYN-ACK was lost, or an old SYN came along (RFC 9293 section 3.10.7.4).
             self.receiver.request_ack();
         } else if occupies {
-            self.receiver.on_arrival(
-                now,
-                &Arrival {
-                    start,
-                    len: u64::from(segment.payload),
-                    has_fin: segment.flags.has(Flags::FIN),
-                    tsval: segment.timestamps.map(|timestamps| timestamps.value),
-                },
-            );
+            self.on_data(now, segment, start);
         } else if start < self.receiver.rcv_nxt() {
             self.receiver.request_ack(); // a probe: below the window, so it is answered
         }
@@ -199,6 +313,41 @@ impl Endpoint {
         self.flush_ack(now, out);
     }
 
+    /// RFC 9293 section 3.10.7.4, first check, and PAWS before it (RFC 7323 section 5.3).
+    fn is_acceptable(&mut self, segment: &Segment, start: u64) -> bool {
+        if let Some(timestamps) = segment.timestamps.filter(|_| self.negotiated.timestamps)
+            && !segment.flags.has(Flags::RST)
+            && !self.receiver.accepts_timestamp(start, timestamps.value, self.config.paws)
+        {
+            return false;
+        }
+        start <= self.receiver.window_end()
+    }
+
+    /// RFC 5961 section 3.2: only a reset at exactly the next octet counts; another draws an ACK.
+    fn on_reset(&mut self, now: SimTime, start: u64, out: &mut impl Output) {
+        if start == self.receiver.rcv_nxt() {
+            self.fail(ConnectionError::Reset);
+        } else if start > self.receiver.rcv_nxt() {
+            self.receiver.request_ack();
+            self.flush_ack(now, out);
+        }
+    }
+
+    fn on_data(&mut self, now: SimTime, segment: &Segment, start: u64) {
+        if let Some(timestamps) = segment.timestamps.filter(|ts| ts.echo != 0 && self.config.receive_autotuning.is_some())
+        {
+            self.receiver.on_rtt(now.saturating_since(self.clock.time_of(timestamps.echo, now)));
+        }
+        let arrival = Arrival {
+            start,
+            len: u64::from(segment.payload),
+            has_fin: segment.flags.has(Flags::FIN),
+            rto: self.sender.rto.rto(),
+        };
+        self.receiver.on_arrival(now, &arrival);
+    }
+
     fn on_ack(&mut self, now: SimTime, segment: &Segment, seq: u64, occupies: bool, out: &mut impl Output) {
         let una = self.sender.board.una();
         let Some(ack) = segment.ack.offset_near(self.config.initial_sequence, una) else { return };
@@ -206,20 +355,24 @@ impl Endpoint {
             self.receiver.request_ack(); // acknowledges what was never sent
             return;
         }
-        if ack < una {
+        let is_old = ack < una;
+        if is_old && segment.sack.is_empty() {
             return;
         }
         let mut sack = [(0, 0); 4];
-        let blocks = if segment.sack.is_empty() { 0 } else { self.read_sack(segment, una, &mut sack) };
+        let (blocks, dsack) = if segment.sack.is_empty() { (0, None) } else { self.read_sack(segment, una, &mut sack) };
         let echo = segment.timestamps.filter(|_| self.negotiated.timestamps);
+        let window = u64::from(segment.window) << self.negotiated.snd_scale;
         let incoming = IncomingAck {
-            ack,
-            window: u64::from(segment.window) << self.negotiated.snd_scale,
+            ack: ack.max(una),
+            window: if is_old { self.sender.peer.size() } else { window },
             seq,
             occupies,
+            flags: segment.flags,
             sack: &sack[..blocks],
+            dsack,
             timestamps: echo.map(|ts| SegmentTimestamps { tsval: ts.value, tsecr: ts.echo }),
-            echoed_send_time: echo.filter(|ts| ts.echo != 0).map(|ts| self.time_of_tick(ts.echo, now)),
+            echoed_send_time: echo.filter(|ts| ts.echo != 0).map(|ts| self.clock.time_of(ts.echo, now)),
         };
         self.sender.on_ack(now, &incoming);
         if ack > una {
@@ -229,27 +382,38 @@ impl Endpoint {
         self.transmit(now, out);
     }
 
-    /// SACK blocks as offsets, without those that only repeat the ACK before and without malformed ones. The older
-    /// recoveries know nothing of SACK.
-    fn read_sack(&mut self, segment: &Segment, una: u64, into: &mut [(u64, u64); 4]) -> usize {
+    /// SACK blocks as offsets, without those that only repeat the ACK before and without malformed ones; a first block
+    /// that reports a duplicate (RFC 2883 section 4) apart. The older recoveries know nothing of SACK.
+    fn read_sack(&mut self, segment: &Segment, una: u64, into: &mut [(u64, u64); 4]) -> (usize, Option<(u64, u64)>) {
         if !self.negotiated.sack || self.config.loss_recovery != LossRecovery::Sack {
-            return 0;
+            return (0, None);
+        }
+        let initial = self.config.initial_sequence;
+        let offsets = |block: &SackBlock| {
+            let offset = |seq: Seq| seq.offset_near(initial, una);
+            offset(block.start).zip(offset(block.end)).filter(|(start, end)| start < end)
+        };
+        let mut blocks = segment.sack.as_slice();
+        let ack = segment.ack.offset_near(initial, una).unwrap_or(una);
+        let duplicate = blocks.first().and_then(offsets).filter(|&(start, end)| {
+            let within = |&(outer_start, outer_end): &(u64, u64)| outer_start <= start && end <= outer_end;
+            end <= ack || start < ack || blocks.get(1).and_then(offsets).as_ref().is_some_and(within)
+        });
+        if duplicate.is_some() {
+            blocks = &blocks[1..];
         }
         let mut count = 0;
-        for (block, known) in segment.sack.as_slice().iter().zip(&mut self.last_sack) {
+        for (block, known) in blocks.iter().zip(&mut self.last_sack) {
             if block == known {
                 continue;
             }
             *known = *block;
-            let offset = |seq: Seq| seq.offset_near(self.config.initial_sequence, una);
-            if let (Some(start), Some(end)) = (offset(block.start), offset(block.end))
-                && start < end
-            {
-                into[count] = (start, end);
+            if let Some(range) = offsets(block) {
+                into[count] = range;
                 count += 1;
             }
         }
-        count
+        (count, duplicate)
     }
 
     /// Sends all that may be sent.
@@ -264,21 +428,29 @@ impl Endpoint {
     }
 
     fn data_segment(&mut self, now: SimTime, data: DataSegment) -> Segment {
-        let flags = if data.fin { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
-        Segment { payload: data.payload as u32, ..self.header(now, data.start, flags) }
+        let mut flags = Flags::ACK;
+        for (is_set, flag) in
+            [(data.fin, Flags::FIN), (data.push && data.payload > 0, Flags::PSH), (data.cwr, Flags::CWR)]
+        {
+            if is_set {
+                flags = flags.with(flag);
+            }
+        }
+        self.receiver.acks.on_reply(now);
+        Segment { payload: data.payload as u32, ecn: data.ecn, ..self.header(now, data.start, flags) }
     }
 
     /// A segment without payload at `offset`, with all that every segment after the SYN carries.
     fn header(&mut self, now: SimTime, offset: u64, flags: Flags) -> Segment {
         let acknowledgement = self.receiver.acknowledgement(now);
         let timestamps =
-            self.negotiated.timestamps.then(|| Timestamps { value: self.tick(now), echo: acknowledgement.ts_recent });
+            self.negotiated.timestamps.then(|| Timestamps { value: self.clock.tick(now), echo: acknowledgement.ts_recent });
         let sack_limit = if timestamps.is_some() { 3 } else { 4 };
         Segment {
             seq: Seq::of_offset(self.config.initial_sequence, offset),
             ack: acknowledgement.ack,
             window: acknowledgement.window,
-            flags,
+            flags: flags.with(self.ecn.flags()),
             timestamps,
             sack: if self.negotiated.sack { self.receiver.sack_blocks(sack_limit) } else { SackBlocks::default() },
             ..Segment::default()
@@ -295,17 +467,6 @@ impl Endpoint {
     fn send_probe(&mut self, now: SimTime, out: &mut impl Output) {
         let segment = self.header(now, self.sender.board.una() - 1, Flags::ACK);
         out.send(segment);
-    }
-
-    /// The timestamp clock at `now`. It starts at 1, since an echo of zero means none.
-    fn tick(&self, now: SimTime) -> u32 {
-        (now.0 / self.config.timestamp_granularity.0) as u32 + 1
-    }
-
-    /// The latest instant at which the timestamp clock showed `tick` or, at the start of a tick, just began to.
-    fn time_of_tick(&self, tick: u32, now: SimTime) -> SimTime {
-        let ago = u64::from(self.tick(now).wrapping_sub(tick));
-        SimTime(now.0.saturating_sub(ago * self.config.timestamp_granularity.0))
     }
 
     /// The state by RFC 9293's names.
@@ -373,12 +534,37 @@ impl Endpoint {
 
     /// The window that the peer advertises, scaled.
     pub fn rwnd(&self) -> Bytes {
-        self.sender.rwnd()
+        Bytes(self.sender.peer.size())
     }
 
     /// Octets written and not sent for the first time.
     pub fn unsent(&self) -> Bytes {
         Bytes(self.sender.unsent())
+    }
+
+    /// Octets that the application may write now without exceeding the send buffer or `TCP_NOTSENT_LOWAT`.
+    pub fn writable(&self) -> Bytes {
+        Bytes(self.sender.writable())
+    }
+
+    /// Octets in order that the application, reading on call, has not read.
+    pub fn unread(&self) -> Bytes {
+        Bytes(self.receiver.unread())
+    }
+
+    /// True once all that the peer will ever send has arrived.
+    pub fn is_peer_finished(&self) -> bool {
+        self.receiver.is_finished()
+    }
+
+    /// Why the connection ended, if it did before its time.
+    pub fn error(&self) -> Option<ConnectionError> {
+        self.error
+    }
+
+    /// What the endpoint tells of itself.
+    pub fn tcp_info(&self, now: SimTime) -> TcpInfo {
+        tcp_info(self.state(), &self.sender, &self.receiver, now)
     }
 
     /// Counts of the sending half.
@@ -415,4 +601,18 @@ impl Endpoint {
     pub fn current_episode(&self) -> Option<Episode> {
         self.sender.episode
     }
+}
+
+/// Answers a segment that no connection takes (RFC 9293 section 3.10.7.1).
+fn refuse(segment: &Segment, out: &mut impl Output) {
+    if segment.flags.has(Flags::RST) {
+        return;
+    }
+    let reset = if segment.flags.has(Flags::ACK) {
+        Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
+    } else {
+        let ack = segment.seq.add(segment.sequence_len());
+        Segment { ack, flags: Flags::RST.with(Flags::ACK), ..Segment::default() }
+    };
+    out.send(reset);
 }

@@ -43,4 +43,6 @@ pub struct Episode {
     pub ssthresh_after: Option<Bytes>,
     /// Octets that were taken for lost.
     pub lost: Bytes,
+    /// It was undone: nothing had been lost.
+    pub spurious: bool,
 }

@@ -3,22 +3,36 @@
 //! [`Endpoint`] is the state machine. Its sending half composes a scoreboard, an RTO estimator, loss recovery and a
 //! controller, each in a file of its own; its receiving half reassembles, advertises and acknowledges.
 
+mod autotuning;
+mod bursts;
+mod clock;
 mod config;
+mod delayed_ack;
+mod ecn;
 mod endpoint;
 mod episode;
+mod info;
+mod nagle;
+mod pacing;
 mod prr;
+mod rack;
 mod ranges;
 mod receiver;
 mod recovery;
 mod rto;
-mod rtt;
 mod scoreboard;
 mod sender;
+mod tlp;
+mod undo;
+mod usage;
 
 pub use config::{
-    DelayedAck, FirstSample, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, RtoConfig, RtoEstimator, TcpConfig,
-    TickRounding,
+    Autotuning, BurstConfig, ClockConfig, Counting, CwndValidation, DecreaseFrom, DelayedAck, EcnConfig, EcnMode,
+    FirstSample, IdleRestart, LossDetection, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, Nagle, PacingConfig,
+    RtoConfig, RtoEstimator, TcpConfig, TickRounding, UndoConfig,
 };
-pub use endpoint::{Endpoint, Output, State};
+pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};
 pub use episode::{Episode, EpisodeCause};
+pub use info::{RecoveryState, TcpInfo};
+pub use receiver::Reading;
 pub use sender::SenderCounters;

@@ -43,8 +43,8 @@ impl Prr {
             }
             send.min(self.ssthresh - ack.pipe)
         };
-        if self.out == 0 && send == 0 {
-            send = ack.mss; // the fast retransmit
+        if self.out == 0 {
+            send = send.max(ack.mss); // the fast retransmit
         }
         ack.pipe + send
     }

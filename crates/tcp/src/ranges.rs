@@ -13,11 +13,6 @@ impl Range {
     pub(crate) fn len(self) -> u64 {
         self.end - self.start
     }
-
-    /// Octets of the range that lie below `bound`.
-    pub(crate) fn below(self, bound: u64) -> u64 {
-        self.end.min(bound).saturating_sub(self.start)
-    }
 }
 
 /// See the module. Work at either end is O(1) amortised; in the middle it costs a search and a move.
@@ -87,31 +82,6 @@ impl RangeSet {
             .is_some_and(|range| range.start <= start && end <= range.end)
     }
 
-    /// The range that holds `offset`, if one does.
-    pub(crate) fn containing(&self, offset: u64) -> Option<Range> {
-        self.ranges.get(self.first_ending_at_or_after(offset + 1)).copied().filter(|range| range.start <= offset)
-    }
-
-    /// The first range that begins at or after `offset`.
-    pub(crate) fn next_from(&self, offset: u64) -> Option<Range> {
-        self.ranges.get(self.ranges.partition_point(|range| range.start < offset)).copied()
-    }
-
-    /// Octets of the set below `bound`. Costs one step for each range below it.
-    pub(crate) fn covered_below(&self, bound: u64) -> u64 {
-        self.ranges.iter().take_while(|range| range.start < bound).map(|range| range.below(bound)).sum()
-    }
-
-    /// Octets of the set in `[start, end)`.
-    pub(crate) fn covered_in(&self, start: u64, end: u64) -> u64 {
-        let from = self.first_ending_at_or_after(start);
-        self.ranges
-            .range(from..)
-            .take_while(|range| range.start < end)
-            .map(|range| range.end.min(end).saturating_sub(range.start.max(start)))
-            .sum()
-    }
-
     /// Takes out everything below `bound`.
     pub(crate) fn remove_below(&mut self, bound: u64) {
         while let Some(front) = self.ranges.front_mut() {
@@ -175,11 +145,6 @@ mod tests {
     fn lookups() {
         let mut set = set(&[(10, 20), (30, 40)]);
         assert!(set.contains(12, 20) && !set.contains(12, 21) && !set.contains(25, 26));
-        assert_eq!(set.containing(19).map(|range| range.start), Some(10));
-        assert_eq!(set.containing(20), None);
-        assert_eq!(set.next_from(11).map(|range| range.start), Some(30));
-        assert_eq!(set.covered_below(35), 15);
-        assert_eq!(set.covered_in(15, 32), 7);
         set.remove_below(32);
         assert_eq!(pairs(&set), [(32, 40)]);
         assert_eq!(set.take_front_reaching(32).map(Range::len), Some(8));

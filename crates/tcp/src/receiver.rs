@@ -1,15 +1,24 @@
 //! The receiving half: reassembly, the advertised window, and when to acknowledge.
 //!
-//! Sources: RFC 9293 section 3.8.6 (windows, silly-window avoidance, delayed ACKs), RFC 5681 section 4.2 (when to
-//! acknowledge), RFC 2018 section 4 (SACK blocks), RFC 7323 (scaling, timestamp echo).
+//! Sources: RFC 9293 section 3.8.6 (windows, silly-window avoidance), RFC 5681 section 4.2 (when to acknowledge), RFC 2018
+//! section 4 (SACK blocks), RFC 2883 (reports of duplicates), RFC 7323 (scaling, timestamp echo, PAWS).
 //!
 //! Departures: none.
 
-use ackclock_units::{Bandwidth, Bytes, SimTime};
+mod reader;
+mod reports;
+
+use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::{SackBlock, SackBlocks, Seq};
 
-use crate::config::{DelayedAck, MAX_UNSCALED_WINDOW, TcpConfig};
+use crate::autotuning::ReceiveAutotuning;
+use crate::clock::is_before;
+use crate::config::{MAX_UNSCALED_WINDOW, TcpConfig};
+use crate::delayed_ack::DelayedAcks;
 use crate::ranges::{Range, RangeSet};
+pub(crate) use reader::Reader;
+pub use reader::Reading;
+use reports::RecentRanges;
 
 /// What arrived, in offsets of the peer's stream.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +26,8 @@ pub(crate) struct Arrival {
     pub(crate) start: u64,
     pub(crate) len: u64,
     pub(crate) has_fin: bool,
-    /// TSval, if the segment carried timestamps.
-    pub(crate) tsval: Option<u32>,
+    /// What the sender measures as a round trip bounds the delay of an ACK.
+    pub(crate) rto: SimDuration,
 }
 
 /// The receiving half of an endpoint.
@@ -36,68 +45,37 @@ pub(crate) struct Receiver {
     /// Shift of the windows that we advertise, after negotiation.
     scale: u8,
     mss: u64,
-    delayed_ack: DelayedAck,
-    /// In-order segments since the last ACK.
-    unacknowledged: u32,
-    ack_deadline: SimTime,
-    ack_now: bool,
+    pub(crate) acks: DelayedAcks,
+    tuning: Option<ReceiveAutotuning>,
+    /// Report duplicates, and the one to report next.
+    dsack: bool,
+    duplicate: Option<Range>,
     last_ack_sent: u64,
     ts_recent: u32,
+    has_timestamps: bool,
     peer_initial: u32,
 }
 
-/// The application that takes data out of the receive buffer.
-#[derive(Clone, Copy, Debug)]
-struct Reader {
-    rate: Option<Bandwidth>,
-    /// In order and not yet read, at `at`.
-    unread: u64,
-    at: SimTime,
-}
-
-impl Reader {
-    fn catch_up(&mut self, now: SimTime) {
-        let Some(rate) = self.rate else {
-            self.unread = 0;
-            return;
-        };
-        let read = rate.bytes_in(now.saturating_since(self.at)).0;
-        if read >= self.unread {
-            (self.unread, self.at) = (0, now);
-        } else if read > 0 {
-            self.unread -= read;
-            // Keep the fraction of an octet that integer division leaves.
-            self.at += rate.serialization_delay(Bytes(read)).min(now.saturating_since(self.at));
-        }
-    }
-
-    /// When it will have read `octets` more.
-    fn time_to_read(&self, octets: u64) -> SimTime {
-        match self.rate {
-            Some(rate) => self.at + rate.serialization_delay(Bytes(octets)),
-            None => SimTime::NEVER,
-        }
-    }
-}
-
 impl Receiver {
-    pub(crate) fn new(config: &TcpConfig, read_rate: Option<Bandwidth>) -> Self {
+    pub(crate) fn new(config: &TcpConfig, reading: Reading) -> Self {
+        let tuning = config.receive_autotuning.map(ReceiveAutotuning::new);
         Self {
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
             recent: RecentRanges::default(),
             fin_at: None,
-            buffer: config.receive_buffer.0,
-            reader: Reader { rate: read_rate, unread: 0, at: SimTime::ZERO },
+            buffer: tuning.map_or(config.receive_buffer.0, |tuning| tuning.size()),
+            reader: Reader::new(reading),
             advertised_edge: 0,
             scale: 0,
             mss: u64::from(config.mss),
-            delayed_ack: config.delayed_ack,
-            unacknowledged: 0,
-            ack_deadline: SimTime::NEVER,
-            ack_now: false,
+            acks: DelayedAcks::new(config.delayed_ack),
+            tuning,
+            dsack: config.dsack,
+            duplicate: None,
             last_ack_sent: 0,
             ts_recent: 0,
+            has_timestamps: false,
             peer_initial: 0,
         }
     }
@@ -112,13 +90,25 @@ impl Receiver {
         self.peer_initial = initial;
         self.rcv_nxt = 1;
         self.ts_recent = tsval.unwrap_or(0);
-        self.ack_now = true;
+        self.has_timestamps = tsval.is_some();
+        self.acks.request();
     }
 
     /// Options are settled: windows from now on are shifted by `scale`.
     pub(crate) fn set_scale(&mut self, scale: u8) {
         self.scale = scale;
         self.buffer = self.buffer.min(MAX_UNSCALED_WINDOW.0 << scale);
+    }
+
+    /// The application sets its size; before the connection opens.
+    pub(crate) fn set_buffer(&mut self, size: u64) {
+        self.buffer = size;
+        self.tuning = None;
+    }
+
+    /// The offset after the last octet that the peer was told it may send.
+    pub(crate) fn window_end(&self) -> u64 {
+        self.advertised_edge.max(self.rcv_nxt)
     }
 
     pub(crate) fn rcv_nxt(&self) -> u64 {
@@ -134,7 +124,7 @@ impl Receiver {
     pub(crate) fn read_octets(&self, now: SimTime) -> u64 {
         let mut reader = self.reader;
         reader.catch_up(now);
-        self.payload_octets() - reader.unread
+        self.payload_octets() - reader.unread()
     }
 
     /// Octets of payload received in order.
@@ -149,7 +139,7 @@ impl Receiver {
         if received < octets {
             return None;
         }
-        let to_read = (octets + self.reader.unread).saturating_sub(received);
+        let to_read = (octets + self.reader.unread()).saturating_sub(received);
         Some(if to_read == 0 { now } else { self.reader.time_to_read(to_read) })
     }
 
@@ -160,28 +150,44 @@ impl Receiver {
 
     /// True if an ACK is due at once.
     pub(crate) fn needs_ack(&self) -> bool {
-        self.ack_now
+        self.acks.is_due()
     }
 
     /// Asks for an ACK at once: an unacceptable segment, a probe (RFC 9293 section 3.10.7.4).
     pub(crate) fn request_ack(&mut self) {
-        self.ack_now = true;
+        self.acks.request();
+    }
+
+    /// The application reads on call. Returns how many octets it got, and true if the window has opened so far that the
+    /// peer should know.
+    pub(crate) fn read(&mut self, now: SimTime, octets: u64) -> (u64, bool) {
+        let taken = self.reader.take(octets);
+        self.tune(now);
+        let free = self.buffer - self.reader.unread().min(self.buffer);
+        let edge = self.rcv_nxt + free;
+        let left = self.advertised_edge.saturating_sub(self.rcv_nxt);
+        (taken, taken > 0 && free >= 2 * left && edge >= self.advertised_edge + self.worthwhile())
+    }
+
+    /// Octets in order that the application has not read.
+    pub(crate) fn unread(&self) -> u64 {
+        self.reader.unread()
     }
 
     /// The next instant at which [`Self::on_timer`] has something to do.
     pub(crate) fn deadline(&self) -> SimTime {
-        self.ack_deadline.min(self.window_update_deadline())
+        self.acks.deadline().min(self.window_update_deadline())
     }
 
     /// When the application will have read so much that the window is worth announcing; only while it holds the peer
     /// back, that is when less than a segment of it is left.
     fn window_update_deadline(&self) -> SimTime {
-        if self.reader.rate.is_none() || self.advertised_edge - self.rcv_nxt >= self.worthwhile() {
+        if !self.reader.reads_at_a_rate() || self.advertised_edge - self.rcv_nxt >= self.worthwhile() {
             return SimTime::NEVER;
         }
         let free_wanted = self.advertised_edge - self.rcv_nxt + self.worthwhile();
         let unread_then = self.buffer.saturating_sub(free_wanted);
-        self.reader.time_to_read(self.reader.unread.saturating_sub(unread_then))
+        self.reader.time_to_read(self.reader.unread().saturating_sub(unread_then))
     }
 
     /// RFC 9293 section 3.8.6.2.2: the right edge moves by at least min(buffer / 2, MSS), or not at all.
@@ -190,18 +196,15 @@ impl Receiver {
     }
 
     pub(crate) fn on_timer(&mut self, now: SimTime) {
-        if now >= self.ack_deadline {
-            self.ack_now = true;
-        }
+        self.acks.on_timer(now);
         if now >= self.window_update_deadline() {
             self.reader.catch_up(now);
-            self.ack_now = true;
+            self.acks.request();
         }
     }
 
     /// Takes a segment that holds data or FIN.
     pub(crate) fn on_arrival(&mut self, now: SimTime, arrival: &Arrival) {
-        self.echo(arrival);
         // Cut off what lies outside the window.
         let window_end = self.advertised_edge.max(self.rcv_nxt);
         let start = arrival.start.max(self.rcv_nxt);
@@ -211,21 +214,53 @@ impl Receiver {
             self.fin_at = Some(fin_at);
         }
         let before = self.rcv_nxt;
+        self.note_duplicate(arrival);
         if start < end {
             self.place(start, end);
         }
         if self.fin_at == Some(self.rcv_nxt) {
             self.rcv_nxt += 1;
-            self.ack_now = true;
+            self.acks.request();
         }
         self.reader.catch_up(now);
-        if self.reader.rate.is_some() {
-            self.reader.unread += self.payload_octets() - payload_before(before);
+        if !self.reader.is_immediate() {
+            self.reader.add(self.payload_octets() - payload_before(before));
         }
         if self.rcv_nxt == before {
-            self.ack_now = true; // out of order, a duplicate, or beyond the window (RFC 5681 section 4.2)
+            self.acks.request(); // out of order, a duplicate, or beyond the window (RFC 5681 section 4.2)
         } else {
-            self.count_for_delayed_ack(now);
+            self.acks.on_data(now, self.rcv_nxt - before, self.mss, arrival.rto);
+            self.tune(now);
+        }
+    }
+
+    /// RFC 2883 section 4: what has arrived before is reported once.
+    fn note_duplicate(&mut self, arrival: &Arrival) {
+        let end = arrival.start + arrival.len;
+        if !self.dsack || arrival.len == 0 {
+            return;
+        }
+        if arrival.start < self.rcv_nxt {
+            self.duplicate = Some(Range { start: arrival.start, end: end.min(self.rcv_nxt) });
+        } else if self.out_of_order.contains(arrival.start, end) {
+            self.duplicate = Some(Range { start: arrival.start, end });
+        }
+    }
+
+    /// The buffer follows what is read.
+    fn tune(&mut self, now: SimTime) {
+        let read = self.payload_octets() - self.reader.unread();
+        if let Some(tuning) = &mut self.tuning {
+            tuning.on_data(now, self.rcv_nxt, self.advertised_edge, self.has_timestamps);
+            tuning.on_read(now, read, self.mss);
+            self.buffer = self.buffer.max(tuning.size().min(MAX_UNSCALED_WINDOW.0 << self.scale));
+        }
+    }
+
+    /// A round trip as the receiver sees it, from a timestamp echoed with data.
+    pub(crate) fn on_rtt(&mut self, rtt: SimDuration) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.on_rtt(rtt);
         }
     }
 
@@ -234,7 +269,7 @@ impl Receiver {
             self.rcv_nxt = end;
             if !self.out_of_order.is_empty() {
                 // Filling a hole, all or part of it, is acknowledged at once (RFC 5681 section 4.2).
-                self.ack_now = true;
+                self.acks.request();
                 while let Some(range) = self.out_of_order.take_front_reaching(self.rcv_nxt) {
                     self.rcv_nxt = self.rcv_nxt.max(range.end);
                 }
@@ -247,33 +282,24 @@ impl Receiver {
         }
     }
 
-    /// RFC 5681 section 4.2: at least every n-th segment, and within the timeout.
-    fn count_for_delayed_ack(&mut self, now: SimTime) {
-        self.unacknowledged += 1;
-        if self.unacknowledged >= self.delayed_ack.segments {
-            self.ack_now = true;
-        } else if self.ack_deadline == SimTime::NEVER {
-            self.ack_deadline = now + self.delayed_ack.timeout;
+    /// RFC 7323 section 5.3, R1 and R3: false if `tsval` lies before what has been seen; otherwise TS.Recent is taken
+    /// from the segment if the last ACK awaited it.
+    pub(crate) fn accepts_timestamp(&mut self, start: u64, tsval: u32, paws: bool) -> bool {
+        if is_before(tsval, self.ts_recent) {
+            return !paws;
         }
-    }
-
-    /// RFC 7323 section 4.3: TS.Recent is taken from the segment that the last ACK awaited.
-    fn echo(&mut self, arrival: &Arrival) {
-        if let Some(tsval) = arrival.tsval
-            && arrival.start <= self.last_ack_sent
-        {
+        if start <= self.last_ack_sent {
             self.ts_recent = tsval;
         }
+        true
     }
 
     /// What an outgoing segment says of the receiving half. Settles every ACK that was due.
     pub(crate) fn acknowledgement(&mut self, now: SimTime) -> Acknowledgement {
-        self.ack_now = false;
-        self.ack_deadline = SimTime::NEVER;
-        self.unacknowledged = 0;
+        self.acks.on_ack_sent();
         self.last_ack_sent = self.rcv_nxt;
         self.reader.catch_up(now);
-        let edge = self.rcv_nxt + (self.buffer - self.reader.unread.min(self.buffer));
+        let edge = self.rcv_nxt + (self.buffer - self.reader.unread().min(self.buffer));
         if edge >= self.advertised_edge + self.worthwhile() || self.advertised_edge == 0 {
             self.advertised_edge = edge;
         }
@@ -295,6 +321,9 @@ impl Receiver {
 
     /// The SACK blocks to send, at most `limit` (RFC 2018 section 4).
     pub(crate) fn sack_blocks(&mut self, limit: usize) -> SackBlocks {
+        if let Some(duplicate) = self.duplicate.take() {
+            return self.blocks_with_duplicate(duplicate, limit);
+        }
         if self.out_of_order.is_empty() {
             self.recent = RecentRanges::default();
             return SackBlocks::default();
@@ -304,51 +333,15 @@ impl Receiver {
         let blocks = self.recent.ranges.map(|range| SackBlock { start: seq(range.start), end: seq(range.end) });
         SackBlocks::new(blocks, self.recent.len.min(limit))
     }
-}
 
-/// The four ranges changed last. A range changes only by growing into the newest one, so those kept are exact.
-#[derive(Clone, Copy, Debug, Default)]
-struct RecentRanges {
-    ranges: [Range; 4],
-    len: usize,
-    forgotten_below: u64,
-}
-
-impl RecentRanges {
-    fn retain(&mut self, keep: impl Fn(Range) -> bool) {
-        let mut kept = 0;
-        for index in 0..self.len {
-            if keep(self.ranges[index]) {
-                self.ranges[kept] = self.ranges[index];
-                kept += 1;
-            }
-        }
-        self.len = kept;
-    }
-
-    /// `range` has just been made or has grown; it has swallowed whatever it overlaps.
-    fn on_changed(&mut self, range: Range) {
-        self.retain(|known| known.end < range.start || range.end < known.start);
-        self.len = (self.len + 1).min(self.ranges.len());
-        self.ranges[..self.len].rotate_right(1);
-        self.ranges[0] = range;
-    }
-
-    /// `range` has grown at its end and swallowed nothing.
-    fn on_lengthened(&mut self, range: Range) {
-        if self.len > 0 && self.ranges[0].start == range.start {
-            self.ranges[0] = range;
-        } else {
-            self.on_changed(range);
-        }
-    }
-
-    /// Nothing below `offset` is out of order any more.
-    fn forget_below(&mut self, offset: u64) {
-        if self.forgotten_below != offset {
-            self.forgotten_below = offset;
-            self.retain(|known| known.end > offset);
-        }
+    /// RFC 2883 section 4: the duplicate comes first, then the block that it lies in, if there is one, and others.
+    fn blocks_with_duplicate(&mut self, duplicate: Range, limit: usize) -> SackBlocks {
+        let seq = |offset| Seq::of_offset(self.peer_initial, offset);
+        let mut blocks = SackBlocks::default();
+        blocks.push(SackBlock { start: seq(duplicate.start), end: seq(duplicate.end) });
+        let others = self.sack_blocks(limit - 1);
+        others.as_slice().iter().for_each(|block| blocks.push(*block));
+        blocks
     }
 }
 

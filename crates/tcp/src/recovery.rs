@@ -1,6 +1,7 @@
-//! Where the sender stands in repairing loss, and the window that this leaves it.
+//! Where the sender stands in repairing loss or answering a mark, and the window that this leaves it.
 //!
-//! Sources: RFC 5681 section 3.2 (Reno), RFC 6582 (`NewReno`), RFC 6675 (SACK), RFC 9937 (PRR), Jacobson 1988 (Tahoe).
+//! Sources: RFC 5681 section 3.2 (Reno), RFC 6582 (`NewReno`), RFC 6675 (SACK), RFC 9937 (PRR), RFC 3168 (CWR),
+//! Jacobson 1988 (Tahoe).
 //!
 //! Departures: Tahoe retransmits from the first missing octet on after a fast retransmit, as it does after a timeout.
 //! `NewReno` leaves recovery with cwnd = ssthresh (RFC 6582 section 3.2 step 3, option 2) and restarts the timer on the
@@ -14,10 +15,12 @@ pub(crate) enum Phase {
     /// Nothing is being repaired.
     #[default]
     Open,
+    /// A mark is being answered, until data beyond `until` is acknowledged.
+    Cwr { until: u64, window: RecoveryWindow },
     /// Fast recovery, until `until` is acknowledged.
     Fast(FastRecovery),
     /// After a timeout (or Tahoe's fast retransmit): slow start over what is lost, until `until` is acknowledged.
-    Loss { until: u64 },
+    Loss(LossPhase),
 }
 
 /// Fast recovery.
@@ -29,6 +32,25 @@ pub(crate) struct FastRecovery {
     pub(crate) partial_acks: u32,
     /// RFC 6675 rule 4's retransmission was used.
     pub(crate) rescued: bool,
+}
+
+/// Recovery from a timeout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LossPhase {
+    pub(crate) until: u64,
+    pub(crate) frto: Frto,
+}
+
+/// F-RTO: after a timeout, new data is sent on the first advancing ACK; if data that was never retransmitted is
+/// acknowledged before that data is, the timeout was spurious (RFC 5682 sections 2 and 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Frto {
+    /// Not tried, or found that the loss is real.
+    Off,
+    /// Waiting for the first ACK after the timeout, or for what the new data brings.
+    Watching,
+    /// New data goes before retransmissions.
+    SendsNew,
 }
 
 /// What bounds sending during fast recovery.
@@ -47,46 +69,72 @@ impl Phase {
         matches!(self, Self::Fast(_))
     }
 
+    /// cwnd is being reduced by other means than the controller's growth.
+    pub(crate) fn is_reducing(&self) -> bool {
+        matches!(self, Self::Fast(_) | Self::Cwr { .. })
+    }
+
+    /// Nothing is to be retransmitted.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self, Self::Open)
+        matches!(self, Self::Open | Self::Cwr { .. })
     }
 
     /// What has to be acknowledged for the phase to end.
     pub(crate) fn ends_at(&self) -> Option<u64> {
         match self {
             Self::Open => None,
-            Self::Fast(FastRecovery { until, .. }) | Self::Loss { until } => Some(*until),
+            Self::Cwr { until, .. } => Some(*until + 1),
+            Self::Fast(FastRecovery { until, .. }) | Self::Loss(LossPhase { until, .. }) => Some(*until),
         }
     }
 
     /// The window that bounds sending, given the controller's.
     pub(crate) fn window(&self, cwnd: u64) -> u64 {
-        match self {
-            Self::Fast(FastRecovery { window: RecoveryWindow::Inflated(by), .. }) => cwnd.saturating_add_signed(*by),
-            Self::Fast(FastRecovery { window: RecoveryWindow::Prr { cwnd, .. }, .. }) => *cwnd,
+        match self.recovery_window() {
+            Some(RecoveryWindow::Inflated(by)) => cwnd.saturating_add_signed(*by),
+            Some(RecoveryWindow::Prr { cwnd, .. }) => *cwnd,
             _ => cwnd,
         }
     }
 
+    fn recovery_window(&self) -> Option<&RecoveryWindow> {
+        match self {
+            Self::Fast(FastRecovery { window, .. }) | Self::Cwr { window, .. } => Some(window),
+            _ => None,
+        }
+    }
+
+    fn recovery_window_mut(&mut self) -> Option<&mut RecoveryWindow> {
+        match self {
+            Self::Fast(FastRecovery { window, .. }) | Self::Cwr { window, .. } => Some(window),
+            _ => None,
+        }
+    }
+
+    /// The window of a reduction under way, for another that takes its place.
+    pub(crate) fn inherited_window(&self) -> Option<RecoveryWindow> {
+        self.recovery_window().copied()
+    }
+
     /// Duplicate ACKs tell that `octets` have left the network.
     pub(crate) fn inflate(&mut self, octets: i64) {
-        if let Self::Fast(FastRecovery { window: RecoveryWindow::Inflated(by), .. }) = self {
+        if let Some(RecoveryWindow::Inflated(by)) = self.recovery_window_mut() {
             *by += octets;
         }
     }
 
-    /// An ACK during fast recovery.
+    /// An ACK during a reduction.
     pub(crate) fn on_prr_ack(&mut self, ack: PrrAck) {
-        if let Self::Fast(FastRecovery { window: RecoveryWindow::Prr { prr, cwnd }, .. }) = self
+        if let Some(RecoveryWindow::Prr { prr, cwnd }) = self.recovery_window_mut()
             && ack.delivered > 0
         {
             *cwnd = prr.on_ack(ack);
         }
     }
 
-    pub(crate) fn on_sent(&mut self, octets: u64) {
-        if let Self::Fast(FastRecovery { window: RecoveryWindow::Prr { prr, .. }, .. }) = self {
-            prr.on_sent(octets);
+    pub(crate) fn on_sent(&mut self, amount: u64) {
+        if let Some(RecoveryWindow::Prr { prr, .. }) = self.recovery_window_mut() {
+            prr.on_sent(amount);
         }
     }
 }

@@ -69,6 +69,13 @@ impl RtoTimer {
         SimDuration(doubled.min(self.config.max.0))
     }
 
+    /// The RTT of the newest segment that the last ACK covered, where the estimator took an older one: the better
+    /// measure of the path.
+    pub(crate) fn note_newest(&mut self, rtt: SimDuration) {
+        self.stats.latest = rtt;
+        self.stats.min_rtt = self.stats.min_rtt.min(rtt);
+    }
+
     /// How often in a row it has expired.
     pub(crate) fn backoff(&self) -> u32 {
         self.backoff

@@ -1,36 +1,144 @@
-//! What the sender knows of the data it has sent: acknowledged, SACKed, lost, retransmitted.
+//! What the sender knows of the segments it has sent: when each left, and whether it is `SACKed`, lost, sent again.
 //!
-//! Source: RFC 6675, with its names: `HighRxt`, `HighData`, `IsLost`, `SetPipe`, `NextSeg`.
+//! Sources: RFC 6675, with its names `IsLost`, `SetPipe`, `NextSeg`; RFC 8985 section 5 for what is kept of a segment.
 //!
-//! Everything below `lost_edge` that is not SACKed is lost, and everything below `high_rxt` that is not SACKed has been
-//! retransmitted: RFC 6675's `IsLost` and `NextSeg` are monotone in the sequence number, so two marks and the SACKed
-//! ranges say all. `pipe` is kept as three counts of octets that are not SACKed, so an ACK costs O(1) amortised whatever
-//! the window.
+//! A segment's record is made when it leaves and dropped when it is cumulatively acknowledged. The counts that make up
+//! `pipe` are kept with the marks, and searches start from where the last one ended, so an ACK costs O(1) amortised in
+//! the window (O(log window) where SACK blocks begin in its middle).
 //!
-//! Departures: none for SACK. Without SACK the same marks serve `NewReno` (the first segment is lost) and the timeout
-//! (all of it is).
+//! Departures: none. Segments are split where an acknowledgement ends inside one.
 
+use std::collections::VecDeque;
+
+use ackclock_units::SimTime;
+
+use crate::config::Counting;
 use crate::ranges::{Range, RangeSet};
 
-/// See the module. All positions are offsets in the stream.
-#[derive(Clone, Debug, Default)]
+/// One segment, as it was last sent. It begins where the one before it ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// The offset after its last octet.
+    pub(crate) end: u64,
+    /// When it, or its latest retransmission, left.
+    pub(crate) at: SimTime,
+    len: u32,
+    marks: u8,
+}
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+/// A retransmission is thought to be in the network.
+const RESENT: u8 = 4;
+/// It has been retransmitted at some time.
+const EVER_RESENT: u8 = 8;
+
+impl Sent {
+    pub(crate) fn start(&self) -> u64 {
+        self.end - u64::from(self.len)
+    }
+
+    pub(crate) fn range(&self) -> Range {
+        Range { start: self.start(), end: self.end }
+    }
+
+    fn has(&self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
+
+    pub(crate) fn is_sacked(&self) -> bool {
+        self.has(SACKED)
+    }
+
+    pub(crate) fn was_resent(&self) -> bool {
+        self.has(EVER_RESENT)
+    }
+
+    fn waits_for_retransmission(&self) -> bool {
+        self.marks & (LOST | RESENT | SACKED) == LOST
+    }
+
+    /// Neither SACKed, nor lost without having been sent again: it may still arrive.
+    pub(crate) fn may_arrive(&self) -> bool {
+        !self.is_sacked() && !self.waits_for_retransmission()
+    }
+}
+
+/// A retransmission, in the order of leaving.
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    start: u64,
+    at: SimTime,
+}
+
+/// See the module. All positions are offsets in the stream; all amounts count as [`Counting`] says.
+#[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     /// First octet not cumulatively acknowledged.
     una: u64,
     /// The offset after the highest octet sent.
     high_data: u64,
-    /// What is not SACKed below this is lost.
-    lost_edge: u64,
-    /// What is not SACKed below this has been retransmitted since it was marked lost.
-    high_rxt: u64,
+    segments: VecDeque<Sent>,
     sacked: RangeSet,
-    /// Octets not SACKed in `[una, high_data)`, `[una, lost_edge)` and `[una, high_rxt)`.
-    unsacked: u64,
-    unsacked_lost: u64,
-    unsacked_rxt: u64,
+    /// Retransmissions that may still be in the network; entries may be stale.
+    resent: VecDeque<Resent>,
+    /// Below this, every segment sent once is SACKed or lost.
+    lost_edge: u64,
+    /// Below this, no lost segment waits to be sent again.
+    repaired: u64,
+    /// No lost segment reaches above this.
+    lost_below: u64,
+    /// Holes below this that are not known to be lost have been sent again (`NextSeg` rule 3).
+    holes_edge: u64,
+    /// Amounts outstanding, and of these SACKed, lost, and retransmitted.
+    outstanding: u64,
+    sacked_out: u64,
+    lost_out: u64,
+    resent_out: u64,
+    /// Without SACK: what duplicate ACKs say has left the network.
+    presumed: u64,
+    /// What a segment counts as; zero for its length in octets.
+    unit: u64,
+    mss: u64,
 }
 
 impl Scoreboard {
+    pub(crate) fn new(counting: Counting, mss: u64) -> Self {
+        Self {
+            una: 0,
+            high_data: 0,
+            segments: VecDeque::new(),
+            sacked: RangeSet::default(),
+            resent: VecDeque::new(),
+            lost_edge: 0,
+            repaired: 0,
+            lost_below: 0,
+            holes_edge: 0,
+            outstanding: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            resent_out: 0,
+            presumed: 0,
+            unit: if counting == Counting::Segments { mss } else { 0 },
+            mss,
+        }
+    }
+
+    /// The payload of a full segment, settled at the handshake; only the SYN has been sent.
+    pub(crate) fn set_mss(&mut self, mss: u64) {
+        self.mss = mss;
+        if self.unit > 0 {
+            let segments = self.outstanding / self.unit;
+            self.unit = mss;
+            self.outstanding = segments * mss;
+        }
+    }
+
+    /// What `len` octets in one segment count as.
+    pub(crate) fn weight(&self, len: u64) -> u64 {
+        if self.unit == 0 { len } else { self.unit }
+    }
+
     pub(crate) fn una(&self) -> u64 {
         self.una
     }
@@ -41,259 +149,386 @@ impl Scoreboard {
 
     /// `FlightSize`: sent and not cumulatively acknowledged (RFC 5681).
     pub(crate) fn flight_size(&self) -> u64 {
-        self.high_data - self.una
+        self.outstanding
     }
 
-    /// Octets SACKed and not cumulatively acknowledged.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.una == self.high_data
+    }
+
+    /// SACKed, or presumed so by duplicate ACKs, and not cumulatively acknowledged.
     pub(crate) fn sacked(&self) -> u64 {
-        self.flight_size() - self.unsacked
+        self.sacked_out + self.presumed
     }
 
-    /// RFC 6675 section 4, `SetPipe`: octets thought to be in the network: not SACKed and not lost, and once more if
+    /// RFC 6675 section 4, `SetPipe`: thought to be in the network: neither SACKed nor lost, and once more if
     /// retransmitted.
     pub(crate) fn pipe(&self) -> u64 {
-        self.unsacked - self.unsacked_lost + self.unsacked_rxt
+        (self.outstanding + self.resent_out).saturating_sub(self.sacked_out + self.lost_out + self.presumed)
     }
 
-    /// Octets lost and neither SACKed nor acknowledged.
+    /// Lost and neither SACKed nor acknowledged.
     pub(crate) fn lost(&self) -> u64 {
-        self.unsacked_lost
+        self.lost_out
     }
 
-    /// True if nothing has been retransmitted that is still outstanding.
-    pub(crate) fn has_no_retransmission(&self) -> bool {
-        self.unsacked_rxt == 0
+    /// Retransmissions thought to be in the network.
+    pub(crate) fn resent(&self) -> u64 {
+        self.resent_out
     }
 
-    /// New data left.
-    pub(crate) fn on_new_data(&mut self, len: u64) {
+    /// The end of the highest SACKed octets.
+    pub(crate) fn high_sacked(&self) -> Option<u64> {
+        self.sacked.last().map(|range| range.end)
+    }
+
+    pub(crate) fn first(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
+    pub(crate) fn last(&self) -> Option<&Sent> {
+        self.segments.back()
+    }
+
+    /// Segments outstanding.
+    pub(crate) fn count(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// A new segment left.
+    pub(crate) fn on_new_data(&mut self, len: u64, now: SimTime) {
         self.high_data += len;
-        self.unsacked += len;
+        self.outstanding += self.weight(len);
+        self.segments.push_back(Sent { end: self.high_data, at: now, len: len as u32, marks: 0 });
     }
 
-    /// A cumulative ACK up to `to`. Returns the octets that it delivers: those not SACKed before.
-    pub(crate) fn acknowledge(&mut self, to: u64) -> u64 {
+    /// A cumulative ACK up to `to`. Hands every segment that it completes to `acked`, as it was before. Returns what it
+    /// delivers: what was not SACKed before.
+    pub(crate) fn acknowledge(&mut self, to: u64, mut acked: impl FnMut(&Sent)) -> u64 {
         debug_assert!(to > self.una && to <= self.high_data);
-        let delivered = self.unsacked_below(to);
-        self.unsacked_lost -= self.unsacked_below(to.min(self.lost_edge));
-        self.unsacked_rxt -= self.unsacked_below(to.min(self.high_rxt));
-        self.unsacked -= delivered;
+        let mut delivered = 0;
+        while let Some(front) = self.segments.front_mut() {
+            if front.end > to {
+                if front.start() < to {
+                    delivered += self.trim_first(to);
+                }
+                break;
+            }
+            let sent = *front;
+            self.segments.pop_front();
+            delivered += self.forget(&sent);
+            acked(&sent);
+        }
         self.una = to;
         self.lost_edge = self.lost_edge.max(to);
-        self.high_rxt = self.high_rxt.max(to);
+        self.repaired = self.repaired.max(to);
         if !self.sacked.is_empty() {
             self.sacked.remove_below(to);
+        }
+        if self.resent_out == 0 && !self.resent.is_empty() {
+            self.resent.clear();
         }
         delivered
     }
 
-    /// Octets in `[una, bound)` that are not SACKed.
-    fn unsacked_below(&self, bound: u64) -> u64 {
-        let all = bound.saturating_sub(self.una);
-        if self.sacked.is_empty() { all } else { all - self.sacked.covered_below(bound) }
+    /// The counts lose a segment. Returns what that delivers.
+    fn forget(&mut self, sent: &Sent) -> u64 {
+        let weight = self.weight(u64::from(sent.len));
+        self.outstanding -= weight;
+        if sent.marks == 0 {
+            return weight;
+        }
+        self.uncount(sent.marks, weight);
+        if sent.is_sacked() { 0 } else { weight }
     }
 
-    /// A SACK block. Returns the octets that were not SACKed before; a block outside what is outstanding tells nothing.
-    pub(crate) fn sack(&mut self, start: u64, end: u64) -> u64 {
+    fn count_marks(&mut self, marks: u8, weight: u64) {
+        for (mark, count) in
+            [(SACKED, &mut self.sacked_out), (LOST, &mut self.lost_out), (RESENT, &mut self.resent_out)]
+        {
+            if marks & mark != 0 {
+                *count += weight;
+            }
+        }
+    }
+
+    fn uncount(&mut self, marks: u8, weight: u64) {
+        for (mark, count) in
+            [(SACKED, &mut self.sacked_out), (LOST, &mut self.lost_out), (RESENT, &mut self.resent_out)]
+        {
+            if marks & mark != 0 {
+                *count -= weight;
+            }
+        }
+    }
+
+    /// The first segment is acknowledged in part. Segment counts see nothing of that.
+    fn trim_first(&mut self, to: u64) -> u64 {
+        let front = &mut self.segments[0];
+        let cut = to - front.start();
+        front.len -= cut as u32;
+        if self.unit > 0 {
+            return 0;
+        }
+        let marks = front.marks;
+        self.outstanding -= cut;
+        self.uncount(marks, cut);
+        if marks & SACKED == 0 { cut } else { 0 }
+    }
+
+    /// A SACK block. Hands every segment that it newly reports to `sacked`, as it was before. Returns what it delivers;
+    /// a block outside what is outstanding tells nothing.
+    pub(crate) fn sack(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
         let (start, end) = (start.max(self.una), end.min(self.high_data));
         if start >= end {
             return 0;
         }
         if let Some(last) = self.sacked.extend_last(start, end) {
-            let piece = Range { start: last.end, end };
-            self.unsacked -= piece.len();
-            self.unsacked_lost -= piece.below(self.lost_edge);
-            self.unsacked_rxt -= piece.below(self.high_rxt);
-            return piece.len();
+            return self.mark_sacked(last.end.max(start), end, sacked);
         }
         if self.sacked.contains(start, end) {
             return 0;
         }
-        let (lost_edge, high_rxt) = (self.lost_edge, self.high_rxt);
-        let (mut new, mut new_lost, mut new_rxt) = (0, 0, 0);
-        self.sacked.insert(start, end, |piece| {
-            new += piece.len();
-            new_lost += piece.below(lost_edge);
-            new_rxt += piece.below(high_rxt);
-        });
-        self.unsacked -= new;
-        self.unsacked_lost -= new_lost;
-        self.unsacked_rxt -= new_rxt;
-        new
+        let mut pieces = Vec::new();
+        self.sacked.insert(start, end, |piece| pieces.push(piece));
+        pieces.iter().map(|piece| self.mark_sacked(piece.start, piece.end, sacked)).sum()
     }
 
-    /// RFC 6675 section 4, `IsLost`, for everything at once: an octet is lost if `dup_thresh` discontiguous SACKed
-    /// ranges, or more than `(dup_thresh - 1) * mss` SACKed octets, lie above it. Returns the octets newly lost.
-    pub(crate) fn detect_loss(&mut self, dup_thresh: u32, mss: u64) -> u64 {
+    fn mark_sacked(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
+        self.split_at(start);
+        self.split_at(end);
+        let mut delivered = 0;
+        let mut index = self.index_of(start);
+        while index < self.segments.len() && self.segments[index].end <= end {
+            let sent = self.segments[index];
+            sacked(&sent);
+            let weight = self.weight(u64::from(sent.len));
+            self.uncount(sent.marks & (LOST | RESENT), weight);
+            self.segments[index].marks = (sent.marks & EVER_RESENT) | SACKED;
+            self.sacked_out += weight;
+            delivered += weight;
+            index += 1;
+        }
+        delivered
+    }
+
+    /// Index of the first segment that ends above `offset`.
+    fn index_of(&self, offset: u64) -> usize {
+        match self.segments.front() {
+            Some(front) if front.end > offset => 0,
+            _ => self.segments.partition_point(|sent| sent.end <= offset),
+        }
+    }
+
+    fn split_at(&mut self, offset: u64) {
+        if offset <= self.una || offset >= self.high_data {
+            return;
+        }
+        let index = self.index_of(offset);
+        let sent = self.segments[index];
+        if sent.start() == offset {
+            return;
+        }
+        let tail = (sent.end - offset) as u32;
+        self.segments[index].len = tail;
+        self.segments.insert(index, Sent { end: offset, len: sent.len - tail, ..sent });
+        if self.unit > 0 {
+            // One segment more to count.
+            self.outstanding += self.unit;
+            self.count_marks(sent.marks, self.unit);
+        }
+    }
+
+    /// RFC 6675 section 4, `IsLost`, for everything at once: a segment is lost if `dup_thresh` discontiguous SACKed
+    /// ranges, or more than `(dup_thresh - 1) * mss` SACKed octets, lie above it. Returns what is newly lost.
+    pub(crate) fn detect_loss(&mut self, dup_thresh: u32) -> u64 {
         let (mut octets, mut ranges) = (0, 0);
         let edge = self.sacked.iter().rev().find_map(|range| {
             octets += range.len();
             ranges += 1;
-            (ranges >= dup_thresh || octets > u64::from(dup_thresh - 1) * mss).then_some(range.start)
+            (ranges >= dup_thresh || octets > u64::from(dup_thresh - 1) * self.mss).then_some(range.start)
         });
         edge.map_or(0, |edge| self.mark_lost_below(edge))
     }
 
-    /// Marks everything below `edge` lost. Returns the octets newly lost.
+    /// Marks everything below `edge` lost that was sent once and is not SACKed. Returns what is newly lost.
     pub(crate) fn mark_lost_below(&mut self, edge: u64) -> u64 {
-        let edge = edge.min(self.high_data);
-        if edge <= self.lost_edge {
-            return 0;
+        self.mark_lost_while(|sent| sent.start() < edge)
+    }
+
+    /// Marks segments lost that were sent once, in order, as long as `is_lost` says so of them. Returns what is newly
+    /// lost.
+    pub(crate) fn mark_lost_while(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {
+        let mut newly_lost = 0;
+        let mut index = self.index_of(self.lost_edge);
+        while index < self.segments.len() {
+            let sent = self.segments[index];
+            if sent.marks == 0 {
+                if !is_lost(&sent) {
+                    break;
+                }
+                newly_lost += self.mark_lost(index);
+            }
+            self.lost_edge = sent.end;
+            index += 1;
         }
-        let newly_lost = edge - self.lost_edge - self.sacked.covered_in(self.lost_edge, edge);
-        self.unsacked_lost += newly_lost;
-        self.lost_edge = edge;
         newly_lost
     }
 
-    /// The retransmission timer expired: all that is not SACKed is lost, and no retransmission is in the network any
-    /// more. Returns the octets newly lost.
-    pub(crate) fn mark_all_lost(&mut self) -> u64 {
-        self.high_rxt = self.una;
-        self.unsacked_rxt = 0;
-        self.mark_lost_below(self.high_data)
+    /// Marks the first segment lost, whatever is known of it. Returns what is newly lost.
+    pub(crate) fn mark_first_lost(&mut self) -> u64 {
+        match self.segments.front() {
+            Some(first) if first.may_arrive() => self.mark_lost(0),
+            _ => 0,
+        }
     }
 
-    /// RFC 6675 section 4, `NextSeg` rule 1: the first lost octets not yet retransmitted, at most `mss` of them.
-    pub(crate) fn next_lost(&self, mss: u64) -> Option<Range> {
-        if self.high_rxt >= self.lost_edge { None } else { self.next_unsacked(self.lost_edge, mss) }
+    /// A segment, or its retransmission, is lost.
+    fn mark_lost(&mut self, index: usize) -> u64 {
+        let sent = &mut self.segments[index];
+        let marks = sent.marks;
+        self.repaired = self.repaired.min(sent.start());
+        self.lost_below = self.lost_below.max(sent.end);
+        sent.marks = (marks & !RESENT) | LOST;
+        let weight = self.weight(u64::from(self.segments[index].len));
+        self.uncount(marks & RESENT, weight);
+        self.count_marks(LOST & !marks, weight);
+        weight
     }
 
-    /// `NextSeg` rule 3: as rule 1, but for any hole below the highest SACKed octet, lost or not.
-    pub(crate) fn next_hole(&self, mss: u64) -> Option<Range> {
-        self.next_unsacked(self.sacked.last()?.start, mss)
-    }
-
-    /// `NextSeg` rule 4: the last outstanding octets, if they are not SACKed.
-    pub(crate) fn last_unsacked(&self, mss: u64) -> Option<Range> {
-        let above = self.sacked.last().map_or(self.una, |range| range.end).max(self.una);
-        (above < self.high_data)
-            .then(|| Range { start: above.max(self.high_data.saturating_sub(mss)), end: self.high_data })
-    }
-
-    fn next_unsacked(&self, bound: u64, mss: u64) -> Option<Range> {
-        let mut start = self.high_rxt.max(self.una);
-        let mut end = bound;
-        if !self.sacked.is_empty() {
-            if let Some(range) = self.sacked.containing(start) {
-                start = range.end;
+    /// Retransmissions, in the order of leaving, are lost again as long as `is_lost` says so. Returns what that amounts
+    /// to.
+    pub(crate) fn mark_resent_lost_while(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {
+        let mut newly_lost = 0;
+        while let Some(resent) = self.resent.front().copied() {
+            if let Some(index) = self.index_of_resent(resent) {
+                if !is_lost(&self.segments[index]) {
+                    break;
+                }
+                newly_lost += self.mark_lost(index);
             }
-            if let Some(next) = self.sacked.next_from(start) {
-                end = end.min(next.start);
+            self.resent.pop_front();
+        }
+        newly_lost
+    }
+
+    /// The segment whose latest transmission this entry is, if it is still in the network.
+    fn index_of_resent(&self, resent: Resent) -> Option<usize> {
+        let index = self.index_of(resent.start.max(self.una));
+        let sent = self.segments.get(index)?;
+        (sent.has(RESENT) && sent.at == resent.at).then_some(index)
+    }
+
+    /// The retransmission timer expired: what `is_lost` says, of all that is not SACKed, is lost, the first segment in
+    /// any case, and so are their retransmissions. Returns what is newly lost.
+    pub(crate) fn mark_all_lost(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {
+        let mut newly_lost = 0;
+        self.presumed = 0;
+        for index in 0..self.segments.len() {
+            let sent = self.segments[index];
+            if !sent.is_sacked() && (index == 0 || is_lost(&sent)) && sent.may_arrive() {
+                newly_lost += self.mark_lost(index);
             }
         }
-        (start < end).then(|| Range { start, end: end.min(start + mss) })
+        self.lost_edge = self.una;
+        newly_lost
     }
 
-    /// `range`, as given by [`Self::next_lost`] or [`Self::next_hole`], was retransmitted.
-    pub(crate) fn on_retransmitted(&mut self, range: Range) {
-        self.unsacked_rxt += range.len();
-        self.high_rxt = range.end;
+    /// The receiver threw away what it had SACKed (RFC 2018 section 8): forget that it did.
+    pub(crate) fn forget_sacks(&mut self) {
+        self.sacked = RangeSet::default();
+        self.sacked_out = 0;
+        for sent in &mut self.segments {
+            sent.marks &= !SACKED;
+        }
+        self.lost_edge = self.una;
+    }
+
+    /// Nothing was lost after all: what has not been sent again need not be.
+    pub(crate) fn unmark_lost(&mut self) {
+        for sent in &mut self.segments {
+            sent.marks &= !LOST;
+        }
+        self.lost_out = 0;
+        self.lost_edge = self.una;
+    }
+
+    /// RFC 6675 section 4, `NextSeg` rule 1: the first lost segment not yet sent again.
+    pub(crate) fn next_lost(&mut self) -> Option<Range> {
+        if self.lost_out == 0 || self.repaired >= self.lost_below {
+            return None;
+        }
+        let mut index = self.index_of(self.repaired);
+        while let Some(sent) = self.segments.get(index).filter(|sent| sent.start() < self.lost_below) {
+            if sent.waits_for_retransmission() {
+                return Some(sent.range());
+            }
+            self.repaired = sent.end;
+            index += 1;
+        }
+        None
+    }
+
+    /// `NextSeg` rule 3: the first segment below the highest SACKed octet that has neither been SACKed nor sent again.
+    pub(crate) fn next_hole(&self) -> Option<Range> {
+        let bound = self.sacked.last()?.start;
+        let mut index = self.index_of(self.lost_edge.max(self.holes_edge));
+        while let Some(sent) = self.segments.get(index).filter(|sent| sent.start() < bound) {
+            if !sent.is_sacked() && !sent.has(RESENT) {
+                return Some(sent.range());
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// `NextSeg` rule 4: the last outstanding segment, if it is not SACKed.
+    pub(crate) fn last_unsacked(&self) -> Option<Range> {
+        self.segments.back().filter(|sent| !sent.is_sacked()).map(Sent::range)
+    }
+
+    /// A segment left again.
+    pub(crate) fn on_retransmitted(&mut self, range: Range, now: SimTime) {
+        let index = self.index_of(range.start);
+        let sent = &mut self.segments[index];
+        sent.at = now;
+        let was_resent = sent.has(RESENT);
+        sent.marks |= RESENT | EVER_RESENT;
+        let weight = self.weight(u64::from(self.segments[index].len));
+        if !was_resent {
+            self.resent_out += weight;
+        }
+        if range.start >= self.lost_edge {
+            self.holes_edge = self.holes_edge.max(range.end);
+        }
+        self.resent.push_back(Resent { start: range.start, at: now });
+    }
+
+    /// Without SACK, `octets` more are presumed to have left the network; never more than all but one segment.
+    pub(crate) fn presume(&mut self, amount: u64) {
+        let most = self.outstanding.saturating_sub(self.lost_out.max(self.mss.min(self.outstanding)));
+        self.presumed = (self.presumed + amount).min(most);
+    }
+
+    /// Of what is presumed, `amount` has now been acknowledged.
+    pub(crate) fn unpresume(&mut self, amount: u64) {
+        self.presumed = self.presumed.saturating_sub(amount);
+        self.presume(0);
+    }
+
+    pub(crate) fn forget_presumed(&mut self) {
+        self.presumed = 0;
     }
 
     #[cfg(test)]
-    fn recount(&self) -> (u64, u64, u64) {
-        let unsacked = |to: u64| to.saturating_sub(self.una) - self.sacked.covered_below(to);
-        (unsacked(self.high_data), unsacked(self.lost_edge), unsacked(self.high_rxt))
+    fn recount(&self) -> (u64, u64, u64, u64) {
+        let sum = |mark: u8| {
+            let counted = self.segments.iter().filter(|sent| mark == 0 || sent.has(mark));
+            counted.map(|sent| self.weight(u64::from(sent.len))).sum()
+        };
+        (sum(0), sum(SACKED), sum(LOST), sum(RESENT))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const MSS: u64 = 100;
-
-    fn sent(segments: u64) -> Scoreboard {
-        let mut board = Scoreboard::default();
-        board.on_new_data(segments * MSS);
-        board
-    }
-
-    #[test]
-    fn three_segments_sacked_above_make_a_loss() {
-        let mut board = sent(10);
-        board.sack(100, 300); // two segments above the first: not yet (RFC 6675: *more* than 2 * SMSS)
-        assert_eq!(board.detect_loss(3, MSS), 0);
-        board.sack(300, 400);
-        assert_eq!(board.detect_loss(3, MSS), 100);
-        assert_eq!(board.pipe(), 1000 - 300 - 100); // ten, less three SACKed, less one lost
-    }
-
-    #[test]
-    fn three_separate_ranges_make_a_loss_whatever_their_size() {
-        let mut board = sent(10);
-        for start in [110, 210, 310] {
-            board.sack(start, start + 10);
-        }
-        assert_eq!(board.detect_loss(3, MSS), 110); // only what lies below the lowest of the three
-    }
-
-    #[test]
-    fn retransmissions_go_hole_by_hole() {
-        let mut board = sent(10);
-        board.sack(250, 300);
-        board.sack(500, 1000);
-        board.detect_loss(3, MSS);
-        let mut holes = Vec::new();
-        while let Some(range) = board.next_lost(MSS) {
-            board.on_retransmitted(range);
-            holes.push((range.start, range.end));
-        }
-        assert_eq!(holes, [(0, 100), (100, 200), (200, 250), (300, 400), (400, 500)]);
-        assert_eq!(board.pipe(), 450); // all that is lost is in the network again
-    }
-
-    #[test]
-    fn a_timeout_empties_the_pipe() {
-        let mut board = sent(10);
-        board.sack(900, 1000);
-        assert_eq!(board.mark_all_lost(), 900);
-        assert_eq!(board.pipe(), 0);
-        assert_eq!(board.next_lost(MSS).map(|range| (range.start, range.end)), Some((0, 100)));
-    }
-
-    #[derive(Clone, Debug)]
-    enum Op {
-        Send(u64),
-        Sack(u64, u64),
-        Ack(u64),
-        Detect,
-        Timeout,
-        Retransmit,
-    }
-
-    fn op() -> impl Strategy<Value = Op> {
-        prop_oneof![
-            (1..500_u64).prop_map(Op::Send),
-            (0..3000_u64, 1..300_u64).prop_map(|(start, len)| Op::Sack(start, start + len)),
-            (1..400_u64).prop_map(Op::Ack),
-            Just(Op::Detect),
-            Just(Op::Timeout),
-            Just(Op::Retransmit),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn counts_equal_a_naive_recount(ops in proptest::collection::vec(op(), 1..200)) {
-            let mut board = Scoreboard::default();
-            for op in ops {
-                match op {
-                    Op::Send(len) => board.on_new_data(len),
-                    Op::Sack(start, end) => { board.sack(board.una() + start, board.una() + end); }
-                    Op::Ack(len) => {
-                        let to = board.una() + len.min(board.flight_size());
-                        if to > board.una() { board.acknowledge(to); }
-                    }
-                    Op::Detect => { board.detect_loss(3, MSS); }
-                    Op::Timeout => { board.mark_all_lost(); }
-                    Op::Retransmit => if let Some(range) = board.next_lost(MSS) { board.on_retransmitted(range); },
-                }
-                prop_assert_eq!((board.unsacked, board.unsacked_lost, board.unsacked_rxt), board.recount());
-                prop_assert!(board.una <= board.high_data && board.unsacked_lost <= board.unsacked);
-            }
-        }
-    }
-}
+mod tests;

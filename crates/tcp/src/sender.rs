@@ -1,22 +1,41 @@
-//! The sending half: puts the scoreboard, the RTT estimator, loss recovery and the controller in sequence.
+//! The sending half: puts its pieces in sequence and owns none of their rules.
+//!
+//! `ack` takes in what an ACK says, `recover` moves through loss recovery, `timers` answers timeouts, `transmit` decides
+//! what leaves. The rules live in files of their own: scoreboard, loss detection by time, PRR, undo, probes, ECN,
+//! pacing, bursts, use of the window, small segments.
 //!
 //! Sources: RFC 9293 (windows, probes), RFC 5681 and the files it composes. Departures: a zero-window probe is an empty
 //! segment one octet below `snd_una`, as Linux sends it, and not one octet of new data; it draws the same ACK.
 
 mod ack;
+mod peer_window;
+mod recover;
+mod timers;
 mod transmit;
 
 use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent, Controller, RttStats};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-use crate::config::{LossRecovery, TcpConfig};
+use crate::bursts::Bursts;
+use crate::clock::TimestampClock;
+use crate::config::{DecreaseFrom, LossDetection, LossRecovery, Nagle, TcpConfig};
+use crate::ecn::EcnSender;
+use crate::endpoint::SocketOption;
 use crate::episode::{Episode, EpisodeCause};
+use crate::info::RecoveryState;
+use crate::nagle::SmallSegments;
+use crate::pacing::{Pacer, RateInputs};
+use crate::rack::Rack;
 use crate::recovery::Phase;
 use crate::rto::RtoTimer;
-use crate::rtt::SendTimes;
 use crate::scoreboard::Scoreboard;
+use crate::tlp::Tlp;
+use crate::undo::Undo;
+use crate::usage::Usage;
 
 pub(crate) use ack::IncomingAck;
+use peer_window::PeerWindow;
+use timers::Timer;
 pub(crate) use transmit::{DataSegment, Limit};
 
 /// Counts over the life of a connection.
@@ -28,12 +47,26 @@ pub struct SenderCounters {
     pub sent_segments: u64,
     /// Segments with payload sent again.
     pub retransmitted_segments: u64,
+    /// Payload octets sent again.
+    pub retransmitted_octets: u64,
     /// Octets that were taken for lost.
     pub lost_octets: u64,
+    /// Delivered, cumulatively or selectively, as windows count.
+    pub delivered: u64,
+    /// Of these, marked by the network.
+    pub delivered_ce: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Fast recoveries (Tahoe: fast retransmits).
     pub fast_recoveries: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+    /// Episodes undone.
+    pub undone: u64,
+    /// Duplicates that the receiver reported.
+    pub dsacks: u64,
+    /// Times that reordering was seen.
+    pub reorderings: u64,
 }
 
 /// The sending half of an endpoint. Offset 0 is the SYN, data begins at 1, the FIN comes last.
@@ -43,42 +76,52 @@ pub(crate) struct Sender {
     pub(crate) controller: Controller,
     pub(crate) rto: RtoTimer,
     pub(crate) counters: SenderCounters,
-    send_times: SendTimes,
+    pub(crate) ecn: EcnSender,
+    pub(crate) pacer: Pacer,
+    pub(crate) small: SmallSegments,
+    pub(crate) peer: PeerWindow,
+    clock: TimestampClock,
     phase: Phase,
+    rack: Option<Rack>,
+    tlp: Tlp,
+    undo: Undo,
+    bursts: Bursts,
+    usage: Usage,
+    config: TcpConfig,
     mss: u64,
-    dup_thresh: u32,
     loss_recovery: LossRecovery,
-    prr: bool,
-    grow_when_not_limited: bool,
-    send_buffer: u64,
-    max_retries: u32,
+    /// The peer reports SACK, or duplicate ACKs are counted as if it did.
+    emulates_sack: bool,
+    /// Segments SACKed above, or duplicate ACKs, that mean a loss; grows with the reordering seen.
+    dup_thresh: u32,
     dup_acks: u32,
     /// `FlightSize` when the first of them came.
     flight_before_dup_acks: u64,
     /// No fast retransmit for duplicate ACKs of data below this (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1).
     no_recovery_below: u64,
-    /// Window that the peer advertised, scaled, and the offset that it counts from.
-    snd_wnd: u64,
-    snd_wnd_from: u64,
-    /// RFC 9293's SND.WL1 as an offset of the peer's stream.
-    window_seq: u64,
-    /// The largest window that the peer ever advertised.
-    max_snd_wnd: u64,
     /// The offset after the data that the application has written.
     written_end: u64,
+    /// Ends of writes not yet acknowledged: the segments that reach them carry PSH.
+    pushes: std::collections::VecDeque<u64>,
     /// The application has closed: the FIN follows `written_end`.
     closed: bool,
-    /// Retransmission or persist timer, whichever runs.
-    deadline: SimTime,
-    /// Probes of a closed window sent in a row.
+    timer: Timer,
+    /// A tail loss probe is due.
+    wants_probe: bool,
+    /// Probes of a closed window sent in a row, and of these those not answered.
     probes: u32,
+    unanswered_probes: u32,
     /// The override timeout of silly-window avoidance is over.
     send_small: bool,
+    /// Timeouts in a row without progress, and since when there has been none.
+    timeouts_in_a_row: u32,
+    stalled_since: Option<SimTime>,
     /// What ended the last attempt to send.
     limited_by: Limit,
     round: u64,
     round_end: u64,
     idle_since: Option<SimTime>,
+    last_sent: SimTime,
     latest_rtt_sample: Option<SimDuration>,
     /// Given up after too many timeouts.
     aborted: bool,
@@ -88,36 +131,46 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new(config: &TcpConfig, controller: Controller) -> Self {
+        let mss = u64::from(config.mss);
         Self {
-            board: Scoreboard::default(),
+            board: Scoreboard::new(config.counting, mss),
             controller,
             rto: RtoTimer::new(config.rto),
             counters: SenderCounters::default(),
-            send_times: SendTimes::default(),
+            ecn: EcnSender::new(&config.ecn),
+            pacer: Pacer::new(config.pacing),
+            small: SmallSegments::new(config.nagle),
+            peer: PeerWindow::default(),
+            clock: TimestampClock::new(config.clock),
             phase: Phase::Open,
-            mss: u64::from(config.mss),
-            dup_thresh: config.dup_thresh,
+            rack: (config.loss_detection == LossDetection::Rack).then(Rack::default),
+            tlp: Tlp::new(config.tlp),
+            undo: Undo::new(config.undo),
+            bursts: Bursts::new(config.bursts),
+            usage: Usage::new(config.cwnd_validation),
+            config: *config,
+            mss,
             loss_recovery: config.loss_recovery,
-            prr: config.prr,
-            grow_when_not_limited: config.grow_when_not_limited,
-            send_buffer: config.send_buffer.0,
-            max_retries: config.max_retries,
+            emulates_sack: false,
+            dup_thresh: config.dup_thresh,
             dup_acks: 0,
             flight_before_dup_acks: 0,
             no_recovery_below: 0,
-            snd_wnd: 0,
-            snd_wnd_from: 0,
-            window_seq: 0,
-            max_snd_wnd: 0,
             written_end: 1,
+            pushes: std::collections::VecDeque::new(),
             closed: false,
-            deadline: SimTime::NEVER,
+            timer: Timer::OFF,
+            wants_probe: false,
             probes: 0,
+            unanswered_probes: 0,
             send_small: false,
+            timeouts_in_a_row: 0,
+            stalled_since: None,
             limited_by: Limit::Application,
             round: 0,
             round_end: 0,
             idle_since: Some(SimTime::ZERO),
+            last_sent: SimTime::ZERO,
             latest_rtt_sample: None,
             aborted: false,
             episode: None,
@@ -128,42 +181,82 @@ impl Sender {
     /// Settled at the handshake: the payload of a full segment and whether the peer reports SACK.
     pub(crate) fn set_negotiated(&mut self, mss: u64, sack: bool) {
         self.mss = mss;
+        self.board.set_mss(mss);
         if !sack && self.loss_recovery == LossRecovery::Sack {
-            self.loss_recovery = LossRecovery::NewReno;
+            self.emulates_sack = self.config.dup_acks_as_sacks;
+            if !self.emulates_sack {
+                self.loss_recovery = LossRecovery::NewReno;
+            }
+        }
+        if !sack {
+            // RFC 8985 sections 3.1 and 7: both need SACK.
+            self.rack = None;
+            self.tlp = Tlp::new(false);
         }
     }
 
     /// The SYN left, at `now`; it occupies offset 0.
     pub(crate) fn on_syn_sent(&mut self, now: SimTime) {
         if self.board.high_data() == 0 {
-            self.board.on_new_data(1);
-            self.send_times.on_new_data(1, now);
+            self.board.on_new_data(1, now);
         }
-        self.deadline = now + self.rto.rto();
+        self.timer = Timer::retransmission(now + self.rto.rto());
     }
 
-    /// The SYN was acknowledged.
-    pub(crate) fn on_syn_acknowledged(&mut self, now: SimTime, window: u64, syn_was_retransmitted: bool) {
-        let sent_at = self.send_times.on_acknowledged(1, true);
+    /// The SYN was acknowledged, after so many retransmissions of it. `echoed` is when, by its timestamp, what is
+    /// acknowledged left.
+    pub(crate) fn on_syn_acknowledged(&mut self, now: SimTime, window: u64, retries: u32, echoed: Option<SimTime>) {
+        let mut sent_at = None;
         if self.board.una() == 0 {
-            self.board.acknowledge(1);
+            self.board.acknowledge(1, |sent| sent_at = Some(sent.at));
         }
-        if syn_was_retransmitted {
+        if retries > 0 {
             self.rto.on_syn_timed_out();
-        } else if let Some(sent_at) = sent_at {
+            // RFC 5681 section 3.1: a lost SYN leaves an initial window of one segment. Linux allows for one loss.
+            if self.config.decrease_from == DecreaseFrom::FlightSize || retries > 1 {
+                self.controller.set_cwnd(Bytes(self.mss));
+            }
+            sent_at = echoed;
+        }
+        if let Some(sent_at) = sent_at {
             self.take_sample(sent_at, now);
         }
-        self.snd_wnd = window;
-        self.snd_wnd_from = 1;
-        self.max_snd_wnd = window;
+        self.peer = PeerWindow::at_start(window);
         self.idle_since = Some(now);
-        self.deadline = SimTime::NEVER;
+        self.last_sent = now;
+        self.usage.restart(now);
+        self.timer = Timer::OFF;
     }
 
-    /// The application wrote `octets`.
-    pub(crate) fn write(&mut self, octets: u64) {
+    /// The application wrote `octets`, with more to come at once or not.
+    pub(crate) fn write(&mut self, now: SimTime, octets: u64, more: bool) {
         debug_assert!(!self.closed, "write after close");
+        self.restart_after_idle(now);
+        let start = self.written_end;
         self.written_end = self.written_end.saturating_add(octets);
+        self.small.on_write(self.written_end, more);
+        self.note_pushes(start, more);
+    }
+
+    /// PSH goes with the end of a write, and in a long one every half of the peer's window (as Linux builds its
+    /// bursts). Writes without end are pushed at their end only.
+    fn note_pushes(&mut self, start: u64, more: bool) {
+        const LONGEST: u64 = 1 << 26;
+        let half = self.peer.largest() / 2;
+        let burst = (half.min(65_536) / self.mss).max(1) * self.mss;
+        if self.written_end - start <= LONGEST && half > 0 {
+            let (mut end, mut pushed) = (start + burst, start);
+            while end < self.written_end {
+                if end > pushed + half {
+                    self.pushes.push_back(end);
+                    pushed = end;
+                }
+                end += burst;
+            }
+        }
+        if !more {
+            self.pushes.push_back(self.written_end);
+        }
     }
 
     /// The application will write no more.
@@ -189,12 +282,14 @@ impl Sender {
         self.aborted
     }
 
+    /// When [`Self::on_timer`] has something to do.
     pub(crate) fn deadline(&self) -> SimTime {
-        self.deadline
+        self.timer.deadline.min(self.pacing_deadline())
     }
 
-    pub(crate) fn rwnd(&self) -> Bytes {
-        Bytes(self.snd_wnd)
+    /// Segments wait for the pacer until then.
+    fn pacing_deadline(&self) -> SimTime {
+        if self.limited_by == Limit::Pacing { self.pacer.next() } else { SimTime::NEVER }
     }
 
     pub(crate) fn rtt_stats(&self) -> RttStats {
@@ -204,6 +299,58 @@ impl Sender {
     /// The RTT sample of the last ACK, if it gave one.
     pub(crate) fn latest_rtt_sample(&self) -> Option<SimDuration> {
         self.latest_rtt_sample
+    }
+
+    pub(crate) fn mss(&self) -> u64 {
+        self.mss
+    }
+
+    pub(crate) fn dup_thresh(&self) -> u32 {
+        self.dup_thresh
+    }
+
+    pub(crate) fn timeouts_in_a_row(&self) -> u32 {
+        self.timeouts_in_a_row
+    }
+
+    pub(crate) fn unanswered_probes(&self) -> u32 {
+        self.unanswered_probes
+    }
+
+    /// Linux's name for where loss recovery stands.
+    pub(crate) fn recovery_state(&self) -> RecoveryState {
+        match self.phase {
+            Phase::Cwr { .. } => RecoveryState::Cwr,
+            Phase::Fast(_) => RecoveryState::Recovery,
+            Phase::Loss(_) => RecoveryState::Loss,
+            Phase::Open if self.board.sacked() + self.board.lost() + self.board.resent() > 0 => RecoveryState::Disorder,
+            Phase::Open => RecoveryState::Open,
+        }
+    }
+
+    /// Octets that the application may still write.
+    pub(crate) fn writable(&self) -> u64 {
+        let used = self.written_end.saturating_sub(self.board.una().max(1));
+        let unsent_room = self.config.notsent_lowat.map_or(u64::MAX, |lowat| lowat.0.saturating_sub(self.unsent()));
+        self.config.send_buffer.0.saturating_sub(used).min(unsent_room)
+    }
+
+    pub(crate) fn set_option(&mut self, option: &SocketOption) {
+        match option {
+            SocketOption::NoDelay(true) => self.small.set_rule(Nagle::Off),
+            SocketOption::NoDelay(false) if self.config.nagle == Nagle::Off => self.small.set_rule(Nagle::Minshall),
+            SocketOption::NoDelay(false) => self.small.set_rule(self.config.nagle),
+            SocketOption::Cork(corked) => self.small.set_corked(*corked),
+            SocketOption::NotSentLowat(lowat) => self.config.notsent_lowat = *lowat,
+            SocketOption::UserTimeout(timeout) => self.config.user_timeout = *timeout,
+            SocketOption::SendBuffer(size) => self.config.send_buffer = *size,
+            SocketOption::Pacing => self.pacer.turn_on(),
+            SocketOption::Congestion(config) => {
+                let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
+                self.controller = Controller::new(config, Bytes(self.mss), cwnd, ssthresh);
+            }
+            SocketOption::QuickAck(_) | SocketOption::ReceiveBuffer(_) | SocketOption::MaxSegment(_) => {}
+        }
     }
 
     /// The window that bounds sending now: the controller's, or what recovery makes of it.
@@ -216,6 +363,25 @@ impl Sender {
         self.written_end + u64::from(self.closed)
     }
 
+    /// The rate to pace at, if this flow is paced.
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        self.controller.pacing_rate().or_else(|| if self.pacer.is_on() { self.window_rate() } else { None })
+    }
+
+    /// What a paced flow would send at: sizes bursts, too.
+    pub(crate) fn window_rate(&self) -> Option<Bandwidth> {
+        self.pacer.window_rate(RateInputs {
+            cwnd: self.controller.cwnd().0,
+            ssthresh: self.controller.ssthresh().map(|ssthresh| ssthresh.0),
+            outstanding: self.board.flight_size(),
+            srtt: self.rto.stats().srtt,
+        })
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.controller.ssthresh().is_none_or(|ssthresh| self.controller.cwnd() < ssthresh)
+    }
+
     fn take_sample(&mut self, sent_at: SimTime, now: SimTime) {
         self.rto.on_sample(sent_at, now, self.board.una(), self.board.high_data());
         self.latest_rtt_sample = Some(self.rto.stats().latest);
@@ -225,14 +391,13 @@ impl Sender {
     fn begin_episode(&mut self, now: SimTime, cause: CongestionCause, flight_size: u64, newly_lost: u64) {
         self.end_episode(now);
         let before = (self.controller.cwnd(), self.controller.ssthresh());
-        self.controller.on_congestion(&CongestionEvent {
-            now,
-            cause,
+        let from = match self.config.decrease_from {
+            DecreaseFrom::Cwnd => before.0,
             // Between two recoveries snd_una may lag far behind what has been SACKed, so that FlightSize says nothing
             // of what the network held; cwnd bounds it.
-            flight_size: Bytes(flight_size).min(before.0),
-            newly_lost: Bytes(newly_lost),
-        });
+            DecreaseFrom::FlightSize => Bytes(self.usage.decrease_from(flight_size.min(before.0.0), before.0.0)),
+        };
+        self.controller.on_congestion(&CongestionEvent { now, cause, flight_size: from, newly_lost: Bytes(newly_lost) });
         self.episode = Some(Episode {
             cause: EpisodeCause::from(cause),
             start: now,
@@ -242,6 +407,7 @@ impl Sender {
             ssthresh_before: before.1,
             ssthresh_after: self.controller.ssthresh(),
             lost: Bytes(newly_lost),
+            spurious: false,
         });
     }
 

@@ -74,7 +74,8 @@ fn emit_tcp(segment: &Segment, addresses: Addresses, header_len: u16, tcp_len: u
     out.extend(segment.seq.0.to_be_bytes());
     out.extend(segment.ack.0.to_be_bytes());
     // The data offset counts words of four octets, in the upper half of its octet.
-    out.extend([((header_len / 4) << 4) as u8, segment.flags.0]);
+    let [reserved, flags] = segment.flags.0.to_be_bytes();
+    out.extend([((header_len / 4) << 4) as u8 | (reserved & 1), flags]);
     out.extend(segment.window.to_be_bytes());
     out.extend([0; 4]);
     option::emit_all(segment, out);

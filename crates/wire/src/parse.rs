@@ -103,7 +103,7 @@ pub fn parse(packet: &[u8]) -> Result<(Addresses, Segment), ParseError> {
         ack: Seq(u32_at(tcp, 8)),
         payload: payload as u32,
         window: u16_at(tcp, 14),
-        flags: Flags(tcp[13]),
+        flags: Flags(u16::from_be_bytes([tcp[12] & 1, tcp[13]])),
         ecn: Ecn::of_bits(ip[1]),
         ..Segment::default()
     };

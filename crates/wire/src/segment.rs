@@ -2,9 +2,9 @@
 
 use crate::Seq;
 
-/// TCP header flags (RFC 9293 section 3.1, RFC 3168).
+/// TCP header flags (RFC 9293 section 3.1, RFC 3168, RFC 9768).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(pub u8);
+pub struct Flags(pub u16);
 
 impl Flags {
     /// No more data from the sender.
@@ -21,10 +21,17 @@ impl Flags {
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced.
     pub const CWR: Self = Self(0x80);
+    /// Accurate ECN (RFC 9768), the bit that was NS.
+    pub const AE: Self = Self(0x100);
 
     /// True if all flags of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// True if any flag of `other` is set.
+    pub const fn has_any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 
     /// Both sets together.

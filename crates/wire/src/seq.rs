@@ -10,6 +10,12 @@ impl Seq {
         Self(initial.wrapping_add(offset as u32))
     }
 
+    /// The number `octets` further on.
+    #[must_use]
+    pub fn add(self, octets: u32) -> Self {
+        Self(self.0.wrapping_add(octets))
+    }
+
     /// The offset that this number means, taken as the one nearest to `reference`; `None` if that would lie before
     /// offset zero.
     pub fn offset_near(self, initial: u32, reference: u64) -> Option<u64> {

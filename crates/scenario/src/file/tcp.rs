@@ -1,49 +1,140 @@
 //! TCP options as a file says them; each table is laid over a more general one.
 
-use ackclock_tcp::{FirstSample, LossRecovery, RtoEstimator, TickRounding};
+use ackclock_tcp::{
+    Counting, CwndValidation, DecreaseFrom, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery, Nagle,
+    RtoEstimator, TickRounding,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::macros::{layer, words};
-use super::{Amount, Buffer, Duration, Ssthresh, SwitchOr};
+use super::{Amount, Buffer, Duration, Size, Ssthresh, SwitchOr};
 
 layer! {
     /// Switches of a TCP endpoint.
     pub(crate) struct TcpTable {
+        /// A named set of all these switches to start from; what earlier tables said is forgotten.
+        profile: String,
         /// Largest payload of a segment in bytes, without headers and options.
         mss: u32,
         /// Offer selective acknowledgements (RFC 2018).
         sack: bool,
+        /// Report duplicates in a first SACK block (RFC 2883).
+        dsack: bool,
         /// Offer timestamps (RFC 7323); they cost 12 bytes of every segment, beside the payload.
         timestamps: bool,
+        /// Refuse segments with a timestamp older than one already seen (RFC 7323 section 5).
+        paws: bool,
         /// Tick of the timestamp clock.
         timestamp_granularity: Duration,
+        /// What the timestamp clock shows at time zero, in ticks.
+        timestamp_offset: u32,
+        /// How much too fast the timestamp clock runs, in parts per million.
+        timestamp_skew_ppm: f64,
         /// Offer window scaling (RFC 7323).
         window_scaling: bool,
         /// Receive buffer; "unlimited" is the largest window that can be advertised with or without scaling.
         receive_buffer: Buffer,
+        /// The receive buffer starts small and follows what the application reads in a round trip.
+        receive_autotuning: SwitchOr<AutotuningTable>,
         /// Send buffer; "unlimited" is the largest window that can be advertised with or without scaling.
         send_buffer: Buffer,
+        /// The send buffer starts small and follows the congestion window.
+        send_autotuning: SwitchOr<AutotuningTable>,
+        /// Data not yet sent above which the application writes no more (TCP_NOTSENT_LOWAT).
+        notsent_lowat: Size,
         /// Congestion window to start with.
         initial_window: Amount,
         /// Slow-start threshold to start with.
         initial_ssthresh: Ssthresh,
+        /// What windows and flights count.
+        counting: CountingWord,
         /// How loss is repaired.
         loss_recovery: LossRecoveryWord,
+        /// How loss is found.
+        loss_detection: LossDetectionWord,
         /// Duplicate ACKs that mean a loss.
         dup_thresh: u32,
+        /// How far dup_thresh may grow with the reordering seen.
+        max_dup_thresh: u32,
+        /// The first two duplicate ACKs each let a new segment out (RFC 3042).
+        limited_transmit: bool,
+        /// Without SACK, count duplicate ACKs as segments that have left the network, and recover as with SACK.
+        dup_acks_as_sacks: bool,
+        /// Probe the tail of a flight before the timeout (RFC 8985 section 7).
+        tlp: bool,
         /// Proportional Rate Reduction (RFC 9937) in SACK recovery.
         prr: bool,
+        /// What a decrease starts from.
+        decrease_from: DecreaseFromWord,
+        /// Undo what timestamps prove spurious (RFC 3522, RFC 4015).
+        eifel: bool,
+        /// Undo what reported duplicates prove spurious (RFC 3708).
+        dsack_undo: bool,
+        /// Undo a timeout that F-RTO proves spurious (RFC 5682).
+        frto: bool,
+        /// Explicit congestion notification (RFC 3168).
+        ecn: EcnWord,
+        /// Accurate feedback of marks (RFC 9768), if both ends can.
+        accurate_ecn: bool,
+        /// Mark data ECT(1), the identifier of L4S (RFC 9331).
+        ect1: bool,
         /// When in-order data is acknowledged; false acknowledges each segment.
         delayed_ack: SwitchOr<DelayedAckTable>,
+        /// An ACK that is due waits so long for further segments, as behind receive offload; zero does not.
+        gro: Duration,
         /// The retransmission timer.
         rto: RtoTable,
-        /// Let cwnd grow while the receiver or the application limits the sender.
-        grow_when_not_limited: bool,
+        /// What becomes of cwnd while the receiver or the application limits the sender.
+        cwnd_validation: CwndValidationWord,
+        /// What becomes of cwnd after an idle time.
+        idle_restart: IdleRestartWord,
+        /// Whether small segments wait.
+        nagle: NagleWord,
+        /// Spread segments over the round trip.
+        pacing: SwitchOr<PacingTable>,
+        /// Wait for a burst's worth of window, as hosts with segmentation offload do.
+        tso: SwitchOr<TsoTable>,
         /// First sequence number.
         initial_sequence: u32,
         /// Timeouts in a row after which the connection is given up.
         max_retries: u32,
+        /// As max_retries, for the SYN.
+        syn_retries: u32,
+        /// So many timeouts of the SYN do not double the next.
+        syn_linear_timeouts: u32,
+        /// Time without progress after which the connection is given up; "0 s" is never.
+        user_timeout: Duration,
+    }
+}
+
+layer! {
+    /// A buffer that grows.
+    pub(crate) struct AutotuningTable {
+        /// What it begins with.
+        initial: Size,
+        /// What it ends at.
+        max: Size,
+    }
+}
+
+layer! {
+    /// Pacing as a multiple of cwnd / SRTT.
+    pub(crate) struct PacingTable {
+        /// In slow start.
+        slow_start_ratio: f64,
+        /// In congestion avoidance.
+        avoidance_ratio: f64,
+    }
+}
+
+layer! {
+    /// Bursts of a host with segmentation offload.
+    pub(crate) struct TsoTable {
+        /// Least segments that a burst aims at.
+        min_segments: u32,
+        /// Most data in a burst.
+        max_size: Size,
     }
 }
 
@@ -54,6 +145,10 @@ layer! {
         segments: u32,
         /// Acknowledge after this time at the latest.
         timeout: Duration,
+        /// So many ACKs at the start are not delayed.
+        quickacks: u32,
+        /// The delay follows the spacing of arriving segments.
+        adaptive: bool,
     }
 }
 
@@ -94,6 +189,67 @@ words! {
         "reno" = Reno,
         "newreno" = NewReno,
         "sack" = Sack,
+    }
+}
+
+words! {
+    /// How a sender finds out what is lost.
+    pub(crate) enum LossDetectionWord for LossDetection {
+        "dup_acks" = DupAcks,
+        "rack" = Rack,
+    }
+}
+
+words! {
+    /// What windows count.
+    pub(crate) enum CountingWord for Counting {
+        "octets" = Octets,
+        "segments" = Segments,
+    }
+}
+
+words! {
+    /// What a decrease starts from.
+    pub(crate) enum DecreaseFromWord for DecreaseFrom {
+        "flight_size" = FlightSize,
+        "cwnd" = Cwnd,
+    }
+}
+
+words! {
+    /// Explicit congestion notification.
+    pub(crate) enum EcnWord for EcnMode {
+        "off" = Off,
+        "accept" = Accept,
+        "request" = Request,
+    }
+}
+
+words! {
+    /// cwnd while it does not limit the sender.
+    pub(crate) enum CwndValidationWord for CwndValidation {
+        "none" = None,
+        "hold" = Hold,
+        "rfc7661" = Rfc7661,
+        "linux" = Linux,
+    }
+}
+
+words! {
+    /// cwnd after an idle time.
+    pub(crate) enum IdleRestartWord for IdleRestart {
+        "off" = Off,
+        "rfc5681" = Rfc5681,
+        "linux" = Linux,
+    }
+}
+
+words! {
+    /// Small segments.
+    pub(crate) enum NagleWord for Nagle {
+        "off" = Off,
+        "classic" = Classic,
+        "minshall" = Minshall,
     }
 }
 

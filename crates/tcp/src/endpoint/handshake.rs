@@ -3,7 +3,8 @@
 use ackclock_units::SimTime;
 use ackclock_wire::{Flags, Segment, Seq, SynOptions, Timestamps};
 
-use super::{Endpoint, Negotiated, Output, Progress};
+use super::{ConnectionError, Endpoint, Negotiated, Output, Progress, refuse};
+use crate::ecn;
 use crate::receiver::Receiver;
 
 /// Octets of the timestamps option with its padding; the MSS option counts them as payload (RFC 6691).
@@ -12,19 +13,27 @@ const TIMESTAMPS_LEN: u32 = 12;
 impl Endpoint {
     pub(super) fn on_segment_handshake(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         if segment.flags.has(Flags::RST) {
-            if self.progress != Progress::Listen {
-                self.progress = Progress::Closed;
+            match self.progress {
+                Progress::SynSent if self.acknowledges_syn(segment) => self.fail(ConnectionError::Refused),
+                Progress::SynReceived => self.fail(ConnectionError::Reset),
+                _ => {}
             }
             return;
         }
         match self.progress {
             Progress::Listen if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
                 self.negotiate(segment);
+                let (feedback, flags) = ecn::answer(&self.config.ecn, segment.flags, segment.ecn);
+                self.handshake_ecn = flags;
+                self.set_feedback(feedback);
                 self.progress = Progress::SynReceived;
                 self.send_syn(now, out);
             }
             Progress::SynSent if segment.flags.has(Flags::SYN) && self.acknowledges_syn(segment) => {
                 self.negotiate(segment);
+                let feedback = ecn::agreed(&self.config.ecn, segment.flags);
+                self.set_feedback(feedback);
+                self.ecn.on_syn_ack(segment.ecn);
                 self.open(now, segment, out);
             }
             Progress::SynReceived if segment.flags.has(Flags::SYN) => self.send_syn(now, out), // our SYN-ACK was lost
@@ -32,8 +41,15 @@ impl Endpoint {
                 self.open(now, segment, out);
                 self.on_segment(now, segment, out); // it may carry data
             }
+            Progress::SynSent | Progress::SynReceived if segment.flags.has(Flags::ACK) => refuse(segment, out),
+            Progress::Listen => refuse(segment, out),
             _ => {}
         }
+    }
+
+    fn set_feedback(&mut self, feedback: ecn::Feedback) {
+        self.ecn.set_feedback(feedback);
+        self.sender.ecn.set_feedback(feedback, self.progress == Progress::Listen);
     }
 
     fn acknowledges_syn(&self, segment: &Segment) -> bool {
@@ -61,7 +77,8 @@ impl Endpoint {
     }
 
     fn own_scale(&self) -> u8 {
-        Receiver::scale_for(self.config.receive_buffer.0)
+        let tuned = self.config.receive_autotuning.map(|tuning| tuning.max.0);
+        Receiver::scale_for(tuned.unwrap_or(self.config.receive_buffer.0))
     }
 
     fn open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
@@ -69,7 +86,9 @@ impl Endpoint {
         // The window of a SYN is not scaled.
         let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.negotiated.snd_scale };
         let window = u64::from(segment.window) << shift;
-        self.sender.on_syn_acknowledged(now, window, self.syn_retries > 0);
+        let echo = segment.timestamps.filter(|ts| ts.echo != 0 && self.negotiated.timestamps);
+        let echoed = echo.map(|ts| self.clock.time_of(ts.echo, now));
+        self.sender.on_syn_acknowledged(now, window, self.syn_retries, echoed);
         self.transmit(now, out);
         self.flush_ack(now, out);
     }
@@ -86,14 +105,18 @@ impl Endpoint {
             seq: Seq::of_offset(self.config.initial_sequence, 0),
             ack: if answers { acknowledgement.ack } else { Seq(0) },
             window: self.receiver.syn_window(),
-            flags: if answers { Flags::SYN.with(Flags::ACK) } else { Flags::SYN },
+            flags: if answers {
+                Flags::SYN.with(Flags::ACK).with(self.handshake_ecn)
+            } else {
+                Flags::SYN.with(ecn::syn_flags(&self.config.ecn))
+            },
             syn: SynOptions {
                 mss: (self.config.mss + options).min(u32::from(u16::MAX)) as u16,
                 window_scale: wants_scale.then(|| self.own_scale()),
                 sack_permitted: offer(self.config.sack, self.negotiated.sack),
             },
             timestamps: timestamps.then(|| Timestamps {
-                value: self.tick(now),
+                value: self.clock.tick(now),
                 echo: if answers { acknowledgement.ts_recent } else { 0 },
             }),
             ..Segment::default()
@@ -105,11 +128,12 @@ impl Endpoint {
             return;
         }
         self.syn_retries += 1;
-        if self.syn_retries > self.config.max_retries {
-            self.progress = Progress::Closed;
-            return;
+        if self.syn_retries > self.config.syn_retries {
+            return self.fail(ConnectionError::TimedOut);
         }
-        self.sender.rto.back_off();
+        if self.syn_retries > self.config.syn_linear_timeouts {
+            self.sender.rto.back_off();
+        }
         self.send_syn(now, out);
     }
 }

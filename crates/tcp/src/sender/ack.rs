@@ -1,12 +1,13 @@
-//! An ACK arrives, or a timer fires: detect loss, move through recovery, tell the controller.
+//! An ACK arrives: what it says of the segments sent, of the round trip, and to the controller.
 
-use ackclock_cc::{AckEvent, CongestionCause, CongestionController, SegmentTimestamps};
+use ackclock_cc::{AckEvent, CongestionController, SegmentTimestamps};
 use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_wire::Flags;
 
 use super::{Limit, Sender};
-use crate::config::LossRecovery;
-use crate::prr::{Prr, PrrAck};
-use crate::recovery::{FastRecovery, Phase, RecoveryWindow};
+use crate::config::{LossRecovery, RtoEstimator};
+use crate::scoreboard::Sent;
+use crate::tlp::{ProbeAck, ProbeOutcome};
 
 /// The acknowledging part of a segment, in offsets.
 #[derive(Clone, Copy, Debug)]
@@ -19,290 +20,289 @@ pub(crate) struct IncomingAck<'a> {
     pub(crate) seq: u64,
     /// The segment carries payload, SYN or FIN, so it is no duplicate ACK.
     pub(crate) occupies: bool,
-    /// SACK blocks, `[start, end)`.
+    pub(crate) flags: Flags,
+    /// SACK blocks, `[start, end)`, those that only repeat the last ACK left out.
     pub(crate) sack: &'a [(u64, u64)],
+    /// A duplicate that the receiver reports (RFC 2883).
+    pub(crate) dsack: Option<(u64, u64)>,
     pub(crate) timestamps: Option<SegmentTimestamps>,
     /// When the data echoed by TSecr left, by our timestamp clock.
     pub(crate) echoed_send_time: Option<SimTime>,
 }
 
-/// What an ACK did to the scoreboard.
-struct Progress {
-    prior_flight: u64,
-    delivered: u64,
-    advanced: bool,
-    is_duplicate: bool,
-    newly_sacked: u64,
-    /// It arrived during fast recovery.
-    in_recovery: bool,
+impl IncomingAck<'_> {
+    pub(super) fn echoed_tick(&self) -> Option<u32> {
+        self.timestamps.map(|timestamps| timestamps.tsecr)
+    }
+}
+
+/// What an ACK did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    pub(super) prior_flight: u64,
+    pub(super) prior_sacked: u64,
+    pub(super) delivered: u64,
+    pub(super) newly_sacked: u64,
+    pub(super) newly_lost: u64,
+    pub(super) advanced: bool,
+    pub(super) is_duplicate: bool,
+    /// It arrived during fast recovery or the answer to a mark.
+    pub(super) was_reducing: bool,
+    /// Packets that the network marked, or 1 for the classic echo.
+    pub(super) marked: u64,
+    /// Segments never sent again, of before the recovery point, are among the delivered.
+    pub(super) original_arrived: bool,
+    /// A retransmission that was thought to be in the network is lost.
+    pub(super) lost_retransmission: bool,
+    /// The timer starts anew.
+    pub(super) restarts_timer: bool,
+}
+
+/// Send times of what an ACK delivered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Timing {
+    /// Cumulatively acknowledged and never sent again: the oldest and the newest.
+    oldest: Option<SimTime>,
+    newest: Option<SimTime>,
+    /// Newly SACKed and never sent again: the same.
+    oldest_sacked: Option<SimTime>,
+    newest_sacked: Option<SimTime>,
+    /// Something that was sent again is acknowledged.
+    has_resent: bool,
+    newest_resent: Option<SimTime>,
+    /// The lowest segment delivered after one sent later.
+    lowest_late: Option<u64>,
 }
 
 impl Sender {
     /// Takes an acceptable ACK: `snd_una <= ack <= snd_max`.
     pub(crate) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
         self.latest_rtt_sample = None;
-        let progress = self.update_scoreboard(now, ack);
-        self.update_window(ack);
-        let newly_lost = self.repair(now, &progress);
-        if progress.delivered > 0 || newly_lost > 0 {
-            self.tell_controller(now, ack, &progress, newly_lost);
+        let window_changed = self.peer.update(ack.seq, ack.ack, ack.window);
+        self.on_window_update(now);
+        let mut progress = self.update_scoreboard(now, ack, window_changed);
+        self.on_probe_ack(now, ack, &progress);
+        self.recover(now, ack, &mut progress);
+        if progress.delivered > 0 || progress.newly_lost > 0 {
+            self.tell_controller(now, ack, &progress);
         }
-        if progress.advanced {
-            let outstanding = self.board.flight_size() > 0;
-            let keep = self.keeps_timer_on_partial_ack();
-            if !outstanding {
-                self.deadline = SimTime::NEVER;
-                self.idle_since = Some(now);
-            } else if !keep {
-                self.deadline = now + self.rto.rto(); // RFC 6298 section 5.3
+        self.set_timer(now, &progress);
+    }
+
+    fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) -> Progress {
+        let prior_flight = self.board.flight_size();
+        let prior_sacked = self.board.sacked();
+        let una = self.board.una();
+        let advanced = ack.ack > una;
+        let was_reducing = self.phase.is_reducing();
+        let mut timing = Timing::default();
+        let (newly_sacked, acked, original_arrived) = self.mark_delivered(now, ack, &mut timing);
+        let mut delivered = newly_sacked + acked;
+        if advanced && self.emulates_sack {
+            delivered = self.settle_presumed(acked);
+        }
+        if advanced {
+            self.timeouts_in_a_row = 0;
+            self.stalled_since = None;
+            self.rto.on_new_ack();
+            self.forget_pushes(ack.ack);
+        }
+        if let Some((_, end)) = ack.dsack {
+            self.on_dsack(end);
+        }
+        let head_sent = self.board.first().map(|first| first.at);
+        self.sample_rtt(now, ack, advanced, &timing);
+        self.adapt_to_reordering(&timing);
+        let new_round = advanced && ack.ack >= self.round_end;
+        if new_round {
+            self.round += 1;
+            self.round_end = self.board.high_data();
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.adapt(self.round);
+        }
+        self.usage.on_acked(delivered, new_round);
+        self.counters.delivered += delivered;
+        let marked = if self.ecn.is_on() { self.ecn.on_ack(ack.flags, delivered.div_ceil(self.mss)) } else { 0 };
+        self.counters.delivered_ce += (marked * self.mss).min(delivered);
+        let is_duplicate = self.count_duplicate(ack, prior_flight, advanced, newly_sacked, window_changed);
+        Progress {
+            prior_flight,
+            prior_sacked,
+            delivered,
+            newly_sacked,
+            newly_lost: 0,
+            advanced,
+            is_duplicate,
+            was_reducing,
+            marked,
+            original_arrived,
+            lost_retransmission: false,
+            // RFC 6298 section 5.3; a SACK restarts it too if what it reports left before the first segment last did.
+            restarts_timer: advanced || (self.is_linux_rtt() && head_sent > timing.oldest_sacked.or(head_sent)),
+        }
+    }
+
+    /// Marks what the ACK delivers. Returns what it SACKs and what it acknowledges, and whether segments never sent
+    /// again are among them that were sent before the recovery point.
+    fn mark_delivered(&mut self, now: SimTime, ack: &IncomingAck<'_>, timing: &mut Timing) -> (u64, u64, bool) {
+        let prior_high = self.board.high_sacked();
+        let recovery_point = self.phase.ends_at();
+        let min_rtt = self.rto.stats().min_rtt;
+        let Self { board, rack, .. } = self;
+        let mut original_arrived = false;
+        let mut deliver = |sent: &Sent, timing: &mut Timing| {
+            if let Some(rack) = rack.as_mut() {
+                rack.on_delivered(sent, now, min_rtt);
+            }
+            if !sent.was_resent() {
+                original_arrived |= recovery_point.is_some_and(|point| sent.end <= point);
+                if prior_high.is_some_and(|high| sent.start() < high) {
+                    let lowest = timing.lowest_late.unwrap_or(u64::MAX).min(sent.start());
+                    timing.lowest_late = Some(lowest);
+                }
+            }
+        };
+        let mut newly_sacked = 0;
+        for &(start, end) in ack.sack {
+            newly_sacked += board.sack(start, end, &mut |sent| {
+                deliver(sent, timing);
+                if !sent.was_resent() {
+                    timing.oldest_sacked.get_or_insert(sent.at);
+                    timing.newest_sacked = Some(sent.at);
+                }
+            });
+        }
+        let mut acked = 0;
+        if ack.ack > board.una() {
+            acked = board.acknowledge(ack.ack, |sent| {
+                if sent.is_sacked() {
+                    return;
+                }
+                deliver(sent, timing);
+                if sent.was_resent() {
+                    timing.has_resent = true;
+                    timing.newest_resent = Some(sent.at);
+                } else {
+                    timing.oldest.get_or_insert(sent.at);
+                    timing.newest = Some(sent.at);
+                }
+            });
+        }
+        (newly_sacked, acked, original_arrived)
+    }
+
+    /// Without SACK: of what an ACK covers, one segment fills the hole and the rest had been presumed delivered. Returns
+    /// what it delivers beyond that.
+    fn settle_presumed(&mut self, acked: u64) -> u64 {
+        let delivered = acked.saturating_sub(self.board.sacked()).max(self.mss.min(acked));
+        self.board.unpresume(acked.saturating_sub(self.mss));
+        delivered
+    }
+
+    fn on_dsack(&mut self, end: u64) {
+        self.counters.dsacks += 1;
+        self.undo.on_dsack(end);
+        if let Some(rack) = &mut self.rack {
+            rack.on_dsack();
+        }
+    }
+
+    fn is_linux_rtt(&self) -> bool {
+        self.config.rto.estimator == RtoEstimator::Linux
+    }
+
+    /// Karn's rule: segments that were sent again tell nothing (RFC 6298 section 3), unless their timestamp does
+    /// (RFC 7323 section 4.1). Linux takes the oldest segment that an ACK covers, and SACKed ones too.
+    fn sample_rtt(&mut self, now: SimTime, ack: &IncomingAck<'_>, advanced: bool, timing: &Timing) {
+        let clean = if self.is_linux_rtt() {
+            timing.oldest.filter(|_| !timing.has_resent).or(timing.oldest_sacked)
+        } else if self.rto.karn() {
+            timing.newest.filter(|_| !timing.has_resent)
+        } else {
+            timing.newest.max(timing.newest_resent)
+        };
+        let echoed = ack.echoed_send_time.filter(|_| advanced);
+        if let Some(sent_at) = clean.or(echoed) {
+            self.take_sample(sent_at, now);
+            if let Some(newest) = timing.newest_sacked.or(timing.newest).filter(|_| self.is_linux_rtt()) {
+                let latest = now.saturating_since(newest);
+                self.rto.note_newest(latest);
+                self.latest_rtt_sample = Some(latest);
             }
         }
     }
 
-    fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> Progress {
-        let prior_flight = self.board.flight_size();
-        let same_window = self.snd_wnd == ack.window;
-        let newly_sacked = ack.sack.iter().map(|&(start, end)| self.board.sack(start, end)).sum();
-        let advanced = ack.ack > self.board.una();
-        let mut delivered = newly_sacked;
-        if advanced {
-            delivered += self.board.acknowledge(ack.ack);
-            self.sample_rtt(now, ack);
-            self.rto.on_new_ack();
-            if ack.ack >= self.round_end {
-                self.round += 1;
-                self.round_end = self.board.high_data();
-            }
+    /// A segment arrived after one sent later, without having been sent again: the network reorders so far.
+    fn adapt_to_reordering(&mut self, timing: &Timing) {
+        let (Some(low), Some(high)) = (timing.lowest_late, self.board.high_sacked()) else { return };
+        let distance = high.saturating_sub(low).div_ceil(self.mss) as u32;
+        self.dup_thresh = self.dup_thresh.max(distance.min(self.config.max_dup_thresh));
+        self.counters.reorderings += 1;
+        if let Some(rack) = &mut self.rack {
+            rack.on_reordering();
         }
-        // RFC 5681 section 2, definition of a duplicate ACK; RFC 6675 counts those with new SACK information.
+    }
+
+    /// RFC 5681 section 2, definition of a duplicate ACK; RFC 6675 counts those with new SACK information.
+    fn count_duplicate(
+        &mut self,
+        ack: &IncomingAck<'_>,
+        prior_flight: u64,
+        advanced: bool,
+        newly_sacked: u64,
+        window_changed: bool,
+    ) -> bool {
         let is_duplicate = !advanced
             && prior_flight > 0
-            && if self.loss_recovery == LossRecovery::Sack {
+            && if self.loss_recovery == LossRecovery::Sack && !self.emulates_sack {
                 newly_sacked > 0
             } else {
-                !ack.occupies && same_window && ack.ack == self.board.una()
+                !ack.occupies && !window_changed && ack.ack == self.board.una()
             };
         if is_duplicate && self.dup_acks == 0 {
             self.flight_before_dup_acks = prior_flight;
         }
         self.dup_acks = if advanced { 0 } else { self.dup_acks + u32::from(is_duplicate) };
-        let in_recovery = self.phase.is_fast_recovery();
-        Progress { prior_flight, delivered, advanced, is_duplicate, newly_sacked, in_recovery }
+        is_duplicate
     }
 
-    fn sample_rtt(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
-        let timed = self.send_times.on_acknowledged(ack.ack, self.rto.karn());
-        // Where Karn's rule forbids, the timestamp echo still tells (RFC 7323 section 4.1), to the tick.
-        if let Some(sent_at) = timed.or(ack.echoed_send_time) {
-            self.take_sample(sent_at, now);
-        }
-    }
-
-    /// RFC 9293 section 3.10.7.4: SND.WND, SND.WL1, SND.WL2.
-    fn update_window(&mut self, ack: &IncomingAck<'_>) {
-        if ack.seq < self.window_seq || (ack.seq == self.window_seq && ack.ack < self.snd_wnd_from) {
+    fn on_probe_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &Progress) {
+        if !self.tlp.is_out() {
             return;
         }
-        self.snd_wnd = ack.window;
-        self.snd_wnd_from = ack.ack;
-        self.window_seq = ack.seq;
-        self.max_snd_wnd = self.max_snd_wnd.max(ack.window);
-        if self.probes > 0 && ack.window > 0 {
-            self.probes = 0;
-            self.deadline = SimTime::NEVER;
+        let is_pure_duplicate = !progress.advanced && progress.newly_sacked == 0 && !ack.occupies;
+        let probe = ProbeAck { ack: ack.ack, has_dsack: ack.dsack.is_some(), is_pure_duplicate };
+        if self.tlp.on_ack(probe) == ProbeOutcome::RepairedLoss {
+            self.answer_repaired_loss(now);
         }
     }
 
-    /// Moves through recovery and detects loss. Returns the octets newly lost.
-    fn repair(&mut self, now: SimTime, progress: &Progress) -> u64 {
-        let was_open = self.phase.is_open();
-        if progress.advanced
-            && let Some(end) = self.phase.ends_at()
-        {
-            let una = self.board.una();
-            if una >= end || (self.phase.is_fast_recovery() && self.loss_recovery == LossRecovery::Reno) {
-                self.phase = Phase::Open;
-                self.end_episode(now);
-            } else {
-                self.on_partial_ack(progress);
-            }
-        }
-        if was_open && !progress.is_duplicate && progress.newly_sacked == 0 {
-            return 0;
-        }
-        match self.loss_recovery {
-            LossRecovery::Sack => self.repair_by_sack(now, progress),
-            _ => self.repair_by_dup_acks(now, progress),
-        }
-    }
-
-    fn repair_by_sack(&mut self, now: SimTime, progress: &Progress) -> u64 {
-        let mut newly_lost = self.board.detect_loss(self.dup_thresh, self.mss);
-        if self.phase.is_open() && self.board.una() >= self.no_recovery_below {
-            if self.dup_acks >= self.dup_thresh {
-                newly_lost += self.board.mark_lost_below(self.board.una() + self.mss);
-            }
-            if self.board.lost() > 0 {
-                self.enter_fast_recovery(now, newly_lost, progress);
-                return newly_lost;
-            }
-        }
-        self.note_lost(newly_lost);
-        let ack = PrrAck {
-            delivered: progress.delivered,
-            pipe: self.board.pipe(),
-            is_safe: progress.advanced && newly_lost == 0,
-            mss: self.mss,
-        };
-        self.phase.on_prr_ack(ack);
-        newly_lost
-    }
-
-    fn repair_by_dup_acks(&mut self, now: SimTime, progress: &Progress) -> u64 {
-        if !progress.is_duplicate {
-            return 0;
-        }
-        if self.phase.is_fast_recovery() {
-            self.phase.inflate(self.mss as i64); // RFC 5681 section 3.2 step 4
-            return 0;
-        }
-        let above = self.board.una() > self.no_recovery_below || self.no_recovery_below == 0;
-        if self.dup_acks != self.dup_thresh || !self.phase.is_open() || !above {
-            return 0;
-        }
-        if self.loss_recovery == LossRecovery::Tahoe {
-            return self.enter_tahoe_loss(now);
-        }
-        let newly_lost = self.board.mark_lost_below(self.board.una() + self.mss);
-        self.enter_fast_recovery(now, newly_lost, progress);
-        newly_lost
-    }
-
-    fn enter_fast_recovery(&mut self, now: SimTime, newly_lost: u64, progress: &Progress) {
-        self.counters.fast_recoveries += 1;
-        self.counters.lost_octets += newly_lost;
-        // RFC 9937: what was outstanding and not delivered before this ACK.
-        let recover_fs = self.board.flight_size() - self.board.sacked() + progress.delivered;
-        // Data that duplicate ACKs let out before (limited transmit) does not count (RFC 5681 section 3.2 step 2).
-        let flight = self.board.flight_size();
-        let flight = if self.dup_acks > 0 { flight.min(self.flight_before_dup_acks) } else { flight };
-        self.begin_episode(now, CongestionCause::Loss, flight, newly_lost);
-        let ssthresh = self.controller.ssthresh().unwrap_or_else(|| self.controller.cwnd()).0;
-        let window = match self.loss_recovery {
-            LossRecovery::Sack if self.prr => {
-                let mut prr = Prr::new(ssthresh, recover_fs);
-                let ack =
-                    PrrAck { delivered: progress.delivered, pipe: self.board.pipe(), is_safe: false, mss: self.mss };
-                let cwnd = prr.on_ack(ack);
-                RecoveryWindow::Prr { prr, cwnd }
-            }
-            LossRecovery::Sack => RecoveryWindow::Ssthresh,
-            // RFC 5681 section 3.2 step 3: ssthresh plus 3*SMSS.
-            _ => RecoveryWindow::Inflated(i64::from(self.dup_thresh) * self.mss as i64),
-        };
-        let until = self.board.high_data();
-        self.no_recovery_below = until;
-        // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
-        self.deadline = now + self.rto.rto();
-        self.phase = Phase::Fast(FastRecovery { until, window, partial_acks: 0, rescued: false });
-    }
-
-    /// Tahoe: the fast retransmit is followed by slow start over all that is outstanding.
-    fn enter_tahoe_loss(&mut self, now: SimTime) -> u64 {
-        self.counters.fast_recoveries += 1;
-        let first = self.board.mark_lost_below(self.board.una() + self.mss);
-        self.counters.lost_octets += first;
-        self.begin_episode(now, CongestionCause::Timeout { repeated: false }, self.flight_before_dup_acks, first);
-        self.board.mark_all_lost();
-        self.enter_loss_phase();
-        first
-    }
-
-    fn enter_loss_phase(&mut self) {
-        let until = self.board.high_data();
-        self.no_recovery_below = until;
-        self.dup_acks = 0;
-        self.phase = Phase::Loss { until };
-    }
-
-    /// RFC 6582 section 3.2 step 3: the next hole is lost too; deflate by what was acknowledged.
-    fn on_partial_ack(&mut self, progress: &Progress) {
-        let mss = self.mss;
-        if self.loss_recovery == LossRecovery::NewReno
-            && let Phase::Fast(recovery) = &mut self.phase
-        {
-            recovery.partial_acks += 1;
-            let newly_lost = self.board.mark_lost_below(self.board.una() + mss);
-            let back = if progress.delivered >= mss { mss as i64 } else { 0 };
-            self.phase.inflate(back - progress.delivered as i64);
-            self.note_lost(newly_lost);
-        }
-    }
-
-    /// RFC 6582: only the first partial ACK restarts the timer.
-    fn keeps_timer_on_partial_ack(&self) -> bool {
-        matches!(&self.phase, Phase::Fast(FastRecovery { partial_acks: 2.., .. }))
-    }
-
-    fn tell_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &Progress, newly_lost: u64) {
+    fn tell_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &Progress) {
+        let cwnd = self.controller.cwnd().0;
+        let limited_now = self.limited_by == Limit::Cwnd;
+        // Where the network reorders, waiting for the cumulative ACK would starve the window.
+        let reorders = self.dup_thresh > self.config.dup_thresh;
         let event = AckEvent {
             now,
             newly_acked: Bytes(progress.delivered),
-            is_cumulative: progress.advanced,
-            newly_lost: Bytes(newly_lost),
+            is_cumulative: progress.advanced || (reorders && progress.delivered > 0),
+            newly_lost: Bytes(progress.newly_lost),
+            newly_ce_marked: Bytes((progress.marked * self.mss).min(progress.delivered)),
             prior_flight_size: Bytes(progress.prior_flight),
             rtt_sample: self.latest_rtt_sample,
             rtt: self.rto.stats(),
             timestamps: ack.timestamps,
-            is_cwnd_limited: self.limited_by == Limit::Cwnd || self.grow_when_not_limited,
-            in_recovery: progress.in_recovery || self.phase.is_fast_recovery(),
+            is_cwnd_limited: self.usage.permits_growth(limited_now, cwnd, self.in_slow_start()),
+            in_recovery: (progress.was_reducing && !self.is_linux_reduction()) || self.phase.is_reducing(),
             round: self.round,
+            is_paced: self.pacer.is_on(),
         };
         self.controller.on_ack(&event);
     }
 
-    /// The retransmission or persist timer fired. Returns true if a zero-window probe is to be sent; whatever else is
-    /// due comes out of [`Sender::next_segment`].
-    pub(crate) fn on_timer(&mut self, now: SimTime) -> bool {
-        if self.probes > 0 {
-            return self.on_persist_timer(now);
-        }
-        if self.board.flight_size() == 0 {
-            self.deadline = SimTime::NEVER;
-            return false;
-        }
-        self.on_retransmission_timeout(now);
-        false
-    }
-
-    fn on_persist_timer(&mut self, now: SimTime) -> bool {
-        let shift = self.probes.min(16);
-        self.probes += 1;
-        if self.usable_window() > 0 {
-            // RFC 9293 section 3.8.6.2.1 (4): what fits goes, however little, when the override timeout is over.
-            self.send_small = true;
-            return false;
-        }
-        let interval = SimDuration(self.rto.rto().0 << shift);
-        self.deadline = now + interval.min(SimDuration::from_secs(60));
-        true
-    }
-
-    /// RFC 6298 section 5.4 to 5.6, RFC 5681 section 3.1.
-    fn on_retransmission_timeout(&mut self, now: SimTime) {
-        self.counters.timeouts += 1;
-        if self.rto.backoff() >= self.max_retries {
-            self.aborted = true;
-            self.deadline = SimTime::NEVER;
-            return;
-        }
-        let repeated = self.rto.backoff() > 0 && matches!(self.phase, Phase::Loss { .. });
-        self.rto.back_off();
-        let newly_lost = self.board.mark_all_lost();
-        self.counters.lost_octets += newly_lost;
-        let flight = self.board.flight_size();
-        self.begin_episode(now, CongestionCause::Timeout { repeated }, flight, newly_lost);
-        self.enter_loss_phase();
-        self.deadline = now + self.rto.rto();
+    /// Smoothed round trip, `None` before the first sample.
+    pub(super) fn srtt(&self) -> Option<SimDuration> {
+        self.rto.has_sample().then(|| self.rto.stats().srtt)
     }
 }

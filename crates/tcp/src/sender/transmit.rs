@@ -2,11 +2,15 @@
 
 use ackclock_cc::{CongestionController, SendEvent};
 use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_wire::Ecn;
 
 use super::Sender;
+use crate::autotuning::send_buffer;
+use crate::bursts::Opening;
 use crate::config::LossRecovery;
 use crate::ranges::Range;
-use crate::recovery::Phase;
+use crate::recovery::{Frto, LossPhase, Phase};
+use crate::usage::{WindowInUse, restart_window};
 
 /// A segment to send, in offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +19,10 @@ pub(crate) struct DataSegment {
     /// Payload octets.
     pub(crate) payload: u64,
     pub(crate) fin: bool,
+    pub(crate) push: bool,
+    pub(crate) ecn: Ecn,
+    /// It tells the receiver that cwnd was reduced.
+    pub(crate) cwr: bool,
 }
 
 /// Why nothing more could be sent.
@@ -26,101 +34,283 @@ pub(crate) enum Limit {
     Window,
     /// Nothing is left to send.
     Application,
+    /// The pacer says when.
+    Pacing,
 }
 
 impl Sender {
     /// The next segment that may leave now, already accounted for. Call until it gives none.
     pub(crate) fn next_segment(&mut self, now: SimTime) -> Option<DataSegment> {
-        let pipe = self.board.pipe();
-        let window = self.window();
-        let allowed = window.saturating_sub(pipe);
-        if self.phase.is_open() {
-            return self.next_new(now, allowed);
+        if self.wants_probe {
+            return self.send_probe(now);
         }
-        if let Some(range) = self.board.next_lost(self.mss) {
-            return if self.may_retransmit(range, allowed) {
-                Some(self.retransmit(now, range))
-            } else {
-                self.limited_by = Limit::Cwnd;
-                None
-            };
+        let allowed = self.window().saturating_sub(self.board.pipe());
+        if !self.phase.is_open()
+            && !self.sends_new_first()
+            && let Some(range) = self.board.next_lost()
+        {
+            return self.next_retransmission(now, range, allowed);
         }
         if let Some(segment) = self.next_new(now, allowed) {
             return Some(segment);
         }
+        if self.sends_new_first() {
+            self.stop_sending_new_first();
+            if self.high_data_is_beyond_recovery() {
+                return None;
+            }
+            return self.next_segment(now);
+        }
         self.next_speculative(now, allowed)
+    }
+
+    /// F-RTO's step 2b.
+    fn sends_new_first(&self) -> bool {
+        matches!(self.phase, Phase::Loss(LossPhase { frto: Frto::SendsNew, .. }))
+    }
+
+    fn high_data_is_beyond_recovery(&self) -> bool {
+        self.phase.ends_at().is_some_and(|end| self.board.high_data() > end)
+    }
+
+    /// New data has gone, or could not: what was lost comes next, after the next ACK if there is new data out.
+    fn stop_sending_new_first(&mut self) {
+        let beyond = self.high_data_is_beyond_recovery();
+        if let Phase::Loss(loss) = &mut self.phase {
+            loss.frto = if beyond { Frto::Watching } else { Frto::Off };
+        }
+    }
+
+    fn next_retransmission(&mut self, now: SimTime, range: Range, allowed: u64) -> Option<DataSegment> {
+        if !self.may_retransmit(range, allowed) {
+            self.limited_by = Limit::Cwnd;
+            return None;
+        }
+        if self.waits_for_pacer(now) {
+            return None;
+        }
+        Some(self.retransmit(now, range))
     }
 
     fn may_retransmit(&self, range: Range, allowed: u64) -> bool {
         // The retransmission that opens a recovery leaves whatever the window says (RFC 5681 section 3.2 step 3,
         // RFC 6675 section 5 step 4.3); PRR makes room for it by itself.
-        range.len() <= allowed || (self.board.has_no_retransmission() && !self.uses_prr())
+        self.board.weight(range.len()) <= allowed || (self.board.resent() == 0 && !self.uses_prr())
     }
 
     fn uses_prr(&self) -> bool {
-        self.prr && self.loss_recovery == LossRecovery::Sack && self.phase.is_fast_recovery()
+        self.config.prr && self.loss_recovery == LossRecovery::Sack && self.phase.is_fast_recovery()
     }
 
     /// RFC 6675 `NextSeg` rules 3 and 4: when there is no new data, holes not yet known to be lost, then once the tail.
+    /// RACK and its probes take their place.
     fn next_speculative(&mut self, now: SimTime, allowed: u64) -> Option<DataSegment> {
         let Phase::Fast(recovery) = &mut self.phase else { return None };
-        if self.loss_recovery != LossRecovery::Sack || self.limited_by == Limit::Cwnd || allowed < self.mss {
+        let is_sack = self.loss_recovery == LossRecovery::Sack && self.rack.is_none() && !self.emulates_sack;
+        if !is_sack || self.limited_by == Limit::Cwnd || allowed < self.mss {
             return None;
         }
-        if let Some(range) = self.board.next_hole(self.mss) {
+        if let Some(range) = self.board.next_hole() {
             return Some(self.retransmit(now, range));
         }
         if recovery.rescued {
             return None;
         }
         recovery.rescued = true;
-        let tail = self.board.last_unsacked(self.mss)?;
-        self.send_times.on_retransmission(self.board.high_data());
-        Some(self.account(now, tail, true))
+        let tail = self.board.last_unsacked()?;
+        Some(self.retransmit(now, tail))
+    }
+
+    /// RFC 8985 section 7.3: new data if there is some, else the last segment once more.
+    fn send_probe(&mut self, now: SimTime) -> Option<DataSegment> {
+        self.wants_probe = false;
+        let segment = if self.tlp.is_out() { None } else { self.probe_segment(now) };
+        self.timer = super::Timer::OFF;
+        self.rearm_timeout(now);
+        segment
+    }
+
+    fn probe_segment(&mut self, now: SimTime) -> Option<DataSegment> {
+        let available = self.available();
+        if available > 0 && available <= self.usable_window() {
+            let segment = self.send_new(now, available);
+            self.tlp.on_probe(self.board.high_data(), false);
+            self.counters.probes += 1;
+            return Some(segment);
+        }
+        let range = self.board.last()?.range();
+        let segment = self.retransmit(now, range);
+        self.tlp.on_probe(self.board.high_data(), true);
+        self.counters.probes += 1;
+        Some(segment)
     }
 
     fn retransmit(&mut self, now: SimTime, range: Range) -> DataSegment {
-        self.board.on_retransmitted(range);
-        self.send_times.on_retransmission(self.board.high_data());
+        let is_first = range.start <= self.board.una();
+        self.board.on_retransmitted(range, now);
+        self.undo.on_retransmission(self.clock.tick(now));
+        if is_first && self.is_linux_reduction() && self.probes == 0 {
+            self.timer = super::Timer::OFF;
+            self.rearm_timeout(now);
+        }
         self.account(now, range, true)
+    }
+
+    /// Octets of the next new segment.
+    fn available(&self) -> u64 {
+        self.stream_end().saturating_sub(self.board.high_data()).min(self.mss)
     }
 
     /// New data, if there is some and every window has room for it.
     fn next_new(&mut self, now: SimTime, allowed: u64) -> Option<DataSegment> {
-        let start = self.board.high_data();
-        let available = self.stream_end().saturating_sub(start).min(self.mss);
+        let available = self.available();
         if available == 0 {
-            self.limited_by = Limit::Application;
-            return None;
+            return self.stop(now, Limit::Application);
         }
         let window = self.usable_window();
         if window < available && !self.is_worth_sending(window) {
-            self.limited_by = Limit::Window;
             self.arm_persist(now);
-            return None;
+            return self.stop(now, Limit::Window);
         }
         let len = available.min(window);
-        if len > allowed {
-            self.limited_by = Limit::Cwnd;
+        let extended = self.window() + self.limited_transmit_allowance();
+        if self.board.weight(len) > extended.saturating_sub(self.board.pipe()) {
+            return self.stop(now, Limit::Cwnd);
+        }
+        if self.is_held_back(len) {
+            return self.stop(now, Limit::Application);
+        }
+        if self.bursts.is_on() && !self.phase.is_reducing() && !self.burst_is_due(now, allowed, window) {
+            return self.stop(now, Limit::Cwnd);
+        }
+        if self.waits_for_pacer(now) {
             return None;
         }
         self.send_small = false;
-        self.board.on_new_data(len);
-        self.send_times.on_new_data(start + len, now);
-        Some(self.account(now, Range { start, end: start + len }, false))
+        Some(self.send_new(now, len))
+    }
+
+    /// Without SACK, the first two duplicate ACKs each let a segment out (RFC 3042); with SACK, pipe sees to it, unless
+    /// limited transmit is off.
+    fn limited_transmit_allowance(&self) -> u64 {
+        let counts_dup_acks = self.loss_recovery != LossRecovery::Sack;
+        if counts_dup_acks && self.config.limited_transmit && matches!(self.phase, Phase::Open) {
+            u64::from(self.dup_acks.min(2)) * self.mss
+        } else {
+            0
+        }
+    }
+
+    /// A segment shorter than a full one may have to wait (Nagle); the FIN does not.
+    fn is_held_back(&self, len: u64) -> bool {
+        let end = self.board.high_data() + len;
+        let has_fin = end > self.written_end;
+        len < self.mss && !has_fin && self.small.holds(end, self.board.una(), self.board.high_data())
+    }
+
+    fn burst_is_due(&mut self, now: SimTime, allowed: u64, peer_window: u64) -> bool {
+        let cwnd = self.window();
+        let rtt = self.rto.stats();
+        let opening = Opening {
+            allowed: allowed.min(peer_window),
+            window: cwnd.min(self.peer.size()),
+            unsent: self.stream_end() - self.board.high_data(),
+            mss: self.mss,
+            first_sent: self.board.first().map(|sent| sent.at),
+            srtt: rtt.srtt,
+            min_rtt: rtt.min_rtt,
+            rate: self.window_rate(),
+        };
+        self.bursts.is_due(now, &opening)
+    }
+
+    fn waits_for_pacer(&mut self, now: SimTime) -> bool {
+        let waits = self.pacing_rate().is_some() && !self.pacer.is_open(now);
+        if waits {
+            self.limited_by = Limit::Pacing;
+        }
+        waits
+    }
+
+    /// Nothing new leaves for now.
+    fn stop(&mut self, now: SimTime, limit: Limit) -> Option<DataSegment> {
+        self.limited_by = limit;
+        self.bursts.end();
+        let flight = self.board.flight_size();
+        let is_limited = limit == Limit::Cwnd || self.board.pipe() >= self.window();
+        self.usage.on_sent_all(is_limited, flight, self.board.una(), self.board.high_data());
+        let state = WindowInUse {
+            cwnd: self.cwnd(),
+            initial: self.initial_window(),
+            flight,
+            rto: self.rto.rto(),
+            in_slow_start: self.in_slow_start(),
+        };
+        if limit == Limit::Application
+            && matches!(self.phase, Phase::Open)
+            && self.last_sent == now
+            && let Some(cwnd) = self.usage.decay(now, state)
+        {
+            self.shrink_unused(cwnd);
+        }
+        None
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.config.initial_window.0 / u64::from(self.config.mss) * self.mss
+    }
+
+    /// RFC 5681 section 4.1, RFC 2861: the first write after an idle time.
+    pub(super) fn restart_after_idle(&mut self, now: SimTime) {
+        if !self.board.is_empty() {
+            return;
+        }
+        let idle = now.saturating_since(self.last_sent);
+        let window =
+            restart_window(self.config.idle_restart, idle, self.rto.rto(), self.cwnd(), self.initial_window());
+        if let Some(cwnd) = window {
+            self.shrink_unused(cwnd / self.mss * self.mss);
+            self.usage.restart(now);
+        }
+    }
+
+    /// A window that was not used shrinks, and remembers in ssthresh three quarters of what it was (RFC 2861).
+    fn shrink_unused(&mut self, cwnd: u64) {
+        let three_quarters = self.cwnd() / self.mss * 3 / 4 * self.mss;
+        let ssthresh = self.controller.ssthresh().map(|ssthresh| ssthresh.max(Bytes(three_quarters)));
+        self.controller.set_ssthresh(ssthresh.or(Some(Bytes(three_quarters))));
+        self.controller.set_cwnd(Bytes(cwnd));
+    }
+
+    fn send_new(&mut self, now: SimTime, len: u64) -> DataSegment {
+        let start = self.board.high_data();
+        let was_empty = self.board.is_empty();
+        if len < self.mss {
+            self.small.on_small_sent(start + len);
+        }
+        self.board.on_new_data(len, now);
+        self.bursts.on_sent(now, len);
+        let segment = self.account(now, Range { start, end: start + len }, false);
+        self.on_sent_data(now, was_empty);
+        self.schedule_probe(now, self.board.first().map_or(now, |first| first.at));
+        segment
     }
 
     /// What the peer's window and the send buffer leave.
     pub(super) fn usable_window(&self) -> u64 {
         let high = self.board.high_data();
-        let peer = (self.snd_wnd_from + self.snd_wnd).saturating_sub(high);
-        let buffer = (self.board.una() + self.send_buffer).saturating_sub(high);
+        let peer = self.peer.end().saturating_sub(high);
+        let size = match self.config.send_autotuning {
+            Some(tuning) => send_buffer(tuning, self.window()),
+            None => self.config.send_buffer.0,
+        };
+        let buffer = (self.board.una() + size).saturating_sub(high);
         peer.min(buffer)
     }
 
     /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen.
     fn is_worth_sending(&self, window: u64) -> bool {
-        window > 0 && (self.send_small || window >= self.max_snd_wnd / 2)
+        window > 0 && (self.send_small || window >= self.peer.largest() / 2)
     }
 
     /// Books a segment that leaves now.
@@ -130,28 +320,59 @@ impl Sender {
         if payload > 0 {
             self.counters.sent_segments += 1;
             self.counters.sent_octets += payload;
-            self.counters.retransmitted_segments += u64::from(is_retransmission);
+            if is_retransmission {
+                self.counters.retransmitted_segments += 1;
+                self.counters.retransmitted_octets += payload;
+            }
         }
-        self.phase.on_sent(range.len());
+        self.phase.on_sent(self.board.weight(range.len()));
         let idle_for = self.idle_since.take().map_or(SimDuration::ZERO, |since| now.saturating_since(since));
+        self.last_sent = now;
         self.controller.on_send(&SendEvent {
             now,
             size: Bytes(payload),
             flight_size: Bytes(self.board.flight_size()),
             idle_for,
         });
-        if self.deadline == SimTime::NEVER || self.probes > 0 {
-            self.probes = 0;
-            self.deadline = now + self.rto.rto();
+        if let Some(rate) = self.pacing_rate() {
+            self.pacer.on_sent(now, payload, Some(rate));
         }
-        DataSegment { start: range.start, payload, fin }
+        if self.timer.is_off() {
+            self.rearm_timeout(now);
+        }
+        let (ecn, cwr) = if is_retransmission { (Ecn::NotEct, false) } else { self.ecn.mark_new_data() };
+        DataSegment { start: range.start, payload, fin, push: self.is_pushed(range), ecn, cwr }
+    }
+
+    /// A write ends in this segment.
+    fn is_pushed(&self, range: Range) -> bool {
+        self.pushes.iter().take_while(|end| **end <= range.end).any(|end| *end > range.start)
+    }
+
+    pub(super) fn forget_pushes(&mut self, una: u64) {
+        while self.pushes.front().is_some_and(|end| *end <= una) {
+            self.pushes.pop_front();
+        }
+    }
+
+    /// The peer's window opened: no more probes of a closed one.
+    pub(super) fn on_window_update(&mut self, now: SimTime) {
+        self.unanswered_probes = 0;
+        if self.probes > 0 && self.peer.size() > 0 {
+            self.probes = 0;
+            self.stalled_since = None;
+            self.timer = super::Timer::OFF;
+            if !self.board.is_empty() {
+                self.rearm_timeout(now);
+            }
+        }
     }
 
     /// Nothing is outstanding and the peer's window is closed: probe it (RFC 9293 section 3.8.6.1).
     fn arm_persist(&mut self, now: SimTime) {
-        if self.board.flight_size() == 0 && self.deadline == SimTime::NEVER {
+        if self.board.is_empty() && self.timer.is_off() {
             self.probes = 1;
-            self.deadline = now + self.rto.rto();
+            self.timer = super::Timer::retransmission(now + self.rto.rto());
         }
     }
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses a part")]
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
-use ackclock_tcp::{DelayedAck, Endpoint, LossRecovery, TcpConfig};
+use ackclock_tcp::{DelayedAck, Endpoint, LossRecovery, Reading, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::Segment;
 
@@ -16,7 +16,7 @@ pub fn plain() -> TcpConfig {
         mss: MSS,
         timestamps: false,
         initial_window: Bytes(10 * u64::from(MSS)),
-        delayed_ack: DelayedAck { segments: 1, timeout: SimDuration::from_millis(200) },
+        delayed_ack: DelayedAck { segments: 1, timeout: SimDuration::from_millis(200), quickacks: 0, adaptive: false },
         ..TcpConfig::default()
     }
 }
@@ -56,7 +56,7 @@ impl Pair {
 
     pub fn with_reader(opener: &TcpConfig, acceptor: &TcpConfig, read_rate: Option<Bandwidth>) -> Self {
         let reno = ControllerConfig::Reno(RenoConfig::default());
-        let mut ends = [Endpoint::new(opener, &reno, None), Endpoint::new(acceptor, &reno, read_rate)];
+        let mut ends = [Endpoint::new(opener, &reno, Reading::AtOnce), Endpoint::new(acceptor, &reno, read_rate)];
         ends[ACCEPTOR].listen();
         Self {
             ends,

@@ -36,7 +36,7 @@ fn syn_options() -> impl Strategy<Value = SynOptions> {
 }
 
 fn fixed_fields() -> impl Strategy<Value = Segment> {
-    (any::<[u32; 2]>(), 0..=65_000u32, any::<u16>(), any::<u8>(), 0..4u8).prop_map(
+    (any::<[u32; 2]>(), 0..=65_000u32, any::<u16>(), 0..0x200u16, 0..4u8).prop_map(
         |([seq, ack], payload, window, flags, ecn)| Segment {
             seq: Seq(seq),
             ack: Seq(ack),
@@ -126,7 +126,7 @@ fn packet_with_options(options: &[u8]) -> Vec<u8> {
     packet[3] = len as u8;
     packet[9] = 6;
     packet[32] = ((len - 20) as u8 / 4) << 4;
-    packet[33] = Flags::ACK.0;
+    packet[33] = Flags::ACK.0 as u8;
     packet.extend(options);
     packet
 }
@@ -151,7 +151,7 @@ fn options_of_a_syn_mean_nothing_elsewhere() {
 #[test]
 fn a_shift_above_14_means_14() {
     let mut packet = packet_with_options(&[1, 3, 3, 255]);
-    packet[33] = Flags::SYN.0;
+    packet[33] = Flags::SYN.0 as u8;
     assert_eq!(parse(&packet).unwrap().1.syn.window_scale, Some(14));
 }
 

@@ -1,0 +1,134 @@
+//! Bursts of hosts with segmentation offload: how much of an open window is worth sending, and when to wait for more.
+//!
+//! Source: Linux's TSO autosizing and deferral, by their behaviour.
+//!
+//! Departures: none known. A burst aims at what pacing would send in a millisecond; a sender that has sent within the
+//! last millisecond waits for a burst's worth of window, or for a third of it, if the next ACK is near.
+
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
+
+use crate::config::BurstConfig;
+
+/// A sender whose last burst is older does not wait.
+const RECENT: SimDuration = SimDuration::from_millis(1);
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bursts {
+    config: BurstConfig,
+    last_sent: SimTime,
+    /// What is left of the burst under way.
+    room: u64,
+}
+
+/// What the decision depends on; octets and time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening {
+    /// Open in every window.
+    pub(crate) allowed: u64,
+    /// cwnd, or the peer's window if that is smaller.
+    pub(crate) window: u64,
+    /// Written and not sent.
+    pub(crate) unsent: u64,
+    pub(crate) mss: u64,
+    /// When the oldest outstanding segment left.
+    pub(crate) first_sent: Option<SimTime>,
+    pub(crate) srtt: SimDuration,
+    pub(crate) min_rtt: SimDuration,
+    pub(crate) rate: Option<Bandwidth>,
+}
+
+impl Bursts {
+    pub(crate) fn new(config: BurstConfig) -> Self {
+        Self { config, last_sent: SimTime::ZERO, room: 0 }
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.config.enabled
+    }
+
+    /// True if the next segment leaves now; otherwise it waits for the window to open further.
+    pub(crate) fn is_due(&mut self, now: SimTime, opening: &Opening) -> bool {
+        if self.room > 0 {
+            return true;
+        }
+        let burst = self.size(opening);
+        if self.waits(now, opening, burst) {
+            return false;
+        }
+        self.room = burst.min(opening.allowed.max(opening.mss));
+        true
+    }
+
+    /// What pacing would send in about a millisecond, and more where the RTT is far below one.
+    fn size(&self, opening: &Opening) -> u64 {
+        let most = u64::from(self.config.max_octets);
+        let paced = opening.rate.map_or(most, |rate| rate.0 / 8 / 1024);
+        let near = most.checked_shr((opening.min_rtt.0 / 1_000 / 512).min(63) as u32).unwrap_or(0);
+        let octets = (paced + near).min(most);
+        (octets / opening.mss).max(u64::from(self.config.min_segments)) * opening.mss
+    }
+
+    fn waits(&self, now: SimTime, opening: &Opening, burst: u64) -> bool {
+        let is_far = opening.first_sent.is_none_or(|sent| now.saturating_since(sent).0 < opening.srtt.0 / 2);
+        now <= self.last_sent + RECENT
+            && opening.unsent > opening.mss
+            && opening.allowed < burst
+            && opening.allowed < opening.unsent
+            && opening.allowed < opening.window / 3
+            && !is_far
+    }
+
+    pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64) {
+        self.last_sent = now;
+        self.room = self.room.saturating_sub(octets);
+    }
+
+    /// Nothing more can be sent for now: the burst ends here.
+    pub(crate) fn end(&mut self) {
+        self.room = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn bursts() -> Bursts {
+        Bursts::new(BurstConfig { enabled: true, min_segments: 2, max_octets: 65_536 })
+    }
+
+    /// 100 Mbit/s paced, 60 ms.
+    fn opening(allowed: u64) -> Opening {
+        Opening {
+            allowed,
+            window: 500_000,
+            unsent: 1_000_000,
+            mss: 1_000,
+            first_sent: Some(SimTime(40 * MS)),
+            srtt: SimDuration(60 * MS),
+            min_rtt: SimDuration(60 * MS),
+            rate: Some(Bandwidth(100_000_000)),
+        }
+    }
+
+    #[test]
+    fn a_burst_is_a_millisecond_of_the_rate() {
+        assert_eq!(bursts().size(&opening(0)), 12_000); // 12.5 MB/s / 1024 = 12 207 octets: 12 segments
+        assert_eq!(bursts().size(&Opening { rate: Some(Bandwidth(1_000)), ..opening(0) }), 2_000);
+        // At 0.1 ms of RTT the rate does not matter: the largest burst, 65 segments.
+        assert_eq!(bursts().size(&Opening { min_rtt: SimDuration(100_000), ..opening(0) }), 65_000);
+    }
+
+    #[test]
+    fn a_small_opening_waits_unless_the_last_burst_is_a_millisecond_old() {
+        let mut bursts = bursts();
+        bursts.on_sent(SimTime(100 * MS), 1_000);
+        assert!(!bursts.is_due(SimTime(100 * MS + 500_000), &opening(2_000)));
+        assert!(bursts.is_due(SimTime(100 * MS + 500_000), &opening(12_000)));
+        bursts.end();
+        assert!(bursts.is_due(SimTime(101 * MS + 1), &opening(2_000)));
+    }
+}

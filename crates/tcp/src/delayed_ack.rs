@@ -1,0 +1,174 @@
+//! When in-order data is acknowledged.
+//!
+//! Sources: RFC 5681 section 4.2, RFC 9293 section 3.8.6.3; Linux's quickack mode and adaptive delay by their behaviour.
+//!
+//! Departures: none from the RFCs. With `adaptive`, more than one full segment is acknowledged at once, as Linux counts
+//! octets and not segments.
+
+use ackclock_units::{SimDuration, SimTime};
+
+use crate::config::DelayedAck;
+
+/// The longest adaptive delay.
+const LONGEST: SimDuration = SimDuration::from_millis(200);
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DelayedAcks {
+    config: DelayedAck,
+    /// In-order segments, and octets, since the last ACK.
+    segments: u32,
+    octets: u64,
+    deadline: SimTime,
+    due: bool,
+    /// ACKs left that are not delayed.
+    quick: u32,
+    /// The adaptive delay; zero before the first data.
+    delay: SimDuration,
+    last_arrival: SimTime,
+    /// Data goes the other way within the delay: ACKs ride on it.
+    is_interactive: bool,
+}
+
+impl DelayedAcks {
+    pub(crate) fn new(config: DelayedAck) -> Self {
+        Self {
+            config,
+            segments: 0,
+            octets: 0,
+            deadline: SimTime::NEVER,
+            due: false,
+            quick: config.quickacks,
+            delay: SimDuration::ZERO,
+            last_arrival: SimTime::ZERO,
+            is_interactive: false,
+        }
+    }
+
+    /// An ACK is due at once.
+    pub(crate) fn request(&mut self) {
+        self.due = true;
+    }
+
+    pub(crate) fn is_due(&self) -> bool {
+        self.due
+    }
+
+    pub(crate) fn deadline(&self) -> SimTime {
+        self.deadline
+    }
+
+    /// The next ACKs are not delayed, as many as at the start, or from now on they are again (`TCP_QUICKACK`).
+    pub(crate) fn set_quick(&mut self, quick: bool) {
+        self.quick = if quick { self.config.quickacks.max(1) } else { 0 };
+        self.is_interactive = !quick;
+        if quick && self.deadline != SimTime::NEVER {
+            self.due = true;
+        }
+    }
+
+    pub(crate) fn on_timer(&mut self, now: SimTime) {
+        if now >= self.deadline {
+            self.due = true;
+            self.is_interactive = false;
+            if self.config.adaptive {
+                self.delay = (self.delay * 2).min(LONGEST);
+            }
+        }
+    }
+
+    /// Data arrived in order: `octets` of it, in segments of at most `mss`. `rto` bounds the adaptive delay.
+    pub(crate) fn on_data(&mut self, now: SimTime, octets: u64, mss: u64, rto: SimDuration) {
+        self.segments += octets.div_ceil(mss).max(1) as u32;
+        self.octets += octets;
+        self.adapt(now, rto);
+        let enough = if self.config.adaptive { self.octets > mss } else { false };
+        if enough || self.segments >= self.config.segments || (self.quick > 0 && !self.is_interactive) {
+            self.due = true;
+        } else if self.deadline == SimTime::NEVER {
+            self.deadline = now + if self.config.adaptive { self.delay } else { self.config.timeout };
+        }
+    }
+
+    fn adapt(&mut self, now: SimTime, rto: SimDuration) {
+        if !self.config.adaptive {
+            return;
+        }
+        let least = self.config.timeout;
+        let gap = now.saturating_since(std::mem::replace(&mut self.last_arrival, now));
+        if self.delay.is_zero() {
+            self.delay = least;
+        } else if gap.0 <= least.0 / 2 {
+            self.delay = SimDuration(self.delay.0 / 2 + least.0 / 2);
+        } else if gap < self.delay {
+            self.delay = SimDuration((self.delay.0 / 2 + gap.0).min(rto.0));
+        } else if gap > rto {
+            self.quick = self.config.quickacks; // the sender has begun anew: let its window grow
+        }
+        self.delay = self.delay.clamp(least, LONGEST.max(least));
+    }
+
+    /// Data left for the peer.
+    pub(crate) fn on_reply(&mut self, now: SimTime) {
+        if self.config.adaptive && now.saturating_since(self.last_arrival) < self.delay {
+            self.is_interactive = true;
+        }
+    }
+
+    /// An ACK left, alone or with data.
+    pub(crate) fn on_ack_sent(&mut self) {
+        self.due = false;
+        self.deadline = SimTime::NEVER;
+        (self.segments, self.octets) = (0, 0);
+        self.quick = self.quick.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn acks(quickacks: u32, adaptive: bool) -> DelayedAcks {
+        let timeout = SimDuration::from_millis(40);
+        DelayedAcks::new(DelayedAck { segments: 2, timeout, quickacks, adaptive })
+    }
+
+    fn arrive(acks: &mut DelayedAcks, ms: u64, octets: u64) -> bool {
+        acks.on_data(SimTime(ms * MS), octets, 1_000, SimDuration::from_secs(1));
+        acks.is_due()
+    }
+
+    #[test]
+    fn the_second_segment_is_acknowledged_at_once_the_first_after_the_timeout() {
+        let mut acks = acks(0, false);
+        assert!(!arrive(&mut acks, 10, 1_000));
+        assert_eq!(acks.deadline(), SimTime(50 * MS));
+        assert!(arrive(&mut acks, 11, 1_000));
+        acks.on_ack_sent();
+        assert_eq!(acks.deadline(), SimTime::NEVER);
+    }
+
+    #[test]
+    fn quickacks_come_first() {
+        let mut acks = acks(2, true);
+        for ms in [10, 20] {
+            assert!(arrive(&mut acks, ms, 500));
+            acks.on_ack_sent();
+        }
+        assert!(!arrive(&mut acks, 30, 500));
+    }
+
+    #[test]
+    fn the_delay_follows_the_spacing_of_segments() {
+        let mut acks = acks(0, true);
+        arrive(&mut acks, 0, 100); // the first: 40 ms
+        acks.on_ack_sent();
+        arrive(&mut acks, 30, 100); // 30 ms is between 20 and 40: 40/2 + 30 = 50
+        assert_eq!(acks.deadline(), SimTime(80 * MS));
+        acks.on_ack_sent();
+        arrive(&mut acks, 35, 100); // 5 ms: 50/2 + 40/2 = 45
+        assert_eq!(acks.deadline(), SimTime(80 * MS));
+    }
+}

@@ -1,0 +1,250 @@
+//! Explicit congestion notification: what the handshake settles, what each half keeps.
+//!
+//! Sources: RFC 3168 section 6.1 (classic), RFC 9768 sections 3.1 and 3.2 (accurate: the ACE field).
+//!
+//! Departures: the `AccECN` option, which RFC 9768 makes optional, is not sent; a sender corrects for wraps of the ACE
+//! field only by the marks that the acknowledged segments make possible (appendix A.1 without the safety of A.2.1).
+//! Retransmissions, pure ACKs and SYNs are not ECN-capable.
+
+use ackclock_wire::{Ecn, Flags};
+
+use crate::config::{EcnConfig, EcnMode};
+
+/// What both ends agreed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Feedback {
+    /// No ECN.
+    #[default]
+    None,
+    /// ECE and CWR (RFC 3168).
+    Classic,
+    /// The ACE field counts marked packets (RFC 9768).
+    Accurate,
+}
+
+const ALL: Flags = Flags::AE.with(Flags::CWR).with(Flags::ECE);
+
+/// Flags of our SYN.
+pub(crate) fn syn_flags(config: &EcnConfig) -> Flags {
+    match (config.mode, config.accurate) {
+        (EcnMode::Request, true) => ALL,
+        (EcnMode::Request, false) => Flags::ECE.with(Flags::CWR),
+        _ => Flags::default(),
+    }
+}
+
+/// Our answer to a SYN that carried `flags` in a packet marked `ecn`: what is agreed, and the flags of the SYN-ACK.
+pub(crate) fn answer(config: &EcnConfig, flags: Flags, ecn: Ecn) -> (Feedback, Flags) {
+    if config.mode == EcnMode::Off || !flags.has(Flags::ECE.with(Flags::CWR)) {
+        (Feedback::None, Flags::default())
+    } else if flags.has(Flags::AE) && config.accurate {
+        (Feedback::Accurate, handshake_encoding(ecn))
+    } else {
+        (Feedback::Classic, Flags::ECE)
+    }
+}
+
+/// What the peer's SYN-ACK agrees to, of what we asked for.
+pub(crate) fn agreed(config: &EcnConfig, flags: Flags) -> Feedback {
+    if config.mode != EcnMode::Request {
+        return Feedback::None;
+    }
+    match (flags.has(Flags::AE), flags.has(Flags::CWR), flags.has(Flags::ECE)) {
+        (false, false, true) => Feedback::Classic,
+        (false, false, false) | (true, true, true) => Feedback::None,
+        _ if config.accurate => Feedback::Accurate,
+        _ => Feedback::None,
+    }
+}
+
+/// RFC 9768 table 2: the IP-ECN field of the SYN or SYN-ACK, fed back.
+pub(crate) fn handshake_encoding(ecn: Ecn) -> Flags {
+    match ecn {
+        Ecn::NotEct => Flags::CWR,
+        Ecn::Ect1 => Flags::CWR.with(Flags::ECE),
+        Ecn::Ect0 => Flags::AE,
+        Ecn::Ce => Flags::AE.with(Flags::CWR),
+    }
+}
+
+/// The initial value of the packet counters (RFC 9768 section 3.2.1).
+const FIRST_COUNT: u64 = 5;
+
+/// The sending half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EcnSender {
+    feedback: Feedback,
+    ect: Ecn,
+    /// Tell the receiver that cwnd was reduced.
+    owes_cwr: bool,
+    /// `s.cep`: packets that the receiver says were marked.
+    marked: u64,
+    /// The next ACK completes the handshake: its field tells of the SYN-ACK and counts nothing.
+    awaits_handshake: bool,
+}
+
+impl EcnSender {
+    pub(crate) fn new(config: &EcnConfig) -> Self {
+        let ect = if config.ect1 { Ecn::Ect1 } else { Ecn::Ect0 };
+        Self { feedback: Feedback::None, ect, owes_cwr: false, marked: FIRST_COUNT, awaits_handshake: false }
+    }
+
+    /// What is agreed, by an end that waits for the handshake's last ACK or by one that sends it.
+    pub(crate) fn set_feedback(&mut self, feedback: Feedback, awaits_handshake: bool) {
+        (self.feedback, self.awaits_handshake) = (feedback, awaits_handshake);
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.feedback != Feedback::None
+    }
+
+    /// An ACK with these flags, after which `segments` have been newly delivered. Returns how many of them were marked,
+    /// one standing for any with the classic echo.
+    pub(crate) fn on_ack(&mut self, flags: Flags, segments: u64) -> u64 {
+        match self.feedback {
+            Feedback::None => 0,
+            Feedback::Classic => u64::from(flags.has(Flags::ECE)),
+            Feedback::Accurate if std::mem::take(&mut self.awaits_handshake) => 0,
+            Feedback::Accurate => {
+                let delta = ace_of(flags).wrapping_sub(self.marked) & 7;
+                let marked = delta.min(segments.max(u64::from(delta > 0)));
+                self.marked += delta;
+                marked
+            }
+        }
+    }
+
+    /// cwnd was reduced.
+    pub(crate) fn on_reduction(&mut self) {
+        self.owes_cwr = self.feedback == Feedback::Classic;
+    }
+
+    /// The reduction was undone.
+    pub(crate) fn withdraw(&mut self) {
+        self.owes_cwr = false;
+    }
+
+    /// How new data is marked, and whether with CWR.
+    pub(crate) fn mark_new_data(&mut self) -> (Ecn, bool) {
+        if self.feedback == Feedback::None {
+            return (Ecn::NotEct, false);
+        }
+        (self.ect, std::mem::take(&mut self.owes_cwr))
+    }
+}
+
+fn ace_of(flags: Flags) -> u64 {
+    u64::from(flags.has(Flags::AE)) << 2 | u64::from(flags.has(Flags::CWR)) << 1 | u64::from(flags.has(Flags::ECE))
+}
+
+/// The receiving half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EcnReceiver {
+    feedback: Feedback,
+    /// Echo congestion until the sender says that it has reduced (RFC 3168 section 6.1.3).
+    echoes: bool,
+    /// `r.cep`: marked packets received.
+    marked: u64,
+    /// Flags of the next segment in place of the usual ones: the last ACK of the handshake (RFC 9768 section 3.2.2.1).
+    once: Option<Flags>,
+}
+
+impl Default for EcnReceiver {
+    fn default() -> Self {
+        Self { feedback: Feedback::None, echoes: false, marked: FIRST_COUNT, once: None }
+    }
+}
+
+impl EcnReceiver {
+    pub(crate) fn set_feedback(&mut self, feedback: Feedback) {
+        self.feedback = feedback;
+    }
+
+    /// The SYN-ACK came in a packet with this mark.
+    pub(crate) fn on_syn_ack(&mut self, ecn: Ecn) {
+        if self.feedback == Feedback::Accurate {
+            self.once = Some(handshake_encoding(ecn));
+        }
+    }
+
+    /// A segment arrived, with payload or without. Returns true if that is to be acknowledged at once: the first mark,
+    /// and the answer to it.
+    pub(crate) fn on_segment(&mut self, flags: Flags, ecn: Ecn, has_payload: bool) -> bool {
+        let is_marked = ecn == Ecn::Ce;
+        match self.feedback {
+            Feedback::None => false,
+            Feedback::Classic => {
+                let answered = flags.has(Flags::CWR) && has_payload;
+                if answered {
+                    self.echoes = false;
+                }
+                let begins = is_marked && !self.echoes;
+                self.echoes |= is_marked;
+                begins || answered
+            }
+            Feedback::Accurate => {
+                self.marked += u64::from(is_marked);
+                is_marked
+            }
+        }
+    }
+
+    /// Flags of everything sent after the handshake.
+    pub(crate) fn flags(&mut self) -> Flags {
+        if let Some(flags) = self.once.take() {
+            return flags;
+        }
+        match self.feedback {
+            Feedback::Classic if self.echoes => Flags::ECE,
+            Feedback::Accurate => {
+                let flag = |bit: u64, flag| if self.marked & bit != 0 { flag } else { Flags::default() };
+                flag(4, Flags::AE).with(flag(2, Flags::CWR)).with(flag(1, Flags::ECE))
+            }
+            _ => Flags::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REQUEST: EcnConfig = EcnConfig { mode: EcnMode::Request, accurate: true, ect1: false };
+
+    #[test]
+    fn the_accurate_handshake_is_that_of_table_2() {
+        assert_eq!(syn_flags(&REQUEST), ALL); // AE=1 CWR=1 ECE=1
+        let (feedback, flags) = answer(&REQUEST, ALL, Ecn::NotEct);
+        assert_eq!((feedback, flags), (Feedback::Accurate, Flags::CWR)); // 0 1 0
+        assert_eq!(agreed(&REQUEST, flags), Feedback::Accurate);
+        assert_eq!(agreed(&REQUEST, Flags::ECE), Feedback::Classic); // 0 0 1
+        assert_eq!(agreed(&REQUEST, Flags::default()), Feedback::None); // 0 0 0
+        assert_eq!(agreed(&REQUEST, ALL), Feedback::None); // 1 1 1: broken
+    }
+
+    #[test]
+    fn the_ace_field_starts_at_five_and_counts_modulo_eight() {
+        let mut receiver = EcnReceiver::default();
+        receiver.set_feedback(Feedback::Accurate);
+        let mut sender = EcnSender::new(&REQUEST);
+        sender.set_feedback(Feedback::Accurate, false);
+        assert_eq!(ace_of(receiver.flags()), 5);
+        for _ in 0..4 {
+            assert!(receiver.on_segment(Flags::ACK, Ecn::Ce, true));
+        }
+        assert_eq!(ace_of(receiver.flags()), 1); // 5 + 4 - 8
+        assert_eq!(sender.on_ack(receiver.flags(), 4), 4);
+        assert_eq!(sender.on_ack(receiver.flags(), 2), 0);
+    }
+
+    #[test]
+    fn the_classic_echo_lasts_until_cwr() {
+        let mut receiver = EcnReceiver::default();
+        receiver.set_feedback(Feedback::Classic);
+        assert!(receiver.on_segment(Flags::ACK, Ecn::Ce, true));
+        assert!(!receiver.on_segment(Flags::ACK, Ecn::Ect0, true));
+        assert_eq!(receiver.flags(), Flags::ECE);
+        receiver.on_segment(Flags::ACK.with(Flags::CWR), Ecn::Ect0, true);
+        assert_eq!(receiver.flags(), Flags::default());
+    }
+}

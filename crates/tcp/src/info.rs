@@ -1,0 +1,128 @@
+//! What an endpoint tells of itself, in the terms of Linux's `TCP_INFO`.
+
+use ackclock_cc::CongestionController;
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
+
+use crate::endpoint::State;
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+
+/// Linux's congestion-avoidance states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryState {
+    /// Nothing unusual.
+    Open = 0,
+    /// Duplicate ACKs or SACKs, no loss yet.
+    Disorder = 1,
+    /// Answering a mark.
+    Cwr = 2,
+    /// Fast recovery.
+    Recovery = 3,
+    /// After a timeout.
+    Loss = 4,
+}
+
+/// See the module. Segment counts are in units of the MSS, rounded up; names are those of `struct tcp_info`.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpInfo {
+    /// RFC 9293's state.
+    pub state: State,
+    /// State of loss recovery.
+    pub ca_state: RecoveryState,
+    /// Timeouts in a row.
+    pub retransmits: u32,
+    /// Probes of a closed window without an answer.
+    pub probes: u32,
+    /// Doublings of the timeout.
+    pub backoff: u32,
+    /// Retransmission timeout.
+    pub rto: SimDuration,
+    /// Payload of a full segment.
+    pub snd_mss: u32,
+    /// Sent and not cumulatively acknowledged, segments.
+    pub unacked: u64,
+    /// Of these SACKed.
+    pub sacked: u64,
+    /// Of these lost.
+    pub lost: u64,
+    /// Retransmissions in the network.
+    pub retrans: u64,
+    /// Smoothed RTT; zero before the first sample.
+    pub rtt: SimDuration,
+    /// RTT variation.
+    pub rttvar: SimDuration,
+    /// Least RTT of the connection.
+    pub min_rtt: SimDuration,
+    /// Slow-start threshold in segments; `None` while arbitrarily high.
+    pub snd_ssthresh: Option<u64>,
+    /// Congestion window in segments.
+    pub snd_cwnd: u64,
+    /// Segments that must be SACKed above for a loss.
+    pub reordering: u32,
+    /// Segments retransmitted so far.
+    pub total_retrans: u64,
+    /// Octets acknowledged, the SYN not counted.
+    pub bytes_acked: u64,
+    /// Octets received in order.
+    pub bytes_received: u64,
+    /// Octets sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Octets retransmitted.
+    pub bytes_retrans: u64,
+    /// Octets written and not sent.
+    pub notsent_bytes: u64,
+    /// Segments with data sent.
+    pub data_segs_out: u64,
+    /// Segments delivered.
+    pub delivered: u64,
+    /// Of these marked by the network.
+    pub delivered_ce: u64,
+    /// Duplicates that the receiver reported.
+    pub dsack_dups: u64,
+    /// Times that reordering was seen.
+    pub reord_seen: u64,
+    /// The peer's window, scaled.
+    pub snd_wnd: u64,
+    /// What the sender paces at, or would.
+    pub pacing_rate: Option<Bandwidth>,
+}
+
+pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, _now: SimTime) -> TcpInfo {
+    let mss = sender.mss();
+    let segments = |amount: u64| amount.div_ceil(mss);
+    let board = &sender.board;
+    let rtt = sender.rtt_stats();
+    let counters = &sender.counters;
+    TcpInfo {
+        state,
+        ca_state: sender.recovery_state(),
+        retransmits: sender.timeouts_in_a_row(),
+        probes: sender.unanswered_probes(),
+        backoff: sender.rto.backoff(),
+        rto: sender.rto.rto(),
+        snd_mss: mss as u32,
+        unacked: segments(board.flight_size()),
+        sacked: segments(board.sacked()),
+        lost: segments(board.lost()),
+        retrans: segments(board.resent()),
+        rtt: rtt.srtt,
+        rttvar: rtt.rttvar,
+        min_rtt: rtt.min_rtt,
+        snd_ssthresh: sender.controller.ssthresh().map(|ssthresh| ssthresh.0 / mss),
+        snd_cwnd: sender.window() / mss,
+        reordering: sender.dup_thresh(),
+        total_retrans: counters.retransmitted_segments,
+        bytes_acked: board.una().saturating_sub(1),
+        bytes_received: receiver.payload_octets(),
+        bytes_sent: counters.sent_octets,
+        bytes_retrans: counters.retransmitted_octets,
+        notsent_bytes: sender.unsent(),
+        data_segs_out: counters.sent_segments,
+        delivered: segments(counters.delivered),
+        delivered_ce: segments(counters.delivered_ce),
+        dsack_dups: counters.dsacks,
+        reord_seen: counters.reorderings,
+        snd_wnd: sender.peer.size(),
+        pacing_rate: sender.window_rate(),
+    }
+}

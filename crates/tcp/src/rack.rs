@@ -1,0 +1,190 @@
+//! Loss detection by time: RACK (RFC 8985 section 6).
+//!
+//! A segment is lost if one sent sufficiently later has been delivered. "Sufficiently" is the reordering window: nothing
+//! until reordering has been seen and there is enough evidence of loss, a part of the least RTT afterwards.
+//!
+//! Departures: none. The window grows by a quarter of the least RTT with each round trip that brings a DSACK, and falls
+//! back after 16 recoveries without (section 6.2, step 4).
+
+use ackclock_units::{SimDuration, SimTime};
+
+use crate::scoreboard::Sent;
+
+/// Recoveries for which a wider reordering window is kept (`RACK.reo_wnd_persist`).
+const PERSIST: u32 = 16;
+
+/// What RACK knows of the connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rack {
+    /// When the most recently sent of all delivered segments left, and where it ends (`RACK.xmit_ts`, `RACK.end_seq`).
+    sent_at: SimTime,
+    end: u64,
+    /// The RTT that it measured (`RACK.rtt`).
+    rtt: SimDuration,
+    /// A delivery has moved the above since the last detection.
+    advanced: bool,
+    /// `RACK.reordering_seen`.
+    reordering_seen: bool,
+    /// `RACK.reo_wnd_mult`, less one.
+    extra_steps: u32,
+    persist: u32,
+    /// A DSACK was seen since the window was last adapted (`RACK.dsack_round`), and the round trip that it was in.
+    dsack_seen: bool,
+    adapted_in_round: Option<u64>,
+}
+
+/// What the reordering window depends on besides RACK's own state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence {
+    pub(crate) min_rtt: SimDuration,
+    pub(crate) srtt: SimDuration,
+    pub(crate) in_recovery: bool,
+    /// At least `dup_thresh` segments are SACKed.
+    pub(crate) has_dup_thresh: bool,
+}
+
+impl Rack {
+    /// RFC 8985 section 6.2, step 2: `sent` was delivered at `now`.
+    pub(crate) fn on_delivered(&mut self, sent: &Sent, now: SimTime, min_rtt: SimDuration) {
+        let rtt = now.saturating_since(sent.at);
+        // The ACK may be of the original: too early for the retransmission.
+        if sent.was_resent() && rtt < min_rtt {
+            return;
+        }
+        self.advanced = true;
+        self.rtt = rtt;
+        if (sent.at, sent.end) > (self.sent_at, self.end) {
+            (self.sent_at, self.end) = (sent.at, sent.end);
+        }
+    }
+
+    /// Step 3: a segment sent once was delivered after one sent later.
+    pub(crate) fn on_reordering(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    /// The receiver reported a duplicate in round trip `round`.
+    pub(crate) fn on_dsack(&mut self) {
+        self.dsack_seen = true;
+    }
+
+    /// Every mark of loss was taken back: look at all again.
+    pub(crate) fn on_undo(&mut self) {
+        self.advanced = true;
+    }
+
+    /// Step 4, the adaptation; once for each round trip.
+    pub(crate) fn adapt(&mut self, round: u64) {
+        if self.adapted_in_round == Some(round) {
+            self.dsack_seen = false; // of the round that has already been answered
+        } else if self.dsack_seen {
+            self.extra_steps = (self.extra_steps + 1).min(254);
+            self.persist = PERSIST;
+            self.dsack_seen = false;
+            self.adapted_in_round = Some(round);
+        } else if self.persist == 0 {
+            self.extra_steps = 0;
+        }
+    }
+
+    /// A recovery has ended without a sign that it was spurious.
+    pub(crate) fn on_recovery_end(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// Step 4: how much later than another a segment must have been sent for its delivery to mean the loss of the other.
+    fn reordering_window(&self, evidence: &Evidence) -> SimDuration {
+        if !self.reordering_seen && (evidence.in_recovery || evidence.has_dup_thresh) {
+            return SimDuration::ZERO;
+        }
+        let steps = u64::from(self.extra_steps) + 1;
+        SimDuration((evidence.min_rtt.0 / 4 * steps).min(evidence.srtt.0))
+    }
+
+    /// True once after each delivery: there may be something to find.
+    pub(crate) fn take_advance(&mut self) -> bool {
+        std::mem::take(&mut self.advanced)
+    }
+
+    /// Step 5: who is lost now, and how long to wait for the others.
+    pub(crate) fn verdict(&self, evidence: &Evidence, now: SimTime) -> Verdict {
+        let window = self.reordering_window(evidence);
+        Verdict { sent_at: self.sent_at, end: self.end, patience: self.rtt + window, now }
+    }
+
+    /// How long ago a segment must have left to be lost when the retransmission timer fires (section 6.3).
+    pub(crate) fn patience(&self, evidence: &Evidence) -> SimDuration {
+        self.rtt + self.reordering_window(evidence)
+    }
+}
+
+/// Tells lost segments from others, at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Verdict {
+    sent_at: SimTime,
+    end: u64,
+    patience: SimDuration,
+    now: SimTime,
+}
+
+/// What becomes of one segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Lost.
+    Lost,
+    /// Lost unless it is delivered until then.
+    LostAt(SimTime),
+    /// Nothing sent later has been delivered.
+    Unknown,
+}
+
+impl Verdict {
+    pub(crate) fn of(&self, sent: &Sent) -> Fate {
+        if (sent.at, sent.end) >= (self.sent_at, self.end) {
+            return Fate::Unknown;
+        }
+        let due = sent.at + self.patience;
+        if due <= self.now { Fate::Lost } else { Fate::LostAt(due) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn evidence(has_dup_thresh: bool) -> Evidence {
+        let rtt = SimDuration(100 * MS);
+        Evidence { min_rtt: rtt, srtt: rtt, in_recovery: false, has_dup_thresh }
+    }
+
+    #[test]
+    fn until_reordering_is_seen_three_sacked_segments_are_proof() {
+        // RFC 8985 section 6.2 step 4: RACK_reo_wnd = 0 if not reordering_seen and DupThresh segments are SACKed
+        let rack = Rack::default();
+        assert_eq!(rack.reordering_window(&evidence(true)), SimDuration::ZERO);
+        assert_eq!(rack.reordering_window(&evidence(false)), SimDuration(25 * MS)); // min_RTT / 4
+    }
+
+    #[test]
+    fn each_round_trip_with_a_dsack_widens_the_window_by_a_quarter_up_to_srtt() {
+        let mut rack = Rack::default();
+        rack.on_reordering();
+        let mut windows = Vec::new();
+        for round in 0..5 {
+            rack.on_dsack();
+            rack.adapt(round);
+            rack.on_dsack();
+            rack.adapt(round); // a second one in the same round trip changes nothing
+            windows.push(rack.reordering_window(&evidence(true)).0 / MS);
+        }
+        assert_eq!(windows, [50, 75, 100, 100, 100]);
+        for round in 5..21 {
+            rack.adapt(round);
+            rack.on_recovery_end();
+        }
+        rack.adapt(21);
+        assert_eq!(rack.reordering_window(&evidence(true)).0 / MS, 25); // 16 recoveries later
+    }
+}

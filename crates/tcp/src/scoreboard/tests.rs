@@ -1,0 +1,137 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const MSS: u64 = 100;
+
+fn sent(segments: u64) -> Scoreboard {
+    let mut board = Scoreboard::new(Counting::Octets, MSS);
+    for number in 0..segments {
+        board.on_new_data(MSS, SimTime(number));
+    }
+    board
+}
+
+fn sack(board: &mut Scoreboard, start: u64, end: u64) -> u64 {
+    board.sack(start, end, &mut |_| {})
+}
+
+#[test]
+fn three_segments_sacked_above_make_a_loss() {
+    let mut board = sent(10);
+    sack(&mut board, 100, 300); // two segments above the first: not yet (RFC 6675: *more* than 2 * SMSS)
+    assert_eq!(board.detect_loss(3), 0);
+    sack(&mut board, 300, 400);
+    assert_eq!(board.detect_loss(3), 100);
+    assert_eq!(board.pipe(), 1000 - 300 - 100); // ten, less three SACKed, less one lost
+}
+
+#[test]
+fn three_separate_ranges_make_a_loss_whatever_their_size() {
+    let mut board = sent(10);
+    for start in [110, 210, 310] {
+        sack(&mut board, start, start + 10);
+    }
+    assert_eq!(board.detect_loss(3), 110); // only what lies below the lowest of the three
+}
+
+#[test]
+fn retransmissions_go_hole_by_hole() {
+    let mut board = sent(10);
+    sack(&mut board, 250, 300);
+    sack(&mut board, 500, 1000);
+    board.detect_loss(3);
+    let mut holes = Vec::new();
+    while let Some(range) = board.next_lost() {
+        board.on_retransmitted(range, SimTime(50));
+        holes.push((range.start, range.end));
+    }
+    assert_eq!(holes, [(0, 100), (100, 200), (200, 250), (300, 400), (400, 500)]);
+    assert_eq!(board.pipe(), 450); // all that is lost is in the network again
+}
+
+#[test]
+fn a_timeout_empties_the_pipe() {
+    let mut board = sent(10);
+    sack(&mut board, 900, 1000);
+    assert_eq!(board.mark_all_lost(|_| true), 900);
+    assert_eq!(board.pipe(), 0);
+    assert_eq!(board.next_lost().map(|range| (range.start, range.end)), Some((0, 100)));
+}
+
+#[test]
+fn a_lost_retransmission_is_sent_a_third_time() {
+    let mut board = sent(10);
+    sack(&mut board, 100, 1000);
+    board.detect_loss(3);
+    let first = board.next_lost().expect("the first segment is lost");
+    board.on_retransmitted(first, SimTime(50));
+    assert_eq!((board.next_lost().is_none(), board.pipe()), (true, 100));
+    assert_eq!(board.mark_resent_lost_while(|sent| sent.at < SimTime(60)), 100);
+    assert_eq!((board.next_lost(), board.pipe()), (Some(first), 0));
+}
+
+#[test]
+fn segments_count_whole_however_short() {
+    let mut board = Scoreboard::new(Counting::Segments, MSS);
+    board.on_new_data(1, SimTime(0));
+    board.on_new_data(MSS, SimTime(0));
+    assert_eq!(board.flight_size(), 2 * MSS);
+    assert_eq!(board.acknowledge(1, |_| {}), MSS);
+    assert_eq!(board.acknowledge(50, |_| {}), 0); // half a segment is none
+    assert_eq!(board.flight_size(), MSS);
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Send(u64),
+    Sack(u64, u64),
+    Ack(u64),
+    Detect,
+    Timeout,
+    Retransmit,
+    LoseResent,
+    Unmark,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        (1..200_u64).prop_map(Op::Send),
+        (0..3000_u64, 1..300_u64).prop_map(|(start, len)| Op::Sack(start, start + len)),
+        (1..400_u64).prop_map(Op::Ack),
+        Just(Op::Detect),
+        Just(Op::Timeout),
+        Just(Op::Retransmit),
+        Just(Op::LoseResent),
+        Just(Op::Unmark),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn counts_equal_a_naive_recount(
+        ops in proptest::collection::vec(op(), 1..200),
+        counting in prop_oneof![Just(Counting::Octets), Just(Counting::Segments)],
+    ) {
+        let mut board = Scoreboard::new(counting, MSS);
+        for (now, op) in ops.into_iter().enumerate() {
+            let now = SimTime(now as u64);
+            match op {
+                Op::Send(len) => board.on_new_data(len, now),
+                Op::Sack(start, end) => { let una = board.una(); sack(&mut board, una + start, una + end); }
+                Op::Ack(len) => {
+                    let to = (board.una() + len).min(board.high_data());
+                    if to > board.una() { board.acknowledge(to, |_| {}); }
+                }
+                Op::Detect => { board.detect_loss(3); }
+                Op::Timeout => { board.mark_all_lost(|_| true); }
+                Op::Retransmit => if let Some(range) = board.next_lost() { board.on_retransmitted(range, now); },
+                Op::LoseResent => { board.mark_resent_lost_while(|sent| sent.at.0 + 5 < now.0); }
+                Op::Unmark => board.unmark_lost(),
+            }
+            let counts = (board.outstanding, board.sacked_out, board.lost_out, board.resent_out);
+            prop_assert_eq!(counts, board.recount());
+            prop_assert!(board.una <= board.high_data && board.lost_out + board.sacked_out <= board.outstanding);
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! Moves through loss recovery: what an ACK begins, continues, ends or undoes.
+
+use ackclock_cc::{CongestionCause, CongestionController};
+use ackclock_units::{Bytes, SimTime};
+
+use super::ack::{IncomingAck, Progress};
+use super::{Sender, Timer};
+use crate::config::{DecreaseFrom, LossRecovery};
+use crate::prr::{Prr, PrrAck};
+use crate::rack::{Evidence, Fate};
+use crate::recovery::{FastRecovery, Frto, LossPhase, Phase, RecoveryWindow};
+
+impl Sender {
+    pub(super) fn recover(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &mut Progress) {
+        let is_quiet = matches!(self.phase, Phase::Open)
+            && !progress.is_duplicate
+            && progress.newly_sacked == 0
+            && progress.prior_sacked == 0
+            && progress.marked == 0
+            && ack.dsack.is_none();
+        if is_quiet {
+            return;
+        }
+        if progress.marked > 0 {
+            self.undo.clear(); // a mark is no mistake
+        }
+        match self.phase {
+            Phase::Open => {}
+            Phase::Cwr { .. } => self.leave_cwr(now),
+            Phase::Fast(_) => self.in_fast_recovery(now, ack, progress),
+            Phase::Loss(_) => self.in_loss(now, ack, progress),
+        }
+        if self.phase.is_open() {
+            self.in_open(now, progress);
+        }
+        self.reduce(progress);
+    }
+
+    /// Linux's ways with a reduction: the window that ends it may grow at once, a timeout during one is not another.
+    pub(super) fn is_linux_reduction(&self) -> bool {
+        self.config.decrease_from == DecreaseFrom::Cwnd
+    }
+
+    fn leave_cwr(&mut self, now: SimTime) {
+        if self.phase.ends_at().is_some_and(|end| self.board.una() >= end) {
+            self.phase = Phase::Open;
+            self.end_episode(now);
+        }
+    }
+
+    /// Nothing is being repaired: is there anything to repair now, or a mark to answer?
+    fn in_open(&mut self, now: SimTime, progress: &mut Progress) {
+        if self.board.resent() == 0 {
+            self.undo.forget_first();
+        }
+        if self.emulates_sack {
+            if progress.advanced {
+                self.board.forget_presumed();
+            }
+            self.presume_delivered(progress);
+        }
+        if self.undo.all_were_duplicates() {
+            self.undo_episode(now, false);
+        }
+        if progress.is_duplicate || progress.newly_sacked > 0 || progress.prior_sacked > 0 {
+            progress.newly_lost += self.detect_loss(now, progress);
+            if self.has_to_recover(progress) {
+                return self.enter_recovery(now, progress);
+            }
+        }
+        if progress.marked > 0 && matches!(self.phase, Phase::Open) {
+            self.answer_mark(now, progress);
+        }
+    }
+
+    /// A duplicate ACK stands for a segment that has left the network.
+    fn presume_delivered(&mut self, progress: &mut Progress) {
+        if progress.is_duplicate {
+            self.board.presume(self.mss);
+            progress.delivered += self.mss;
+            self.counters.delivered += self.mss;
+        }
+    }
+
+    fn has_to_recover(&mut self, progress: &mut Progress) -> bool {
+        match self.loss_recovery {
+            LossRecovery::Sack => {
+                let above = self.board.una() >= self.no_recovery_below || self.rack.is_some();
+                if above && self.emulates_sack && self.board.sacked() >= u64::from(self.dup_thresh) * self.mss {
+                    progress.newly_lost += self.board.mark_first_lost();
+                } else if above && self.rack.is_none() && !self.emulates_sack && self.dup_acks >= self.dup_thresh {
+                    progress.newly_lost += self.board.mark_lost_below(self.board.una() + self.mss);
+                }
+                above && self.board.lost() > 0
+            }
+            _ => {
+                let above = self.board.una() > self.no_recovery_below || self.no_recovery_below == 0;
+                progress.is_duplicate && self.dup_acks == self.dup_thresh && above
+            }
+        }
+    }
+
+    /// Marks what is lost by now. Returns how much that is.
+    pub(super) fn detect_loss(&mut self, now: SimTime, progress: &mut Progress) -> u64 {
+        if self.loss_recovery != LossRecovery::Sack || self.emulates_sack {
+            return 0;
+        }
+        if self.rack.is_none() {
+            return self.board.detect_loss(self.dup_thresh);
+        }
+        if !self.rack.as_mut().is_some_and(crate::rack::Rack::take_advance) {
+            return 0;
+        }
+        let resent = self.board.resent();
+        let (newly_lost, wait_until) = self.detect_by_time(now);
+        progress.lost_retransmission |= self.board.resent() < resent;
+        if let Some(at) = wait_until {
+            // Two ticks of a millisecond clock at least, as the kernel rounds it.
+            self.timer = Timer::reordering(at.max(now) + ackclock_units::SimDuration::from_millis(2));
+            progress.restarts_timer = false;
+        }
+        newly_lost
+    }
+
+    /// RFC 8985 section 6.2, step 5. Returns what is newly lost and until when to wait for others.
+    pub(super) fn detect_by_time(&mut self, now: SimTime) -> (u64, Option<SimTime>) {
+        let Some(rack) = self.rack else { return (0, None) };
+        let verdict = rack.verdict(&self.evidence(), now);
+        let mut wait_until: Option<SimTime> = None;
+        let mut judge = |sent: &crate::scoreboard::Sent| match verdict.of(sent) {
+            Fate::Lost => true,
+            Fate::LostAt(at) => {
+                wait_until = wait_until.max(Some(at));
+                false
+            }
+            Fate::Unknown => false,
+        };
+        let once = self.board.mark_lost_while(&mut judge);
+        let again = self.board.mark_resent_lost_while(&mut judge);
+        (once + again, wait_until)
+    }
+
+    pub(super) fn evidence(&self) -> Evidence {
+        let rtt = self.rto.stats();
+        Evidence {
+            min_rtt: rtt.min_rtt,
+            srtt: rtt.srtt,
+            in_recovery: self.phase.is_fast_recovery() || matches!(self.phase, Phase::Loss(_)),
+            has_dup_thresh: self.board.sacked() >= u64::from(self.dup_thresh) * self.mss,
+        }
+    }
+
+    fn enter_recovery(&mut self, now: SimTime, progress: &mut Progress) {
+        if self.loss_recovery == LossRecovery::Tahoe {
+            return self.enter_tahoe_loss(now, progress);
+        }
+        if self.loss_recovery != LossRecovery::Sack {
+            progress.newly_lost += self.board.mark_lost_below(self.board.una() + self.mss);
+        }
+        self.counters.fast_recoveries += 1;
+        self.counters.lost_octets += progress.newly_lost;
+        self.begin_undo();
+        let until = self.board.high_data();
+        self.no_recovery_below = until;
+        let window = match self.phase.inherited_window() {
+            Some(window) => window, // the mark has been answered already
+            None => self.begin_reduction(now, CongestionCause::Loss, progress),
+        };
+        self.tlp.clear();
+        self.phase = Phase::Fast(FastRecovery { until, window, partial_acks: 0, rescued: false });
+        // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
+        self.timer = Timer::retransmission(now + self.rto.rto());
+        progress.restarts_timer = false;
+    }
+
+    /// The timer for reordered segments found a loss.
+    pub(super) fn enter_recovery_by_timer(&mut self, now: SimTime, newly_lost: u64) {
+        let mut progress = Progress { newly_lost, ..Progress::default() };
+        self.enter_recovery(now, &mut progress);
+    }
+
+    fn begin_undo(&mut self) {
+        let resent = (self.board.resent() / self.mss) as u32;
+        if resent == 0 {
+            self.undo.forget_first();
+        }
+        self.undo.begin(self.board.una(), resent);
+    }
+
+    /// An episode begins: the controller decides, and the window goes down to that as the recovery says.
+    fn begin_reduction(&mut self, now: SimTime, cause: CongestionCause, progress: &Progress) -> RecoveryWindow {
+        let flight = self.board.flight_size();
+        // Data that duplicate ACKs let out before (limited transmit) does not count (RFC 5681 section 3.2 step 2).
+        let flight = if self.dup_acks > 0 { flight.min(self.flight_before_dup_acks) } else { flight };
+        let prior_cwnd = self.controller.cwnd().0;
+        self.begin_episode(now, cause, flight, progress.newly_lost);
+        self.ecn.on_reduction();
+        let ssthresh = self.controller.ssthresh().unwrap_or_else(|| self.controller.cwnd()).0;
+        match self.loss_recovery {
+            LossRecovery::Sack if self.config.prr => {
+                let from = match self.config.decrease_from {
+                    // RFC 9937: what was outstanding and not delivered before this ACK.
+                    DecreaseFrom::FlightSize => self.board.flight_size() - self.board.sacked() + progress.delivered,
+                    DecreaseFrom::Cwnd => prior_cwnd,
+                };
+                RecoveryWindow::Prr { prr: Prr::new(ssthresh, from), cwnd: self.board.pipe() }
+            }
+            LossRecovery::Sack => RecoveryWindow::Ssthresh,
+            _ if cause == CongestionCause::Ecn => RecoveryWindow::Ssthresh,
+            // RFC 5681 section 3.2 step 3: ssthresh plus 3*SMSS.
+            _ => RecoveryWindow::Inflated(i64::from(self.dup_thresh) * self.mss as i64),
+        }
+    }
+
+    /// The window of a reduction under way, after this ACK.
+    fn reduce(&mut self, progress: &Progress) {
+        self.phase.on_prr_ack(PrrAck {
+            delivered: progress.delivered,
+            pipe: self.board.pipe(),
+            is_safe: progress.advanced && progress.newly_lost == 0,
+            mss: self.mss,
+        });
+    }
+
+    /// RFC 3168 section 6.1.2: a mark is answered as a loss, once for each window.
+    fn answer_mark(&mut self, now: SimTime, progress: &Progress) {
+        let window = self.begin_reduction(now, CongestionCause::Ecn, progress);
+        self.phase = Phase::Cwr { until: self.board.high_data(), window };
+    }
+
+    /// RFC 8985 section 7.4.2: a probe repaired a loss that no recovery has answered.
+    pub(super) fn answer_repaired_loss(&mut self, now: SimTime) {
+        if matches!(self.phase, Phase::Open) {
+            self.begin_episode(now, CongestionCause::Loss, self.board.flight_size(), self.mss);
+            self.end_episode(now);
+        }
+    }
+
+    fn in_fast_recovery(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &mut Progress) {
+        let Phase::Fast(recovery) = self.phase else { return };
+        let una = self.board.una();
+        let is_reno = self.loss_recovery == LossRecovery::Reno;
+        if progress.advanced && (una >= recovery.until || is_reno) {
+            if self.undo.is_spurious(ack.echoed_tick()) {
+                self.undo_episode(now, false);
+            } else if let Some(rack) = &mut self.rack {
+                rack.on_recovery_end();
+            }
+            // Without SACK, duplicate ACKs of the retransmissions may follow: wait for more (RFC 6582 section 3.2).
+            if self.emulates_sack && una == recovery.until && !self.board.is_empty() {
+                return;
+            }
+            self.board.forget_presumed();
+            self.phase = Phase::Open;
+            return self.end_episode(now);
+        }
+        if progress.advanced {
+            if self.undo_partial(now, ack) {
+                return;
+            }
+            self.on_partial_ack(progress);
+        } else if self.emulates_sack {
+            self.presume_delivered(progress);
+        }
+        if self.undo.all_were_duplicates() {
+            self.undo_episode(now, false);
+            self.phase = Phase::Open;
+            return;
+        }
+        if self.loss_recovery == LossRecovery::Sack {
+            let newly_lost = self.detect_loss(now, progress);
+            self.note_lost(newly_lost);
+            progress.newly_lost += newly_lost;
+        } else if progress.is_duplicate {
+            self.phase.inflate(self.mss as i64); // RFC 5681 section 3.2 step 4
+        }
+    }
+
+    /// Eifel on a partial ACK: the original has arrived, so all was only late. Waits while retransmissions are out, so
+    /// that nothing more is sent for them.
+    fn undo_partial(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> bool {
+        if !self.undo.is_possible() || !self.undo.answers_original(ack.echoed_tick()) {
+            return false;
+        }
+        if self.board.resent() == 0 {
+            self.undo_episode(now, true);
+            self.phase = Phase::Open;
+        }
+        true
+    }
+
+    /// RFC 6582 section 3.2 step 3: the next hole is lost too; deflate by what was acknowledged.
+    fn on_partial_ack(&mut self, progress: &mut Progress) {
+        if self.emulates_sack {
+            let newly_lost = self.board.mark_first_lost();
+            self.note_lost(newly_lost);
+            progress.newly_lost += newly_lost;
+        } else if self.loss_recovery == LossRecovery::NewReno
+            && let Phase::Fast(recovery) = &mut self.phase
+        {
+            recovery.partial_acks += 1;
+            let newly_lost = self.board.mark_lost_below(self.board.una() + self.mss);
+            let back = if progress.delivered >= self.mss { self.mss as i64 } else { 0 };
+            self.phase.inflate(back - progress.delivered as i64);
+            self.note_lost(newly_lost);
+            progress.newly_lost += newly_lost;
+        }
+    }
+
+    fn in_loss(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &mut Progress) {
+        let Phase::Loss(mut loss) = self.phase else { return };
+        let recovered = self.board.una() >= loss.until;
+        if progress.advanced && self.undo.is_spurious(ack.echoed_tick()) {
+            return self.undo_timeout(now, recovered);
+        }
+        if loss.frto != Frto::Off && !recovered {
+            if progress.original_arrived {
+                return self.undo_timeout(now, recovered);
+            }
+            loss = self.watch_for_spurious(loss, progress);
+            self.phase = Phase::Loss(loss);
+        }
+        if recovered {
+            if let Some(rack) = &mut self.rack {
+                rack.on_recovery_end();
+            }
+            if self.emulates_sack && self.board.una() == loss.until && !self.board.is_empty() {
+                return;
+            }
+            self.phase = Phase::Open;
+            return self.end_episode(now);
+        }
+        if self.emulates_sack {
+            if progress.advanced {
+                self.board.forget_presumed();
+            } else if self.board.high_data() > loss.until {
+                self.presume_delivered(progress);
+            }
+        }
+        let newly_lost = self.detect_loss(now, progress);
+        self.note_lost(newly_lost);
+        progress.newly_lost += newly_lost;
+        if progress.lost_retransmission && self.rack.is_some() {
+            self.phase = Phase::Open;
+            self.enter_recovery(now, progress);
+        }
+    }
+
+    /// RFC 5682 section 3.1: step 2b lets new data out on the first ACK that advances; what comes back for it decides.
+    fn watch_for_spurious(&mut self, loss: LossPhase, progress: &Progress) -> LossPhase {
+        if self.board.high_data() > loss.until {
+            let is_real = progress.newly_sacked > 0 || progress.is_duplicate;
+            return LossPhase { frto: if is_real { Frto::Off } else { Frto::Watching }, ..loss };
+        }
+        if !progress.advanced {
+            return loss;
+        }
+        let has_new = self.unsent() > 0 && self.peer.end() > self.board.high_data();
+        let frto = if has_new { Frto::SendsNew } else { Frto::Off };
+        LossPhase { until: self.board.high_data(), frto }
+    }
+
+    /// The timeout was spurious: what it took for lost was late.
+    fn undo_timeout(&mut self, now: SimTime, recovered: bool) {
+        self.undo_episode(now, true);
+        self.timeouts_in_a_row = 0;
+        if !(self.emulates_sack && recovered && !self.board.is_empty()) {
+            self.phase = Phase::Open;
+            self.end_episode(now);
+        }
+    }
+
+    /// Takes the last episode back; with `unmark`, what was taken for lost is in the network again.
+    fn undo_episode(&mut self, now: SimTime, unmark: bool) {
+        if unmark {
+            self.board.unmark_lost();
+        }
+        self.counters.undone += 1;
+        self.controller.on_spurious(now);
+        self.ecn.withdraw();
+        self.undo.clear();
+        if let Some(episode) = self.episode.as_mut().or(self.finished_episodes.last_mut()) {
+            episode.spurious = true;
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.on_undo();
+        }
+        self.usage.restart(now);
+    }
+
+    /// Tahoe: the fast retransmit is followed by slow start over all that is outstanding.
+    fn enter_tahoe_loss(&mut self, now: SimTime, progress: &mut Progress) {
+        self.counters.fast_recoveries += 1;
+        let first = self.board.mark_lost_below(self.board.una() + self.mss);
+        progress.newly_lost += first;
+        self.counters.lost_octets += first;
+        self.begin_episode(now, CongestionCause::Timeout { repeated: false }, self.flight_before_dup_acks, first);
+        self.board.mark_all_lost(|_| true);
+        self.enter_loss_phase(Frto::Off);
+    }
+
+    pub(super) fn enter_loss_phase(&mut self, frto: Frto) {
+        let until = self.board.high_data();
+        self.no_recovery_below = until;
+        self.dup_acks = 0;
+        self.tlp.clear();
+        self.phase = Phase::Loss(LossPhase { until, frto });
+        // RFC 5681 section 3.1: the loss window is one segment, beside what is still in the network.
+        self.controller.set_cwnd(Bytes(self.board.pipe() + self.mss));
+    }
+
+    /// RFC 5681 section 3.1, RFC 6298 section 5, RFC 8985 section 6.3: the retransmission timer expired.
+    pub(super) fn enter_loss(&mut self, now: SimTime) {
+        let was_repairing = !self.phase.is_open();
+        let repeated = self.timeouts_in_a_row > 1 && matches!(self.phase, Phase::Loss(_));
+        let in_one_window = was_repairing && self.phase.ends_at().is_some_and(|end| self.board.una() < end);
+        let flight = self.board.flight_size();
+        let newly_lost = self.mark_timed_out(now);
+        self.counters.lost_octets += newly_lost;
+        let is_same_episode = self.is_linux_reduction() && in_one_window && !repeated;
+        if !is_same_episode && !(repeated && self.is_linux_reduction()) {
+            self.begin_episode(now, CongestionCause::Timeout { repeated }, flight, newly_lost);
+        }
+        self.begin_undo();
+        self.ecn.on_reduction();
+        let frto = self.config.undo.frto && (!was_repairing || self.timeouts_in_a_row > 1);
+        if self.dup_thresh > self.config.dup_thresh && !was_repairing {
+            // A timeout amid many SACKs: the reordering was over-estimated.
+            self.dup_thresh = self.config.dup_thresh;
+        }
+        self.enter_loss_phase(if frto { Frto::Watching } else { Frto::Off });
+    }
+
+    fn mark_timed_out(&mut self, now: SimTime) -> u64 {
+        if self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
+            self.board.forget_sacks(); // RFC 2018 section 8: the receiver has thrown them away
+            return self.board.mark_all_lost(|_| true);
+        }
+        match self.rack {
+            None => self.board.mark_all_lost(|_| true),
+            Some(rack) => {
+                let patience = rack.patience(&self.evidence());
+                self.board.mark_all_lost(|sent| sent.at + patience <= now)
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The sender's timer: one deadline, for what is due next (RFC 8985 section 8: RTO, reordering and probe share one).
+
+use ackclock_cc::CongestionController;
+use ackclock_units::{SimDuration, SimTime};
+
+use super::Sender;
+use super::ack::Progress;
+use crate::prr::PrrAck;
+use crate::recovery::Phase;
+use crate::scoreboard::Sent;
+
+/// What the timer runs for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// RFC 6298, and probes of a closed window.
+    Retransmission,
+    /// Waiting for reordered segments (RFC 8985 section 6.2, step 5).
+    Reordering,
+    /// A tail loss probe (section 7).
+    Probe,
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timer {
+    pub(super) deadline: SimTime,
+    pub(super) purpose: Purpose,
+}
+
+impl Timer {
+    pub(super) const OFF: Self = Self { deadline: SimTime::NEVER, purpose: Purpose::Retransmission };
+
+    pub(super) fn retransmission(deadline: SimTime) -> Self {
+        Self { deadline, purpose: Purpose::Retransmission }
+    }
+
+    pub(super) fn reordering(deadline: SimTime) -> Self {
+        Self { deadline, purpose: Purpose::Reordering }
+    }
+
+    pub(super) fn is_off(&self) -> bool {
+        self.deadline == SimTime::NEVER
+    }
+}
+
+/// The longest wait between probes of a closed window.
+const LONGEST_PROBE_INTERVAL: SimDuration = SimDuration::from_secs(60);
+
+impl Sender {
+    /// After an ACK.
+    pub(super) fn set_timer(&mut self, now: SimTime, progress: &Progress) {
+        if self.board.is_empty() {
+            if progress.advanced {
+                self.timer = Timer::OFF;
+                self.idle_since = Some(now);
+            }
+        } else if progress.restarts_timer && !self.keeps_timer_on_partial_ack() {
+            self.restart_timer(now);
+        }
+    }
+
+    /// A probe if one is to be sent, the retransmission timeout otherwise.
+    fn restart_timer(&mut self, now: SimTime) {
+        if !self.schedule_probe(now, now) {
+            self.rearm_timeout(now);
+        }
+    }
+
+    /// RFC 6582: only the first partial ACK restarts the timer.
+    fn keeps_timer_on_partial_ack(&self) -> bool {
+        matches!(&self.phase, Phase::Fast(recovery) if recovery.partial_acks >= 2)
+    }
+
+    /// A segment left: the timer runs, and the probe is put off.
+    pub(super) fn on_sent_data(&mut self, now: SimTime, was_empty: bool) {
+        if was_empty || self.timer.is_off() || self.probes > 0 || self.timer.purpose == Purpose::Probe {
+            self.probes = 0;
+            self.rearm_timeout(now);
+        }
+    }
+
+    /// RFC 6298 section 5.1; a timer that ran for something else counts from when the first segment left.
+    pub(super) fn rearm_timeout(&mut self, now: SimTime) {
+        let from = match (self.timer.purpose, self.board.first()) {
+            (Purpose::Reordering | Purpose::Probe, Some(first)) if !self.timer.is_off() => first.at,
+            _ => now,
+        };
+        let deadline = (from + self.rto.rto()).max(now + SimDuration(1_000));
+        self.timer = Timer::retransmission(self.within_user_timeout(deadline));
+    }
+
+    /// RFC 5482: the connection is not given up later than the user wants.
+    fn within_user_timeout(&self, deadline: SimTime) -> SimTime {
+        match (self.config.user_timeout, self.stalled_since) {
+            (Some(timeout), Some(since)) => deadline.min(since + timeout),
+            _ => deadline,
+        }
+    }
+
+    /// RFC 8985 section 7.2: arms the probe timer, unless in recovery. The timeout, counted from `timeout_from`, comes
+    /// first if it is due earlier.
+    pub(super) fn schedule_probe(&mut self, now: SimTime, timeout_from: SimTime) -> bool {
+        if !self.tlp.is_enabled() || !self.phase.is_open() || self.board.is_empty() {
+            return false;
+        }
+        let probe = self.tlp.timeout(self.srtt(), self.board.count(), self.config.rto.min);
+        let timeout = timeout_from + self.rto.rto();
+        let deadline = if timeout > now { timeout.min(now + probe) } else { now + probe };
+        self.timer = Timer { deadline, purpose: Purpose::Probe };
+        true
+    }
+
+    /// The timer has fired. Returns true if a zero-window probe is to be sent; whatever else is due comes out of
+    /// [`Sender::next_segment`].
+    pub(crate) fn on_timer(&mut self, now: SimTime) -> bool {
+        if now < self.timer.deadline {
+            return false; // the pacer's turn
+        }
+        if self.probes > 0 {
+            return self.on_persist_timer(now);
+        }
+        if self.board.is_empty() {
+            self.timer = Timer::OFF;
+            return false;
+        }
+        match self.timer.purpose {
+            Purpose::Retransmission => self.on_retransmission_timeout(now),
+            Purpose::Reordering => self.on_reordering_timeout(now),
+            Purpose::Probe => self.wants_probe = true,
+        }
+        false
+    }
+
+    fn on_persist_timer(&mut self, now: SimTime) -> bool {
+        let shift = self.probes.min(16);
+        self.probes += 1;
+        if self.usable_window() > 0 {
+            // RFC 9293 section 3.8.6.2.1 (4): what fits goes, however little, when the override timeout is over.
+            self.send_small = true;
+            return false;
+        }
+        self.stalled_since.get_or_insert(now);
+        self.unanswered_probes += 1;
+        if self.is_out_of_patience(now) || self.unanswered_probes > self.config.max_retries {
+            self.give_up();
+            return false;
+        }
+        let interval = SimDuration(self.rto.rto().0 << shift).min(LONGEST_PROBE_INTERVAL.max(self.config.rto.max));
+        self.timer = Timer::retransmission(self.within_user_timeout(now + interval));
+        true
+    }
+
+    fn is_out_of_patience(&self, now: SimTime) -> bool {
+        match (self.config.user_timeout, self.stalled_since) {
+            (Some(timeout), Some(since)) => now >= since + timeout,
+            _ => false,
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.aborted = true;
+        self.timer = Timer::OFF;
+    }
+
+    fn on_retransmission_timeout(&mut self, now: SimTime) {
+        self.stalled_since = self.stalled_since.or(self.board.first().map(|first: &Sent| first.at));
+        let out_of_retries = self.config.user_timeout.is_none() && self.timeouts_in_a_row >= self.config.max_retries;
+        self.counters.timeouts += 1;
+        if out_of_retries || self.is_out_of_patience(now) {
+            return self.give_up();
+        }
+        self.timeouts_in_a_row += 1;
+        self.enter_loss(now);
+        self.rto.back_off();
+        self.timer = Timer::retransmission(self.within_user_timeout(now + self.rto.rto()));
+    }
+
+    /// RFC 8985 section 6.2, step 5: what has not arrived by now is lost.
+    fn on_reordering_timeout(&mut self, now: SimTime) {
+        self.timer = Timer::OFF;
+        let (newly_lost, wait_until) = self.detect_by_time(now);
+        if newly_lost > 0 {
+            if self.phase.is_open() {
+                self.enter_recovery_by_timer(now, newly_lost);
+            } else {
+                self.note_lost(newly_lost);
+            }
+            self.phase.on_prr_ack(PrrAck {
+                delivered: self.mss,
+                pipe: self.board.pipe(),
+                is_safe: false,
+                mss: self.mss,
+            });
+        }
+        match wait_until {
+            Some(at) if self.timer.is_off() => {
+                self.timer = Timer::reordering(at.max(now) + SimDuration::from_millis(2));
+            }
+            _ if self.timer.is_off() => self.rearm_timeout(now),
+            _ => {}
+        }
+    }
+
+    /// True if the controller's window has room for what it says.
+    pub(super) fn cwnd(&self) -> u64 {
+        self.controller.cwnd().0
+    }
+}

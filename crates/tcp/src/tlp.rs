@@ -1,0 +1,119 @@
+//! Tail loss probes: a segment sent early, so that the ACKs it draws tell of a loss before the timeout (RFC 8985
+//! section 7).
+//!
+//! Departures: the probe timeout is two SRTT plus two ticks of a millisecond clock, or plus the least RTO when a single
+//! segment is outstanding (Linux's allowance for a delayed ACK in place of WCDelAckT).
+
+use ackclock_units::SimDuration;
+
+/// Section 7.3's state.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tlp {
+    enabled: bool,
+    /// `TLP.end_seq`: a probe is out, and this was sent when it left.
+    end: Option<u64>,
+    /// `TLP.is_retrans`.
+    is_retransmission: bool,
+}
+
+/// What an ACK says of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProbeOutcome {
+    /// No probe is out, or the ACK does not decide.
+    Open,
+    /// Nothing was lost but what loss detection will find.
+    Nothing,
+    /// The probe repaired a loss: answer it (section 7.4.2).
+    RepairedLoss,
+}
+
+/// The part of an ACK that decides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProbeAck {
+    pub(crate) ack: u64,
+    /// It reports a duplicate.
+    pub(crate) has_dsack: bool,
+    /// It advances nothing, reports nothing and carries nothing.
+    pub(crate) is_pure_duplicate: bool,
+}
+
+impl Tlp {
+    pub(crate) fn new(enabled: bool) -> Self {
+        Self { enabled, end: None, is_retransmission: false }
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    pub(crate) fn is_out(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Section 7.2: PTO. `outstanding` segments; `delayed_ack` is the allowance for a single one.
+    pub(crate) fn timeout(
+        &self,
+        srtt: Option<SimDuration>,
+        outstanding: usize,
+        delayed_ack: SimDuration,
+    ) -> SimDuration {
+        match srtt {
+            None => SimDuration::from_secs(1),
+            Some(srtt) if outstanding == 1 => srtt * 2 + delayed_ack,
+            Some(srtt) => srtt * 2 + SimDuration::from_millis(2),
+        }
+    }
+
+    /// A probe left.
+    pub(crate) fn on_probe(&mut self, high_data: u64, is_retransmission: bool) {
+        (self.end, self.is_retransmission) = (Some(high_data), is_retransmission);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.end = None;
+    }
+
+    /// Section 7.4.2.
+    pub(crate) fn on_ack(&mut self, ack: ProbeAck) -> ProbeOutcome {
+        let Some(end) = self.end.filter(|end| ack.ack >= *end) else { return ProbeOutcome::Open };
+        let outcome = if !self.is_retransmission || ack.has_dsack {
+            ProbeOutcome::Nothing
+        } else if ack.ack > end {
+            ProbeOutcome::RepairedLoss
+        } else if ack.is_pure_duplicate {
+            ProbeOutcome::Nothing // both the original and the probe arrived
+        } else {
+            return ProbeOutcome::Open;
+        };
+        self.end = None;
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_probe_timeout_is_two_round_trips_and_allows_for_a_delayed_ack() {
+        let ms = SimDuration::from_millis;
+        let tlp = Tlp::new(true);
+        assert_eq!(tlp.timeout(Some(ms(100)), 5, ms(200)), ms(202));
+        assert_eq!(tlp.timeout(Some(ms(100)), 1, ms(200)), ms(400));
+        assert_eq!(tlp.timeout(None, 1, ms(200)), ms(1_000)); // RFC 8985 section 7.2: no SRTT, 1 s
+    }
+
+    #[test]
+    fn a_retransmitted_probe_without_a_duplicate_means_a_repaired_loss() {
+        let ack = |ack, has_dsack, is_pure_duplicate| ProbeAck { ack, has_dsack, is_pure_duplicate };
+        let probing = || {
+            let mut tlp = Tlp::new(true);
+            tlp.on_probe(1_000, true);
+            tlp
+        };
+        assert_eq!(probing().on_ack(ack(999, false, false)), ProbeOutcome::Open);
+        assert_eq!(probing().on_ack(ack(1_000, true, false)), ProbeOutcome::Nothing);
+        assert_eq!(probing().on_ack(ack(1_000, false, true)), ProbeOutcome::Nothing);
+        assert_eq!(probing().on_ack(ack(1_001, false, false)), ProbeOutcome::RepairedLoss);
+    }
+}

@@ -1,0 +1,112 @@
+//! Was the last repair needed at all? What tells that it was not.
+//!
+//! Sources: Eifel (RFC 3522, RFC 4015), DSACK (RFC 2883, RFC 3708). F-RTO (RFC 5682) is a part of the recovery from a
+//! timeout.
+//!
+//! Departures: the answer is the controller's own undo (RFC 9438 section 4.9 for CUBIC), not RFC 4015's restoring of
+//! half the pipe; SRTT is not reinitialised.
+
+use crate::clock::is_before;
+use crate::config::UndoConfig;
+
+/// The retransmissions of one episode, while it can still prove spurious.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Undo {
+    config: UndoConfig,
+    /// `snd_una` when the episode began; `None` when there is nothing to undo.
+    marker: Option<u64>,
+    /// Retransmissions not yet reported as duplicates; `None` before the first.
+    unexplained: Option<u32>,
+    /// What the timestamp clock showed at the first retransmission.
+    first_resent: Option<u32>,
+}
+
+impl Undo {
+    pub(crate) fn new(config: UndoConfig) -> Self {
+        Self { config, marker: None, unexplained: None, first_resent: None }
+    }
+
+    /// An episode begins; `resent` retransmissions of an earlier one are still in the network.
+    pub(crate) fn begin(&mut self, una: u64, resent: u32) {
+        self.marker = Some(una);
+        self.unexplained = (resent > 0).then_some(resent);
+    }
+
+    /// There is nothing to undo any more.
+    pub(crate) fn clear(&mut self) {
+        self.marker = None;
+    }
+
+    /// No retransmission is outstanding.
+    pub(crate) fn forget_first(&mut self) {
+        self.first_resent = None;
+    }
+
+    pub(crate) fn is_possible(&self) -> bool {
+        self.marker.is_some()
+    }
+
+    /// A segment left again when the timestamp clock showed `tick`.
+    pub(crate) fn on_retransmission(&mut self, tick: u32) {
+        self.unexplained = Some(self.unexplained.unwrap_or(0) + 1);
+        self.first_resent.get_or_insert(tick);
+    }
+
+    /// The receiver reported `[.., end)` as a duplicate.
+    pub(crate) fn on_dsack(&mut self, end: u64) {
+        if let (Some(marker), Some(unexplained)) = (self.marker, &mut self.unexplained)
+            && end > marker
+        {
+            *unexplained = unexplained.saturating_sub(1);
+        }
+    }
+
+    /// Every retransmission arrived in duplicate (RFC 3708 section 3).
+    pub(crate) fn all_were_duplicates(&self) -> bool {
+        self.config.dsack && self.marker.is_some() && self.unexplained == Some(0)
+    }
+
+    /// The ACK was sent before the retransmission could have arrived (RFC 3522 section 3.2, step 4).
+    pub(crate) fn answers_original(&self, echoed: Option<u32>) -> bool {
+        match (self.first_resent, echoed.filter(|tick| *tick != 0)) {
+            (Some(resent), Some(echoed)) => self.config.eifel && is_before(echoed, resent),
+            _ => false,
+        }
+    }
+
+    /// Either proof.
+    pub(crate) fn is_spurious(&self, echoed: Option<u32>) -> bool {
+        self.marker.is_some() && (self.all_were_duplicates() || self.answers_original(echoed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: UndoConfig = UndoConfig { eifel: true, dsack: true, frto: true };
+
+    #[test]
+    fn an_echo_older_than_the_retransmission_proves_it_spurious() {
+        let mut undo = Undo::new(ALL);
+        undo.begin(1, 0);
+        undo.on_retransmission(500);
+        assert!(undo.is_spurious(Some(499)));
+        assert!(!undo.is_spurious(Some(500)));
+        assert!(!undo.is_spurious(None));
+    }
+
+    #[test]
+    fn every_retransmission_must_be_a_duplicate() {
+        let mut undo = Undo::new(ALL);
+        undo.begin(1_000, 0);
+        assert!(!undo.is_spurious(None)); // nothing was sent again
+        undo.on_retransmission(500);
+        undo.on_retransmission(500);
+        undo.on_dsack(2_000);
+        undo.on_dsack(900); // of before the episode
+        assert!(!undo.is_spurious(None));
+        undo.on_dsack(3_000);
+        assert!(undo.is_spurious(None));
+    }
+}

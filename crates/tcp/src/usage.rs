@@ -1,0 +1,200 @@
+//! How much of the congestion window is in use, and what becomes of a window that is not.
+//!
+//! Sources: RFC 7661 (the pipeACK of new-cwv), RFC 5681 section 4.1 and RFC 2861 (restart after idle), Linux's cwnd
+//! validation by its behaviour.
+//!
+//! Departures: pipeACK is the largest amount acknowledged in one of the last three round trips, where RFC 7661 section
+//! 4.2 asks for a sampling period of at least three RTTs or one second.
+
+use ackclock_units::{SimDuration, SimTime};
+
+use crate::config::{CwndValidation, IdleRestart};
+
+/// RFC 7661 section 4.4.2: the non-validated phase lasts at most this long.
+const NON_VALIDATED_PERIOD: SimDuration = SimDuration::from_secs(300);
+
+/// Use of the window; amounts as the scoreboard counts them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    validation: CwndValidation,
+    /// cwnd was what held data back, at some time since `round` began.
+    is_limited: bool,
+    /// The largest flight since then.
+    max_flight: u64,
+    /// The flight of this span is acknowledged up to here.
+    round_end: u64,
+    /// The largest flight while not limited, and since when that has been so.
+    used: u64,
+    not_limited_since: SimTime,
+    /// RFC 7661: acknowledged in this and the last two round trips.
+    acked: [u64; 3],
+}
+
+impl Usage {
+    pub(crate) fn new(validation: CwndValidation) -> Self {
+        Self {
+            validation,
+            is_limited: false,
+            max_flight: 0,
+            round_end: 0,
+            used: 0,
+            not_limited_since: SimTime::ZERO,
+            acked: [0; 3],
+        }
+    }
+
+    /// All that may be sent has been sent: `flight` is outstanding, up to offset `high_data`.
+    pub(crate) fn on_sent_all(&mut self, is_limited: bool, flight: u64, una: u64, high_data: u64) {
+        let begins = una >= self.round_end;
+        if begins || is_limited || (!self.is_limited && flight > self.max_flight) {
+            self.is_limited = is_limited;
+            self.max_flight = flight;
+            self.round_end = high_data;
+        }
+    }
+
+    /// An ACK delivered so much; `new_round` if it ends a round trip.
+    pub(crate) fn on_acked(&mut self, amount: u64, new_round: bool) {
+        if new_round {
+            self.acked.rotate_right(1);
+            self.acked[0] = 0;
+        }
+        self.acked[0] += amount;
+    }
+
+    /// RFC 7661 section 4.2.
+    pub(crate) fn pipe_ack(&self) -> u64 {
+        self.acked.into_iter().max().unwrap_or(0)
+    }
+
+    /// True if the window may grow.
+    pub(crate) fn permits_growth(&self, limited_now: bool, cwnd: u64, in_slow_start: bool) -> bool {
+        match self.validation {
+            CwndValidation::None => true,
+            CwndValidation::Hold => limited_now,
+            CwndValidation::Rfc7661 => limited_now || self.pipe_ack() >= cwnd / 2,
+            CwndValidation::Linux => self.is_limited || (in_slow_start && cwnd < 2 * self.max_flight),
+        }
+    }
+
+    /// What a decrease starts from: in RFC 7661's non-validated phase the larger of pipeACK and what was in flight
+    /// (section 4.4.1), otherwise `flight`.
+    pub(crate) fn decrease_from(&self, flight: u64, cwnd: u64) -> u64 {
+        if self.validation == CwndValidation::Rfc7661 && self.pipe_ack() < cwnd / 2 {
+            flight.max(self.pipe_ack()).min(cwnd)
+        } else {
+            flight
+        }
+    }
+
+    /// After sending: a smaller cwnd if this one has gone unused for too long. `initial` is the initial window.
+    pub(crate) fn decay(&mut self, now: SimTime, state: WindowInUse) -> Option<u64> {
+        let WindowInUse { cwnd, initial, flight, rto, in_slow_start } = state;
+        match self.validation {
+            CwndValidation::None | CwndValidation::Hold => None,
+            CwndValidation::Rfc7661 => {
+                if self.pipe_ack() >= cwnd / 2 {
+                    self.not_limited_since = now;
+                }
+                let expired = now.saturating_since(self.not_limited_since) >= NON_VALIDATED_PERIOD;
+                expired.then(|| {
+                    self.not_limited_since = now;
+                    (cwnd / 2).max(initial)
+                })
+            }
+            CwndValidation::Linux => {
+                if self.permits_growth(false, cwnd, in_slow_start) {
+                    (self.used, self.not_limited_since) = (0, now);
+                    return None;
+                }
+                self.used = self.used.max(flight);
+                if now.saturating_since(self.not_limited_since) < rto {
+                    return None;
+                }
+                let used = self.used.max(initial);
+                (self.used, self.not_limited_since) = (0, now);
+                (used < cwnd).then(|| u64::midpoint(cwnd, used))
+            }
+        }
+    }
+
+    /// The window was set anew.
+    pub(crate) fn restart(&mut self, now: SimTime) {
+        (self.used, self.not_limited_since) = (0, now);
+    }
+}
+
+/// The window and what is made of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowInUse {
+    pub(crate) cwnd: u64,
+    pub(crate) initial: u64,
+    pub(crate) flight: u64,
+    pub(crate) rto: SimDuration,
+    pub(crate) in_slow_start: bool,
+}
+
+/// The window after nothing has been sent for `idle`, if that is smaller.
+pub(crate) fn restart_window(
+    policy: IdleRestart,
+    idle: SimDuration,
+    rto: SimDuration,
+    cwnd: u64,
+    initial: u64,
+) -> Option<u64> {
+    if idle <= rto || cwnd <= initial {
+        return None;
+    }
+    match policy {
+        IdleRestart::Off => None,
+        IdleRestart::Rfc5681 => Some(initial), // RW = min(IW, cwnd)
+        IdleRestart::Linux => {
+            let halvings = ((idle.0 - 1) / rto.0).min(63);
+            Some((cwnd >> halvings).max(initial))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_time_halves_the_window_for_each_rto_down_to_the_initial_one() {
+        let ms = SimDuration::from_millis;
+        let after = |policy, idle| restart_window(policy, ms(idle), ms(200), 80, 10);
+        assert_eq!(after(IdleRestart::Linux, 200), None); // not longer than the RTO
+        assert_eq!(after(IdleRestart::Linux, 300), Some(40));
+        assert_eq!(after(IdleRestart::Linux, 500), Some(20)); // RFC 2861 section 3: (500 - 1)/200 = 2 halvings
+        assert_eq!(after(IdleRestart::Linux, 5_000), Some(10));
+        assert_eq!(after(IdleRestart::Rfc5681, 300), Some(10));
+        assert_eq!(after(IdleRestart::Off, 5_000), None);
+    }
+
+    #[test]
+    fn slow_start_may_reach_twice_the_largest_flight() {
+        let mut usage = Usage::new(CwndValidation::Linux);
+        usage.on_sent_all(false, 6, 0, 6);
+        assert!(usage.permits_growth(false, 10, true)); // 10 < 2 * 6
+        assert!(!usage.permits_growth(false, 12, true));
+        assert!(!usage.permits_growth(false, 10, false)); // avoidance needs a full window
+    }
+
+    #[test]
+    fn a_window_unused_for_an_rto_moves_half_way_to_what_was_used() {
+        let mut usage = Usage::new(CwndValidation::Linux);
+        usage.on_sent_all(false, 20, 0, 20);
+        let rto = SimDuration::from_millis(200);
+        let state = WindowInUse { cwnd: 100, initial: 10, flight: 20, rto, in_slow_start: false };
+        assert_eq!(usage.decay(SimTime(100_000_000), state), None);
+        assert_eq!(usage.decay(SimTime(200_000_000), state), Some(60)); // (100 + 20) / 2
+    }
+
+    #[test]
+    fn the_non_validated_phase_decreases_from_what_was_used() {
+        let mut usage = Usage::new(CwndValidation::Rfc7661);
+        usage.on_acked(30, false);
+        assert_eq!(usage.decrease_from(20, 100), 30); // RFC 7661 section 4.4.1: max(pipeACK, LossFlightSize)
+        assert_eq!(usage.decrease_from(20, 50), 20); // pipeACK is at least half of cwnd: validated
+    }
+}
