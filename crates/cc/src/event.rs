@@ -50,6 +50,15 @@ pub struct AckEvent {
     pub in_recovery: bool,
     /// Packet-timed round trips since the connection began.
     pub round: u64,
+    /// True if the sender spreads its segments over the round trip.
+    pub is_paced: bool,
+}
+
+impl AckEvent {
+    /// True if a window that counts acknowledged data may grow: new data, cwnd in full use, nothing to recover.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.is_cumulative && self.is_cwnd_limited && !self.in_recovery
+    }
 }
 
 /// Why a congestion episode began.
@@ -73,7 +82,7 @@ pub struct CongestionEvent {
     pub now: SimTime,
     /// Why.
     pub cause: CongestionCause,
-    /// `FlightSize` at that moment (RFC 5681).
+    /// What the window is to decrease from: `FlightSize` at that moment (RFC 5681), or what the sender takes for it.
     pub flight_size: Bytes,
     /// Data marked lost so far.
     pub newly_lost: Bytes,
@@ -83,6 +92,16 @@ impl CongestionEvent {
     /// True if the retransmission timer caused it.
     pub fn is_timeout(&self) -> bool {
         matches!(self.cause, CongestionCause::Timeout { .. })
+    }
+
+    /// True if the timer expired again for the same data: the episode goes on.
+    pub(crate) fn is_repeated(&self) -> bool {
+        self.cause == CongestionCause::Timeout { repeated: true }
+    }
+
+    /// The fraction to keep: `beta`, on a mark `beta_ecn` if there is one (RFC 8511).
+    pub(crate) fn fraction_kept(&self, beta: f64, beta_ecn: Option<f64>) -> f64 {
+        if self.cause == CongestionCause::Ecn { beta_ecn.unwrap_or(beta) } else { beta }
     }
 }
 

@@ -257,6 +257,7 @@ impl Sender {
             is_cwnd_limited: self.limited_by == Limit::Cwnd || self.grow_when_not_limited,
             in_recovery: progress.in_recovery || self.phase.is_fast_recovery(),
             round: self.round,
+            is_paced: false,
         };
         self.controller.on_ack(&event);
     }
