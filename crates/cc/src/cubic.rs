@@ -293,6 +293,7 @@ impl CongestionController for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::CongestionCause;
     use crate::testing::{ack, loss, timeout};
 
     const MSS: u64 = 1_000;
@@ -359,6 +360,26 @@ mod tests {
         cubic.on_ack(&ack(MSS));
         let epoch = cubic.state.epoch.expect("congestion avoidance began");
         assert!(epoch.curve.k.abs() < 1e-12 && (epoch.curve.w_max - 70.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_mark_may_keep_more_than_a_loss() {
+        let config = CubicConfig { beta_ecn: Some(0.85), ..CubicConfig::default() };
+        let start = Start { mss: MSS, initial_window: 100 * MSS, initial_ssthresh: None };
+        let mut cubic = Cubic::new(&config, start);
+        cubic.on_congestion(&CongestionEvent { cause: CongestionCause::Ecn, ..loss(100 * MSS) });
+        assert_eq!(cubic.cwnd(), Bytes(85 * MSS)); // RFC 8511
+        cubic.on_congestion(&loss(80 * MSS));
+        assert_eq!(cubic.cwnd(), Bytes(56 * MSS)); // RFC 9438: 0.7 * 80
+    }
+
+    #[test]
+    fn a_repeated_timeout_belongs_to_the_episode_to_be_undone() {
+        let mut cubic = cubic(100 * MSS);
+        cubic.on_congestion(&timeout(100 * MSS, false));
+        cubic.on_congestion(&timeout(MSS, true));
+        cubic.on_spurious(SimTime::ZERO);
+        assert_eq!(cubic.cwnd(), Bytes(100 * MSS));
     }
 
     #[test]

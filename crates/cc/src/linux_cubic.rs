@@ -84,10 +84,11 @@ impl Epoch {
         Self { start: now, origin: w_max.max(cwnd), k: k as u64, reno_cwnd: cwnd, reno_acked: 0 }
     }
 
-    /// `C (t - K)^3 + W_max`; `t` in 1024ths of a second.
+    /// `C (t - K)^3 + W_max`, within 32 bits of it; `t` in 1024ths of a second.
     fn target(&self, c: u64, t: u64) -> u64 {
         let offset = u128::from(t.abs_diff(self.k));
-        let delta = ((u128::from(c) * offset * offset * offset) >> CURVE_SHIFT) as u64;
+        let delta =
+            (u128::from(c).saturating_mul(offset * offset * offset) >> CURVE_SHIFT).min(u128::from(u32::MAX)) as u64;
         if t < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta }
     }
 
@@ -254,3 +255,6 @@ impl CongestionController for LinuxCubic {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

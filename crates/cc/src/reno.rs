@@ -143,6 +143,7 @@ impl CongestionController for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::CongestionCause;
     use crate::testing::{ack, loss, timeout};
 
     fn reno(increase: Increase) -> Reno {
@@ -198,6 +199,50 @@ mod tests {
         assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(1_000), Some(Bytes(5_000))));
         reno.on_congestion(&timeout(1_000, true));
         assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(1_000), Some(Bytes(5_000))));
+    }
+
+    #[test]
+    fn a_mark_may_keep_more_than_a_loss() {
+        let config = RenoConfig { beta_ecn: Some(0.8), ..RenoConfig::default() };
+        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        let mut reno = Reno::new(&config, start);
+        reno.on_congestion(&CongestionEvent { cause: CongestionCause::Ecn, ..loss(10_000) });
+        assert_eq!(reno.cwnd(), Bytes(8_000)); // RFC 8511
+        reno.on_congestion(&loss(8_000));
+        assert_eq!(reno.cwnd(), Bytes(4_000)); // RFC 5681
+    }
+
+    #[test]
+    fn a_repeated_timeout_belongs_to_the_episode_to_be_undone() {
+        let mut reno = reno(Increase::Bytes);
+        reno.on_congestion(&timeout(10_000, false));
+        reno.on_congestion(&timeout(1_000, true));
+        reno.on_spurious(ackclock_units::SimTime::ZERO);
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(10_000), None));
+    }
+
+    #[test]
+    fn hystart_plus_plus_slows_slow_start_down_and_ends_it() {
+        let config = RenoConfig { hystart: Hystart::Rfc9406, ..RenoConfig::default() };
+        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        let mut reno = Reno::new(&config, start);
+        let mut feed = |round, count, rtt_ms| {
+            let rtt_sample = Some(ackclock_units::SimDuration::from_millis(rtt_ms));
+            for _ in 0..count {
+                reno.on_ack(&AckEvent { rtt_sample, round, ..ack(4_000) });
+            }
+            (reno.cwnd().0, reno.ssthresh())
+        };
+        // RFC 9406: L = 8 lets an ACK of 4 segments count whole; in CSS a quarter of it
+        assert_eq!(feed(1, 10, 80), (50_000, None));
+        assert_eq!(feed(2, 9, 90), (86_000, None)); // slowed down by the eighth sample after the first, which ends round 1
+        assert_eq!(feed(2, 4, 90), (90_000, None));
+        for round in 3..=6 {
+            feed(round, 1, 90);
+        }
+        // 94 segments; the end of the fifth round leaves slow start, and congestion avoidance takes that ACK:
+        // 1000 * 4000 / 94 000 = 42
+        assert_eq!(feed(7, 1, 90), (94_042, Some(Bytes(94_000))));
     }
 
     #[test]

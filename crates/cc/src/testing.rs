@@ -42,7 +42,8 @@ pub(crate) struct AckClock {
     per_segment: SimDuration,
     rtt: SimDuration,
     mss: u64,
-    now: SimTime,
+    /// Arrival of the last ACK.
+    pub(crate) now: SimTime,
     link_free_at: SimTime,
     /// When each segment in flight left and when its ACK arrives.
     flight: VecDeque<(SimTime, SimTime)>,
