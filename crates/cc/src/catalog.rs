@@ -32,18 +32,34 @@ const RENO_PARAMETERS: &[ParameterInfo] = &[
     ParameterInfo {
         name: "increase",
         default: "\"bytes\"",
-        range: "\"bytes\" or \"acks\"",
-        meaning: "what congestion avoidance counts: bytes (RFC 3465) or ACKs (RFC 5681, the square-root law)",
+        range: "\"bytes\", \"acks\" or \"segments\"",
+        meaning: "what the window counts: bytes (RFC 3465), ACKs (RFC 5681, the square-root law) or whole segments, as Linux does",
     },
     ParameterInfo {
         name: "beta",
         default: "0.5",
-        range: "0 to 1, exclusive",
+        range: BETA_RANGE,
         meaning: "fraction of the flight size kept on congestion",
     },
+    ParameterInfo {
+        name: "beta_ecn",
+        default: "as beta",
+        range: BETA_RANGE,
+        meaning: "the same where the network marked a packet (RFC 8511: 0.8)",
+    },
+    HYSTART,
 ];
 
-const RENO_CHOICES: &str = "none; adds whole segments when a window's worth is counted (RFC 3465 section 2.1), slow start counts bytes with L = 2";
+const BETA_RANGE: &str = "0 to 1, exclusive";
+
+const HYSTART: ParameterInfo = ParameterInfo {
+    name: "hystart",
+    default: "\"off\"",
+    range: "\"off\", \"linux\" or \"rfc9406\"",
+    meaning: "what ends slow start before the first loss: ACK trains and rising delay as Linux measures them, or HyStart++",
+};
+
+const RENO_CHOICES: &str = "none; congestion avoidance adds a fraction of a segment on every ACK (RFC 5681 equation 3), slow start counts bytes with L = 2; with increase = \"segments\" Linux's rules: slow start without L, a whole segment for a window of them, ssthresh in whole segments";
 
 /// Every controller that a scenario can name.
 pub const CONTROLLERS: &[ControllerInfo] = &[
@@ -71,15 +87,32 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
     ControllerInfo {
         name: "cubic",
         summary: "window as a cubic function of the time since the last congestion, never slower than Reno",
-        source: "RFC 9438",
-        departures: "none; the decrease works on the flight size, slow start is RFC 5681's with byte counting (L = 2)",
+        source: "RFC 9438; the behaviour of Linux 6.18",
+        departures: "none; the decrease works on the flight size, slow start is RFC 5681's with byte counting (L = 2); variant \"linux\": the cube root is exact, the clock ticks at 250 Hz",
         parameters: &[
-            ParameterInfo { name: "c", default: "0.4", range: "> 0, segments/s^3", meaning: "steepness of the curve" },
+            ParameterInfo {
+                name: "variant",
+                default: "\"rfc9438\"",
+                range: "\"rfc9438\" or \"linux\"",
+                meaning: "whose rules: the RFC's, or Linux's in whole segments and integers",
+            },
+            ParameterInfo {
+                name: "c",
+                default: "0.4; linux 410/1024",
+                range: "> 0, segments/s^3; linux from 1/1024",
+                meaning: "steepness of the curve",
+            },
             ParameterInfo {
                 name: "beta",
-                default: "0.7",
-                range: "0 to 1, exclusive",
+                default: "0.7; linux 717/1024",
+                range: BETA_RANGE,
                 meaning: "fraction of the flight size kept on congestion",
+            },
+            ParameterInfo {
+                name: "beta_ecn",
+                default: "as beta",
+                range: BETA_RANGE,
+                meaning: "the same where the network marked a packet (RFC 8511: 0.85)",
             },
             ParameterInfo {
                 name: "fast_convergence",
@@ -93,6 +126,7 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
                 range: "true or false",
                 meaning: "never be slower than Reno would be (section 4.3)",
             },
+            HYSTART,
         ],
     },
     ControllerInfo {

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
-use crate::{Cubic, CubicConfig, Fixed, FixedConfig, Reno, RenoConfig};
+use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
 
 /// One congestion-control algorithm for one flow.
 pub trait CongestionController: Debug + Send {
@@ -51,7 +51,7 @@ pub trait CongestionController: Debug + Send {
 pub enum ControllerConfig {
     /// AIMD of RFC 5681.
     Reno(RenoConfig),
-    /// RFC 9438.
+    /// RFC 9438, or Linux's.
     Cubic(CubicConfig),
     /// A window that never changes.
     Fixed(FixedConfig),
@@ -62,8 +62,12 @@ pub enum ControllerConfig {
 pub enum Controller {
     /// See [`Reno`].
     Reno(Reno),
+    /// See [`LinuxReno`].
+    LinuxReno(LinuxReno),
     /// See [`Cubic`].
     Cubic(Cubic),
+    /// See [`LinuxCubic`].
+    LinuxCubic(LinuxCubic),
     /// See [`Fixed`].
     Fixed(Fixed),
 }
@@ -85,8 +89,14 @@ impl Controller {
             initial_ssthresh: initial_ssthresh.map(|bytes| bytes.0),
         };
         match config {
-            ControllerConfig::Reno(config) => Self::Reno(Reno::new(config, start)),
-            ControllerConfig::Cubic(config) => Self::Cubic(Cubic::new(config, start)),
+            ControllerConfig::Reno(config) => match config.increase {
+                Increase::Segments => Self::LinuxReno(LinuxReno::new(config, start)),
+                Increase::Bytes | Increase::Acks => Self::Reno(Reno::new(config, start)),
+            },
+            ControllerConfig::Cubic(config) => match config.variant {
+                CubicVariant::Rfc9438 => Self::Cubic(Cubic::new(config, start)),
+                CubicVariant::Linux => Self::LinuxCubic(LinuxCubic::new(config, start)),
+            },
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
         }
     }
@@ -96,7 +106,9 @@ macro_rules! dispatch {
     ($self:ident, $inner:ident => $call:expr) => {
         match $self {
             Controller::Reno($inner) => $call,
+            Controller::LinuxReno($inner) => $call,
             Controller::Cubic($inner) => $call,
+            Controller::LinuxCubic($inner) => $call,
             Controller::Fixed($inner) => $call,
         }
     };

@@ -9,26 +9,57 @@
 use ackclock_units::{Bytes, SimDuration, SimTime, math};
 
 use crate::controller::{CongestionController, Start};
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, SendEvent};
-use crate::reno::slow_start;
+use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 
-/// Parameters of [`Cubic`].
+/// Whose CUBIC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CubicVariant {
+    /// The RFC's: [`Cubic`].
+    #[default]
+    Rfc9438,
+    /// Linux's: [`LinuxCubic`](crate::LinuxCubic).
+    Linux,
+}
+
+/// Parameters of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CubicConfig {
+    /// Whose rules.
+    pub variant: CubicVariant,
     /// C: how aggressive the curve is, in segments/s^3.
     pub c: f64,
     /// Fraction of the window kept on congestion.
     pub beta: f64,
+    /// The same where the network marked a packet (RFC 8511 says 0.85); `None` is `beta`.
+    pub beta_ecn: Option<f64>,
     /// Release bandwidth to new flows by lowering `W_max` when it falls twice in a row (section 4.7).
     pub fast_convergence: bool,
     /// Never be slower than Reno (section 4.3).
     pub reno_friendly: bool,
+    /// What ends slow start early.
+    pub hystart: Hystart,
+}
+
+impl CubicConfig {
+    /// Linux's rules and constants: C = 410/1024, beta = 717/1024.
+    pub fn linux() -> Self {
+        Self { variant: CubicVariant::Linux, c: 410.0 / 1024.0, beta: 717.0 / 1024.0, ..Self::default() }
+    }
 }
 
 impl Default for CubicConfig {
     fn default() -> Self {
         // RFC 9438 section 5.1: C = 0.4; section 4.6: beta_cubic = 0.7.
-        Self { c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: true }
+        Self {
+            variant: CubicVariant::Rfc9438,
+            c: 0.4,
+            beta: 0.7,
+            beta_ecn: None,
+            fast_convergence: true,
+            reno_friendly: true,
+            hystart: Hystart::Off,
+        }
     }
 }
 
@@ -84,6 +115,7 @@ pub struct Cubic {
     config: CubicConfig,
     mss: u64,
     state: State,
+    slow_start: SlowStart,
     before_episode: Option<State>,
     /// When the window stopped being the limit, if it is not now.
     unlimited_since: Option<SimTime>,
@@ -105,6 +137,7 @@ impl Cubic {
                 after_timeout: false,
                 epoch: None,
             },
+            slow_start: SlowStart::new(config.hystart),
             before_episode: None,
             unlimited_since: None,
             alpha: 3.0 * (1.0 - config.beta) / (1.0 + config.beta),
@@ -115,12 +148,14 @@ impl Cubic {
         self.state.ssthresh.is_none_or(|ssthresh| self.state.cwnd < ssthresh)
     }
 
+    fn window(&self) -> Window {
+        Window { cwnd: self.cwnd().0, ssthresh: self.ssthresh().map(|bytes| bytes.0), mss: self.mss }
+    }
+
     /// Slow start in bytes; returns the segments left over for congestion avoidance.
-    fn slow_start(&mut self, acked: Bytes) -> f64 {
+    fn grow_in_slow_start(&mut self, pace: Pace, acked: Bytes) -> f64 {
         let mss = self.mss as f64;
-        let to_bytes = |segments: f64| (segments * mss) as u64;
-        let ssthresh = self.state.ssthresh.map(to_bytes);
-        let (cwnd, left) = slow_start(to_bytes(self.state.cwnd), ssthresh, acked.0, 2 * self.mss);
+        let (cwnd, left) = self.slow_start.grow(pace, self.window(), acked.0, 2 * self.mss);
         self.state.cwnd = cwnd as f64 / mss;
         left as f64 / mss
     }
@@ -169,17 +204,22 @@ impl Cubic {
 
 impl CongestionController for Cubic {
     fn on_ack(&mut self, ack: &AckEvent) {
+        let epoch = self.state.epoch.map(|epoch| epoch.start);
+        let pace = self.slow_start.on_ack(ack, &self.window(), epoch);
+        if pace == Pace::Leave {
+            self.state.ssthresh = Some(self.state.cwnd);
+        }
         if !ack.is_cwnd_limited {
             self.unlimited_since.get_or_insert(ack.now);
             return;
         }
         self.skip_unlimited_time(ack.now);
-        if ack.in_recovery || !ack.is_cumulative {
+        if !ack.may_grow() {
             return;
         }
         let mut segments = ack.newly_acked.0 as f64 / self.mss as f64;
         if self.in_slow_start() {
-            segments = self.slow_start(ack.newly_acked);
+            segments = self.grow_in_slow_start(pace, ack.newly_acked);
             if segments <= 0.0 {
                 return;
             }
@@ -188,11 +228,14 @@ impl CongestionController for Cubic {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.before_episode = Some(self.state);
+        self.slow_start.on_congestion(event);
         let beta = self.config.beta;
+        if !event.is_repeated() {
+            self.before_episode = Some(self.state);
+        }
         let state = &mut self.state;
         state.epoch = None;
-        if event.cause != (CongestionCause::Timeout { repeated: true }) {
+        if !event.is_repeated() {
             state.cwnd_prior = state.cwnd;
             // Section 4.7: a second fall in a row below W_max means that somebody else needs room.
             let shrinking = state.w_max.is_some_and(|w_max| state.cwnd < w_max);
@@ -200,7 +243,7 @@ impl CongestionController for Cubic {
             state.w_max = Some(state.cwnd * keep);
             // Section 4.6: ssthresh = flight_size * beta_cubic, at least two segments.
             let flight = event.flight_size.0 as f64 / self.mss as f64;
-            state.ssthresh = Some((flight * beta).max(2.0));
+            state.ssthresh = Some((flight * event.fraction_kept(beta, self.config.beta_ecn)).max(2.0));
         }
         if event.is_timeout() {
             state.after_timeout = true;
@@ -258,6 +301,7 @@ impl CongestionController for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::CongestionCause;
     use crate::testing::{ack, loss, timeout};
 
     const MSS: u64 = 1_000;
@@ -324,6 +368,26 @@ mod tests {
         cubic.on_ack(&ack(MSS));
         let epoch = cubic.state.epoch.expect("congestion avoidance began");
         assert!(epoch.curve.k.abs() < 1e-12 && (epoch.curve.w_max - 70.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_mark_may_keep_more_than_a_loss() {
+        let config = CubicConfig { beta_ecn: Some(0.85), ..CubicConfig::default() };
+        let start = Start { mss: MSS, initial_window: 100 * MSS, initial_ssthresh: None };
+        let mut cubic = Cubic::new(&config, start);
+        cubic.on_congestion(&CongestionEvent { cause: CongestionCause::Ecn, ..loss(100 * MSS) });
+        assert_eq!(cubic.cwnd(), Bytes(85 * MSS)); // RFC 8511
+        cubic.on_congestion(&loss(80 * MSS));
+        assert_eq!(cubic.cwnd(), Bytes(56 * MSS)); // RFC 9438: 0.7 * 80
+    }
+
+    #[test]
+    fn a_repeated_timeout_belongs_to_the_episode_to_be_undone() {
+        let mut cubic = cubic(100 * MSS);
+        cubic.on_congestion(&timeout(100 * MSS, false));
+        cubic.on_congestion(&timeout(MSS, true));
+        cubic.on_spurious(SimTime::ZERO);
+        assert_eq!(cubic.cwnd(), Bytes(100 * MSS));
     }
 
     #[test]

@@ -57,6 +57,13 @@ pub struct AckEvent {
     pub is_paced: bool,
 }
 
+impl AckEvent {
+    /// True if a window that counts acknowledged data may grow: new data, cwnd in full use, nothing to recover.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.is_cumulative && self.is_cwnd_limited && !self.in_recovery
+    }
+}
+
 /// Why a congestion episode began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionCause {
@@ -88,6 +95,16 @@ impl CongestionEvent {
     /// True if the retransmission timer caused it.
     pub fn is_timeout(&self) -> bool {
         matches!(self.cause, CongestionCause::Timeout { .. })
+    }
+
+    /// True if the timer expired again for the same data: the episode goes on.
+    pub(crate) fn is_repeated(&self) -> bool {
+        self.cause == CongestionCause::Timeout { repeated: true }
+    }
+
+    /// The fraction to keep: `beta`, on a mark `beta_ecn` if there is one (RFC 8511).
+    pub(crate) fn fraction_kept(&self, beta: f64, beta_ecn: Option<f64>) -> f64 {
+        if self.cause == CongestionCause::Ecn { beta_ecn.unwrap_or(beta) } else { beta }
     }
 }
 

@@ -9,13 +9,22 @@ mod controller;
 mod cubic;
 mod event;
 mod fixed;
+mod hystart;
+mod hystart_plus_plus;
+mod linux_cubic;
+mod linux_reno;
 mod reno;
+mod segment_window;
+mod slow_start;
 #[cfg(test)]
 mod testing;
 
 pub use catalog::{CONTROLLERS, ControllerInfo, ParameterInfo};
 pub use controller::{CongestionController, Controller, ControllerConfig};
-pub use cubic::{Cubic, CubicConfig};
+pub use cubic::{Cubic, CubicConfig, CubicVariant};
 pub use event::{AckEvent, CongestionCause, CongestionEvent, RttStats, SegmentTimestamps, SendEvent};
 pub use fixed::{Fixed, FixedConfig};
+pub use linux_cubic::LinuxCubic;
+pub use linux_reno::LinuxReno;
 pub use reno::{Increase, Reno, RenoConfig};
+pub use slow_start::Hystart;

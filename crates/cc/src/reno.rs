@@ -10,7 +10,8 @@
 use ackclock_units::Bytes;
 
 use crate::controller::{CongestionController, Start};
-use crate::event::{AckEvent, CongestionCause, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent};
+use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 
 /// What congestion avoidance counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum Increase {
     /// ACKs, each counted as one segment (RFC 5681 equation 3): with an ACK for every b segments the window grows by
     /// 1/b per round trip, as in the derivation of the square-root law.
     Acks,
+    /// Segments acknowledged, in a window of whole segments, as Linux does: see [`LinuxReno`](crate::LinuxReno).
+    Segments,
 }
 
 /// Parameters of [`Reno`].
@@ -30,11 +33,15 @@ pub struct RenoConfig {
     pub increase: Increase,
     /// Fraction of `FlightSize` kept on congestion.
     pub beta: f64,
+    /// The same where the network marked a packet (RFC 8511 says 0.8); `None` is `beta`.
+    pub beta_ecn: Option<f64>,
+    /// What ends slow start early.
+    pub hystart: Hystart,
 }
 
 impl Default for RenoConfig {
     fn default() -> Self {
-        Self { increase: Increase::Bytes, beta: 0.5 }
+        Self { increase: Increase::Bytes, beta: 0.5, beta_ecn: None, hystart: Hystart::Off }
     }
 }
 
@@ -45,6 +52,7 @@ pub struct Reno {
     mss: u64,
     cwnd: u64,
     ssthresh: Option<u64>,
+    slow_start: SlowStart,
     /// What division by cwnd has left of the growth in congestion avoidance, in bytes squared.
     remainder: u64,
     /// cwnd and ssthresh before the last episode, to undo it.
@@ -58,51 +66,43 @@ impl Reno {
             mss: start.mss,
             cwnd: start.initial_window,
             ssthresh: start.initial_ssthresh,
+            slow_start: SlowStart::new(config.hystart),
             remainder: 0,
             before_episode: None,
         }
     }
 
-    fn in_slow_start(&self) -> bool {
-        self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
+    fn counts_acks(&self) -> bool {
+        self.config.increase == Increase::Acks
+    }
+
+    fn window(&self) -> Window {
+        Window { cwnd: self.cwnd, ssthresh: self.ssthresh, mss: self.mss }
     }
 
     fn avoid_congestion(&mut self, acked: u64) {
         // RFC 5681 section 3.1, equation (3): cwnd += SMSS*SMSS/cwnd for an ACK; of N bytes, N in place of one SMSS.
-        let counted = match self.config.increase {
-            Increase::Bytes => acked,
-            Increase::Acks => self.mss,
-        };
+        let counted = if self.counts_acks() { self.mss } else { acked };
         let growth = self.mss * counted + self.remainder;
         self.remainder = growth % self.cwnd;
         self.cwnd += growth / self.cwnd;
     }
 }
 
-/// Slow start's growth for one ACK, and what of the ACK is left for congestion avoidance.
-///
-/// RFC 5681 section 3.1, equation (2): `cwnd += min (N, SMSS)` for an ACK of N bytes; with byte counting, RFC 3465
-/// section 2.2 allows up to L = 2 segments, so that delayed ACKs do not slow it down.
-pub(crate) fn slow_start(cwnd: u64, ssthresh: Option<u64>, acked: u64, limit: u64) -> (u64, u64) {
-    let grown = cwnd + acked.min(limit);
-    match ssthresh {
-        Some(ssthresh) if grown > ssthresh => (ssthresh.max(cwnd), grown - ssthresh.max(cwnd)),
-        _ => (grown, 0),
-    }
-}
-
 impl CongestionController for Reno {
     fn on_ack(&mut self, ack: &AckEvent) {
-        if ack.in_recovery || !ack.is_cwnd_limited || !ack.is_cumulative {
+        let pace = self.slow_start.on_ack(ack, &self.window(), None);
+        if pace == Pace::Leave {
+            self.ssthresh = Some(self.cwnd);
+        }
+        if !ack.may_grow() {
             return;
         }
         let mut acked = ack.newly_acked.0;
-        if self.in_slow_start() {
-            let limit = match self.config.increase {
-                Increase::Bytes => 2 * self.mss,
-                Increase::Acks => self.mss,
-            };
-            (self.cwnd, acked) = slow_start(self.cwnd, self.ssthresh, acked, limit);
+        let window = self.window();
+        if window.in_slow_start() {
+            let limit = if self.counts_acks() { self.mss } else { 2 * self.mss };
+            (self.cwnd, acked) = self.slow_start.grow(pace, window, acked, limit);
             if acked == 0 {
                 return;
             }
@@ -111,12 +111,14 @@ impl CongestionController for Reno {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.before_episode = Some((self.cwnd, self.ssthresh));
+        self.slow_start.on_congestion(event);
         self.remainder = 0;
-        if event.cause != (CongestionCause::Timeout { repeated: true }) {
+        if !event.is_repeated() {
+            self.before_episode = Some((self.cwnd, self.ssthresh));
             // RFC 5681 section 3.1, equation (4): ssthresh = max (FlightSize / 2, 2*SMSS). A repeated timeout of the
             // same segment leaves it alone.
-            let kept = (event.flight_size.0 as f64 * self.config.beta) as u64;
+            let fraction = event.fraction_kept(self.config.beta, self.config.beta_ecn);
+            let kept = (event.flight_size.0 as f64 * fraction) as u64;
             self.ssthresh = Some(kept.max(2 * self.mss));
         }
         self.cwnd = if event.is_timeout() { self.mss } else { self.ssthresh.unwrap_or(self.cwnd) };
@@ -149,11 +151,12 @@ impl CongestionController for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::CongestionCause;
     use crate::testing::{ack, loss, timeout};
 
     fn reno(increase: Increase) -> Reno {
         let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
-        Reno::new(&RenoConfig { increase, beta: 0.5 }, start)
+        Reno::new(&RenoConfig { increase, ..RenoConfig::default() }, start)
     }
 
     #[test]
@@ -204,6 +207,50 @@ mod tests {
         assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(1_000), Some(Bytes(5_000))));
         reno.on_congestion(&timeout(1_000, true));
         assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(1_000), Some(Bytes(5_000))));
+    }
+
+    #[test]
+    fn a_mark_may_keep_more_than_a_loss() {
+        let config = RenoConfig { beta_ecn: Some(0.8), ..RenoConfig::default() };
+        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        let mut reno = Reno::new(&config, start);
+        reno.on_congestion(&CongestionEvent { cause: CongestionCause::Ecn, ..loss(10_000) });
+        assert_eq!(reno.cwnd(), Bytes(8_000)); // RFC 8511
+        reno.on_congestion(&loss(8_000));
+        assert_eq!(reno.cwnd(), Bytes(4_000)); // RFC 5681
+    }
+
+    #[test]
+    fn a_repeated_timeout_belongs_to_the_episode_to_be_undone() {
+        let mut reno = reno(Increase::Bytes);
+        reno.on_congestion(&timeout(10_000, false));
+        reno.on_congestion(&timeout(1_000, true));
+        reno.on_spurious(ackclock_units::SimTime::ZERO);
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(10_000), None));
+    }
+
+    #[test]
+    fn hystart_plus_plus_slows_slow_start_down_and_ends_it() {
+        let config = RenoConfig { hystart: Hystart::Rfc9406, ..RenoConfig::default() };
+        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        let mut reno = Reno::new(&config, start);
+        let mut feed = |round, count, rtt_ms| {
+            let rtt_sample = Some(ackclock_units::SimDuration::from_millis(rtt_ms));
+            for _ in 0..count {
+                reno.on_ack(&AckEvent { rtt_sample, round, ..ack(4_000) });
+            }
+            (reno.cwnd().0, reno.ssthresh())
+        };
+        // RFC 9406: L = 8 lets an ACK of 4 segments count whole; in CSS a quarter of it
+        assert_eq!(feed(1, 10, 80), (50_000, None));
+        assert_eq!(feed(2, 9, 90), (86_000, None)); // slowed down by the eighth sample after the first, which ends round 1
+        assert_eq!(feed(2, 4, 90), (90_000, None));
+        for round in 3..=6 {
+            feed(round, 1, 90);
+        }
+        // 94 segments; the end of the fifth round leaves slow start, and congestion avoidance takes that ACK:
+        // 1000 * 4000 / 94 000 = 42
+        assert_eq!(feed(7, 1, 90), (94_042, Some(Bytes(94_000))));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Events for unit tests, with everything unremarkable filled in.
 
+use std::collections::VecDeque;
+
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::event::{AckEvent, CongestionCause, CongestionEvent, RttStats};
@@ -34,4 +36,38 @@ pub(crate) fn loss(flight_size: u64) -> CongestionEvent {
 
 pub(crate) fn timeout(flight_size: u64, repeated: bool) -> CongestionEvent {
     CongestionEvent { cause: CongestionCause::Timeout { repeated }, ..loss(flight_size) }
+}
+
+/// A sender that always has data, a link with a queue without bound, and an ACK for every segment.
+pub(crate) struct AckClock {
+    per_segment: SimDuration,
+    rtt: SimDuration,
+    mss: u64,
+    /// Arrival of the last ACK.
+    pub(crate) now: SimTime,
+    link_free_at: SimTime,
+    /// When each segment in flight left and when its ACK arrives.
+    flight: VecDeque<(SimTime, SimTime)>,
+}
+
+impl AckClock {
+    /// A link that takes `per_segment` for a segment, `rtt` away without that and without a queue.
+    pub(crate) fn new(per_segment: SimDuration, rtt: SimDuration, mss: u64) -> Self {
+        let (now, link_free_at) = (SimTime::ZERO, SimTime::ZERO);
+        Self { per_segment, rtt, mss, now, link_free_at, flight: VecDeque::new() }
+    }
+
+    /// Sends what a window of `cwnd` segments lets out, and waits for the next ACK.
+    pub(crate) fn next_ack(&mut self, cwnd: u64) -> AckEvent {
+        while (self.flight.len() as u64) < cwnd {
+            self.link_free_at = self.link_free_at.max(self.now) + self.per_segment;
+            self.flight.push_back((self.now, self.link_free_at + self.rtt));
+        }
+        let prior_flight_size = Bytes(self.flight.len() as u64 * self.mss);
+        let (sent, arrival) = self.flight.pop_front().expect("a window holds a segment");
+        self.now = arrival;
+        let rtt = arrival - sent;
+        let stats = RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt };
+        AckEvent { now: arrival, prior_flight_size, rtt_sample: Some(rtt), rtt: stats, ..ack(self.mss) }
+    }
 }

@@ -1,6 +1,6 @@
 //! Flows: groups spread out, hosts found, controllers and applications settled.
 
-use ackclock_cc::{ControllerConfig, CubicConfig, FixedConfig, RenoConfig};
+use ackclock_cc::{ControllerConfig, CubicConfig, CubicVariant, FixedConfig, RenoConfig};
 use ackclock_net::{RandomStream, Router};
 use ackclock_sim::{AppConfig, FlowConfig, Span};
 use ackclock_tcp::LossRecovery;
@@ -18,6 +18,8 @@ use crate::tree::FieldPath;
 const MAX_FLOWS: u64 = 100_000;
 /// Of all flows together.
 const MAX_FILES: u64 = 10_000_000;
+/// The least C that Linux's CUBIC can hold, segments/s^3.
+const LINUX_PRECISION: f64 = 1.0 / 1024.0;
 
 /// One flow of the scenario: an entry of the file, or one of the group that it makes.
 pub(crate) struct FlowPlan<'a> {
@@ -256,20 +258,7 @@ impl<'a> Checker<'a, '_> {
             Controller::Tahoe(table) | Controller::Reno(table) | Controller::NewReno(table) => {
                 ControllerConfig::Reno(self.reno(table, path))
             }
-            Controller::Cubic(table) => {
-                let default = CubicConfig::default();
-                let config = CubicConfig {
-                    c: table.c.unwrap_or(default.c),
-                    beta: table.beta.unwrap_or(default.beta),
-                    fast_convergence: table.fast_convergence.unwrap_or(default.fast_convergence),
-                    reno_friendly: table.reno_friendly.unwrap_or(default.reno_friendly),
-                };
-                if !(config.c > 0.0 && config.c <= 1e6) {
-                    self.report(&path.key("c"), "is no steepness", "use more than 0; RFC 9438 says 0.4");
-                }
-                self.check_beta(config.beta, path);
-                ControllerConfig::Cubic(config)
-            }
+            Controller::Cubic(table) => ControllerConfig::Cubic(self.cubic(table, path)),
             Controller::Fixed(table) => {
                 let Some(window) = table.window else {
                     self.missing(&path.key("window"), "window = \"100 segments\"");
@@ -289,15 +278,51 @@ impl<'a> Checker<'a, '_> {
 
     fn reno(&mut self, table: &RenoParameters, path: &FieldPath) -> RenoConfig {
         let default = RenoConfig::default();
-        let beta = table.beta.unwrap_or(default.beta);
-        self.check_beta(beta, path);
-        RenoConfig { increase: table.increase.map_or(default.increase, Into::into), beta }
+        self.check_betas(table.beta, table.beta_ecn, path);
+        RenoConfig {
+            increase: table.increase.map_or(default.increase, Into::into),
+            beta: table.beta.unwrap_or(default.beta),
+            beta_ecn: table.beta_ecn.or(default.beta_ecn),
+            hystart: table.hystart.map_or(default.hystart, Into::into),
+        }
     }
 
-    fn check_beta(&mut self, beta: f64, path: &FieldPath) {
-        if !(beta > 0.0 && beta < 1.0) {
-            let what = "is no fraction of the window to keep on congestion";
-            self.report(&path.key("beta"), what, "use more than 0 and less than 1; Reno keeps 0.5, CUBIC 0.7");
+    fn cubic(&mut self, table: &CubicParameters, path: &FieldPath) -> CubicConfig {
+        let default = match table.variant.map_or(CubicVariant::default(), Into::into) {
+            CubicVariant::Rfc9438 => CubicConfig::default(),
+            CubicVariant::Linux => CubicConfig::linux(),
+        };
+        let config = CubicConfig {
+            variant: default.variant,
+            c: table.c.unwrap_or(default.c),
+            beta: table.beta.unwrap_or(default.beta),
+            beta_ecn: table.beta_ecn.or(default.beta_ecn),
+            fast_convergence: table.fast_convergence.unwrap_or(default.fast_convergence),
+            reno_friendly: table.reno_friendly.unwrap_or(default.reno_friendly),
+            hystart: table.hystart.map_or(default.hystart, Into::into),
+        };
+        if !(config.c > 0.0 && config.c <= 1e6) {
+            self.report(&path.key("c"), "is no steepness", "use more than 0; RFC 9438 says 0.4");
+        } else if config.variant == CubicVariant::Linux && config.c < LINUX_PRECISION {
+            self.report(
+                &path.key("c"),
+                "is less than Linux's arithmetic can tell from 0",
+                "use at least 1/1024, 0.001",
+            );
+        }
+        self.check_betas(table.beta, table.beta_ecn, path);
+        config
+    }
+
+    fn check_betas(&mut self, beta: Option<f64>, beta_ecn: Option<f64>, path: &FieldPath) {
+        let known = [
+            ("beta", beta, "use more than 0 and less than 1; Reno keeps 0.5, CUBIC 0.7"),
+            ("beta_ecn", beta_ecn, "use more than 0 and less than 1; RFC 8511 says 0.8 for Reno, 0.85 for CUBIC"),
+        ];
+        for (field, fraction, remedy) in known {
+            if fraction.is_some_and(|fraction| !(fraction > 0.0 && fraction < 1.0)) {
+                self.report(&path.key(field), "is no fraction of the window to keep on congestion", remedy);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Congestion controllers as a file says them.
 
-use ackclock_cc::Increase;
+use ackclock_cc::{CubicVariant, Hystart, Increase};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ kinds! {
         "reno" = Reno(RenoParameters),
         /// Reno's window with NewReno's recovery.
         "newreno" = NewReno(RenoParameters),
-        /// RFC 9438.
+        /// RFC 9438, or as Linux runs it.
         "cubic" = Cubic(CubicParameters),
         /// A window that never changes.
         "fixed" = Fixed(FixedParameters),
@@ -30,6 +30,10 @@ table! {
         increase: IncreaseWord,
         /// Fraction of the flight size kept on congestion.
         beta: f64,
+        /// The same where the network marked a packet.
+        beta_ecn: f64,
+        /// What ends slow start early.
+        hystart: HystartWord,
     }
 }
 
@@ -38,20 +42,44 @@ words! {
     pub(crate) enum IncreaseWord for Increase {
         "bytes" = Bytes,
         "acks" = Acks,
+        "segments" = Segments,
+    }
+}
+
+words! {
+    /// What ends slow start before the first loss.
+    pub(crate) enum HystartWord for Hystart {
+        "off" = Off,
+        "linux" = Linux,
+        "rfc9406" = Rfc9406,
+    }
+}
+
+words! {
+    /// Whose CUBIC.
+    pub(crate) enum CubicVariantWord for CubicVariant {
+        "rfc9438" = Rfc9438,
+        "linux" = Linux,
     }
 }
 
 table! {
     /// Parameters of CUBIC.
     pub(crate) struct CubicParameters {
+        /// Whose rules and constants.
+        variant: CubicVariantWord,
         /// Steepness of the curve, in segments/s^3.
         c: f64,
         /// Fraction of the flight size kept on congestion.
         beta: f64,
+        /// The same where the network marked a packet.
+        beta_ecn: f64,
         /// Lower `W_max` when the window falls twice in a row.
         fast_convergence: bool,
         /// Never be slower than Reno would be.
         reno_friendly: bool,
+        /// What ends slow start early.
+        hystart: HystartWord,
     }
 }
 

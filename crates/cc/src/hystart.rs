@@ -1,0 +1,232 @@
+//! `HyStart` as Linux runs it: slow start ends when the ACKs of one round trip come in a train as long as the path, or
+//! when their delay rises.
+//!
+//! Source: Ha and Rhee, Taming the elephants: new TCP slow start, Computer Networks 55(9), 2011; constants and order of
+//! the steps after Linux 6.18. Where Linux leaves the paper: the train is measured against half of the least RTT plus
+//! an allowance for packets sent in bursts, the samples that count are the least of more than eight in a round, and the
+//! threshold of the delay is an eighth of the least RTT between 4 and 16 ms.
+//!
+//! Departures from Linux: a round's end is counted in delivered bytes, which is its sequence number while nothing is
+//! SACKed; the pacing rate is that of the window and SRTT at this ACK, not at the one before; times are nanoseconds.
+
+use ackclock_units::{SimDuration, SimTime};
+
+use crate::event::AckEvent;
+use crate::slow_start::Window;
+
+/// Segments below which it does not look.
+const LOW_WINDOW: u64 = 16;
+/// ACKs no further apart belong to one train.
+const ACK_SPACING: SimDuration = SimDuration::from_millis(2);
+/// Delay samples that a round needs before the next one decides.
+const SAMPLES: u32 = 8;
+const LEAST_RISE: SimDuration = SimDuration::from_millis(4);
+const LARGEST_RISE: SimDuration = SimDuration::from_millis(16);
+/// For how long a new epoch's samples say nothing: the queue that the loss left is still draining.
+const SETTLING: SimDuration = SimDuration::from_secs(1);
+/// Four of the largest bursts that an interface takes in one piece.
+const BURSTS: u64 = 4 * 65_536;
+const LARGEST_ALLOWANCE: SimDuration = SimDuration::from_millis(1);
+
+/// True if delays may be measured: no epoch has begun within a second.
+pub(crate) fn is_settled(now: SimTime, epoch: Option<SimTime>) -> bool {
+    epoch.is_none_or(|epoch| now.saturating_since(epoch) >= SETTLING)
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HyStart {
+    delay_min: Option<SimDuration>,
+    round: Round,
+    /// Bytes delivered since the connection began.
+    delivered: u64,
+    found: bool,
+}
+
+/// What came back since `start`.
+#[derive(Clone, Debug, Default)]
+struct Round {
+    start: SimTime,
+    /// The last ACK of the train, while it lasts.
+    last_ack: SimTime,
+    /// What had been sent when the round began; the first ACK beyond it begins the next.
+    end: u64,
+    least_rtt: Option<SimDuration>,
+    samples: u32,
+}
+
+impl HyStart {
+    /// Returns true if slow start is to end with this ACK.
+    pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window, epoch: Option<SimTime>) -> bool {
+        let sent = self.delivered + ack.prior_flight_size.0;
+        self.delivered += ack.newly_acked.0;
+        let Some(sample) = ack.rtt_sample.filter(|_| is_settled(ack.now, epoch)) else {
+            return false;
+        };
+        let delay_min = self.delay_min.map_or(sample, |least| least.min(sample));
+        self.delay_min = Some(delay_min);
+        if self.found || !window.in_slow_start() {
+            return false;
+        }
+        if self.delivered > self.round.end {
+            self.round = Round { start: ack.now, last_ack: ack.now, end: sent, least_rtt: None, samples: 0 };
+        }
+        if window.cwnd < LOW_WINDOW * window.mss {
+            return false;
+        }
+        self.found = self.round.is_train_long(ack, window, delay_min) || self.round.is_delay_up(sample, delay_min);
+        self.found
+    }
+
+    /// After a timeout all is forgotten.
+    pub(crate) fn reset(&mut self) {
+        let delivered = self.delivered;
+        *self = Self { delivered, round: Round { end: delivered, ..Round::default() }, ..Self::default() };
+    }
+}
+
+impl Round {
+    /// The train has lasted for half the least RTT: with the other half on its way out, the path is full.
+    fn is_train_long(&mut self, ack: &AckEvent, window: &Window, delay_min: SimDuration) -> bool {
+        if ack.now.saturating_since(self.last_ack) > ACK_SPACING {
+            return false;
+        }
+        self.last_ack = ack.now;
+        let whole = delay_min + burst_allowance(window, ack.rtt.srtt);
+        // Pacing by itself spreads a window over half of the round trip.
+        let threshold = if ack.is_paced { whole } else { whole / 2 };
+        ack.now.saturating_since(self.start) > threshold
+    }
+
+    /// The least delay of more than [`SAMPLES`] is well above the least of the connection.
+    fn is_delay_up(&mut self, sample: SimDuration, delay_min: SimDuration) -> bool {
+        let least = self.least_rtt.map_or(sample, |least| least.min(sample));
+        self.least_rtt = Some(least);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        least > delay_min + (delay_min / 8).clamp(LEAST_RISE, LARGEST_RISE)
+    }
+}
+
+/// How much later than its packets' spacing says a train may end because they left in bursts: four bursts at the
+/// pacing rate, which is twice cwnd/SRTT, or 1.2 times in the upper half of what is left below ssthresh.
+fn burst_allowance(window: &Window, srtt: SimDuration) -> SimDuration {
+    let is_far = window.ssthresh.is_none_or(|ssthresh| window.cwnd < ssthresh / 2);
+    let tenths = if is_far { 20 } else { 12 };
+    // 4 * 64 KiB / (tenths/10 * cwnd / SRTT)
+    let allowance = u128::from(BURSTS * 10) * u128::from(srtt.0) / u128::from(tenths * window.cwnd);
+    SimDuration(allowance.min(u128::from(LARGEST_ALLOWANCE.0)) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{AckClock, ack};
+    use ackclock_units::Bytes;
+
+    const MSS: u64 = 1_448;
+
+    /// Slow start over a link that takes `per_segment` for a segment; cwnd in segments where it ended.
+    fn exit_window(per_segment: SimDuration, rtt: SimDuration, is_paced: bool) -> u64 {
+        let mut clock = AckClock::new(per_segment, rtt, MSS);
+        let mut hystart = HyStart::default();
+        let mut cwnd = 10;
+        loop {
+            let ack = AckEvent { is_paced, ..clock.next_ack(cwnd) };
+            let window = Window { cwnd: cwnd * MSS, ssthresh: None, mss: MSS };
+            if hystart.on_ack(&ack, &window, None) {
+                return cwnd;
+            }
+            cwnd += ack.newly_acked.0 / MSS;
+        }
+    }
+
+    #[test]
+    fn a_train_of_half_the_round_trip_ends_slow_start() {
+        // 1500 B at 100 Mbit/s take 0.12 ms, the least RTT is 60.12 ms; an allowance of 1 ms: 30.56 ms, the 255th
+        // segment of a round. The windows at rounds' beginnings are 10, 20, ..., 320; a train of 160 lasts 19 ms, one
+        // of 320 reaches 30.56 ms: 320 + 255 = 575. Linux 6.18 on such a path: 574 to 577 in four runs.
+        let found = exit_window(SimDuration::from_micros(120), SimDuration::from_millis(60), false);
+        assert!((574..=577).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn the_train_scales_with_the_path() {
+        // 44.736 Mbit/s: 0.268 ms a segment, (50.27 + 1) / 2 = 25.6 ms are 96 of them: 160 + 96 = 256. Linux 6.18: 257.
+        let found = exit_window(SimDuration(268_240), SimDuration::from_millis(50), false);
+        assert!((255..=258).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn a_paced_sender_needs_the_whole_round_trip() {
+        // 60.12 + 1 ms are 510 segments of 0.12 ms, more than that round's 320; the next round's train of 640 reaches
+        // them: 640 + 510 = 1150. Its first segments meet no queue, so that its least delay has not risen.
+        let found = exit_window(SimDuration::from_micros(120), SimDuration::from_millis(60), true);
+        assert!((1_148..=1_152).contains(&found), "{found}");
+    }
+
+    fn sample(now_ms: u64, rtt_ms: u64) -> AckEvent {
+        let rtt = SimDuration::from_millis(rtt_ms);
+        AckEvent {
+            now: SimTime::ZERO + SimDuration::from_millis(now_ms),
+            rtt_sample: Some(rtt),
+            prior_flight_size: Bytes(100 * MSS),
+            ..ack(MSS)
+        }
+    }
+
+    const WIDE: Window = Window { cwnd: 20 * MSS, ssthresh: None, mss: MSS };
+
+    /// Feeds samples 3 ms apart (no train); the position of the one that ends slow start.
+    fn exit_position(rtts_ms: &[u64], window: &Window) -> Option<usize> {
+        let mut hystart = HyStart::default();
+        (0..).zip(rtts_ms).position(|(n, &rtt)| hystart.on_ack(&sample(1_000 + 3 * n, rtt), window, None))
+    }
+
+    #[test]
+    fn the_ninth_sample_of_a_round_that_rose_by_an_eighth_ends_slow_start() {
+        // Least RTT 80 ms: the threshold is 10 ms. A hundred segments are in flight, the next ACK begins a round.
+        let round_of = |rtt: u64| [vec![80; 100], vec![rtt; 20]].concat();
+        assert_eq!(exit_position(&round_of(90), &WIDE), None); // not more than 10 ms
+        assert_eq!(exit_position(&round_of(91), &WIDE), Some(108)); // eight gathered, the ninth decides
+    }
+
+    #[test]
+    fn the_rise_has_bounds() {
+        let rise = |least: u64, rtt: u64| {
+            let rtts = [vec![least; 100], vec![rtt; 20]].concat();
+            exit_position(&rtts, &WIDE).is_some()
+        };
+        assert!(!rise(8, 12) && rise(8, 13)); // an eighth is 1 ms: 4 ms count
+        assert!(!rise(400, 416) && rise(400, 417)); // an eighth is 50 ms: 16 ms count
+    }
+
+    #[test]
+    fn a_small_window_is_left_alone() {
+        let rtts = [vec![80; 100], vec![160; 20]].concat();
+        let narrow = Window { cwnd: 16 * MSS - 1, ..WIDE };
+        assert_eq!(exit_position(&rtts, &narrow), None);
+    }
+
+    #[test]
+    fn samples_in_the_second_after_an_epochs_beginning_do_not_count() {
+        let mut hystart = HyStart::default();
+        let epoch = Some(SimTime::ZERO);
+        hystart.on_ack(&sample(999, 10), &WIDE, epoch);
+        assert_eq!(hystart.delay_min, None);
+        hystart.on_ack(&sample(1_000, 20), &WIDE, epoch);
+        assert_eq!(hystart.delay_min, Some(SimDuration::from_millis(20)));
+    }
+
+    #[test]
+    fn the_allowance_is_four_bursts_at_twice_the_window_and_a_millisecond_at_most() {
+        let srtt = SimDuration::from_millis(10);
+        let window = |cwnd, ssthresh| Window { cwnd, ssthresh, mss: MSS };
+        // 262 144 B / (2 * 10 MB / 10 ms) = 131.072 us; / 1.2 instead: 218.453 us
+        assert_eq!(burst_allowance(&window(10_000_000, None), srtt), SimDuration(131_072));
+        assert_eq!(burst_allowance(&window(10_000_000, Some(19_000_000)), srtt), SimDuration(218_453));
+        assert_eq!(burst_allowance(&window(14_480, None), srtt), SimDuration::from_millis(1));
+    }
+}

@@ -1,0 +1,184 @@
+//! A window of whole segments, grown by counting ACKed segments: what Linux's Reno and CUBIC have in common.
+//!
+//! Source: the behaviour of Linux 6.18. Departures: an ACK of part of a segment counts when the rest of it is
+//! acknowledged. A sender that counts packets hands in whole segments anyway.
+
+use ackclock_units::Bytes;
+
+use crate::controller::Start;
+use crate::event::{AckEvent, CongestionEvent};
+use crate::slow_start::{Pace, SlowStart, Window};
+
+/// The least ssthresh, segments.
+const LEAST_SSTHRESH: u64 = 2;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct SegmentWindow {
+    mss: u64,
+    /// Segments.
+    pub(crate) cwnd: u64,
+    /// Segments.
+    ssthresh: Option<u64>,
+    /// Segments ACKed in congestion avoidance since cwnd last grew.
+    counted: u64,
+    /// Bytes ACKed that do not make a segment yet.
+    fraction: u64,
+    /// cwnd and ssthresh to go back to if the last episode was spurious.
+    before_episode: Option<(u64, Option<u64>)>,
+}
+
+impl SegmentWindow {
+    pub(crate) fn new(start: Start) -> Self {
+        Self {
+            mss: start.mss,
+            cwnd: (start.initial_window / start.mss).max(1),
+            ssthresh: start.initial_ssthresh.map(|bytes| bytes / start.mss),
+            counted: 0,
+            fraction: 0,
+            before_episode: None,
+        }
+    }
+
+    /// The window in bytes.
+    pub(crate) fn in_bytes(&self) -> Window {
+        Window {
+            cwnd: self.cwnd * self.mss,
+            ssthresh: self.ssthresh.map(|segments| segments * self.mss),
+            mss: self.mss,
+        }
+    }
+
+    pub(crate) fn cwnd_bytes(&self) -> Bytes {
+        Bytes(self.cwnd * self.mss)
+    }
+
+    pub(crate) fn ssthresh_bytes(&self) -> Option<Bytes> {
+        self.ssthresh.map(|segments| Bytes(segments * self.mss))
+    }
+
+    pub(crate) fn leave_slow_start(&mut self) {
+        self.ssthresh = Some(self.cwnd);
+    }
+
+    /// Slow start's part of an ACK that may grow the window: all its segments, up to ssthresh. Returns the segments
+    /// left over for congestion avoidance.
+    pub(crate) fn slow_start(&mut self, slow_start: &mut SlowStart, pace: Pace, ack: &AckEvent) -> u64 {
+        let bytes = ack.newly_acked.0 + self.fraction;
+        self.fraction = bytes % self.mss;
+        let acked = bytes / self.mss;
+        let window = Window { cwnd: self.cwnd, ssthresh: self.ssthresh, mss: 1 };
+        if !window.in_slow_start() {
+            return acked;
+        }
+        let (cwnd, left) = slow_start.grow(pace, window, acked, u64::MAX);
+        self.cwnd = cwnd;
+        left
+    }
+
+    /// Congestion avoidance: one segment for every `per` segments ACKed.
+    pub(crate) fn avoid_congestion(&mut self, per: u64, acked: u64) {
+        // What was counted while more were asked for is worth one segment, not several.
+        if self.counted >= per {
+            self.counted = 0;
+            self.cwnd += 1;
+        }
+        self.counted += acked;
+        self.cwnd += self.counted / per;
+        self.counted %= per;
+    }
+
+    /// The amount from which an episode makes the window decrease, in segments.
+    pub(crate) fn decrease_from(&self, event: &CongestionEvent) -> u64 {
+        event.flight_size.0 / self.mss
+    }
+
+    /// An episode leaves `kept` segments, but two at least; a repeated timeout leaves ssthresh alone.
+    pub(crate) fn reduce(&mut self, event: &CongestionEvent, kept: u64) {
+        if !event.is_repeated() {
+            // An undo shall not slow-start towards a threshold far below the window that it restores.
+            let threshold = self.ssthresh.map(|ssthresh| ssthresh.max(self.cwnd / 2 + self.cwnd / 4));
+            self.before_episode = Some((self.cwnd, threshold));
+            self.ssthresh = Some(kept.max(LEAST_SSTHRESH));
+        }
+        self.counted = 0;
+        self.cwnd = if event.is_timeout() { 1 } else { self.ssthresh.unwrap_or(self.cwnd) };
+    }
+
+    /// The last episode was spurious.
+    pub(crate) fn undo(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.before_episode.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = self.ssthresh.and_then(|now| ssthresh.map(|before| now.max(before)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slow_start::Hystart;
+    use crate::testing::{ack, loss, timeout};
+
+    fn window(cwnd: u64, ssthresh: Option<u64>) -> SegmentWindow {
+        let in_bytes = |segments| segments * 1_000;
+        SegmentWindow::new(Start {
+            mss: 1_000,
+            initial_window: in_bytes(cwnd),
+            initial_ssthresh: ssthresh.map(in_bytes),
+        })
+    }
+
+    #[test]
+    fn a_stretch_ack_in_slow_start_counts_whole_up_to_ssthresh() {
+        let mut window = window(10, Some(25));
+        let mut slow_start = SlowStart::new(Hystart::Off);
+        assert_eq!(window.slow_start(&mut slow_start, Pace::Ordinary, &ack(20_000)), 5);
+        assert_eq!(window.cwnd, 25);
+    }
+
+    #[test]
+    fn an_ack_of_more_than_a_window_adds_more_than_a_segment() {
+        let mut window = window(10, Some(10));
+        window.avoid_congestion(10, 9);
+        assert_eq!((window.cwnd, window.counted), (10, 9));
+        window.avoid_congestion(10, 26); // 35 = 3 * 10 + 5
+        assert_eq!((window.cwnd, window.counted), (13, 5));
+    }
+
+    #[test]
+    fn a_count_beyond_a_smaller_goal_is_worth_one_segment() {
+        let mut window = window(10, Some(10));
+        window.avoid_congestion(100, 70);
+        window.avoid_congestion(20, 1); // 70 >= 20: one segment, then count from nothing
+        assert_eq!((window.cwnd, window.counted), (11, 1));
+    }
+
+    #[test]
+    fn parts_of_segments_wait_for_the_rest() {
+        let mut window = window(10, None);
+        let mut slow_start = SlowStart::new(Hystart::Off);
+        for bytes in [500, 400, 100] {
+            window.slow_start(&mut slow_start, Pace::Ordinary, &ack(bytes));
+        }
+        assert_eq!(window.cwnd, 11);
+    }
+
+    #[test]
+    fn an_undo_restores_the_window_and_a_threshold_of_three_quarters_of_it() {
+        let mut window = window(40, Some(20));
+        window.reduce(&loss(40_000), 20);
+        window.undo();
+        assert_eq!((window.cwnd, window.ssthresh), (40, Some(30))); // max(20, 40/2 + 40/4)
+    }
+
+    #[test]
+    fn an_undo_goes_back_beyond_repeated_timeouts() {
+        let mut window = window(40, None);
+        window.reduce(&timeout(40_000, false), 20);
+        window.reduce(&timeout(1_000, true), 0);
+        assert_eq!((window.cwnd, window.ssthresh), (1, Some(20)));
+        window.undo();
+        assert_eq!((window.cwnd, window.ssthresh), (40, None));
+    }
+}

@@ -1,0 +1,157 @@
+//! Slow start's growth, and what may end it before a loss does.
+//!
+//! Source: RFC 5681 section 3.1 and RFC 3465 section 2.2 for the growth; [`HyStart`] and [`HyStartPlusPlus`] for the
+//! early end. Departures: none here; each of the two lists its own.
+
+use ackclock_units::SimTime;
+
+use crate::event::{AckEvent, CongestionEvent};
+use crate::hystart::HyStart;
+use crate::hystart_plus_plus::HyStartPlusPlus;
+
+/// What ends slow start before the first loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hystart {
+    /// Nothing: loss or ssthresh.
+    #[default]
+    Off,
+    /// ACK trains and rising delays, as Linux measures them.
+    Linux,
+    /// `HyStart++` (RFC 9406).
+    Rfc9406,
+}
+
+/// A window as an ACK finds it, in bytes; in segments where `mss` is 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) cwnd: u64,
+    pub(crate) ssthresh: Option<u64>,
+    pub(crate) mss: u64,
+}
+
+impl Window {
+    pub(crate) fn in_slow_start(&self) -> bool {
+        self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
+    }
+}
+
+/// How slow start is to take the ACK at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// As the controller does by itself.
+    Ordinary,
+    /// Counting at most `limit` segments of it, and only one in `divisor` of these (RFC 9406).
+    PlusPlus {
+        /// L; `None` is no limit.
+        limit: Option<u64>,
+        /// 1, or `CSS_GROWTH_DIVISOR`.
+        divisor: u64,
+    },
+    /// Not at all: ssthresh becomes cwnd.
+    Leave,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct SlowStart {
+    watch: Watch,
+    /// What division has left over of the ACKs, in the window's unit.
+    carried: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Watch {
+    Nothing,
+    HyStart(HyStart),
+    PlusPlus(HyStartPlusPlus),
+}
+
+impl SlowStart {
+    pub(crate) fn new(kind: Hystart) -> Self {
+        let watch = match kind {
+            Hystart::Off => Watch::Nothing,
+            Hystart::Linux => Watch::HyStart(HyStart::default()),
+            Hystart::Rfc9406 => Watch::PlusPlus(HyStartPlusPlus::default()),
+        };
+        Self { watch, carried: 0 }
+    }
+
+    /// Looks at an ACK before the window grows; every ACK, also in recovery. `epoch` is when the present stage of
+    /// congestion avoidance began, for controllers that keep such a time.
+    pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window, epoch: Option<SimTime>) -> Pace {
+        match &mut self.watch {
+            Watch::Nothing => Pace::Ordinary,
+            Watch::HyStart(hystart) => {
+                if hystart.on_ack(ack, window, epoch) {
+                    Pace::Leave
+                } else {
+                    Pace::Ordinary
+                }
+            }
+            Watch::PlusPlus(hystart) => hystart.on_ack(ack, window),
+        }
+    }
+
+    pub(crate) fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.carried = 0;
+        match &mut self.watch {
+            Watch::HyStart(hystart) if event.is_timeout() => hystart.reset(),
+            Watch::Nothing | Watch::HyStart(_) => (),
+            Watch::PlusPlus(hystart) => hystart.stop(),
+        }
+    }
+
+    /// cwnd after `acked`, and what of the ACK is left for congestion avoidance. `limit` is the controller's own bound
+    /// on what one ACK may count for.
+    ///
+    /// RFC 5681 section 3.1, equation (2): `cwnd += min (N, SMSS)` for an ACK of N bytes; with byte counting, RFC 3465
+    /// section 2.2 allows up to L = 2 segments, so that delayed ACKs do not slow it down.
+    pub(crate) fn grow(&mut self, pace: Pace, window: Window, acked: u64, limit: u64) -> (u64, u64) {
+        let counted = match pace {
+            Pace::Ordinary => acked.min(limit),
+            Pace::PlusPlus { limit, divisor } => {
+                let whole = limit.map_or(acked, |limit| acked.min(limit * window.mss)) + self.carried;
+                self.carried = whole % divisor;
+                whole / divisor
+            }
+            Pace::Leave => 0,
+        };
+        let grown = window.cwnd + counted;
+        match window.ssthresh {
+            Some(ssthresh) if grown > ssthresh => {
+                let cwnd = ssthresh.max(window.cwnd);
+                (cwnd, grown - cwnd)
+            }
+            _ => (grown, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Window = Window { cwnd: 10_000, ssthresh: Some(12_500), mss: 1_000 };
+
+    fn grow(pace: Pace, acked: u64) -> (u64, u64) {
+        SlowStart::new(Hystart::Off).grow(pace, WINDOW, acked, 2_000)
+    }
+
+    #[test]
+    fn growth_is_limited_and_what_passes_ssthresh_is_left_over() {
+        assert_eq!(grow(Pace::Ordinary, 5_000), (12_000, 0)); // min(5 000, L = 2 segments)
+        // L = 8 lets all 5 000 count; 2 500 of them reach ssthresh
+        assert_eq!(grow(Pace::PlusPlus { limit: Some(8), divisor: 1 }, 5_000), (12_500, 2_500));
+    }
+
+    #[test]
+    fn a_division_loses_nothing() {
+        let mut slow_start = SlowStart::new(Hystart::Rfc9406);
+        let mut window = Window { cwnd: 100, ssthresh: None, mss: 1 };
+        for _ in 0..6 {
+            let pace = Pace::PlusPlus { limit: None, divisor: 4 };
+            (window.cwnd, _) = slow_start.grow(pace, window, 3, 2);
+        }
+        assert_eq!(window.cwnd, 104); // 18 segments / 4 = 4, with 2 carried
+    }
+}
