@@ -1,6 +1,6 @@
 //! Scenario files: what they say, and what is said of wrong ones.
 
-use ackclock_cc::ControllerConfig;
+use ackclock_cc::{ControllerConfig, CubicConfig, CubicVariant, Hystart, Increase, RenoConfig};
 use ackclock_net::{QueueConfig, QueueLimit};
 use ackclock_scenario::{Diagnostic, Scenario};
 use ackclock_sim::{AppConfig, Sampling, SimulationConfig};
@@ -254,6 +254,44 @@ app = { kind = "file" }
     for (line, field) in expected {
         assert!(found.contains(&(line, field.to_owned())), "{field} on line {line:?} is not in {found:?}");
     }
+}
+
+fn controller(text: &str) -> ControllerConfig {
+    parse(&dumbbell(&format!("[[flow]]\ncontroller = {text}"))).flows[0].controller.clone()
+}
+
+#[test]
+fn a_controller_takes_linuxs_rules_with_linuxs_constants() {
+    let ControllerConfig::Cubic(cubic) = controller(r#"{ kind = "cubic", variant = "linux", hystart = "linux" }"#)
+    else {
+        panic!("CUBIC")
+    };
+    assert_eq!((cubic.variant, cubic.hystart), (CubicVariant::Linux, Hystart::Linux));
+    // bic_scale 41: 410/1024; 717/1024
+    assert_eq!((cubic.c, cubic.beta), (0.400_390_625, 0.700_195_312_5));
+    let ControllerConfig::Reno(reno) = controller(r#"{ kind = "newreno", increase = "segments", beta_ecn = 0.8 }"#)
+    else {
+        panic!("Reno")
+    };
+    assert_eq!((reno.increase, reno.beta_ecn), (Increase::Segments, Some(0.8)));
+}
+
+#[test]
+fn a_controller_that_says_nothing_more_is_the_rfcs() {
+    assert_eq!(controller("\"cubic\""), ControllerConfig::Cubic(CubicConfig::default()));
+    assert_eq!(controller("\"reno\""), ControllerConfig::Reno(RenoConfig::default()));
+}
+
+#[test]
+fn a_controllers_mistakes_are_blamed_on_their_fields() {
+    let blamed = |controller: &str| blamed(&dumbbell(&format!("[[flow]]\ncontroller = {controller}")));
+    assert_eq!(blamed(r#"{ kind = "reno", beta_ecn = 1.0 }"#), ["flow[0].controller.beta_ecn"]);
+    assert_eq!(blamed(r#"{ kind = "cubic", hystart = "on" }"#), ["flow[0].controller.hystart"]);
+    assert_eq!(blamed(r#"{ kind = "cubic", variant = "linux", c = 0.0005 }"#), ["flow[0].controller.c"]);
+    assert_eq!(
+        blamed(r#"{ kind = "cubic", beta = 0.0, beta_ecn = 2.0 }"#),
+        ["flow[0].controller.beta", "flow[0].controller.beta_ecn"]
+    );
 }
 
 #[test]

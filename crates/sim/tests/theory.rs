@@ -28,7 +28,7 @@ fn lossy_path(controller: ControllerConfig, selection: Selection, duration_s: u6
 }
 
 fn reno(increase: Increase) -> ControllerConfig {
-    ControllerConfig::Reno(RenoConfig { increase, beta: 0.5 })
+    ControllerConfig::Reno(RenoConfig { increase, ..RenoConfig::default() })
 }
 
 fn acks_every(segments: u32) -> TcpConfig {
