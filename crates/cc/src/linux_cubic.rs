@@ -6,7 +6,7 @@
 //! or after a 32nd of a second; Reno's window is estimated in whole segments with an eighth of a segment's precision.
 //!
 //! Departures from Linux: the cube root is exact, where Linux's is within 0.2 %; the clock ticks at 250 Hz, one of the
-//! rates that a kernel may be built with. A timeout leaves one segment (see `linux_reno`).
+//! rates that a kernel may be built with.
 
 use ackclock_units::{Bytes, SimDuration, SimTime, math};
 
@@ -241,6 +241,14 @@ impl CongestionController for LinuxCubic {
 
     fn cwnd(&self) -> Bytes {
         self.window.cwnd_bytes()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.window.set_ssthresh(ssthresh);
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

@@ -2,8 +2,7 @@
 //!
 //! Source: RFC 5681, the behaviour of Linux 6.18. Slow start adds all segments that an ACK delivers (no limit L);
 //! congestion avoidance adds a segment when as many as cwnd have been ACKed; ssthresh is a whole number of segments.
-//! Departures: those of [`SegmentWindow`]; a timeout leaves a window of one segment, also where Linux, having declared
-//! only part of the flight lost, leaves what is in flight and one more.
+//! Departures: those of [`SegmentWindow`].
 
 use ackclock_units::{Bytes, SimTime};
 
@@ -55,6 +54,14 @@ impl CongestionController for LinuxReno {
 
     fn cwnd(&self) -> Bytes {
         self.window.cwnd_bytes()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.window.set_ssthresh(ssthresh);
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

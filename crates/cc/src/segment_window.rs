@@ -57,6 +57,15 @@ impl SegmentWindow {
         self.ssthresh.map(|segments| Bytes(segments * self.mss))
     }
 
+    /// The sender sets the window: whole segments, one at least.
+    pub(crate) fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.cwnd = (cwnd.0 / self.mss).max(1);
+    }
+
+    pub(crate) fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.ssthresh = ssthresh.map(|bytes| bytes.0 / self.mss);
+    }
+
     pub(crate) fn leave_slow_start(&mut self) {
         self.ssthresh = Some(self.cwnd);
     }

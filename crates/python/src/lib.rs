@@ -34,6 +34,12 @@ mod _core {
         ackclock_scenario::controllers().to_string()
     }
 
+    /// The stack profiles, as JSON.
+    #[pyfunction]
+    fn profiles() -> String {
+        ackclock_scenario::profiles().to_string()
+    }
+
     /// The queue disciplines, as JSON.
     #[pyfunction]
     fn queues() -> String {

@@ -3,6 +3,8 @@
 use ackclock_cc::CONTROLLERS;
 use serde_json::{Value, json};
 
+use crate::profiles::Profile;
+
 /// The scenario format as JSON Schema.
 pub fn schema() -> Value {
     schemars::schema_for!(crate::file::ScenarioFile).to_value()
@@ -16,6 +18,31 @@ pub fn controllers() -> Value {
         entry(info.name, info.summary, info.source, info.departures, &parameters)
     };
     CONTROLLERS.iter().map(entry).collect()
+}
+
+/// Stack profiles: every switch with its value, and where the value comes from.
+pub fn profiles() -> Value {
+    let meanings = schemars::schema_for!(crate::file::TcpTable).to_value();
+    crate::profiles::profiles().iter().map(|profile| describe(profile, &meanings["properties"])).collect()
+}
+
+fn describe(profile: &Profile, meanings: &Value) -> Value {
+    let values = serde_json::to_value(profile.effective()).expect("a table of plain values");
+    let values = values.as_object().expect("a table");
+    let switches: Vec<Value> = values
+        .iter()
+        .map(|(name, value)| {
+            let meaning = meanings[name]["description"].as_str().unwrap_or_default();
+            json!({ "name": name, "value": value, "meaning": meaning, "source": profile.why.get(name) })
+        })
+        .collect();
+    json!({
+        "name": profile.name,
+        "summary": profile.summary,
+        "source": profile.source,
+        "switches": switches,
+        "controllers": { "reno": profile.reno, "cubic": profile.cubic },
+    })
 }
 
 /// Queue disciplines with their parameters.

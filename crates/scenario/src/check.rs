@@ -10,23 +10,35 @@ mod trace;
 
 use std::collections::BTreeMap;
 
+use ackclock_cc::ControllerConfig;
 use ackclock_net::{NetworkConfig, NodeId};
 use ackclock_sim::{MeasureWindow, SimulationConfig};
+use ackclock_tcp::TcpConfig;
 use ackclock_units::{SimDuration, SimTime};
+use serde::de::DeserializeOwned;
 
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
-use crate::file::{Duration, ScenarioFile};
+use crate::file::{Controller, Duration, EndpointFile, ScenarioFile, TcpTable};
 use crate::tree::{FieldPath, Node};
 
 /// A year: timers and timestamps stay exact for far longer.
 const MAX_DURATION: SimDuration = SimDuration::from_secs(366 * 24 * 3600);
 
-/// Reads the file types from the tree, reporting every value that cannot be read and going on without it.
+/// Reads a scenario from the tree, reporting every value that cannot be read and going on without it.
 pub(crate) fn read_file(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> ScenarioFile {
+    read_all(tree, diagnostics)
+}
+
+/// As [`read_file`], for a single endpoint.
+pub(crate) fn read_endpoint(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> EndpointFile {
+    read_all(tree, diagnostics)
+}
+
+fn read_all<T: DeserializeOwned + Default>(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> T {
     let mut tree = tree.clone();
     while !diagnostics.is_full() {
-        let error = match read::<ScenarioFile>(&tree) {
+        let error = match read::<T>(&tree) {
             Ok(file) => return file,
             Err(error) => error,
         };
@@ -37,7 +49,7 @@ pub(crate) fn read_file(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> Scena
             break; // nothing is left to take out
         }
     }
-    ScenarioFile::default()
+    T::default()
 }
 
 /// Takes out the value at `path`, or, where that is out already (a table without its `kind`), what holds it.
@@ -92,21 +104,22 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) duration: SimDuration,
 }
 
+/// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
+pub(crate) fn check_endpoint(
+    table: &TcpTable,
+    controller: &Controller,
+    diagnostics: &mut Diagnostics<'_>,
+) -> (TcpConfig, ControllerConfig) {
+    Checker::new(&ScenarioFile::default(), diagnostics).endpoint(table, controller)
+}
+
 /// The configuration, or nothing if `diagnostics` has grown.
 pub(crate) fn check(
     file: &ScenarioFile,
     default_name: &str,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<SimulationConfig> {
-    let mut checker = Checker {
-        file,
-        diagnostics,
-        network: NetworkConfig::default(),
-        node_ids: BTreeMap::new(),
-        files: 0,
-        seed: file.seed.unwrap_or(1),
-        duration: SimDuration::ZERO,
-    };
+    let mut checker = Checker::new(file, diagnostics);
     checker.duration = checker.duration();
     let measure = checker.measure();
     let plans = checker.plan_flows();
@@ -127,6 +140,20 @@ pub(crate) fn check(
         flows,
         trace,
     })
+}
+
+impl<'a, 'source> Checker<'a, 'source> {
+    fn new(file: &'a ScenarioFile, diagnostics: &'a mut Diagnostics<'source>) -> Self {
+        Self {
+            file,
+            diagnostics,
+            network: NetworkConfig::default(),
+            node_ids: BTreeMap::new(),
+            files: 0,
+            seed: file.seed.unwrap_or(1),
+            duration: SimDuration::ZERO,
+        }
+    }
 }
 
 impl Checker<'_, '_> {

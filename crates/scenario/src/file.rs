@@ -19,7 +19,7 @@ pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
-pub(crate) use tcp::{DelayedAckTable, RtoTable, TcpTable};
+pub(crate) use tcp::{AutotuningTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
 pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{
     Chain, DiscardRule, DropTail, Dumbbell, Explicit, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Queue,
@@ -51,6 +51,22 @@ macros::table! {
         flow: List<FlowTable>,
         /// What to record over time; false records nothing.
         trace: SwitchOr<TraceTable>,
+    }
+}
+
+macros::table! {
+    /// A single endpoint.
+    pub(crate) struct EndpointFile {
+        /// Its TCP.
+        tcp: TcpTable,
+        /// Its congestion control; "cubic" by default.
+        controller: Controller,
+    }
+}
+
+impl EndpointFile {
+    pub(crate) fn controller(&self) -> Controller {
+        self.controller.clone().unwrap_or_else(|| Controller::Cubic(CubicParameters::default()))
     }
 }
 

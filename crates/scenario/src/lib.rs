@@ -8,10 +8,14 @@ mod catalog;
 mod check;
 mod de;
 mod diagnostic;
+mod effective;
+mod endpoint;
 mod file;
+mod profiles;
 mod scenario;
 mod tree;
 
-pub use catalog::{controllers, queues, schema, topologies};
+pub use catalog::{controllers, profiles, queues, schema, topologies};
+pub use endpoint::endpoint_config;
 pub use diagnostic::{Diagnostic, ScenarioError};
 pub use scenario::Scenario;

@@ -217,6 +217,8 @@ pub struct DelayedAck {
     pub quickacks: u32,
     /// The delay follows the spacing of arriving segments, between `timeout` and 200 ms (Linux's ato).
     pub adaptive: bool,
+    /// An ACK that is due waits so long for further segments, as behind receive offload: stretch ACKs. Zero: it does not.
+    pub gro: SimDuration,
 }
 
 /// The clock behind the timestamps option.
@@ -384,6 +386,7 @@ impl Default for TcpConfig {
                 timeout: SimDuration::from_millis(40),
                 quickacks: 0,
                 adaptive: false,
+                gro: SimDuration::ZERO,
             },
             rto: RtoConfig::of(RtoEstimator::Rfc6298),
             cwnd_validation: CwndValidation::Hold,

@@ -12,6 +12,9 @@ use crate::config::DelayedAck;
 /// The longest adaptive delay.
 const LONGEST: SimDuration = SimDuration::from_millis(200);
 
+/// Octets that receive offload gathers at most.
+const LARGEST_GATHERED: u64 = 65_536;
+
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DelayedAcks {
@@ -84,9 +87,18 @@ impl DelayedAcks {
         self.adapt(now, rto);
         let enough = if self.config.adaptive { self.octets > mss } else { false };
         if enough || self.segments >= self.config.segments || (self.quick > 0 && !self.is_interactive) {
-            self.due = true;
+            self.due_after_offload(now);
         } else if self.deadline == SimTime::NEVER {
             self.deadline = now + if self.config.adaptive { self.delay } else { self.config.timeout };
+        }
+    }
+
+    /// An ACK is due; receive offload may still be gathering segments, up to its largest packet.
+    fn due_after_offload(&mut self, now: SimTime) {
+        if self.config.gro.is_zero() || self.octets >= LARGEST_GATHERED {
+            self.due = true;
+        } else {
+            self.deadline = now + self.config.gro;
         }
     }
 
@@ -132,7 +144,7 @@ mod tests {
 
     fn acks(quickacks: u32, adaptive: bool) -> DelayedAcks {
         let timeout = SimDuration::from_millis(40);
-        DelayedAcks::new(DelayedAck { segments: 2, timeout, quickacks, adaptive })
+        DelayedAcks::new(DelayedAck { segments: 2, timeout, quickacks, adaptive, gro: SimDuration::ZERO })
     }
 
     fn arrive(acks: &mut DelayedAcks, ms: u64, octets: u64) -> bool {
@@ -148,6 +160,17 @@ mod tests {
         assert!(arrive(&mut acks, 11, 1_000));
         acks.on_ack_sent();
         assert_eq!(acks.deadline(), SimTime::NEVER);
+    }
+
+    #[test]
+    fn behind_receive_offload_one_ack_stands_for_a_train() {
+        let gro = SimDuration::from_millis(2);
+        let timeout = SimDuration::from_millis(40);
+        let mut acks = DelayedAcks::new(DelayedAck { segments: 2, timeout, quickacks: 0, adaptive: false, gro });
+        for ms in [10, 11, 12] {
+            assert!(!arrive(&mut acks, ms, 1_000));
+        }
+        assert_eq!(acks.deadline(), SimTime(14 * MS)); // 2 ms after the last
     }
 
     #[test]

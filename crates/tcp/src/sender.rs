@@ -363,9 +363,13 @@ impl Sender {
         self.written_end + u64::from(self.closed)
     }
 
-    /// The rate to pace at, if this flow is paced.
+    fn is_paced(&self) -> bool {
+        self.pacer.is_on() || self.controller.pacing_rate().is_some()
+    }
+
+    /// The rate to pace at: the controller's, or that of the window.
     fn pacing_rate(&self) -> Option<Bandwidth> {
-        self.controller.pacing_rate().or_else(|| if self.pacer.is_on() { self.window_rate() } else { None })
+        self.controller.pacing_rate().or_else(|| self.window_rate())
     }
 
     /// What a paced flow would send at: sizes bursts, too.

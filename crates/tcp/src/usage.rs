@@ -43,6 +43,11 @@ impl Usage {
         }
     }
 
+    /// True if it keeps account of the window at all.
+    pub(crate) fn is_on(&self) -> bool {
+        matches!(self.validation, CwndValidation::Rfc7661 | CwndValidation::Linux)
+    }
+
     /// All that may be sent has been sent: `flight` is outstanding, up to offset `high_data`.
     pub(crate) fn on_sent_all(&mut self, is_limited: bool, flight: u64, una: u64, high_data: u64) {
         let begins = una >= self.round_end;

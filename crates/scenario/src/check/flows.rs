@@ -3,7 +3,7 @@
 use ackclock_cc::{ControllerConfig, CubicConfig, CubicVariant, FixedConfig, RenoConfig};
 use ackclock_net::{RandomStream, Router};
 use ackclock_sim::{AppConfig, FlowConfig, Span};
-use ackclock_tcp::LossRecovery;
+use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::tcp::{HostTables, Layer, MAX_WINDOW, amount};
@@ -138,12 +138,11 @@ impl<'a> Checker<'a, '_> {
         let table = plan.table;
         let path = &plan.path;
         let controller = table.controller.clone().unwrap_or_else(|| Controller::Cubic(CubicParameters::default()));
-        let recovery = match controller {
-            Controller::Tahoe(_) => Some(LossRecovery::Tahoe),
-            Controller::NewReno(_) => Some(LossRecovery::NewReno),
-            _ => None,
-        };
-        let sender = self.tcp(&self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref())), recovery);
+        let recovery = controller.recovery();
+        let layers = self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref()));
+        let profile = self.profile(&layers);
+        let controller = controller.over(&profile.reno, &profile.cubic);
+        let sender = self.tcp(&layers, recovery);
         let receiver = self.tcp(&self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref())), recovery);
         if let Some(rate) = table.read_rate
             && rate.0.0 == 0
@@ -164,6 +163,16 @@ impl<'a> Checker<'a, '_> {
             reply: table.reply.as_ref().map(|app| self.app(app, &path.key("reply"))),
             read_rate: table.read_rate.map(|rate| rate.0),
         }
+    }
+
+    /// An endpoint by itself, outside any network.
+    pub(crate) fn endpoint(&mut self, table: &TcpTable, controller: &Controller) -> (TcpConfig, ControllerConfig) {
+        let layers = [Layer { path: FieldPath::of("tcp"), table: table.clone() }];
+        let profile = self.profile(&layers);
+        let tcp = self.tcp(&layers, controller.recovery());
+        let controller = controller.over(&profile.reno, &profile.cubic);
+        let controller = self.controller(&controller, tcp.mss, &FieldPath::of("controller"));
+        (tcp, controller)
     }
 
     /// Options of one end, from the most general to the most particular.

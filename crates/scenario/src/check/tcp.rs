@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use ackclock_tcp::{
-    DelayedAck, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, RtoConfig, RtoEstimator, TcpConfig,
+    Autotuning, BurstConfig, DelayedAck, EcnConfig, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, PacingConfig,
+    RtoConfig, RtoEstimator, TcpConfig,
 };
 use ackclock_units::{Bytes, SimDuration};
 
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
-use crate::file::{Amount, Buffer, Overlay, RtoTable, Ssthresh, SwitchOr, TcpTable};
+use crate::file::{Amount, AutotuningTable, Buffer, Overlay, RtoTable, Ssthresh, SwitchOr, TcpTable};
+use crate::profiles::{Profile, profile, profiles};
 use crate::tree::FieldPath;
 
 /// One layer of options, and where it stands in the file.
@@ -55,34 +57,37 @@ impl Checker<'_, '_> {
         tables
     }
 
-    /// The configuration that the layers make, the last one winning.
+    /// The last profile that the layers name, if it exists; the first of all without.
+    pub(crate) fn profile(&mut self, layers: &[Layer]) -> &'static Profile {
+        let named = layers.iter().rev().find_map(|layer| Some((layer, layer.table.profile.as_ref()?)));
+        let Some((layer, name)) = named else { return &profiles()[0] };
+        profile(name).unwrap_or_else(|| {
+            let names: Vec<&str> = profiles().iter().map(|profile| profile.name).collect();
+            self.report_unknown(&layer.path.key("profile"), "is no profile", suggest(name, &names));
+            &profiles()[0]
+        })
+    }
+
+    /// The configuration that the layers make, the last one winning. A profile begins anew.
     pub(crate) fn tcp(&mut self, layers: &[Layer], recovery: Option<LossRecovery>) -> TcpConfig {
-        let table = layers.iter().fold(TcpTable::default(), |table, layer| table.overlaid_by(&layer.table));
+        let base = self.profile(layers).tcp.clone();
+        let first = layers.iter().rposition(|layer| layer.table.profile.is_some()).unwrap_or(0);
+        let layers = &layers[first.min(layers.len())..];
+        let table = layers.iter().fold(base, |table, layer| table.overlaid_by(&layer.table));
         let mut config = TcpConfig::default();
         let place = |field: &str, is_set: &dyn Fn(&TcpTable) -> bool| {
             let layer = layers.iter().rev().find(|layer| is_set(&layer.table));
             layer.map_or_else(|| FieldPath::of("tcp"), |layer| layer.path.clone()).key(field)
         };
         self.set_segment_options(&mut config, &table, &place);
-        set_buffers(&mut config, &table);
-        for (field, size, is_set) in [
-            ("receive_buffer", config.receive_buffer, is_receive_buffer_set as fn(&TcpTable) -> bool),
-            ("send_buffer", config.send_buffer, is_send_buffer_set),
-        ] {
-            if size == Bytes::ZERO || size > MAX_WINDOW {
-                let remedy = format!("use 1 byte to {MAX_WINDOW}, or \"unlimited\"");
-                self.report(&place(field, &is_set), "is no buffer", remedy);
-            }
-        }
+        self.set_clock(&mut config, &table, &place);
+        self.set_buffers(&mut config, &table, &place);
         self.set_windows(&mut config, &table, &place);
+        self.set_recovery(&mut config, &table, &place);
+        config.loss_recovery = table.loss_recovery.map_or(config.loss_recovery, Into::into);
         config.loss_recovery = self.loss_recovery(layers, recovery).unwrap_or(config.loss_recovery);
-        if let Some(delayed_ack) = &table.delayed_ack {
-            config.delayed_ack = delayed_ack_of(delayed_ack, config.delayed_ack);
-            if config.delayed_ack.segments == 0 {
-                let path = place("delayed_ack", &|table| table.delayed_ack.is_some()).key("segments");
-                self.report(&path, "acknowledges nothing", "use at least 1, or delayed_ack = false for 1");
-            }
-        }
+        self.set_acks(&mut config, &table, &place);
+        self.set_sending(&mut config, &table, &place);
         config.rto = self.rto(&table.rto.unwrap_or_default(), layers);
         config
     }
@@ -109,27 +114,158 @@ impl Checker<'_, '_> {
             self.report(&path, "is no payload that an IPv4 packet can carry", format!("use 1 to {MAX_MSS} bytes"));
             config.mss = 1448;
         }
-        config.sack = table.sack.unwrap_or(config.sack);
-        config.timestamps = table.timestamps.unwrap_or(config.timestamps);
-        config.window_scaling = table.window_scaling.unwrap_or(config.window_scaling);
-        if let Some(granularity) = table.timestamp_granularity {
-            config.timestamp_granularity = granularity.0;
-            if granularity.0.is_zero() {
-                let path = place("timestamp_granularity", &|table| table.timestamp_granularity.is_some());
-                self.report(&path, "is a clock that ticks without end", "use at least 1 ns; stacks use 1 ms");
-                config.timestamp_granularity = SimDuration::from_millis(1);
-            }
-        }
-        config.prr = table.prr.unwrap_or(config.prr);
-        config.grow_when_not_limited = table.grow_when_not_limited.unwrap_or(config.grow_when_not_limited);
+        let set = |value: Option<bool>, field: &mut bool| *field = value.unwrap_or(*field);
+        set(table.sack, &mut config.sack);
+        set(table.dsack, &mut config.dsack);
+        set(table.window_scaling, &mut config.window_scaling);
         config.initial_sequence = table.initial_sequence.unwrap_or(config.initial_sequence);
         config.max_retries = table.max_retries.unwrap_or(config.max_retries);
+        config.syn_retries = table.syn_retries.unwrap_or(config.syn_retries);
+        config.syn_linear_timeouts = table.syn_linear_timeouts.unwrap_or(config.syn_linear_timeouts);
+        config.user_timeout = table.user_timeout.map(|timeout| timeout.0).filter(|timeout| !timeout.is_zero());
+        config.ecn = EcnConfig {
+            mode: table.ecn.map_or(config.ecn.mode, Into::into),
+            accurate: table.accurate_ecn.unwrap_or(config.ecn.accurate),
+            ect1: table.ect1.unwrap_or(config.ecn.ect1),
+        };
+    }
+
+    fn set_clock(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {
+        config.timestamps = table.timestamps.unwrap_or(config.timestamps);
+        config.paws = table.paws.unwrap_or(config.paws);
+        let clock = &mut config.clock;
+        clock.granularity = table.timestamp_granularity.map_or(clock.granularity, |granularity| granularity.0);
+        clock.offset = table.timestamp_offset.unwrap_or(clock.offset);
+        clock.skew_ppm = table.timestamp_skew_ppm.unwrap_or(clock.skew_ppm);
+        if clock.granularity.is_zero() {
+            let path = place("timestamp_granularity", &|table| table.timestamp_granularity.is_some());
+            self.report(&path, "is a clock that ticks without end", "use at least 1 ns; stacks use 1 ms");
+            config.clock.granularity = SimDuration::from_millis(1);
+        }
+        if !(-100_000.0..=100_000.0).contains(&config.clock.skew_ppm) {
+            let path = place("timestamp_skew_ppm", &|table| table.timestamp_skew_ppm.is_some());
+            self.report(&path, "is no clock", "use -100000 to 100000; crystals are within 100 ppm");
+            config.clock.skew_ppm = 0.0;
+        }
+    }
+
+    fn set_recovery(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {
+        let set = |value: Option<bool>, field: &mut bool| *field = value.unwrap_or(*field);
+        set(table.prr, &mut config.prr);
+        set(table.limited_transmit, &mut config.limited_transmit);
+        set(table.dup_acks_as_sacks, &mut config.dup_acks_as_sacks);
+        set(table.tlp, &mut config.tlp);
+        set(table.eifel, &mut config.undo.eifel);
+        set(table.dsack_undo, &mut config.undo.dsack);
+        set(table.frto, &mut config.undo.frto);
+        config.counting = table.counting.map_or(config.counting, Into::into);
+        config.loss_detection = table.loss_detection.map_or(config.loss_detection, Into::into);
+        config.decrease_from = table.decrease_from.map_or(config.decrease_from, Into::into);
         config.dup_thresh = table.dup_thresh.unwrap_or(config.dup_thresh);
+        config.max_dup_thresh = table.max_dup_thresh.unwrap_or(config.max_dup_thresh).max(config.dup_thresh);
         if config.dup_thresh == 0 {
             let path = place("dup_thresh", &|table| table.dup_thresh.is_some());
             self.report(&path, "takes every ACK for a loss", "use at least 1; RFC 5681 says 3");
             config.dup_thresh = 3;
         }
+    }
+
+    fn set_acks(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {
+        if let Some(delayed_ack) = &table.delayed_ack {
+            config.delayed_ack = delayed_ack_of(delayed_ack, config.delayed_ack);
+        }
+        config.delayed_ack.gro = table.gro.map_or(config.delayed_ack.gro, |gro| gro.0);
+        if config.delayed_ack.segments == 0 {
+            let path = place("delayed_ack", &|table| table.delayed_ack.is_some()).key("segments");
+            self.report(&path, "acknowledges nothing", "use at least 1, or delayed_ack = false for 1");
+        }
+    }
+
+    fn set_sending(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {
+        config.cwnd_validation = table.cwnd_validation.map_or(config.cwnd_validation, Into::into);
+        config.idle_restart = table.idle_restart.map_or(config.idle_restart, Into::into);
+        config.nagle = table.nagle.map_or(config.nagle, Into::into);
+        config.notsent_lowat = table.notsent_lowat.map(|size| size.0);
+        match &table.pacing {
+            None => {}
+            Some(SwitchOr::Switch(on)) => config.pacing.enabled = *on,
+            Some(SwitchOr::Table(ratios)) => {
+                let PacingConfig { slow_start_ratio, avoidance_ratio, .. } = config.pacing;
+                config.pacing = PacingConfig {
+                    enabled: true,
+                    slow_start_ratio: ratios.slow_start_ratio.unwrap_or(slow_start_ratio),
+                    avoidance_ratio: ratios.avoidance_ratio.unwrap_or(avoidance_ratio),
+                };
+            }
+        }
+        for (field, ratio) in [
+            ("slow_start_ratio", config.pacing.slow_start_ratio),
+            ("avoidance_ratio", config.pacing.avoidance_ratio),
+        ] {
+            if !(0.01..=1000.0).contains(&ratio) {
+                let path = place("pacing", &|table| table.pacing.is_some()).key(field);
+                self.report(&path, "is no multiple of cwnd / SRTT", "use 0.01 to 1000; Linux uses 2 and 1.2");
+                config.pacing.enabled = false;
+            }
+        }
+        match &table.tso {
+            None => {}
+            Some(SwitchOr::Switch(on)) => config.bursts.enabled = *on,
+            Some(SwitchOr::Table(burst)) => {
+                let octets = burst.max_size.map_or(u64::from(config.bursts.max_octets), |size| size.0.0);
+                config.bursts = BurstConfig {
+                    enabled: true,
+                    min_segments: burst.min_segments.unwrap_or(config.bursts.min_segments),
+                    max_octets: u32::try_from(octets).unwrap_or(u32::MAX),
+                };
+            }
+        }
+    }
+
+    /// "unlimited" is what the window field can say: 65,535 bytes without scaling. A buffer of a given size does not grow.
+    fn set_buffers(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {
+        let largest = if config.window_scaling { MAX_SCALED_WINDOW } else { MAX_UNSCALED_WINDOW };
+        let size = |buffer: Option<Buffer>| match buffer {
+            None | Some(Buffer::Unlimited) => largest,
+            Some(Buffer::Of(bytes)) => bytes,
+        };
+        config.receive_buffer = size(table.receive_buffer);
+        config.send_buffer = size(table.send_buffer);
+        let is_receive_set: fn(&TcpTable) -> bool = |table| table.receive_buffer.is_some();
+        let is_send_set: fn(&TcpTable) -> bool = |table| table.send_buffer.is_some();
+        let sides = [("receive_buffer", config.receive_buffer, is_receive_set), ("send_buffer", config.send_buffer, is_send_set)];
+        for (field, size, is_set) in sides {
+            if size == Bytes::ZERO || size > MAX_WINDOW {
+                let remedy = format!("use 1 byte to {MAX_WINDOW}, or \"unlimited\"");
+                self.report(&place(field, &is_set), "is no buffer", remedy);
+            }
+        }
+        let receive = table.receive_autotuning.as_ref().filter(|_| table.receive_buffer.is_none());
+        let path = place("receive_autotuning", &|table| table.receive_autotuning.is_some());
+        config.receive_autotuning = self.autotuning(receive, largest, &path);
+        let send = table.send_autotuning.as_ref().filter(|_| table.send_buffer.is_none());
+        let path = place("send_autotuning", &|table| table.send_autotuning.is_some());
+        config.send_autotuning = self.autotuning(send, MAX_SCALED_WINDOW, &path);
+    }
+
+    fn autotuning(
+        &mut self,
+        table: Option<&SwitchOr<AutotuningTable>>,
+        largest: Bytes,
+        path: &FieldPath,
+    ) -> Option<Autotuning> {
+        let table = match table? {
+            SwitchOr::Switch(false) => return None,
+            SwitchOr::Switch(true) => &AutotuningTable::default(),
+            SwitchOr::Table(table) => table,
+        };
+        let max = table.max.map_or(largest, |size| size.0).min(largest);
+        let initial = table.initial.map_or(Bytes(65_535), |size| size.0).min(max);
+        if initial == Bytes::ZERO {
+            self.report(&path.key("initial"), "is no buffer", "use at least a segment; Linux starts at 64 KiB");
+            return None;
+        }
+        Some(Autotuning { initial, max })
     }
 
     fn set_windows(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {
@@ -204,32 +340,16 @@ fn rto_place(layers: &[Layer], field: &str) -> FieldPath {
     layer.map_or_else(|| FieldPath::of("tcp"), |layer| layer.path.clone()).key("rto").key(field)
 }
 
-fn is_receive_buffer_set(table: &TcpTable) -> bool {
-    table.receive_buffer.is_some()
-}
-
-fn is_send_buffer_set(table: &TcpTable) -> bool {
-    table.send_buffer.is_some()
-}
-
-/// "unlimited" is what the window field can say: 65,535 bytes without scaling.
-fn set_buffers(config: &mut TcpConfig, table: &TcpTable) {
-    let largest = if config.window_scaling { MAX_SCALED_WINDOW } else { MAX_UNSCALED_WINDOW };
-    let size = |buffer: Option<Buffer>| match buffer {
-        None | Some(Buffer::Unlimited) => largest,
-        Some(Buffer::Of(bytes)) => bytes,
-    };
-    config.receive_buffer = size(table.receive_buffer);
-    config.send_buffer = size(table.send_buffer);
-}
-
 fn delayed_ack_of(table: &SwitchOr<crate::file::DelayedAckTable>, default: DelayedAck) -> DelayedAck {
     match table {
         SwitchOr::Switch(true) => default,
-        SwitchOr::Switch(false) => DelayedAck { segments: 1, ..default },
+        SwitchOr::Switch(false) => DelayedAck { segments: 1, quickacks: 0, adaptive: false, ..default },
         SwitchOr::Table(table) => DelayedAck {
             segments: table.segments.unwrap_or(default.segments),
             timeout: table.timeout.map_or(default.timeout, |timeout| timeout.0),
+            quickacks: table.quickacks.unwrap_or(default.quickacks),
+            adaptive: table.adaptive.unwrap_or(default.adaptive),
+            ..default
         },
     }
 }

@@ -1,11 +1,34 @@
 //! Congestion controllers as a file says them.
 
 use ackclock_cc::{CubicVariant, Hystart, Increase};
+use ackclock_tcp::LossRecovery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Amount;
-use super::macros::{kinds, table, words};
+use super::{Amount, Overlay};
+use super::macros::{kinds, layer, table, words};
+
+impl Controller {
+    /// The loss recovery that its name stands for, if it does.
+    pub(crate) fn recovery(&self) -> Option<LossRecovery> {
+        match self {
+            Self::Tahoe(_) => Some(LossRecovery::Tahoe),
+            Self::NewReno(_) => Some(LossRecovery::NewReno),
+            _ => None,
+        }
+    }
+
+    /// What it leaves unsaid is as in these tables.
+    pub(crate) fn over(&self, reno: &RenoParameters, cubic: &CubicParameters) -> Self {
+        match self {
+            Self::Tahoe(table) => Self::Tahoe(reno.overlaid_by(table)),
+            Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
+            Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
+            Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
+            Self::Fixed(table) => Self::Fixed(table.clone()),
+        }
+    }
+}
 
 kinds! {
     /// Congestion control; `ackclock controllers` explains each.
@@ -23,7 +46,7 @@ kinds! {
     }
 }
 
-table! {
+layer! {
     /// Parameters of Reno's window rules.
     pub(crate) struct RenoParameters {
         /// What congestion avoidance counts.
@@ -63,7 +86,7 @@ words! {
     }
 }
 
-table! {
+layer! {
     /// Parameters of CUBIC.
     pub(crate) struct CubicParameters {
         /// Whose rules and constants.

@@ -121,7 +121,9 @@ impl Sender {
         if let Some(rack) = &mut self.rack {
             rack.adapt(self.round);
         }
-        self.usage.on_acked(delivered, new_round);
+        if self.usage.is_on() {
+            self.usage.on_acked(delivered, new_round);
+        }
         self.counters.delivered += delivered;
         let marked = if self.ecn.is_on() { self.ecn.on_ack(ack.flags, delivered.div_ceil(self.mss)) } else { 0 };
         self.counters.delivered_ce += (marked * self.mss).min(delivered);

@@ -173,8 +173,8 @@ impl Sender {
             return self.stop(now, Limit::Window);
         }
         let len = available.min(window);
-        let extended = self.window() + self.limited_transmit_allowance();
-        if self.board.weight(len) > extended.saturating_sub(self.board.pipe()) {
+        let allowed = allowed + self.limited_transmit_allowance();
+        if self.board.weight(len) > allowed {
             return self.stop(now, Limit::Cwnd);
         }
         if self.is_held_back(len) {
@@ -193,9 +193,10 @@ impl Sender {
     /// Without SACK, the first two duplicate ACKs each let a segment out (RFC 3042); with SACK, pipe sees to it, unless
     /// limited transmit is off.
     fn limited_transmit_allowance(&self) -> u64 {
-        let counts_dup_acks = self.loss_recovery != LossRecovery::Sack;
+        let counts_dup_acks = self.dup_acks > 0 && self.loss_recovery != LossRecovery::Sack;
         if counts_dup_acks && self.config.limited_transmit && matches!(self.phase, Phase::Open) {
-            u64::from(self.dup_acks.min(2)) * self.mss
+            let extended = self.window() + u64::from(self.dup_acks.min(2)) * self.mss;
+            extended.saturating_sub(self.board.pipe().max(self.window()))
         } else {
             0
         }
@@ -225,7 +226,7 @@ impl Sender {
     }
 
     fn waits_for_pacer(&mut self, now: SimTime) -> bool {
-        let waits = self.pacing_rate().is_some() && !self.pacer.is_open(now);
+        let waits = self.is_paced() && !self.pacer.is_open(now);
         if waits {
             self.limited_by = Limit::Pacing;
         }
@@ -236,6 +237,14 @@ impl Sender {
     fn stop(&mut self, now: SimTime, limit: Limit) -> Option<DataSegment> {
         self.limited_by = limit;
         self.bursts.end();
+        if self.usage.is_on() {
+            self.account_for_use(now, limit);
+        }
+        None
+    }
+
+    /// How much of the window is in use, now that nothing more leaves.
+    fn account_for_use(&mut self, now: SimTime, limit: Limit) {
         let flight = self.board.flight_size();
         let is_limited = limit == Limit::Cwnd || self.board.pipe() >= self.window();
         self.usage.on_sent_all(is_limited, flight, self.board.una(), self.board.high_data());
@@ -253,7 +262,6 @@ impl Sender {
         {
             self.shrink_unused(cwnd);
         }
-        None
     }
 
     fn initial_window(&self) -> u64 {
@@ -292,7 +300,9 @@ impl Sender {
         self.bursts.on_sent(now, len);
         let segment = self.account(now, Range { start, end: start + len }, false);
         self.on_sent_data(now, was_empty);
-        self.schedule_probe(now, self.board.first().map_or(now, |first| first.at));
+        if self.tlp.is_enabled() {
+            self.schedule_probe(now, self.board.first().map_or(now, |first| first.at));
+        }
         segment
     }
 
@@ -334,19 +344,23 @@ impl Sender {
             flight_size: Bytes(self.board.flight_size()),
             idle_for,
         });
-        if let Some(rate) = self.pacing_rate() {
-            self.pacer.on_sent(now, payload, Some(rate));
+        if self.is_paced() {
+            let rate = self.pacing_rate();
+            self.pacer.on_sent(now, payload, rate);
         }
         if self.timer.is_off() {
             self.rearm_timeout(now);
         }
-        let (ecn, cwr) = if is_retransmission { (Ecn::NotEct, false) } else { self.ecn.mark_new_data() };
+        let (ecn, cwr) =
+            if is_retransmission || !self.ecn.is_on() { (Ecn::NotEct, false) } else { self.ecn.mark_new_data() };
         DataSegment { start: range.start, payload, fin, push: self.is_pushed(range), ecn, cwr }
     }
 
     /// A write ends in this segment.
     fn is_pushed(&self, range: Range) -> bool {
-        self.pushes.iter().take_while(|end| **end <= range.end).any(|end| *end > range.start)
+        let Some(first) = self.pushes.front() else { return false };
+        *first <= range.end
+            && self.pushes.iter().take_while(|end| **end <= range.end).any(|end| *end > range.start)
     }
 
     pub(super) fn forget_pushes(&mut self, una: u64) {

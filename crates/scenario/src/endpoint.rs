@@ -1,0 +1,23 @@
+//! A single endpoint's options, as a scenario's `tcp` and `controller` say them: for what drives an endpoint by hand.
+
+use ackclock_cc::ControllerConfig;
+use ackclock_tcp::TcpConfig;
+
+use crate::check::{check_endpoint, read_endpoint};
+use crate::diagnostic::{Diagnostics, ScenarioError};
+use crate::tree::{apply_overrides, parse_json};
+
+/// What `{"tcp": {...}, "controller": ...}` comes to; both may be left out. `overrides` are `path=value` texts, as in
+/// `tcp.profile=linux-6.x`. Fails with every mistake at once.
+pub fn endpoint_config(json: &str, overrides: &[String]) -> Result<(TcpConfig, ControllerConfig), ScenarioError> {
+    let mut tree = parse_json(json).map_err(|errors| ScenarioError::of_syntax("<json>", errors))?;
+    let unapplied = apply_overrides(&mut tree, overrides);
+    let mut diagnostics = Diagnostics::new("<json>", json, overrides, &tree);
+    for (index, message) in &unapplied {
+        diagnostics.report_override(*index, message);
+    }
+    let file = read_endpoint(&tree, &mut diagnostics);
+    let controller = file.controller();
+    let config = check_endpoint(&file.tcp.unwrap_or_default(), &controller, &mut diagnostics);
+    if diagnostics.is_empty() { Ok(config) } else { Err(diagnostics.into_error()) }
+}

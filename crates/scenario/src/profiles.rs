@@ -1,0 +1,102 @@
+//! Stack profiles: named sets of every TCP switch. Each is a file in `profiles/`, with the reason for every value that
+//! differs from the default.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::check::check_endpoint;
+use crate::de;
+use crate::diagnostic::Diagnostics;
+use crate::effective::table_of;
+use crate::file::{Controller, CubicParameters, RenoParameters, TcpTable};
+use crate::tree::{Node, Origin, Value, parse_toml};
+
+/// One file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProfileFile {
+    summary: String,
+    source: String,
+    tcp: TcpTable,
+    why: BTreeMap<String, String>,
+    #[serde(default)]
+    controller: ControllerTables,
+}
+
+/// Parameters of controllers that the stack has its own ideas of.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ControllerTables {
+    reno: RenoParameters,
+    cubic: CubicParameters,
+}
+
+/// A stack.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    pub(crate) name: &'static str,
+    pub(crate) summary: String,
+    pub(crate) source: String,
+    pub(crate) tcp: TcpTable,
+    /// Reasons, by switch.
+    pub(crate) why: BTreeMap<String, String>,
+    pub(crate) reno: RenoParameters,
+    pub(crate) cubic: CubicParameters,
+}
+
+const FILES: [(&str, &str); 6] = [
+    ("rfc", include_str!("profiles/rfc.toml")),
+    ("linux-6.x", include_str!("profiles/linux-6.x.toml")),
+    ("ns3-3.4x", include_str!("profiles/ns3-3.4x.toml")),
+    ("ns2", include_str!("profiles/ns2.toml")),
+    ("opnet-17", include_str!("profiles/opnet-17.toml")),
+    ("bsd-4.3", include_str!("profiles/bsd-4.3.toml")),
+];
+
+static PROFILES: LazyLock<Vec<Profile>> =
+    LazyLock::new(|| FILES.iter().map(|(name, text)| read(name, text)).collect());
+
+/// Every profile; the first is what a scenario without one gets.
+pub(crate) fn profiles() -> &'static [Profile] {
+    &PROFILES
+}
+
+/// The profile of this name.
+pub(crate) fn profile(name: &str) -> Option<&'static Profile> {
+    profiles().iter().find(|profile| profile.name == name)
+}
+
+impl Profile {
+    /// Every switch as the profile leaves it.
+    pub(crate) fn effective(&self) -> TcpTable {
+        let table = TcpTable { profile: Some(self.name.to_owned()), ..TcpTable::default() };
+        let controller = Controller::Reno(RenoParameters::default());
+        let tree = Node::new(Value::Table(Vec::new()), Origin::Unknown);
+        table_of(&check_endpoint(&table, &controller, &mut Diagnostics::new("", "", &[], &tree)).0)
+    }
+}
+
+fn read(name: &'static str, text: &str) -> Profile {
+    let tree = parse_toml(text).unwrap_or_else(|_| panic!("profile {name} is TOML"));
+    let file: ProfileFile = de::read(&tree).unwrap_or_else(|mistake| panic!("profile {name} is valid: {mistake}"));
+    let ControllerTables { reno, cubic } = file.controller;
+    Profile { name, summary: file.summary, source: file.source, tcp: file.tcp, why: file.why, reno, cubic }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_of_a_profile_has_its_reason_and_no_reason_lacks_a_value() {
+        for profile in profiles() {
+            let table = serde_json::to_value(&profile.tcp).expect("a table of plain values");
+            let keys = table.as_object().expect("a table");
+            for reason in profile.why.keys() {
+                assert!(keys.contains_key(reason), "{}: why.{reason} explains nothing", profile.name);
+            }
+        }
+    }
+}
