@@ -17,6 +17,9 @@ use crate::info::{TcpInfo, tcp_info};
 use crate::receiver::{Arrival, Reading, Receiver};
 use crate::sender::{DataSegment, IncomingAck, Sender, SenderCounters};
 
+/// Octets of the timestamps option with its padding; the MSS option counts them as payload (RFC 6691).
+const TIMESTAMPS_LEN: u32 = 12;
+
 /// Where segments go.
 pub trait Output {
     /// Sends a segment.
@@ -116,6 +119,9 @@ struct Negotiated {
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     config: TcpConfig,
+    controller: ControllerConfig,
+    /// What our SYN says of the segments that we take.
+    offered_mss: u32,
     progress: Progress,
     negotiated: Negotiated,
     sender: Sender,
@@ -137,12 +143,14 @@ impl Endpoint {
     /// A closed endpoint.
     pub fn new(config: &TcpConfig, controller: &ControllerConfig, reading: impl Into<Reading>) -> Self {
         let mss = Bytes(u64::from(config.mss));
-        let controller = Controller::new(controller, mss, config.initial_window, config.initial_ssthresh);
+        let working = Controller::new(controller, mss, config.initial_window, config.initial_ssthresh);
         Self {
             config: *config,
+            controller: controller.clone(),
+            offered_mss: offered_mss(config),
             progress: Progress::Closed,
             negotiated: Negotiated::default(),
-            sender: Sender::new(config, controller),
+            sender: Sender::new(config, working),
             receiver: Receiver::new(config, reading.into()),
             clock: TimestampClock::new(config.clock),
             ecn: EcnReceiver::default(),
@@ -196,7 +204,7 @@ impl Endpoint {
                 self.config.receive_autotuning = None;
                 self.receiver.set_buffer(size.0);
             }
-            SocketOption::MaxSegment(mss) => self.config.mss = *mss,
+            SocketOption::MaxSegment(mss) => self.offered_mss = self.offered_mss.min(*mss),
             _ => self.sender.set_option(option),
         }
         self.transmit(now, out);
@@ -601,6 +609,11 @@ impl Endpoint {
     pub fn current_episode(&self) -> Option<Episode> {
         self.sender.episode
     }
+}
+
+/// The MSS option counts no options, of which timestamps come with every segment (RFC 6691).
+fn offered_mss(config: &TcpConfig) -> u32 {
+    config.mss + if config.timestamps { TIMESTAMPS_LEN } else { 0 }
 }
 
 /// Answers a segment that no connection takes (RFC 9293 section 3.10.7.1).

@@ -195,6 +195,11 @@ impl Sender {
         }
     }
 
+    /// The initial window, where the handshake settled another segment size.
+    pub(crate) fn set_initial_window(&mut self, window: Bytes) {
+        self.config.initial_window = window;
+    }
+
     /// The SYN left, at `now`; it occupies offset 0.
     pub(crate) fn on_syn_sent(&mut self, now: SimTime) {
         if self.board.high_data() == 0 {
