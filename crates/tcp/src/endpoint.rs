@@ -118,8 +118,11 @@ struct Negotiated {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    config: TcpConfig,
+    /// What is not looked at for every segment.
+    config: Box<TcpConfig>,
     controller: ControllerConfig,
+    initial_sequence: u32,
+    paws: bool,
     /// What our SYN says of the segments that we take.
     offered_mss: u32,
     progress: Progress,
@@ -145,8 +148,10 @@ impl Endpoint {
         let mss = Bytes(u64::from(config.mss));
         let working = Controller::new(controller, mss, config.initial_window, config.initial_ssthresh);
         Self {
-            config: *config,
+            config: Box::new(*config),
             controller: controller.clone(),
+            initial_sequence: config.initial_sequence,
+            paws: config.paws,
             offered_mss: offered_mss(config),
             progress: Progress::Closed,
             negotiated: Negotiated::default(),
@@ -325,7 +330,7 @@ impl Endpoint {
     fn is_acceptable(&mut self, segment: &Segment, start: u64) -> bool {
         if let Some(timestamps) = segment.timestamps.filter(|_| self.negotiated.timestamps)
             && !segment.flags.has(Flags::RST)
-            && !self.receiver.accepts_timestamp(start, timestamps.value, self.config.paws)
+            && !self.receiver.accepts_timestamp(start, timestamps.value, self.paws)
         {
             return false;
         }
@@ -343,7 +348,8 @@ impl Endpoint {
     }
 
     fn on_data(&mut self, now: SimTime, segment: &Segment, start: u64) {
-        if let Some(timestamps) = segment.timestamps.filter(|ts| ts.echo != 0 && self.config.receive_autotuning.is_some())
+        if self.receiver.is_tuned()
+            && let Some(timestamps) = segment.timestamps.filter(|timestamps| timestamps.echo != 0)
         {
             self.receiver.on_rtt(now.saturating_since(self.clock.time_of(timestamps.echo, now)));
         }
@@ -358,7 +364,7 @@ impl Endpoint {
 
     fn on_ack(&mut self, now: SimTime, segment: &Segment, seq: u64, occupies: bool, out: &mut impl Output) {
         let una = self.sender.board.una();
-        let Some(ack) = segment.ack.offset_near(self.config.initial_sequence, una) else { return };
+        let Some(ack) = segment.ack.offset_near(self.initial_sequence, una) else { return };
         if ack > self.sender.board.high_data() {
             self.receiver.request_ack(); // acknowledges what was never sent
             return;
@@ -396,7 +402,7 @@ impl Endpoint {
         if !self.negotiated.sack || self.config.loss_recovery != LossRecovery::Sack {
             return (0, None);
         }
-        let initial = self.config.initial_sequence;
+        let initial = self.initial_sequence;
         let offsets = |block: &SackBlock| {
             let offset = |seq: Seq| seq.offset_near(initial, una);
             offset(block.start).zip(offset(block.end)).filter(|(start, end)| start < end)
@@ -455,7 +461,7 @@ impl Endpoint {
             self.negotiated.timestamps.then(|| Timestamps { value: self.clock.tick(now), echo: acknowledgement.ts_recent });
         let sack_limit = if timestamps.is_some() { 3 } else { 4 };
         Segment {
-            seq: Seq::of_offset(self.config.initial_sequence, offset),
+            seq: Seq::of_offset(self.initial_sequence, offset),
             ack: acknowledgement.ack,
             window: acknowledgement.window,
             flags: flags.with(self.ecn.flags()),

@@ -51,12 +51,12 @@ impl Endpoint {
     }
 
     fn acknowledges_syn(&self, segment: &Segment) -> bool {
-        segment.flags.has(Flags::ACK) && segment.ack == Seq::of_offset(self.config.initial_sequence, 1)
+        segment.flags.has(Flags::ACK) && segment.ack == Seq::of_offset(self.initial_sequence, 1)
     }
 
     /// Takes in the peer's SYN: an option is in force if both ends sent it.
     fn negotiate(&mut self, syn: &Segment) {
-        let config = &self.config;
+        let config = &*self.config;
         let timestamps = config.timestamps && syn.timestamps.is_some();
         let scale = syn.syn.window_scale.filter(|_| config.window_scaling);
         self.negotiated = Negotiated {
@@ -115,7 +115,7 @@ impl Endpoint {
         let acknowledgement = self.receiver.acknowledgement(now);
         let wants_scale = offer(self.config.window_scaling, self.negotiated.scaling);
         out.send(Segment {
-            seq: Seq::of_offset(self.config.initial_sequence, 0),
+            seq: Seq::of_offset(self.initial_sequence, 0),
             ack: if answers { acknowledgement.ack } else { Seq(0) },
             window: self.receiver.syn_window(),
             flags: if answers {
