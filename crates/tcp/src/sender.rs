@@ -357,7 +357,10 @@ impl Sender {
 
     pub(crate) fn set_option(&mut self, option: &SocketOption) {
         match option {
-            SocketOption::NoDelay(true) => self.small.set_rule(Nagle::Off),
+            SocketOption::NoDelay(true) => {
+                self.small.set_rule(Nagle::Off);
+                self.small.push(self.written_end);
+            }
             SocketOption::NoDelay(false) if self.config.nagle == Nagle::Off => self.small.set_rule(Nagle::Minshall),
             SocketOption::NoDelay(false) => self.small.set_rule(self.config.nagle),
             SocketOption::Cork(corked) => self.small.set_corked(*corked),

@@ -92,11 +92,15 @@ def _replace(segment: _core.Segment, *, seq: int | None = None, payload: int, fl
     )
 
 
-def differences(packet: Packet, segment: _core.Segment, timestamps: Timestamps) -> list[str]:
-    """Names of the fields in which a sent segment is not what the script expects."""
+def differences(packet: Packet, segment: _core.Segment, timestamps: Timestamps, *, ends_data: bool) -> list[str]:
+    """Names of the fields in which a sent segment is not what the script expects.
+
+    PSH is looked at where the data written so far ends; before that it tells how a kernel cuts its buffers.
+    """
     wrong = []
+    ignored = 0 if ends_data else _FLAG_BITS["P"]
     checks: list[tuple[str, object, object]] = [
-        ("flags", flag_bits(packet.flags), segment.flags),
+        ("flags", flag_bits(packet.flags) & ~ignored, segment.flags & ~ignored),
         ("seq", packet.seq, segment.seq),
         ("length", packet.payload, segment.payload),
     ]

@@ -138,7 +138,7 @@ class _Run:
         if sent is None:
             raise self.failed(event, "the packet was not sent", _packet_text(packet), "nothing was sent")
         sent = self.assemble(sent, packet.payload)
-        wrong = packets.differences(packet, sent.segment, self.timestamps)
+        wrong = packets.differences(packet, sent.segment, self.timestamps, ends_data=sent.ends_data)
         if wrong:
             actual = f"{sent.time:.6f} {packets.text_of(sent.segment)}"
             raise self.failed(event, f"another packet was sent: {', '.join(wrong)}", _packet_text(packet), actual)
@@ -163,14 +163,13 @@ class _Run:
             joined = packets.joined(sent.segment, self.stack.sent[0].segment)
             if joined is None or joined.payload > payload:
                 break
-            self.stack.sent.popleft()
+            sent = Sent(sent.time, joined, self.stack.sent.popleft().ends_data)
             self.seen -= 1
-            sent = Sent(sent.time, joined)
         if 0 < payload < sent.segment.payload:
             head, rest = packets.split(sent.segment, payload)
-            self.stack.sent.appendleft(Sent(sent.time, rest))
+            self.stack.sent.appendleft(Sent(sent.time, rest, sent.ends_data))
             self.seen += 1
-            sent = Sent(sent.time, head)
+            sent = Sent(sent.time, head, ends_data=False)
         return sent
 
     def call(self, event: Event, call: Syscall) -> None:

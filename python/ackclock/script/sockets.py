@@ -169,6 +169,8 @@ class Sockets:
             return Outcome(-1, endpoint.error)
         if socket.shut_write or endpoint.state == "TCP_CLOSE":
             return Outcome(-1, "EPIPE")
+        if socket.connection is not None:
+            socket.connection.wrote(octets)
         self.stack.take(endpoint.write(self.stack.now_ns, octets, "MSG_MORE" in flags))
         return Outcome(octets)
 

@@ -16,6 +16,8 @@ class Sent:
 
     time: float
     segment: _core.Segment
+    #: It ends with the last octet written so far.
+    ends_data: bool = True
 
 
 @dataclass(slots=True)
@@ -24,6 +26,12 @@ class Connection:
 
     endpoint: _core.Endpoint
     is_accepted: bool = False
+    #: The sequence number after the last octet written.
+    data_end: int = 1
+
+    def wrote(self, octets: int) -> None:
+        """The application has written, or is about to."""
+        self.data_end = (self.data_end + octets) & 0xFFFFFFFF
 
 
 @dataclass(slots=True)
@@ -60,7 +68,10 @@ class Stack:
 
     def take(self, segments: list[_core.Segment]) -> None:
         """Note what an endpoint has sent just now."""
-        self.sent.extend(Sent(self.now, segment) for segment in segments)
+        end = self.current.data_end if self.current is not None else 0
+        for segment in segments:
+            last = (segment.seq + segment.payload) & 0xFFFFFFFF
+            self.sent.append(Sent(self.now, segment, segment.payload == 0 or last == end))
 
     def deliver(self, segment: _core.Segment) -> None:
         """A segment arrives from the network."""

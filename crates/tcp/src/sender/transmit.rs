@@ -180,6 +180,7 @@ impl Sender {
             return self.stop(now, Limit::Cwnd);
         }
         if self.is_held_back(len) {
+            self.arm_persist(now);
             return self.stop(now, Limit::Application);
         }
         if self.bursts.is_on() && !self.phase.is_reducing() && !self.burst_is_due(now, allowed, window) {
@@ -208,7 +209,7 @@ impl Sender {
     fn is_held_back(&self, len: u64) -> bool {
         let end = self.board.high_data() + len;
         let has_fin = end > self.written_end;
-        len < self.mss && !has_fin && self.small.holds(end, self.board.una(), self.board.high_data())
+        len < self.mss && !has_fin && !self.send_small && self.small.holds(end, self.board.una(), self.board.high_data())
     }
 
     fn burst_is_due(&mut self, now: SimTime, allowed: u64, peer_window: u64) -> bool {
