@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from ackclock.metrics import Floats
-from ackclock.validation.series import FlowSeries, QueueSeries
+from ackclock.validation.series import Flags, FlowSeries, QueueSeries
 
-FOLDER = Path(__file__).parent / "linux-6.18"
-"""The recordings that come with the package; a checkout has a link `validation` to the folder above."""
+FOLDER = Path(__file__).parent / "recordings" / "linux-6.18"
+"""The recordings that come with the package; a checkout has a link `validation` to the folder of folders."""
 
-SETTINGS = {
+SETTINGS: dict[str, type[pl.DataType]] = {
     "scenario": pl.String,
     "rep": pl.Int64,
     "flow": pl.Int64,
@@ -112,7 +112,9 @@ def load(folder: Path, only: Sequence[str] = ()) -> list[Recording]:
     Raises:
         RecordingError: If something is missing, damaged or contradictory, or there is no such scenario.
     """
-    summary = _read(folder / "summary.csv", tuple(SETTINGS)).cast(dict(SETTINGS), strict=True)
+    summary = read_table(folder / "summary.csv", tuple(SETTINGS)).with_columns(
+        pl.col(name).cast(kind) for name, kind in SETTINGS.items()
+    )
     names = summary["scenario"].unique(maintain_order=True).to_list()
     unknown = [name for name in only if name not in names]
     if unknown:
@@ -128,7 +130,9 @@ def _recording(folder: Path, name: str, rows: pl.DataFrame) -> Recording:
     settings = {tuple(_flow_settings(row) for row in run) for run in by_rep.values()}
     paths = {_path_settings(row) for run in by_rep.values() for row in run}
     if len(settings) > 1 or len(paths) > 1:
-        raise RecordingError(f"{folder / 'summary.csv'}: the repetitions of {name} differ; name each setting differently")
+        raise RecordingError(
+            f"{folder / 'summary.csv'}: the repetitions of {name} differ; name each setting differently"
+        )
     runs = tuple(_run(folder, name, rep, run) for rep, run in by_rep.items())
     return Recording(name, paths.pop(), settings.pop(), runs)
 
@@ -153,12 +157,14 @@ def _run(folder: Path, name: str, rep: int, rows: list[dict[str, float | str]]) 
     up_s = [float(row["flow_t0_minus_emulator_t0_s"]) for row in rows]
     syn_s = [up - float(row["rtt_ms"]) / 1000 for up, row in zip(up_s, rows, strict=True)]
     flows = tuple(
-        flow_series(_read(data / f"{name}.r{rep}.flow{row['flow']}.{row['cc']}.csv.gz", FLOW_COLUMNS), row["secs"])
+        flow_series(read_table(data / f"{name}.r{rep}.flow{row['flow']}.{row['cc']}.csv.gz", FLOW_COLUMNS), row["secs"])
         for row in rows
     )
     queue = data / f"{name}.r{rep}.queue.csv.gz"
     starts_s = tuple(round(time_s - min(syn_s), 6) for time_s in syn_s)
-    return RecordedRun(rep, starts_s, flows, _queue_series(_read(queue, QUEUE_COLUMNS), up_s[0]) if queue.exists() else None)
+    return RecordedRun(
+        rep, starts_s, flows, _queue_series(read_table(queue, QUEUE_COLUMNS), up_s[0]) if queue.exists() else None
+    )
 
 
 def flow_series(table: pl.DataFrame, secs: float | str) -> FlowSeries:
@@ -174,11 +180,20 @@ def flow_series(table: pl.DataFrame, secs: float | str) -> FlowSeries:
         cwnd_segments=_floats(table, "cwnd_pkts"),
         ssthresh_segments=np.where(ssthresh >= _NOT_SET, np.nan, ssthresh),
         srtt_ms=_floats(table, "srtt_us") / 1000,
-        in_recovery=_floats(table, "ca_state") >= _REDUCED,
+        in_recovery=in_recovery(table),
         acked_bytes=_floats(table, "bytes_acked"),
         secs=float(secs),
         retransmitted=int(table["retrans_total"][-1]),
     ).thinned()
+
+
+def in_recovery(table: pl.DataFrame) -> Flags:
+    """Return where the window is reduced for congestion.
+
+    Args:
+        table: With the column `ca_state`.
+    """
+    return np.asarray(table["ca_state"].to_numpy() >= _REDUCED)
 
 
 def _queue_series(table: pl.DataFrame, up_s: float) -> QueueSeries:
@@ -191,7 +206,16 @@ def _floats(table: pl.DataFrame, column: str) -> Floats:
     return table[column].cast(pl.Float64).to_numpy()
 
 
-def _read(file: Path, columns: tuple[str, ...]) -> pl.DataFrame:
+def read_table(file: Path, columns: tuple[str, ...]) -> pl.DataFrame:
+    """Read columns of a CSV file, compressed or not.
+
+    Args:
+        file: Any.
+        columns: That it must have.
+
+    Raises:
+        RecordingError: If it is missing, damaged, empty or lacks a column.
+    """
     try:
         table = pl.read_csv(file)
     except FileNotFoundError as error:

@@ -4,8 +4,7 @@ Every number is a pure function of columns, so that it is the same number on bot
 one, as a window does.
 """
 
-from dataclasses import dataclass, fields
-from typing import Self
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +43,18 @@ class FlowSeries:
     secs: float
     retransmitted: int
 
-    def thinned(self) -> Self:
+    def thinned(self) -> "FlowSeries":
         """Return the samples that the numbers are taken of, the same ones whether it was thinned before or not."""
         kept = kept_samples(self.time_s, self.ssthresh_segments, self.in_recovery)
-        columns = {f.name: getattr(self, f.name) for f in fields(self)}
-        return type(self)(**{k: v[kept] if isinstance(v, np.ndarray) else v for k, v in columns.items()})
+        return replace(
+            self,
+            time_s=self.time_s[kept],
+            cwnd_segments=self.cwnd_segments[kept],
+            ssthresh_segments=self.ssthresh_segments[kept],
+            srtt_ms=self.srtt_ms[kept],
+            in_recovery=self.in_recovery[kept],
+            acked_bytes=self.acked_bytes[kept],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +189,7 @@ def growth_segments_per_rtt(flow: FlowSeries) -> float | None:
     """
     events = loss_events(flow)
     starts = [after for _, after in events]
-    ends = [*(first for first, _ in events[1:]), flow.time_s.size]
+    ends = [*(first for first, _ in events[1:]), flow.time_s.size][: len(starts)]
     grown, rounds = 0.0, 0.0
     for start, end in zip(starts, ends, strict=True):
         stretch = slice(start, end)

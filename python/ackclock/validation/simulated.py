@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from ackclock import _core
 from ackclock.metrics import Floats
 from ackclock.results import Results
 from ackclock.validation.recorded import FlowSettings, Recording
-from ackclock.validation.series import FlowSeries, QueueSeries
+from ackclock.validation.series import Flags, FlowSeries, QueueSeries
 
 MSS_BYTES = 1448
 RTT_FACTORS = (1.0, 0.995, 0.9975, 1.0025, 1.005)
@@ -122,7 +121,8 @@ def _tcp(flow: FlowSettings) -> dict[str, Any]:
     """Linux as it was recorded: buffers of 64 MiB, half of which a window may use."""
     return {
         "profile": "linux-6.x",
-        "receive_autotuning": {"initial": "65160 B", "max": "32 MiB"},
+        "receive_autotuning": False,
+        "receive_buffer": "32 MiB" if flow.window_scaling else "unlimited",
         "send_autotuning": {"initial": "87 kB", "max": "64 MiB"},
         "window_scaling": flow.window_scaling,
         "tso": flow.tso,
@@ -173,7 +173,7 @@ def _flow_series(results: Results, flow: FlowSettings, start_s: float, rtt_facto
     ).thinned()
 
 
-def _in_recovery(time_s: Floats, episodes: pl.DataFrame) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+def _in_recovery(time_s: Floats, episodes: pl.DataFrame) -> Flags:
     """Whether each sample is inside an episode; one without an end goes on."""
     starts = _floats(episodes["time_s"])
     ends = starts + np.nan_to_num(_floats(episodes["duration_s"]), nan=np.inf)
@@ -183,8 +183,3 @@ def _in_recovery(time_s: Floats, episodes: pl.DataFrame) -> "np.ndarray[Any, np.
 
 def _floats(column: pl.Series) -> Floats:
     return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-
-
-def run_all(recordings: Sequence[Recording]) -> list[tuple[Recording, Variant, _core.Scenario]]:
-    """Return every simulation that recordings need."""
-    return [(r, variant, scenario(r, variant)) for r in recordings for variant in variants(r)]
