@@ -71,8 +71,8 @@ def _print(comparisons: list[Any], folder: Path) -> None:
     console = output()
     for comparison in comparisons:
         console.print(f"[cyan]{comparison.recording.name}[/]: {settings(comparison.recording)}")
-        if comparison.unsupported:
-            console.print(f"not simulated: there is no controller {', '.join(comparison.unsupported)} here\n")
+        if comparison.obstacle:
+            console.print(f"not simulated: {comparison.obstacle}\n")
             continue
         console.print(_table(comparison))
         for because in dict.fromkeys(row.because for row in comparison.rows if row.verdict == "differs"):

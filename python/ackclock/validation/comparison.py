@@ -73,15 +73,15 @@ class Comparison:
 
     Attributes:
         recording: What was recorded.
-        runs: What was simulated; nothing if a controller is unknown here.
+        runs: What was simulated.
         rows: The quantities.
-        unsupported: The unknown controllers.
+        obstacle: Why nothing was simulated; empty if something was.
     """
 
     recording: Recording
     runs: tuple[SimulatedRun, ...]
     rows: tuple[Row, ...]
-    unsupported: tuple[str, ...]
+    obstacle: str
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of `validation.json`."""
@@ -89,7 +89,7 @@ class Comparison:
             "scenario": self.recording.name,
             "recorded_runs": len(self.recording.runs),
             "simulated_runs": len(self.runs),
-            "unsupported_controllers": self.unsupported,
+            "not_simulated_because": self.obstacle,
             "quantities": [row.as_dict() for row in self.rows],
         }
 
@@ -101,8 +101,8 @@ def compare(recordings: Sequence[Recording], *, on_done: Callable[[int, int], No
         recordings: Any.
         on_done: Called after each simulation with how many are done, and how many there are.
     """
-    unsupported = {recording.name: tuple(simulated.unsupported(recording)) for recording in recordings}
-    wanted = [(r, variant) for r in recordings if not unsupported[r.name] for variant in simulated.variants(r)]
+    obstacles = {recording.name: _obstacle(recording) for recording in recordings}
+    wanted = [(r, variant) for r in recordings if not obstacles[r.name] for variant in simulated.variants(r)]
     runs: dict[str, list[SimulatedRun]] = {recording.name: [] for recording in recordings}
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         done = pool.map(lambda one: _simulate(*one), wanted)
@@ -111,7 +111,14 @@ def compare(recordings: Sequence[Recording], *, on_done: Callable[[int, int], No
             if on_done:
                 on_done(count, len(wanted))
     causes = load_causes()
-    return [_comparison(r, tuple(runs[r.name]), unsupported[r.name], causes) for r in recordings]
+    return [_comparison(recording, runs[recording.name], obstacles[recording.name], causes) for recording in recordings]
+
+
+def _obstacle(recording: Recording) -> str:
+    """Say why a recording cannot be compared; nothing if it can."""
+    if unknown := simulated.unsupported(recording):
+        return f"there is no controller {', '.join(unknown)} here"
+    return "" if recording.runs else "its samples are not in data/"
 
 
 def _simulate(recording: Recording, variant: Variant) -> SimulatedRun:
@@ -119,10 +126,10 @@ def _simulate(recording: Recording, variant: Variant) -> SimulatedRun:
 
 
 def _comparison(
-    recording: Recording, runs: tuple[SimulatedRun, ...], unsupported: tuple[str, ...], causes: Sequence["Cause"]
+    recording: Recording, runs: Sequence[SimulatedRun], obstacle: str, causes: Sequence["Cause"]
 ) -> Comparison:
-    rows = tuple(_rows(recording, runs, causes)) if runs else ()
-    return Comparison(recording, runs, rows, unsupported)
+    rows = () if obstacle else tuple(_rows(recording, runs, causes))
+    return Comparison(recording, tuple(runs), rows, obstacle)
 
 
 def _rows(recording: Recording, runs: Sequence[SimulatedRun], causes: Sequence["Cause"]) -> Iterator[Row]:

@@ -1,6 +1,7 @@
 """The overlay of recorded and simulated runs: cwnd, SRTT and queue over time, the whole run and its start."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -14,11 +15,14 @@ from ackclock.validation.recorded import RecordedRun
 from ackclock.validation.simulated import SimulatedRun
 
 START_S = 3.0
-_GREYS = ("#9a9a9a", "#bdbdbd", "#777777")
+_GREYS = ("#a8a8a8", "#c8c8c8", "#8c8c8c")
+_BROAD, _THIN = 3.2, 1.1
 
 
 def overlay(comparison: Comparison) -> Figure:
-    """Draw recorded runs in grey, and the simulation of the nominal round-trip time over them, a colour for each flow.
+    """Draw the simulation of the nominal round-trip time over the recorded runs.
+
+    One flow: all recorded runs, in grey. Several: the first recorded run, pale in the colour of each flow.
 
     Args:
         comparison: One whose controllers are known.
@@ -38,33 +42,55 @@ def overlay(comparison: Comparison) -> Figure:
         axes[0, 0].set_title("the whole run")
         axes[0, 1].set_title("its start")
         handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6))
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
     return figure
 
 
-_Drawn = tuple[RecordedRun | SimulatedRun, Sequence[tuple[str, str, float]]]
-"""A run, and for each of its flows a label, a colour and a line width."""
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """How the lines of one flow of one run look."""
+
+    label: str
+    colour: str
+    width: float
+    opacity: float = 1.0
+
+
+_Drawn = tuple[RecordedRun | SimulatedRun, Sequence[_Style]]
 
 
 def _runs(comparison: Comparison) -> list[_Drawn]:
     flows = comparison.recording.flows
-    names = [f", flow {flow.flow} ({flow.cc})" if len(flows) > 1 else "" for flow in flows]
-    recorded: list[_Drawn] = [
-        (one, [(f"recorded {one.rep}{name}", _GREYS[(index + shift) % 3], 1.8) for shift, name in enumerate(names)])
-        for index, one in enumerate(comparison.recording.runs)
+    if len(flows) == 1:
+        recorded: list[_Drawn] = [
+            (one, [_Style(f"recorded {one.rep}", _GREYS[index % len(_GREYS)], _BROAD)])
+            for index, one in enumerate(comparison.recording.runs)
+        ]
+        return [*recorded, (comparison.runs[0], [_Style("simulated", COLOURS[1], _THIN)])]
+    named = [(f"flow {flow.flow} ({flow.cc})", COLOURS[index % len(COLOURS)]) for index, flow in enumerate(flows)]
+    pale = [_Style(f"{name}, recorded", colour, _BROAD, 0.35) for name, colour in named]
+    return [
+        (comparison.recording.runs[0], pale),
+        (comparison.runs[0], [_Style(f"{name}, simulated", colour, _THIN) for name, colour in named]),
     ]
-    ours = [(f"simulated{name}", COLOURS[index % len(COLOURS)], 1.0) for index, name in enumerate(names)]
-    return [*recorded, (comparison.runs[0], ours)]
 
 
-def _draw(axes: list[Axes], one: RecordedRun | SimulatedRun, styles: Sequence[tuple[str, str, float]]) -> None:
-    for flow, (label, colour, width) in zip(one.flows, styles, strict=True):
-        _line(axes[0], flow.time_s, flow.cwnd_segments, label, colour, width)
-        _line(axes[1], flow.time_s, flow.srtt_ms, label, colour, width)
+def _draw(axes: list[Axes], one: RecordedRun | SimulatedRun, styles: Sequence[_Style]) -> None:
+    for flow, style in zip(one.flows, styles, strict=True):
+        _line(axes[0], flow.time_s, flow.cwnd_segments, style)
+        _line(axes[1], flow.time_s, flow.srtt_ms, style)
     if one.queue is not None:
-        label, colour, width = styles[0]
-        _line(axes[2], one.queue.time_s, one.queue.packets, label, colour, width)
+        whole = _Style("", "#222222" if len(styles) > 1 else styles[0].colour, _THIN, styles[0].opacity)
+        _line(axes[2], one.queue.time_s, one.queue.packets, whole)
 
 
-def _line(axis: Axes, time_s: Floats, values: Floats, label: str, colour: str, width: float) -> None:
-    axis.plot(time_s, values, color=colour, linewidth=width, label=label, drawstyle="steps-post")
+def _line(axis: Axes, time_s: Floats, values: Floats, style: _Style) -> None:
+    axis.plot(
+        time_s,
+        values,
+        color=style.colour,
+        linewidth=style.width,
+        alpha=style.opacity,
+        label=style.label,
+        drawstyle="steps-post",
+    )

@@ -61,7 +61,8 @@ def settings(recording: Recording) -> str:
     path = recording.path
     flows = "; ".join(_flow_settings(recording, index) for index in range(len(recording.flows)))
     where = f"{path.rate_mbps:g} Mbit/s, {path.queue_packets} packets of queue, {path.secs:g} s"
-    return f"{flows}; {where}; {len(recording.runs)} recorded"
+    missing = f", {len(recording.without_samples)} more without samples" if recording.without_samples else ""
+    return f"{flows}; {where}; {len(recording.runs)} recorded{missing}"
 
 
 def _flow_settings(recording: Recording, index: int) -> str:
@@ -120,8 +121,8 @@ def _page(body: str, comparisons: Sequence[Comparison]) -> str:
 def _comparison(comparison: Comparison, folder: Path) -> str:
     recording = comparison.recording
     head = f'<h2 id="{escape(recording.name)}">{escape(recording.name)}</h2><p>{escape(settings(recording))}</p>'
-    if comparison.unsupported:
-        return f"{head}<p>Not simulated: there is no controller {escape(', '.join(comparison.unsupported))} here.</p>"
+    if comparison.obstacle:
+        return f"{head}<p>Not simulated: {escape(comparison.obstacle)}.</p>"
     rows = "".join(_row(comparison, row) for row in comparison.rows if row.verdict != "open")
     table = (
         "<table><thead><tr><th>quantity</th><th>recorded</th><th>simulated</th><th>unit</th><th>agreement</th>"

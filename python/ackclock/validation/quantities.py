@@ -1,5 +1,6 @@
 """What is compared, and what counts as agreement."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -30,6 +31,7 @@ class Quantity:
         tolerance: Of the rule `mean`, as a fraction.
         measure: From a run to its values: none where it has no such thing, several where a run has many.
         controllers: Those that it is meant for; empty for all.
+        counts_packets: Whether chance moves it by single packets, which matters where they are few.
     """
 
     key: str
@@ -39,6 +41,7 @@ class Quantity:
     tolerance: float
     measure: Callable[[FlowSeries], Sequence[float]]
     controllers: tuple[str, ...] = ()
+    counts_packets: bool = False
 
     def words(self) -> str:
         """Say what counts as agreement."""
@@ -54,11 +57,18 @@ class Quantity:
         Examples:
             >>> [q.limits([200.0, 300.0], 2) for q in QUANTITIES if q.key in ("goodput", "cwnd_max")]
             [(245.0, 255.0), (196.0, 306.0)]
+
+            A single run that lost 25 might have lost 20 or 30:
+
+            >>> [q.limits([25.0], 1) for q in QUANTITIES if q.counts_packets]
+            [(20.0, 30.0)]
         """
         if self.rule == "mean":
             mean = float(np.mean(recorded))
             return mean * (1 - self.tolerance), mean * (1 + self.tolerance)
         margin = RANGE_MARGIN if runs > 1 else SINGLE_RUN_MARGIN
+        if runs == 1 and self.counts_packets:
+            margin = max(margin, 1 / math.sqrt(max(recorded[0], 1.0)))
         return min(recorded) * (1 - margin), max(recorded) * (1 + margin)
 
     def verdict(self, recorded: Sequence[float], simulated: Sequence[float], runs: int) -> Verdict:
@@ -80,6 +90,10 @@ class Quantity:
 
 def _goodput(flow: FlowSeries) -> list[float]:
     return [float(flow.acked_bytes[-1]) * 8 / flow.secs / 1e6]
+
+
+def _retransmitted(flow: FlowSeries) -> list[float]:
+    return [float(flow.retransmitted)]
 
 
 def _losses(flow: FlowSeries) -> list[float]:
@@ -119,7 +133,7 @@ def _srtt(flow: FlowSeries) -> list[float]:
 
 QUANTITIES = (
     Quantity("goodput", "goodput", "Mbit/s", "mean", 0.02, _goodput),
-    Quantity("retransmitted", "retransmitted", "segments", "spread", 0, lambda flow: [float(flow.retransmitted)]),
+    Quantity("retransmitted", "retransmitted", "segments", "spread", 0, _retransmitted, counts_packets=True),
     Quantity("cwnd_mean", "cwnd, mean", "segments", "mean", 0.10, _cwnd),
     Quantity("cwnd_p95", "cwnd, 95th percentile", "segments", "mean", 0.10, _cwnd_p95),
     Quantity("cwnd_max", "cwnd, largest", "segments", "spread", 0, lambda flow: [float(flow.cwnd_segments.max())]),

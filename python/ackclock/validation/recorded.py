@@ -94,12 +94,21 @@ class RecordedRun:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """All repetitions of one setting."""
+    """All repetitions of one setting.
+
+    Attributes:
+        name: Of the setting.
+        path: The bottleneck.
+        flows: What was set for each flow.
+        runs: The repetitions whose samples are there.
+        without_samples: The repetitions that only `summary.csv` knows.
+    """
 
     name: str
     path: PathSettings
     flows: tuple[FlowSettings, ...]
     runs: tuple[RecordedRun, ...]
+    without_samples: tuple[int, ...]
 
 
 def load(folder: Path, only: Sequence[str] = ()) -> list[Recording]:
@@ -133,8 +142,13 @@ def _recording(folder: Path, name: str, rows: pl.DataFrame) -> Recording:
         raise RecordingError(
             f"{folder / 'summary.csv'}: the repetitions of {name} differ; name each setting differently"
         )
-    runs = tuple(_run(folder, name, rep, run) for rep, run in by_rep.items())
-    return Recording(name, paths.pop(), settings.pop(), runs)
+    complete = {rep: run for rep, run in by_rep.items() if all(_flow_file(folder, row).exists() for row in run)}
+    runs = tuple(_run(folder, name, rep, run) for rep, run in complete.items())
+    return Recording(name, paths.pop(), settings.pop(), runs, tuple(rep for rep in by_rep if rep not in complete))
+
+
+def _flow_file(folder: Path, row: dict[str, float | str]) -> Path:
+    return folder / "data" / f"{row['scenario']}.r{row['rep']}.flow{row['flow']}.{row['cc']}.csv.gz"
 
 
 def _flow_settings(row: dict[str, float | str]) -> FlowSettings:
@@ -153,18 +167,13 @@ def _path_settings(row: dict[str, float | str]) -> PathSettings:
 
 
 def _run(folder: Path, name: str, rep: int, rows: list[dict[str, float | str]]) -> RecordedRun:
-    data = folder / "data"
     up_s = [float(row["flow_t0_minus_emulator_t0_s"]) for row in rows]
     syn_s = [up - float(row["rtt_ms"]) / 1000 for up, row in zip(up_s, rows, strict=True)]
-    flows = tuple(
-        flow_series(read_table(data / f"{name}.r{rep}.flow{row['flow']}.{row['cc']}.csv.gz", FLOW_COLUMNS), row["secs"])
-        for row in rows
-    )
-    queue = data / f"{name}.r{rep}.queue.csv.gz"
     starts_s = tuple(round(time_s - min(syn_s), 6) for time_s in syn_s)
-    return RecordedRun(
-        rep, starts_s, flows, _queue_series(read_table(queue, QUEUE_COLUMNS), up_s[0]) if queue.exists() else None
-    )
+    flows = tuple(flow_series(read_table(_flow_file(folder, row), FLOW_COLUMNS), row["secs"]) for row in rows)
+    file = folder / "data" / f"{name}.r{rep}.queue.csv.gz"
+    queue = _queue_series(read_table(file, QUEUE_COLUMNS), up_s[0]) if file.exists() else None
+    return RecordedRun(rep, starts_s, flows, queue)
 
 
 def flow_series(table: pl.DataFrame, secs: float | str) -> FlowSeries:

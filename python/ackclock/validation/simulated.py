@@ -118,12 +118,11 @@ def _flow(flow: FlowSettings, rtt_ms: float, start_s: float) -> dict[str, Any]:
 
 
 def _tcp(flow: FlowSettings) -> dict[str, Any]:
-    """Linux as it was recorded: buffers of 64 MiB, half of which a window may use."""
+    """Linux as it was recorded: no buffer limited a window, only the window field did without scaling."""
     return {
         "profile": "linux-6.x",
         "receive_autotuning": False,
-        "receive_buffer": "32 MiB" if flow.window_scaling else "unlimited",
-        "send_autotuning": {"initial": "87 kB", "max": "64 MiB"},
+        "send_autotuning": False,
         "window_scaling": flow.window_scaling,
         "tso": flow.tso,
     }
