@@ -13,6 +13,7 @@ import pytest
 from ackclock.running import run
 from ackclock.validation import quantities, recorded, series, simulated
 from ackclock.validation.comparison import CAUSES, Comparison, compare, load_causes
+from ackclock.validation.page import markdown
 from ackclock.validation.recorded import FOLDER, FlowSettings, PathSettings, RecordedRun, Recording
 from ackclock.validation.series import FlowSeries
 from ackclock.validation.simulated import SimulatedRun, Variant
@@ -130,6 +131,15 @@ def test_cubic_is_compared_over_ten_intervals(comparisons: list[Comparison]) -> 
     rows = {row.quantity.key: row for one in comparisons for row in one.rows if one.recording.name == "a_cubic"}
     assert len(rows["interval"].recorded) >= 10
     assert len(rows["interval"].simulated) >= 10
+
+
+def test_the_table_for_a_text_has_both_sides_and_marks_what_differs(comparisons: list[Comparison]) -> None:
+    lines = markdown(comparisons).splitlines()
+    assert len(lines) == 2 + 2 * len(RECORDINGS)
+    linux, here = (line.split(" | ") for line in lines[-2:])
+    assert (linux[0], linux[3]) == ("| d_reno_ws1: reno, 50 ms", "382")
+    rows = {row.quantity.key: row for row in comparisons[-1].rows}
+    assert ("**" in here[3]) == (rows["retransmitted"].verdict == "differs")
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,8 @@ def _print(comparisons: list[Any], folder: Path) -> None:
             console.print(f"not simulated: {comparison.obstacle}\n")
             continue
         console.print(_table(comparison))
-        for because in dict.fromkeys(row.because for row in comparison.rows if row.verdict == "differs"):
-            if because:
-                console.print(f"differs because: {because}", markup=False, soft_wrap=True)
+        for because in comparison.causes():
+            console.print(f"differs because {because}", markup=False, soft_wrap=True)
         console.print()
     print(f"{tally(comparisons)}; page, figures and validation.json in {folder}; open {folder / 'index.html'}")
 

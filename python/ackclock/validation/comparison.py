@@ -83,6 +83,10 @@ class Comparison:
     rows: tuple[Row, ...]
     obstacle: str
 
+    def causes(self) -> list[str]:
+        """Return why quantities differ, each cause once."""
+        return list(dict.fromkeys(row.because for row in self.rows if row.verdict == "differs" and row.because))
+
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of `validation.json`."""
         return {

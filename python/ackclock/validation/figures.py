@@ -33,9 +33,13 @@ def overlay(comparison: Comparison) -> Figure:
         axes = figure.subplots(3, 2, sharex="col", sharey="row", width_ratios=(2, 1))
         for column, end_s in enumerate((secs, min(START_S, secs))):
             for one, colours in _runs(comparison):
-                _draw(list(axes[:, column]), one, colours)
+                _draw(list(axes[:, column]), one, colours, comparison.recording.offsets_s())
             axes[2, column].set_xlim(0, end_s)
-            axes[2, column].set_xlabel("time since the connection was up (s)")
+            axes[2, column].set_xlabel(
+                "time since the first connection was up (s)"
+                if len(comparison.recording.flows) > 1
+                else "time since the connection was up (s)"
+            )
         for axis, label in zip(axes[:, 0], ("cwnd (segments)", "SRTT (ms)", "queue (packets)"), strict=True):
             axis.set_ylabel(label)
             axis.set_ylim(bottom=0)
@@ -75,10 +79,12 @@ def _runs(comparison: Comparison) -> list[_Drawn]:
     ]
 
 
-def _draw(axes: list[Axes], one: RecordedRun | SimulatedRun, styles: Sequence[_Style]) -> None:
-    for flow, style in zip(one.flows, styles, strict=True):
-        _line(axes[0], flow.time_s, flow.cwnd_segments, style)
-        _line(axes[1], flow.time_s, flow.srtt_ms, style)
+def _draw(
+    axes: list[Axes], one: RecordedRun | SimulatedRun, styles: Sequence[_Style], offsets_s: Sequence[float]
+) -> None:
+    for flow, style, offset_s in zip(one.flows, styles, offsets_s, strict=True):
+        _line(axes[0], flow.time_s + offset_s, flow.cwnd_segments, style)
+        _line(axes[1], flow.time_s + offset_s, flow.srtt_ms, style)
     if one.queue is not None:
         whole = _Style("", "#222222" if len(styles) > 1 else styles[0].colour, _THIN, styles[0].opacity)
         _line(axes[2], one.queue.time_s, one.queue.packets, whole)

@@ -76,7 +76,7 @@ def _flow_settings(recording: Recording, index: int) -> str:
 
 
 def write(target: Path, comparisons: Sequence[Comparison]) -> None:
-    """Write page, figures and `validation.json`; an earlier folder of this kind is replaced when all is there.
+    """Write page, figures, `validation.json` and `table.md`; an earlier folder is replaced when all is there.
 
     Args:
         target: The folder to be.
@@ -88,8 +88,40 @@ def write(target: Path, comparisons: Sequence[Comparison]) -> None:
         (partial / "index.html").write_text(_page(body, comparisons), encoding="utf-8")
         content = json.dumps(as_json(comparisons), indent=2, ensure_ascii=False) + "\n"
         (partial / "validation.json").write_text(content, encoding="utf-8")
+        (partial / "table.md").write_text(markdown(comparisons), encoding="utf-8")
         simulations = sum(len(comparison.runs) for comparison in comparisons)
         (partial / storage.MANIFEST).write_text(json.dumps({"simulations": simulations}) + "\n", encoding="utf-8")
+
+
+_SHOWN = ("goodput", "retransmitted", "cwnd_mean", "srtt_mean", "interval", "growth")
+"""The quantities of `table.md`."""
+
+
+def markdown(comparisons: Sequence[Comparison]) -> str:
+    """Return a short table for a text, recorded and simulated under each other.
+
+    Args:
+        comparisons: All of them.
+    """
+    titles = {row.quantity.key: row.quantity for one in comparisons for row in one.rows if row.quantity.key in _SHOWN}
+    heads = [f"{titles[key].title} ({titles[key].unit})" for key in _SHOWN if key in titles]
+    lines = [["flow", "", *heads], ["---"] * (2 + len(heads))]
+    for comparison in comparisons:
+        several = len(comparison.recording.flows) > 1
+        for index, flow in enumerate(comparison.recording.flows if comparison.rows else ()):
+            rows = {row.quantity.key: row for row in comparison.rows if row.flow == flow}
+            shown = [rows.get(key) for key in _SHOWN if key in titles]
+            theirs = [values(row, row.recorded) if row else "" for row in shown]
+            ours = [_marked(row) if row else "" for row in shown]
+            name = comparison.recording.name if not several else f"{comparison.recording.name}, flow {flow.flow}"
+            lines += [[f"{name}: {_flow_settings(comparison.recording, index)}", "Linux", *theirs], ["", "here", *ours]]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _marked(row: Row) -> str:
+    """Write what was simulated, in bold where it differs."""
+    text = values(row, row.simulated)
+    return f"**{text}**" if row.verdict == "differs" else text
 
 
 def tally(comparisons: Sequence[Comparison]) -> str:
@@ -114,7 +146,8 @@ def _page(body: str, comparisons: Sequence[Comparison]) -> str:
         f"<h1>Recorded Linux beside simulated Linux</h1><p>{escape(tally(comparisons))}; ackclock "
         f"{escape(build_info()['version'])}. Ranges are over the recorded runs, and over simulations whose "
         "round-trip time is shorter or longer by up to 0.5 %. Of a single recorded run, values within 10 % count as "
-        f"its range; a range of several runs is widened by 2 %.</p>{body}</main></body></html>\n"
+        "its range (of a single count, its square root too); a range of several runs is widened by 2 %.</p>"
+        f"{body}</main></body></html>\n"
     )
 
 
@@ -128,16 +161,16 @@ def _comparison(comparison: Comparison, folder: Path) -> str:
         "<table><thead><tr><th>quantity</th><th>recorded</th><th>simulated</th><th>unit</th><th>agreement</th>"
         f"<th>verdict</th></tr></thead><tbody>{rows}</tbody></table>"
     )
-    return f"{head}{table}{_figure(comparison, folder)}"
+    causes = "".join(f"<p>Differs because {escape(because)}</p>" for because in comparison.causes())
+    return f"{head}{table}{causes}{_figure(comparison, folder)}"
 
 
 def _row(comparison: Comparison, row: Row) -> str:
     several = len(comparison.recording.flows) > 1
     flow = f"flow {row.flow.flow}: " if several and row.flow else ""
-    because = f"<br>{escape(row.because)}" if row.verdict == "differs" else ""
     cells = [values(row, row.recorded), values(row, row.simulated), row.quantity.unit, row.quantity.words()]
     return (
-        f"<tr><td>{escape(flow + row.quantity.title)}{because}</td>"
+        f"<tr><td>{escape(flow + row.quantity.title)}</td>"
         f"{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}"
         f'<td><span class="badge {row.verdict}">{row.verdict}</span></td></tr>'
     )

@@ -110,6 +110,11 @@ class Recording:
     runs: tuple[RecordedRun, ...]
     without_samples: tuple[int, ...]
 
+    def offsets_s(self) -> list[float]:
+        """Return how much later than the first flow's each flow's clock began, in the first repetition."""
+        up_s = [start + flow.rtt_ms / 1000 for start, flow in zip(self.runs[0].starts_s, self.flows, strict=True)]
+        return [time_s - up_s[0] for time_s in up_s]
+
 
 def load(folder: Path, only: Sequence[str] = ()) -> list[Recording]:
     """Read the recordings of a folder, in the order of its `summary.csv`.
