@@ -1,7 +1,9 @@
 //! The Python module `ackclock._core`: the checked scenario, the simulation and its results, and nothing else.
 
+mod endpoint;
 mod errors;
 mod scenario;
+mod segment;
 mod simulation;
 mod table;
 
@@ -16,7 +18,11 @@ mod _core {
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
+    use crate::endpoint::PyEndpoint;
+    #[pymodule_export]
     use crate::scenario::PyScenario;
+    #[pymodule_export]
+    use crate::segment::PySegment;
     #[pymodule_export]
     use crate::simulation::{PyOutcome, PySimulation};
     #[pymodule_export]

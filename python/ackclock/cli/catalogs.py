@@ -20,6 +20,11 @@ def controllers(name: _Name = None, as_json: _Json = False) -> None:
     _show("controller", _core.controllers(), name, as_json)
 
 
+def profiles(name: _Name = None, as_json: _Json = False) -> None:
+    """List the stack profiles, or print every switch of one with its value and source."""
+    _show("profile", _core.profiles(), name, as_json)
+
+
 def queues(name: _Name = None, as_json: _Json = False) -> None:
     """List the queue disciplines, with their sources and parameters."""
     _show("queue", _core.queues(), name, as_json)
@@ -69,7 +74,9 @@ def _print_entry(entry: dict[str, Any]) -> None:
         if entry.get(key):
             console.print(f"[dim]{key}:[/] ", end="")
             console.print(entry[key], markup=False)
-    if entry["parameters"]:
+    if "switches" in entry:
+        _print_switches(entry)
+    elif entry["parameters"]:
         console.print(_parameter_table(entry["parameters"]))
     else:
         console.print("It has no parameters.")
@@ -83,6 +90,24 @@ def _parameter_table(parameters: list[dict[str, Any]]) -> Table:
     for parameter in parameters:
         table.add_row(*(_plain(parameter.get(key)) for key in ("name", "default", "range", "meaning")))
     return table
+
+
+def _print_switches(profile: dict[str, Any]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("tcp switch", style="cyan", no_wrap=True)
+    for heading in ("value", "meaning", "why"):
+        table.add_column(heading)
+    for switch in profile["switches"]:
+        value = switch["value"]
+        for name, part in value.items() if isinstance(value, dict) else [("", value)]:
+            own = f"{switch['name']}.{name}" if name else switch["name"]
+            first = name == next(iter(value)) if isinstance(value, dict) else True
+            meaning, why = (switch["meaning"], switch["source"] or "the default") if first else ("", "")
+            table.add_row(own, _plain(part), meaning, why)
+    for kind, parameters in profile["controllers"].items():
+        for name, value in parameters.items():
+            table.add_row(f"controller {kind}: {name}", _plain(value), "", "where the stack leaves the RFC")
+    output().print(table)
 
 
 def _plain(value: object) -> str:

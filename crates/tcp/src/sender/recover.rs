@@ -427,6 +427,7 @@ impl Sender {
         if self.dup_thresh > self.config.dup_thresh && !was_repairing {
             // A timeout amid many SACKs: the reordering was over-estimated.
             self.dup_thresh = self.config.dup_thresh;
+            self.sees_reordering = false;
         }
         self.enter_loss_phase(if frto { Frto::Watching } else { Frto::Off });
     }
