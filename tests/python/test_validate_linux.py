@@ -161,6 +161,14 @@ def test_ranges_meet_or_do_not(
     assert quantity.verdict(recorded_values, simulated_values, runs) == verdict
 
 
+def test_a_loss_at_the_end_of_a_run_may_be_cut_off() -> None:
+    by_key = {quantity.key: quantity for quantity in quantities.QUANTITIES}
+    assert by_key["losses"].verdict([3.0], [2.0], 1) == "agrees"
+    assert by_key["losses"].verdict([3.0], [1.0], 1) == "differs"
+    assert by_key["interval"].verdict([14.0], [], 1) == "open"
+    assert by_key["first_loss"].verdict([14.0], [], 1) == "differs"
+
+
 # ---- folders ------------------------------------------------------------------------------------
 
 

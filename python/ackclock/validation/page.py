@@ -146,7 +146,8 @@ def _page(body: str, comparisons: Sequence[Comparison]) -> str:
         f"<h1>Recorded Linux beside simulated Linux</h1><p>{escape(tally(comparisons))}; ackclock "
         f"{escape(build_info()['version'])}. Ranges are over the recorded runs, and over simulations whose "
         "round-trip time is shorter or longer by up to 0.5 %. Of a single recorded run, values within 10 % count as "
-        "its range (of a single count, its square root too); a range of several runs is widened by 2 %.</p>"
+        "its range, and its square root either side of a single count of packets; a range of several runs is widened "
+        "by 2 %, a number of loss events by one, a time by a sample.</p>"
         f"{body}</main></body></html>\n"
     )
 

@@ -17,6 +17,9 @@ SINGLE_RUN_MARGIN = 0.10
 RANGE_MARGIN = 0.02
 """Two or three runs do not show the whole spread, and the emulator made every round trip 0.2 to 0.7 % longer."""
 
+SAMPLE_S = 0.01
+"""Samples are so far apart where losses are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
@@ -32,6 +35,8 @@ class Quantity:
         measure: From a run to its values: none where it has no such thing, several where a run has many.
         controllers: Those that it is meant for; empty for all.
         counts_packets: Whether chance moves it by single packets, which matters where they are few.
+        slack: Added to a range at either end, in the unit: how finely it can be told.
+        one_sided: The verdict where only one side has values.
     """
 
     key: str
@@ -42,6 +47,8 @@ class Quantity:
     measure: Callable[[FlowSeries], Sequence[float]]
     controllers: tuple[str, ...] = ()
     counts_packets: bool = False
+    slack: float = 0.0
+    one_sided: Verdict = "differs"
 
     def words(self) -> str:
         """Say what counts as agreement."""
@@ -69,7 +76,7 @@ class Quantity:
         margin = RANGE_MARGIN if runs > 1 else SINGLE_RUN_MARGIN
         if runs == 1 and self.counts_packets:
             margin = max(margin, 1 / math.sqrt(max(recorded[0], 1.0)))
-        return min(recorded) * (1 - margin), max(recorded) * (1 + margin)
+        return min(recorded) * (1 - margin) - self.slack, max(recorded) * (1 + margin) + self.slack
 
     def verdict(self, recorded: Sequence[float], simulated: Sequence[float], runs: int) -> Verdict:
         """Judge; without a value on either side there is nothing to say.
@@ -82,7 +89,7 @@ class Quantity:
         if not recorded and not simulated:
             return "open"
         if not recorded or not simulated:
-            return "differs"
+            return self.one_sided
         low, high = self.limits(recorded, runs)
         ours = (float(np.mean(simulated)),) * 2 if self.rule == "mean" else (min(simulated), max(simulated))
         return "agrees" if ours[1] >= low and ours[0] <= high else "differs"
@@ -131,6 +138,8 @@ def _srtt(flow: FlowSeries) -> list[float]:
     return [series.mean_over_time(flow.time_s, flow.srtt_ms, flow.secs)]
 
 
+# The end of a run may cut off its last loss: hence one loss event more or less, and no verdict on an interval that only
+# one side has. Times are told to a sample.
 QUANTITIES = (
     Quantity("goodput", "goodput", "Mbit/s", "mean", 0.02, _goodput),
     Quantity("retransmitted", "retransmitted", "segments", "spread", 0, _retransmitted, counts_packets=True),
@@ -138,10 +147,19 @@ QUANTITIES = (
     Quantity("cwnd_p95", "cwnd, 95th percentile", "segments", "mean", 0.10, _cwnd_p95),
     Quantity("cwnd_max", "cwnd, largest", "segments", "spread", 0, lambda flow: [float(flow.cwnd_segments.max())]),
     Quantity("srtt_mean", "SRTT, mean", "ms", "mean", 0.05, _srtt),
-    Quantity("losses", "loss events", "", "spread", 0, _losses),
-    Quantity("first_loss", "first loss", "s", "spread", 0, _first_loss),
-    Quantity("after_slow_start", "slow start's end to next loss", "s", "spread", 0, _after_slow_start),
-    Quantity("interval", "between losses, mean", "s", "mean", 0.10, _intervals),
+    Quantity("losses", "loss events", "", "spread", 0, _losses, slack=1),
+    Quantity("first_loss", "first loss", "s", "spread", 0, _first_loss, slack=SAMPLE_S),
+    Quantity(
+        "after_slow_start",
+        "slow start's end to next loss",
+        "s",
+        "spread",
+        0,
+        _after_slow_start,
+        slack=SAMPLE_S,
+        one_sided="open",
+    ),
+    Quantity("interval", "between losses, mean", "s", "mean", 0.10, _intervals, one_sided="open"),
     Quantity("growth", "cwnd growth in a round trip", "segments", "spread", 0, _growth, ("reno",)),
 )
 
