@@ -9,11 +9,11 @@ FUZZ_SECONDS ?= 600
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-rust test-python bench lint format docs wheel fuzz fuzz-short claims-full peers lock clean
+.PHONY: help setup build run test test-rust test-python bench lint format docs wheel fuzz fuzz-short claims-full validate-linux peers lock clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
-		awk -F '\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+		awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 # ---- setting up -----------------------------------------------------------------------------------------------------
 
@@ -43,6 +43,9 @@ run: build ## simulate the O-claims and print them, paper beside measured, with 
 
 claims-full: build ## every claim over its whole grid of choices
 	@$(BIN)/ackclock claims --full
+
+validate-linux: build ## recorded flows of Linux beside the same settings simulated
+	@$(BIN)/ackclock validate-linux
 
 bench: build ## measure packets per second of CPU, events per second, and memory
 	@$(BIN)/ackclock bench

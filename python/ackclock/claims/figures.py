@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from ackclock.claims.folder import Study
 from ackclock.claims.ledger import Laboratory
 
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.size": 10,
     "font.family": "DejaVu Sans",
     "axes.spines.top": False,
@@ -28,6 +28,7 @@ _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "ackclock",
     "svg.fonttype": "none",
 }
+"""How every figure of a page looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def time_series(panels: Sequence[Panel], label: str, *, log: bool = False, top: 
         log: Whether that is logarithmic.
         top: Where it ends.
     """
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.6, 3.5), layout="constrained")
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, panel in zip(axes, panels, strict=True):
@@ -141,7 +142,7 @@ def heat(table: Heat) -> Figure:
     Args:
         table: What to draw.
     """
-    with mpl.rc_context(_STYLE | {"axes.grid": False}):
+    with mpl.rc_context(STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(9.6, 1.1 + 0.33 * len(table.rows)), layout="constrained")
         axis = figure.subplots()
         axis.imshow(table.values, cmap="RdYlBu", vmin=-40, vmax=135, alpha=0.8, aspect="auto")
@@ -177,6 +178,6 @@ def encode(figure: Figure, form: Literal["svg", "png"]) -> bytes:
     """
     buffer = BytesIO()
     metadata = {"Date": None} if form == "svg" else {"Software": None}
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure.savefig(buffer, format=form, dpi=160, metadata=metadata)
     return buffer.getvalue()

@@ -14,7 +14,8 @@ from ackclock.claims.folder import Claim, Folder
 from ackclock.claims.ledger import Choices, Finding, Laboratory
 from ackclock.claims.measured import Measured
 
-_STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+"""Of every page with verdicts."""
 
 
 def as_json(findings: Sequence[Finding], *, full: bool) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def _page(body: str, findings: Sequence[Finding], laboratory: Laboratory) -> str
     summary = ", ".join(f"{count} {word}" for count, word in counts if count)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>ackclock: claims</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body><main>'
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body><main>'
         f"<h1>Claims: paper beside measured</h1><p>{len(findings)} claims: {summary}. {len(laboratory)} simulations, "
         f"ackclock {escape(build_info()['version'])}. A verdict rests on the first option of each choice; the tables "
         f"under each claim show the others.</p>{body}</main></body></html>\n"

@@ -2,18 +2,15 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from ackclock import storage
-from ackclock.cli.display import output
-from ackclock.cli.failures import InputError, errors
+from ackclock.cli.display import output, simulations_progress
+from ackclock.cli.failures import InputError
 
 _STYLES = {"agrees": "green", "differs": "bold yellow", "open": "dim"}
 
@@ -43,7 +40,7 @@ def claims(
         raise InputError(str(error.args[0])) from error
     _check(folder)
     recorded = {claim: verdict for source in folders for claim, verdict in source.recorded.items()}
-    with _progress() as on_done:
+    with simulations_progress("claims") as on_done:
         laboratory = ledger.Laboratory(full=full, on_done=on_done)
         findings = ledger.judge(chosen, laboratory, recorded)
     page.write(folder, folders, findings, laboratory, full=full)
@@ -58,17 +55,6 @@ def _check(folder: Path) -> None:
     if folder.exists() and not (folder / "claims.json").is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} exists and holds no claims; choose another folder with -o")
     storage.check_folder(folder, force=folder.exists())
-
-
-@contextmanager
-def _progress() -> Iterator[Any]:
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} simulations"))
-    with Progress(*columns, console=errors(), transient=True) as bar:
-        task = bar.add_task("claims", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _print(findings: list[Any], folder: Path) -> None:

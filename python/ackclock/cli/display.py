@@ -91,3 +91,22 @@ def points_progress(total: int, done: int) -> Iterator[Callable[[], None]]:
     with Progress(*columns, console=errors(), transient=True) as bar:
         task = bar.add_task("sweep", total=total, completed=done)
         yield lambda: bar.advance(task)
+
+
+@contextmanager
+def simulations_progress(name: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how many of a command's simulations are done, where somebody is looking.
+
+    Args:
+        name: Of the work.
+
+    Yields:
+        What to call after each with how many are done, and how many there are; None if nobody is looking.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} simulations"))
+    with Progress(*columns, console=errors(), transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,97 @@
+"""`ackclock validate-linux`: recorded flows of a real kernel beside simulated ones."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from ackclock import storage
+from ackclock.cli.display import output, simulations_progress
+from ackclock.cli.failures import InputError, WorkError
+
+_STYLES = {"agrees": "green", "differs": "bold yellow"}
+
+
+def validate_linux(
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="A folder of recordings in place of those that come with ackclock."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="SCENARIO", help="Only this scenario of the recordings; may be repeated."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print validation.json, and nothing else, on stdout.")
+    ] = False,
+    folder: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Write page, figures and validation.json here.")
+    ] = Path("out/validate-linux"),
+) -> None:
+    """Simulate what was recorded of Linux, and set the two side by side.
+
+    Exit code 1 if something differs and no cause is on record.
+    """
+    from ackclock.validation import page, recorded
+    from ackclock.validation.comparison import compare
+
+    _check(folder)
+    try:
+        recordings = recorded.load(data or recorded.FOLDER, only or ())
+    except recorded.RecordingError as error:
+        raise InputError(str(error)) from error
+    with simulations_progress("beside Linux") as on_done:
+        comparisons = compare(recordings, on_done=on_done)
+    page.write(folder, comparisons)
+    if as_json:
+        sys.stdout.write(json.dumps(page.as_json(comparisons), indent=2, ensure_ascii=False) + "\n")
+    else:
+        _print(comparisons, folder)
+    unexplained = sum(row.is_unexplained for comparison in comparisons for row in comparison.rows)
+    if unexplained:
+        raise WorkError(
+            f"{unexplained} of the quantities differ without a cause on record; see {folder / 'index.html'}"
+        )
+
+
+def _check(folder: Path) -> None:
+    """Replace the page of an earlier run, and nothing else."""
+    is_ours = (folder / "validation.json").is_file()
+    if folder.exists() and not is_ours and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} exists and holds no validation; choose another folder with -o")
+    storage.check_folder(folder, force=folder.exists())
+
+
+def _print(comparisons: list[Any], folder: Path) -> None:
+    from ackclock.validation.page import settings, tally
+
+    console = output()
+    for comparison in comparisons:
+        console.print(f"[cyan]{comparison.recording.name}[/]: {settings(comparison.recording)}")
+        if comparison.obstacle:
+            console.print(f"not simulated: {comparison.obstacle}\n")
+            continue
+        console.print(_table(comparison))
+        for because in comparison.causes():
+            console.print(f"differs because {because}", markup=False, soft_wrap=True)
+        console.print()
+    print(f"{tally(comparisons)}; page, figures and validation.json in {folder}; open {folder / 'index.html'}")
+
+
+def _table(comparison: Any) -> Table:  # noqa: ANN401  the type is loaded lazily
+    from ackclock.validation.page import values
+
+    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("quantity", "recorded", "simulated", "unit", "agreement", "verdict"):
+        table.add_column(heading)
+    several = len(comparison.recording.flows) > 1
+    for row in comparison.rows:
+        if row.verdict != "open":
+            flow = f"flow {row.flow.flow}: " if several and row.flow else ""
+            sides = (values(row, row.recorded), values(row, row.simulated))
+            verdict = f"[{_STYLES[row.verdict]}]{row.verdict}[/]"
+            table.add_row(flow + row.quantity.title, *sides, row.quantity.unit, row.quantity.words(), verdict)
+    return table

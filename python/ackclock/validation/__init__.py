@@ -1,0 +1,1 @@
+"""Simulated flows beside recorded ones: the same settings, the same quantities, the same functions, and a verdict."""

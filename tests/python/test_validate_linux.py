@@ -1,0 +1,306 @@
+"""Recorded flows of Linux beside simulated ones: the numbers, the scenarios, the verdicts, and the command."""
+
+import gzip
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ackclock.running import run
+from ackclock.validation import quantities, recorded, series, simulated
+from ackclock.validation.comparison import CAUSES, Comparison, compare, load_causes
+from ackclock.validation.page import markdown
+from ackclock.validation.recorded import FOLDER, FlowSettings, PathSettings, RecordedRun, Recording
+from ackclock.validation.series import FlowSeries
+from ackclock.validation.simulated import SimulatedRun, Variant
+from conftest import Cli
+
+RECORDINGS = {recording.name: recording for recording in recorded.load(FOLDER)}
+SUMMARY = pl.read_csv(FOLDER / "summary.csv")
+MEASURE = {quantity.key: quantity.measure for quantity in quantities.QUANTITIES}
+
+
+def flow(time_s: list[float], *, cwnd: list[float], recovery: str, srtt_ms: float = 100.0) -> FlowSeries:
+    """A flow whose recoveries are the `r` of a string with a letter for each sample."""
+    size = len(time_s)
+    return FlowSeries(
+        time_s=np.array(time_s),
+        cwnd_segments=np.array(cwnd),
+        ssthresh_segments=np.where(np.arange(size) < recovery.find("r"), np.nan, 5.0),
+        srtt_ms=np.full(size, srtt_ms),
+        in_recovery=np.array([letter == "r" for letter in recovery]),
+        acked_bytes=np.linspace(0, 1e6, size),
+        secs=time_s[-1],
+        retransmitted=0,
+    )
+
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+
+def test_recoveries_less_than_a_round_trip_apart_are_one_loss_event() -> None:
+    # Out of recovery from 1.10 to 1.15, half a round trip of 100 ms; then from 1.20 to 2.00.
+    times_s = [0.0, 1.0, 1.10, 1.15, 1.20, 2.0]
+    assert series.loss_times_s(flow(times_s, cwnd=[9.0] * 6, recovery="-r-r-r")).tolist() == [1.0, 2.0]
+
+
+def test_reno_grows_by_half_a_segment_where_it_gains_one_in_two_round_trips() -> None:
+    # After the first recovery one segment every 200 ms, two round trips of 100 ms, for 4 s; slow start does not count.
+    times_s = [0.0, 0.1, *(0.2 + 0.2 * np.arange(21)).tolist()]
+    cwnd = [1.0, 64.0, *(32.0 + np.arange(21)).tolist()]
+    measured = series.growth_segments_per_rtt(flow(times_s, cwnd=cwnd, recovery="-r" + "-" * 21))
+    assert measured == pytest.approx(0.5)
+
+
+def test_a_stretch_of_few_round_trips_says_nothing_of_growth() -> None:
+    assert series.growth_segments_per_rtt(flow([0.0, 0.5, 1.0, 1.4], cwnd=[9.0] * 4, recovery="-r--")) is None
+
+
+def test_slow_start_ends_when_ssthresh_is_set() -> None:
+    loss = flow([0.0, 1.0, 2.0, 3.0, 4.0], cwnd=[9.0] * 5, recovery="-r--r")
+    assert series.slow_start_end_s(loss) == 1.0
+    assert list(MEASURE["after_slow_start"](loss)) == [3.0], "the loss that ends slow start is not the next one"
+    hystart = replace(loss, ssthresh_segments=np.array([5.0] * 5))
+    assert list(MEASURE["after_slow_start"](hystart)) == [1.0]
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_a_recording_gives_the_numbers_that_were_written_down_when_it_was_made(name: str) -> None:
+    # summary.csv was made by the recorder, of all samples, 10 ms apart; here each counts for as long as it holds.
+    rows = SUMMARY.filter(pl.col("scenario") == name).sort("rep").to_dicts()
+    for one, row in zip(RECORDINGS[name].runs, rows, strict=True):
+        (measured,) = one.flows
+        assert MEASURE["goodput"](measured)[0] == pytest.approx(row["goodput_mbps"], rel=1e-3)
+        assert MEASURE["retransmitted"](measured)[0] == row["retrans_pkts"]
+        assert MEASURE["cwnd_max"](measured)[0] == row["max_cwnd_pkts"]
+        assert MEASURE["cwnd_mean"](measured)[0] == pytest.approx(row["mean_cwnd_pkts"], rel=2e-3)
+        assert MEASURE["srtt_mean"](measured)[0] == pytest.approx(row["mean_srtt_ms"], rel=2e-3)
+
+
+def test_thinning_twice_is_thinning_once() -> None:
+    once = RECORDINGS["a_reno"].runs[0].flows[0]
+    assert once.thinned().time_s.tolist() == once.time_s.tolist()
+
+
+# ---- scenarios ----------------------------------------------------------------------------------
+
+
+def test_a_scenario_is_built_from_the_settings() -> None:
+    settings = FlowSettings(flow=1, cc="cubic", rtt_ms=40.0, hystart=False, window_scaling=False, tso=False)
+    recording = Recording("x", PathSettings(8.0, 33, 5.0), (settings, replace(settings, flow=2, rtt_ms=80.0)), (), ())
+    scenario = simulated.scenario(recording, Variant(1.0, (0.0, 1.5)))
+    document = json.loads(scenario.to_json())
+    bottleneck = document["topology"]["bottleneck"]
+    assert (bottleneck["rate"], bottleneck["queue"]["limit"], bottleneck["delay"]) == (
+        "8 Mbit/s",
+        "33 packets",
+        "20 ms",
+    )
+    first, second = document["flow"]
+    assert (second["rtt"], second["start"]) == ("80 ms", "1.5 s")
+    assert first["controller"] == {"kind": "cubic", "hystart": "off"} | first["controller"]
+    assert {key: first["tcp"][key] for key in ("profile", "window_scaling", "tso")} == {
+        "profile": "linux-6.x", "window_scaling": False, "tso": False,
+    }  # fmt: skip
+    assert scenario.duration_s == 1.5 + 0.08 + 5.0, "the second flow starts last and is looked at for 5 s"
+
+
+# ---- verdicts -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def comparisons() -> list[Comparison]:
+    return compare(list(RECORDINGS.values()))
+
+
+def test_whatever_differs_from_linux_has_a_cause_on_record(comparisons: list[Comparison]) -> None:
+    rows = [(one.recording.name, row) for one in comparisons for row in one.rows]
+    assert [(name, row.quantity.key) for name, row in rows if row.is_unexplained] == []
+
+
+def test_every_cause_on_record_is_needed(comparisons: list[Comparison]) -> None:
+    needed = {row.because for one in comparisons for row in one.rows if row.verdict == "differs"}
+    assert {cause.because for cause in load_causes(CAUSES)} <= needed
+
+
+def test_cubic_is_compared_over_ten_intervals(comparisons: list[Comparison]) -> None:
+    rows = {row.quantity.key: row for one in comparisons for row in one.rows if one.recording.name == "a_cubic"}
+    assert len(rows["interval"].recorded) >= 10
+    assert len(rows["interval"].simulated) >= 10
+
+
+def test_the_table_for_a_text_has_both_sides_and_marks_what_differs(comparisons: list[Comparison]) -> None:
+    lines = markdown(comparisons).splitlines()
+    assert len(lines) == 2 + 2 * len(RECORDINGS)
+    linux, here = (line.split(" | ") for line in lines[-2:])
+    assert (linux[0], linux[3]) == ("| d_reno_ws1: reno, 50 ms", "382")
+    rows = {row.quantity.key: row for row in comparisons[-1].rows}
+    assert ("**" in here[3]) == (rows["retransmitted"].verdict == "differs")
+
+
+@pytest.mark.parametrize(
+    ("recorded_values", "simulated_values", "runs", "verdict"),
+    [
+        ([200.0, 400.0], [380.0, 500.0], 2, "agrees"),
+        ([200.0, 400.0], [407.0], 2, "agrees"),  # 400 and 2 %
+        ([200.0, 400.0], [409.0], 2, "differs"),
+        ([400.0], [439.0], 1, "agrees"),  # 400 and 10 %
+        ([400.0], [441.0], 1, "differs"),
+        ([], [], 1, "open"),
+        ([400.0], [], 1, "differs"),
+    ],
+)
+def test_ranges_meet_or_do_not(
+    recorded_values: list[float], simulated_values: list[float], runs: int, verdict: str
+) -> None:
+    (quantity,) = (quantity for quantity in quantities.QUANTITIES if quantity.key == "retransmitted")
+    assert quantity.verdict(recorded_values, simulated_values, runs) == verdict
+
+
+def test_a_loss_at_the_end_of_a_run_may_be_cut_off() -> None:
+    by_key = {quantity.key: quantity for quantity in quantities.QUANTITIES}
+    assert by_key["losses"].verdict([3.0], [2.0], 1) == "agrees"
+    assert by_key["losses"].verdict([3.0], [1.0], 1) == "differs"
+    assert by_key["interval"].verdict([14.0], [], 1) == "open"
+    assert by_key["first_loss"].verdict([14.0], [], 1) == "differs"
+
+
+# ---- folders ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def two_flows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of recordings of two flows with different round trips, one later than the other, made by simulation."""
+    settings = FlowSettings(flow=1, cc="cubic", rtt_ms=40.0, hystart=True, window_scaling=True, tso=True)
+    flows = (settings, replace(settings, flow=2, cc="reno", rtt_ms=80.0))
+    recording = Recording("two", PathSettings(20.0, 60, 8.0), flows, (), ())
+    variant = Variant(1.0, (0.0, 0.5))
+    made = simulated.simulated_run(recording, variant, run(simulated.scenario(recording, variant)))
+    folder = tmp_path_factory.mktemp("recordings")
+    _write(folder, recording, made, up_s=(0.3 + 0.04, 0.3 + 0.5 + 0.08))
+    return folder
+
+
+def _write(folder: Path, recording: Recording, made: SimulatedRun, up_s: tuple[float, float]) -> None:
+    (folder / "data").mkdir()
+    columns = {"scenario": recording.name, "rep": 1, "rate_mbps": 20, "queue_pkts": 60, "gso1": 0, "secs": 8}
+    rows = [
+        columns
+        | {"flow": one.flow, "cc": one.cc, "rtt_ms": one.rtt_ms, "window_scaling": 1, "hystart": 1}
+        | {"flow_t0_minus_emulator_t0_s": up}
+        for one, up in zip(recording.flows, up_s, strict=True)
+    ]
+    pl.DataFrame(rows).write_csv(folder / "summary.csv")
+    for one, samples in zip(recording.flows, made.flows, strict=True):
+        table = pl.DataFrame(
+            {
+                "t_s": samples.time_s,
+                "cwnd_pkts": samples.cwnd_segments,
+                "ssthresh_pkts": np.nan_to_num(samples.ssthresh_segments, nan=2_147_483_647.0),
+                "srtt_us": samples.srtt_ms * 1000,
+                "ca_state": samples.in_recovery * 3,
+                "retrans_total": np.full(samples.time_s.size, samples.retransmitted),
+                "bytes_acked": samples.acked_bytes,
+            }
+        )
+        file = folder / "data" / f"two.r1.flow{one.flow}.{one.cc}.csv.gz"
+        file.write_bytes(gzip.compress(table.write_csv().encode()))
+
+
+def test_several_flows_are_read_as_they_were_written(two_flows: Path) -> None:
+    (recording,) = recorded.load(two_flows)
+    assert [(one.flow, one.cc, one.rtt_ms) for one in recording.flows] == [(1, "cubic", 40.0), (2, "reno", 80.0)]
+    assert recording.runs[0].starts_s == pytest.approx((0.0, 0.5)), "when the SYNs left, a round trip before t_s = 0"
+
+
+def test_a_recording_of_the_simulator_agrees_with_the_simulator(two_flows: Path) -> None:
+    (comparison,) = compare(recorded.load(two_flows))
+    assert [row.quantity.key for row in comparison.rows if row.verdict == "differs"] == []
+    together = {row.quantity.key: row for row in comparison.rows if row.flow is None}
+    # Payload of a path of 20 Mbit/s: at most 1448 of 1500 bytes, 19.3 Mbit/s.
+    assert 15 < together["goodput_sum"].recorded[0] < 19.31
+    assert 0.5 < together["jain_index"].recorded[0] <= 1.0
+
+
+def test_a_run_without_samples_is_left_out(two_flows: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(two_flows, tmp_path / "copy"))
+    table = pl.read_csv(folder / "summary.csv")
+    pl.concat([table, table.with_columns(rep=pl.lit(2, pl.Int64))]).write_csv(folder / "summary.csv")
+    (recording,) = recorded.load(folder)
+    assert ([one.rep for one in recording.runs], recording.without_samples) == ([1], (2,))
+
+
+def test_an_unknown_controller_is_no_failure() -> None:
+    cubic = RECORDINGS["a_cubic"]
+    strange = replace(cubic, name="strange", flows=(replace(cubic.flows[0], cc="strange"),))
+    (comparison,) = compare([strange])
+    assert (comparison.rows, comparison.obstacle) == ((), "there is no controller strange here")
+
+
+def _broken(folder: Path, what: str) -> Path:
+    if what == "summary.csv":
+        (folder / what).unlink()
+    elif what == "rate_mbps":
+        pl.read_csv(folder / "summary.csv").drop(what).write_csv(folder / "summary.csv")
+    elif what == "the repetitions of two differ":
+        table = pl.read_csv(folder / "summary.csv")
+        table.with_columns(queue_pkts=pl.Series([60, 61])).write_csv(folder / "summary.csv")
+    else:
+        (folder / "data" / "two.r1.flow1.cubic.csv.gz").write_bytes(gzip.compress(b"t_s,cwnd_pkts\n0,10\n"))
+    return folder
+
+
+@pytest.mark.parametrize("what", ["summary.csv", "rate_mbps", "ssthresh_pkts", "the repetitions of two differ"])
+def test_a_folder_that_is_wrong_is_blamed_by_name(what: str, two_flows: Path, tmp_path: Path) -> None:
+    folder = _broken(Path(shutil.copytree(two_flows, tmp_path / "copy")), what)
+    with pytest.raises(recorded.RecordingError, match=what):
+        recorded.load(folder)
+
+
+# ---- the command --------------------------------------------------------------------------------
+
+
+def test_table_json_and_page_say_the_same(cli: Cli, tmp_path: Path) -> None:
+    shown = cli("validate-linux", "--only", "d_reno_ws1", "-o", "beside")
+    assert shown.returncode == 0, shown.stderr
+    assert "382" in shown.stdout, "retransmitted, as summary.csv has it"
+    printed = cli("validate-linux", "--only", "d_reno_ws1", "-o", "beside", "--json").stdout
+    assert printed == (tmp_path / "beside" / "validation.json").read_text()
+    (scenario,) = json.loads(printed)["scenarios"]
+    entry = next(entry for entry in scenario["quantities"] if entry["quantity"] == "retransmitted")
+    assert entry["recorded"] == [382.0]
+    assert "d_reno_ws1" in (tmp_path / "beside" / "index.html").read_text()
+    assert (tmp_path / "beside" / "figures" / "d_reno_ws1.svg").is_file()
+
+
+def test_what_differs_without_a_cause_fails(cli: Cli, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(FOLDER, tmp_path / "copy"))
+    table = pl.read_csv(folder / "summary.csv")
+    table.with_columns(rate_mbps=pl.col("rate_mbps") / 2).write_csv(folder / "summary.csv")
+    failed = cli("validate-linux", "--data", folder, "--only", "d_reno_ws1")
+    assert failed.returncode == 1
+    assert "without a cause" in failed.stderr
+
+
+def test_wrong_input_is_told(cli: Cli, tmp_path: Path) -> None:
+    unknown = cli("validate-linux", "--only", "a_vegas")
+    assert unknown.returncode == 2
+    assert "a_vegas" in unknown.stderr and "a_reno" in unknown.stderr
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    taken = cli("validate-linux", "--only", "d_reno_ws1", "-o", "mine")
+    assert taken.returncode == 2
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
+
+
+def test_a_decimated_copy_gives_the_same_numbers(tmp_path: Path) -> None:
+    from ackclock.validation.decimate import decimate
+
+    decimate(FOLDER, tmp_path / "copy")
+    (again,) = recorded.load(tmp_path / "copy", ["a_reno"])
+    assert isinstance(again.runs[0], RecordedRun)
+    assert again.runs[0].flows[0].cwnd_segments.tolist() == RECORDINGS["a_reno"].runs[0].flows[0].cwnd_segments.tolist()
