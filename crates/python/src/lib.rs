@@ -16,9 +16,9 @@ mod _core {
     use pyo3::types::PyDict;
 
     #[pymodule_export]
-    use crate::errors::ScenarioError;
-    #[pymodule_export]
     use crate::endpoint::PyEndpoint;
+    #[pymodule_export]
+    use crate::errors::ScenarioError;
     #[pymodule_export]
     use crate::scenario::PyScenario;
     #[pymodule_export]

@@ -49,7 +49,8 @@ impl PySegment {
     fn to_bytes<'py>(&self, py: Python<'py>, source: &str, destination: &str) -> PyResult<Bound<'py, PyBytes>> {
         let addresses = Addresses { source: address(source)?, destination: address(destination)? };
         let mut octets = Vec::new();
-        emit(&self.to_segment(), addresses, 0, &mut octets).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        emit(&self.to_segment(), addresses, 0, &mut octets)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(PyBytes::new(py, &octets))
     }
 
@@ -94,11 +95,7 @@ impl PySegment {
             window: self.window,
             flags: Flags(self.flags),
             ecn: Ecn::of_bits(self.ecn),
-            syn: SynOptions {
-                mss: self.mss,
-                window_scale: self.window_scale,
-                sack_permitted: self.sack_permitted,
-            },
+            syn: SynOptions { mss: self.mss, window_scale: self.window_scale, sack_permitted: self.sack_permitted },
             timestamps: self.timestamps.map(|(value, echo)| Timestamps { value, echo }),
             sack,
         }

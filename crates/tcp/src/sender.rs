@@ -428,7 +428,12 @@ impl Sender {
             // of what the network held; cwnd bounds it.
             DecreaseFrom::FlightSize => Bytes(self.usage.decrease_from(flight_size.min(before.0.0), before.0.0)),
         };
-        self.controller.on_congestion(&CongestionEvent { now, cause, flight_size: from, newly_lost: Bytes(newly_lost) });
+        self.controller.on_congestion(&CongestionEvent {
+            now,
+            cause,
+            flight_size: from,
+            newly_lost: Bytes(newly_lost),
+        });
         self.episode = Some(Episode {
             cause: EpisodeCause::from(cause),
             start: now,

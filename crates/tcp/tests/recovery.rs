@@ -4,8 +4,8 @@
 mod common;
 
 use ackclock_tcp::{
-    BurstConfig, Counting, CwndValidation, DecreaseFrom, EcnConfig, EcnMode, IdleRestart, LossDetection, LossRecovery, Nagle,
-    PacingConfig, RtoConfig, RtoEstimator, TcpConfig, UndoConfig,
+    BurstConfig, Counting, CwndValidation, DecreaseFrom, EcnConfig, EcnMode, IdleRestart, LossDetection, LossRecovery,
+    Nagle, PacingConfig, RtoConfig, RtoEstimator, TcpConfig, UndoConfig,
 };
 use ackclock_units::{Bytes, SimDuration};
 use common::{ACCEPTOR, OPENER, Pair, plain, with_recovery};

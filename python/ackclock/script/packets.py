@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from ackclock import _core
 from ackclock.script.model import Options, Packet
 
-_FLAG_BITS = {"F": 0x01, "S": 0x02, "R": 0x04, "P": 0x08, ".": 0x10, "U": 0x20, "E": 0x40, "W": 0x80, "C": 0x80, "A": 0x100}
+_FLAG_BITS = {
+    "F": 0x01,
+    "S": 0x02,
+    "R": 0x04,
+    "P": 0x08,
+    ".": 0x10,
+    "U": 0x20,
+    "E": 0x40,
+    "W": 0x80,
+    "C": 0x80,
+    "A": 0x100,
+}
 _ECN_CODES = {"noecn": 0, "ect1": 1, "ect0": 2, "ce": 3}
 ECN_NAMES = ("noecn", "ect1", "ect0", "ce")
 
@@ -59,12 +70,13 @@ def inbound(packet: Packet, timestamps: Timestamps) -> _core.Segment:
 
 def joined(first: _core.Segment, second: _core.Segment) -> _core.Segment | None:
     """Two segments sent back to back as the burst that they are to a host with segmentation offload."""
-    apart = 0x01 | 0x02 | 0x04 | 0x80
+    apart = 0x01 | 0x02 | 0x04
     if first.seq + first.payload != second.seq or not second.payload or not first.payload:
         return None
-    if first.flags & (apart | 0x08) or second.flags & (0x02 | 0x04 | 0x80) or first.ack != second.ack or first.ecn != second.ecn:
+    if first.flags & apart or second.flags & 0x86 or first.ack != second.ack or first.ecn != second.ecn:
         return None
-    return _replace(first, payload=first.payload + second.payload, flags=first.flags | second.flags)
+    flags = (first.flags & ~0x08) | second.flags
+    return _replace(first, payload=first.payload + second.payload, flags=flags)
 
 
 def split(segment: _core.Segment, payload: int) -> tuple[_core.Segment, _core.Segment]:
@@ -76,7 +88,9 @@ def split(segment: _core.Segment, payload: int) -> tuple[_core.Segment, _core.Se
     )
 
 
-def _replace(segment: _core.Segment, *, seq: int | None = None, payload: int, flags: int | None = None) -> _core.Segment:
+def _replace(
+    segment: _core.Segment, *, seq: int | None = None, payload: int, flags: int | None = None
+) -> _core.Segment:
     return _core.Segment(
         seq=segment.seq if seq is None else seq,
         ack=segment.ack,

@@ -7,7 +7,19 @@ from typing import Any
 
 from ackclock.script import packets
 from ackclock.script.host import Host
-from ackclock.script.model import Anything, Code, Command, Direction, Event, Moment, Name, Packet, Script, ScriptError, Syscall
+from ackclock.script.model import (
+    Anything,
+    Code,
+    Command,
+    Direction,
+    Event,
+    Moment,
+    Name,
+    Packet,
+    Script,
+    ScriptError,
+    Syscall,
+)
 from ackclock.script.parse import parse
 from ackclock.script.sockets import Outcome, Sockets
 from ackclock.script.stack import Sent, Stack
@@ -202,7 +214,9 @@ class _Run:
         self.note("=", f"{call.name}() = {outcome.value}{errno}")
         matches = isinstance(call.result, Anything) or call.result == outcome.value
         if call.errno != outcome.errno or not matches:
-            raise self.failed(event, f"{call.name}() returned something else", _result_text(call), f"{outcome.value}{errno}")
+            raise self.failed(
+                event, f"{call.name}() returned something else", _result_text(call), f"{outcome.value}{errno}"
+            )
         if outcome.out is not None and not _fits(call.arguments, outcome.out):
             raise self.failed(event, f"{call.name}() gave something else", str(call.arguments), str(outcome.out))
 

@@ -16,7 +16,11 @@ pub fn plain() -> TcpConfig {
         mss: MSS,
         timestamps: false,
         initial_window: Bytes(10 * u64::from(MSS)),
-        delayed_ack: DelayedAck { segments: 1, timeout: SimDuration::from_millis(200), ..TcpConfig::default().delayed_ack },
+        delayed_ack: DelayedAck {
+            segments: 1,
+            timeout: SimDuration::from_millis(200),
+            ..TcpConfig::default().delayed_ack
+        },
         ..TcpConfig::default()
     }
 }
