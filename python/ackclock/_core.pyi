@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from typing import Any, Literal, final
 
 __all__ = [
+    "Endpoint",
     "Outcome",
     "Scenario",
     "ScenarioError",
+    "Segment",
     "Simulation",
     "Table",
     "build_info",
     "controllers",
+    "profiles",
     "queues",
     "schema",
     "topologies",

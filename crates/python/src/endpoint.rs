@@ -159,7 +159,7 @@ fn socket_option(name: &str, value: u64) -> PyResult<SocketOption> {
         "TCP_QUICKACK" => SocketOption::QuickAck(on),
         "TCP_NOTSENT_LOWAT" => SocketOption::NotSentLowat(on.then_some(Bytes(value))),
         "TCP_USER_TIMEOUT" => SocketOption::UserTimeout(on.then_some(SimDuration::from_millis(value))),
-        "TCP_MAXSEG" => SocketOption::MaxSegment(value as u32),
+        "TCP_MAXSEG" => SocketOption::MaxSegment(u32::try_from(value).unwrap_or(u32::MAX)),
         "SO_SNDBUF" => SocketOption::SendBuffer(Bytes(value)),
         "SO_RCVBUF" => SocketOption::ReceiveBuffer(Bytes(value)),
         "SO_MAX_PACING_RATE" => SocketOption::Pacing,

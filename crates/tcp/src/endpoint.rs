@@ -632,7 +632,7 @@ fn refuse(segment: &Segment, out: &mut impl Output) {
     let reset = if segment.flags.has(Flags::ACK) {
         Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
     } else {
-        let ack = segment.seq.add(segment.sequence_len());
+        let ack = segment.seq.advanced_by(segment.sequence_len());
         Segment { ack, flags: Flags::RST.with(Flags::ACK), ..Segment::default() }
     };
     out.send(reset);

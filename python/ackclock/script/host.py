@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ackclock.script.model import ScriptError
@@ -95,7 +96,7 @@ def _receive_memory(value: str) -> str:
 
 
 _ECN = {"0": "off", "1": "request", "2": "accept", "3": "request", "4": "accept", "5": "request"}
-_SYSCTLS = {
+_SYSCTLS: dict[str, dict[str, Callable[[str], str | None]]] = {
     "tcp_sack": {"tcp.sack": _switch},
     "tcp_dsack": {"tcp.dsack": _switch},
     "tcp_timestamps": {"tcp.timestamps": _switch},
@@ -123,19 +124,70 @@ _SYSCTLS = {
 }
 
 # They change nothing that a script can see of an endpoint.
-_IGNORED_SYSCTLS = frozenset(
-    "tcp_no_metrics_save tcp_no_ssthresh_metrics_save tcp_wmem tcp_autocorking tcp_fastopen tcp_fastopen_key "
-    "tcp_fastopen_blackhole_timeout_sec tcp_allowed_congestion_control tcp_available_congestion_control "
-    "tcp_comp_sack_nr tcp_comp_sack_delay_ns tcp_comp_sack_slack_ns tcp_limit_output_bytes tcp_tso_win_divisor "
-    "tcp_tso_rtt_log tcp_retries1 tcp_mtu_probing tcp_base_mss tcp_min_snd_mss tcp_keepalive_time "
-    "tcp_keepalive_intvl tcp_keepalive_probes tcp_fin_timeout tcp_invalid_ratelimit tcp_adv_win_scale tcp_app_win "
-    "tcp_retrans_collapse tcp_challenge_ack_limit tcp_syncookies tcp_max_syn_backlog tcp_tw_reuse tcp_orphan_retries "
-    "tcp_thin_linear_timeouts tcp_stdurg tcp_abort_on_overflow tcp_workaround_signed_windows tcp_ecn_fallback "
-    "tcp_ecn_option tcp_ecn_option_beacon tcp_min_rtt_wlen tcp_plb_enabled tcp_probe_interval tcp_shrink_window "
-    "tcp_backlog_ack_defer tcp_pingpong_thresh rmem_max wmem_max rmem_default wmem_default default_qdisc somaxconn "
-    "optmem_max netdev_max_backlog ip_local_port_range route.flush flush tcp_fack tcp_early_demux "
-    "tcp_reflect_tos ip_no_pmtu_disc mtu_expires min_pmtu tcp_cookie_size".split()
-)
+_IGNORED_SYSCTLS = {
+    "default_qdisc",
+    "flush",
+    "ip_local_port_range",
+    "ip_no_pmtu_disc",
+    "min_pmtu",
+    "mtu_expires",
+    "netdev_max_backlog",
+    "optmem_max",
+    "rmem_default",
+    "rmem_max",
+    "somaxconn",
+    "tcp_abort_on_overflow",
+    "tcp_adv_win_scale",
+    "tcp_allowed_congestion_control",
+    "tcp_app_win",
+    "tcp_autocorking",
+    "tcp_available_congestion_control",
+    "tcp_backlog_ack_defer",
+    "tcp_base_mss",
+    "tcp_challenge_ack_limit",
+    "tcp_comp_sack_delay_ns",
+    "tcp_comp_sack_nr",
+    "tcp_comp_sack_slack_ns",
+    "tcp_cookie_size",
+    "tcp_early_demux",
+    "tcp_ecn_fallback",
+    "tcp_ecn_option",
+    "tcp_ecn_option_beacon",
+    "tcp_fack",
+    "tcp_fastopen",
+    "tcp_fastopen_blackhole_timeout_sec",
+    "tcp_fastopen_key",
+    "tcp_fin_timeout",
+    "tcp_invalid_ratelimit",
+    "tcp_keepalive_intvl",
+    "tcp_keepalive_probes",
+    "tcp_keepalive_time",
+    "tcp_limit_output_bytes",
+    "tcp_max_syn_backlog",
+    "tcp_min_rtt_wlen",
+    "tcp_min_snd_mss",
+    "tcp_mtu_probing",
+    "tcp_no_metrics_save",
+    "tcp_no_ssthresh_metrics_save",
+    "tcp_orphan_retries",
+    "tcp_pingpong_thresh",
+    "tcp_plb_enabled",
+    "tcp_probe_interval",
+    "tcp_reflect_tos",
+    "tcp_retrans_collapse",
+    "tcp_retries1",
+    "tcp_shrink_window",
+    "tcp_stdurg",
+    "tcp_syncookies",
+    "tcp_thin_linear_timeouts",
+    "tcp_tso_rtt_log",
+    "tcp_tso_win_divisor",
+    "tcp_tw_reuse",
+    "tcp_wmem",
+    "tcp_workaround_signed_windows",
+    "wmem_default",
+    "wmem_max",
+}
 _IGNORED_PROGRAMS = ("true", "sleep", "echo", "cat", "nstat", "ethtool", "modprobe", "rm", "ls", "test", "ss", "set")
 # What defaults.sh of the published scripts says: buffers that make a window scale of 8.
 _DEFAULTS = {"tcp.receive_autotuning": '{ initial = "65535 B", max = "15728640 B" }'}

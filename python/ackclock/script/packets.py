@@ -111,7 +111,6 @@ def differences(packet: Packet, segment: _core.Segment, timestamps: Timestamps, 
 
     PSH is looked at where the data written so far ends; before that it tells how a kernel cuts its buffers.
     """
-    wrong = []
     ignored = 0 if ends_data else _FLAG_BITS["P"]
     checks: list[tuple[str, object, object]] = [
         ("flags", flag_bits(packet.flags) & ~ignored, segment.flags & ~ignored),
@@ -126,8 +125,7 @@ def differences(packet: Packet, segment: _core.Segment, timestamps: Timestamps, 
         checks.append(("ecn", _ECN_CODES[packet.ecn], segment.ecn))
     if packet.options is not None:
         checks.extend(_option_checks(packet.options, segment, timestamps))
-    wrong.extend(name for name, expected, actual in checks if expected != actual)
-    return wrong
+    return [name for name, expected, actual in checks if expected != actual]
 
 
 def _option_checks(

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lark import Lark, Token, Transformer, UnexpectedInput
 
@@ -154,7 +154,7 @@ def _packet(text: str, place: str) -> Packet:
     if re.match(r"[<>]\s*(\[[^\]]*\]\s*)*(icmp|udp)\b", text):
         raise ScriptError(place, "is about ICMP or UDP", "packet scripts here are about TCP alone")
     try:
-        direction, *parts = _PACKET.parse(text).children
+        direction, *parts = cast(list[Any], _PACKET.parse(text).children)
     except UnexpectedInput as error:
         raise _misread(text, place, error, "a packet, as in < P. 1:1001(1000) ack 1 win 257 <nop>") from None
     fields: dict[str, Any] = {"ecn": None, "options": Options()}
@@ -244,7 +244,7 @@ _CALL = Lark.open("call.lark", rel_to=__file__, parser="lalr", transformer=_Call
 
 def _call(text: str, place: str) -> Syscall:
     try:
-        name, arguments, (result, errno) = _CALL.parse(text).children
+        name, arguments, (result, errno) = cast(list[Any], _CALL.parse(text).children)
     except UnexpectedInput as error:
         raise _misread(text, place, error, "a socket call, as in write(4, ..., 1000) = 1000") from None
     return Syscall(str(name), arguments, result, errno)

@@ -31,9 +31,18 @@ _TOLERANCE_S = 0.004
 _PATIENCE_S = 600.0
 _CA_STATES = {"TCP_CA_Open": 0, "TCP_CA_Disorder": 1, "TCP_CA_CWR": 2, "TCP_CA_Recovery": 3, "TCP_CA_Loss": 4}
 _TCP_STATES = (
-    "TCP_ESTABLISHED TCP_SYN_SENT TCP_SYN_RECV TCP_FIN_WAIT1 TCP_FIN_WAIT2 TCP_TIME_WAIT TCP_CLOSE TCP_CLOSE_WAIT "
-    "TCP_LAST_ACK TCP_LISTEN TCP_CLOSING"
-).split()
+    "TCP_ESTABLISHED",
+    "TCP_SYN_SENT",
+    "TCP_SYN_RECV",
+    "TCP_FIN_WAIT1",
+    "TCP_FIN_WAIT2",
+    "TCP_TIME_WAIT",
+    "TCP_CLOSE",
+    "TCP_CLOSE_WAIT",
+    "TCP_LAST_ACK",
+    "TCP_LISTEN",
+    "TCP_CLOSING",
+)
 _STATE_NUMBERS = {name: number for number, name in enumerate(_TCP_STATES, 1)}
 
 
@@ -315,5 +324,5 @@ def _fits(arguments: object, out: object) -> bool:
     if isinstance(arguments, tuple):
         return arguments == out or any(_fits(item, out) for item in arguments)
     if isinstance(out, tuple) and len(out) == 1:
-        return arguments == out[0]
+        return bool(arguments == out[0])
     return isinstance(arguments, Name) and arguments == out

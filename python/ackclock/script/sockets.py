@@ -33,15 +33,39 @@ class _Socket:
     linger: bool = False
 
 
-_ENDPOINT_OPTIONS = frozenset(
-    "TCP_NODELAY TCP_CORK TCP_QUICKACK TCP_NOTSENT_LOWAT TCP_USER_TIMEOUT TCP_MAXSEG SO_SNDBUF SO_RCVBUF "
-    "SO_MAX_PACING_RATE".split()
-)
-_IGNORED_OPTIONS = frozenset(
-    "SO_REUSEADDR SO_REUSEPORT SO_KEEPALIVE TCP_KEEPIDLE TCP_KEEPINTVL TCP_KEEPCNT IP_TOS SO_PRIORITY SO_ZEROCOPY "
-    "SO_RCVTIMEO SO_SNDTIMEO IP_MTU_DISCOVER SO_RCVLOWAT SO_MARK TCP_DEFER_ACCEPT TCP_SYNCNT IP_RECVERR SO_BINDTODEVICE "
-    "IPV6_RECVERR SO_NO_CHECK SO_TIMESTAMP".split()
-)
+_ENDPOINT_OPTIONS = {
+    "TCP_NODELAY",
+    "TCP_CORK",
+    "TCP_QUICKACK",
+    "TCP_NOTSENT_LOWAT",
+    "TCP_USER_TIMEOUT",
+    "TCP_MAXSEG",
+    "SO_SNDBUF",
+    "SO_RCVBUF",
+    "SO_MAX_PACING_RATE",
+}
+# They change nothing that a script can see of an endpoint.
+_IGNORED_OPTIONS = {
+    "IPV6_RECVERR",
+    "IP_MTU_DISCOVER",
+    "IP_RECVERR",
+    "IP_TOS",
+    "SO_BINDTODEVICE",
+    "SO_KEEPALIVE",
+    "SO_MARK",
+    "SO_PRIORITY",
+    "SO_RCVLOWAT",
+    "SO_RCVTIMEO",
+    "SO_REUSEADDR",
+    "SO_REUSEPORT",
+    "SO_SNDTIMEO",
+    "SO_TIMESTAMP",
+    "TCP_DEFER_ACCEPT",
+    "TCP_KEEPCNT",
+    "TCP_KEEPIDLE",
+    "TCP_KEEPINTVL",
+    "TCP_SYNCNT",
+}
 
 
 @dataclass(slots=True)
@@ -295,7 +319,7 @@ class Sockets:
         endpoint = socket.connection.endpoint
         if endpoint.unread or endpoint.is_peer_finished or endpoint.error or socket.shut_read:
             events |= {"POLLIN", "POLLRDNORM"}
-        if endpoint.state in ("TCP_ESTABLISHED", "TCP_CLOSE_WAIT") and endpoint.writable > 0 or endpoint.error:
+        if (endpoint.state in ("TCP_ESTABLISHED", "TCP_CLOSE_WAIT") and endpoint.writable > 0) or endpoint.error:
             events |= {"POLLOUT", "POLLWRNORM"}
         return events
 

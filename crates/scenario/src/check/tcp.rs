@@ -62,8 +62,8 @@ impl Checker<'_, '_> {
         let named = layers.iter().rev().find_map(|layer| Some((layer, layer.table.profile.as_ref()?)));
         let Some((layer, name)) = named else { return &profiles()[0] };
         profile(name).unwrap_or_else(|| {
-            let names: Vec<&str> = profiles().iter().map(|profile| profile.name).collect();
-            self.report_unknown(&layer.path.key("profile"), "is no profile", suggest(name, &names));
+            let known: Vec<&str> = profiles().iter().map(|profile| profile.name).collect();
+            self.report_unknown(&layer.path.key("profile"), "is no profile", suggest(name, &known));
             &profiles()[0]
         })
     }

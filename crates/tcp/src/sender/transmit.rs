@@ -5,9 +5,9 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
 use super::Sender;
-use crate::autotuning::send_buffer;
+use crate::autotuning::grown_send_buffer;
 use crate::bursts::Opening;
-use crate::config::{Autotuning, LossRecovery};
+use crate::config::LossRecovery;
 use crate::ranges::Range;
 use crate::recovery::{Frto, LossPhase, Phase};
 use crate::usage::{WindowInUse, restart_window};
@@ -319,16 +319,15 @@ impl Sender {
     pub(super) fn usable_window(&self) -> u64 {
         let high = self.board.high_data();
         let peer = self.peer.end().saturating_sub(high);
-        let size = match self.config_of_send_buffer() {
-            Some(tuning) => send_buffer(tuning, self.window()),
-            None => self.send_buffer,
-        };
-        let buffer = (self.board.una() + size).saturating_sub(high);
+        let buffer = (self.board.una() + self.send_buffer).saturating_sub(high);
         peer.min(buffer)
     }
 
-    fn config_of_send_buffer(&self) -> Option<Autotuning> {
-        if self.tunes_send_buffer { self.config.send_autotuning } else { None }
+    /// After an ACK: the send buffer follows the window, upwards.
+    pub(super) fn tune_send_buffer(&mut self) {
+        if let Some(tuning) = self.config.send_autotuning.filter(|_| self.tunes_send_buffer) {
+            self.send_buffer = grown_send_buffer(self.send_buffer, tuning, self.cwnd());
+        }
     }
 
     /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen. A burst may
