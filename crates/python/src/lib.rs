@@ -1,5 +1,7 @@
-//! The Python module `ackclock._core`: the checked scenario, the simulation and its results, and nothing else.
+//! The Python module `ackclock._core`: the checked scenario, the simulation and its results, a single endpoint, and
+//! nothing else.
 
+mod endpoint;
 mod errors;
 mod scenario;
 mod simulation;
@@ -13,6 +15,8 @@ mod _core {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
+    #[pymodule_export]
+    use crate::endpoint::PyEndpoint;
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
