@@ -1,0 +1,345 @@
+"""Runs a script: each event at its time, each packet and return value against what the script says.
+
+Source: packetdrill's rules of time. An event with a relative time counts from when the event before it happened, two
+packets that arrive one after the other from their times in the script. A packet that is sent may come `tolerance` early or
+late; it is waited for from the moment when the event before it is over. A call that blocks goes on beside further events,
+until the next call.
+
+Departures: Python code runs when its event comes, not after the script. A packet that never comes is a failure once the
+backend's patience is over.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ackclock.script.backend import Backend, Sent, Ticket
+from ackclock.script.calls import CallError, Calls
+from ackclock.script.commands import settings
+from ackclock.script.constants import STATES
+from ackclock.script.matching import Difference, differences, show
+from ackclock.script.options import Options, with_options_of
+from ackclock.script.packets import ACK, SYN, Packet
+from ackclock.script.syntax import (
+    Code,
+    Command,
+    Event,
+    Script,
+    ScriptError,
+    SystemCall,
+    TcpPacket,
+    Timing,
+    When,
+)
+from ackclock.script.translate import Numbers, TranslationError
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that happened, for the trace.
+
+    Attributes:
+        at_us: When.
+        kind: "<", ">", "call", "code" or "command".
+        text: What, as a script writes it.
+    """
+
+    at_us: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a script failed.
+
+    Attributes:
+        event: At which event.
+        message: What is wrong, on one line.
+        expected: The packet that the script says, if that is what differs.
+        actual: The packet that was sent, in the script's numbers; `None` if none was.
+        differences: The fields that differ.
+        values: What code was looking at.
+    """
+
+    event: Event
+    message: str
+    expected: TcpPacket | None = None
+    actual: Packet | None = None
+    differences: tuple[Difference, ...] = ()
+    values: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a script went.
+
+    Attributes:
+        script: Which.
+        failure: Why it failed; `None` if it passed.
+        steps: All that happened.
+    """
+
+    script: Script
+    failure: Failure | None
+    steps: tuple[Step, ...]
+
+    @property
+    def passed(self) -> bool:
+        """True if everything was as the script says."""
+        return self.failure is None
+
+
+class _Failed(Exception):
+    def __init__(self, failure: Failure) -> None:
+        self.failure = failure
+
+
+def run(script: Script, backend: Backend, options: Options | None = None) -> Verdict:
+    """Run a script to its end or its first failure.
+
+    Args:
+        script: What to run.
+        backend: Against what. It is closed afterwards.
+        options: How exactly; the script's own option lines come on top.
+
+    Raises:
+        ScriptError: If the script asks for what there is not.
+    """
+    run_ = _Run(script, backend, with_options_of(script, options or Options()))
+    try:
+        return Verdict(script, run_.to_end(), tuple(run_.steps))
+    finally:
+        backend.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocked:
+    event: Event
+    call: SystemCall
+    ticket: Ticket
+    end_us: int
+
+
+class _Run:
+    def __init__(self, script: Script, backend: Backend, options: Options) -> None:
+        self.steps: list[Step] = []
+        self._script, self._backend, self._options = script, backend, options
+        self._calls = Calls(options.definitions)
+        self._numbers = Numbers()
+        self._listens = False
+        self._connects = False
+        self._blocked: _Blocked | None = None
+        self._before: Event | None = None
+        self._before_us = 0
+        self._names: dict[str, Any] = dict(STATES)
+
+    # ---- events and their times ---------------------------------------------------------------------------------------
+
+    def to_end(self) -> Failure | None:
+        try:
+            if self._script.init:
+                self._apply(self._script.init.text, self._script.init.line)
+            for event in self._script.events:
+                self._take(event)
+            self._join()
+        except _Failed as failed:
+            return failed.failure
+        return None
+
+    def _take(self, event: Event) -> None:
+        time_us = self._time_of(event)
+        match event.action:
+            case TcpPacket(inbound=True):
+                self._backend.advance_to(time_us)
+                self._arrive(event, event.action)
+            case TcpPacket():
+                self._expect(event, event.action, time_us)
+            case SystemCall():
+                self._join()
+                self._backend.advance_to(time_us)
+                self._call(event, event.action, time_us)
+            case Command(line):
+                self._backend.advance_to(time_us)
+                self._note("command", line)
+                self._apply(line, event.line)
+            case Code():
+                self._backend.advance_to(time_us)
+                self._run_code(event, event.action)
+        self._before, self._before_us = event, time_us
+
+    def _time_of(self, event: Event) -> int:
+        when = event.when
+        if when.timing is Timing.ABSOLUTE:
+            return when.start_us
+        return self._base_of(event) + when.start_us
+
+    def _base_of(self, event: Event) -> int:
+        anchored = self._before is not None and _arrives(self._before) and _arrives(event)
+        return self._before_us if anchored else self._backend.now_us
+
+    def _tolerance(self, expected_us: int) -> int:
+        return self._options.tolerance_after(max(0, expected_us - self._before_us))
+
+    def _note(self, kind: str, text: str, at_us: int | None = None) -> None:
+        self.steps.append(Step(self._backend.now_us if at_us is None else at_us, kind, " ".join(text.split())))
+
+    def _fail(self, event: Event, message: str, **details: Any) -> None:
+        raise _Failed(Failure(event, message, **details))
+
+    def _wrong(self, line: int, error: ValueError) -> ScriptError:
+        what, _, remedy = str(error).partition("; ")
+        return ScriptError(self._script.file, line, what, remedy or "see docs/reference/packet-scripts.md")
+
+    # ---- packets ------------------------------------------------------------------------------------------------------
+
+    def _arrive(self, event: Event, packet: TcpPacket) -> None:
+        opens = packet.flags & (SYN | ACK) == SYN and self._listens
+        answers = packet.flags & (SYN | ACK) == SYN | ACK and self._connects
+        if opens or answers:
+            self._numbers.remote_isn = packet.seq
+            self._listens = self._connects = False
+        self._note("<", show(packet))
+        try:
+            self._backend.inject(self._numbers.to_wire(packet, ecr_scaled=self._options.ecr_scaled))
+        except TranslationError as error:
+            self._fail(event, str(error))
+
+    def _expect(self, event: Event, expected: TcpPacket, time_us: int) -> None:
+        end_us = time_us if event.when.end_us is None else time_us + event.when.end_us - event.when.start_us
+        parts = self._collect(expected, end_us + self._backend.patience_us)
+        if not parts:
+            self._fail(event, "nothing was sent", expected=expected)
+        actual = self._numbers.timestamps_to_script(expected, _joined([part.packet for part in parts]))
+        self._note(">", show(actual), parts[0].at_us)
+        found = differences(expected, actual, self._options)
+        details = {"expected": expected, "actual": actual, "differences": tuple(found)}
+        if found:
+            fields = ", ".join(f"{one.field} {one.actual or 'none'} for {one.expected or 'none'}" for one in found)
+            self._fail(event, f"the packet differs: {fields}", **details)
+        for part in (parts[0], parts[-1]):
+            self._check_time(event, event.when, (time_us, end_us), part.at_us, details)
+
+    def _collect(self, expected: TcpPacket, until_us: int) -> list[Sent]:
+        """The next packet; and those that follow it without a gap, as far as the script has them as one."""
+        parts: list[Sent] = []
+        total = 0
+        while not parts or total < expected.payload:
+            sent = self._backend.next_sent(until_us)
+            if sent is None:
+                break
+            if not parts:
+                self._numbers.learn_sent(expected, sent.packet)
+            packet = self._numbers.to_script(sent.packet)
+            parts.append(Sent(sent.at_us, packet))
+            total += packet.payload
+            if packet.payload == 0 or packet.seq != parts[0].packet.seq + total - packet.payload:
+                break
+        return parts
+
+    def _check_time(
+        self, event: Event, when: When, span_us: tuple[int, int], at_us: int, details: Mapping[str, Any]
+    ) -> None:
+        if when.timing is Timing.ANY:
+            return
+        tolerance = self._tolerance(span_us[0])
+        if span_us[0] - tolerance <= at_us <= span_us[1] + tolerance:
+            return
+        wanted = seconds(span_us[0]) if span_us[0] == span_us[1] else f"{seconds(span_us[0])} to {seconds(span_us[1])}"
+        self._fail(event, f"sent at {seconds(at_us)} for {wanted}, tolerance {seconds(tolerance)}", **details)
+
+    # ---- system calls -------------------------------------------------------------------------------------------------
+
+    def _call(self, event: Event, call: SystemCall, time_us: int) -> None:
+        try:
+            request = self._calls.request(call)
+        except CallError as error:
+            raise self._wrong(event.line, error) from None
+        self._listens = self._listens or request.name == "listen"
+        self._connects = self._connects or request.name == "connect"
+        try:
+            ticket = self._backend.begin(request)
+        except ValueError as error:
+            raise self._wrong(event.line, error) from None
+        if call.end_us is None:
+            self._finish(event, call, ticket)
+        else:
+            end_us = call.end_us if event.when.timing is Timing.ABSOLUTE else time_us - event.when.start_us + call.end_us
+            self._blocked = _Blocked(event, call, ticket, end_us)
+
+    def _finish(self, event: Event, call: SystemCall, ticket: Ticket) -> None:
+        if ticket.outcome is None:
+            self._backend.settle(ticket, self._backend.now_us + self._tolerance(self._backend.now_us))
+        outcome = ticket.outcome
+        if outcome is None:
+            self._note("call", event.text)
+            self._fail(event, f"{call.name} blocks where it must return at once")
+            return
+        shown = f"{outcome.result} {outcome.errno}" if outcome.errno else str(outcome.result)
+        self._note("call", f"{call.name}(...) = {shown}", ticket.finished_us)
+        found = self._calls.differences(call, outcome)
+        if found:
+            self._fail(event, "; ".join(found))
+
+    def _join(self) -> None:
+        """Wait for the call that blocks, if there is one, and see that it ends in time."""
+        blocked, self._blocked = self._blocked, None
+        if blocked is None:
+            return
+        self._backend.settle(blocked.ticket, blocked.end_us + self._backend.patience_us)
+        if blocked.ticket.outcome is None:
+            self._fail(blocked.event, f"{blocked.call.name} still blocks; it must return at {seconds(blocked.end_us)}")
+        self._finish(blocked.event, blocked.call, blocked.ticket)
+        late = abs(blocked.ticket.finished_us - blocked.end_us)
+        if late > self._options.tolerance_after(blocked.end_us - self._before_us):
+            returned = seconds(blocked.ticket.finished_us)
+            self._fail(blocked.event, f"{blocked.call.name} returns at {returned}, not at {seconds(blocked.end_us)}")
+
+    # ---- commands and code --------------------------------------------------------------------------------------------
+
+    def _apply(self, text: str, line: int) -> None:
+        try:
+            for setting in settings(text):
+                self._backend.apply(setting)
+        except ValueError as error:
+            raise self._wrong(line, error) from None
+
+    def _run_code(self, event: Event, code: Code) -> None:
+        try:
+            info = {f"tcpi_{name}": value for name, value in self._backend.tcp_info().items()}
+        except ValueError as error:
+            raise self._wrong(event.line, error) from None
+        self._names.update(info)
+        self._note("code", code.source)
+        file = f"{self._script.file}:{event.line}"
+        try:
+            exec(compile(code.source, file, "exec"), self._names)
+        except AssertionError as error:
+            said = f" ({error})" if str(error) else ""
+            self._fail(event, f"assertion failed{said}", values=_mentioned(code.source, info))
+        except Exception as error:
+            self._fail(event, f"{type(error).__name__}: {error}", values=_mentioned(code.source, info))
+
+
+def _mentioned(source: str, info: Mapping[str, int]) -> dict[str, int]:
+    return {name: value for name, value in info.items() if name in source}
+
+
+def _arrives(event: Event) -> bool:
+    return isinstance(event.action, TcpPacket) and event.action.inbound
+
+
+def _joined(parts: list[Packet]) -> Packet:
+    """Segments without a gap as one packet: flags that end a stretch of data are those of its last segment."""
+    first, last = parts[0], parts[-1]
+    return replace(first, flags=last.flags, payload=sum(part.payload for part in parts))
+
+
+def seconds(time_us: int) -> str:
+    """Return a time for people.
+
+    Examples:
+        >>> seconds(1_234_500)
+        '1.234500 s'
+    """
+    return f"{time_us / 1e6:.6f} s"

@@ -1,0 +1,346 @@
+"""Linux's socket interface over simulated endpoints.
+
+Source: the manual pages socket(7), tcp(7) and those of the calls.
+
+Departures: a listening socket holds one connection at a time. Options that change nothing that can be seen are kept and
+read back.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ackclock._core import Endpoint
+from ackclock.script.backend import Outcome, Request, failed
+from ackclock.script.constants import CONSTANTS
+from ackclock.script.packets import ACK, SYN, Packet
+from ackclock.script.socket_options import get_option, set_option
+
+if TYPE_CHECKING:
+    from ackclock.script.simulated import SimulatedHost
+
+_O_NONBLOCK, _O_RDWR = CONSTANTS["O_NONBLOCK"], CONSTANTS["O_RDWR"]
+_MSG_DONTWAIT, _MSG_MORE, _MSG_PEEK = (CONSTANTS[f"MSG_{name}"] for name in ("DONTWAIT", "MORE", "PEEK"))
+_MSG_WAITALL = CONSTANTS["MSG_WAITALL"]
+_POLLIN, _POLLOUT, _POLLERR, _POLLHUP = (CONSTANTS[f"POLL{name}"] for name in ("IN", "OUT", "ERR", "HUP"))
+_POLLRDNORM, _POLLWRNORM, _POLLRDHUP = (CONSTANTS[f"POLL{name}"] for name in ("RDNORM", "WRNORM", "RDHUP"))
+
+ERRNO_OF = {"refused": "ECONNREFUSED", "reset": "ECONNRESET", "timed out": "ETIMEDOUT"}
+
+
+@dataclass(slots=True)
+class Socket:
+    """One socket.
+
+    Attributes:
+        is_blocking: Calls on it wait.
+        backlog: Of a listening socket; `None` if it does not listen.
+        endpoint: Its connection.
+        owns: The endpoint is its own; a listening socket's is to be accepted.
+        reported: The connection's error was returned once.
+        options: Options as set.
+        reads, writes: Not shut down in this direction.
+        progress: Of a call that blocks: octets done, or when a poll began.
+        events: Of an epoll descriptor: what is watched.
+    """
+
+    is_blocking: bool = True
+    backlog: int | None = None
+    endpoint: Endpoint | None = None
+    is_accepted: bool = False
+    is_connect_reported: bool = False
+    reported: bool = False
+    reads: bool = True
+    writes: bool = True
+    options: dict[tuple[int, int], tuple[int, ...] | str] = field(default_factory=dict)
+    events: dict[int, int] | None = None
+
+
+class Sockets:
+    """The descriptors of the process under test."""
+
+    def __init__(self, host: "SimulatedHost") -> None:
+        """See the class."""
+        self._host = host
+        self._open: dict[int, Socket] = {}
+        self._written: dict[int, int] = {}
+        """Octets that calls which block have written so far, by the call."""
+        self._since: dict[int, int] = {}
+        """When calls with a time limit began, by the call."""
+
+    def attempt(self, request: Request) -> Outcome | None:
+        """Return what a call returns now; `None` if it blocks.
+
+        Args:
+            request: The call; one that blocks is attempted again with the same.
+        """
+        handler = _HANDLERS[request.name]
+        if request.name in ("socket", "epoll_create", "poll"):
+            return handler(self, Socket(), request)
+        socket = self._open.get(request.fd)
+        return failed("EBADF") if socket is None else handler(self, socket, request)
+
+    def deadline_ns(self, request: Request) -> int | None:
+        """Return when a call that blocks gives up."""
+        limit_ms = request.numbers[0] if request.name in ("poll", "epoll_wait") else -1
+        return None if limit_ms < 0 else self._since.setdefault(id(request), self._host.now_ns) + limit_ms * 1_000_000
+
+    def endpoint_for(self, packet: Packet) -> Endpoint | None:
+        """Return the endpoint that takes a packet; a SYN for a listening socket makes one."""
+        listening = next((socket for socket in self._open.values() if socket.backlog is not None), None)
+        is_new = packet.flags & (SYN | ACK) == SYN and listening is not None and self._is_free(listening)
+        if is_new and listening is not None:
+            listening.endpoint, listening.is_accepted = self._opened(listening), False
+            listening.endpoint.listen()
+        return self._host.endpoint
+
+    def _is_free(self, listening: Socket) -> bool:
+        return listening.endpoint is None or listening.endpoint.state == "CLOSED" or listening.is_accepted
+
+    def _opened(self, socket: Socket) -> Endpoint:
+        endpoint = self._host.open_endpoint()
+        for (level, option), value in socket.options.items():
+            set_option(self._host, endpoint, (level, option), value)
+        return endpoint
+
+    # ---- opening and closing --------------------------------------------------------------------------------------------
+
+    def _socket(self, _socket: Socket, request: Request) -> Outcome:
+        nonblocking = bool(request.numbers[0] & CONSTANTS["SOCK_NONBLOCK"])
+        self._open[request.fd] = Socket(is_blocking=not nonblocking)
+        return Outcome(request.fd)
+
+    def _bind(self, _socket: Socket, _request: Request) -> Outcome:
+        return Outcome(0)
+
+    def _listen(self, socket: Socket, request: Request) -> Outcome:
+        socket.backlog = request.numbers[0]
+        return Outcome(0)
+
+    def _accept(self, socket: Socket, request: Request) -> Outcome | None:
+        child, flags = request.numbers
+        if socket.backlog is None:
+            return failed("EINVAL")
+        waits = socket.endpoint is None or socket.is_accepted or socket.endpoint.state in ("LISTEN", "SYN-RECEIVED")
+        if waits:
+            return self._blocks(socket)
+        socket.is_accepted = True
+        blocking = not flags & CONSTANTS["SOCK_NONBLOCK"]
+        self._open[child] = Socket(is_blocking=blocking, endpoint=socket.endpoint, options=dict(socket.options))
+        return Outcome(child)
+
+    def _connect(self, socket: Socket, request: Request) -> Outcome | None:
+        if socket.endpoint is None:
+            socket.endpoint = self._opened(socket)
+            socket.endpoint.connect(self._host.now_ns)
+            self._since[id(request)] = self._host.now_ns
+            return None if socket.is_blocking else failed("EINPROGRESS")
+        error = self._take_error(socket)
+        if error:
+            return failed(error)
+        if socket.endpoint.state in ("SYN-SENT", "SYN-RECEIVED"):
+            waits = socket.is_blocking and id(request) in self._since
+            return None if waits else failed("EALREADY")
+        if not socket.is_connect_reported:
+            socket.is_connect_reported = True
+            return Outcome(0)
+        return failed("EISCONN")
+
+    def _close(self, socket: Socket, request: Request) -> Outcome:
+        del self._open[request.fd]
+        if socket.endpoint is not None:
+            linger = socket.options.get((CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_LINGER"]))
+            end = socket.endpoint.abort if linger == (1, 0) else socket.endpoint.close
+            end(self._host.now_ns)
+        return Outcome(0)
+
+    def _shutdown(self, socket: Socket, request: Request) -> Outcome:
+        (how,) = request.numbers
+        if socket.endpoint is None or socket.endpoint.state in ("CLOSED", "LISTEN"):
+            return failed("ENOTCONN")
+        if how in (CONSTANTS["SHUT_RD"], CONSTANTS["SHUT_RDWR"]):
+            socket.reads = False
+        if how in (CONSTANTS["SHUT_WR"], CONSTANTS["SHUT_RDWR"]):
+            socket.writes = False
+            socket.endpoint.shutdown_write(self._host.now_ns)
+        return Outcome(0)
+
+    # ---- data -----------------------------------------------------------------------------------------------------------
+
+    def _read(self, socket: Socket, request: Request) -> Outcome | None:
+        octets, flags = request.numbers
+        endpoint = socket.endpoint
+        if endpoint is None:
+            return failed("ENOTCONN")
+        available = endpoint.unread_octets
+        enough = octets if flags & _MSG_WAITALL else min(octets, self._low_water(socket))
+        over = endpoint.is_peer_finished or not socket.reads or endpoint.state == "CLOSED"
+        if available and (available >= enough or over):
+            taken = min(available, octets) if flags & _MSG_PEEK else endpoint.read(self._host.now_ns, octets)
+            return Outcome(taken, value={"cmsg_data": endpoint.unread_octets})
+        error = self._take_error(socket)
+        if error:
+            return failed(error)
+        if over:
+            return Outcome(0)
+        return self._blocks(socket, flags)
+
+    def _low_water(self, socket: Socket) -> int:
+        value = socket.options.get((CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_RCVLOWAT"]), (1,))
+        return max(1, value[0]) if isinstance(value, tuple) else 1
+
+    def _write(self, socket: Socket, request: Request) -> Outcome | None:
+        octets, flags = request.numbers
+        endpoint = socket.endpoint
+        if endpoint is None:
+            return failed("EPIPE")
+        error = self._take_error(socket)
+        if error:
+            return failed(error)
+        if not socket.writes or endpoint.state in ("CLOSED", "LISTEN"):
+            return failed("EPIPE")
+        done = self._written.get(id(request), 0)
+        is_open = endpoint.state not in ("SYN-SENT", "SYN-RECEIVED")
+        taken = min(octets - done, endpoint.writable_octets) if is_open else 0
+        if taken:
+            endpoint.write(self._host.now_ns, taken, more=bool(flags & _MSG_MORE))
+            done += taken
+        if done == octets or (done and self._is_nonblocking(socket, flags)):
+            self._written.pop(id(request), None)
+            return Outcome(done)
+        self._written[id(request)] = done
+        return self._blocks(socket, flags)
+
+    def _is_nonblocking(self, socket: Socket, flags: int) -> bool:
+        return not socket.is_blocking or bool(flags & _MSG_DONTWAIT)
+
+    def _blocks(self, socket: Socket, flags: int = 0) -> Outcome | None:
+        return failed("EAGAIN") if self._is_nonblocking(socket, flags) else None
+
+    def _take_error(self, socket: Socket) -> str | None:
+        error = socket.endpoint.error if socket.endpoint is not None else None
+        if error is None or socket.reported:
+            return None
+        socket.reported = True
+        return "EPIPE" if error == "reset" and not socket.writes else ERRNO_OF[error]
+
+    # ---- options and readiness ------------------------------------------------------------------------------------------
+
+    def _set_option(self, socket: Socket, request: Request) -> Outcome:
+        key = (request.numbers[0], request.numbers[1])
+        value = request.text if request.text is not None else request.numbers[2:]
+        error = set_option(self._host, socket.endpoint, key, value)
+        if error:
+            return failed(error)
+        socket.options[key] = value
+        return Outcome(0)
+
+    def _get_option(self, socket: Socket, request: Request) -> Outcome:
+        key = (request.numbers[0], request.numbers[1])
+        if key == (CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_ERROR"]):
+            import errno
+
+            error = self._take_error(socket)
+            return Outcome(0, value={"option": getattr(errno, error) if error else 0})
+        return Outcome(0, value={"option": get_option(self._host, socket.endpoint, socket.options, key)})
+
+    def _fcntl(self, socket: Socket, request: Request) -> Outcome:
+        command, argument = request.numbers
+        if command == CONSTANTS["F_GETFL"]:
+            return Outcome(_O_RDWR | (0 if socket.is_blocking else _O_NONBLOCK))
+        if command == CONSTANTS["F_SETFL"]:
+            socket.is_blocking = not argument & _O_NONBLOCK
+        return Outcome(0)
+
+    def _ioctl(self, socket: Socket, request: Request) -> Outcome:
+        endpoint, (what,) = socket.endpoint, request.numbers
+        if endpoint is None:
+            return failed("EINVAL")
+        unsent = endpoint.unsent_octets
+        counts = {
+            CONSTANTS["SIOCINQ"]: endpoint.unread_octets,
+            CONSTANTS["SIOCOUTQ"]: endpoint.unacknowledged_octets + unsent,
+            CONSTANTS["SIOCOUTQNSD"]: unsent,
+        }
+        return Outcome(0, value={"count": counts[what]}) if what in counts else failed("ENOTTY")
+
+    def _poll(self, _socket: Socket, request: Request) -> Outcome | None:
+        ready = [self._ready(fd, events) for fd, events in request.polls]
+        if not any(ready) and not self._is_over(request):
+            return None
+        value = {f"revents of {index}": events for index, events in enumerate(ready)}
+        return Outcome(sum(1 for events in ready if events), value=value)
+
+    def _is_over(self, request: Request) -> bool:
+        (limit_ms,) = request.numbers
+        if limit_ms == 0:
+            return True
+        deadline = self.deadline_ns(request)
+        return deadline is not None and self._host.now_ns >= deadline
+
+    def _ready(self, fd: int, wanted: int) -> int:
+        socket = self._open.get(fd)
+        if socket is None:
+            return CONSTANTS["POLLNVAL"]
+        endpoint, ready = socket.endpoint, 0
+        if socket.backlog is not None:
+            waiting = endpoint is not None and not socket.is_accepted
+            waiting = waiting and endpoint is not None and endpoint.state not in ("LISTEN", "SYN-RECEIVED")
+            return (_POLLIN | _POLLRDNORM) & wanted if waiting else 0
+        if endpoint is None:
+            return (_POLLOUT | _POLLHUP) & (wanted | _POLLHUP)
+        ended = endpoint.is_peer_finished or not socket.reads
+        if endpoint.unread_octets >= self._low_water(socket) or ended or endpoint.state == "CLOSED":
+            ready |= _POLLIN | _POLLRDNORM
+        if ended:
+            ready |= _POLLRDHUP
+        if endpoint.state == "CLOSED" or (ended and not socket.writes):
+            ready |= _POLLHUP
+        if endpoint.error and not socket.reported:
+            ready |= _POLLERR
+        opening = endpoint.state in ("SYN-SENT", "SYN-RECEIVED")
+        if not opening and (endpoint.writable_octets or not socket.writes or endpoint.state == "CLOSED"):
+            ready |= _POLLOUT | _POLLWRNORM
+        return ready & (wanted | _POLLERR | _POLLHUP)
+
+    def _epoll_create(self, _socket: Socket, request: Request) -> Outcome:
+        self._open[request.fd] = Socket(events={})
+        return Outcome(request.fd)
+
+    def _epoll_ctl(self, socket: Socket, request: Request) -> Outcome:
+        operation, fd, events = request.numbers
+        if socket.events is None:
+            return failed("EINVAL")
+        if operation == CONSTANTS["EPOLL_CTL_DEL"]:
+            socket.events.pop(fd, None)
+        else:
+            socket.events[fd] = events
+        return Outcome(0)
+
+    def _epoll_wait(self, socket: Socket, request: Request) -> Outcome | None:
+        ready = [self._ready(fd, events) for fd, events in (socket.events or {}).items()]
+        ready = [events for events in ready if events]
+        if not ready and not self._is_over(request):
+            return None
+        return Outcome(len(ready), value={"events": ready[0]} if ready else {})
+
+
+_HANDLERS: Mapping[str, Callable[[Sockets, Socket, Request], Outcome | None]] = {
+    "socket": Sockets._socket,
+    "bind": Sockets._bind,
+    "listen": Sockets._listen,
+    "accept": Sockets._accept,
+    "connect": Sockets._connect,
+    "close": Sockets._close,
+    "shutdown": Sockets._shutdown,
+    "read": Sockets._read,
+    "write": Sockets._write,
+    "setsockopt": Sockets._set_option,
+    "getsockopt": Sockets._get_option,
+    "fcntl": Sockets._fcntl,
+    "ioctl": Sockets._ioctl,
+    "poll": Sockets._poll,
+    "epoll_create": Sockets._epoll_create,
+    "epoll_ctl": Sockets._epoll_ctl,
+    "epoll_wait": Sockets._epoll_wait,
+}
