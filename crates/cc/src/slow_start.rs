@@ -62,16 +62,16 @@ pub(crate) struct SlowStart {
 #[derive(Clone, Debug)]
 enum Watch {
     Nothing,
-    HyStart(HyStart),
-    PlusPlus(HyStartPlusPlus),
+    HyStart(Box<HyStart>),
+    PlusPlus(Box<HyStartPlusPlus>),
 }
 
 impl SlowStart {
     pub(crate) fn new(kind: Hystart) -> Self {
         let watch = match kind {
             Hystart::Off => Watch::Nothing,
-            Hystart::Linux => Watch::HyStart(HyStart::default()),
-            Hystart::Rfc9406 => Watch::PlusPlus(HyStartPlusPlus::default()),
+            Hystart::Linux => Watch::HyStart(Box::default()),
+            Hystart::Rfc9406 => Watch::PlusPlus(Box::default()),
         };
         Self { watch, carried: 0 }
     }

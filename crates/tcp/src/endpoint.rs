@@ -17,6 +17,9 @@ use crate::info::{TcpInfo, tcp_info};
 use crate::receiver::{Arrival, Reading, Receiver};
 use crate::sender::{DataSegment, IncomingAck, Sender, SenderCounters};
 
+/// Octets of the timestamps option with its padding; the MSS option counts them as payload (RFC 6691).
+const TIMESTAMPS_LEN: u32 = 12;
+
 /// Where segments go.
 pub trait Output {
     /// Sends a segment.
@@ -115,7 +118,13 @@ struct Negotiated {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    config: TcpConfig,
+    /// What is not looked at for every segment.
+    config: Box<TcpConfig>,
+    controller: ControllerConfig,
+    initial_sequence: u32,
+    paws: bool,
+    /// What our SYN says of the segments that we take.
+    offered_mss: u32,
     progress: Progress,
     negotiated: Negotiated,
     sender: Sender,
@@ -137,12 +146,16 @@ impl Endpoint {
     /// A closed endpoint.
     pub fn new(config: &TcpConfig, controller: &ControllerConfig, reading: impl Into<Reading>) -> Self {
         let mss = Bytes(u64::from(config.mss));
-        let controller = Controller::new(controller, mss, config.initial_window, config.initial_ssthresh);
+        let working = Controller::new(controller, mss, config.initial_window, config.initial_ssthresh);
         Self {
-            config: *config,
+            config: Box::new(*config),
+            controller: controller.clone(),
+            initial_sequence: config.initial_sequence,
+            paws: config.paws,
+            offered_mss: offered_mss(config),
             progress: Progress::Closed,
             negotiated: Negotiated::default(),
-            sender: Sender::new(config, controller),
+            sender: Sender::new(config, working),
             receiver: Receiver::new(config, reading.into()),
             clock: TimestampClock::new(config.clock),
             ecn: EcnReceiver::default(),
@@ -196,7 +209,7 @@ impl Endpoint {
                 self.config.receive_autotuning = None;
                 self.receiver.set_buffer(size.0);
             }
-            SocketOption::MaxSegment(mss) => self.config.mss = *mss,
+            SocketOption::MaxSegment(mss) => self.offered_mss = self.offered_mss.min(*mss),
             _ => self.sender.set_option(option),
         }
         self.transmit(now, out);
@@ -317,7 +330,7 @@ impl Endpoint {
     fn is_acceptable(&mut self, segment: &Segment, start: u64) -> bool {
         if let Some(timestamps) = segment.timestamps.filter(|_| self.negotiated.timestamps)
             && !segment.flags.has(Flags::RST)
-            && !self.receiver.accepts_timestamp(start, timestamps.value, self.config.paws)
+            && !self.receiver.accepts_timestamp(start, timestamps.value, self.paws)
         {
             return false;
         }
@@ -335,7 +348,8 @@ impl Endpoint {
     }
 
     fn on_data(&mut self, now: SimTime, segment: &Segment, start: u64) {
-        if let Some(timestamps) = segment.timestamps.filter(|ts| ts.echo != 0 && self.config.receive_autotuning.is_some())
+        if self.receiver.is_tuned()
+            && let Some(timestamps) = segment.timestamps.filter(|timestamps| timestamps.echo != 0)
         {
             self.receiver.on_rtt(now.saturating_since(self.clock.time_of(timestamps.echo, now)));
         }
@@ -350,7 +364,7 @@ impl Endpoint {
 
     fn on_ack(&mut self, now: SimTime, segment: &Segment, seq: u64, occupies: bool, out: &mut impl Output) {
         let una = self.sender.board.una();
-        let Some(ack) = segment.ack.offset_near(self.config.initial_sequence, una) else { return };
+        let Some(ack) = segment.ack.offset_near(self.initial_sequence, una) else { return };
         if ack > self.sender.board.high_data() {
             self.receiver.request_ack(); // acknowledges what was never sent
             return;
@@ -388,7 +402,7 @@ impl Endpoint {
         if !self.negotiated.sack || self.config.loss_recovery != LossRecovery::Sack {
             return (0, None);
         }
-        let initial = self.config.initial_sequence;
+        let initial = self.initial_sequence;
         let offsets = |block: &SackBlock| {
             let offset = |seq: Seq| seq.offset_near(initial, una);
             offset(block.start).zip(offset(block.end)).filter(|(start, end)| start < end)
@@ -447,7 +461,7 @@ impl Endpoint {
             self.negotiated.timestamps.then(|| Timestamps { value: self.clock.tick(now), echo: acknowledgement.ts_recent });
         let sack_limit = if timestamps.is_some() { 3 } else { 4 };
         Segment {
-            seq: Seq::of_offset(self.config.initial_sequence, offset),
+            seq: Seq::of_offset(self.initial_sequence, offset),
             ack: acknowledgement.ack,
             window: acknowledgement.window,
             flags: flags.with(self.ecn.flags()),
@@ -601,6 +615,11 @@ impl Endpoint {
     pub fn current_episode(&self) -> Option<Episode> {
         self.sender.episode
     }
+}
+
+/// The MSS option counts no options, of which timestamps come with every segment (RFC 6691).
+fn offered_mss(config: &TcpConfig) -> u32 {
+    config.mss + if config.timestamps { TIMESTAMPS_LEN } else { 0 }
 }
 
 /// Answers a segment that no connection takes (RFC 9293 section 3.10.7.1).

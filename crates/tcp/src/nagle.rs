@@ -3,7 +3,7 @@
 //! Sources: RFC 896, RFC 9293 section 3.7.4; Minshall's modification (draft-minshall-nagle) as Linux has it; `TCP_CORK`
 //! and `MSG_MORE` by Linux's behaviour.
 //!
-//! Departures: a corked segment leaves after 200 ms only if nothing is outstanding, as Linux's does with its probe timer.
+//! Departures: a segment held back while nothing is outstanding leaves after an RTO, as Linux's does with its probe timer.
 
 use crate::config::Nagle;
 
@@ -17,11 +17,13 @@ pub(crate) struct SmallSegments {
     more_until: u64,
     /// End of the last small segment sent (Minshall's `snd_sml`).
     small_end: u64,
+    /// The data up to here has been told to leave whatever holds it.
+    pushed_until: u64,
 }
 
 impl SmallSegments {
     pub(crate) fn new(rule: Nagle) -> Self {
-        Self { rule, corked: false, more_until: 0, small_end: 0 }
+        Self { rule, corked: false, more_until: 0, small_end: 0, pushed_until: 0 }
     }
 
     pub(crate) fn set_rule(&mut self, rule: Nagle) {
@@ -40,6 +42,11 @@ impl SmallSegments {
         self.more_until = if more { end } else { 0 };
     }
 
+    /// What has been written, up to `end`, leaves now: `TCP_NODELAY` was set, even over a cork.
+    pub(crate) fn push(&mut self, end: u64) {
+        self.pushed_until = end;
+    }
+
     /// A segment shorter than a full one left, up to `end`.
     pub(crate) fn on_small_sent(&mut self, end: u64) {
         self.small_end = end;
@@ -47,6 +54,9 @@ impl SmallSegments {
 
     /// True if a small segment that ends at `end` has to wait, with `una` acknowledged and `high_data` sent.
     pub(crate) fn holds(&self, end: u64, una: u64, high_data: u64) -> bool {
+        if end <= self.pushed_until {
+            return false;
+        }
         if self.corked || self.more_until >= end {
             return true;
         }

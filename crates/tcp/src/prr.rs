@@ -11,6 +11,8 @@ pub(crate) struct Prr {
     recover_fs: u64,
     delivered: u64,
     out: u64,
+    /// Amounts are multiples of this: one octet, or a segment where windows count segments.
+    unit: u64,
 }
 
 /// What one ACK says.
@@ -26,16 +28,17 @@ pub(crate) struct PrrAck {
 }
 
 impl Prr {
-    pub(crate) fn new(ssthresh: u64, recover_fs: u64) -> Self {
-        Self { ssthresh, recover_fs: recover_fs.max(1), delivered: 0, out: 0 }
+    pub(crate) fn new(ssthresh: u64, recover_fs: u64, unit: u64) -> Self {
+        Self { ssthresh, recover_fs: recover_fs.max(1), delivered: 0, out: 0, unit }
     }
 
     /// The window after this ACK (RFC 9937 section 6).
     pub(crate) fn on_ack(&mut self, ack: PrrAck) -> u64 {
         self.delivered += ack.delivered;
         let mut send = if ack.pipe > self.ssthresh {
-            let target = (u128::from(self.delivered) * u128::from(self.ssthresh)).div_ceil(u128::from(self.recover_fs));
-            (target as u64).saturating_sub(self.out)
+            let product = u128::from(self.delivered) * u128::from(self.ssthresh);
+            let units = product.div_ceil(u128::from(self.recover_fs) * u128::from(self.unit)) as u64;
+            (units * self.unit).saturating_sub(self.out)
         } else {
             let mut send = self.delivered.saturating_sub(self.out).max(ack.delivered);
             if ack.is_safe {
@@ -64,7 +67,7 @@ mod tests {
     /// every two delivered.
     #[test]
     fn one_loss_halves_the_sending_rate() {
-        let mut prr = Prr::new(10 * MSS, 20 * MSS);
+        let mut prr = Prr::new(10 * MSS, 20 * MSS, 1);
         let mut sent = 0;
         let mut pipe = 19 * MSS;
         for _ in 0..19 {
@@ -81,8 +84,18 @@ mod tests {
     }
 
     #[test]
+    fn in_segments_the_part_of_one_is_a_whole_one() {
+        // CUBIC's 7 of 10: one delivered: 0.7 of a segment, so one; two: 1.4, so two.
+        let mut prr = Prr::new(7 * MSS, 10 * MSS, MSS);
+        let ack = PrrAck { delivered: MSS, pipe: 8 * MSS, is_safe: false, mss: MSS };
+        assert_eq!(prr.on_ack(ack), 9 * MSS);
+        prr.on_sent(MSS);
+        assert_eq!(prr.on_ack(ack), 9 * MSS);
+    }
+
+    #[test]
     fn below_ssthresh_it_sends_what_is_delivered_and_one_more_on_safe_acks() {
-        let mut prr = Prr::new(10 * MSS, 20 * MSS);
+        let mut prr = Prr::new(10 * MSS, 20 * MSS, 1);
         prr.on_sent(MSS);
         let ack = PrrAck { delivered: 2 * MSS, pipe: 4 * MSS, is_safe: false, mss: MSS };
         assert_eq!(prr.on_ack(ack), 6 * MSS);

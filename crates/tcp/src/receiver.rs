@@ -46,7 +46,7 @@ pub(crate) struct Receiver {
     scale: u8,
     mss: u64,
     pub(crate) acks: DelayedAcks,
-    tuning: Option<ReceiveAutotuning>,
+    tuning: Option<Box<ReceiveAutotuning>>,
     /// Report duplicates, and the one to report next.
     dsack: bool,
     duplicate: Option<Range>,
@@ -58,13 +58,13 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) fn new(config: &TcpConfig, reading: Reading) -> Self {
-        let tuning = config.receive_autotuning.map(ReceiveAutotuning::new);
+        let tuning = config.receive_autotuning.map(|tuning| Box::new(ReceiveAutotuning::new(tuning)));
         Self {
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
             recent: RecentRanges::default(),
             fin_at: None,
-            buffer: tuning.map_or(config.receive_buffer.0, |tuning| tuning.size()),
+            buffer: tuning.as_ref().map_or(config.receive_buffer.0, |tuning| tuning.size()),
             reader: Reader::new(reading),
             advertised_edge: 0,
             scale: 0,
@@ -255,6 +255,11 @@ impl Receiver {
             tuning.on_read(now, read, self.mss);
             self.buffer = self.buffer.max(tuning.size().min(MAX_UNSCALED_WINDOW.0 << self.scale));
         }
+    }
+
+    /// The buffer follows the connection.
+    pub(crate) fn is_tuned(&self) -> bool {
+        self.tuning.is_some()
     }
 
     /// A round trip as the receiver sees it, from a timestamp echoed with data.

@@ -64,6 +64,14 @@ impl Sent {
     }
 }
 
+/// Send times of segments that an ACK completes: those sent once, and the newest of those sent again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PlainTimes {
+    pub(crate) oldest: Option<SimTime>,
+    pub(crate) newest: Option<SimTime>,
+    pub(crate) newest_resent: Option<SimTime>,
+}
+
 /// A retransmission, in the order of leaving.
 #[derive(Clone, Copy, Debug)]
 struct Resent {
@@ -229,6 +237,43 @@ impl Scoreboard {
             self.resent.clear();
         }
         delivered
+    }
+
+    /// True if nothing outstanding is SACKed, lost or sent again, nor presumed to be.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.sacked_out | self.lost_out | self.resent_out | self.presumed == 0 && self.sacked.is_empty()
+    }
+
+    /// As [`Self::acknowledge`] while [`Self::is_plain`]. Returns what it delivers, and when the oldest and the newest
+    /// segment left that it completes, and whether any of them had been sent again.
+    pub(crate) fn acknowledge_plain(&mut self, to: u64) -> (u64, PlainTimes) {
+        let mut times = PlainTimes::default();
+        let mut delivered = 0;
+        while let Some(front) = self.segments.front_mut() {
+            if front.end > to {
+                if front.start() < to {
+                    delivered += self.trim_first(to);
+                }
+                break;
+            }
+            if front.marks == 0 {
+                times.oldest.get_or_insert(front.at);
+                times.newest = Some(front.at);
+            } else {
+                times.newest_resent = Some(front.at);
+            }
+            let weight = self.weight(u64::from(self.segments[0].len));
+            self.segments.pop_front();
+            self.outstanding -= weight;
+            delivered += weight;
+        }
+        self.una = to;
+        self.lost_edge = self.lost_edge.max(to);
+        self.repaired = self.repaired.max(to);
+        if !self.resent.is_empty() {
+            self.resent.clear();
+        }
+        (delivered, times)
     }
 
     /// The counts lose a segment. Returns what that delivers.

@@ -18,7 +18,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::bursts::Bursts;
 use crate::clock::TimestampClock;
-use crate::config::{DecreaseFrom, LossDetection, LossRecovery, Nagle, TcpConfig};
+use crate::config::{DecreaseFrom, LossDetection, LossRecovery, Nagle, RtoEstimator, TcpConfig};
 use crate::ecn::EcnSender;
 use crate::endpoint::SocketOption;
 use crate::episode::{Episode, EpisodeCause};
@@ -87,8 +87,16 @@ pub(crate) struct Sender {
     undo: Undo,
     bursts: Bursts,
     usage: Usage,
-    config: TcpConfig,
+    /// What is not looked at for every segment.
+    config: Box<TcpConfig>,
     mss: u64,
+    /// Bounds what is outstanding, unless it follows the window.
+    send_buffer: u64,
+    tunes_send_buffer: bool,
+    /// RTT samples are Linux's: of the oldest segment that an ACK covers.
+    samples_oldest: bool,
+    /// `dup_thresh` has been raised.
+    sees_reordering: bool,
     loss_recovery: LossRecovery,
     /// The peer reports SACK, or duplicate ACKs are counted as if it did.
     emulates_sack: bool,
@@ -106,6 +114,8 @@ pub(crate) struct Sender {
     /// The application has closed: the FIN follows `written_end`.
     closed: bool,
     timer: Timer,
+    /// Segments are spread over the round trip.
+    is_paced: bool,
     /// A tail loss probe is due.
     wants_probe: bool,
     /// Probes of a closed window sent in a row, and of these those not answered.
@@ -148,8 +158,12 @@ impl Sender {
             undo: Undo::new(config.undo),
             bursts: Bursts::new(config.bursts),
             usage: Usage::new(config.cwnd_validation),
-            config: *config,
+            config: Box::new(*config),
             mss,
+            send_buffer: config.send_buffer.0,
+            tunes_send_buffer: config.send_autotuning.is_some(),
+            samples_oldest: config.rto.estimator == RtoEstimator::Linux,
+            sees_reordering: false,
             loss_recovery: config.loss_recovery,
             emulates_sack: false,
             dup_thresh: config.dup_thresh,
@@ -160,6 +174,7 @@ impl Sender {
             pushes: std::collections::VecDeque::new(),
             closed: false,
             timer: Timer::OFF,
+            is_paced: config.pacing.enabled,
             wants_probe: false,
             probes: 0,
             unanswered_probes: 0,
@@ -193,6 +208,11 @@ impl Sender {
             self.rack = None;
             self.tlp = Tlp::new(false);
         }
+    }
+
+    /// The initial window, where the handshake settled another segment size.
+    pub(crate) fn set_initial_window(&mut self, window: Bytes) {
+        self.config.initial_window = window;
     }
 
     /// The SYN left, at `now`; it occupies offset 0.
@@ -332,19 +352,25 @@ impl Sender {
     pub(crate) fn writable(&self) -> u64 {
         let used = self.written_end.saturating_sub(self.board.una().max(1));
         let unsent_room = self.config.notsent_lowat.map_or(u64::MAX, |lowat| lowat.0.saturating_sub(self.unsent()));
-        self.config.send_buffer.0.saturating_sub(used).min(unsent_room)
+        self.send_buffer.saturating_sub(used).min(unsent_room)
     }
 
     pub(crate) fn set_option(&mut self, option: &SocketOption) {
         match option {
-            SocketOption::NoDelay(true) => self.small.set_rule(Nagle::Off),
+            SocketOption::NoDelay(true) => {
+                self.small.set_rule(Nagle::Off);
+                self.small.push(self.written_end);
+            }
             SocketOption::NoDelay(false) if self.config.nagle == Nagle::Off => self.small.set_rule(Nagle::Minshall),
             SocketOption::NoDelay(false) => self.small.set_rule(self.config.nagle),
             SocketOption::Cork(corked) => self.small.set_corked(*corked),
             SocketOption::NotSentLowat(lowat) => self.config.notsent_lowat = *lowat,
             SocketOption::UserTimeout(timeout) => self.config.user_timeout = *timeout,
-            SocketOption::SendBuffer(size) => self.config.send_buffer = *size,
-            SocketOption::Pacing => self.pacer.turn_on(),
+            SocketOption::SendBuffer(size) => (self.send_buffer, self.tunes_send_buffer) = (size.0, false),
+            SocketOption::Pacing => {
+                self.pacer.turn_on();
+                self.note_pacing();
+            }
             SocketOption::Congestion(config) => {
                 let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
                 self.controller = Controller::new(config, Bytes(self.mss), cwnd, ssthresh);
@@ -363,8 +389,9 @@ impl Sender {
         self.written_end + u64::from(self.closed)
     }
 
-    fn is_paced(&self) -> bool {
-        self.pacer.is_on() || self.controller.pacing_rate().is_some()
+    /// Settles, after an ACK, whether segments are spread out: the controller may have found a rate.
+    fn note_pacing(&mut self) {
+        self.is_paced = self.pacer.is_on() || self.controller.pacing_rate().is_some();
     }
 
     /// The rate to pace at: the controller's, or that of the window.

@@ -72,6 +72,11 @@ impl Usage {
         self.acked.into_iter().max().unwrap_or(0)
     }
 
+    /// True if the window grows whatever limits the sender.
+    pub(crate) fn always_grows(&self) -> bool {
+        self.validation == CwndValidation::None
+    }
+
     /// True if the window may grow.
     pub(crate) fn permits_growth(&self, limited_now: bool, cwnd: u64, in_slow_start: bool) -> bool {
         match self.validation {

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ackclock import version
-from ackclock.cli import bench, catalogs, check, claims, doctor, failures, report, run, sweep
+from ackclock.cli import bench, catalogs, check, claims, doctor, failures, report, run, script, sweep
 
 app = typer.Typer(
     name="ackclock",
@@ -46,6 +46,7 @@ app.command(rich_help_panel=_SIMULATE)(sweep.sweep)
 app.command(rich_help_panel=_SIMULATE)(report.report)
 app.command(rich_help_panel=_SIMULATE)(report.compare)
 app.command(rich_help_panel=_SIMULATE)(claims.claims)
+app.command(rich_help_panel=_SIMULATE)(script.script)
 app.command(rich_help_panel=_LEARN)(check.validate)
 app.command(rich_help_panel=_LEARN)(check.schema)
 app.command(rich_help_panel=_LEARN)(catalogs.controllers)

@@ -1,14 +1,12 @@
 //! Opening: SYN, SYN-ACK, ACK, and what their options settle (RFC 9293 section 3.5, RFC 7323, RFC 2018).
 
-use ackclock_units::SimTime;
+use ackclock_cc::Controller;
+use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::{Flags, Segment, Seq, SynOptions, Timestamps};
 
-use super::{ConnectionError, Endpoint, Negotiated, Output, Progress, refuse};
+use super::{ConnectionError, Endpoint, Negotiated, Output, Progress, TIMESTAMPS_LEN, refuse};
 use crate::ecn;
 use crate::receiver::Receiver;
-
-/// Octets of the timestamps option with its padding; the MSS option counts them as payload (RFC 6691).
-const TIMESTAMPS_LEN: u32 = 12;
 
 impl Endpoint {
     pub(super) fn on_segment_handshake(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
@@ -53,12 +51,12 @@ impl Endpoint {
     }
 
     fn acknowledges_syn(&self, segment: &Segment) -> bool {
-        segment.flags.has(Flags::ACK) && segment.ack == Seq::of_offset(self.config.initial_sequence, 1)
+        segment.flags.has(Flags::ACK) && segment.ack == Seq::of_offset(self.initial_sequence, 1)
     }
 
     /// Takes in the peer's SYN: an option is in force if both ends sent it.
     fn negotiate(&mut self, syn: &Segment) {
-        let config = &self.config;
+        let config = &*self.config;
         let timestamps = config.timestamps && syn.timestamps.is_some();
         let scale = syn.syn.window_scale.filter(|_| config.window_scaling);
         self.negotiated = Negotiated {
@@ -70,10 +68,26 @@ impl Endpoint {
         let options = if timestamps { TIMESTAMPS_LEN } else { 0 };
         // RFC 9293 section 3.7.1: without the option, 536 octets.
         let peer = if syn.syn.mss == 0 { 536 } else { u32::from(syn.syn.mss) };
-        self.config.mss = config.mss.min(peer.saturating_sub(options)).max(1);
-        self.sender.set_negotiated(u64::from(self.config.mss), self.negotiated.sack);
+        let mss = self.offered_mss.min(peer).saturating_sub(options).max(1);
+        self.set_mss(mss);
+        self.sender.set_negotiated(u64::from(mss), self.negotiated.sack);
         self.receiver.on_syn(syn.seq.0, syn.timestamps.map(|timestamps| timestamps.value));
         self.receiver.set_scale(if scale.is_some() { self.own_scale() } else { 0 });
+    }
+
+    /// What a full segment holds turns out to be different: windows given in segments are as many of the new ones.
+    fn set_mss(&mut self, mss: u32) {
+        if mss == self.config.mss {
+            return;
+        }
+        let old = u64::from(self.config.mss);
+        if self.config.initial_window.0.is_multiple_of(old) {
+            self.config.initial_window = Bytes(self.config.initial_window.0 / old * u64::from(mss));
+        }
+        self.config.mss = mss;
+        let (window, ssthresh) = (self.config.initial_window, self.config.initial_ssthresh);
+        self.sender.controller = Controller::new(&self.controller, Bytes(u64::from(mss)), window, ssthresh);
+        self.sender.set_initial_window(window);
     }
 
     fn own_scale(&self) -> u8 {
@@ -100,9 +114,8 @@ impl Endpoint {
         let timestamps = offer(self.config.timestamps, self.negotiated.timestamps);
         let acknowledgement = self.receiver.acknowledgement(now);
         let wants_scale = offer(self.config.window_scaling, self.negotiated.scaling);
-        let options = if timestamps { TIMESTAMPS_LEN } else { 0 };
         out.send(Segment {
-            seq: Seq::of_offset(self.config.initial_sequence, 0),
+            seq: Seq::of_offset(self.initial_sequence, 0),
             ack: if answers { acknowledgement.ack } else { Seq(0) },
             window: self.receiver.syn_window(),
             flags: if answers {
@@ -111,7 +124,7 @@ impl Endpoint {
                 Flags::SYN.with(ecn::syn_flags(&self.config.ecn))
             },
             syn: SynOptions {
-                mss: (self.config.mss + options).min(u32::from(u16::MAX)) as u16,
+                mss: self.offered_mss.min(u32::from(u16::MAX)) as u16,
                 window_scale: wants_scale.then(|| self.own_scale()),
                 sack_permitted: offer(self.config.sack, self.negotiated.sack),
             },

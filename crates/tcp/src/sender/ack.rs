@@ -5,7 +5,8 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Flags;
 
 use super::{Limit, Sender};
-use crate::config::{LossRecovery, RtoEstimator};
+use crate::config::LossRecovery;
+use crate::recovery::Phase;
 use crate::scoreboard::Sent;
 use crate::tlp::{ProbeAck, ProbeOutcome};
 
@@ -96,7 +97,12 @@ impl Sender {
         let advanced = ack.ack > una;
         let was_reducing = self.phase.is_reducing();
         let mut timing = Timing::default();
-        let (newly_sacked, acked, original_arrived) = self.mark_delivered(now, ack, &mut timing);
+        let is_plain = ack.sack.is_empty() && self.rack.is_none() && self.board.is_plain();
+        let (newly_sacked, acked, original_arrived) = if is_plain && matches!(self.phase, Phase::Open) {
+            (0, self.acknowledge_plain(ack.ack, &mut timing), false)
+        } else {
+            self.mark_delivered(now, ack, &mut timing)
+        };
         let mut delivered = newly_sacked + acked;
         if advanced && self.emulates_sack {
             delivered = self.settle_presumed(acked);
@@ -110,9 +116,11 @@ impl Sender {
         if let Some((_, end)) = ack.dsack {
             self.on_dsack(end);
         }
-        let head_sent = self.board.first().map(|first| first.at);
+        let head_sent = if self.samples_oldest { self.board.first().map(|first| first.at) } else { None };
         self.sample_rtt(now, ack, advanced, &timing);
-        self.adapt_to_reordering(&timing);
+        if timing.lowest_late.is_some() {
+            self.adapt_to_reordering(&timing);
+        }
         let new_round = advanced && ack.ack >= self.round_end;
         if new_round {
             self.round += 1;
@@ -141,8 +149,21 @@ impl Sender {
             original_arrived,
             lost_retransmission: false,
             // RFC 6298 section 5.3; a SACK restarts it too if what it reports left before the first segment last did.
-            restarts_timer: advanced || (self.is_linux_rtt() && head_sent > timing.oldest_sacked.or(head_sent)),
+            restarts_timer: advanced || (self.samples_oldest && head_sent > timing.oldest_sacked.or(head_sent)),
         }
+    }
+
+    /// As [`Self::mark_delivered`] while nothing is amiss.
+    fn acknowledge_plain(&mut self, ack: u64, timing: &mut Timing) -> u64 {
+        if ack <= self.board.una() {
+            return 0;
+        }
+        let (delivered, times) = self.board.acknowledge_plain(ack);
+        timing.oldest = times.oldest;
+        timing.newest = times.newest;
+        timing.newest_resent = times.newest_resent;
+        timing.has_resent = times.newest_resent.is_some();
+        delivered
     }
 
     /// Marks what the ACK delivers. Returns what it SACKs and what it acknowledges, and whether segments never sent
@@ -210,14 +231,10 @@ impl Sender {
         }
     }
 
-    fn is_linux_rtt(&self) -> bool {
-        self.config.rto.estimator == RtoEstimator::Linux
-    }
-
     /// Karn's rule: segments that were sent again tell nothing (RFC 6298 section 3), unless their timestamp does
     /// (RFC 7323 section 4.1). Linux takes the oldest segment that an ACK covers, and SACKed ones too.
     fn sample_rtt(&mut self, now: SimTime, ack: &IncomingAck<'_>, advanced: bool, timing: &Timing) {
-        let clean = if self.is_linux_rtt() {
+        let clean = if self.samples_oldest {
             timing.oldest.filter(|_| !timing.has_resent).or(timing.oldest_sacked)
         } else if self.rto.karn() {
             timing.newest.filter(|_| !timing.has_resent)
@@ -227,7 +244,7 @@ impl Sender {
         let echoed = ack.echoed_send_time.filter(|_| advanced);
         if let Some(sent_at) = clean.or(echoed) {
             self.take_sample(sent_at, now);
-            if let Some(newest) = timing.newest_sacked.or(timing.newest).filter(|_| self.is_linux_rtt()) {
+            if let Some(newest) = timing.newest_sacked.or(timing.newest).filter(|_| self.samples_oldest) {
                 let latest = now.saturating_since(newest);
                 self.rto.note_newest(latest);
                 self.latest_rtt_sample = Some(latest);
@@ -240,6 +257,7 @@ impl Sender {
         let (Some(low), Some(high)) = (timing.lowest_late, self.board.high_sacked()) else { return };
         let distance = high.saturating_sub(low).div_ceil(self.mss) as u32;
         self.dup_thresh = self.dup_thresh.max(distance.min(self.config.max_dup_thresh));
+        self.sees_reordering = self.dup_thresh > self.config.dup_thresh;
         self.counters.reorderings += 1;
         if let Some(rack) = &mut self.rack {
             rack.on_reordering();
@@ -281,10 +299,8 @@ impl Sender {
     }
 
     fn tell_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &Progress) {
-        let cwnd = self.controller.cwnd().0;
-        let limited_now = self.limited_by == Limit::Cwnd;
         // Where the network reorders, waiting for the cumulative ACK would starve the window.
-        let reorders = self.dup_thresh > self.config.dup_thresh;
+        let reorders = self.sees_reordering;
         let event = AckEvent {
             now,
             newly_acked: Bytes(progress.delivered),
@@ -295,12 +311,22 @@ impl Sender {
             rtt_sample: self.latest_rtt_sample,
             rtt: self.rto.stats(),
             timestamps: ack.timestamps,
-            is_cwnd_limited: self.usage.permits_growth(limited_now, cwnd, self.in_slow_start()),
+            is_cwnd_limited: self.may_grow(),
             in_recovery: (progress.was_reducing && !self.is_linux_reduction()) || self.phase.is_reducing(),
             round: self.round,
-            is_paced: self.pacer.is_on(),
+            is_paced: self.is_paced,
         };
         self.controller.on_ack(&event);
+        self.note_pacing();
+    }
+
+    fn may_grow(&self) -> bool {
+        let limited_now = self.limited_by == Limit::Cwnd;
+        if self.usage.is_on() {
+            self.usage.permits_growth(limited_now, self.controller.cwnd().0, self.in_slow_start())
+        } else {
+            limited_now || self.usage.always_grows()
+        }
     }
 
     /// Smoothed round trip, `None` before the first sample.

@@ -5,7 +5,7 @@ use ackclock_units::{Bytes, SimTime};
 
 use super::ack::{IncomingAck, Progress};
 use super::{Sender, Timer};
-use crate::config::{DecreaseFrom, LossRecovery};
+use crate::config::{Counting, DecreaseFrom, LossRecovery};
 use crate::prr::{Prr, PrrAck};
 use crate::rack::{Evidence, Fate};
 use crate::recovery::{FastRecovery, Frto, LossPhase, Phase, RecoveryWindow};
@@ -203,7 +203,8 @@ impl Sender {
                     DecreaseFrom::FlightSize => self.board.flight_size() - self.board.sacked() + progress.delivered,
                     DecreaseFrom::Cwnd => prior_cwnd,
                 };
-                RecoveryWindow::Prr { prr: Prr::new(ssthresh, from), cwnd: self.board.pipe() }
+                let unit = if self.config.counting == Counting::Segments { self.mss } else { 1 };
+                RecoveryWindow::Prr { prr: Prr::new(ssthresh, from, unit), cwnd: self.board.pipe() }
             }
             LossRecovery::Sack => RecoveryWindow::Ssthresh,
             _ if cause == CongestionCause::Ecn => RecoveryWindow::Ssthresh,
@@ -427,6 +428,7 @@ impl Sender {
         if self.dup_thresh > self.config.dup_thresh && !was_repairing {
             // A timeout amid many SACKs: the reordering was over-estimated.
             self.dup_thresh = self.config.dup_thresh;
+            self.sees_reordering = false;
         }
         self.enter_loss_phase(if frto { Frto::Watching } else { Frto::Off });
     }

@@ -7,7 +7,7 @@ use ackclock_wire::Ecn;
 use super::Sender;
 use crate::autotuning::send_buffer;
 use crate::bursts::Opening;
-use crate::config::LossRecovery;
+use crate::config::{Autotuning, LossRecovery};
 use crate::ranges::Range;
 use crate::recovery::{Frto, LossPhase, Phase};
 use crate::usage::{WindowInUse, restart_window};
@@ -45,8 +45,10 @@ impl Sender {
             return self.send_probe(now);
         }
         let allowed = self.window().saturating_sub(self.board.pipe());
-        if !self.phase.is_open()
-            && !self.sends_new_first()
+        if self.phase.is_open() {
+            return self.next_new(now, allowed);
+        }
+        if !self.sends_new_first()
             && let Some(range) = self.board.next_lost()
         {
             return self.next_retransmission(now, range, allowed);
@@ -178,6 +180,7 @@ impl Sender {
             return self.stop(now, Limit::Cwnd);
         }
         if self.is_held_back(len) {
+            self.arm_persist(now);
             return self.stop(now, Limit::Application);
         }
         if self.bursts.is_on() && !self.phase.is_reducing() && !self.burst_is_due(now, allowed, window) {
@@ -206,7 +209,7 @@ impl Sender {
     fn is_held_back(&self, len: u64) -> bool {
         let end = self.board.high_data() + len;
         let has_fin = end > self.written_end;
-        len < self.mss && !has_fin && self.small.holds(end, self.board.una(), self.board.high_data())
+        len < self.mss && !has_fin && !self.send_small && self.small.holds(end, self.board.una(), self.board.high_data())
     }
 
     fn burst_is_due(&mut self, now: SimTime, allowed: u64, peer_window: u64) -> bool {
@@ -226,7 +229,7 @@ impl Sender {
     }
 
     fn waits_for_pacer(&mut self, now: SimTime) -> bool {
-        let waits = self.is_paced() && !self.pacer.is_open(now);
+        let waits = self.is_paced && !self.pacer.is_open(now);
         if waits {
             self.limited_by = Limit::Pacing;
         }
@@ -236,7 +239,9 @@ impl Sender {
     /// Nothing new leaves for now.
     fn stop(&mut self, now: SimTime, limit: Limit) -> Option<DataSegment> {
         self.limited_by = limit;
-        self.bursts.end();
+        if self.bursts.is_on() {
+            self.bursts.end();
+        }
         if self.usage.is_on() {
             self.account_for_use(now, limit);
         }
@@ -265,7 +270,7 @@ impl Sender {
     }
 
     fn initial_window(&self) -> u64 {
-        self.config.initial_window.0 / u64::from(self.config.mss) * self.mss
+        self.config.initial_window.0
     }
 
     /// RFC 5681 section 4.1, RFC 2861: the first write after an idle time.
@@ -297,7 +302,9 @@ impl Sender {
             self.small.on_small_sent(start + len);
         }
         self.board.on_new_data(len, now);
-        self.bursts.on_sent(now, len);
+        if self.bursts.is_on() {
+            self.bursts.on_sent(now, len);
+        }
         let segment = self.account(now, Range { start, end: start + len }, false);
         self.on_sent_data(now, was_empty);
         if self.tlp.is_enabled() {
@@ -310,12 +317,16 @@ impl Sender {
     pub(super) fn usable_window(&self) -> u64 {
         let high = self.board.high_data();
         let peer = self.peer.end().saturating_sub(high);
-        let size = match self.config.send_autotuning {
+        let size = match self.config_of_send_buffer() {
             Some(tuning) => send_buffer(tuning, self.window()),
-            None => self.config.send_buffer.0,
+            None => self.send_buffer,
         };
         let buffer = (self.board.una() + size).saturating_sub(high);
         peer.min(buffer)
+    }
+
+    fn config_of_send_buffer(&self) -> Option<Autotuning> {
+        if self.tunes_send_buffer { self.config.send_autotuning } else { None }
     }
 
     /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen.
@@ -335,7 +346,9 @@ impl Sender {
                 self.counters.retransmitted_octets += payload;
             }
         }
-        self.phase.on_sent(self.board.weight(range.len()));
+        if self.phase.is_reducing() {
+            self.phase.on_sent(self.board.weight(range.len()));
+        }
         let idle_for = self.idle_since.take().map_or(SimDuration::ZERO, |since| now.saturating_since(since));
         self.last_sent = now;
         self.controller.on_send(&SendEvent {
@@ -344,7 +357,7 @@ impl Sender {
             flight_size: Bytes(self.board.flight_size()),
             idle_for,
         });
-        if self.is_paced() {
+        if self.is_paced {
             let rate = self.pacing_rate();
             self.pacer.on_sent(now, payload, rate);
         }

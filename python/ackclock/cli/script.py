@@ -1,0 +1,110 @@
+"""`ackclock script`: packet scripts against the simulated endpoint or the machine's own kernel."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ackclock.cli import failures
+from ackclock.cli.display import output
+from ackclock.script.backend import Backend
+from ackclock.script.options import STRICT, Options
+from ackclock.script.parse import parse
+from ackclock.script.report import render, summary
+from ackclock.script.runner import Verdict, run
+from ackclock.script.syntax import ScriptError
+
+
+def script(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them.", show_default=False)
+    ],
+    profile: Annotated[str, typer.Option(metavar="NAME", help="The stack to imitate.")] = "linux-6.x",
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change an option of the endpoint: tcp.sack=false."),
+    ] = None,
+    definitions: Annotated[
+        list[str] | None, typer.Option("--define", "-D", metavar="NAME=VALUE", help="Give a name of scripts a value.")
+    ] = None,
+    tolerance_usecs: Annotated[
+        int | None, typer.Option(metavar="N", help="How early or late an event may be.", show_default="4000")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="No tolerance for long waits, and compare the timestamps that are echoed.")
+    ] = False,
+    kernel: Annotated[
+        bool, typer.Option("--kernel", help="Run against this machine's Linux, in a namespace of its own (needs root).")
+    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", "-v", help="Show every packet and call.")] = False,
+) -> None:
+    """Run packet scripts, and show where the connection differs from what they say."""
+    options = _options(definitions or [], tolerance_usecs, strict)
+    make = _backend(kernel, profile, overrides or [])
+    counts = {"passed": 0, "failed": 0, "wrong": 0}
+    for file in _scripts(files):
+        verdict = _run(file, make, options)
+        if verdict is None:
+            counts["wrong"] += 1
+            continue
+        counts["passed" if verdict.passed else "failed"] += 1
+        output().print(render(verdict, trace=trace), soft_wrap=True)
+    output().print(summary(**counts))
+    if counts["wrong"] or counts["failed"]:
+        raise typer.Exit(failures.WRONG_INPUT if counts["wrong"] else failures.FAILED)
+
+
+def _options(definitions: list[str], tolerance_us: int | None, strict: bool) -> Options:
+    options = STRICT if strict else Options()
+    pairs = [definition.partition("=") for definition in definitions]
+    options = replace(options, definitions={name: value for name, _, value in pairs})
+    return options if tolerance_us is None else replace(options, tolerance_us=tolerance_us)
+
+
+def _backend(kernel: bool, profile: str, overrides: list[str]) -> Callable[[], Backend]:
+    if kernel:
+        from ackclock.script.kernel import KernelError, KernelHost
+
+        def make() -> Backend:
+            try:
+                return KernelHost()
+            except KernelError as error:
+                raise failures.InputError(str(error)) from error
+
+        return make
+    from ackclock.script.simulated import SimulatedHost
+
+    return lambda: SimulatedHost(profile, overrides)
+
+
+def _scripts(files: list[Path]) -> Iterator[Path]:
+    for file in files:
+        if file.is_dir():
+            found = sorted(file.rglob("*.pkt"))
+            if not found:
+                raise failures.InputError(f"there is no packet script (*.pkt) in {file}")
+            yield from found
+        elif file.exists():
+            yield file
+        else:
+            raise failures.InputError(f"there is no file {file}; give a packet script (.pkt), or a folder of them")
+
+
+def _run(file: Path, make: Callable[[], Backend], options: Options) -> Verdict | None:
+    try:
+        return run(parse(file.read_text(encoding="utf-8"), str(file)), make(), options)
+    except UnicodeDecodeError as error:
+        raise failures.InputError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except ScriptError as error:
+        _say_wrong(error)
+        return None
+
+
+def _say_wrong(error: ScriptError) -> None:
+    console = failures.errors()
+    console.print(f"{error.file}:{error.line}: ", style="bold", end="", markup=False)
+    console.print("error: ", style="bold red", end="")
+    console.print(error.message, markup=False)
+    console.print(f"    remedy: {error.remedy}", style="green", markup=False)
