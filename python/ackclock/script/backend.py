@@ -74,6 +74,13 @@ class Ticket(Protocol):
     def finished_us(self) -> int:
         """When it ended."""
 
+    def settle(self, until_us: int) -> None:
+        """Let time pass until the call has ended, or up to `until_us`.
+
+        Raises:
+            ValueError: If it cannot be made.
+        """
+
 
 class Backend(Protocol):
     """See the module."""
@@ -102,11 +109,16 @@ class Backend(Protocol):
     def next_sent(self, until_us: int) -> Sent | None:
         """Return the next packet that was sent, letting time pass up to `until_us` if there is none yet."""
 
-    def begin(self, request: Request) -> Ticket:
-        """Start a system call."""
+    def begin(self, request: Request, *, blocks: bool = False) -> Ticket:
+        """Start a system call.
 
-    def settle(self, ticket: Ticket, until_us: int) -> None:
-        """Let time pass until the call has ended, or up to `until_us`."""
+        Args:
+            request: Which.
+            blocks: It is not expected to end at once.
+
+        Raises:
+            ValueError: If it cannot be made.
+        """
 
     def tcp_info(self) -> Mapping[str, int]:
         """Return TCP_INFO of the connection under test, names without `tcpi_`.

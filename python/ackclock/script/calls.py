@@ -1,7 +1,7 @@
 """System calls of a script as requests, and what came of them against what the script says.
 
-Departures: contents of buffers are neither given nor checked. Calls on several descriptors (`dup`, `splice`, `sendfile`)
-and ancillary data that is sent are refused by name.
+Departures: contents of buffers are neither given nor checked. Calls that are not listed here are refused by
+name.
 """
 
 from collections.abc import Callable, Mapping
@@ -161,7 +161,7 @@ class Calls:
     def _epoll_wait(self, call: SystemCall) -> Request:
         return Request("epoll_wait", self._fd(call), (self.number(call.arguments[3]),))
 
-    # ---- what came of it ----------------------------------------------------------------------------------------------
+    # ---- what came of it --------------------------------------------------------------------------------------------
 
     def differences(self, call: SystemCall, outcome: Outcome) -> list[str]:
         """Return how an outcome differs from what the script says; nothing if it does not.

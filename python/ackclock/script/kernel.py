@@ -20,7 +20,7 @@ __all__ = ["KernelError", "KernelHost"]
 
 _PORT, _PEER_PORT = 8080, 54321
 _SPIN_S = 300e-6
-_INLINE_S = 2e-3
+_INLINE_US = 2_000
 """A call that is over within this time does not count as blocking."""
 
 _AS_SHIPPED = {
@@ -44,7 +44,7 @@ class KernelTicket:
         """Start the call."""
         self.outcome: Outcome | None = None
         self.finished_us = 0
-        self.error: BaseException | None = None
+        self._error: BaseException | None = None
         self._done = threading.Event()
         self._start_s = start_s
         threading.Thread(target=self._work, args=(sockets, request), daemon=True).start()
@@ -55,18 +55,14 @@ class KernelTicket:
             self.finished_us = int((time.monotonic() - self._start_s) * 1e6)
             self.outcome = outcome
         except BaseException as error:
-            self.error = error
+            self._error = error
         self._done.set()
 
-    def wait(self, timeout_s: float) -> None:
-        """Wait for the call to end.
-
-        Raises:
-            ValueError: If it cannot be made.
-        """
-        self._done.wait(max(0.0, timeout_s))
-        if self.error is not None:
-            raise self.error
+    def settle(self, until_us: int) -> None:
+        """See `Ticket`."""
+        self._done.wait(max(0.0, self._start_s + until_us / 1e6 - time.monotonic()))
+        if self._error is not None:
+            raise self._error
 
 
 class KernelHost:
@@ -93,7 +89,7 @@ class KernelHost:
         self._reader = threading.Thread(target=self._listen, daemon=True)
         self._reader.start()
 
-    # ---- settings -------------------------------------------------------------------------------------------------------
+    # ---- settings ---------------------------------------------------------------------------------------------------
 
     def apply(self, setting: Setting) -> None:
         """See `Backend`."""
@@ -111,7 +107,7 @@ class KernelHost:
             case Discipline(name):
                 self._namespace.command("tc", "qdisc", "replace", "dev", INTERFACE, "root", name)
 
-    # ---- time -----------------------------------------------------------------------------------------------------------
+    # ---- time -------------------------------------------------------------------------------------------------------
 
     @property
     def _start_s(self) -> float:
@@ -145,7 +141,7 @@ class KernelHost:
         except queue.Empty:
             return None
 
-    # ---- packets and calls ----------------------------------------------------------------------------------------------
+    # ---- packets and calls ------------------------------------------------------------------------------------------
 
     def inject(self, packet: Packet) -> None:
         """See `Backend`."""
@@ -171,17 +167,14 @@ class KernelHost:
         if (addresses.source, addresses.destination) == (self._here, self._there):
             self._sent.put(Sent(int((at_s - self._start_s) * 1e6), packet))
 
-    def begin(self, request: Request) -> KernelTicket:
+    def begin(self, request: Request, *, blocks: bool = False) -> KernelTicket:
         """See `Backend`."""
         if request.name == "connect" and not self._connects:
             self._connects, self._there = True, (THERE, _PORT)
         ticket = KernelTicket(self._sockets, request, self._start_s)
-        ticket.wait(_INLINE_S)
+        if not blocks:
+            ticket.settle(self.now_us + _INLINE_US)
         return ticket
-
-    def settle(self, ticket: KernelTicket, until_us: int) -> None:
-        """See `Backend`."""
-        ticket.wait((until_us - self.now_us) / 1e6)
 
     def tcp_info(self) -> Mapping[str, int]:
         """See `Backend`."""

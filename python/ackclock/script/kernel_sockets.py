@@ -76,7 +76,7 @@ class KernelSockets:
                 pass  # it was not connected
             opened.close()
 
-    # ---- opening and closing --------------------------------------------------------------------------------------------
+    # ---- opening and closing ----------------------------------------------------------------------------------------
 
     def _socket(self, request: Request) -> Outcome:
         kind = request.numbers[0]
@@ -115,7 +115,7 @@ class KernelSockets:
         self._open[request.fd].shutdown(request.numbers[0])
         return Outcome(0)
 
-    # ---- data -----------------------------------------------------------------------------------------------------------
+    # ---- data -------------------------------------------------------------------------------------------------------
 
     def _read(self, request: Request) -> Outcome:
         octets, flags = request.numbers
@@ -127,11 +127,13 @@ class KernelSockets:
         octets, flags = request.numbers
         return Outcome(self._open[request.fd].send(bytes(octets), flags))
 
-    # ---- options and readiness ------------------------------------------------------------------------------------------
+    # ---- options and readiness --------------------------------------------------------------------------------------
 
     def _set_option(self, request: Request) -> Outcome:
         level, option, *numbers = request.numbers
-        value = request.text.encode() if request.text is not None else struct.pack(f"{len(numbers)}i", *map(_int, numbers))
+        value = (
+            request.text.encode() if request.text is not None else struct.pack(f"{len(numbers)}i", *map(_int, numbers))
+        )
         self._open[request.fd].setsockopt(level, option, value)
         return Outcome(0)
 

@@ -1,7 +1,7 @@
 """A network namespace with one TUN interface: a machine's own Linux with a network that is ours.
 
-The namespace belongs to a thread, and to what that thread opens. It goes away with them; the rest of the process, and of
-the machine, is as it was.
+The namespace belongs to a thread, and to what that thread opens. It goes away with them; the rest of the process, and
+of the machine, is as it was.
 """
 
 import ctypes

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from ackclock.script.syntax import Script, ScriptError
 
-_WITHOUT_EFFECT = frozenset(
-    """
+_WITHOUT_EFFECT = """
     bind_port code_command code_format code_sockopt connect_port debug gateway_ip init_scripts local_ip mss mtu
     netmask_ip remote_ip send_omit_free speed verbose wire_client_dev wire_server_dev
-    """.split()
-)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +79,6 @@ def _with(options: Options, name: str, value: str) -> Options:
             return replace(options, definitions={**options.definitions, symbol: meaning.strip('"`')})
         case "ip_version" if value in ("ipv4", "ipv4-mapped-ipv6", "ipv6"):
             return options
-    if name in _WITHOUT_EFFECT:
+    if name in _WITHOUT_EFFECT.split():
         return options
     raise ValueError(f"the option --{name} is not supported; leave it out")

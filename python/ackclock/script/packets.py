@@ -201,7 +201,7 @@ def _option_bytes(option: Option) -> bytes:
 
 def _checksum(data: bytes) -> int:
     """The Internet checksum (RFC 1071) of an even number of octets; zeros that follow change nothing."""
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF

@@ -53,7 +53,8 @@ def parse(text: str, file: str = "<text>") -> Script:
     except UnexpectedInput as error:
         raise _syntax_error(text, file, error) from None
     try:
-        return _Reader(text, file).transform(tree)
+        script: Script = _Reader(text, file).transform(tree)
+        return script
     except Exception as error:
         cause = error.__context__ if not isinstance(error, ScriptError) else error
         raise (cause if isinstance(cause, ScriptError) else error) from None
@@ -113,12 +114,14 @@ class _Reader(Transformer[Token, Any]):
 
     @v_args(tree=True)
     def event(self, tree: Tree[Any]) -> Event:
-        when, action = tree.children
+        when, action = _when_and_action(tree)
         meta = tree.meta
         if not (isinstance(action, TcpPacket) and not action.inbound) and (
             when.timing is Timing.ANY or when.end_us is not None
         ):
-            raise ScriptError(self._file, meta.line, "only a packet that is sent may come in a range of time", "give one")
+            raise ScriptError(
+                self._file, meta.line, "only a packet that is sent may come in a range of time", "give one"
+            )
         text = " ".join(self._text[meta.start_pos : meta.end_pos].split())
         return Event(when, action, meta.line, text)
 
@@ -183,7 +186,7 @@ class _Reader(Transformer[Token, Any]):
         if end_ != (start + payload_) % 2**32:
             remedy = f"write {start}:{start + payload_}({payload_})"
             raise self._error(first, f"{start}:{end_}({payload_}) does not add up", remedy)
-        parts = dict(child for child in children if isinstance(child, tuple))
+        parts: dict[str, Any] = dict(child for child in children if isinstance(child, tuple))
         return {
             "flags": flags_of_letters(str(flags)),
             "ace": any(digit in flags for digit in "1234567"),
@@ -298,6 +301,13 @@ class _Reader(Transformer[Token, Any]):
     def struct(self, children: list[Any]) -> Value:
         items = tuple(child for child in children if not isinstance(child, tuple))
         return syntax.Struct(items, tuple(child for child in children if isinstance(child, tuple)))
+
+
+def _when_and_action(tree: Tree[Any]) -> tuple[When, TcpPacket | SystemCall | Command | Code]:
+    when, action = tree.children
+    assert isinstance(when, When)
+    assert isinstance(action, TcpPacket | SystemCall | Command | Code)
+    return when, action
 
 
 _ECN = {

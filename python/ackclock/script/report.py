@@ -72,7 +72,9 @@ def _packets(expected: TcpPacket, actual: Packet | None, differing: set[str]) ->
     yield line("expected", wanted, "bold green")
     yield line("actual", got, "bold red") if got else Text("  actual   nothing", "bold red")
     if differing and got:
-        marks = {name: "^" * max(len(wanted.get(name, "")), len(got.get(name, ""))) for name in names if name in differing}
+        marks = {
+            name: "^" * max(len(wanted.get(name, "")), len(got.get(name, ""))) for name in names if name in differing
+        }
         yield line("", marks, "bold red")
 
 

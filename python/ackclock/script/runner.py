@@ -1,9 +1,9 @@
 """Runs a script: each event at its time, each packet and return value against what the script says.
 
 Source: packetdrill's rules of time. An event with a relative time counts from when the event before it happened, two
-packets that arrive one after the other from their times in the script. A packet that is sent may come `tolerance` early or
-late; it is waited for from the moment when the event before it is over. A call that blocks goes on beside further events,
-until the next call.
+packets that arrive one after the other from their times in the script. A packet that is sent may come a tolerance early
+or late; it is waited for from the moment when the event before it is over. A call that blocks goes on beside further
+events, until the next call.
 
 Departures: Python code runs when its event comes, not after the script. A packet that never comes is a failure once the
 backend's patience is over.
@@ -29,7 +29,6 @@ from ackclock.script.syntax import (
     SystemCall,
     TcpPacket,
     Timing,
-    When,
 )
 from ackclock.script.translate import Numbers, TranslationError
 
@@ -134,7 +133,7 @@ class _Run:
         self._before_us = 0
         self._names: dict[str, Any] = dict(STATES)
 
-    # ---- events and their times ---------------------------------------------------------------------------------------
+    # ---- events and their times -------------------------------------------------------------------------------------
 
     def to_end(self) -> Failure | None:
         try:
@@ -184,14 +183,11 @@ class _Run:
     def _note(self, kind: str, text: str, at_us: int | None = None) -> None:
         self.steps.append(Step(self._backend.now_us if at_us is None else at_us, kind, " ".join(text.split())))
 
-    def _fail(self, event: Event, message: str, **details: Any) -> None:
-        raise _Failed(Failure(event, message, **details))
-
     def _wrong(self, line: int, error: ValueError) -> ScriptError:
         what, _, remedy = str(error).partition("; ")
         return ScriptError(self._script.file, line, what, remedy or "see docs/reference/packet-scripts.md")
 
-    # ---- packets ------------------------------------------------------------------------------------------------------
+    # ---- packets ----------------------------------------------------------------------------------------------------
 
     def _arrive(self, event: Event, packet: TcpPacket) -> None:
         opens = packet.flags & (SYN | ACK) == SYN and self._listens
@@ -203,22 +199,22 @@ class _Run:
         try:
             self._backend.inject(self._numbers.to_wire(packet, ecr_scaled=self._options.ecr_scaled))
         except TranslationError as error:
-            self._fail(event, str(error))
+            raise _Failed(Failure(event, str(error))) from None
 
     def _expect(self, event: Event, expected: TcpPacket, time_us: int) -> None:
         end_us = time_us if event.when.end_us is None else time_us + event.when.end_us - event.when.start_us
         parts = self._collect(expected, end_us + self._backend.patience_us)
         if not parts:
-            self._fail(event, "nothing was sent", expected=expected)
+            raise _Failed(Failure(event, "nothing was sent", expected=expected))
         actual = self._numbers.timestamps_to_script(expected, _joined([part.packet for part in parts]))
         self._note(">", show(actual), parts[0].at_us)
         found = differences(expected, actual, self._options)
-        details = {"expected": expected, "actual": actual, "differences": tuple(found)}
+        failure = Failure(event, "", expected, actual, tuple(found))
         if found:
             fields = ", ".join(f"{one.field} {one.actual or 'none'} for {one.expected or 'none'}" for one in found)
-            self._fail(event, f"the packet differs: {fields}", **details)
+            raise _Failed(replace(failure, message=f"the packet differs: {fields}"))
         for part in (parts[0], parts[-1]):
-            self._check_time(event, event.when, (time_us, end_us), part.at_us, details)
+            self._check_time(failure, (time_us, end_us), part.at_us)
 
     def _collect(self, expected: TcpPacket, until_us: int) -> list[Sent]:
         """The next packet; and those that follow it without a gap, as far as the script has them as one."""
@@ -231,24 +227,25 @@ class _Run:
             if not parts:
                 self._numbers.learn_sent(expected, sent.packet)
             packet = self._numbers.to_script(sent.packet)
+            if parts and packet.seq != (parts[0].packet.seq + total) % (1 << 32):
+                break
             parts.append(Sent(sent.at_us, packet))
             total += packet.payload
-            if packet.payload == 0 or packet.seq != parts[0].packet.seq + total - packet.payload:
+            if packet.payload == 0:
                 break
         return parts
 
-    def _check_time(
-        self, event: Event, when: When, span_us: tuple[int, int], at_us: int, details: Mapping[str, Any]
-    ) -> None:
-        if when.timing is Timing.ANY:
+    def _check_time(self, failure: Failure, span_us: tuple[int, int], at_us: int) -> None:
+        if failure.event.when.timing is Timing.ANY:
             return
         tolerance = self._tolerance(span_us[0])
         if span_us[0] - tolerance <= at_us <= span_us[1] + tolerance:
             return
         wanted = seconds(span_us[0]) if span_us[0] == span_us[1] else f"{seconds(span_us[0])} to {seconds(span_us[1])}"
-        self._fail(event, f"sent at {seconds(at_us)} for {wanted}, tolerance {seconds(tolerance)}", **details)
+        message = f"sent at {seconds(at_us)} for {wanted}, tolerance {seconds(tolerance)}"
+        raise _Failed(replace(failure, message=message))
 
-    # ---- system calls -------------------------------------------------------------------------------------------------
+    # ---- system calls -----------------------------------------------------------------------------------------------
 
     def _call(self, event: Event, call: SystemCall, time_us: int) -> None:
         try:
@@ -258,44 +255,50 @@ class _Run:
         self._listens = self._listens or request.name == "listen"
         self._connects = self._connects or request.name == "connect"
         try:
-            ticket = self._backend.begin(request)
+            ticket = self._backend.begin(request, blocks=call.end_us is not None)
         except ValueError as error:
             raise self._wrong(event.line, error) from None
         if call.end_us is None:
             self._finish(event, call, ticket)
         else:
-            end_us = call.end_us if event.when.timing is Timing.ABSOLUTE else time_us - event.when.start_us + call.end_us
+            end_us = (
+                call.end_us if event.when.timing is Timing.ABSOLUTE else time_us - event.when.start_us + call.end_us
+            )
             self._blocked = _Blocked(event, call, ticket, end_us)
 
     def _finish(self, event: Event, call: SystemCall, ticket: Ticket) -> None:
         if ticket.outcome is None:
-            self._backend.settle(ticket, self._backend.now_us + self._tolerance(self._backend.now_us))
+            ticket.settle(self._backend.now_us + self._tolerance(self._backend.now_us))
         outcome = ticket.outcome
         if outcome is None:
             self._note("call", event.text)
-            self._fail(event, f"{call.name} blocks where it must return at once")
+            raise _Failed(Failure(event, f"{call.name} blocks where it must return at once"))
             return
         shown = f"{outcome.result} {outcome.errno}" if outcome.errno else str(outcome.result)
         self._note("call", f"{call.name}(...) = {shown}", ticket.finished_us)
         found = self._calls.differences(call, outcome)
         if found:
-            self._fail(event, "; ".join(found))
+            raise _Failed(Failure(event, "; ".join(found)))
 
     def _join(self) -> None:
         """Wait for the call that blocks, if there is one, and see that it ends in time."""
         blocked, self._blocked = self._blocked, None
         if blocked is None:
             return
-        self._backend.settle(blocked.ticket, blocked.end_us + self._backend.patience_us)
+        blocked.ticket.settle(blocked.end_us + self._backend.patience_us)
         if blocked.ticket.outcome is None:
-            self._fail(blocked.event, f"{blocked.call.name} still blocks; it must return at {seconds(blocked.end_us)}")
+            raise _Failed(
+                Failure(blocked.event, f"{blocked.call.name} still blocks; it must return at {seconds(blocked.end_us)}")
+            )
         self._finish(blocked.event, blocked.call, blocked.ticket)
         late = abs(blocked.ticket.finished_us - blocked.end_us)
         if late > self._options.tolerance_after(blocked.end_us - self._before_us):
             returned = seconds(blocked.ticket.finished_us)
-            self._fail(blocked.event, f"{blocked.call.name} returns at {returned}, not at {seconds(blocked.end_us)}")
+            raise _Failed(
+                Failure(blocked.event, f"{blocked.call.name} returns at {returned}, not at {seconds(blocked.end_us)}")
+            )
 
-    # ---- commands and code --------------------------------------------------------------------------------------------
+    # ---- commands and code ------------------------------------------------------------------------------------------
 
     def _apply(self, text: str, line: int) -> None:
         try:
@@ -316,9 +319,11 @@ class _Run:
             exec(compile(code.source, file, "exec"), self._names)
         except AssertionError as error:
             said = f" ({error})" if str(error) else ""
-            self._fail(event, f"assertion failed{said}", values=_mentioned(code.source, info))
+            raise _Failed(Failure(event, f"assertion failed{said}", values=_mentioned(code.source, info))) from None
         except Exception as error:
-            self._fail(event, f"{type(error).__name__}: {error}", values=_mentioned(code.source, info))
+            raise _Failed(
+                Failure(event, f"{type(error).__name__}: {error}", values=_mentioned(code.source, info))
+            ) from None
 
 
 def _mentioned(source: str, info: Mapping[str, int]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from ackclock._core import Endpoint
 from ackclock.script.backend import Outcome, Request, Sent
 from ackclock.script.commands import Defaults, Discipline, InitialWindow, Setting, Sysctl
 from ackclock.script.packets import Addresses, Packet, emit_packet, parse_packet
-from ackclock.script.sockets import Sockets
+from ackclock.script.sockets import Progress, Sockets, deadline_ns
 from ackclock.script.sysctl import Changes, changes
 
 _START_NS = 1_000_250_000
@@ -27,11 +27,18 @@ _DEFAULTS = ("net.ipv4.tcp_rmem=4096 540000 15728640", "net.ipv4.tcp_wmem=4096 2
 class SimulatedTicket:
     """A system call that may have to wait."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, host: "SimulatedHost", request: Request) -> None:
         """See the class."""
         self.request = request
+        self.progress = Progress(began_ns=host.now_ns)
         self.outcome: Outcome | None = None
         self.finished_us = 0
+        self._host = host
+
+    def settle(self, until_us: int) -> None:
+        """See `Ticket`."""
+        while self.outcome is None and self._host.fire_timer(until_us):
+            pass
 
 
 class SimulatedHost:
@@ -56,7 +63,7 @@ class SimulatedHost:
         self._endpoint: Endpoint | None = None
         self._sockets = Sockets(self)
 
-    # ---- settings -------------------------------------------------------------------------------------------------------
+    # ---- settings ---------------------------------------------------------------------------------------------------
 
     def apply(self, setting: Setting) -> None:
         """See `Backend`."""
@@ -100,7 +107,7 @@ class SimulatedHost:
         """
         return json.dumps({"tcp": self._tcp, "controller": controller or self._controller})
 
-    # ---- the connection -------------------------------------------------------------------------------------------------
+    # ---- the connection ---------------------------------------------------------------------------------------------
 
     def open_endpoint(self) -> Endpoint:
         """Make the endpoint of a new connection, and put it under test.
@@ -126,10 +133,10 @@ class SimulatedHost:
         """See `Backend`."""
         if self._endpoint is None:
             raise ValueError("there is no connection to ask for TCP_INFO; open one first")
-        info = self._endpoint.tcp_info(self._now_ns)
+        info: dict[str, int] = self._endpoint.tcp_info(self._now_ns)
         return info | {"rcv_mss": info["snd_mss"], "fackets": 0, "pmtu": 1500}
 
-    # ---- time -----------------------------------------------------------------------------------------------------------
+    # ---- time -------------------------------------------------------------------------------------------------------
 
     @property
     def now_us(self) -> int:
@@ -138,40 +145,35 @@ class SimulatedHost:
 
     def advance_to(self, time_us: int) -> None:
         """See `Backend`."""
-        while self._fire_timer(time_us):
+        while self.fire_timer(time_us):
             pass
         self._now_ns = max(self._now_ns, _START_NS + 1000 * time_us)
 
     def next_sent(self, until_us: int) -> Sent | None:
         """See `Backend`."""
         while not self._sent:
-            if not self._fire_timer(until_us):
+            if not self.fire_timer(until_us):
                 return None
         return self._sent.pop(0)
 
-    def settle(self, ticket: SimulatedTicket, until_us: int) -> None:
-        """See `Backend`."""
-        while ticket.outcome is None and self._fire_timer(until_us):
-            pass
-
-    def _fire_timer(self, until_us: int) -> bool:
+    def fire_timer(self, until_us: int) -> bool:
         """Go to the next timer, if there is one by then, and let it fire."""
         deadline = self._next_deadline_ns()
         if deadline is None or deadline > _START_NS + 1000 * until_us:
             return False
         self._now_ns = max(self._now_ns, deadline)
-        if self._endpoint is not None and self._endpoint.deadline_ns is not None:
-            if self._endpoint.deadline_ns <= self._now_ns:
-                self._endpoint.on_timer(self._now_ns)
+        own = self._endpoint.deadline_ns if self._endpoint is not None else None
+        if self._endpoint is not None and own is not None and own <= self._now_ns:
+            self._endpoint.on_timer(self._now_ns)
         self.settle_calls()
         return True
 
     def _next_deadline_ns(self) -> int | None:
         own = self._endpoint.deadline_ns if self._endpoint is not None else None
-        deadlines = [own, *(self._sockets.deadline_ns(ticket.request) for ticket in self._waiting)]
+        deadlines = [own, *(deadline_ns(ticket.request, ticket.progress) for ticket in self._waiting)]
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
-    # ---- packets and calls ----------------------------------------------------------------------------------------------
+    # ---- packets and calls ------------------------------------------------------------------------------------------
 
     def inject(self, packet: Packet) -> None:
         """See `Backend`."""
@@ -180,9 +182,9 @@ class SimulatedHost:
             endpoint.on_packet(self._now_ns, emit_packet(packet, _TO_HERE))
         self.settle_calls()
 
-    def begin(self, request: Request) -> SimulatedTicket:
+    def begin(self, request: Request, *, blocks: bool = False) -> SimulatedTicket:
         """See `Backend`."""
-        ticket = SimulatedTicket(request)
+        ticket = SimulatedTicket(self, request)
         self._waiting.append(ticket)
         self.settle_calls()
         return ticket
@@ -190,7 +192,7 @@ class SimulatedHost:
     def settle_calls(self) -> None:
         """Let calls go on that can, and take what was sent."""
         for ticket in list(self._waiting):
-            ticket.outcome = self._sockets.attempt(ticket.request)
+            ticket.outcome = self._sockets.attempt(ticket.request, ticket.progress)
             if ticket.outcome is not None:
                 ticket.finished_us = self.now_us
                 self._waiting.remove(ticket)

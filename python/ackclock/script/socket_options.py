@@ -42,12 +42,12 @@ _CHANGES: Mapping[Key, tuple[str, Callable[[int], int]]] = {
     (_SOCKET, CONSTANTS["SO_MAX_PACING_RATE"]): ("pacing", _as_is),
 }
 
-_KEPT = frozenset(
-    [(_SOCKET, CONSTANTS[f"SO_{name}"]) for name in "REUSEADDR REUSEPORT LINGER RCVLOWAT KEEPALIVE ZEROCOPY".split()]
-    + [(_SOCKET, CONSTANTS[f"SO_{name}"]) for name in "PRIORITY MARK OOBINLINE".split()]
-    + [(_TCP, CONSTANTS[f"TCP_{name}"]) for name in "KEEPIDLE KEEPINTVL KEEPCNT INQ LINGER2 SYNCNT".split()]
-    + [(CONSTANTS["SOL_IP"], CONSTANTS[f"IP_{name}"]) for name in ("TOS", "TTL", "RECVERR") if f"IP_{name}" in CONSTANTS]
-)
+_KEPT_NAMES = """
+    SO_REUSEADDR SO_REUSEPORT SO_LINGER SO_RCVLOWAT SO_KEEPALIVE SO_ZEROCOPY SO_PRIORITY SO_MARK SO_OOBINLINE
+    TCP_KEEPIDLE TCP_KEEPINTVL TCP_KEEPCNT TCP_INQ TCP_LINGER2 TCP_SYNCNT IP_TOS IP_TTL IP_RECVERR
+"""
+_LEVELS = {"SO": _SOCKET, "TCP": _TCP, "IP": 0}
+_KEPT = frozenset((_LEVELS[name.split("_")[0]], CONSTANTS[name]) for name in _KEPT_NAMES.split() if name in CONSTANTS)
 
 
 def set_option(host: "SimulatedHost", endpoint: Endpoint | None, key: Key, value: OptionValue) -> str | None:
@@ -105,7 +105,7 @@ def get_option(
         value = kept[key]
         return _doubled(value[0]) if isinstance(value, tuple) else value
     if key == _CONGESTION:
-        return kept.get(key, host.controller)
+        return str(kept.get(key, host.controller))
     if key not in _KEPT and key not in _CHANGES:
         raise ValueError(f"{_name(key)} is not simulated; leave it out")
     return kept.get(key, 0)

@@ -6,6 +6,7 @@ Departures: a listening socket holds one connection at a time. Options that chan
 read back.
 """
 
+import errno
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -36,11 +37,12 @@ class Socket:
         is_blocking: Calls on it wait.
         backlog: Of a listening socket; `None` if it does not listen.
         endpoint: Its connection.
-        owns: The endpoint is its own; a listening socket's is to be accepted.
+        is_accepted: Of a listening socket: its connection was accepted.
+        is_connect_reported: A call told that the connection is open.
         reported: The connection's error was returned once.
+        reads: Not shut down for reading.
+        writes: Not shut down for writing.
         options: Options as set.
-        reads, writes: Not shut down in this direction.
-        progress: Of a call that blocks: octets done, or when a poll began.
         events: Of an epoll descriptor: what is watched.
     """
 
@@ -56,6 +58,27 @@ class Socket:
     events: dict[int, int] | None = None
 
 
+@dataclass(slots=True)
+class Progress:
+    """How far a call is that blocks.
+
+    Attributes:
+        began_ns: When it was made.
+        octets: Written so far.
+        waits: For a connection that it began.
+    """
+
+    began_ns: int = 0
+    octets: int = 0
+    waits: bool = False
+
+
+def deadline_ns(request: Request, progress: Progress) -> int | None:
+    """Return when a call that blocks gives up."""
+    limit_ms = request.numbers[0] if request.name in ("poll", "epoll_wait") else -1
+    return None if limit_ms < 0 else progress.began_ns + limit_ms * 1_000_000
+
+
 class Sockets:
     """The descriptors of the process under test."""
 
@@ -63,27 +86,20 @@ class Sockets:
         """See the class."""
         self._host = host
         self._open: dict[int, Socket] = {}
-        self._written: dict[int, int] = {}
-        """Octets that calls which block have written so far, by the call."""
-        self._since: dict[int, int] = {}
-        """When calls with a time limit began, by the call."""
+        self._progress = Progress()
 
-    def attempt(self, request: Request) -> Outcome | None:
+    def attempt(self, request: Request, progress: Progress) -> Outcome | None:
         """Return what a call returns now; `None` if it blocks.
 
         Args:
-            request: The call; one that blocks is attempted again with the same.
+            request: The call.
+            progress: Its own; a call that blocks is attempted again with the same.
         """
-        handler = _HANDLERS[request.name]
+        handler, self._progress = _HANDLERS[request.name], progress
         if request.name in ("socket", "epoll_create", "poll"):
             return handler(self, Socket(), request)
         socket = self._open.get(request.fd)
         return failed("EBADF") if socket is None else handler(self, socket, request)
-
-    def deadline_ns(self, request: Request) -> int | None:
-        """Return when a call that blocks gives up."""
-        limit_ms = request.numbers[0] if request.name in ("poll", "epoll_wait") else -1
-        return None if limit_ms < 0 else self._since.setdefault(id(request), self._host.now_ns) + limit_ms * 1_000_000
 
     def endpoint_for(self, packet: Packet) -> Endpoint | None:
         """Return the endpoint that takes a packet; a SYN for a listening socket makes one."""
@@ -103,7 +119,7 @@ class Sockets:
             set_option(self._host, endpoint, (level, option), value)
         return endpoint
 
-    # ---- opening and closing --------------------------------------------------------------------------------------------
+    # ---- opening and closing ----------------------------------------------------------------------------------------
 
     def _socket(self, _socket: Socket, request: Request) -> Outcome:
         nonblocking = bool(request.numbers[0] & CONSTANTS["SOCK_NONBLOCK"])
@@ -129,18 +145,17 @@ class Sockets:
         self._open[child] = Socket(is_blocking=blocking, endpoint=socket.endpoint, options=dict(socket.options))
         return Outcome(child)
 
-    def _connect(self, socket: Socket, request: Request) -> Outcome | None:
+    def _connect(self, socket: Socket, _request: Request) -> Outcome | None:
         if socket.endpoint is None:
             socket.endpoint = self._opened(socket)
             socket.endpoint.connect(self._host.now_ns)
-            self._since[id(request)] = self._host.now_ns
+            self._progress.waits = True
             return None if socket.is_blocking else failed("EINPROGRESS")
         error = self._take_error(socket)
         if error:
             return failed(error)
         if socket.endpoint.state in ("SYN-SENT", "SYN-RECEIVED"):
-            waits = socket.is_blocking and id(request) in self._since
-            return None if waits else failed("EALREADY")
+            return None if socket.is_blocking and self._progress.waits else failed("EALREADY")
         if not socket.is_connect_reported:
             socket.is_connect_reported = True
             return Outcome(0)
@@ -165,7 +180,7 @@ class Sockets:
             socket.endpoint.shutdown_write(self._host.now_ns)
         return Outcome(0)
 
-    # ---- data -----------------------------------------------------------------------------------------------------------
+    # ---- data -------------------------------------------------------------------------------------------------------
 
     def _read(self, socket: Socket, request: Request) -> Outcome | None:
         octets, flags = request.numbers
@@ -199,16 +214,15 @@ class Sockets:
             return failed(error)
         if not socket.writes or endpoint.state in ("CLOSED", "LISTEN"):
             return failed("EPIPE")
-        done = self._written.get(id(request), 0)
+        done = self._progress.octets
         is_open = endpoint.state not in ("SYN-SENT", "SYN-RECEIVED")
         taken = min(octets - done, endpoint.writable_octets) if is_open else 0
         if taken:
             endpoint.write(self._host.now_ns, taken, more=bool(flags & _MSG_MORE))
             done += taken
         if done == octets or (done and self._is_nonblocking(socket, flags)):
-            self._written.pop(id(request), None)
             return Outcome(done)
-        self._written[id(request)] = done
+        self._progress.octets = done
         return self._blocks(socket, flags)
 
     def _is_nonblocking(self, socket: Socket, flags: int) -> bool:
@@ -224,7 +238,7 @@ class Sockets:
         socket.reported = True
         return "EPIPE" if error == "reset" and not socket.writes else ERRNO_OF[error]
 
-    # ---- options and readiness ------------------------------------------------------------------------------------------
+    # ---- options and readiness --------------------------------------------------------------------------------------
 
     def _set_option(self, socket: Socket, request: Request) -> Outcome:
         key = (request.numbers[0], request.numbers[1])
@@ -238,8 +252,6 @@ class Sockets:
     def _get_option(self, socket: Socket, request: Request) -> Outcome:
         key = (request.numbers[0], request.numbers[1])
         if key == (CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_ERROR"]):
-            import errno
-
             error = self._take_error(socket)
             return Outcome(0, value={"option": getattr(errno, error) if error else 0})
         return Outcome(0, value={"option": get_option(self._host, socket.endpoint, socket.options, key)})
@@ -272,10 +284,7 @@ class Sockets:
         return Outcome(sum(1 for events in ready if events), value=value)
 
     def _is_over(self, request: Request) -> bool:
-        (limit_ms,) = request.numbers
-        if limit_ms == 0:
-            return True
-        deadline = self.deadline_ns(request)
+        deadline = deadline_ns(request, self._progress)
         return deadline is not None and self._host.now_ns >= deadline
 
     def _ready(self, fd: int, wanted: int) -> int:

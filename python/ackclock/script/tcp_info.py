@@ -5,11 +5,11 @@ Source: Linux's user interface header `linux/tcp.h`.
 
 import struct
 
-_BYTES = "state ca_state retransmits probes backoff options".split()
+_BYTES = "state ca_state retransmits probes backoff options wscales limits"
 _WORDS = """
-    rto ato snd_mss rcv_mss unacked sacked lost retrans fackets last_data_sent last_ack_sent last_data_recv last_ack_recv
-    pmtu rcv_ssthresh rtt rttvar snd_ssthresh snd_cwnd advmss reordering rcv_rtt rcv_space total_retrans
-""".split()
+    rto ato snd_mss rcv_mss unacked sacked lost retrans fackets last_data_sent last_ack_sent last_data_recv
+    last_ack_recv pmtu rcv_ssthresh rtt rttvar snd_ssthresh snd_cwnd advmss reordering rcv_rtt rcv_space total_retrans
+"""
 _REST = (
     ("Q", "pacing_rate max_pacing_rate bytes_acked bytes_received"),
     ("I", "segs_out segs_in notsent_bytes min_rtt data_segs_in data_segs_out"),
@@ -18,7 +18,7 @@ _REST = (
     ("Q", "bytes_sent bytes_retrans"),
     ("I", "dsack_dups reord_seen rcv_ooopack snd_wnd"),
 )
-_NAMES = [*_BYTES, "wscales", "limits", *_WORDS, *" ".join(names for _, names in _REST).split()]
+_NAMES = " ".join([_BYTES, _WORDS, *(names for _, names in _REST)]).split()
 _LAYOUT = struct.Struct("=8B24I" + "".join(f"{len(names.split())}{letter}" for letter, names in _REST))
 
 SIZE = 256

@@ -1,7 +1,7 @@
 """Between the numbers of a script and those on the wire.
 
-Source: packetdrill's rules. Sequence numbers of a packet with SYN are as they are, those of other packets are relative to
-the initial sequence number of their sender. A TSval that is sent stands for whatever the script calls it.
+Source: packetdrill's rules. Sequence numbers of a packet with SYN are as they are, those of other packets are relative
+to the initial sequence number of their sender. A TSval that is sent stands for whatever the script calls it.
 """
 
 from dataclasses import dataclass, field, replace
