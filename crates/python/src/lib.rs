@@ -1,9 +1,9 @@
-//! The Python module `ackclock._core`: the checked scenario, the simulation and its results, and nothing else.
+//! The Python module `ackclock._core`: the checked scenario, the simulation and its results, a single endpoint, and
+//! nothing else.
 
 mod endpoint;
 mod errors;
 mod scenario;
-mod segment;
 mod simulation;
 mod table;
 
@@ -21,8 +21,6 @@ mod _core {
     use crate::errors::ScenarioError;
     #[pymodule_export]
     use crate::scenario::PyScenario;
-    #[pymodule_export]
-    use crate::segment::PySegment;
     #[pymodule_export]
     use crate::simulation::{PyOutcome, PySimulation};
     #[pymodule_export]

@@ -1,63 +1,110 @@
-"""`ackclock script`: run packet scripts against the endpoint."""
+"""`ackclock script`: packet scripts against the simulated endpoint or the machine's own kernel."""
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ackclock._core import ScenarioError
+from ackclock.cli import failures
 from ackclock.cli.display import output
-from ackclock.cli.failures import InputError
-from ackclock.script import ScriptError, Verdict, run_script
-from ackclock.script.report import render
+from ackclock.script.backend import Backend
+from ackclock.script.options import STRICT, Options
+from ackclock.script.parse import parse
+from ackclock.script.report import render, summary
+from ackclock.script.runner import Verdict, run
+from ackclock.script.syntax import ScriptError
 
 
 def script(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them.")],
-    profile: Annotated[str, typer.Option(help="The stack profile to begin from.")] = "linux-6.x",
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set an option, as tcp.sack=false.")
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them.", show_default=False)
+    ],
+    profile: Annotated[str, typer.Option(metavar="NAME", help="The stack to imitate.")] = "linux-6.x",
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change an option of the endpoint: tcp.sack=false."),
     ] = None,
-    trace: Annotated[bool, typer.Option("--trace", "-t", help="Print what happened in each script.")] = False,
+    definitions: Annotated[
+        list[str] | None, typer.Option("--define", "-D", metavar="NAME=VALUE", help="Give a name of scripts a value.")
+    ] = None,
+    tolerance_usecs: Annotated[
+        int | None, typer.Option(metavar="N", help="How early or late an event may be.", show_default="4000")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="No tolerance for long waits, and compare the timestamps that are echoed.")
+    ] = False,
+    kernel: Annotated[
+        bool, typer.Option("--kernel", help="Run against this machine's Linux, in a namespace of its own (needs root).")
+    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", "-v", help="Show every packet and call.")] = False,
 ) -> None:
-    """Run packet scripts, in packetdrill's language, against the simulated TCP endpoint.
-
-    A script may hold Python between %{ and }%: run only scripts that you trust.
-    """
-    overrides = _overrides(settings or [])
-    console = output()
-    verdicts: list[Verdict] = []
-    unread = 0
-    for path in _scripts(files):
-        try:
-            verdict = run_script(path, profile=profile, overrides=overrides)
-        except (ScriptError, ScenarioError, UnicodeDecodeError, OSError) as error:
-            unread += 1
-            console.print("[bold red]bad [/] ", end="")
-            console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+    """Run packet scripts, and show where the connection differs from what they say."""
+    options = _options(definitions or [], tolerance_usecs, strict)
+    make = _backend(kernel, profile, overrides or [])
+    counts = {"passed": 0, "failed": 0, "wrong": 0}
+    for file in _scripts(files):
+        verdict = _run(file, make, options)
+        if verdict is None:
+            counts["wrong"] += 1
             continue
-        verdicts.append(verdict)
-        console.print(render(verdict, full_trace=trace))
-    failed = sum(not verdict.passed for verdict in verdicts)
-    if len(verdicts) + unread > 1:
-        console.print(f"{len(verdicts) - failed} passed, {failed} failed, {unread} could not be run")
-    if unread or failed:
-        raise typer.Exit(2 if unread else 1)
+        counts["passed" if verdict.passed else "failed"] += 1
+        output().print(render(verdict, trace=trace), soft_wrap=True)
+    output().print(summary(**counts))
+    if counts["wrong"] or counts["failed"]:
+        raise typer.Exit(failures.WRONG_INPUT if counts["wrong"] else failures.FAILED)
 
 
-def _scripts(files: list[Path]) -> list[Path]:
-    scripts: list[Path] = []
-    for path in files:
-        found = sorted(path.rglob("*.pkt")) if path.is_dir() else [path]
-        if not found:
-            raise InputError(f"{path} holds no packet script; give a file, or a folder with *.pkt files")
-        scripts.extend(found)
-    return scripts
+def _options(definitions: list[str], tolerance_us: int | None, strict: bool) -> Options:
+    options = STRICT if strict else Options()
+    pairs = [definition.partition("=") for definition in definitions]
+    options = replace(options, definitions={name: value for name, _, value in pairs})
+    return options if tolerance_us is None else replace(options, tolerance_us=tolerance_us)
 
 
-def _overrides(settings: list[str]) -> dict[str, str]:
-    pairs = [setting.split("=", 1) for setting in settings]
-    wrong = [pair[0] for pair in pairs if len(pair) == 1]
-    if wrong:
-        raise InputError(f"--set {wrong[0]} has no value; write --set {wrong[0]}=VALUE")
-    return {key: value for key, value in pairs}
+def _backend(kernel: bool, profile: str, overrides: list[str]) -> Callable[[], Backend]:
+    if kernel:
+        from ackclock.script.kernel import KernelError, KernelHost
+
+        def make() -> Backend:
+            try:
+                return KernelHost()
+            except KernelError as error:
+                raise failures.InputError(str(error)) from error
+
+        return make
+    from ackclock.script.simulated import SimulatedHost
+
+    return lambda: SimulatedHost(profile, overrides)
+
+
+def _scripts(files: list[Path]) -> Iterator[Path]:
+    for file in files:
+        if file.is_dir():
+            found = sorted(file.rglob("*.pkt"))
+            if not found:
+                raise failures.InputError(f"there is no packet script (*.pkt) in {file}")
+            yield from found
+        elif file.exists():
+            yield file
+        else:
+            raise failures.InputError(f"there is no file {file}; give a packet script (.pkt), or a folder of them")
+
+
+def _run(file: Path, make: Callable[[], Backend], options: Options) -> Verdict | None:
+    try:
+        return run(parse(file.read_text(encoding="utf-8"), str(file)), make(), options)
+    except UnicodeDecodeError as error:
+        raise failures.InputError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except ScriptError as error:
+        _say_wrong(error)
+        return None
+
+
+def _say_wrong(error: ScriptError) -> None:
+    console = failures.errors()
+    console.print(f"{error.file}:{error.line}: ", style="bold", end="", markup=False)
+    console.print("error: ", style="bold red", end="")
+    console.print(error.message, markup=False)
+    console.print(f"    remedy: {error.remedy}", style="green", markup=False)

@@ -1,6 +1,1 @@
-"""Packet scripts: packetdrill's language, run against the simulated endpoint in virtual time."""
-
-from ackclock.script.model import ScriptError
-from ackclock.script.runner import Failure, Verdict, run_script
-
-__all__ = ["Failure", "ScriptError", "Verdict", "run_script"]
+"""Packet scripts in packetdrill's language, against a simulated endpoint or the machine's own kernel."""

@@ -1,170 +1,207 @@
-"""Packets of a script beside segments of an endpoint."""
+"""IPv4 packets with TCP as they are on the wire: fields, flags and options from bytes, and to bytes.
 
+Source: RFC 791, RFC 9293 section 3.1, RFC 7323, RFC 2018, RFC 9768 (the accurate-ECN flag).
+
+Departures: the payload is zeros.
+"""
+
+import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 
-from ackclock import _core
-from ackclock.script.model import Options, Packet
+from ackclock.script import syntax
+from ackclock.script.syntax import Option
 
-_FLAG_BITS = {
-    "F": 0x01,
-    "S": 0x02,
-    "R": 0x04,
-    "P": 0x08,
-    ".": 0x10,
-    "U": 0x20,
-    "E": 0x40,
-    "W": 0x80,
-    "C": 0x80,
-    "A": 0x100,
-}
-_ECN_CODES = {"noecn": 0, "ect1": 1, "ect0": 2, "ce": 3}
-ECN_NAMES = ("noecn", "ect1", "ect0", "ce")
+FIN, SYN, RST, PSH, ACK, URG, ECE, CWR, AE = (1 << bit for bit in range(9))
+
+_LETTERS = {"F": FIN, "S": SYN, "R": RST, "P": PSH, ".": ACK, "U": URG, "E": ECE, "W": CWR, "A": AE}
+ACE_BITS = (AE, CWR, ECE)
+"""The flags of the accurate-ECN counter, the most significant first."""
+
+_IPV4, _TCP = struct.Struct("!BBHHHBBH4s4s"), struct.Struct("!HHIIHHHH")
+_DONT_FRAGMENT = 0x4000
 
 
-@dataclass(slots=True)
-class Timestamps:
-    """Values of the script for values of the endpoint's clock, as outbound packets have shown them."""
+def flags_of_letters(letters: str) -> int:
+    """Return flags as bits.
 
-    live: dict[int, int]
+    Args:
+        letters: As tcpdump writes them; a digit is the accurate-ECN counter, `-` is none.
 
-    def to_live(self, script: int) -> int:
-        """What the endpoint's clock showed where the script says `script`."""
-        return self.live.get(script, script)
-
-
-def flag_bits(flags: str) -> int:
-    """Bits of the TCP header for a script's letters; digits set the ACE field."""
-    bits = 0
-    for letter in flags:
-        if letter.isdigit():
-            ace = int(letter)
-            bits |= (0x100 if ace & 4 else 0) | (0x80 if ace & 2 else 0) | (0x40 if ace & 1 else 0)
-        elif letter != "-":
-            bits |= _FLAG_BITS[letter]
-    return bits
-
-
-def flag_letters(bits: int) -> str:
-    """A script's letters for bits of the TCP header."""
-    return "".join(letter for letter in "FSRPUEWA." if bits & _FLAG_BITS[letter]) or "-"
-
-
-def inbound(packet: Packet, timestamps: Timestamps) -> _core.Segment:
-    """The segment that a `<` line injects."""
-    options = packet.options or Options()
-    echo = options.timestamps and (options.timestamps[0], timestamps.to_live(options.timestamps[1]))
-    return _core.Segment(
-        seq=packet.seq,
-        ack=packet.ack or 0,
-        payload=packet.payload,
-        window=min(packet.window if packet.window is not None else 0, 65535),
-        flags=flag_bits(packet.flags),
-        ecn=_ECN_CODES[packet.ecn or "noecn"],
-        mss=options.mss or 0,
-        window_scale=options.wscale,
-        sack_permitted=options.sack_ok,
-        timestamps=echo,
-        sack=list(options.sack),
-    )
-
-
-def joined(first: _core.Segment, second: _core.Segment) -> _core.Segment | None:
-    """Two segments sent back to back as the burst that they are to a host with segmentation offload."""
-    apart = 0x01 | 0x02 | 0x04
-    if first.seq + first.payload != second.seq or not second.payload or not first.payload:
-        return None
-    if first.flags & apart or second.flags & 0x86 or first.ack != second.ack or first.ecn != second.ecn:
-        return None
-    flags = (first.flags & ~0x08) | second.flags
-    return _replace(first, payload=first.payload + second.payload, flags=flags)
-
-
-def split(segment: _core.Segment, payload: int) -> tuple[_core.Segment, _core.Segment]:
-    """A segment cut after `payload` octets; what marks its end stays with the second part."""
-    ends = 0x01 | 0x08
-    return (
-        _replace(segment, payload=payload, flags=segment.flags & ~ends),
-        _replace(segment, seq=(segment.seq + payload) & 0xFFFFFFFF, payload=segment.payload - payload),
-    )
-
-
-def _replace(
-    segment: _core.Segment, *, seq: int | None = None, payload: int, flags: int | None = None
-) -> _core.Segment:
-    return _core.Segment(
-        seq=segment.seq if seq is None else seq,
-        ack=segment.ack,
-        payload=payload,
-        window=segment.window,
-        flags=segment.flags if flags is None else flags,
-        ecn=segment.ecn,
-        mss=segment.mss,
-        window_scale=segment.window_scale,
-        sack_permitted=segment.sack_permitted,
-        timestamps=segment.timestamps,
-        sack=segment.sack,
-    )
-
-
-def differences(packet: Packet, segment: _core.Segment, timestamps: Timestamps, *, ends_data: bool) -> list[str]:
-    """Names of the fields in which a sent segment is not what the script expects.
-
-    PSH is looked at where the data written so far ends; before that it tells how a kernel cuts its buffers.
+    Examples:
+        >>> flags_of_letters("S.") == SYN | ACK, flags_of_letters(".5") == ACK | AE | ECE
+        (True, True)
     """
-    ignored = 0 if ends_data else _FLAG_BITS["P"]
-    checks: list[tuple[str, object, object]] = [
-        ("flags", flag_bits(packet.flags) & ~ignored, segment.flags & ~ignored),
-        ("seq", packet.seq, segment.seq),
-        ("length", packet.payload, segment.payload),
-    ]
-    if packet.ack is not None:
-        checks.append(("ack", packet.ack, segment.ack))
-    if packet.window is not None:
-        checks.append(("window", packet.window, segment.window))
-    if packet.ecn is not None:
-        checks.append(("ecn", _ECN_CODES[packet.ecn], segment.ecn))
-    if packet.options is not None:
-        checks.extend(_option_checks(packet.options, segment, timestamps))
-    return [name for name, expected, actual in checks if expected != actual]
+    flags = 0
+    for letter in letters.replace("-", ""):
+        if letter.isdigit():
+            flags |= sum(flag for index, flag in enumerate(ACE_BITS) if int(letter) & (4 >> index))
+        else:
+            flags |= _LETTERS[letter]
+    return flags
 
 
-def _option_checks(
-    options: Options, segment: _core.Segment, timestamps: Timestamps
-) -> list[tuple[str, object, object]]:
-    checks: list[tuple[str, object, object]] = [
-        ("mss", options.mss or 0, segment.mss),
-        ("wscale", options.wscale, segment.window_scale),
-        ("sackOK", options.sack_ok, segment.sack_permitted),
-        ("sack", list(options.sack), segment.sack),
-    ]
-    if options.timestamps is None or segment.timestamps is None:
-        checks.append(("TS", options.timestamps is None, segment.timestamps is None))
-    else:
-        timestamps.live.setdefault(options.timestamps[0], segment.timestamps[0])
-        timestamps.live[options.timestamps[0]] = segment.timestamps[0]
-        checks.append(("TS ecr", options.timestamps[1], segment.timestamps[1]))
-    return checks
+def letters_of_flags(flags: int) -> str:
+    """Return flags as tcpdump writes them.
+
+    Examples:
+        >>> letters_of_flags(SYN | ACK | ECE), letters_of_flags(0)
+        ('SE.', '-')
+    """
+    return "".join(letter for letter in "SFRPUEWA." if flags & _LETTERS[letter]) or "-"
 
 
-def text_of(segment: _core.Segment, *, with_options: bool = True) -> str:
-    """A segment in the script's notation."""
-    end = (segment.seq + segment.payload) & 0xFFFFFFFF
-    parts = [f"[{ECN_NAMES[segment.ecn]}]"] if segment.ecn else []
-    parts += [flag_letters(segment.flags), f"{segment.seq}:{end}({segment.payload})"]
-    if segment.flags & 0x10:
-        parts.append(f"ack {segment.ack}")
-    parts.append(f"win {segment.window}")
-    words = []
-    if segment.mss:
-        words.append(f"mss {segment.mss}")
-    if segment.sack_permitted:
-        words.append("sackOK")
-    if segment.timestamps is not None:
-        words.append(f"TS val {segment.timestamps[0]} ecr {segment.timestamps[1]}")
-    if segment.window_scale is not None:
-        words.append(f"wscale {segment.window_scale}")
-    if segment.sack:
-        words.append("sack " + " ".join(f"{start}:{end}" for start, end in segment.sack))
-    if words and with_options:
-        parts.append(f"<{','.join(words)}>")
-    return " ".join(parts)
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where a packet comes from and goes to."""
+
+    source: tuple[str, int]
+    destination: tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A TCP packet with the numbers of the wire.
+
+    Attributes:
+        flags: As bits.
+        seq: Sequence number.
+        ack: Acknowledgement number.
+        window: Window field.
+        urgent: Urgent pointer.
+        payload: Octets of payload.
+        options: In order.
+        tos: Octet of the IP header that ends with the ECN field.
+        ttl: Time to live.
+    """
+
+    flags: int
+    seq: int
+    ack: int
+    window: int
+    payload: int
+    options: tuple[Option, ...]
+    urgent: int = 0
+    tos: int = 0
+    ttl: int = 64
+
+    def option(self, kind: int) -> Option | None:
+        """Return the first option of this kind."""
+        return next((option for option in self.options if option.kind == kind), None)
+
+
+# ---- from bytes -----------------------------------------------------------------------------------------------------
+
+
+def parse_packet(data: bytes) -> tuple[Addresses, Packet] | None:
+    """Read the headers of a packet; the payload may be missing.
+
+    Args:
+        data: From the IPv4 header on.
+
+    Returns:
+        `None` if it is not TCP over IPv4.
+
+    Raises:
+        ValueError: If the headers contradict themselves.
+    """
+    if len(data) < _IPV4.size + _TCP.size or data[0] >> 4 != 4 or data[9] != 6:
+        return None
+    first, tos, total, _, _, ttl, _, _, source, destination = _IPV4.unpack_from(data)
+    start = 4 * (first & 15)
+    ports, numbers, offset_flags, window, urgent = _tcp_fields(data, start)
+    end = start + 4 * (offset_flags >> 12)
+    if not start + _TCP.size <= end <= min(len(data), total):
+        raise ValueError(f"a TCP header that ends at octet {end} of a packet of {total}")
+    packet = Packet(
+        flags=offset_flags & 0x1FF,
+        seq=numbers[0],
+        ack=numbers[1],
+        window=window,
+        payload=total - end,
+        options=tuple(_parse_options(data[start + _TCP.size : end])),
+        urgent=urgent,
+        tos=tos,
+        ttl=ttl,
+    )
+    return Addresses((str(IPv4Address(source)), ports[0]), (str(IPv4Address(destination)), ports[1])), packet
+
+
+def _tcp_fields(data: bytes, start: int) -> tuple[tuple[int, int], tuple[int, int], int, int, int]:
+    source, destination, seq, ack, offset_flags, window, _, urgent = _TCP.unpack_from(data, start)
+    return (source, destination), (seq, ack), offset_flags, window, urgent
+
+
+def _parse_options(data: bytes) -> Iterator[Option]:
+    while data:
+        kind = data[0]
+        if kind in (syntax.EOL, syntax.NOP):
+            yield Option(kind)
+            data = data[1:]
+            continue
+        length = data[1] if len(data) > 1 else 0
+        if not 2 <= length <= len(data):
+            raise ValueError(f"TCP option {kind} of {length} octets where {len(data)} are left")
+        yield _option(kind, data[2:length])
+        data = data[length:]
+
+
+_WORDS = {syntax.MSS: "!H", syntax.WSCALE: "!B", syntax.TIMESTAMPS: "!II"}
+
+
+def _option(kind: int, value: bytes) -> Option:
+    layout = f"!{len(value) // 4}I" if kind == syntax.SACK else _WORDS.get(kind)
+    if layout is None:
+        return Option(kind, blob=value)
+    return Option(kind, struct.unpack(layout, value))
+
+
+# ---- to bytes -------------------------------------------------------------------------------------------------------
+
+
+def emit_packet(packet: Packet, addresses: Addresses) -> bytes:
+    """Return the packet as bytes with right checksums.
+
+    Args:
+        packet: What to send.
+        addresses: Its ends.
+    """
+    options = b"".join(_option_bytes(option) for option in packet.options)
+    header = _TCP.size + len(options)
+    total = _IPV4.size + header + packet.payload
+    source, destination = (IPv4Address(end[0]).packed for end in (addresses.source, addresses.destination))
+    fields = (0x45, packet.tos, total, 0, _DONT_FRAGMENT, packet.ttl, 6)
+    ip = _IPV4.pack(*fields, 0, source, destination)
+    ip = _IPV4.pack(*fields, _checksum(ip), source, destination)
+    pseudo = source + destination + struct.pack("!HH", 6, total - _IPV4.size)
+    tcp = _tcp_bytes(packet, addresses, header, 0) + options
+    tcp = _tcp_bytes(packet, addresses, header, _checksum(pseudo + tcp)) + options
+    return ip + tcp + bytes(packet.payload)
+
+
+def _tcp_bytes(packet: Packet, addresses: Addresses, header: int, checksum: int) -> bytes:
+    ports = addresses.source[1], addresses.destination[1]
+    offset_flags = (header // 4) << 12 | packet.flags
+    return _TCP.pack(*ports, packet.seq, packet.ack, offset_flags, packet.window, checksum, packet.urgent)
+
+
+def options_length(options: tuple[Option, ...]) -> int:
+    """Return how many octets options take."""
+    return sum(len(_option_bytes(option)) for option in options)
+
+
+def _option_bytes(option: Option) -> bytes:
+    if option.kind in (syntax.EOL, syntax.NOP):
+        return bytes([option.kind])
+    layout = f"!{len(option.numbers)}I" if option.kind == syntax.SACK else _WORDS.get(option.kind)
+    value = struct.pack(layout, *option.numbers) if layout else option.blob
+    return bytes([option.kind, 2 + len(value)]) + value
+
+
+def _checksum(data: bytes) -> int:
+    """The Internet checksum (RFC 1071) of an even number of octets; zeros that follow change nothing."""
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF

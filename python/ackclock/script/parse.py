@@ -1,256 +1,327 @@
-"""Reads a packet script: packetdrill's language, as far as it concerns TCP packets, socket calls, commands and code."""
+"""The text of a packet script as values.
 
-import ast
-import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, cast
+Source: packetdrill's language, as its documentation and its parser have it.
 
-from lark import Lark, Token, Transformer, UnexpectedInput
+Departures: packets other than TCP over IPv4 or IPv6, fuzzing and ports of other connections are refused by name.
+"""
 
-from ackclock.script.model import (
-    Anything,
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark, Token, Transformer, Tree, UnexpectedInput, v_args
+from lark.tree import Meta
+
+from ackclock.script import syntax
+from ackclock.script.packets import flags_of_letters
+from ackclock.script.syntax import (
+    US_PER_S,
     Code,
     Command,
-    Direction,
+    EcnCheck,
+    Either,
+    Ellipsis_,
     Event,
-    Moment,
+    Integer,
+    IpInfo,
     Name,
-    Options,
-    Packet,
+    Option,
+    Placed,
     Script,
     ScriptError,
-    Struct,
-    Syscall,
+    SystemCall,
+    TcpPacket,
+    Text,
+    Timing,
     Value,
     When,
 )
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|(?m:^\s*#[^\n]*)|(`[^`]*`|%\{.*?\}%|\"(?:\\.|[^\"\\\n])*\")", re.DOTALL)
-_NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?|\.[0-9]+"
-_MOMENT = rf"\+?(?:{_NUMBER})"
-_TIME = re.compile(rf"(?P<any>\*)|(?P<first>{_MOMENT})(?:\s*(?P<join>~|\.\.\.)\s*(?P<last>{_MOMENT}))?")
-# An event begins with its time; a command or a piece of code may stand alone.
-_EVENT = re.compile(rf"(?m)^[ \t]*(?=(?:\*|{_MOMENT}(?:\s*(?:~|\.\.\.)\s*{_MOMENT})?)\s*(?:[<>`\w]|%\{{)|`|%\{{)")
-_OPTION = re.compile(r"(?m)^[ \t]*--([\w-]+)(?:=(\S*))?[ \t]*$")
-_OPAQUE = re.compile(r"`[^`]*`|%\{.*?\}%", re.DOTALL)
-_ECN_WORDS = ("ect0", "ect1", "ce", "noecn")
 
-
-def parse(text: str, path: Path) -> Script:
+def parse(text: str, file: str = "<text>") -> Script:
     """Read a script.
 
+    Args:
+        text: What it says.
+        file: What messages call it.
+
     Raises:
-        ScriptError: If a line cannot be understood, or concerns what is no matter of TCP.
+        ScriptError: If it is no packet script, or asks for something that there is not.
     """
-    plain = _COMMENT.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
-    options: dict[str, str] = {}
-
-    def take_option(match: re.Match[str]) -> str:
-        options[match[1]] = match[2] or ""
-        return " " * len(match[0])
-
-    plain = _OPTION.sub(take_option, plain)
-    setup: list[tuple[int, Command]] = []
-    events: list[Event] = []
-    for line, chunk in _chunks(plain, path):
-        event = _event(line, chunk, path)
-        if isinstance(event.action, Command) and not events:
-            setup.append((line, event.action))
-        else:
-            events.append(event)
-    return Script(path, text, options, tuple(setup), tuple(events))
-
-
-def _chunks(text: str, path: Path) -> Iterator[tuple[int, str]]:
-    """Each event's text, with the line that it begins on."""
-    opaque = [match.span() for match in _OPAQUE.finditer(text)]
-    inside = [start for start, end in opaque for start in range(start + 1, end)]
-    hidden = set(inside)
-    starts = [match.end() for match in _EVENT.finditer(text) if match.end() not in hidden]
-    before = text[: starts[0]] if starts else text
-    if before.strip():
-        line = text[: len(before) - len(before.lstrip())].count("\n") + 1
-        raise ScriptError(f"{path}:{line}", f"{before.split()[0]!r} begins no event", "begin with a time, as in +0")
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        yield text[:start].count("\n") + 1, text[start:end].strip()
-
-
-def _event(line: int, text: str, path: Path) -> Event:
-    place = f"{path}:{line}"
-    when, rest = _time(text)
-    if rest.startswith("`"):
-        return Event(line, when, Command(rest.strip("`").strip()))
-    if rest.startswith("%{"):
-        return Event(line, when, Code(rest.removeprefix("%{").removesuffix("}%")))
-    if rest[:1] in ("<", ">"):
-        return Event(line, when, _packet(rest, place))
-    return Event(line, when, _call(rest, place))
-
-
-def _time(text: str) -> tuple[When, str]:
-    match = _TIME.match(text) if text[:1] not in ("`", "%") else None
-    if match is None:
-        return When(Moment(0.0, relative=True)), text
-    rest = text[match.end() :].strip()
-    if match["any"]:
-        return When(None), rest
-    last = _moment(match["last"]) if match["last"] else None
-    return When(_moment(match["first"]), last, blocks=match["join"] == "..."), rest
-
-
-def _moment(text: str) -> Moment:
-    return Moment(float(text.lstrip("+")), relative=text.startswith("+"))
-
-
-# ---- packets --------------------------------------------------------------------------------------------------------
-
-
-class _PacketReader(Transformer[Token, Any]):
-    def ack(self, items: list[Token]) -> tuple[str, int]:
-        return "ack", int(items[0])
-
-    def window(self, items: list[Token]) -> tuple[str, int]:
-        return "window", int(items[0])
-
-    def urgent(self, items: list[Token]) -> tuple[str, int]:
-        return "urgent", int(items[0])
-
-    def ip_field(self, items: list[Token]) -> tuple[str, str]:
-        return "ip", str(items[0])
-
-    def any_options(self, _items: list[Token]) -> tuple[str, None]:
-        return "options", None
-
-    def options(self, items: list[Any]) -> tuple[str, Options]:
-        return "options", Options(**dict(item for item in items if item))
-
-    def mss(self, items: list[Token]) -> tuple[str, int]:
-        return "mss", int(items[0])
-
-    def sack_ok(self, _items: list[Token]) -> tuple[str, bool]:
-        return "sack_ok", True
-
-    def padding(self, _items: list[Token]) -> None:
-        return None
-
-    def wscale(self, items: list[Token]) -> tuple[str, int]:
-        return "wscale", int(items[0])
-
-    def timestamps(self, items: list[Token]) -> tuple[str, tuple[int, int]]:
-        return "timestamps", (int(items[0]), int(items[1]))
-
-    def sack(self, items: list[tuple[int, int]]) -> tuple[str, tuple[tuple[int, int], ...]]:
-        return "sack", tuple(items)
-
-    def block(self, items: list[Token]) -> tuple[int, int]:
-        return int(items[0]), int(items[1])
-
-
-_PACKET = Lark.open("packet.lark", rel_to=__file__, parser="lalr", transformer=_PacketReader())
-
-
-def _packet(text: str, place: str) -> Packet:
-    if re.match(r"[<>]\s*(\[[^\]]*\]\s*)*(icmp|udp)\b", text):
-        raise ScriptError(place, "is about ICMP or UDP", "packet scripts here are about TCP alone")
     try:
-        direction, *parts = cast(list[Any], _PACKET.parse(text).children)
+        tree = _parser().parse(text)
     except UnexpectedInput as error:
-        raise _misread(text, place, error, "a packet, as in < P. 1:1001(1000) ack 1 win 257 <nop>") from None
-    fields: dict[str, Any] = {"ecn": None, "options": Options()}
-    words: list[str] = []
-    for part in parts:
-        if isinstance(part, Token):
-            words.append(str(part))
-        elif part[0] == "ip":
-            fields["ecn"] = _ecn_of(part[1]) or fields["ecn"]
-        else:
-            fields[part[0]] = part[1]
-    if fields.pop("urgent", 0):
-        raise ScriptError(place, "carries urgent data", "the endpoint knows none (RFC 6093 advises against it)")
-    flags, sequence = words
-    numbers = [int(number) for number in re.findall(r"[0-9]+", sequence)]
-    seq, payload = numbers[0], numbers[-1]
-    if len(numbers) == 3 and numbers[1] - seq != payload:
-        raise ScriptError(place, f"{sequence} is {numbers[1] - seq} octets long", "make end, start and length agree")
-    return Packet(
-        direction=Direction(str(direction)),
-        flags=flags,
-        seq=seq,
-        payload=payload,
-        ack=fields.get("ack"),
-        window=fields.get("window"),
-        options=fields["options"],
-        ecn=fields["ecn"],
+        raise _syntax_error(text, file, error) from None
+    try:
+        script: Script = _Reader(text, file).transform(tree)
+        return script
+    except Exception as error:
+        cause = error.__context__ if not isinstance(error, ScriptError) else error
+        raise (cause if isinstance(cause, ScriptError) else error) from None
+
+
+@cache
+def _parser() -> Lark:
+    grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer="contextual", propagate_positions=True, maybe_placeholders=False)
+
+
+def _syntax_error(text: str, file: str, error: UnexpectedInput) -> ScriptError:
+    lines = text.splitlines() or [""]
+    line = error.line if error.line and error.line > 0 else len(lines)
+    shown = lines[min(line, len(lines)) - 1].strip()
+    column = error.column if error.column and error.column > 0 else 1
+    rest = lines[min(line, len(lines)) - 1][column - 1 :].strip() or "the end"
+    return ScriptError(
+        file,
+        line,
+        f"the script cannot be read from {rest[:40]!r} on, in {shown[:80]!r}",
+        "see docs/reference/packet-scripts.md for the language",
     )
 
 
-def _ecn_of(words: str) -> str | None:
-    """The ECN field that an IP field names; addresses, hop limits and the like say nothing of it."""
-    found = [word for word in re.split(r"[,\s]+", words) if word in _ECN_WORDS]
-    if found:
-        return found[0]
-    tos = re.match(r"tos\s+(0x[0-9a-fA-F]+|[0-9]+)", words)
-    return ("noecn", "ect1", "ect0", "ce")[int(tos[1], 0) & 3] if tos else None
+def microseconds(number: str) -> int:
+    """Return a time in seconds as whole microseconds, exactly.
+
+    Examples:
+        >>> microseconds("0.1"), microseconds(".000001"), microseconds("2")
+        (100000, 1, 2000000)
+    """
+    whole, _, fraction = number.partition(".")
+    return int(whole or "0") * US_PER_S + int((fraction + "000000")[:6])
 
 
-# ---- socket calls ---------------------------------------------------------------------------------------------------
+class _Reader(Transformer[Token, Any]):
+    """Builds the values from the leaves up."""
+
+    def __init__(self, text: str, file: str) -> None:
+        super().__init__()
+        self._text, self._file = text, file
+
+    def _error(self, token: Token, message: str, remedy: str) -> ScriptError:
+        return ScriptError(self._file, token.line or 1, message, remedy)
+
+    # ---- the whole --------------------------------------------------------------------------------------------------
+
+    def start(self, children: list[Any]) -> Script:
+        events = tuple(child for child in children if isinstance(child, Event))
+        tokens = [child for child in children if isinstance(child, Token)]
+        options = tuple(Placed(str(token), token.line or 1) for token in tokens if token.type == "OPTION")
+        first = next(index for index, child in enumerate(children) if isinstance(child, Event))
+        before = [token for token in children[:first] if token.type == "BACKTICKS"]
+        init = Placed(_unquoted(before[0]), before[0].line or 1) if before else None
+        return Script(self._file, options, init, events)
+
+    @v_args(tree=True)
+    def event(self, tree: Tree[Any]) -> Event:
+        when, action = _when_and_action(tree)
+        meta = tree.meta
+        if not (isinstance(action, TcpPacket) and not action.inbound) and (
+            when.timing is Timing.ANY or when.end_us is not None
+        ):
+            raise ScriptError(
+                self._file, meta.line, "only a packet that is sent may come in a range of time", "give one"
+            )
+        text = " ".join(self._text[meta.start_pos : meta.end_pos].split())
+        return Event(when, action, meta.line, text)
+
+    # ---- times ------------------------------------------------------------------------------------------------------
+
+    def after(self, children: list[Token]) -> When:
+        return When(Timing.RELATIVE, microseconds(children[0]))
+
+    def at(self, children: list[Token]) -> When:
+        return When(Timing.ABSOLUTE, microseconds(children[0]))
+
+    def whenever(self, _children: list[Token]) -> When:
+        return When(Timing.ANY)
+
+    def between(self, children: list[Token]) -> When:
+        return self._range(Timing.ABSOLUTE, children)
+
+    def between_after(self, children: list[Token]) -> When:
+        return self._range(Timing.RELATIVE, children)
+
+    def _range(self, timing: Timing, children: list[Token]) -> When:
+        start, end = (microseconds(child) for child in children)
+        if end < start:
+            raise self._error(children[0], "the range of time ends before it starts", "swap its ends")
+        return When(timing, start, end)
+
+    # ---- actions ----------------------------------------------------------------------------------------------------
+
+    def command(self, children: list[Token]) -> Command:
+        return Command(_unquoted(children[0]))
+
+    def code(self, children: list[Token]) -> Code:
+        return Code(str(children[0])[2:-2].strip(" \t"))
+
+    def call(self, children: list[Any]) -> SystemCall:
+        children = list(children)
+        end = microseconds(children.pop(0)) if _is(children[0], "NUMBER") else None
+        name = str(children.pop(0))
+        tail = [child for child in children if _is(child, "NAME")]
+        values = [child for child in children if not isinstance(child, Token)]
+        return SystemCall(name, tuple(values[:-1]), values[-1], str(tail[0]) if tail else None, end)
+
+    def packet(self, children: list[Any]) -> TcpPacket:
+        direction = children[0]
+        ip = self._ip_info(children[1]) if _is(children[1], "IP_INFO") else IpInfo()
+        last = children[-1]
+        if _is(last, "OTHER_PACKET"):
+            raise self._error(last, f"{last.split()[0]} packets are not supported", "use TCP packets only")
+        inbound = direction == "<"
+        if inbound and last["options"] is None:
+            raise self._error(direction, "<...> is for packets that are sent", "write the options of this packet")
+        if inbound and last["window"] is None:
+            raise self._error(direction, "a packet that arrives needs a window", "add win and a number")
+        if inbound and ip.ecn is EcnCheck.ANY_ECT:
+            raise self._error(direction, "[ect01] is for packets that are sent", "write [ect0] or [ect1]")
+        return TcpPacket(inbound=inbound, ip=ip, **last)
+
+    def tcp(self, children: list[Any]) -> dict[str, Any]:
+        tokens = [child for child in children if isinstance(child, Token)]
+        flags, first, end, payload = tokens
+        start, end_, payload_ = int(first), int(end), int(payload)
+        if end_ != (start + payload_) % 2**32:
+            remedy = f"write {start}:{start + payload_}({payload_})"
+            raise self._error(first, f"{start}:{end_}({payload_}) does not add up", remedy)
+        parts: dict[str, Any] = dict(child for child in children if isinstance(child, tuple))
+        return {
+            "flags": flags_of_letters(str(flags)),
+            "ace": any(digit in flags for digit in "1234567"),
+            "seq": start,
+            "payload": payload_,
+            "ack": parts.get("ack", 0),
+            "window": parts.get("window"),
+            "urgent": parts.get("urgent", 0),
+            "options": parts.get("options", ()),
+        }
+
+    def ports(self, children: list[Token]) -> None:
+        raise self._error(children[0], "packets of another connection are not supported", "leave the ports out")
+
+    def fuzz(self, children: list[Token]) -> None:
+        raise self._error(children[0], "mutated packets are not supported", "leave the braces out")
+
+    def ack(self, children: list[Token]) -> tuple[str, int]:
+        return "ack", int(children[0])
+
+    def window(self, children: list[Token]) -> tuple[str, int]:
+        if int(children[0]) > 0xFFFF:
+            raise self._error(children[0], "the window field has 16 bits", "write the number before scaling")
+        return "window", int(children[0])
+
+    def urgent(self, children: list[Token]) -> tuple[str, int]:
+        return "urgent", int(children[0])
+
+    def _ip_info(self, token: Token) -> IpInfo:
+        found: dict[str, Any] = {}
+        for part in token[1:-1].split(","):
+            words = part.split()
+            if words[0] in _ECN and len(words) == 1:
+                found["ecn"] = _ECN[words[0]]
+            elif words[0] in ("tos", "ttl") and len(words) == 2:
+                found[words[0]] = int(words[1], 0)
+            else:
+                raise self._error(token, f"{part.strip()!r} is not supported", "write ECN, tos or ttl")
+        return IpInfo(**found)
+
+    # ---- TCP options ------------------------------------------------------------------------------------------------
+
+    def options(self, children: list[Option]) -> tuple[str, tuple[Option, ...]]:
+        return "options", tuple(children)
+
+    def any_options(self, _children: list[Any]) -> tuple[str, None]:
+        return "options", None
+
+    def nop(self, _children: list[Token]) -> Option:
+        return Option(syntax.NOP)
+
+    def eol(self, _children: list[Token]) -> Option:
+        return Option(syntax.EOL)
+
+    def mss(self, children: list[Token]) -> Option:
+        return Option(syntax.MSS, (int(children[0]),))
+
+    def wscale(self, children: list[Token]) -> Option:
+        return Option(syntax.WSCALE, (int(children[0]),))
+
+    def sack_ok(self, _children: list[Token]) -> Option:
+        return Option(syntax.SACK_OK)
+
+    def sack(self, children: list[Token]) -> Option:
+        return Option(syntax.SACK, tuple(int(child) for child in children))
+
+    def timestamps(self, children: list[Token]) -> Option:
+        return Option(syntax.TIMESTAMPS, (int(children[0]), int(children[1])))
+
+    def md5(self, children: list[Token]) -> Option:
+        raise self._error(children[0], "the MD5 option is not supported", "leave it out")
+
+    @v_args(meta=True)
+    def fast_open(self, meta: Meta, _children: list[Token]) -> Option:
+        raise ScriptError(self._file, meta.line, "TCP Fast Open is not supported", "leave the FO option out")
+
+    fast_open_experimental = fast_open
+
+    # ---- values -----------------------------------------------------------------------------------------------------
+
+    def ellipsis(self, _children: list[Token]) -> Value:
+        return Ellipsis_()
+
+    def integer(self, children: list[Token]) -> Value:
+        return Integer(int(children[0], 16 if children[0].startswith("0x") else 10))
+
+    def name(self, children: list[Token]) -> Value:
+        return Name(str(children[0]))
+
+    def either(self, children: list[Value]) -> Value:
+        first, second = children
+        return Either((*first.terms, second) if isinstance(first, Either) else (first, second))
+
+    def field(self, children: list[Any]) -> tuple[str, Value]:
+        return str(children[0]), children[-1]
+
+    def counted_field(self, children: list[Any]) -> tuple[str, Value]:
+        return str(children[0]), children[-1]
+
+    def port(self, children: list[Token]) -> Value:
+        return Integer(int(children[0]))
+
+    def address(self, children: list[Token]) -> Value:
+        return Text(str(children[0])[1:-1])
+
+    def text(self, children: list[Token]) -> Value:
+        return Text("".join(str(child)[1:-1] for child in children))
+
+    def sequence(self, children: list[Value]) -> Value:
+        return syntax.Sequence(tuple(children))
+
+    def struct(self, children: list[Any]) -> Value:
+        items = tuple(child for child in children if not isinstance(child, tuple))
+        return syntax.Struct(items, tuple(child for child in children if isinstance(child, tuple)))
 
 
-class _CallReader(Transformer[Token, Any]):
-    def number(self, items: list[Token]) -> int:
-        return int(items[0], 0)
-
-    def minus(self, items: list[int]) -> int:
-        return -items[0]
-
-    def string(self, items: list[Token]) -> str:
-        return str(ast.literal_eval(str(items[0])))
-
-    def name(self, items: list[Token]) -> Name:
-        return Name(str(items[0]))
-
-    def either(self, items: list[Value]) -> Name:
-        return Name("|".join(item.text if isinstance(item, Name) else str(item) for item in items))
-
-    def ellipsis(self, _items: list[Token]) -> Anything:
-        return Anything()
-
-    def macro(self, items: list[Any]) -> Name:
-        return Name(str(items[0]))
-
-    def array(self, items: list[Any]) -> tuple[Value, ...]:
-        return tuple(item for item in items if item is not None)
-
-    def struct(self, items: list[Any]) -> Struct:
-        return Struct(tuple(item for item in items if item is not None))
-
-    def named(self, items: list[Any]) -> tuple[str, Value]:
-        return str(items[0]), items[-1]
-
-    def positional(self, items: list[Any]) -> tuple[None, Value]:
-        return None, items[0]
-
-    def arguments(self, items: list[Any]) -> tuple[Value, ...]:
-        return tuple(item for item in items if item is not None)
-
-    def result(self, items: list[Any]) -> tuple[Value, str | None]:
-        errnos = [str(item) for item in items[1:] if isinstance(item, Token) and item.type == "ERRNO"]
-        return items[0], errnos[0] if errnos else None
+def _when_and_action(tree: Tree[Any]) -> tuple[When, TcpPacket | SystemCall | Command | Code]:
+    when, action = tree.children
+    assert isinstance(when, When)
+    assert isinstance(action, TcpPacket | SystemCall | Command | Code)
+    return when, action
 
 
-_CALL = Lark.open("call.lark", rel_to=__file__, parser="lalr", transformer=_CallReader())
+_ECN = {
+    "noecn": EcnCheck.NOT_ECT,
+    "ect0": EcnCheck.ECT0,
+    "ect1": EcnCheck.ECT1,
+    "ce": EcnCheck.CE,
+    "ect01": EcnCheck.ANY_ECT,
+}
 
 
-def _call(text: str, place: str) -> Syscall:
-    try:
-        name, arguments, (result, errno) = cast(list[Any], _CALL.parse(text).children)
-    except UnexpectedInput as error:
-        raise _misread(text, place, error, "a socket call, as in write(4, ..., 1000) = 1000") from None
-    return Syscall(str(name), arguments, result, errno)
+def _is(child: object, kind: str) -> bool:
+    return isinstance(child, Token) and child.type == kind
 
 
-def _misread(text: str, place: str, error: UnexpectedInput, wanted: str) -> ScriptError:
-    found = text[error.pos_in_stream :].split("\n")[0] if error.pos_in_stream is not None else ""
-    what = f"cannot be understood from {found[:40]!r} on" if found.strip() else "ends too early"
-    return ScriptError(place, what, f"write {wanted}")
+def _unquoted(token: Token) -> str:
+    return str(token)[1:-1]

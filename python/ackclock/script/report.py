@@ -1,61 +1,91 @@
-"""What a script's run looks like to a person."""
+"""What became of a script, for a person at a terminal."""
+
+from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from ackclock.script.runner import Failure, TraceLine, Verdict
+from ackclock.script.matching import fields_of
+from ackclock.script.packets import Packet
+from ackclock.script.runner import Failure, Step, Verdict
+from ackclock.script.syntax import TcpPacket
 
-_STYLES = {"<": "cyan", ">": "green", "=": "dim", "~": "yellow"}
-#: Lines of the trace before a failure that are shown with it.
-_CONTEXT = 12
+_LAST = 10
+"""Steps shown before a failure."""
+
+_STYLES = {"<": "cyan", ">": "magenta", "call": "default", "code": "green", "command": "dim"}
 
 
-def render(verdict: Verdict, *, full_trace: bool = False) -> RenderableType:
-    """One line for a script that passed; what went wrong, and what came before, for one that failed."""
+def render(verdict: Verdict, *, trace: bool = False) -> RenderableType:
+    """Return a verdict as it is printed.
+
+    Args:
+        verdict: Of one script.
+        trace: Show all that happened, not just what led to a failure.
+    """
     parts: list[RenderableType] = [_headline(verdict)]
-    if verdict.failure is not None:
-        parts.append(_comparison(verdict.failure))
-    if full_trace:
-        parts.append(_trace(verdict.trace))
-    elif verdict.failure is not None:
-        parts.append(_trace(verdict.trace[-_CONTEXT:]))
+    if trace or verdict.failure:
+        parts += _trace(verdict.steps if trace else verdict.steps[-_LAST:], len(verdict.steps))
+    if verdict.failure:
+        parts += _failure(verdict.failure)
     return Group(*parts)
 
 
 def _headline(verdict: Verdict) -> Text:
+    file = verdict.script.file
     if verdict.failure is None:
-        return Text.assemble(("pass", "bold green"), f"  {verdict.path}")
-    where = f"{verdict.path}:{verdict.failure.line}: "
-    return Text.assemble(("FAIL", "bold red"), f"  {where}", (verdict.failure.what, "bold"))
+        return Text.assemble(("pass", "bold green"), f"  {file}")
+    place = f"{file}:{verdict.failure.event.line}: "
+    return Text.assemble(("FAIL", "bold red"), "  ", (place, "bold"), verdict.failure.message)
 
 
-def _comparison(failure: Failure) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True, min_width=12, justify="right")
-    table.add_column()
-    actual = _marked(failure.expected, failure.actual)
-    table.add_row("expected", Text(failure.expected))
-    table.add_row("actual", actual)
-    return table
+def _trace(steps: tuple[Step, ...], count: int) -> Iterator[RenderableType]:
+    if len(steps) < count:
+        yield Text(f"      ... {count - len(steps)} steps before", "dim")
+    for step in steps:
+        sign = step.kind if step.kind in "<>" else "·"
+        yield Text.assemble((f"  {step.at_us / 1e6:10.6f} ", "dim"), (f"{sign} {step.text}", _STYLES[step.kind]))
 
 
-def _marked(expected: str, actual: str) -> Text:
-    """Words of `actual` that `expected` lacks stand out."""
-    known = expected.split()
-    text = Text()
-    for word in actual.split():
-        text.append(word, style="" if word in known else "bold red")
-        text.append(" ")
+def _failure(failure: Failure) -> Iterator[RenderableType]:
+    yield Text(f"  the script says: {failure.event.text}", "bold")
+    if failure.expected is not None:
+        yield from _packets(failure.expected, failure.actual, {one.field for one in failure.differences})
+    if failure.values:
+        said = ", ".join(f"{name} = {value}" for name, value in failure.values.items())
+        yield Text.assemble("  with ", (said, "yellow"))
+
+
+def _packets(expected: TcpPacket, actual: Packet | None, differing: set[str]) -> Iterator[RenderableType]:
+    """One above the other, column by column, with a mark below each field that differs."""
+    wanted, got = dict(fields_of(expected)), dict(fields_of(actual)) if actual is not None else {}
+    names = [name for name in _ORDER if name in wanted or name in got]
+    widths = {name: max(len(wanted.get(name, "")), len(got.get(name, ""))) for name in names}
+
+    def line(label: str, pieces: dict[str, str], style: str) -> Text:
+        text = Text(f"  {label:<9}", "dim")
+        for name in names:
+            piece = pieces.get(name, "").ljust(widths[name] + 1)
+            text.append(piece, style if name in differing else "default")
+        return text
+
+    yield line("expected", wanted, "bold green")
+    yield line("actual", got, "bold red") if got else Text("  actual   nothing", "bold red")
+    if differing and got:
+        marks = {
+            name: "^" * max(len(wanted.get(name, "")), len(got.get(name, ""))) for name in names if name in differing
+        }
+        yield line("", marks, "bold red")
+
+
+_ORDER = ("ecn", "flags", "seq", "payload", "ack", "win", "urg", "options")
+
+
+def summary(passed: int, failed: int, wrong: int) -> Text:
+    """Return the last line: how many scripts ended how."""
+    text = Text(f"{passed} passed", "green" if not failed and not wrong else "default")
+    if failed:
+        text.append(f", {failed} failed", "bold red")
+    if wrong:
+        text.append(f", {wrong} cannot be run", "bold red")
     return text
-
-
-def _trace(lines: list[TraceLine]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(justify="right", style="dim", no_wrap=True, min_width=12)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for line in lines:
-        style = _STYLES.get(line.kind, "")
-        table.add_row(f"{line.time:.6f}", Text(line.kind, style=style), Text(line.text, style=style))
-    return table

@@ -1,77 +1,87 @@
-"""Runs a packet script against the endpoint, in virtual time."""
+"""Runs a script: each event at its time, each packet and return value against what the script says.
 
-import textwrap
-from dataclasses import dataclass, field
-from pathlib import Path
+Source: packetdrill's rules of time. An event with a relative time counts from when the event before it happened, two
+packets that arrive one after the other from their times in the script. A packet that is sent may come a tolerance early
+or late; it is waited for from the moment when the event before it is over. A call that blocks goes on beside further
+events, until the next call.
+
+Departures: Python code runs when its event comes, not after the script. A packet that never comes is a failure once the
+backend's patience is over.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ackclock.script import packets
-from ackclock.script.host import Host
-from ackclock.script.model import (
-    Anything,
+from ackclock.script.backend import Backend, Sent, Ticket
+from ackclock.script.calls import CallError, Calls
+from ackclock.script.commands import settings
+from ackclock.script.constants import STATES
+from ackclock.script.matching import Difference, differences, show
+from ackclock.script.options import Options, with_options_of
+from ackclock.script.packets import ACK, SYN, Packet
+from ackclock.script.syntax import (
     Code,
     Command,
-    Direction,
     Event,
-    Moment,
-    Name,
-    Packet,
     Script,
     ScriptError,
-    Syscall,
+    SystemCall,
+    TcpPacket,
+    Timing,
 )
-from ackclock.script.parse import parse
-from ackclock.script.sockets import Outcome, Sockets
-from ackclock.script.stack import Sent, Stack
-
-_NS = 1_000_000_000
-#: How early or late an event may be, as packetdrill has it.
-_TOLERANCE_S = 0.004
-#: How long to wait for a packet that may come at any time.
-_PATIENCE_S = 600.0
-_CA_STATES = {"TCP_CA_Open": 0, "TCP_CA_Disorder": 1, "TCP_CA_CWR": 2, "TCP_CA_Recovery": 3, "TCP_CA_Loss": 4}
-_TCP_STATES = (
-    "TCP_ESTABLISHED",
-    "TCP_SYN_SENT",
-    "TCP_SYN_RECV",
-    "TCP_FIN_WAIT1",
-    "TCP_FIN_WAIT2",
-    "TCP_TIME_WAIT",
-    "TCP_CLOSE",
-    "TCP_CLOSE_WAIT",
-    "TCP_LAST_ACK",
-    "TCP_LISTEN",
-    "TCP_CLOSING",
-)
-_STATE_NUMBERS = {name: number for number, name in enumerate(_TCP_STATES, 1)}
+from ackclock.script.translate import Numbers, TranslationError
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a script failed: at which line, what was expected, what happened instead."""
+class Step:
+    """Something that happened, for the trace.
 
-    line: int
-    what: str
-    expected: str = ""
-    actual: str = ""
+    Attributes:
+        at_us: When.
+        kind: "<", ">", "call", "code" or "command".
+        text: What, as a script writes it.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class TraceLine:
-    """Something that happened, at a time in seconds."""
-
-    time: float
+    at_us: int
     kind: str
     text: str
 
 
-@dataclass(slots=True)
-class Verdict:
-    """The result of a script: it passed if there is no failure."""
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a script failed.
 
-    path: Path
-    trace: list[TraceLine] = field(default_factory=list)
-    failure: Failure | None = None
+    Attributes:
+        event: At which event.
+        message: What is wrong, on one line.
+        expected: The packet that the script says, if that is what differs.
+        actual: The packet that was sent, in the script's numbers; `None` if none was.
+        differences: The fields that differ.
+        values: What code was looking at.
+    """
+
+    event: Event
+    message: str
+    expected: TcpPacket | None = None
+    actual: Packet | None = None
+    differences: tuple[Difference, ...] = ()
+    values: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a script went.
+
+    Attributes:
+        script: Which.
+        failure: Why it failed; `None` if it passed.
+        steps: All that happened.
+    """
+
+    script: Script
+    failure: Failure | None
+    steps: tuple[Step, ...]
 
     @property
     def passed(self) -> bool:
@@ -79,250 +89,262 @@ class Verdict:
         return self.failure is None
 
 
-class _FailedError(Exception):
+class _Failed(Exception):
     def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.what)
         self.failure = failure
 
 
-@dataclass(slots=True)
-class _Blocked:
-    """A call that waits, and when it should return."""
-
-    event: Event
-    call: Syscall
-    until: float
-
-
-@dataclass(slots=True)
-class _Run:
-    script: Script
-    stack: Stack
-    sockets: Sockets
-    verdict: Verdict
-    tolerance: float
-    namespace: dict[str, Any]
-    timestamps: packets.Timestamps = field(default_factory=lambda: packets.Timestamps({}))
-    blocked: list[_Blocked] = field(default_factory=list)
-    last_time: float = 0.0
-    seen: int = 0
-
-    # ---- time
-
-    def place(self, event: Event) -> str:
-        return f"{self.script.path}:{event.line}"
-
-    def at(self, moment: Moment, base: float) -> float:
-        return base + moment.seconds if moment.relative else moment.seconds
-
-    def run_until(self, time: float) -> None:
-        until = round(time * _NS)
-        while self.stack.step(until):
-            self.note_sent()
-            self.resume()
-
-    def note_sent(self) -> None:
-        for sent in list(self.stack.sent)[self.seen :]:
-            self.note(">", packets.text_of(sent.segment))
-        self.seen = len(self.stack.sent)
-
-    def note(self, kind: str, text: str) -> None:
-        self.verdict.trace.append(TraceLine(self.stack.now, kind, text))
-
-    # ---- events
-
-    def handle(self, event: Event) -> None:
-        action = event.action
-        if isinstance(action, Packet) and action.direction is Direction.OUTBOUND:
-            return self.expect(event, action)
-        time = self.last_time if event.when.first is None else self.at(event.when.first, self.last_time)
-        self.run_until(time)
-        self.last_time = time
-        match action:
-            case Packet():
-                self.note("<", packets.text_of(packets.inbound(action, self.timestamps)))
-                self.stack.deliver(packets.inbound(action, self.timestamps))
-            case Syscall():
-                self.call(event, action)
-            case Command():
-                self.stack.host.run(action.text, self.place(event))
-            case Code():
-                self.execute(event, action)
-        self.note_sent()
-        self.resume()
-
-    def expect(self, event: Event, packet: Packet) -> None:
-        base = self.last_time
-        first = None if event.when.first is None else self.at(event.when.first, base)
-        last = first if event.when.last is None else self.at(event.when.last, base)
-        sent = self.next_sent(_PATIENCE_S + base if last is None else last + self.tolerance + 1e-9)
-        if sent is None:
-            raise self.failed(event, "the packet was not sent", _packet_text(packet), "nothing was sent")
-        sent = self.assemble(sent, packet.payload)
-        wrong = packets.differences(packet, sent.segment, self.timestamps, ends_data=sent.ends_data)
-        if wrong:
-            actual = f"{sent.time:.6f} {packets.text_of(sent.segment)}"
-            raise self.failed(event, f"another packet was sent: {', '.join(wrong)}", _packet_text(packet), actual)
-        if first is not None and last is not None and not first - self.tolerance <= sent.time <= last + self.tolerance:
-            moment = f"{first:.6f} s" if last == first else f"{first:.6f} to {last:.6f} s"
-            raise self.failed(event, "the packet was sent at another time", moment, f"{sent.time:.6f} s")
-        self.last_time = sent.time if first is None else first
-
-    def next_sent(self, until: float) -> Sent | None:
-        limit = round(until * _NS)
-        while not self.stack.sent:
-            if not self.stack.step(limit):
-                return None
-            self.note_sent()
-            self.resume()
-        self.seen -= 1
-        return self.stack.sent.popleft()
-
-    def assemble(self, sent: Sent, payload: int) -> Sent:
-        """One packet of the script may stand for several segments sent back to back, or for a part of one."""
-        while sent.segment.payload < payload and self.stack.sent and self.stack.sent[0].time == sent.time:
-            joined = packets.joined(sent.segment, self.stack.sent[0].segment)
-            if joined is None or joined.payload > payload:
-                break
-            sent = Sent(sent.time, joined, self.stack.sent.popleft().ends_data)
-            self.seen -= 1
-        if 0 < payload < sent.segment.payload:
-            head, rest = packets.split(sent.segment, payload)
-            self.stack.sent.appendleft(Sent(sent.time, rest, sent.ends_data))
-            self.seen += 1
-            sent = Sent(sent.time, head, ends_data=False)
-        return sent
-
-    def call(self, event: Event, call: Syscall) -> None:
-        outcome = self.sockets.call(call, self.place(event))
-        if outcome is not None:
-            return self.check_result(event, call, outcome)
-        if not event.when.blocks or event.when.last is None:
-            raise self.failed(event, f"{call.name}() blocks", _result_text(call), "it has not returned")
-        self.note("~", f"{call.name}() waits")
-        until = self.at(event.when.last, self.last_time)
-        self.blocked.append(_Blocked(event, call, until))
-
-    def resume(self) -> None:
-        """Calls that waited may return now."""
-        for waiting in list(self.blocked):
-            outcome = self.sockets.call(waiting.call, self.place(waiting.event))
-            if outcome is None:
-                if self.stack.now > waiting.until + self.tolerance:
-                    raise self.failed(waiting.event, f"{waiting.call.name}() still waits", f"{waiting.until:.6f} s", "")
-                continue
-            self.blocked.remove(waiting)
-            self.note_sent()
-            if abs(self.stack.now - waiting.until) > self.tolerance:
-                expected, actual = f"{waiting.until:.6f} s", f"{self.stack.now:.6f} s"
-                raise self.failed(waiting.event, f"{waiting.call.name}() returned at another time", expected, actual)
-            self.check_result(waiting.event, waiting.call, outcome)
-
-    def check_result(self, event: Event, call: Syscall, outcome: Outcome) -> None:
-        errno = f" {outcome.errno}" if outcome.errno else ""
-        self.note("=", f"{call.name}() = {outcome.value}{errno}")
-        matches = isinstance(call.result, Anything) or call.result == outcome.value
-        if call.errno != outcome.errno or not matches:
-            raise self.failed(
-                event, f"{call.name}() returned something else", _result_text(call), f"{outcome.value}{errno}"
-            )
-        if outcome.out is not None and not _fits(call.arguments, outcome.out):
-            raise self.failed(event, f"{call.name}() gave something else", str(call.arguments), str(outcome.out))
-
-    def execute(self, event: Event, code: Code) -> None:
-        connection = self.stack.current
-        if connection is not None:
-            info = connection.endpoint.tcp_info()
-            info["tcpi_state"] = _STATE_NUMBERS[info["tcpi_state"]]
-            self.namespace.update(info)
-        try:
-            exec(compile(textwrap.dedent(code.text).strip(), self.place(event), "exec"), self.namespace)
-        except AssertionError as error:
-            used = sorted(name for name in self.namespace if name.startswith("tcpi_") and name in code.text)
-            values = ", ".join(f"{name} = {self.namespace[name]}" for name in used)
-            said = f" ({error})" if str(error) else ""
-            raise self.failed(event, f"the assertion does not hold{said}", code.text.strip(), values) from None
-        except Exception as error:
-            name = type(error).__name__
-            raise self.failed(event, f"the code fails: {name}: {error}", code.text.strip(), "") from None
-
-    def failed(self, event: Event, what: str, expected: str = "", actual: str = "") -> _FailedError:
-        return _FailedError(Failure(event.line, what, expected, actual))
-
-    def finish(self) -> None:
-        for waiting in list(self.blocked):
-            self.run_until(waiting.until + self.tolerance)
-            if waiting in self.blocked:
-                raise self.failed(waiting.event, f"{waiting.call.name}() still waits", f"{waiting.until:.6f} s", "")
-
-
-def run_script(path: Path, *, profile: str = "linux-6.x", overrides: dict[str, str] | None = None) -> Verdict:
-    """Run one script file.
+def run(script: Script, backend: Backend, options: Options | None = None) -> Verdict:
+    """Run a script to its end or its first failure.
 
     Args:
-        path: The file.
-        profile: The stack profile to begin from.
-        overrides: More options of the endpoint, as a scenario's paths (`tcp.sack`) and values.
+        script: What to run.
+        backend: Against what. It is closed afterwards.
+        options: How exactly; the script's own option lines come on top.
 
     Raises:
-        ScriptError: If the script cannot be read, or asks for what there is not.
-        OSError: If the file cannot be read.
+        ScriptError: If the script asks for what there is not.
     """
-    script = parse(path.read_text(), path)
-    host = Host(profile)
-    for line, command in script.setup:
-        host.run(command.text, f"{path}:{line}")
-    _apply_options(script, host)
-    host.overrides.update(overrides or {})
-    stack = Stack(host)
-    verdict = Verdict(path)
-    namespace: dict[str, Any] = {**_CA_STATES, **_STATE_NUMBERS, "TCP_INFINITE_SSTHRESH": 0x7FFFFFFF}
-    tolerance = int(script.options.get("tolerance_usecs", _TOLERANCE_S * 1e6)) / 1e6
-    run = _Run(script, stack, Sockets(stack), verdict, tolerance, namespace)
+    run_ = _Run(script, backend, with_options_of(script, options or Options()))
     try:
-        for event in script.events:
-            run.handle(event)
-        run.finish()
-    except _FailedError as error:
-        verdict.failure = error.failure
-    return verdict
+        return Verdict(script, run_.to_end(), tuple(run_.steps))
+    finally:
+        backend.close()
 
 
-def _apply_options(script: Script, host: Host) -> None:
-    """Options at the head of a script that are not packetdrill's own business."""
-    mtu = int(script.options.get("mtu", "1500") or 1500)
-    if script.options.get("ip_version", "ipv4") not in ("ipv4", "ipv4_mapped_ipv6"):
-        raise ScriptError(str(script.path), "is about IPv6", "the endpoint speaks IPv4; remove --ip_version")
-    host.overrides["tcp.mss"] = str(mtu - 52)
+@dataclass(frozen=True, slots=True)
+class _Blocked:
+    event: Event
+    call: SystemCall
+    ticket: Ticket
+    end_us: int
 
 
-def _packet_text(packet: Packet) -> str:
-    parts = [f"[{packet.ecn}]"] if packet.ecn else []
-    parts += [packet.flags, f"{packet.seq}:{packet.seq + packet.payload}({packet.payload})"]
-    if packet.ack is not None:
-        parts.append(f"ack {packet.ack}")
-    if packet.window is not None:
-        parts.append(f"win {packet.window}")
-    options = packet.options
-    if options is None:
-        return " ".join([*parts, "<...>"])
-    words = [f"mss {options.mss}"] if options.mss else []
-    words += ["sackOK"] if options.sack_ok else []
-    words += [f"TS val {options.timestamps[0]} ecr {options.timestamps[1]}"] if options.timestamps else []
-    words += [f"wscale {options.wscale}"] if options.wscale is not None else []
-    words += ["sack " + " ".join(f"{start}:{end}" for start, end in options.sack)] if options.sack else []
-    return " ".join([*parts, *([f"<{','.join(words)}>"] if words else [])])
+class _Run:
+    def __init__(self, script: Script, backend: Backend, options: Options) -> None:
+        self.steps: list[Step] = []
+        self._script, self._backend, self._options = script, backend, options
+        self._calls = Calls(options.definitions)
+        self._numbers = Numbers()
+        self._listens = False
+        self._connects = False
+        self._blocked: _Blocked | None = None
+        self._before: Event | None = None
+        self._before_us = 0
+        self._names: dict[str, Any] = dict(STATES)
+
+    # ---- events and their times -------------------------------------------------------------------------------------
+
+    def to_end(self) -> Failure | None:
+        try:
+            if self._script.init:
+                self._apply(self._script.init.text, self._script.init.line)
+            for event in self._script.events:
+                self._take(event)
+            self._join()
+        except _Failed as failed:
+            return failed.failure
+        return None
+
+    def _take(self, event: Event) -> None:
+        time_us = self._time_of(event)
+        match event.action:
+            case TcpPacket(inbound=True):
+                self._backend.advance_to(time_us)
+                self._arrive(event, event.action)
+            case TcpPacket():
+                self._expect(event, event.action, time_us)
+            case SystemCall():
+                self._join()
+                self._backend.advance_to(time_us)
+                self._call(event, event.action, time_us)
+            case Command(line):
+                self._backend.advance_to(time_us)
+                self._note("command", line)
+                self._apply(line, event.line)
+            case Code():
+                self._backend.advance_to(time_us)
+                self._run_code(event, event.action)
+        self._before, self._before_us = event, time_us
+
+    def _time_of(self, event: Event) -> int:
+        when = event.when
+        if when.timing is Timing.ABSOLUTE:
+            return when.start_us
+        return self._base_of(event) + when.start_us
+
+    def _base_of(self, event: Event) -> int:
+        anchored = self._before is not None and _arrives(self._before) and _arrives(event)
+        return self._before_us if anchored else self._backend.now_us
+
+    def _tolerance(self, expected_us: int) -> int:
+        return self._options.tolerance_after(max(0, expected_us - self._before_us))
+
+    def _note(self, kind: str, text: str, at_us: int | None = None) -> None:
+        self.steps.append(Step(self._backend.now_us if at_us is None else at_us, kind, " ".join(text.split())))
+
+    def _wrong(self, line: int, error: ValueError) -> ScriptError:
+        what, _, remedy = str(error).partition("; ")
+        return ScriptError(self._script.file, line, what, remedy or "see docs/reference/packet-scripts.md")
+
+    # ---- packets ----------------------------------------------------------------------------------------------------
+
+    def _arrive(self, event: Event, packet: TcpPacket) -> None:
+        opens = packet.flags & (SYN | ACK) == SYN and self._listens
+        answers = packet.flags & (SYN | ACK) == SYN | ACK and self._connects
+        if opens or answers:
+            self._numbers.remote_isn = packet.seq
+            self._listens = self._connects = False
+        self._note("<", show(packet))
+        try:
+            self._backend.inject(self._numbers.to_wire(packet, ecr_scaled=self._options.ecr_scaled))
+        except TranslationError as error:
+            raise _Failed(Failure(event, str(error))) from None
+
+    def _expect(self, event: Event, expected: TcpPacket, time_us: int) -> None:
+        end_us = time_us if event.when.end_us is None else time_us + event.when.end_us - event.when.start_us
+        parts = self._collect(expected, end_us + self._backend.patience_us)
+        if not parts:
+            raise _Failed(Failure(event, "nothing was sent", expected=expected))
+        actual = self._numbers.timestamps_to_script(expected, _joined([part.packet for part in parts]))
+        self._note(">", show(actual), parts[0].at_us)
+        found = differences(expected, actual, self._options)
+        failure = Failure(event, "", expected, actual, tuple(found))
+        if found:
+            fields = ", ".join(f"{one.field} {one.actual or 'none'} for {one.expected or 'none'}" for one in found)
+            raise _Failed(replace(failure, message=f"the packet differs: {fields}"))
+        for part in (parts[0], parts[-1]):
+            self._check_time(failure, (time_us, end_us), part.at_us)
+
+    def _collect(self, expected: TcpPacket, until_us: int) -> list[Sent]:
+        """The next packet; and those that follow it without a gap, as far as the script has them as one."""
+        parts: list[Sent] = []
+        total = 0
+        while not parts or total < expected.payload:
+            sent = self._backend.next_sent(until_us)
+            if sent is None:
+                break
+            if not parts:
+                self._numbers.learn_sent(expected, sent.packet)
+            packet = self._numbers.to_script(sent.packet)
+            if parts and packet.seq != (parts[0].packet.seq + total) % (1 << 32):
+                break
+            parts.append(Sent(sent.at_us, packet))
+            total += packet.payload
+            if packet.payload == 0:
+                break
+        return parts
+
+    def _check_time(self, failure: Failure, span_us: tuple[int, int], at_us: int) -> None:
+        if failure.event.when.timing is Timing.ANY:
+            return
+        tolerance = self._tolerance(span_us[0])
+        if span_us[0] - tolerance <= at_us <= span_us[1] + tolerance:
+            return
+        wanted = seconds(span_us[0]) if span_us[0] == span_us[1] else f"{seconds(span_us[0])} to {seconds(span_us[1])}"
+        message = f"sent at {seconds(at_us)} for {wanted}, tolerance {seconds(tolerance)}"
+        raise _Failed(replace(failure, message=message))
+
+    # ---- system calls -----------------------------------------------------------------------------------------------
+
+    def _call(self, event: Event, call: SystemCall, time_us: int) -> None:
+        try:
+            request = self._calls.request(call)
+        except CallError as error:
+            raise self._wrong(event.line, error) from None
+        self._listens = self._listens or request.name == "listen"
+        self._connects = self._connects or request.name == "connect"
+        try:
+            ticket = self._backend.begin(request, blocks=call.end_us is not None)
+        except ValueError as error:
+            raise self._wrong(event.line, error) from None
+        if call.end_us is None:
+            self._finish(event, call, ticket)
+        else:
+            end_us = (
+                call.end_us if event.when.timing is Timing.ABSOLUTE else time_us - event.when.start_us + call.end_us
+            )
+            self._blocked = _Blocked(event, call, ticket, end_us)
+
+    def _finish(self, event: Event, call: SystemCall, ticket: Ticket) -> None:
+        if ticket.outcome is None:
+            ticket.settle(self._backend.now_us + self._tolerance(self._backend.now_us))
+        outcome = ticket.outcome
+        if outcome is None:
+            self._note("call", event.text)
+            raise _Failed(Failure(event, f"{call.name} blocks where it must return at once"))
+            return
+        shown = f"{outcome.result} {outcome.errno}" if outcome.errno else str(outcome.result)
+        self._note("call", f"{call.name}(...) = {shown}", ticket.finished_us)
+        found = self._calls.differences(call, outcome)
+        if found:
+            raise _Failed(Failure(event, "; ".join(found)))
+
+    def _join(self) -> None:
+        """Wait for the call that blocks, if there is one, and see that it ends in time."""
+        blocked, self._blocked = self._blocked, None
+        if blocked is None:
+            return
+        blocked.ticket.settle(blocked.end_us + self._backend.patience_us)
+        if blocked.ticket.outcome is None:
+            raise _Failed(
+                Failure(blocked.event, f"{blocked.call.name} still blocks; it must return at {seconds(blocked.end_us)}")
+            )
+        self._finish(blocked.event, blocked.call, blocked.ticket)
+        late = abs(blocked.ticket.finished_us - blocked.end_us)
+        if late > self._options.tolerance_after(blocked.end_us - self._before_us):
+            returned = seconds(blocked.ticket.finished_us)
+            raise _Failed(
+                Failure(blocked.event, f"{blocked.call.name} returns at {returned}, not at {seconds(blocked.end_us)}")
+            )
+
+    # ---- commands and code ------------------------------------------------------------------------------------------
+
+    def _apply(self, text: str, line: int) -> None:
+        try:
+            for setting in settings(text):
+                self._backend.apply(setting)
+        except ValueError as error:
+            raise self._wrong(line, error) from None
+
+    def _run_code(self, event: Event, code: Code) -> None:
+        try:
+            info = {f"tcpi_{name}": value for name, value in self._backend.tcp_info().items()}
+        except ValueError as error:
+            raise self._wrong(event.line, error) from None
+        self._names.update(info)
+        self._note("code", code.source)
+        file = f"{self._script.file}:{event.line}"
+        try:
+            exec(compile(code.source, file, "exec"), self._names)
+        except AssertionError as error:
+            said = f" ({error})" if str(error) else ""
+            raise _Failed(Failure(event, f"assertion failed{said}", values=_mentioned(code.source, info))) from None
+        except Exception as error:
+            raise _Failed(
+                Failure(event, f"{type(error).__name__}: {error}", values=_mentioned(code.source, info))
+            ) from None
 
 
-def _result_text(call: Syscall) -> str:
-    result = "..." if isinstance(call.result, Anything) else str(call.result)
-    return f"{result} {call.errno}" if call.errno else result
+def _mentioned(source: str, info: Mapping[str, int]) -> dict[str, int]:
+    return {name: value for name, value in info.items() if name in source}
 
 
-def _fits(arguments: object, out: object) -> bool:
-    """True if the value that a call gives stands among its arguments as the script has them."""
-    if isinstance(arguments, tuple):
-        return arguments == out or any(_fits(item, out) for item in arguments)
-    if isinstance(out, tuple) and len(out) == 1:
-        return bool(arguments == out[0])
-    return isinstance(arguments, Name) and arguments == out
+def _arrives(event: Event) -> bool:
+    return isinstance(event.action, TcpPacket) and event.action.inbound
+
+
+def _joined(parts: list[Packet]) -> Packet:
+    """Segments without a gap as one packet: flags that end a stretch of data are those of its last segment."""
+    first, last = parts[0], parts[-1]
+    return replace(first, flags=last.flags, payload=sum(part.payload for part in parts))
+
+
+def seconds(time_us: int) -> str:
+    """Return a time for people.
+
+    Examples:
+        >>> seconds(1_234_500)
+        '1.234500 s'
+    """
+    return f"{time_us / 1e6:.6f} s"

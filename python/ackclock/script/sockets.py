@@ -1,374 +1,355 @@
-"""Socket calls of a script, on the stack."""
+"""Linux's socket interface over simulated endpoints.
 
-from collections.abc import Callable
+Source: the manual pages socket(7), tcp(7) and those of the calls.
+
+Departures: a listening socket holds one connection at a time. Options that change nothing that can be seen are kept and
+read back.
+"""
+
+import errno
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ackclock._core import Endpoint
-from ackclock.script.model import Anything, Name, ScriptError, Struct, Syscall, Value
-from ackclock.script.stack import Connection, Stack, controller_json
+from ackclock.script.backend import Outcome, Request, failed
+from ackclock.script.constants import CONSTANTS
+from ackclock.script.packets import ACK, SYN, Packet
+from ackclock.script.socket_options import get_option, set_option
 
+if TYPE_CHECKING:
+    from ackclock.script.simulated import SimulatedHost
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a call returns: a number, or -1 with an error; or, not yet, that it blocks."""
+_O_NONBLOCK, _O_RDWR = CONSTANTS["O_NONBLOCK"], CONSTANTS["O_RDWR"]
+_MSG_DONTWAIT, _MSG_MORE, _MSG_PEEK = (CONSTANTS[f"MSG_{name}"] for name in ("DONTWAIT", "MORE", "PEEK"))
+_MSG_WAITALL = CONSTANTS["MSG_WAITALL"]
+_POLLIN, _POLLOUT, _POLLERR, _POLLHUP = (CONSTANTS[f"POLL{name}"] for name in ("IN", "OUT", "ERR", "HUP"))
+_POLLRDNORM, _POLLWRNORM, _POLLRDHUP = (CONSTANTS[f"POLL{name}"] for name in ("RDNORM", "WRNORM", "RDHUP"))
 
-    value: int
-    errno: str | None = None
-    out: Value | None = None
-
-
-class _WouldBlockError(Exception):
-    """The call waits."""
-
-
-@dataclass(slots=True)
-class _Socket:
-    options: list[tuple[str, int]] = field(default_factory=list)
-    controller: str | None = None
-    connection: Connection | None = None
-    blocking: bool = True
-    listening: bool = False
-    shut_read: bool = False
-    shut_write: bool = False
-    linger: bool = False
-
-
-_ENDPOINT_OPTIONS = {
-    "TCP_NODELAY",
-    "TCP_CORK",
-    "TCP_QUICKACK",
-    "TCP_NOTSENT_LOWAT",
-    "TCP_USER_TIMEOUT",
-    "TCP_MAXSEG",
-    "SO_SNDBUF",
-    "SO_RCVBUF",
-    "SO_MAX_PACING_RATE",
-}
-# They change nothing that a script can see of an endpoint.
-_IGNORED_OPTIONS = {
-    "IPV6_RECVERR",
-    "IP_MTU_DISCOVER",
-    "IP_RECVERR",
-    "IP_TOS",
-    "SO_BINDTODEVICE",
-    "SO_KEEPALIVE",
-    "SO_MARK",
-    "SO_PRIORITY",
-    "SO_RCVLOWAT",
-    "SO_RCVTIMEO",
-    "SO_REUSEADDR",
-    "SO_REUSEPORT",
-    "SO_SNDTIMEO",
-    "SO_TIMESTAMP",
-    "TCP_DEFER_ACCEPT",
-    "TCP_KEEPCNT",
-    "TCP_KEEPIDLE",
-    "TCP_KEEPINTVL",
-    "TCP_SYNCNT",
-}
+ERRNO_OF = {"refused": "ECONNREFUSED", "reset": "ECONNRESET", "timed out": "ETIMEDOUT"}
 
 
 @dataclass(slots=True)
+class Socket:
+    """One socket.
+
+    Attributes:
+        is_blocking: Calls on it wait.
+        backlog: Of a listening socket; `None` if it does not listen.
+        endpoint: Its connection.
+        is_accepted: Of a listening socket: its connection was accepted.
+        is_connect_reported: A call told that the connection is open.
+        reported: The connection's error was returned once.
+        reads: Not shut down for reading.
+        writes: Not shut down for writing.
+        options: Options as set.
+        events: Of an epoll descriptor: what is watched.
+    """
+
+    is_blocking: bool = True
+    backlog: int | None = None
+    endpoint: Endpoint | None = None
+    is_accepted: bool = False
+    is_connect_reported: bool = False
+    reported: bool = False
+    reads: bool = True
+    writes: bool = True
+    options: dict[tuple[int, int], tuple[int, ...] | str] = field(default_factory=dict)
+    events: dict[int, int] | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a call is that blocks.
+
+    Attributes:
+        began_ns: When it was made.
+        octets: Written so far.
+        waits: For a connection that it began.
+    """
+
+    began_ns: int = 0
+    octets: int = 0
+    waits: bool = False
+
+
+def deadline_ns(request: Request, progress: Progress) -> int | None:
+    """Return when a call that blocks gives up."""
+    limit_ms = request.numbers[0] if request.name in ("poll", "epoll_wait") else -1
+    return None if limit_ms < 0 else progress.began_ns + limit_ms * 1_000_000
+
+
 class Sockets:
-    """The descriptors of a script."""
+    """The descriptors of the process under test."""
 
-    stack: Stack
-    table: dict[int, _Socket] = field(default_factory=dict)
+    def __init__(self, host: "SimulatedHost") -> None:
+        """See the class."""
+        self._host = host
+        self._open: dict[int, Socket] = {}
+        self._progress = Progress()
 
-    def call(self, call: Syscall, place: str) -> Outcome | None:
-        """Make a call. Returns None if it blocks for now: call again when something has happened.
+    def attempt(self, request: Request, progress: Progress) -> Outcome | None:
+        """Return what a call returns now; `None` if it blocks.
 
-        Raises:
-            ScriptError: If there is no such call, descriptor or option here.
+        Args:
+            request: The call.
+            progress: Its own; a call that blocks is attempted again with the same.
         """
-        handler: Callable[[Syscall, str], Outcome] | None = getattr(self, f"_{call.name}", None)
-        if handler is None:
-            known = sorted(name[1:] for name in dir(self) if name[0] == "_" and name[1:2].isalpha() and name in _CALLS)
-            raise ScriptError(place, f"calls {call.name}", f"use one of {', '.join(known)}")
-        try:
-            return handler(call, place)
-        except _WouldBlockError:
+        handler, self._progress = _HANDLERS[request.name], progress
+        if request.name in ("socket", "epoll_create", "poll"):
+            return handler(self, Socket(), request)
+        socket = self._open.get(request.fd)
+        return failed("EBADF") if socket is None else handler(self, socket, request)
+
+    def endpoint_for(self, packet: Packet) -> Endpoint | None:
+        """Return the endpoint that takes a packet; a SYN for a listening socket makes one."""
+        listening = next((socket for socket in self._open.values() if socket.backlog is not None), None)
+        is_new = packet.flags & (SYN | ACK) == SYN and listening is not None and self._is_free(listening)
+        if is_new and listening is not None:
+            listening.endpoint, listening.is_accepted = self._opened(listening), False
+            listening.endpoint.listen()
+        return self._host.endpoint
+
+    def _is_free(self, listening: Socket) -> bool:
+        return listening.endpoint is None or listening.endpoint.state == "CLOSED" or listening.is_accepted
+
+    def _opened(self, socket: Socket) -> Endpoint:
+        endpoint = self._host.open_endpoint()
+        for (level, option), value in socket.options.items():
+            set_option(self._host, endpoint, (level, option), value)
+        return endpoint
+
+    # ---- opening and closing ----------------------------------------------------------------------------------------
+
+    def _socket(self, _socket: Socket, request: Request) -> Outcome:
+        nonblocking = bool(request.numbers[0] & CONSTANTS["SOCK_NONBLOCK"])
+        self._open[request.fd] = Socket(is_blocking=not nonblocking)
+        return Outcome(request.fd)
+
+    def _bind(self, _socket: Socket, _request: Request) -> Outcome:
+        return Outcome(0)
+
+    def _listen(self, socket: Socket, request: Request) -> Outcome:
+        socket.backlog = request.numbers[0]
+        return Outcome(0)
+
+    def _accept(self, socket: Socket, request: Request) -> Outcome | None:
+        child, flags = request.numbers
+        if socket.backlog is None:
+            return failed("EINVAL")
+        waits = socket.endpoint is None or socket.is_accepted or socket.endpoint.state in ("LISTEN", "SYN-RECEIVED")
+        if waits:
+            return self._blocks(socket)
+        socket.is_accepted = True
+        blocking = not flags & CONSTANTS["SOCK_NONBLOCK"]
+        self._open[child] = Socket(is_blocking=blocking, endpoint=socket.endpoint, options=dict(socket.options))
+        return Outcome(child)
+
+    def _connect(self, socket: Socket, _request: Request) -> Outcome | None:
+        if socket.endpoint is None:
+            socket.endpoint = self._opened(socket)
+            socket.endpoint.connect(self._host.now_ns)
+            self._progress.waits = True
+            return None if socket.is_blocking else failed("EINPROGRESS")
+        error = self._take_error(socket)
+        if error:
+            return failed(error)
+        if socket.endpoint.state in ("SYN-SENT", "SYN-RECEIVED"):
+            return None if socket.is_blocking and self._progress.waits else failed("EALREADY")
+        if not socket.is_connect_reported:
+            socket.is_connect_reported = True
+            return Outcome(0)
+        return failed("EISCONN")
+
+    def _close(self, socket: Socket, request: Request) -> Outcome:
+        del self._open[request.fd]
+        if socket.endpoint is not None:
+            linger = socket.options.get((CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_LINGER"]))
+            end = socket.endpoint.abort if linger == (1, 0) else socket.endpoint.close
+            end(self._host.now_ns)
+        return Outcome(0)
+
+    def _shutdown(self, socket: Socket, request: Request) -> Outcome:
+        (how,) = request.numbers
+        if socket.endpoint is None or socket.endpoint.state in ("CLOSED", "LISTEN"):
+            return failed("ENOTCONN")
+        if how in (CONSTANTS["SHUT_RD"], CONSTANTS["SHUT_RDWR"]):
+            socket.reads = False
+        if how in (CONSTANTS["SHUT_WR"], CONSTANTS["SHUT_RDWR"]):
+            socket.writes = False
+            socket.endpoint.shutdown_write(self._host.now_ns)
+        return Outcome(0)
+
+    # ---- data -------------------------------------------------------------------------------------------------------
+
+    def _read(self, socket: Socket, request: Request) -> Outcome | None:
+        octets, flags = request.numbers
+        endpoint = socket.endpoint
+        if endpoint is None:
+            return failed("ENOTCONN")
+        available = endpoint.unread_octets
+        enough = octets if flags & _MSG_WAITALL else min(octets, self._low_water(socket))
+        over = endpoint.is_peer_finished or not socket.reads or endpoint.state == "CLOSED"
+        if available and (available >= enough or over):
+            taken = min(available, octets) if flags & _MSG_PEEK else endpoint.read(self._host.now_ns, octets)
+            return Outcome(taken, value={"cmsg_data": endpoint.unread_octets})
+        error = self._take_error(socket)
+        if error:
+            return failed(error)
+        if over:
+            return Outcome(0)
+        return self._blocks(socket, flags)
+
+    def _low_water(self, socket: Socket) -> int:
+        value = socket.options.get((CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_RCVLOWAT"]), (1,))
+        return max(1, value[0]) if isinstance(value, tuple) else 1
+
+    def _write(self, socket: Socket, request: Request) -> Outcome | None:
+        octets, flags = request.numbers
+        endpoint = socket.endpoint
+        if endpoint is None:
+            return failed("EPIPE")
+        error = self._take_error(socket)
+        if error:
+            return failed(error)
+        if not socket.writes or endpoint.state in ("CLOSED", "LISTEN"):
+            return failed("EPIPE")
+        done = self._progress.octets
+        is_open = endpoint.state not in ("SYN-SENT", "SYN-RECEIVED")
+        taken = min(octets - done, endpoint.writable_octets) if is_open else 0
+        if taken:
+            endpoint.write(self._host.now_ns, taken, more=bool(flags & _MSG_MORE))
+            done += taken
+        if done == octets or (done and self._is_nonblocking(socket, flags)):
+            return Outcome(done)
+        self._progress.octets = done
+        return self._blocks(socket, flags)
+
+    def _is_nonblocking(self, socket: Socket, flags: int) -> bool:
+        return not socket.is_blocking or bool(flags & _MSG_DONTWAIT)
+
+    def _blocks(self, socket: Socket, flags: int = 0) -> Outcome | None:
+        return failed("EAGAIN") if self._is_nonblocking(socket, flags) else None
+
+    def _take_error(self, socket: Socket) -> str | None:
+        error = socket.endpoint.error if socket.endpoint is not None else None
+        if error is None or socket.reported:
             return None
+        socket.reported = True
+        return "EPIPE" if error == "reset" and not socket.writes else ERRNO_OF[error]
 
-    # ---- opening and closing
+    # ---- options and readiness --------------------------------------------------------------------------------------
 
-    def _socket(self, call: Syscall, _place: str) -> Outcome:
-        fd = call.result if isinstance(call.result, int) else max(self.table, default=2) + 1
-        kind = call.arguments[1] if len(call.arguments) > 1 else None
-        blocking = not (isinstance(kind, Name) and "SOCK_NONBLOCK" in kind.text)
-        self.table[fd] = _Socket(blocking=blocking)
-        return Outcome(fd)
-
-    def _bind(self, call: Syscall, place: str) -> Outcome:
-        self._at(call, place)
+    def _set_option(self, socket: Socket, request: Request) -> Outcome:
+        key = (request.numbers[0], request.numbers[1])
+        value = request.text if request.text is not None else request.numbers[2:]
+        error = set_option(self._host, socket.endpoint, key, value)
+        if error:
+            return failed(error)
+        socket.options[key] = value
         return Outcome(0)
 
-    def _listen(self, call: Syscall, place: str) -> Outcome:
-        socket = self._at(call, place)
-        socket.listening = True
-        self.stack.listening = True
-        self.stack.listener_options = socket.options
-        if socket.controller is not None:
-            self.stack.host.overrides["controller"] = f'"{socket.controller}"'
+    def _get_option(self, socket: Socket, request: Request) -> Outcome:
+        key = (request.numbers[0], request.numbers[1])
+        if key == (CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_ERROR"]):
+            error = self._take_error(socket)
+            return Outcome(0, value={"option": getattr(errno, error) if error else 0})
+        return Outcome(0, value={"option": get_option(self._host, socket.endpoint, socket.options, key)})
+
+    def _fcntl(self, socket: Socket, request: Request) -> Outcome:
+        command, argument = request.numbers
+        if command == CONSTANTS["F_GETFL"]:
+            return Outcome(_O_RDWR | (0 if socket.is_blocking else _O_NONBLOCK))
+        if command == CONSTANTS["F_SETFL"]:
+            socket.is_blocking = not argument & _O_NONBLOCK
         return Outcome(0)
 
-    def _accept(self, call: Syscall, place: str) -> Outcome:
-        listener = self._at(call, place)
-        for connection in self.stack.connections:
-            ready = connection.endpoint.state not in ("TCP_LISTEN", "TCP_SYN_RECV", "TCP_SYN_SENT", "TCP_CLOSE")
-            if ready and not connection.is_accepted:
-                connection.is_accepted = True
-                fd = call.result if isinstance(call.result, int) and call.result >= 0 else max(self.table) + 1
-                flags = call.arguments[3] if len(call.arguments) > 3 else None
-                nonblocking = isinstance(flags, Name) and "SOCK_NONBLOCK" in flags.text
-                self.table[fd] = _Socket(connection=connection, blocking=not nonblocking)
-                return Outcome(fd)
-        return self._block_or_again(listener)
-
-    _accept4 = _accept
-
-    def _connect(self, call: Syscall, place: str) -> Outcome:
-        socket = self._at(call, place)
-        if socket.connection is None:
-            socket.connection = self.stack.new_connection(socket.options, socket.controller)
-            socket.connection.is_accepted = True
-            self.stack.take(socket.connection.endpoint.connect(self.stack.now_ns))
-            if not socket.blocking:
-                return Outcome(-1, "EINPROGRESS")
-        endpoint = socket.connection.endpoint
-        if endpoint.error is not None:
-            return Outcome(-1, endpoint.error)
-        if endpoint.state == "TCP_SYN_SENT":
-            if socket.blocking:
-                raise _WouldBlockError
-            return Outcome(-1, "EALREADY")
-        return Outcome(0) if socket.blocking else Outcome(-1, "EISCONN")
-
-    def _close(self, call: Syscall, place: str) -> Outcome:
-        socket = self._at(call, place)
-        del self.table[self._number(call.arguments[0], place)]
-        if socket.listening:
-            self.stack.listening = False
-        if socket.connection is not None:
-            endpoint, now = socket.connection.endpoint, self.stack.now_ns
-            self.stack.take(endpoint.abort(now) if socket.linger else endpoint.close(now))
-        return Outcome(0)
-
-    def _shutdown(self, call: Syscall, place: str) -> Outcome:
-        socket = self._at(call, place)
-        endpoint = self._connected(socket, place)
-        if endpoint.state == "TCP_CLOSE":
-            return Outcome(-1, "ENOTCONN")
-        how = call.arguments[1]
-        word = how.text if isinstance(how, Name) else ("SHUT_RD", "SHUT_WR", "SHUT_RDWR")[self._number(how, place)]
-        socket.shut_read |= word in ("SHUT_RD", "SHUT_RDWR")
-        if word in ("SHUT_WR", "SHUT_RDWR") and not socket.shut_write:
-            socket.shut_write = True
-            self.stack.take(endpoint.shutdown_write(self.stack.now_ns))
-        return Outcome(0)
-
-    # ---- data
-
-    def _write(self, call: Syscall, place: str) -> Outcome:
-        return self._send_octets(call, place, self._number(call.arguments[2], place), "")
-
-    def _send(self, call: Syscall, place: str) -> Outcome:
-        return self._send_octets(call, place, self._number(call.arguments[2], place), _words(call.arguments[3:4]))
-
-    _sendto = _send
-
-    def _writev(self, call: Syscall, place: str) -> Outcome:
-        return self._send_octets(call, place, _vector_length(call.arguments[1]), "")
-
-    def _sendmsg(self, call: Syscall, place: str) -> Outcome:
-        return self._send_octets(call, place, _message_length(call.arguments[1], place), _words(call.arguments[2:3]))
-
-    def _sendfile(self, call: Syscall, place: str) -> Outcome:
-        return self._send_octets(call, place, self._number(call.arguments[-1], place), "")
-
-    def _send_octets(self, call: Syscall, place: str, octets: int, flags: str) -> Outcome:
-        socket = self._at(call, place)
-        endpoint = self._connected(socket, place)
-        if endpoint.error is not None:
-            return Outcome(-1, endpoint.error)
-        if socket.shut_write or endpoint.state == "TCP_CLOSE":
-            return Outcome(-1, "EPIPE")
-        if socket.connection is not None:
-            socket.connection.wrote(octets)
-        self.stack.take(endpoint.write(self.stack.now_ns, octets, "MSG_MORE" in flags))
-        return Outcome(octets)
-
-    def _read(self, call: Syscall, place: str) -> Outcome:
-        return self._receive(call, place, self._number(call.arguments[2], place), "")
-
-    def _recv(self, call: Syscall, place: str) -> Outcome:
-        return self._receive(call, place, self._number(call.arguments[2], place), _words(call.arguments[3:4]))
-
-    _recvfrom = _recv
-
-    def _readv(self, call: Syscall, place: str) -> Outcome:
-        return self._receive(call, place, _vector_length(call.arguments[1]), "")
-
-    def _recvmsg(self, call: Syscall, place: str) -> Outcome:
-        return self._receive(call, place, _message_length(call.arguments[1], place), _words(call.arguments[2:3]))
-
-    def _receive(self, call: Syscall, place: str, octets: int, flags: str) -> Outcome:
-        socket = self._at(call, place)
-        endpoint = self._connected(socket, place)
-        if endpoint.unread > 0 and "MSG_PEEK" in flags:
-            return Outcome(min(octets, endpoint.unread))
-        taken, sent = endpoint.read(self.stack.now_ns, octets)
-        self.stack.take(sent)
-        if taken > 0:
-            return Outcome(taken)
-        if endpoint.error is not None:
-            return Outcome(-1, endpoint.error)
-        if endpoint.is_peer_finished or socket.shut_read or endpoint.state == "TCP_CLOSE":
-            return Outcome(0)
-        return self._block_or_again(socket, "MSG_DONTWAIT" in flags)
-
-    # ---- options
-
-    def _setsockopt(self, call: Syscall, place: str) -> Outcome:
-        socket = self._at(call, place)
-        name = _words(call.arguments[2:3])
-        value = call.arguments[3]
-        while isinstance(value, tuple) and value:
-            value = value[0]
-        if name == "TCP_CONGESTION" and isinstance(value, str):
-            return self._set_congestion(socket, value)
-        if name == "SO_LINGER" and isinstance(value, Struct):
-            numbers = [item for _, item in value.fields]
-            socket.linger = numbers == [1, 0]
-            return Outcome(0)
-        if name in _IGNORED_OPTIONS:
-            return Outcome(0)
-        if name not in _ENDPOINT_OPTIONS or not isinstance(value, int):
-            raise ScriptError(place, f"sets {name}", f"use one of {', '.join(sorted(_ENDPOINT_OPTIONS))}")
-        if socket.connection is None:
-            socket.options.append((name, value))
-        else:
-            self.stack.take(socket.connection.endpoint.set_option(self.stack.now_ns, name, value))
-        return Outcome(0)
-
-    def _set_congestion(self, socket: _Socket, name: str) -> Outcome:
-        if name not in ("reno", "cubic"):
-            return Outcome(-1, "ENOENT")
-        if socket.connection is None:
-            socket.controller = name
-        else:
-            profile = f'{{"tcp": {{"profile": "{self.stack.host.profile}"}}, {controller_json(name)[1:]}'
-            self.stack.take(socket.connection.endpoint.set_congestion(self.stack.now_ns, profile))
-        return Outcome(0)
-
-    def _getsockopt(self, call: Syscall, place: str) -> Outcome:
-        socket = self._at(call, place)
-        name = _words(call.arguments[2:3])
-        if isinstance(call.arguments[3], Anything) or name in ("TCP_CONGESTION", "TCP_INFO"):
-            return Outcome(0)
-        if name == "SO_ERROR":
-            error = socket.connection.endpoint.error if socket.connection else None
-            return Outcome(0, out=(Name(error) if error else 0,))
-        if name == "TCP_MAXSEG":
-            return Outcome(0, out=(socket.connection.endpoint.mss if socket.connection else 536,))
-        set_before = [value for option, value in socket.options if option == name]
-        if set_before:
-            return Outcome(0, out=(set_before[-1],))
-        raise ScriptError(place, f"asks for {name}", "use SO_ERROR, TCP_MAXSEG, or an option that the script has set")
-
-    def _fcntl(self, call: Syscall, place: str) -> Outcome:
-        socket = self._at(call, place)
-        command = _words(call.arguments[1:2])
-        if command == "F_SETFL":
-            socket.blocking = "O_NONBLOCK" not in _words(call.arguments[2:3])
-            return Outcome(0)
-        return Outcome(call.result if isinstance(call.result, int) else 2, out=None)
-
-    def _ioctl(self, call: Syscall, place: str) -> Outcome:
-        endpoint = self._connected(self._at(call, place), place)
-        command = _words(call.arguments[1:2])
-        values = {
-            "SIOCINQ": endpoint.unread,
-            "FIONREAD": endpoint.unread,
-            "SIOCOUTQ": endpoint.unsent + endpoint.flight_size,
-            "SIOCOUTQNSD": endpoint.unsent,
+    def _ioctl(self, socket: Socket, request: Request) -> Outcome:
+        endpoint, (what,) = socket.endpoint, request.numbers
+        if endpoint is None:
+            return failed("EINVAL")
+        unsent = endpoint.unsent_octets
+        counts = {
+            CONSTANTS["SIOCINQ"]: endpoint.unread_octets,
+            CONSTANTS["SIOCOUTQ"]: endpoint.unacknowledged_octets + unsent,
+            CONSTANTS["SIOCOUTQNSD"]: unsent,
         }
-        if command not in values:
-            raise ScriptError(place, f"asks ioctl for {command}", f"use one of {', '.join(values)}")
-        return Outcome(0, out=(values[command],))
+        return Outcome(0, value={"count": counts[what]}) if what in counts else failed("ENOTTY")
 
-    def _poll(self, call: Syscall, place: str) -> Outcome:
-        wanted = call.arguments[0]
-        ready = 0
-        for item in wanted if isinstance(wanted, tuple) else ():
-            fields = dict(item.fields) if isinstance(item, Struct) else {}
-            socket = self.table[self._number(fields.get("fd", -1), place)]
-            ready += bool(self._events(socket) & set(_words((fields.get("events", 0),)).split("|")))
-        timeout = self._number(call.arguments[2], place)
-        if ready == 0 and timeout != 0:
-            raise _WouldBlockError
-        return Outcome(ready)
+    def _poll(self, _socket: Socket, request: Request) -> Outcome | None:
+        ready = [self._ready(fd, events) for fd, events in request.polls]
+        if not any(ready) and not self._is_over(request):
+            return None
+        value = {f"revents of {index}": events for index, events in enumerate(ready)}
+        return Outcome(sum(1 for events in ready if events), value=value)
 
-    def _events(self, socket: _Socket) -> set[str]:
-        events: set[str] = set()
-        if socket.listening:
-            waiting = any(not c.is_accepted and c.endpoint.state == "TCP_ESTABLISHED" for c in self.stack.connections)
-            return {"POLLIN"} if waiting else events
-        if socket.connection is None:
-            return events
-        endpoint = socket.connection.endpoint
-        if endpoint.unread or endpoint.is_peer_finished or endpoint.error or socket.shut_read:
-            events |= {"POLLIN", "POLLRDNORM"}
-        if (endpoint.state in ("TCP_ESTABLISHED", "TCP_CLOSE_WAIT") and endpoint.writable > 0) or endpoint.error:
-            events |= {"POLLOUT", "POLLWRNORM"}
-        return events
+    def _is_over(self, request: Request) -> bool:
+        deadline = deadline_ns(request, self._progress)
+        return deadline is not None and self._host.now_ns >= deadline
 
-    # ---- common to all
+    def _ready(self, fd: int, wanted: int) -> int:
+        socket = self._open.get(fd)
+        if socket is None:
+            return CONSTANTS["POLLNVAL"]
+        endpoint, ready = socket.endpoint, 0
+        if socket.backlog is not None:
+            waiting = endpoint is not None and not socket.is_accepted
+            waiting = waiting and endpoint is not None and endpoint.state not in ("LISTEN", "SYN-RECEIVED")
+            return (_POLLIN | _POLLRDNORM) & wanted if waiting else 0
+        if endpoint is None:
+            return (_POLLOUT | _POLLHUP) & (wanted | _POLLHUP)
+        ended = endpoint.is_peer_finished or not socket.reads
+        if endpoint.unread_octets >= self._low_water(socket) or ended or endpoint.state == "CLOSED":
+            ready |= _POLLIN | _POLLRDNORM
+        if ended:
+            ready |= _POLLRDHUP
+        if endpoint.state == "CLOSED" or (ended and not socket.writes):
+            ready |= _POLLHUP
+        if endpoint.error and not socket.reported:
+            ready |= _POLLERR
+        opening = endpoint.state in ("SYN-SENT", "SYN-RECEIVED")
+        if not opening and (endpoint.writable_octets or not socket.writes or endpoint.state == "CLOSED"):
+            ready |= _POLLOUT | _POLLWRNORM
+        return ready & (wanted | _POLLERR | _POLLHUP)
 
-    def _at(self, call: Syscall, place: str) -> _Socket:
-        fd = self._number(call.arguments[0], place)
-        if fd not in self.table:
-            raise ScriptError(place, f"uses descriptor {fd}, which is not open", "open it with socket() or accept()")
-        return self.table[fd]
+    def _epoll_create(self, _socket: Socket, request: Request) -> Outcome:
+        self._open[request.fd] = Socket(events={})
+        return Outcome(request.fd)
 
-    @staticmethod
-    def _connected(socket: _Socket, place: str) -> Endpoint:
-        if socket.connection is None:
-            raise ScriptError(place, "uses a socket that is not connected", "connect() it, or use an accepted one")
-        return socket.connection.endpoint
+    def _epoll_ctl(self, socket: Socket, request: Request) -> Outcome:
+        operation, fd, events = request.numbers
+        if socket.events is None:
+            return failed("EINVAL")
+        if operation == CONSTANTS["EPOLL_CTL_DEL"]:
+            socket.events.pop(fd, None)
+        else:
+            socket.events[fd] = events
+        return Outcome(0)
 
-    @staticmethod
-    def _number(value: Value, place: str) -> int:
-        if isinstance(value, int):
-            return value
-        raise ScriptError(place, f"has {value!r} where a number is needed", "write a number")
-
-    @staticmethod
-    def _block_or_again(socket: _Socket, dont_wait: bool = False) -> Outcome:
-        if socket.blocking and not dont_wait:
-            raise _WouldBlockError
-        return Outcome(-1, "EAGAIN")
-
-
-_CALLS = frozenset(name for name in vars(Sockets) if name.startswith("_") and not name.startswith("__"))
-
-
-def _words(values: tuple[Value, ...]) -> str:
-    return "|".join(value.text if isinstance(value, Name) else str(value) for value in values)
+    def _epoll_wait(self, socket: Socket, request: Request) -> Outcome | None:
+        ready = [self._ready(fd, events) for fd, events in (socket.events or {}).items()]
+        ready = [events for events in ready if events]
+        if not ready and not self._is_over(request):
+            return None
+        return Outcome(len(ready), value={"events": ready[0]} if ready else {})
 
 
-def _vector_length(vector: Value) -> int:
-    """Octets of an array of `{base, length}`."""
-    total = 0
-    for item in vector if isinstance(vector, tuple) else ():
-        fields = [value for _, value in item.fields] if isinstance(item, Struct) else []
-        total += next((value for value in reversed(fields) if isinstance(value, int)), 0)
-    return total
-
-
-def _message_length(message: Value, place: str) -> int:
-    if isinstance(message, Struct):
-        for name, value in message.fields:
-            if name == "msg_iov":
-                return _vector_length(value)
-    raise ScriptError(place, "has a message without msg_iov", "write {msg_iov(1)=[{..., 1000}], ...}")
+_HANDLERS: Mapping[str, Callable[[Sockets, Socket, Request], Outcome | None]] = {
+    "socket": Sockets._socket,
+    "bind": Sockets._bind,
+    "listen": Sockets._listen,
+    "accept": Sockets._accept,
+    "connect": Sockets._connect,
+    "close": Sockets._close,
+    "shutdown": Sockets._shutdown,
+    "read": Sockets._read,
+    "write": Sockets._write,
+    "setsockopt": Sockets._set_option,
+    "getsockopt": Sockets._get_option,
+    "fcntl": Sockets._fcntl,
+    "ioctl": Sockets._ioctl,
+    "poll": Sockets._poll,
+    "epoll_create": Sockets._epoll_create,
+    "epoll_ctl": Sockets._epoll_ctl,
+    "epoll_wait": Sockets._epoll_wait,
+}

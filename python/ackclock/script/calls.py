@@ -1,0 +1,291 @@
+"""System calls of a script as requests, and what came of them against what the script says.
+
+Departures: contents of buffers are neither given nor checked. Calls that are not listed here are refused by
+name.
+"""
+
+from collections.abc import Callable, Mapping
+
+from ackclock.script.backend import Outcome, Request
+from ackclock.script.constants import CONSTANTS
+from ackclock.script.syntax import Either, Ellipsis_, Integer, Name, Sequence, Struct, SystemCall, Text, Value
+
+Definitions = Mapping[str, str]
+"""Names that `--define` gave a value."""
+
+_SOL_SOCKET, _SO_LINGER = CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_LINGER"]
+
+
+class CallError(ValueError):
+    """A call that cannot be made as it is written: "what; remedy"."""
+
+
+class Calls:
+    """Reads calls, given the names that a script defines."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        """See the class."""
+        self._definitions = definitions
+
+    def number(self, value: Value) -> int:
+        """Return a value as a number; whatever (`...`) is zero.
+
+        Raises:
+            CallError: If it is none.
+        """
+        match value:
+            case Integer(number):
+                return number
+            case Ellipsis_():
+                return 0
+            case Either(terms):
+                return self._either(terms)
+            case Name(name):
+                return self._named(name)
+            case Sequence((only,)):
+                return self.number(only)
+        raise CallError(f"{describe(value)} is no number; write one, or the name of a constant")
+
+    def _either(self, terms: tuple[Value, ...]) -> int:
+        total = 0
+        for term in terms:
+            total |= self.number(term)
+        return total
+
+    def _named(self, name: str) -> int:
+        defined = self._definitions.get(name)
+        if defined is not None:
+            return int(defined, 0)
+        if name not in CONSTANTS:
+            raise CallError(f"there is no constant {name}; write its number")
+        return CONSTANTS[name]
+
+    def request(self, call: SystemCall) -> Request:
+        """Return what a call asks for.
+
+        Args:
+            call: As the script has it.
+
+        Raises:
+            CallError: If it is not supported, or its arguments are not.
+        """
+        reader = _READERS.get(call.name)
+        if reader is None:
+            known = ", ".join(sorted(_READERS))
+            raise CallError(f"the system call {call.name} is not supported; use one of {known}")
+        try:
+            return reader(self, call)
+        except IndexError:
+            raise CallError(f"{call.name} needs more arguments; see its manual page") from None
+
+    # ---- one reader for each shape of arguments ---------------------------------------------------------------------
+
+    def _plain(self, call: SystemCall, count: int) -> Request:
+        numbers = tuple(self.number(argument) for argument in call.arguments[1 : 1 + count])
+        return Request(call.name, self._fd(call), numbers)
+
+    def _fd(self, call: SystemCall) -> int:
+        return self.number(call.arguments[0])
+
+    def _socket(self, call: SystemCall) -> Request:
+        kind, protocol = (self.number(argument) for argument in call.arguments[1:3])
+        if kind & 0xF != CONSTANTS["SOCK_STREAM"] or protocol not in (0, CONSTANTS["IPPROTO_TCP"]):
+            raise CallError(f"socket({kind}, {protocol}) is not supported; use SOCK_STREAM with IPPROTO_TCP")
+        return Request("socket", self.number(call.result), (kind,))
+
+    def _accept(self, call: SystemCall) -> Request:
+        flags = self.number(call.arguments[3]) if len(call.arguments) > 3 else 0
+        return Request("accept", self._fd(call), (self.number(call.result), flags))
+
+    def _vector(self, call: SystemCall, name: str) -> Request:
+        return Request(name, self._fd(call), (self._vector_length(call.arguments[1]), 0))
+
+    def _message(self, call: SystemCall, name: str) -> Request:
+        message = call.arguments[1]
+        vector = message.get("msg_iov") if isinstance(message, Struct) else None
+        if vector is None:
+            raise CallError(f"{describe(message)} is no message; write {{msg_iov(1)=[{{..., 1000}}], ...}}")
+        return Request(name, self._fd(call), (self._vector_length(vector), self.number(call.arguments[2])))
+
+    def _vector_length(self, vector: Value) -> int:
+        if not isinstance(vector, Sequence):
+            raise CallError(f"{describe(vector)} is no vector; write [{{..., 1000}}, {{..., 1000}}]")
+        lengths = [item.items[1] for item in vector.items if isinstance(item, Struct) and len(item.items) == 2]
+        if len(lengths) != len(vector.items):
+            raise CallError(f"{describe(vector)} is no vector; write [{{..., 1000}}, {{..., 1000}}]")
+        return sum(self.number(length) for length in lengths)
+
+    def _set_option(self, call: SystemCall) -> Request:
+        level, option = (self.number(argument) for argument in call.arguments[1:3])
+        value = call.arguments[3]
+        if isinstance(value, Text):
+            return Request("setsockopt", self._fd(call), (level, option), text=value.value)
+        if isinstance(value, Struct):
+            fields = [value.get("onoff"), value.get("linger")]
+            if (level, option) != (_SOL_SOCKET, _SO_LINGER) or None in fields:
+                raise CallError(f"{describe(value)} is no value of this option; write [1], or {{onoff=1, linger=0}}")
+            numbers = tuple(self.number(field) for field in fields if field is not None)
+            return Request("setsockopt", self._fd(call), (level, option, *numbers))
+        return Request("setsockopt", self._fd(call), (level, option, self.number(value)))
+
+    def _get_option(self, call: SystemCall) -> Request:
+        level, option = (self.number(argument) for argument in call.arguments[1:3])
+        return Request("getsockopt", self._fd(call), (level, option))
+
+    def _fcntl(self, call: SystemCall) -> Request:
+        numbers = tuple(self.number(argument) for argument in call.arguments[1:3])
+        return Request("fcntl", self._fd(call), numbers if len(numbers) == 2 else (*numbers, 0))
+
+    def _ioctl(self, call: SystemCall) -> Request:
+        return Request("ioctl", self._fd(call), (self.number(call.arguments[1]),))
+
+    def _poll(self, call: SystemCall) -> Request:
+        polls = []
+        for item in call.arguments[0].items if isinstance(call.arguments[0], Sequence) else ():
+            fields = [item.get("fd"), item.get("events")] if isinstance(item, Struct) else [None]
+            if None in fields:
+                raise CallError(f"{describe(item)} is nothing to poll; write {{fd=4, events=POLLIN, revents=POLLIN}}")
+            fd, events = (self.number(field) for field in fields if field is not None)
+            polls.append((fd, events))
+        return Request("poll", numbers=(self.number(call.arguments[2]),), polls=tuple(polls))
+
+    def _epoll_create(self, call: SystemCall) -> Request:
+        return Request("epoll_create", self.number(call.result))
+
+    def _epoll_ctl(self, call: SystemCall) -> Request:
+        event = call.arguments[3]
+        events = event.get("events") if isinstance(event, Struct) else None
+        numbers = (self.number(call.arguments[1]), self.number(call.arguments[2]))
+        return Request("epoll_ctl", self._fd(call), (*numbers, self.number(events) if events else 0))
+
+    def _epoll_wait(self, call: SystemCall) -> Request:
+        return Request("epoll_wait", self._fd(call), (self.number(call.arguments[3]),))
+
+    # ---- what came of it --------------------------------------------------------------------------------------------
+
+    def differences(self, call: SystemCall, outcome: Outcome) -> list[str]:
+        """Return how an outcome differs from what the script says; nothing if it does not.
+
+        Args:
+            call: As the script has it.
+            outcome: What the call did.
+        """
+        found = []
+        expected = None if isinstance(call.result, Ellipsis_) else self.number(call.result)
+        wanted_errno = self._definitions.get(call.errno, call.errno) if call.errno else None
+        if expected is not None and (expected, wanted_errno) != (outcome.result, outcome.errno):
+            shown = f"{expected} {wanted_errno}" if wanted_errno else str(expected)
+            got = f"{outcome.result} {outcome.errno}" if outcome.errno else str(outcome.result)
+            found.append(f"{call.name} must return {shown} and returns {got}")
+        if outcome.result >= 0:
+            found += self._filled_in(call, outcome)
+        return found
+
+    def _filled_in(self, call: SystemCall, outcome: Outcome) -> list[str]:
+        found = []
+        for place, got in outcome.value.items():
+            expected = _place(call, place)
+            if expected is None or isinstance(expected, Ellipsis_):
+                continue
+            wanted = expected.value if isinstance(expected, Text) else self._shape(expected)
+            if isinstance(wanted, str) and isinstance(got, str):
+                same = wanted == got
+            else:
+                same = wanted == got or (isinstance(got, tuple) and wanted == got[0])
+            if not same:
+                found.append(f"{call.name} must fill in {place} {wanted} and fills in {got}")
+        return found
+
+    def _shape(self, value: Value) -> int | tuple[int, ...]:
+        if isinstance(value, Struct):
+            return tuple(self.number(field) for _, field in value.fields)
+        if isinstance(value, Sequence) and len(value.items) > 1:
+            return tuple(self.number(item) for item in value.items)
+        return self.number(value)
+
+
+_Reader = Callable[[Calls, SystemCall], Request]
+
+
+def _sized(name: str, flags_at: int | None = None) -> _Reader:
+    def read(calls: Calls, call: SystemCall) -> Request:
+        flags = calls.number(call.arguments[flags_at]) if flags_at is not None else 0
+        return Request(name, calls.number(call.arguments[0]), (calls.number(call.arguments[2]), flags))
+
+    return read
+
+
+_READERS: Mapping[str, _Reader] = {
+    "socket": Calls._socket,
+    "bind": lambda calls, call: calls._plain(call, 0),
+    "listen": lambda calls, call: calls._plain(call, 1),
+    "accept": Calls._accept,
+    "accept4": Calls._accept,
+    "connect": lambda calls, call: calls._plain(call, 0),
+    "read": _sized("read"),
+    "recv": _sized("read", 3),
+    "recvfrom": _sized("read", 3),
+    "readv": lambda calls, call: calls._vector(call, "read"),
+    "recvmsg": lambda calls, call: calls._message(call, "read"),
+    "write": _sized("write"),
+    "send": _sized("write", 3),
+    "sendto": _sized("write", 3),
+    "writev": lambda calls, call: calls._vector(call, "write"),
+    "sendmsg": lambda calls, call: calls._message(call, "write"),
+    "close": lambda calls, call: calls._plain(call, 0),
+    "shutdown": lambda calls, call: calls._plain(call, 1),
+    "setsockopt": Calls._set_option,
+    "getsockopt": Calls._get_option,
+    "fcntl": Calls._fcntl,
+    "ioctl": Calls._ioctl,
+    "poll": Calls._poll,
+    "epoll_create": Calls._epoll_create,
+    "epoll_create1": Calls._epoll_create,
+    "epoll_ctl": Calls._epoll_ctl,
+    "epoll_wait": Calls._epoll_wait,
+}
+
+
+def _place(call: SystemCall, place: str) -> Value | None:
+    """Where a call fills something in: "option", "count", "revents of N", "events", "msg_control"."""
+    arguments = call.arguments
+    if place == "option":
+        return arguments[3]
+    if place == "count":
+        return arguments[2] if len(arguments) > 2 else None
+    if place.startswith("revents of"):
+        polled = arguments[0].items if isinstance(arguments[0], Sequence) else ()
+        item = polled[int(place.rsplit(" ", 1)[1])]
+        return (item.get("revents") or Integer(0)) if isinstance(item, Struct) else None
+    if place == "events":
+        event = arguments[1].items[0] if isinstance(arguments[1], Sequence) else arguments[1]
+        return event.get("events") if isinstance(event, Struct) else None
+    if place == "cmsg_data" and isinstance(arguments[1], Struct):
+        control = arguments[1].get("msg_control")
+        message = control.items[0] if isinstance(control, Sequence) and control.items else None
+        return message.get("cmsg_data") if isinstance(message, Struct) else None
+    return None
+
+
+def describe(value: Value) -> str:
+    """Return a value as a script writes it.
+
+    Examples:
+        >>> describe(Sequence((Integer(1), Name("POLLIN"))))
+        '[1, POLLIN]'
+    """
+    match value:
+        case Integer(number):
+            return str(number)
+        case Name(name):
+            return name
+        case Text(text):
+            return f'"{text}"'
+        case Either(terms):
+            return "|".join(map(describe, terms))
+        case Sequence(items):
+            return f"[{', '.join(map(describe, items))}]"
+        case Struct(items, fields):
+            named = [f"{name}={describe(field)}" for name, field in fields]
+            return f"{{{', '.join([*map(describe, items), *named])}}}"
+    return "..."

@@ -1,0 +1,103 @@
+"""A network namespace with one TUN interface: a machine's own Linux with a network that is ours.
+
+The namespace belongs to a thread, and to what that thread opens. It goes away with them; the rest of the process, and
+of the machine, is as it was.
+"""
+
+import ctypes
+import fcntl
+import os
+import struct
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+_CLONE_NEWNET = 0x40000000
+_TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+
+INTERFACE = "tun0"
+HERE, THERE, THERE_NETWORK = "192.168.0.1", "192.0.2.1", "192.0.2.0/24"
+
+_Result = TypeVar("_Result")
+
+
+class KernelError(RuntimeError):
+    """This machine cannot give a namespace: "what; remedy"."""
+
+
+class Namespace:
+    """See the module.
+
+    Attributes:
+        tun: The interface's descriptor: packets that are sent come out, packets that arrive go in.
+    """
+
+    def __init__(self) -> None:
+        """Make the namespace and its interface.
+
+        Raises:
+            KernelError: If this process may not, or the machine has no TUN.
+        """
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="namespace")
+        try:
+            self.tun = self.run(_make)
+        except BaseException:
+            self._thread.shutdown()
+            raise
+
+    def run(self, work: Callable[[], _Result]) -> _Result:
+        """Do something in the namespace."""
+        return self._thread.submit(work).result()
+
+    def set_sysctl(self, name: str, value: str) -> None:
+        """Set a kernel parameter of the namespace.
+
+        Raises:
+            ValueError: If the kernel does not have it, or not with this value: "what; remedy".
+        """
+        path = Path("/proc/sys") / name.replace(".", "/")
+        try:
+            self.run(lambda: path.write_text(value))
+        except FileNotFoundError:
+            if not name.startswith("net.core."):
+                raise ValueError(f"this kernel has no sysctl {name} in a namespace; leave it out") from None
+        except OSError as error:
+            raise ValueError(f"sysctl {name}={value}: {error.strerror}; see the kernel's documentation") from None
+
+    def command(self, *words: str) -> None:
+        """Run a program in the namespace."""
+        self.run(lambda: _command(*words))
+
+    def close(self) -> None:
+        """Let the namespace go."""
+        os.close(self.tun)
+        self._thread.shutdown()
+
+
+def _make() -> int:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWNET) != 0:
+        reason = os.strerror(ctypes.get_errno())
+        raise KernelError(f"no network namespace could be made ({reason}); run as root, or leave out --kernel")
+    try:
+        tun = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    except OSError as error:
+        raise KernelError(f"/dev/net/tun cannot be opened ({error.strerror}); load the module tun") from error
+    request = struct.pack("16sH22x", INTERFACE.encode(), _IFF_TUN | _IFF_NO_PI)
+    fcntl.ioctl(tun, _TUNSETIFF, request)
+    _command("ip", "link", "set", "lo", "up")
+    _command("ip", "address", "add", f"{HERE}/24", "dev", INTERFACE)
+    _command("ip", "link", "set", INTERFACE, "up")
+    _command("ip", "route", "replace", THERE_NETWORK, "dev", INTERFACE)
+    return tun
+
+
+def _command(*words: str) -> None:
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise KernelError(f"there is no program {words[0]!r}; install iproute2") from None
+    if done.returncode:
+        raise KernelError(f"{' '.join(words)}: {done.stderr.strip() or 'failed'}; is this Linux with iproute2?")

@@ -1,0 +1,206 @@
+"""A simulated host: sockets, a clock that is never late, and one connection under test.
+
+Departures: a second connection takes the place of the first as the one under test. System calls take no time.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ackclock._core import Endpoint
+from ackclock.script.backend import Outcome, Request, Sent
+from ackclock.script.commands import Defaults, Discipline, InitialWindow, Setting, Sysctl
+from ackclock.script.packets import Addresses, Packet, emit_packet, parse_packet
+from ackclock.script.sockets import Progress, Sockets, deadline_ns
+from ackclock.script.sysctl import Changes, changes
+
+_START_NS = 1_000_250_000
+"""Scripts begin a quarter of a millisecond into a tick, as packetdrill sees to on a real machine."""
+
+_HERE, _THERE = ("192.168.0.1", 8080), ("192.0.2.1", 54321)
+_TO_HERE = Addresses(_THERE, _HERE)
+
+_DEFAULTS = ("net.ipv4.tcp_rmem=4096 540000 15728640", "net.ipv4.tcp_wmem=4096 262144 4194304")
+"""Of what packetdrill's scripts start from, the part that differs from a Linux as it comes."""
+
+
+class SimulatedTicket:
+    """A system call that may have to wait."""
+
+    def __init__(self, host: "SimulatedHost", request: Request) -> None:
+        """See the class."""
+        self.request = request
+        self.progress = Progress(began_ns=host.now_ns)
+        self.outcome: Outcome | None = None
+        self.finished_us = 0
+        self._host = host
+
+    def settle(self, until_us: int) -> None:
+        """See `Ticket`."""
+        while self.outcome is None and self._host.fire_timer(until_us):
+            pass
+
+
+class SimulatedHost:
+    """The thing under test when nothing real is."""
+
+    patience_us = 130_000_000
+
+    def __init__(self, profile: str | None = None, overrides: list[str] | None = None) -> None:
+        """Make a host.
+
+        Args:
+            profile: The stack that it imitates; that of a scenario without one if `None`.
+            overrides: `path=value` texts, as for scenarios: `tcp.sack=false`, `controller=reno`.
+        """
+        self._tcp: dict[str, Any] = {"profile": profile} if profile else {}
+        self._controller = "cubic"
+        self._pacing: dict[str, Any] = {}
+        self._overrides = overrides or []
+        self._now_ns = _START_NS
+        self._sent: list[Sent] = []
+        self._waiting: list[SimulatedTicket] = []
+        self._endpoint: Endpoint | None = None
+        self._sockets = Sockets(self)
+
+    # ---- settings ---------------------------------------------------------------------------------------------------
+
+    def apply(self, setting: Setting) -> None:
+        """See `Backend`."""
+        match setting:
+            case Sysctl(name, value):
+                self._change(changes(name, value))
+            case Defaults():
+                for text in _DEFAULTS:
+                    self._change(changes(*text.split("=")))
+            case InitialWindow(segments):
+                self._tcp["initial_window"] = f"{segments} segments"
+            case Discipline("fq"):
+                self._tcp["pacing"] = self._pacing or True
+            case Discipline():
+                self._tcp["pacing"] = False
+
+    def _change(self, wanted: Changes) -> None:
+        for path, value in wanted.items():
+            table, _, rest = path.partition(".")
+            if table == "controller":
+                self._controller = value
+            elif table == "pacing":
+                self._pacing[rest] = value
+            else:
+                *tables, name = rest.split(".")
+                place = self._tcp
+                for inner in tables:
+                    place = place.setdefault(inner, {})
+                place[name] = value
+
+    @property
+    def controller(self) -> str:
+        """The name of the controller of connections made now."""
+        return self._controller
+
+    def options(self, controller: str | None = None) -> str:
+        """Return the options of an endpoint made now, as JSON.
+
+        Args:
+            controller: In place of the host's.
+        """
+        return json.dumps({"tcp": self._tcp, "controller": controller or self._controller})
+
+    # ---- the connection ---------------------------------------------------------------------------------------------
+
+    def open_endpoint(self) -> Endpoint:
+        """Make the endpoint of a new connection, and put it under test.
+
+        Raises:
+            ScenarioError: If the settings make no endpoint.
+        """
+        here, there = (f"{address}:{port}" for address, port in (_HERE, _THERE))
+        self._endpoint = Endpoint(self.options(), here, there, self._overrides)
+        return self._endpoint
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """The connection under test."""
+        return self._endpoint
+
+    @property
+    def now_ns(self) -> int:
+        """The simulation's own time."""
+        return self._now_ns
+
+    def tcp_info(self) -> Mapping[str, int]:
+        """See `Backend`."""
+        if self._endpoint is None:
+            raise ValueError("there is no connection to ask for TCP_INFO; open one first")
+        info: dict[str, int] = self._endpoint.tcp_info(self._now_ns)
+        return info | {"rcv_mss": info["snd_mss"], "fackets": 0, "pmtu": 1500}
+
+    # ---- time -------------------------------------------------------------------------------------------------------
+
+    @property
+    def now_us(self) -> int:
+        """See `Backend`."""
+        return (self._now_ns - _START_NS) // 1000
+
+    def advance_to(self, time_us: int) -> None:
+        """See `Backend`."""
+        while self.fire_timer(time_us):
+            pass
+        self._now_ns = max(self._now_ns, _START_NS + 1000 * time_us)
+
+    def next_sent(self, until_us: int) -> Sent | None:
+        """See `Backend`."""
+        while not self._sent:
+            if not self.fire_timer(until_us):
+                return None
+        return self._sent.pop(0)
+
+    def fire_timer(self, until_us: int) -> bool:
+        """Go to the next timer, if there is one by then, and let it fire."""
+        deadline = self._next_deadline_ns()
+        if deadline is None or deadline > _START_NS + 1000 * until_us:
+            return False
+        self._now_ns = max(self._now_ns, deadline)
+        own = self._endpoint.deadline_ns if self._endpoint is not None else None
+        if self._endpoint is not None and own is not None and own <= self._now_ns:
+            self._endpoint.on_timer(self._now_ns)
+        self.settle_calls()
+        return True
+
+    def _next_deadline_ns(self) -> int | None:
+        own = self._endpoint.deadline_ns if self._endpoint is not None else None
+        deadlines = [own, *(deadline_ns(ticket.request, ticket.progress) for ticket in self._waiting)]
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+    # ---- packets and calls ------------------------------------------------------------------------------------------
+
+    def inject(self, packet: Packet) -> None:
+        """See `Backend`."""
+        endpoint = self._sockets.endpoint_for(packet)
+        if endpoint is not None:
+            endpoint.on_packet(self._now_ns, emit_packet(packet, _TO_HERE))
+        self.settle_calls()
+
+    def begin(self, request: Request, *, blocks: bool = False) -> SimulatedTicket:
+        """See `Backend`."""
+        ticket = SimulatedTicket(self, request)
+        self._waiting.append(ticket)
+        self.settle_calls()
+        return ticket
+
+    def settle_calls(self) -> None:
+        """Let calls go on that can, and take what was sent."""
+        for ticket in list(self._waiting):
+            ticket.outcome = self._sockets.attempt(ticket.request, ticket.progress)
+            if ticket.outcome is not None:
+                ticket.finished_us = self.now_us
+                self._waiting.remove(ticket)
+        for data in self._endpoint.take_packets() if self._endpoint is not None else ():
+            parsed = parse_packet(data)
+            if parsed is not None:
+                self._sent.append(Sent(self.now_us, parsed[1]))
+
+    def close(self) -> None:
+        """See `Backend`."""
+        self._waiting.clear()

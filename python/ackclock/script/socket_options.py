@@ -1,0 +1,118 @@
+"""Socket options of a simulated connection.
+
+Source: the manual pages socket(7) and tcp(7).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from ackclock._core import Endpoint
+from ackclock.script.constants import CONSTANTS
+
+if TYPE_CHECKING:
+    from ackclock.script.simulated import SimulatedHost
+
+Key = tuple[int, int]
+OptionValue = tuple[int, ...] | str
+
+_SOCKET, _TCP = CONSTANTS["SOL_SOCKET"], CONSTANTS["SOL_TCP"]
+_CONGESTION = (_TCP, CONSTANTS["TCP_CONGESTION"])
+_MAXSEG = (_TCP, CONSTANTS["TCP_MAXSEG"])
+_SNDBUF, _RCVBUF = ((_SOCKET, CONSTANTS[name]) for name in ("SO_SNDBUF", "SO_RCVBUF"))
+_TIMESTAMPS_OCTETS = 12
+
+
+def _as_is(value: int) -> int:
+    return value
+
+
+def _doubled(value: int) -> int:
+    """The kernel keeps twice what is asked for, for its own needs."""
+    return 2 * value
+
+
+_CHANGES: Mapping[Key, tuple[str, Callable[[int], int]]] = {
+    (_TCP, CONSTANTS["TCP_NODELAY"]): ("nodelay", _as_is),
+    (_TCP, CONSTANTS["TCP_CORK"]): ("cork", _as_is),
+    (_TCP, CONSTANTS["TCP_QUICKACK"]): ("quickack", _as_is),
+    (_TCP, CONSTANTS["TCP_NOTSENT_LOWAT"]): ("notsent_lowat", _as_is),
+    (_TCP, CONSTANTS["TCP_USER_TIMEOUT"]): ("user_timeout_ms", _as_is),
+    _SNDBUF: ("send_buffer", _doubled),
+    _RCVBUF: ("receive_buffer", _as_is),
+    (_SOCKET, CONSTANTS["SO_MAX_PACING_RATE"]): ("pacing", _as_is),
+}
+
+_KEPT_NAMES = """
+    SO_REUSEADDR SO_REUSEPORT SO_LINGER SO_RCVLOWAT SO_KEEPALIVE SO_ZEROCOPY SO_PRIORITY SO_MARK SO_OOBINLINE
+    TCP_KEEPIDLE TCP_KEEPINTVL TCP_KEEPCNT TCP_INQ TCP_LINGER2 TCP_SYNCNT IP_TOS IP_TTL IP_RECVERR
+"""
+_LEVELS = {"SO": _SOCKET, "TCP": _TCP, "IP": 0}
+_KEPT = frozenset((_LEVELS[name.split("_")[0]], CONSTANTS[name]) for name in _KEPT_NAMES.split() if name in CONSTANTS)
+
+
+def set_option(host: "SimulatedHost", endpoint: Endpoint | None, key: Key, value: OptionValue) -> str | None:
+    """Set an option; one of a socket without a connection counts once it has one.
+
+    Returns:
+        The name of an error, or `None`.
+
+    Raises:
+        ValueError: If the option is not simulated: "what; remedy".
+    """
+    if key == _CONGESTION and isinstance(value, str):
+        return _set_congestion(host, endpoint, value)
+    if key == _MAXSEG and isinstance(value, tuple):
+        return _set_max_segment(host, endpoint, value[0])
+    if key in _CHANGES and isinstance(value, tuple):
+        name, as_kept = _CHANGES[key]
+        if endpoint is not None:
+            endpoint.set_option(host.now_ns, name, as_kept(value[0]))
+    elif key not in _KEPT:
+        raise ValueError(f"{_name(key)} is not simulated; leave it out")
+    return None
+
+
+def _set_congestion(host: "SimulatedHost", endpoint: Endpoint | None, name: str) -> str | None:
+    from ackclock._core import ScenarioError
+
+    try:
+        if endpoint is not None:
+            endpoint.set_congestion(host.now_ns, host.options(name))
+    except ScenarioError:
+        return "ENOENT"
+    return None
+
+
+def _set_max_segment(host: "SimulatedHost", endpoint: Endpoint | None, mss: int) -> str | None:
+    if not 88 <= mss <= 32767:
+        return "EINVAL"
+    if endpoint is not None:
+        endpoint.set_option(host.now_ns, "max_segment", mss - _TIMESTAMPS_OCTETS)
+    return None
+
+
+def get_option(
+    host: "SimulatedHost", endpoint: Endpoint | None, kept: Mapping[Key, OptionValue], key: Key
+) -> int | str | tuple[int, ...]:
+    """Return an option's value.
+
+    Raises:
+        ValueError: If the option is not simulated: "what; remedy".
+    """
+    if key == _MAXSEG and endpoint is not None:
+        return endpoint.mss
+    if key in (_SNDBUF, _RCVBUF) and key in kept:
+        value = kept[key]
+        return _doubled(value[0]) if isinstance(value, tuple) else value
+    if key == _CONGESTION:
+        return str(kept.get(key, host.controller))
+    if key not in _KEPT and key not in _CHANGES:
+        raise ValueError(f"{_name(key)} is not simulated; leave it out")
+    return kept.get(key, 0)
+
+
+def _name(key: Key) -> str:
+    level, option = key
+    prefix = {_SOCKET: "SO_", _TCP: "TCP_"}.get(level, "IP_")
+    names = [name for name, number in CONSTANTS.items() if number == option and name.startswith(prefix)]
+    return f"the socket option {names[0] if names else option}"

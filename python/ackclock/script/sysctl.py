@@ -1,0 +1,144 @@
+"""Linux's parameters as switches of a simulated endpoint.
+
+Source: the kernel's documentation of its IP parameters.
+
+Departures: parameters in `WITHOUT_EFFECT` change nothing that a script can see of a simulated connection, at any value;
+of those in `ONLY` just the values named do what the simulated endpoint does.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Changes = dict[str, Any]
+"""Paths into a scenario's `tcp` (or `controller`), and their values; `pacing` is its table for when there is pacing."""
+
+
+def _switch(path: str) -> Callable[[str], Changes]:
+    return lambda value: {path: int(value) != 0}
+
+
+def _number(path: str) -> Callable[[str], Changes]:
+    return lambda value: {path: int(value)}
+
+
+def _words(path: str, words: Mapping[str, Any]) -> Callable[[str], Changes]:
+    def change(value: str) -> Changes:
+        if value not in words:
+            raise ValueError(f"{value} is not simulated; use {' or '.join(words)}")
+        return {path: words[value]}
+
+    return change
+
+
+def _receive_memory(value: str) -> Changes:
+    """Half of the initial buffer is window; the scale comes from the whole of the largest one."""
+    _, initial, largest = value.split()
+    return {"tcp.receive_autotuning": {"initial": f"{int(initial) // 2} B", "max": f"{largest} B"}}
+
+
+def _send_memory(value: str) -> Changes:
+    _, initial, largest = value.split()
+    return {"tcp.send_autotuning": {"initial": f"{initial} B", "max": f"{largest} B"}}
+
+
+def _ecn(value: str) -> Changes:
+    modes = {"0": ("off", False), "1": ("request", False), "2": ("accept", False), "3": ("request", True)}
+    if value not in modes:
+        raise ValueError(f"{value} is not simulated; use {' or '.join(modes)}")
+    return {"tcp.ecn": modes[value][0], "tcp.accurate_ecn": modes[value][1]}
+
+
+def _timestamps(value: str) -> Changes:
+    """Without timestamps a full segment has their twelve octets more for payload."""
+    on = int(value) != 0
+    return {"tcp.timestamps": on, "tcp.mss": 1448 if on else 1460}
+
+
+def _pacing(path: str) -> Callable[[str], Changes]:
+    return lambda value: {f"pacing.{path}": int(value) / 100}
+
+
+def _notsent_lowat(value: str) -> Changes:
+    return {"tcp.notsent_lowat": f"{value} B"} if 0 < int(value) < 0xFFFFFFFF else {}
+
+
+SWITCHES: Mapping[str, Callable[[str], Changes]] = {
+    "tcp_sack": _switch("tcp.sack"),
+    "tcp_dsack": _switch("tcp.dsack"),
+    "tcp_timestamps": _timestamps,
+    "tcp_window_scaling": _switch("tcp.window_scaling"),
+    "tcp_reordering": _number("tcp.dup_thresh"),
+    "tcp_max_reordering": _number("tcp.max_dup_thresh"),
+    "tcp_recovery": _words("tcp.loss_detection", {"0": "dup_acks", "1": "rack"}),
+    "tcp_early_retrans": _words("tcp.tlp", {"0": False, "3": True, "4": True}),
+    "tcp_frto": _words("tcp.frto", {"0": False, "1": True, "2": True}),
+    "tcp_slow_start_after_idle": _words("tcp.idle_restart", {"0": "off", "1": "linux"}),
+    "tcp_ecn": _ecn,
+    "tcp_retries2": _number("tcp.max_retries"),
+    "tcp_syn_retries": _number("tcp.syn_retries"),
+    "tcp_synack_retries": _number("tcp.syn_retries"),
+    "tcp_syn_linear_timeouts": _number("tcp.syn_linear_timeouts"),
+    "tcp_rto_min_us": lambda value: {"tcp.rto.min": f"{int(value)} us"},
+    "tcp_rto_max_ms": lambda value: {"tcp.rto.max": f"{int(value)} ms"},
+    "tcp_rmem": _receive_memory,
+    "tcp_wmem": _send_memory,
+    "tcp_notsent_lowat": _notsent_lowat,
+    "tcp_min_tso_segs": lambda value: {"tcp.tso": {"min_segments": max(1, int(value))}},
+    "tcp_pacing_ss_ratio": _pacing("slow_start_ratio"),
+    "tcp_pacing_ca_ratio": _pacing("avoidance_ratio"),
+    "tcp_congestion_control": lambda value: {"controller": value},
+}
+
+ONLY: Mapping[str, tuple[str, ...]] = {
+    "tcp_moderate_rcvbuf": ("1",),
+    "tcp_thin_linear_timeouts": ("0",),
+    "tcp_mtu_probing": ("0",),
+    "tcp_shrink_window": ("0",),
+    "tcp_limit_output_bytes": ("4194304", "1048576", "262144"),
+    "tcp_adv_win_scale": ("1",),
+    "tcp_workaround_signed_windows": ("0",),
+    "tcp_app_win": ("31",),
+}
+
+WITHOUT_EFFECT = """
+    tcp_abc tcp_abort_on_overflow tcp_allowed_congestion_control tcp_autocorking tcp_available_congestion_control
+    tcp_backlog_ack_defer tcp_base_mss tcp_challenge_ack_limit tcp_comp_sack_delay_ns tcp_comp_sack_nr
+    tcp_comp_sack_rtt_percent tcp_comp_sack_slack_ns tcp_cookie_size tcp_ecn_fallback tcp_ecn_option
+    tcp_ecn_option_beacon tcp_fack tcp_fastopen tcp_fastopen_blackhole_timeout_sec tcp_fastopen_key tcp_fin_timeout
+    tcp_fwmark_accept tcp_invalid_ratelimit tcp_keepalive_intvl tcp_keepalive_probes tcp_keepalive_time
+    tcp_l3mdev_accept tcp_low_latency tcp_max_orphans tcp_max_syn_backlog tcp_max_tw_buckets tcp_mem tcp_migrate_req
+    tcp_min_rtt_wlen tcp_min_snd_mss tcp_no_metrics_save tcp_no_ssthresh_metrics_save tcp_orphan_retries
+    tcp_plb_enabled tcp_probe_interval tcp_probe_threshold tcp_reflect_tos tcp_retrans_collapse tcp_retries1
+    tcp_rfc1337 tcp_stdurg tcp_syncookies tcp_thin_dupack tcp_tso_rtt_log tcp_tso_win_divisor tcp_tw_recycle
+    tcp_tw_reuse tcp_cwnd_reduction_policy ip_local_port_range ip_no_pmtu_disc
+"""
+
+
+def changes(name: str, value: str) -> Changes:
+    """Return what a parameter changes of a simulated endpoint.
+
+    Args:
+        name: With dots, such as `net.ipv4.tcp_sack`.
+        value: As text.
+
+    Raises:
+        ValueError: If the parameter or its value is not simulated: "what; remedy".
+
+    Examples:
+        >>> changes("net.ipv4.tcp_sack", "0")
+        {'tcp.sack': False}
+    """
+    short = name.removeprefix("net.ipv4.")
+    if short in SWITCHES:
+        try:
+            return SWITCHES[short](value)
+        except ValueError as error:
+            what = str(error) if ";" in str(error) else f"{value!r} is no value of it; see the kernel's documentation"
+            raise ValueError(f"sysctl {name}: {what}") from None
+    if short in ONLY:
+        if value not in ONLY[short]:
+            raise ValueError(f"sysctl {name}={value} is not simulated; use {' or '.join(ONLY[short])}")
+        return {}
+    if short in WITHOUT_EFFECT.split() or name.startswith("net.core."):
+        return {}
+    raise ValueError(f"sysctl {name} is not known; leave it out, or see docs/reference/packet-scripts.md")
