@@ -262,6 +262,10 @@ impl Sender {
     /// bursts). Writes without end are pushed at their end only.
     fn note_pushes(&mut self, start: u64, more: bool) {
         const LONGEST: u64 = 1 << 26;
+        // A write that is added to a buffer not yet sent makes the two one, which ends where the second does.
+        if self.pushes.back().is_some_and(|end| *end == start && start > self.board.high_data()) {
+            self.pushes.pop_back();
+        }
         let half = self.peer.largest() / 2;
         let burst = (half.min(65_536) / self.mss).max(1) * self.mss;
         if self.written_end - start <= LONGEST && half > 0 {

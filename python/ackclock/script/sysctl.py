@@ -42,7 +42,14 @@ def _send_memory(value: str) -> Changes:
 
 
 def _ecn(value: str) -> Changes:
-    modes = {"0": ("off", False), "1": ("request", False), "2": ("accept", False), "3": ("request", True)}
+    modes = {
+        "0": ("off", False),
+        "1": ("request", False),
+        "2": ("accept", False),
+        "3": ("request", True),
+        "4": ("accept", True),
+        "5": ("request", False),
+    }
     if value not in modes:
         raise ValueError(f"{value} is not simulated; use {' or '.join(modes)}")
     return {"tcp.ecn": modes[value][0], "tcp.accurate_ecn": modes[value][1]}
@@ -70,7 +77,7 @@ SWITCHES: Mapping[str, Callable[[str], Changes]] = {
     "tcp_reordering": _number("tcp.dup_thresh"),
     "tcp_max_reordering": _number("tcp.max_dup_thresh"),
     "tcp_recovery": _words("tcp.loss_detection", {"0": "dup_acks", "1": "rack"}),
-    "tcp_early_retrans": _words("tcp.tlp", {"0": False, "3": True, "4": True}),
+    "tcp_early_retrans": _words("tcp.tlp", {"0": False, "1": False, "2": False, "3": True, "4": True}),
     "tcp_frto": _words("tcp.frto", {"0": False, "1": True, "2": True}),
     "tcp_slow_start_after_idle": _words("tcp.idle_restart", {"0": "off", "1": "linux"}),
     "tcp_ecn": _ecn,
