@@ -3,11 +3,14 @@
 #![no_main]
 
 use ackclock_cc::{ControllerConfig, CubicConfig};
-use ackclock_tcp::{Endpoint, LossRecovery, TcpConfig};
+use ackclock_tcp::{Endpoint, LossRecovery, Reading, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
-use ackclock_wire::{Flags, SackBlock, SackBlocks, Segment, Seq, SynOptions, Timestamps};
+use ackclock_wire::{Ecn, Flags, SackBlock, SackBlocks, Segment, Seq, SynOptions, Timestamps};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
+
+#[path = "../../../crates/tcp/tests/common/mod.rs"]
+mod common;
 
 /// A segment near what the endpoint expects: numbers are offsets from the two initial sequence numbers.
 #[derive(Arbitrary, Debug)]
@@ -16,7 +19,8 @@ struct Injected {
     ack: i32,
     payload: u16,
     window: u16,
-    flags: u8,
+    flags: u16,
+    ecn: u8,
     sack: Vec<(i32, i32)>,
     echo: Option<u32>,
 }
@@ -27,6 +31,7 @@ enum Step {
     /// An acceptable ACK of everything sent.
     AcknowledgeAll,
     Write(u16),
+    Read(u16),
     Close,
     Wait(u32),
     Timer,
@@ -35,6 +40,8 @@ enum Step {
 #[derive(Arbitrary, Debug)]
 struct Input {
     recovery: u8,
+    switches: u32,
+    reads_on_call: bool,
     initial_sequence: u32,
     peer_sequence: u32,
     syn: (u16, Option<u8>, bool, bool),
@@ -44,8 +51,10 @@ struct Input {
 fuzz_target!(|input: Input| {
     let loss_recovery = [LossRecovery::Tahoe, LossRecovery::Reno, LossRecovery::NewReno, LossRecovery::Sack]
         [usize::from(input.recovery % 4)];
-    let config = TcpConfig { loss_recovery, initial_sequence: input.initial_sequence, ..TcpConfig::default() };
-    let mut end = Endpoint::new(&config, &ControllerConfig::Cubic(CubicConfig::default()), None);
+    let switches = common::switches(loss_recovery, input.switches);
+    let config = TcpConfig { mss: 1448, initial_sequence: input.initial_sequence, ..switches };
+    let reading = if input.reads_on_call { Reading::OnCall } else { Reading::AtOnce };
+    let mut end = Endpoint::new(&config, &ControllerConfig::Cubic(CubicConfig::default()), reading);
     let mut out: Vec<Segment> = Vec::new();
     let mut now = ackclock_units::SimTime::ZERO;
     end.connect(now, &mut out);
@@ -79,7 +88,8 @@ fuzz_target!(|input: Input| {
                     ack: ours(injected.ack),
                     payload: u32::from(injected.payload),
                     window: injected.window,
-                    flags: Flags(injected.flags & !Flags::RST.0),
+                    flags: Flags(injected.flags & 0x1ff & !Flags::RST.0),
+                    ecn: Ecn::of_bits(injected.ecn),
                     timestamps: injected.echo.map(|echo| Timestamps { value: 1, echo }),
                     sack,
                     ..Segment::default()
@@ -98,6 +108,9 @@ fuzz_target!(|input: Input| {
                 end.on_segment(now, &segment, &mut out);
             }
             Step::Write(octets) if !closed => end.write(now, Bytes(u64::from(*octets)), &mut out),
+            Step::Read(octets) => {
+                end.read_now(now, Bytes(u64::from(*octets)), &mut out);
+            }
             Step::Close if !closed => {
                 closed = true;
                 end.close(now, &mut out);
