@@ -71,7 +71,7 @@ impl Bursts {
 
     fn waits(&self, now: SimTime, opening: &Opening, burst: u64) -> bool {
         let is_far = opening.first_sent.is_none_or(|sent| now.saturating_since(sent).0 < opening.srtt.0 / 2);
-        now <= self.last_sent + RECENT
+        now < self.last_sent + RECENT
             && opening.unsent > opening.mss
             && opening.allowed < burst
             && opening.allowed < opening.unsent
@@ -82,6 +82,11 @@ impl Bursts {
     pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64) {
         self.last_sent = now;
         self.room = self.room.saturating_sub(octets);
+    }
+
+    /// A burst has begun and is not yet complete: pacing goes from burst to burst.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.room > 0
     }
 
     /// A segment of a burst has left at this very moment.
@@ -134,6 +139,6 @@ mod tests {
         assert!(!bursts.is_due(SimTime(100 * MS + 500_000), &opening(2_000)));
         assert!(bursts.is_due(SimTime(100 * MS + 500_000), &opening(12_000)));
         bursts.end();
-        assert!(bursts.is_due(SimTime(101 * MS + 1), &opening(2_000)));
+        assert!(bursts.is_due(SimTime(101 * MS), &opening(2_000)));
     }
 }

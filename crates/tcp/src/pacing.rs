@@ -17,6 +17,8 @@ pub(crate) struct Pacer {
     config: PacingConfig,
     next: SimTime,
     sent_segments: u64,
+    /// How late the burst under way began; up to half of its own time is made up for.
+    lateness: SimDuration,
 }
 
 /// What Linux's rate depends on; octets and time.
@@ -30,7 +32,7 @@ pub(crate) struct RateInputs {
 
 impl Pacer {
     pub(crate) fn new(config: PacingConfig) -> Self {
-        Self { config, next: SimTime::ZERO, sent_segments: 0 }
+        Self { config, next: SimTime::ZERO, sent_segments: 0, lateness: SimDuration::ZERO }
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -70,8 +72,12 @@ impl Pacer {
             return;
         };
         let time = rate.serialization_delay(Bytes(size));
-        let late = now.saturating_since(self.next).min(SimDuration(time.0 / 2));
-        self.next = self.next.max(now) + SimDuration(time.0 - late.0);
+        if now >= self.next {
+            self.lateness = now.saturating_since(self.next);
+        }
+        let made_up = self.lateness.min(SimDuration(time.0 / 2));
+        self.lateness = SimDuration(self.lateness.0 - made_up.0);
+        self.next = self.next.max(now) + SimDuration(time.0 - made_up.0);
     }
 }
 

@@ -183,11 +183,11 @@ impl Sender {
             self.arm_persist(now);
             return self.stop(now, Limit::Application);
         }
+        if !self.bursts.is_incomplete() && self.waits_for_pacer(now) {
+            return None;
+        }
         if self.bursts.is_on() && !self.phase.is_reducing() && !self.burst_is_due(now, allowed, window) {
             return self.stop(now, if allowed < window { Limit::Cwnd } else { Limit::Window });
-        }
-        if self.waits_for_pacer(now) {
-            return None;
         }
         self.send_small = false;
         Some(self.send_new(now, len))
@@ -235,6 +235,9 @@ impl Sender {
         let waits = self.is_paced && !self.pacer.is_open(now);
         if waits {
             self.limited_by = Limit::Pacing;
+            if self.usage.is_on() && self.last_sent == now {
+                self.account_for_use(now, Limit::Pacing);
+            }
         }
         waits
     }
