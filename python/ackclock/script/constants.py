@@ -34,6 +34,9 @@ _MORE = {
     "TCP_TX_DELAY": 37,
     "POLLRDHUP": 0x2000,
     "EPOLLRDHUP": 0x2000,
+    "EPOLL_CTL_ADD": 1,
+    "EPOLL_CTL_DEL": 2,
+    "EPOLL_CTL_MOD": 3,
 }
 
 _PREFIXES: tuple[tuple[ModuleType, tuple[str, ...]], ...] = (

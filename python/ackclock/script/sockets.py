@@ -42,6 +42,7 @@ class Socket:
         reported: The connection's error was returned once.
         reads: Not shut down for reading.
         writes: Not shut down for writing.
+        written: Octets in all.
         options: Options as set.
         events: Of an epoll descriptor: what is watched.
     """
@@ -54,6 +55,7 @@ class Socket:
     reported: bool = False
     reads: bool = True
     writes: bool = True
+    written: int = 0
     options: dict[tuple[int, int], tuple[int, ...] | str] = field(default_factory=dict)
     events: dict[int, int] | None = None
 
@@ -216,10 +218,10 @@ class Sockets:
             return failed("EPIPE")
         done = self._progress.octets
         is_open = endpoint.state not in ("SYN-SENT", "SYN-RECEIVED")
-        taken = min(octets - done, endpoint.writable_octets) if is_open else 0
-        if taken:
+        while is_open and (taken := min(octets - done, endpoint.writable_octets)):
+            # What is sent at once makes room for more.
             endpoint.write(self._host.now_ns, taken, more=bool(flags & _MSG_MORE))
-            done += taken
+            done, socket.written = done + taken, socket.written + taken
         if done == octets or (done and self._is_nonblocking(socket, flags)):
             return Outcome(done)
         self._progress.octets = done
@@ -269,9 +271,10 @@ class Sockets:
         if endpoint is None:
             return failed("EINVAL")
         unsent = endpoint.unsent_octets
+        acknowledged = endpoint.tcp_info(self._host.now_ns)["bytes_acked"]
         counts = {
             CONSTANTS["SIOCINQ"]: endpoint.unread_octets,
-            CONSTANTS["SIOCOUTQ"]: endpoint.unacknowledged_octets + unsent,
+            CONSTANTS["SIOCOUTQ"]: max(0, socket.written + (not socket.writes) - acknowledged),
             CONSTANTS["SIOCOUTQNSD"]: unsent,
         }
         return Outcome(0, value={"count": counts[what]}) if what in counts else failed("ENOTTY")
