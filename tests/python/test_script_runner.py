@@ -18,6 +18,7 @@ from ackclock.script.runner import Verdict, run
 from ackclock.script.syntax import Option, ScriptError
 
 _ISN = 5_000_000
+_NOP = Option(syntax.NOP)
 
 
 @dataclass
@@ -152,7 +153,12 @@ def test_a_packet_that_never_comes_is_a_failure() -> None:
 
 
 def test_sequence_numbers_are_relative_to_the_first() -> None:
-    text = "0 listen(3, 1) = 0\n+0 < S 100:100(0) win 9\n+0 > S. 0:0(0) ack 101\n+0 < . 1:1(0) ack 1 win 9 <sack 5:9>"
+    text = """
+        0 listen(3, 1) = 0
+        +0 < S 100:100(0) win 9
+        +0 > S. 0:0(0) ack 101
+        +0 < . 1:1(0) ack 1 win 9 <sack 5:9,nop,nop>
+    """
     backend = Playback([Sent(0, Packet(SYN | ACK, _ISN, 101, 9, 0, ()))], [(0, Outcome(0))])
     verdict = _run(text, backend)
     assert verdict.passed, verdict.failure
@@ -164,18 +170,18 @@ def test_sequence_numbers_are_relative_to_the_first() -> None:
 
 
 def _stamped(at_us: int, value: int, echo: int) -> Sent:
-    return Sent(at_us, Packet(ACK, 1, 1, 9, 0, (Option(syntax.TIMESTAMPS, (value, echo)),)))
+    return Sent(at_us, Packet(ACK, 1, 1, 9, 0, (_NOP, _NOP, Option(syntax.TIMESTAMPS, (value, echo)))))
 
 
 def test_an_echoed_timestamp_is_the_one_that_was_sent() -> None:
-    text = "0 > . 1:1(0) ack 1 <TS val 10 ecr 0>\n+0 < . 1:1(0) ack 1 win 9 <TS val 7 ecr 10>"
+    text = "0 > . 1:1(0) ack 1 <nop,nop,TS val 10 ecr 0>\n+0 < . 1:1(0) ack 1 win 9 <nop,nop,TS val 7 ecr 10>"
     backend = Playback([_stamped(0, 77_000, 0)])
     assert _run(text, backend).passed
-    assert backend.arrived[0][1].options[0].numbers == (7, 77_000)
+    assert backend.arrived[0][1].options[2].numbers == (7, 77_000)
 
 
 def test_a_timestamp_that_was_never_sent_cannot_be_echoed() -> None:
-    verdict = _run("0 < . 1:1(0) ack 1 win 9 <TS val 7 ecr 10>", Playback())
+    verdict = _run("0 < . 1:1(0) ack 1 win 9 <nop,nop,TS val 7 ecr 10>", Playback())
     assert verdict.failure is not None
     assert "never sent" in verdict.failure.message
 
@@ -183,22 +189,25 @@ def test_a_timestamp_that_was_never_sent_cannot_be_echoed() -> None:
 @pytest.mark.parametrize(("value", "passes"), [(77_104, True), (77_105, False)])
 def test_timestamps_are_checked_if_a_tick_is_given(value: int, passes: bool) -> None:
     # From 10 to 110 is 100 ticks; four more are the tolerance of 4 ms.
-    text = "--tcp_ts_tick_usecs=1000\n0 > . 1:1(0) ack 1 <TS val 10 ecr 0>\n+.1 > . 1:1(0) ack 1 <TS val 110 ecr 0>"
+    text = """--tcp_ts_tick_usecs=1000
+        0 > . 1:1(0) ack 1 <nop,nop,TS val 10 ecr 0>
+        +.1 > . 1:1(0) ack 1 <nop,nop,TS val 110 ecr 0>
+    """
     backend = Playback([_stamped(0, 77_000, 0), _stamped(100_000, value, 0)])
     assert _run(text, backend).passed is passes
 
 
 def test_echoes_that_are_sent_are_compared_if_asked() -> None:
-    text = "0 > . 1:1(0) ack 1 <TS val 10 ecr 5>"
+    text = "0 > . 1:1(0) ack 1 <nop,nop,TS val 10 ecr 5>"
     assert _run(text, Playback([_stamped(0, 1, 6)])).passed
     assert not _run(text, Playback([_stamped(0, 1, 6)]), Options(checks_echoes=True)).passed
 
 
 def test_options_are_compared_in_their_order() -> None:
-    options = (Option(syntax.NOP), Option(syntax.SACK, (11, 21)))
+    options = (_NOP, _NOP, Option(syntax.SACK, (11, 21)))
     sent = Sent(0, Packet(ACK, 1, 1, 9, 0, options))
-    assert _run("0 > . 1:1(0) ack 1 <nop,sack 11:21>", Playback([sent])).passed
-    assert not _run("0 > . 1:1(0) ack 1 <sack 11:21,nop>", Playback([sent])).passed
+    assert _run("0 > . 1:1(0) ack 1 <nop,nop,sack 11:21>", Playback([sent])).passed
+    assert not _run("0 > . 1:1(0) ack 1 <sack 11:21,nop,nop>", Playback([sent])).passed
     assert not _run("0 > . 1:1(0) ack 1", Playback([sent])).passed
     assert _run("0 > . 1:1(0) ack 1 <...>", Playback([sent])).passed
 
