@@ -16,6 +16,6 @@ mod scenario;
 mod tree;
 
 pub use catalog::{controllers, profiles, queues, schema, topologies};
-pub use endpoint::endpoint_config;
 pub use diagnostic::{Diagnostic, ScenarioError};
+pub use endpoint::endpoint_config;
 pub use scenario::Scenario;

@@ -55,8 +55,7 @@ const FILES: [(&str, &str); 6] = [
     ("bsd-4.3", include_str!("profiles/bsd-4.3.toml")),
 ];
 
-static PROFILES: LazyLock<Vec<Profile>> =
-    LazyLock::new(|| FILES.iter().map(|(name, text)| read(name, text)).collect());
+static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| FILES.iter().map(|(name, text)| read(name, text)).collect());
 
 /// Every profile; the first is what a scenario without one gets.
 pub(crate) fn profiles() -> &'static [Profile] {

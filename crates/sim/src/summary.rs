@@ -124,10 +124,7 @@ pub(crate) fn episode_table(streams: &[Stream], endpoints: &[Endpoint], names: &
                 "duration_s",
                 numbers(&|episode| episode.end.unwrap_or(end).saturating_since(episode.start).as_secs_f64()),
             ),
-            column(
-                "spurious",
-                ColumnData::Bool(rows.iter().map(|(_, _, episode)| episode.spurious).collect()),
-            ),
+            column("spurious", ColumnData::Bool(rows.iter().map(|(_, _, episode)| episode.spurious).collect())),
         ],
     }
 }

@@ -18,7 +18,8 @@ pub(crate) struct ReceiveAutotuning {
     /// The round trip under way: since when, what had been read then, what was read in the one before.
     since: SimTime,
     read_before: u64,
-    space: u64,
+    /// `None` before the first: ten segments, an initial window.
+    space: Option<u64>,
     /// To measure the round trip without timestamps: when the window offered at `window_since` is full.
     window_end: u64,
     window_since: SimTime,
@@ -33,7 +34,7 @@ impl ReceiveAutotuning {
             rtt: SimDuration::ZERO,
             since: SimTime::ZERO,
             read_before: 0,
-            space: size,
+            space: None,
             window_end: 0,
             window_since: SimTime::ZERO,
         }
@@ -68,21 +69,22 @@ impl ReceiveAutotuning {
             return;
         }
         let copied = octets - self.read_before;
-        if copied > self.space {
+        let space = self.space.unwrap_or_else(|| self.size.min(10 * mss));
+        if copied > space {
             // The sender doubles in slow start: twice what came, and as much more as it has grown.
             let base = 2 * copied + 16 * mss;
-            let growth = u128::from(base) * u128::from(copied - self.space) / u128::from(self.space);
+            let growth = u128::from(base) * u128::from(copied - space) / u128::from(space);
             let wanted = base.saturating_add((2 * growth).min(u128::from(u64::MAX / 2)) as u64);
             self.size = self.size.max(wanted.min(self.config.max.0));
-            self.space = copied;
+            self.space = Some(copied);
         }
         (self.since, self.read_before) = (now, octets);
     }
 }
 
-/// The send buffer: twice the congestion window, so that a window is there when another is acknowledged.
-pub(crate) fn send_buffer(config: Autotuning, cwnd: u64) -> u64 {
-    (2 * cwnd).clamp(config.initial.0, config.max.0)
+/// The send buffer grown for a congestion window: to twice that, so that a window is there when another is acknowledged.
+pub(crate) fn grown_send_buffer(size: u64, config: Autotuning, cwnd: u64) -> u64 {
+    size.max((2 * cwnd).min(config.max.0))
 }
 
 #[cfg(test)]
@@ -96,11 +98,11 @@ mod tests {
         let config = Autotuning { initial: Bytes(64_000), max: Bytes(1_000_000) };
         let mut tuning = ReceiveAutotuning::new(config);
         tuning.on_rtt(SimDuration::from_millis(100));
-        tuning.on_read(SimTime(100_000_000), 60_000, 1_000);
-        assert_eq!(tuning.size(), 64_000); // less than the space there is
-        tuning.on_read(SimTime(200_000_000), 188_000, 1_000);
-        // 128 000 in a round trip: 2 * 128 000 + 16 000 = 272 000; grown by 64/64: + 2 * 272 000
-        assert_eq!(tuning.size(), 816_000);
+        tuning.on_read(SimTime(100_000_000), 10_000, 1_000);
+        assert_eq!(tuning.size(), 64_000); // no more than ten segments in the round trip
+        tuning.on_read(SimTime(200_000_000), 30_000, 1_000);
+        // 20 000 in a round trip: 2 * 20 000 + 16 000 = 56 000; grown by 10/10: + 2 * 56 000
+        assert_eq!(tuning.size(), 168_000);
         tuning.on_read(SimTime(300_000_000), 600_000, 1_000);
         assert_eq!(tuning.size(), 1_000_000);
     }

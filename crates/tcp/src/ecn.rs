@@ -25,7 +25,7 @@ pub(crate) enum Feedback {
 const ALL: Flags = Flags::AE.with(Flags::CWR).with(Flags::ECE);
 
 /// Flags of our SYN.
-pub(crate) fn syn_flags(config: &EcnConfig) -> Flags {
+pub(crate) fn syn_flags(config: EcnConfig) -> Flags {
     match (config.mode, config.accurate) {
         (EcnMode::Request, true) => ALL,
         (EcnMode::Request, false) => Flags::ECE.with(Flags::CWR),
@@ -34,7 +34,7 @@ pub(crate) fn syn_flags(config: &EcnConfig) -> Flags {
 }
 
 /// Our answer to a SYN that carried `flags` in a packet marked `ecn`: what is agreed, and the flags of the SYN-ACK.
-pub(crate) fn answer(config: &EcnConfig, flags: Flags, ecn: Ecn) -> (Feedback, Flags) {
+pub(crate) fn answer(config: EcnConfig, flags: Flags, ecn: Ecn) -> (Feedback, Flags) {
     if config.mode == EcnMode::Off || !flags.has(Flags::ECE.with(Flags::CWR)) {
         (Feedback::None, Flags::default())
     } else if flags.has(Flags::AE) && config.accurate {
@@ -45,7 +45,7 @@ pub(crate) fn answer(config: &EcnConfig, flags: Flags, ecn: Ecn) -> (Feedback, F
 }
 
 /// What the peer's SYN-ACK agrees to, of what we asked for.
-pub(crate) fn agreed(config: &EcnConfig, flags: Flags) -> Feedback {
+pub(crate) fn agreed(config: EcnConfig, flags: Flags) -> Feedback {
     if config.mode != EcnMode::Request {
         return Feedback::None;
     }
@@ -84,7 +84,7 @@ pub(crate) struct EcnSender {
 }
 
 impl EcnSender {
-    pub(crate) fn new(config: &EcnConfig) -> Self {
+    pub(crate) fn new(config: EcnConfig) -> Self {
         let ect = if config.ect1 { Ecn::Ect1 } else { Ecn::Ect0 };
         Self { feedback: Feedback::None, ect, owes_cwr: false, marked: FIRST_COUNT, awaits_handshake: false }
     }
@@ -213,20 +213,20 @@ mod tests {
 
     #[test]
     fn the_accurate_handshake_is_that_of_table_2() {
-        assert_eq!(syn_flags(&REQUEST), ALL); // AE=1 CWR=1 ECE=1
-        let (feedback, flags) = answer(&REQUEST, ALL, Ecn::NotEct);
+        assert_eq!(syn_flags(REQUEST), ALL); // AE=1 CWR=1 ECE=1
+        let (feedback, flags) = answer(REQUEST, ALL, Ecn::NotEct);
         assert_eq!((feedback, flags), (Feedback::Accurate, Flags::CWR)); // 0 1 0
-        assert_eq!(agreed(&REQUEST, flags), Feedback::Accurate);
-        assert_eq!(agreed(&REQUEST, Flags::ECE), Feedback::Classic); // 0 0 1
-        assert_eq!(agreed(&REQUEST, Flags::default()), Feedback::None); // 0 0 0
-        assert_eq!(agreed(&REQUEST, ALL), Feedback::None); // 1 1 1: broken
+        assert_eq!(agreed(REQUEST, flags), Feedback::Accurate);
+        assert_eq!(agreed(REQUEST, Flags::ECE), Feedback::Classic); // 0 0 1
+        assert_eq!(agreed(REQUEST, Flags::default()), Feedback::None); // 0 0 0
+        assert_eq!(agreed(REQUEST, ALL), Feedback::None); // 1 1 1: broken
     }
 
     #[test]
     fn the_ace_field_starts_at_five_and_counts_modulo_eight() {
         let mut receiver = EcnReceiver::default();
         receiver.set_feedback(Feedback::Accurate);
-        let mut sender = EcnSender::new(&REQUEST);
+        let mut sender = EcnSender::new(REQUEST);
         sender.set_feedback(Feedback::Accurate, false);
         assert_eq!(ace_of(receiver.flags()), 5);
         for _ in 0..4 {

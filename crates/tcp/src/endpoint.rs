@@ -457,8 +457,10 @@ impl Endpoint {
     /// A segment without payload at `offset`, with all that every segment after the SYN carries.
     fn header(&mut self, now: SimTime, offset: u64, flags: Flags) -> Segment {
         let acknowledgement = self.receiver.acknowledgement(now);
-        let timestamps =
-            self.negotiated.timestamps.then(|| Timestamps { value: self.clock.tick(now), echo: acknowledgement.ts_recent });
+        let timestamps = self
+            .negotiated
+            .timestamps
+            .then(|| Timestamps { value: self.clock.tick(now), echo: acknowledgement.ts_recent });
         let sack_limit = if timestamps.is_some() { 3 } else { 4 };
         Segment {
             seq: Seq::of_offset(self.initial_sequence, offset),
@@ -630,7 +632,7 @@ fn refuse(segment: &Segment, out: &mut impl Output) {
     let reset = if segment.flags.has(Flags::ACK) {
         Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
     } else {
-        let ack = segment.seq.add(segment.sequence_len());
+        let ack = segment.seq.advanced_by(segment.sequence_len());
         Segment { ack, flags: Flags::RST.with(Flags::ACK), ..Segment::default() }
     };
     out.send(reset);

@@ -208,12 +208,12 @@ impl Receiver {
         // Cut off what lies outside the window.
         let window_end = self.advertised_edge.max(self.rcv_nxt);
         let start = arrival.start.max(self.rcv_nxt);
-        let end = (arrival.start + arrival.len).min(window_end);
+        let end = (arrival.start + arrival.len).min(window_end).min(self.fin_at.unwrap_or(u64::MAX));
         let fin_at = arrival.start + arrival.len;
-        if arrival.has_fin && fin_at <= window_end {
+        if arrival.has_fin && self.fin_at.is_none() && (self.rcv_nxt..=window_end).contains(&fin_at) {
             self.fin_at = Some(fin_at);
         }
-        let before = self.rcv_nxt;
+        let (before, had) = (self.rcv_nxt, self.payload_octets());
         self.note_duplicate(arrival);
         if start < end {
             self.place(start, end);
@@ -224,7 +224,7 @@ impl Receiver {
         }
         self.reader.catch_up(now);
         if !self.reader.is_immediate() {
-            self.reader.add(self.payload_octets() - payload_before(before));
+            self.reader.add(self.payload_octets().saturating_sub(had));
         }
         if self.rcv_nxt == before {
             self.acks.request(); // out of order, a duplicate, or beyond the window (RFC 5681 section 4.2)
@@ -348,11 +348,6 @@ impl Receiver {
         others.as_slice().iter().for_each(|block| blocks.push(*block));
         blocks
     }
-}
-
-/// Payload octets before `rcv_nxt`: all but the SYN.
-fn payload_before(rcv_nxt: u64) -> u64 {
-    rcv_nxt.saturating_sub(1)
 }
 
 /// What every segment after the SYN carries.

@@ -135,8 +135,7 @@ impl Scoreboard {
     /// The payload of a full segment, settled at the handshake; only the SYN has been sent.
     pub(crate) fn set_mss(&mut self, mss: u64) {
         self.mss = mss;
-        if self.unit > 0 {
-            let segments = self.outstanding / self.unit;
+        if let Some(segments) = self.outstanding.checked_div(self.unit) {
             self.unit = mss;
             self.outstanding = segments * mss;
         }

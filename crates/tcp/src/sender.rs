@@ -147,7 +147,7 @@ impl Sender {
             controller,
             rto: RtoTimer::new(config.rto),
             counters: SenderCounters::default(),
-            ecn: EcnSender::new(&config.ecn),
+            ecn: EcnSender::new(config.ecn),
             pacer: Pacer::new(config.pacing),
             small: SmallSegments::new(config.nagle),
             peer: PeerWindow::default(),
@@ -160,7 +160,7 @@ impl Sender {
             usage: Usage::new(config.cwnd_validation),
             config: Box::new(*config),
             mss,
-            send_buffer: config.send_buffer.0,
+            send_buffer: config.send_autotuning.map_or(config.send_buffer.0, |tuning| tuning.initial.0),
             tunes_send_buffer: config.send_autotuning.is_some(),
             samples_oldest: config.rto.estimator == RtoEstimator::Linux,
             sees_reordering: false,
@@ -262,6 +262,10 @@ impl Sender {
     /// bursts). Writes without end are pushed at their end only.
     fn note_pushes(&mut self, start: u64, more: bool) {
         const LONGEST: u64 = 1 << 26;
+        // A write that is added to a buffer not yet sent makes the two one, which ends where the second does.
+        if self.pushes.back().is_some_and(|end| *end == start && start > self.board.high_data()) {
+            self.pushes.pop_back();
+        }
         let half = self.peer.largest() / 2;
         let burst = (half.min(65_536) / self.mss).max(1) * self.mss;
         if self.written_end - start <= LONGEST && half > 0 {
@@ -428,7 +432,12 @@ impl Sender {
             // of what the network held; cwnd bounds it.
             DecreaseFrom::FlightSize => Bytes(self.usage.decrease_from(flight_size.min(before.0.0), before.0.0)),
         };
-        self.controller.on_congestion(&CongestionEvent { now, cause, flight_size: from, newly_lost: Bytes(newly_lost) });
+        self.controller.on_congestion(&CongestionEvent {
+            now,
+            cause,
+            flight_size: from,
+            newly_lost: Bytes(newly_lost),
+        });
         self.episode = Some(Episode {
             cause: EpisodeCause::from(cause),
             start: now,

@@ -2,7 +2,7 @@
 //! section 7).
 //!
 //! Departures: the probe timeout is two SRTT plus two ticks of a millisecond clock, or plus the least RTO when a single
-//! segment is outstanding (Linux's allowance for a delayed ACK in place of WCDelAckT).
+//! segment is outstanding (Linux's allowance for a delayed ACK in place of `WCDelAckT`).
 
 use ackclock_units::SimDuration;
 
@@ -51,12 +51,7 @@ impl Tlp {
     }
 
     /// Section 7.2: PTO. `outstanding` segments; `delayed_ack` is the allowance for a single one.
-    pub(crate) fn timeout(
-        &self,
-        srtt: Option<SimDuration>,
-        outstanding: usize,
-        delayed_ack: SimDuration,
-    ) -> SimDuration {
+    pub(crate) fn timeout(srtt: Option<SimDuration>, outstanding: usize, delayed_ack: SimDuration) -> SimDuration {
         match srtt {
             None => SimDuration::from_secs(1),
             Some(srtt) if outstanding == 1 => srtt * 2 + delayed_ack,
@@ -97,10 +92,9 @@ mod tests {
     #[test]
     fn the_probe_timeout_is_two_round_trips_and_allows_for_a_delayed_ack() {
         let ms = SimDuration::from_millis;
-        let tlp = Tlp::new(true);
-        assert_eq!(tlp.timeout(Some(ms(100)), 5, ms(200)), ms(202));
-        assert_eq!(tlp.timeout(Some(ms(100)), 1, ms(200)), ms(400));
-        assert_eq!(tlp.timeout(None, 1, ms(200)), ms(1_000)); // RFC 8985 section 7.2: no SRTT, 1 s
+        assert_eq!(Tlp::timeout(Some(ms(100)), 5, ms(200)), ms(202));
+        assert_eq!(Tlp::timeout(Some(ms(100)), 1, ms(200)), ms(400));
+        assert_eq!(Tlp::timeout(None, 1, ms(200)), ms(1_000)); // RFC 8985 section 7.2: no SRTT, 1 s
     }
 
     #[test]

@@ -82,8 +82,7 @@ fn a_lost_fin_is_sent_again() {
 
 #[test]
 fn every_second_segment_is_acknowledged_and_an_odd_one_after_the_timeout() {
-    let delayed =
-        TcpConfig { delayed_ack: DelayedAck { segments: 2, ..plain().delayed_ack }, ..plain() };
+    let delayed = TcpConfig { delayed_ack: DelayedAck { segments: 2, ..plain().delayed_ack }, ..plain() };
     let mut pair = Pair::new(&delayed, &delayed);
     pair.open();
     let start = pair.now;

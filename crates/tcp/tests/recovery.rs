@@ -3,12 +3,9 @@
 
 mod common;
 
-use ackclock_tcp::{
-    BurstConfig, Counting, CwndValidation, DecreaseFrom, EcnConfig, EcnMode, IdleRestart, LossDetection, LossRecovery, Nagle,
-    PacingConfig, RtoConfig, RtoEstimator, TcpConfig, UndoConfig,
-};
+use ackclock_tcp::{LossRecovery, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
-use common::{ACCEPTOR, OPENER, Pair, plain, with_recovery};
+use common::{ACCEPTOR, OPENER, Pair, plain, switches, with_recovery};
 use proptest::prelude::*;
 
 /// Opens, writes `segments`, loses the first copies of the given ones, and runs for `run_ms`. Times count from the write.
@@ -142,33 +139,6 @@ fn recovery() -> impl Strategy<Value = LossRecovery> {
         Just(LossRecovery::NewReno),
         Just(LossRecovery::Sack)
     ]
-}
-
-/// Everything that a host of today does, where `some` says so.
-fn switches(recovery: LossRecovery, some: u32) -> TcpConfig {
-    let is = |bit: u32| some & (1 << bit) != 0;
-    let plain = with_recovery(recovery);
-    TcpConfig {
-        prr: is(0),
-        counting: if is(1) { Counting::Segments } else { Counting::Octets },
-        loss_detection: if is(2) { LossDetection::Rack } else { LossDetection::DupAcks },
-        tlp: is(3),
-        undo: UndoConfig { eifel: is(4), dsack: is(5), frto: is(6) },
-        timestamps: is(7),
-        decrease_from: if is(8) { DecreaseFrom::Cwnd } else { DecreaseFrom::FlightSize },
-        dup_acks_as_sacks: is(9),
-        sack: is(10),
-        limited_transmit: is(11),
-        nagle: if is(12) { Nagle::Minshall } else { Nagle::Off },
-        bursts: BurstConfig { enabled: is(13), ..plain.bursts },
-        pacing: PacingConfig { enabled: is(14), ..plain.pacing },
-        max_dup_thresh: if is(15) { 300 } else { 3 },
-        idle_restart: if is(16) { IdleRestart::Linux } else { IdleRestart::Off },
-        cwnd_validation: if is(17) { CwndValidation::Linux } else { CwndValidation::Rfc7661 },
-        rto: RtoConfig::of(if is(18) { RtoEstimator::Linux } else { RtoEstimator::Rfc6298 }),
-        ecn: EcnConfig { mode: if is(19) { EcnMode::Request } else { EcnMode::Off }, accurate: is(20), ect1: false },
-        ..plain
-    }
 }
 
 proptest! {

@@ -12,7 +12,7 @@ impl Seq {
 
     /// The number `octets` further on.
     #[must_use]
-    pub fn add(self, octets: u32) -> Self {
+    pub fn advanced_by(self, octets: u32) -> Self {
         Self(self.0.wrapping_add(octets))
     }
 

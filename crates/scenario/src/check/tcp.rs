@@ -62,8 +62,8 @@ impl Checker<'_, '_> {
         let named = layers.iter().rev().find_map(|layer| Some((layer, layer.table.profile.as_ref()?)));
         let Some((layer, name)) = named else { return &profiles()[0] };
         profile(name).unwrap_or_else(|| {
-            let names: Vec<&str> = profiles().iter().map(|profile| profile.name).collect();
-            self.report_unknown(&layer.path.key("profile"), "is no profile", suggest(name, &names));
+            let known: Vec<&str> = profiles().iter().map(|profile| profile.name).collect();
+            self.report_unknown(&layer.path.key("profile"), "is no profile", suggest(name, &known));
             &profiles()[0]
         })
     }
@@ -198,10 +198,9 @@ impl Checker<'_, '_> {
                 };
             }
         }
-        for (field, ratio) in [
-            ("slow_start_ratio", config.pacing.slow_start_ratio),
-            ("avoidance_ratio", config.pacing.avoidance_ratio),
-        ] {
+        for (field, ratio) in
+            [("slow_start_ratio", config.pacing.slow_start_ratio), ("avoidance_ratio", config.pacing.avoidance_ratio)]
+        {
             if !(0.01..=1000.0).contains(&ratio) {
                 let path = place("pacing", &|table| table.pacing.is_some()).key(field);
                 self.report(&path, "is no multiple of cwnd / SRTT", "use 0.01 to 1000; Linux uses 2 and 1.2");
@@ -233,7 +232,10 @@ impl Checker<'_, '_> {
         config.send_buffer = size(table.send_buffer);
         let is_receive_set: fn(&TcpTable) -> bool = |table| table.receive_buffer.is_some();
         let is_send_set: fn(&TcpTable) -> bool = |table| table.send_buffer.is_some();
-        let sides = [("receive_buffer", config.receive_buffer, is_receive_set), ("send_buffer", config.send_buffer, is_send_set)];
+        let sides = [
+            ("receive_buffer", config.receive_buffer, is_receive_set),
+            ("send_buffer", config.send_buffer, is_send_set),
+        ];
         for (field, size, is_set) in sides {
             if size == Bytes::ZERO || size > MAX_WINDOW {
                 let remedy = format!("use 1 byte to {MAX_WINDOW}, or \"unlimited\"");

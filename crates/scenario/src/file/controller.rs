@@ -5,8 +5,8 @@ use ackclock_tcp::LossRecovery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Overlay};
 use super::macros::{kinds, layer, table, words};
+use super::{Amount, Overlay};
 
 impl Controller {
     /// The loss recovery that its name stands for, if it does.

@@ -41,7 +41,7 @@ layer! {
         send_buffer: Buffer,
         /// The send buffer starts small and follows the congestion window.
         send_autotuning: SwitchOr<AutotuningTable>,
-        /// Data not yet sent above which the application writes no more (TCP_NOTSENT_LOWAT).
+        /// Data not yet sent above which the application writes no more (`TCP_NOTSENT_LOWAT`).
         notsent_lowat: Size,
         /// Congestion window to start with.
         initial_window: Amount,
@@ -55,7 +55,7 @@ layer! {
         loss_detection: LossDetectionWord,
         /// Duplicate ACKs that mean a loss.
         dup_thresh: u32,
-        /// How far dup_thresh may grow with the reordering seen.
+        /// How far `dup_thresh` may grow with the reordering seen.
         max_dup_thresh: u32,
         /// The first two duplicate ACKs each let a new segment out (RFC 3042).
         limited_transmit: bool,
@@ -99,7 +99,7 @@ layer! {
         initial_sequence: u32,
         /// Timeouts in a row after which the connection is given up.
         max_retries: u32,
-        /// As max_retries, for the SYN.
+        /// As `max_retries`, for the SYN.
         syn_retries: u32,
         /// So many timeouts of the SYN do not double the next.
         syn_linear_timeouts: u32,

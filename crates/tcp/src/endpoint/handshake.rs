@@ -21,7 +21,7 @@ impl Endpoint {
         match self.progress {
             Progress::Listen if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
                 self.negotiate(segment);
-                let (feedback, flags) = ecn::answer(&self.config.ecn, segment.flags, segment.ecn);
+                let (feedback, flags) = ecn::answer(self.config.ecn, segment.flags, segment.ecn);
                 self.handshake_ecn = flags;
                 self.set_feedback(feedback);
                 self.progress = Progress::SynReceived;
@@ -29,7 +29,7 @@ impl Endpoint {
             }
             Progress::SynSent if segment.flags.has(Flags::SYN) && self.acknowledges_syn(segment) => {
                 self.negotiate(segment);
-                let feedback = ecn::agreed(&self.config.ecn, segment.flags);
+                let feedback = ecn::agreed(self.config.ecn, segment.flags);
                 self.set_feedback(feedback);
                 self.ecn.on_syn_ack(segment.ecn);
                 self.open(now, segment, out);
@@ -121,7 +121,7 @@ impl Endpoint {
             flags: if answers {
                 Flags::SYN.with(Flags::ACK).with(self.handshake_ecn)
             } else {
-                Flags::SYN.with(ecn::syn_flags(&self.config.ecn))
+                Flags::SYN.with(ecn::syn_flags(self.config.ecn))
             },
             syn: SynOptions {
                 mss: self.offered_mss.min(u32::from(u16::MAX)) as u16,

@@ -318,6 +318,9 @@ impl Sender {
         };
         self.controller.on_ack(&event);
         self.note_pacing();
+        if self.tunes_send_buffer {
+            self.tune_send_buffer();
+        }
     }
 
     fn may_grow(&self) -> bool {

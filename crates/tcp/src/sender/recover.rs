@@ -83,21 +83,19 @@ impl Sender {
     }
 
     fn has_to_recover(&mut self, progress: &mut Progress) -> bool {
-        match self.loss_recovery {
-            LossRecovery::Sack => {
-                let above = self.board.una() >= self.no_recovery_below || self.rack.is_some();
-                if above && self.emulates_sack && self.board.sacked() >= u64::from(self.dup_thresh) * self.mss {
-                    progress.newly_lost += self.board.mark_first_lost();
-                } else if above && self.rack.is_none() && !self.emulates_sack && self.dup_acks >= self.dup_thresh {
-                    progress.newly_lost += self.board.mark_lost_below(self.board.una() + self.mss);
-                }
-                above && self.board.lost() > 0
-            }
-            _ => {
-                let above = self.board.una() > self.no_recovery_below || self.no_recovery_below == 0;
-                progress.is_duplicate && self.dup_acks == self.dup_thresh && above
-            }
+        if self.loss_recovery != LossRecovery::Sack {
+            let above = self.board.una() > self.no_recovery_below || self.no_recovery_below == 0;
+            return progress.is_duplicate && self.dup_acks == self.dup_thresh && above;
         }
+        if self.board.una() < self.no_recovery_below && self.rack.is_none() {
+            return false;
+        }
+        if self.emulates_sack && self.board.sacked() >= u64::from(self.dup_thresh) * self.mss {
+            progress.newly_lost += self.board.mark_first_lost();
+        } else if self.rack.is_none() && !self.emulates_sack && self.dup_acks >= self.dup_thresh {
+            progress.newly_lost += self.board.mark_lost_below(self.board.una() + self.mss);
+        }
+        self.board.lost() > 0
     }
 
     /// Marks what is lost by now. Returns how much that is.
@@ -418,8 +416,8 @@ impl Sender {
         let flight = self.board.flight_size();
         let newly_lost = self.mark_timed_out(now);
         self.counters.lost_octets += newly_lost;
-        let is_same_episode = self.is_linux_reduction() && in_one_window && !repeated;
-        if !is_same_episode && !(repeated && self.is_linux_reduction()) {
+        let is_same_episode = self.is_linux_reduction() && (in_one_window || repeated);
+        if !is_same_episode {
             self.begin_episode(now, CongestionCause::Timeout { repeated }, flight, newly_lost);
         }
         self.begin_undo();

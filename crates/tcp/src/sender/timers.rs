@@ -8,6 +8,7 @@ use super::ack::Progress;
 use crate::prr::PrrAck;
 use crate::recovery::Phase;
 use crate::scoreboard::Sent;
+use crate::tlp::Tlp;
 
 /// What the timer runs for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +104,7 @@ impl Sender {
         if !self.tlp.is_enabled() || !self.phase.is_open() || self.board.is_empty() {
             return false;
         }
-        let probe = self.tlp.timeout(self.srtt(), self.board.count(), self.config.rto.min);
+        let probe = Tlp::timeout(self.srtt(), self.board.count(), self.config.rto.min);
         let timeout = timeout_from + self.rto.rto();
         let deadline = if timeout > now { timeout.min(now + probe) } else { now + probe };
         self.timer = Timer { deadline, purpose: Purpose::Probe };

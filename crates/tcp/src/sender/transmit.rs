@@ -5,9 +5,9 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
 use super::Sender;
-use crate::autotuning::send_buffer;
+use crate::autotuning::grown_send_buffer;
 use crate::bursts::Opening;
-use crate::config::{Autotuning, LossRecovery};
+use crate::config::LossRecovery;
 use crate::ranges::Range;
 use crate::recovery::{Frto, LossPhase, Phase};
 use crate::usage::{WindowInUse, restart_window};
@@ -170,7 +170,7 @@ impl Sender {
             return self.stop(now, Limit::Application);
         }
         let window = self.usable_window();
-        if window < available && !self.is_worth_sending(window) {
+        if window < available && !self.is_worth_sending(now, window) {
             self.arm_persist(now);
             return self.stop(now, Limit::Window);
         }
@@ -184,7 +184,7 @@ impl Sender {
             return self.stop(now, Limit::Application);
         }
         if self.bursts.is_on() && !self.phase.is_reducing() && !self.burst_is_due(now, allowed, window) {
-            return self.stop(now, Limit::Cwnd);
+            return self.stop(now, if allowed < window { Limit::Cwnd } else { Limit::Window });
         }
         if self.waits_for_pacer(now) {
             return None;
@@ -209,7 +209,10 @@ impl Sender {
     fn is_held_back(&self, len: u64) -> bool {
         let end = self.board.high_data() + len;
         let has_fin = end > self.written_end;
-        len < self.mss && !has_fin && !self.send_small && self.small.holds(end, self.board.una(), self.board.high_data())
+        len < self.mss
+            && !has_fin
+            && !self.send_small
+            && self.small.holds(end, self.board.una(), self.board.high_data())
     }
 
     fn burst_is_due(&mut self, now: SimTime, allowed: u64, peer_window: u64) -> bool {
@@ -279,8 +282,7 @@ impl Sender {
             return;
         }
         let idle = now.saturating_since(self.last_sent);
-        let window =
-            restart_window(self.config.idle_restart, idle, self.rto.rto(), self.cwnd(), self.initial_window());
+        let window = restart_window(self.config.idle_restart, idle, self.rto.rto(), self.cwnd(), self.initial_window());
         if let Some(cwnd) = window {
             self.shrink_unused(cwnd / self.mss * self.mss);
             self.usage.restart(now);
@@ -317,21 +319,24 @@ impl Sender {
     pub(super) fn usable_window(&self) -> u64 {
         let high = self.board.high_data();
         let peer = self.peer.end().saturating_sub(high);
-        let size = match self.config_of_send_buffer() {
-            Some(tuning) => send_buffer(tuning, self.window()),
-            None => self.send_buffer,
-        };
-        let buffer = (self.board.una() + size).saturating_sub(high);
+        let buffer = (self.board.una() + self.send_buffer).saturating_sub(high);
         peer.min(buffer)
     }
 
-    fn config_of_send_buffer(&self) -> Option<Autotuning> {
-        if self.tunes_send_buffer { self.config.send_autotuning } else { None }
+    /// After an ACK: the send buffer follows the window, upwards.
+    pub(super) fn tune_send_buffer(&mut self) {
+        if let Some(tuning) = self.config.send_autotuning.filter(|_| self.tunes_send_buffer) {
+            self.send_buffer = grown_send_buffer(self.send_buffer, tuning, self.cwnd());
+        }
     }
 
-    /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen.
-    fn is_worth_sending(&self, window: u64) -> bool {
-        window > 0 && (self.send_small || window >= self.peer.largest() / 2)
+    /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen. A burst may
+    /// end with whatever the window has room for.
+    fn is_worth_sending(&self, now: SimTime, window: u64) -> bool {
+        window > 0
+            && (self.send_small
+                || window >= self.peer.largest() / 2
+                || (self.bursts.is_under_way(now) && !self.is_held_back(window)))
     }
 
     /// Books a segment that leaves now.
@@ -372,8 +377,7 @@ impl Sender {
     /// A write ends in this segment.
     fn is_pushed(&self, range: Range) -> bool {
         let Some(first) = self.pushes.front() else { return false };
-        *first <= range.end
-            && self.pushes.iter().take_while(|end| **end <= range.end).any(|end| *end > range.start)
+        *first <= range.end && self.pushes.iter().take_while(|end| **end <= range.end).any(|end| *end > range.start)
     }
 
     pub(super) fn forget_pushes(&mut self, una: u64) {

@@ -2,7 +2,10 @@
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses a part")]
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
-use ackclock_tcp::{DelayedAck, Endpoint, LossRecovery, Reading, TcpConfig};
+use ackclock_tcp::{
+    BurstConfig, Counting, CwndValidation, DecreaseFrom, DelayedAck, EcnConfig, EcnMode, Endpoint, IdleRestart,
+    LossDetection, LossRecovery, Nagle, PacingConfig, Reading, RtoConfig, RtoEstimator, TcpConfig, UndoConfig,
+};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::Segment;
 
@@ -16,7 +19,11 @@ pub fn plain() -> TcpConfig {
         mss: MSS,
         timestamps: false,
         initial_window: Bytes(10 * u64::from(MSS)),
-        delayed_ack: DelayedAck { segments: 1, timeout: SimDuration::from_millis(200), ..TcpConfig::default().delayed_ack },
+        delayed_ack: DelayedAck {
+            segments: 1,
+            timeout: SimDuration::from_millis(200),
+            ..TcpConfig::default().delayed_ack
+        },
         ..TcpConfig::default()
     }
 }
@@ -24,6 +31,33 @@ pub fn plain() -> TcpConfig {
 /// As [`plain`], with a window that never changes: RFC 5681's duplicate ACKs all carry the same one.
 pub fn with_recovery(loss_recovery: LossRecovery) -> TcpConfig {
     TcpConfig { loss_recovery, window_scaling: false, receive_buffer: Bytes(65_535), ..plain() }
+}
+
+/// Everything that a host of today does, where `some` says so.
+pub fn switches(recovery: LossRecovery, some: u32) -> TcpConfig {
+    let is = |bit: u32| some & (1 << bit) != 0;
+    let plain = with_recovery(recovery);
+    TcpConfig {
+        prr: is(0),
+        counting: if is(1) { Counting::Segments } else { Counting::Octets },
+        loss_detection: if is(2) { LossDetection::Rack } else { LossDetection::DupAcks },
+        tlp: is(3),
+        undo: UndoConfig { eifel: is(4), dsack: is(5), frto: is(6) },
+        timestamps: is(7),
+        decrease_from: if is(8) { DecreaseFrom::Cwnd } else { DecreaseFrom::FlightSize },
+        dup_acks_as_sacks: is(9),
+        sack: is(10),
+        limited_transmit: is(11),
+        nagle: if is(12) { Nagle::Minshall } else { Nagle::Off },
+        bursts: BurstConfig { enabled: is(13), ..plain.bursts },
+        pacing: PacingConfig { enabled: is(14), ..plain.pacing },
+        max_dup_thresh: if is(15) { 300 } else { 3 },
+        idle_restart: if is(16) { IdleRestart::Linux } else { IdleRestart::Off },
+        cwnd_validation: if is(17) { CwndValidation::Linux } else { CwndValidation::Rfc7661 },
+        rto: RtoConfig::of(if is(18) { RtoEstimator::Linux } else { RtoEstimator::Rfc6298 }),
+        ecn: EcnConfig { mode: if is(19) { EcnMode::Request } else { EcnMode::Off }, accurate: is(20), ect1: false },
+        ..plain
+    }
 }
 
 /// Says whether a segment is lost on the way.
