@@ -135,11 +135,6 @@ impl PyEndpoint {
     }
 
     #[getter]
-    fn unacknowledged_octets(&self) -> u64 {
-        self.inner.flight_size().0
-    }
-
-    #[getter]
     fn is_peer_finished(&self) -> bool {
         self.inner.is_peer_finished()
     }

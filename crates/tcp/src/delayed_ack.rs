@@ -48,6 +48,15 @@ impl DelayedAcks {
         }
     }
 
+    /// The peer's FIN arrived in order, alone or with data.
+    pub(crate) fn on_fin(&mut self, now: SimTime) {
+        if self.config.adaptive {
+            self.deadline = self.deadline.min(now + self.delay.max(self.config.timeout));
+        } else {
+            self.due = true;
+        }
+    }
+
     /// An ACK is due at once.
     pub(crate) fn request(&mut self) {
         self.due = true;

@@ -95,8 +95,11 @@ impl Receiver {
     }
 
     /// Options are settled: windows from now on are shifted by `scale`.
-    pub(crate) fn set_scale(&mut self, scale: u8) {
+    pub(crate) fn set_scale(&mut self, scale: u8, mss: u64) {
         self.scale = scale;
+        if self.tuning.is_some() {
+            self.buffer = (self.buffer / mss).max(1) * mss; // whole segments to begin with, as Linux does
+        }
         self.buffer = self.buffer.min(MAX_UNSCALED_WINDOW.0 << scale);
     }
 
@@ -218,9 +221,10 @@ impl Receiver {
         if start < end {
             self.place(start, end);
         }
+        let data_end = self.rcv_nxt;
         if self.fin_at == Some(self.rcv_nxt) {
             self.rcv_nxt += 1;
-            self.acks.request();
+            self.acks.on_fin(now);
         }
         self.reader.catch_up(now);
         if !self.reader.is_immediate() {
@@ -228,7 +232,7 @@ impl Receiver {
         }
         if self.rcv_nxt == before {
             self.acks.request(); // out of order, a duplicate, or beyond the window (RFC 5681 section 4.2)
-        } else {
+        } else if data_end > before {
             self.acks.on_data(now, self.rcv_nxt - before, self.mss, arrival.rto);
             self.tune(now);
         }

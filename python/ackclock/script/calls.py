@@ -53,12 +53,13 @@ class Calls:
         return total
 
     def _named(self, name: str) -> int:
-        defined = self._definitions.get(name)
-        if defined is not None:
-            return int(defined, 0)
-        if name not in CONSTANTS:
-            raise CallError(f"there is no constant {name}; write its number")
-        return CONSTANTS[name]
+        meaning = self._definitions.get(name, name)
+        if meaning in CONSTANTS:
+            return CONSTANTS[meaning]
+        try:
+            return int(meaning, 0)
+        except ValueError:
+            raise CallError(f"there is no constant {meaning}; write its number") from None
 
     def request(self, call: SystemCall) -> Request:
         """Return what a call asks for.
@@ -118,6 +119,8 @@ class Calls:
     def _set_option(self, call: SystemCall) -> Request:
         level, option = (self.number(argument) for argument in call.arguments[1:3])
         value = call.arguments[3]
+        if isinstance(value, Name) and value.name in self._definitions and value.name not in CONSTANTS:
+            value = Text(self._definitions[value.name])
         if isinstance(value, Text):
             return Request("setsockopt", self._fd(call), (level, option), text=value.value)
         if isinstance(value, Struct):

@@ -63,6 +63,10 @@ def settings(text: str) -> Iterator[Setting]:
         if written:
             yield _sysctl(f"{written[2]}={written[1].strip(chr(34))}")
             continue
+        initial_window = re.match(r"\s*ip\s.*\binitcwnd\s+(\d+)", line)
+        if initial_window:
+            yield InitialWindow(int(initial_window[1]))
+            continue
         words = shlex.split(_REDIRECTION.sub("", line), comments=True)
         if words:
             yield from _command(words)
@@ -76,11 +80,11 @@ def _command(words: list[str]) -> Iterator[Setting]:
         yield from (_sysctl(argument) for argument in arguments)
     elif program == "sysctl":
         yield from (_sysctl(word) for word in _sysctl_words(arguments))
-    elif program == "ip":
-        yield from _ip(arguments)
+    elif program == "ip" and arguments[:1] not in (["tcp_metrics"], ["tcpmetrics"], ["link"]):
+        raise ValueError(f"the command 'ip {' '.join(arguments)}' is not known; use ip route ... initcwnd N")
     elif program == "tc":
         yield from _tc(arguments)
-    elif program not in _NO_EFFECT and not program.startswith("sysctl_restore"):
+    elif program not in (*_NO_EFFECT, "ip") and not program.startswith("sysctl_restore"):
         raise ValueError(f"the command {' '.join(words)!r} is not known; use sysctl, tc qdisc or ip route ... initcwnd")
 
 
@@ -97,13 +101,6 @@ def _sysctl(assignment: str) -> Sysctl:
     if not equals:
         raise ValueError(f"{assignment!r} sets nothing; write net.ipv4.name=value")
     return Sysctl(name.strip().removeprefix("/proc/sys/").replace("/", "."), " ".join(value.split()))
-
-
-def _ip(arguments: list[str]) -> Iterator[Setting]:
-    if arguments[:1] in (["route"], ["-4"], ["ro"], ["r"]) and "initcwnd" in arguments:
-        yield InitialWindow(int(arguments[arguments.index("initcwnd") + 1]))
-    elif arguments[:1] not in (["tcp_metrics"], ["link"], ["tcpmetrics"]):
-        raise ValueError(f"the command 'ip {' '.join(arguments)}' is not known; use ip route ... initcwnd N")
 
 
 def _tc(arguments: list[str]) -> Iterator[Setting]:

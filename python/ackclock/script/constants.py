@@ -21,6 +21,11 @@ _MORE = {
     "SO_ZEROCOPY": 60,
     "MSG_ZEROCOPY": 0x4000000,
     "MSG_FASTOPEN": 0x20000000,
+    "IP_MTU_DISCOVER": 10,
+    "IP_PMTUDISC_DONT": 0,
+    "IP_PMTUDISC_WANT": 1,
+    "IP_PMTUDISC_DO": 2,
+    "IP_PMTUDISC_PROBE": 3,
     "TCP_WINDOW_CLAMP": 10,
     "TCP_THIN_LINEAR_TIMEOUTS": 16,
     "TCP_THIN_DUPACK": 17,
@@ -34,6 +39,9 @@ _MORE = {
     "TCP_TX_DELAY": 37,
     "POLLRDHUP": 0x2000,
     "EPOLLRDHUP": 0x2000,
+    "EPOLL_CTL_ADD": 1,
+    "EPOLL_CTL_DEL": 2,
+    "EPOLL_CTL_MOD": 3,
 }
 
 _PREFIXES: tuple[tuple[ModuleType, tuple[str, ...]], ...] = (

@@ -77,8 +77,10 @@ def _with(options: Options, name: str, value: str) -> Options:
         case "define":
             symbol, _, meaning = value.partition("=")
             return replace(options, definitions={**options.definitions, symbol: meaning.strip('"`')})
-        case "ip_version" if value in ("ipv4", "ipv4-mapped-ipv6", "ipv6"):
+        case "ip_version" if value in ("ipv4", "ipv4-mapped-ipv6"):
             return options
+        case "ip_version":
+            raise ValueError(f"IP version {value} is not supported; use ipv4")
     if name in _WITHOUT_EFFECT.split():
         return options
     raise ValueError(f"the option --{name} is not supported; leave it out")

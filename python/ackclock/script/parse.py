@@ -13,7 +13,7 @@ from lark import Lark, Token, Transformer, Tree, UnexpectedInput, v_args
 from lark.tree import Meta
 
 from ackclock.script import syntax
-from ackclock.script.packets import flags_of_letters
+from ackclock.script.packets import flags_of_letters, options_length
 from ackclock.script.syntax import (
     US_PER_S,
     Code,
@@ -229,7 +229,12 @@ class _Reader(Transformer[Token, Any]):
 
     # ---- TCP options ------------------------------------------------------------------------------------------------
 
-    def options(self, children: list[Option]) -> tuple[str, tuple[Option, ...]]:
+    @v_args(meta=True)
+    def options(self, meta: Meta, children: list[Option]) -> tuple[str, tuple[Option, ...]]:
+        length = options_length(tuple(children))
+        if length % 4 or length > 40:
+            message = f"the TCP options take {length} octets"
+            raise ScriptError(self._file, meta.line, message, "make it a multiple of four, with nop, and at most 40")
         return "options", tuple(children)
 
     def any_options(self, _children: list[Any]) -> tuple[str, None]:

@@ -27,7 +27,7 @@ def render(verdict: Verdict, *, trace: bool = False) -> RenderableType:
     if trace or verdict.failure:
         parts += _trace(verdict.steps if trace else verdict.steps[-_LAST:], len(verdict.steps))
     if verdict.failure:
-        parts += _failure(verdict.failure)
+        parts += [*_failure(verdict.failure), ""]
     return Group(*parts)
 
 
@@ -63,10 +63,11 @@ def _packets(expected: TcpPacket, actual: Packet | None, differing: set[str]) ->
     widths = {name: max(len(wanted.get(name, "")), len(got.get(name, ""))) for name in names}
 
     def line(label: str, pieces: dict[str, str], style: str) -> Text:
-        text = Text(f"  {label:<9}", "dim")
+        text = Text.assemble((f"  {label:<9}", "dim"))
         for name in names:
-            piece = pieces.get(name, "").ljust(widths[name] + 1)
-            text.append(piece, style if name in differing else "default")
+            gap = "" if name == "seq" else " "
+            text.append(pieces.get(name, "").ljust(widths[name]) + gap, style if name in differing else "default")
+        text.rstrip()
         return text
 
     yield line("expected", wanted, "bold green")

@@ -9,6 +9,7 @@ Departures: Python code runs when its event comes, not after the script. A packe
 backend's patience is over.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,7 @@ from ackclock.script.commands import settings
 from ackclock.script.constants import STATES
 from ackclock.script.matching import Difference, differences, show
 from ackclock.script.options import Options, with_options_of
-from ackclock.script.packets import ACK, PSH, SYN, Packet
+from ackclock.script.packets import ACK, FIN, PSH, SYN, Packet
 from ackclock.script.syntax import (
     Code,
     Command,
@@ -278,7 +279,7 @@ class _Run:
             raise _Failed(Failure(event, f"{call.name} blocks where it must return at once"))
             return
         shown = f"{outcome.result} {outcome.errno}" if outcome.errno else str(outcome.result)
-        self._note("call", f"{call.name}(...) = {shown}", ticket.finished_us)
+        self._note("call", f"{_call_text(event, call)} = {shown}", ticket.finished_us)
         found = self._calls.differences(call, outcome)
         if found:
             raise _Failed(Failure(event, "; ".join(found)))
@@ -333,14 +334,24 @@ def _mentioned(source: str, info: Mapping[str, int]) -> dict[str, int]:
     return {name: value for name, value in info.items() if name in source}
 
 
+def _call_text(event: Event, call: SystemCall) -> str:
+    """A call as the script has it, without time and result."""
+    written = re.search(rf"({call.name}\s*\(.*\))\s*=[^=]*$", event.text)
+    return written[1] if written else f"{call.name}(...)"
+
+
 def _arrives(event: Event) -> bool:
     return isinstance(event.action, TcpPacket) and event.action.inbound
 
 
+_ENDING = PSH | FIN
+
+
 def _joined(parts: list[Packet]) -> Packet:
-    """Segments without a gap as one packet: flags that end a stretch of data are those of its last segment."""
+    """Segments without a gap as one packet: the flags that end a stretch of data are those of its last segment."""
     first, last = parts[0], parts[-1]
-    return replace(first, flags=last.flags, payload=sum(part.payload for part in parts))
+    flags = first.flags & ~_ENDING | last.flags & _ENDING
+    return replace(first, flags=flags, payload=sum(part.payload for part in parts))
 
 
 def seconds(time_us: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from ackclock._core import Endpoint
 from ackclock.script.backend import Outcome, Request, Sent
 from ackclock.script.commands import Defaults, Discipline, InitialWindow, Setting, Sysctl
+from ackclock.script.observed import Observed
 from ackclock.script.packets import Addresses, Packet, emit_packet, parse_packet
 from ackclock.script.sockets import Progress, Sockets, deadline_ns
 from ackclock.script.sysctl import Changes, changes
@@ -61,6 +62,7 @@ class SimulatedHost:
         self._sent: list[Sent] = []
         self._waiting: list[SimulatedTicket] = []
         self._endpoint: Endpoint | None = None
+        self._observed = Observed()
         self._sockets = Sockets(self)
 
     # ---- settings ---------------------------------------------------------------------------------------------------
@@ -117,6 +119,7 @@ class SimulatedHost:
         """
         here, there = (f"{address}:{port}" for address, port in (_HERE, _THERE))
         self._endpoint = Endpoint(self.options(), here, there, self._overrides)
+        self._observed = Observed()
         return self._endpoint
 
     @property
@@ -134,7 +137,7 @@ class SimulatedHost:
         if self._endpoint is None:
             raise ValueError("there is no connection to ask for TCP_INFO; open one first")
         info: dict[str, int] = self._endpoint.tcp_info(self._now_ns)
-        return info | {"rcv_mss": info["snd_mss"], "fackets": 0, "pmtu": 1500}
+        return info | self._observed.info() | {"fackets": 0, "pmtu": 1500}
 
     # ---- time -------------------------------------------------------------------------------------------------------
 
@@ -179,6 +182,7 @@ class SimulatedHost:
         """See `Backend`."""
         endpoint = self._sockets.endpoint_for(packet)
         if endpoint is not None:
+            self._observed.arrived(packet)
             endpoint.on_packet(self._now_ns, emit_packet(packet, _TO_HERE))
         self.settle_calls()
 
@@ -199,6 +203,7 @@ class SimulatedHost:
         for data in self._endpoint.take_packets() if self._endpoint is not None else ():
             parsed = parse_packet(data)
             if parsed is not None:
+                self._observed.sent(parsed[1])
                 self._sent.append(Sent(self.now_us, parsed[1]))
 
     def close(self) -> None:

@@ -26,6 +26,9 @@ _MSG_WAITALL = CONSTANTS["MSG_WAITALL"]
 _POLLIN, _POLLOUT, _POLLERR, _POLLHUP = (CONSTANTS[f"POLL{name}"] for name in ("IN", "OUT", "ERR", "HUP"))
 _POLLRDNORM, _POLLWRNORM, _POLLRDHUP = (CONSTANTS[f"POLL{name}"] for name in ("RDNORM", "WRNORM", "RDHUP"))
 
+_INFORMATION = frozenset((CONSTANTS["SOL_TCP"], CONSTANTS[name]) for name in ("TCP_INFO", "TCP_CC_INFO"))
+"""Options that code looks at, in another way."""
+
 ERRNO_OF = {"refused": "ECONNREFUSED", "reset": "ECONNRESET", "timed out": "ETIMEDOUT"}
 
 
@@ -42,6 +45,7 @@ class Socket:
         reported: The connection's error was returned once.
         reads: Not shut down for reading.
         writes: Not shut down for writing.
+        written: Octets in all.
         options: Options as set.
         events: Of an epoll descriptor: what is watched.
     """
@@ -54,6 +58,7 @@ class Socket:
     reported: bool = False
     reads: bool = True
     writes: bool = True
+    written: int = 0
     options: dict[tuple[int, int], tuple[int, ...] | str] = field(default_factory=dict)
     events: dict[int, int] | None = None
 
@@ -163,9 +168,10 @@ class Sockets:
 
     def _close(self, socket: Socket, request: Request) -> Outcome:
         del self._open[request.fd]
-        if socket.endpoint is not None:
+        if socket.endpoint is not None and not socket.is_accepted:
             linger = socket.options.get((CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_LINGER"]))
-            end = socket.endpoint.abort if linger == (1, 0) else socket.endpoint.close
+            resets = linger == (1, 0) or socket.backlog is not None
+            end = socket.endpoint.abort if resets else socket.endpoint.close
             end(self._host.now_ns)
         return Outcome(0)
 
@@ -184,6 +190,7 @@ class Sockets:
 
     def _read(self, socket: Socket, request: Request) -> Outcome | None:
         octets, flags = request.numbers
+        _refuse(flags, "ERRQUEUE", "OOB")
         endpoint = socket.endpoint
         if endpoint is None:
             return failed("ENOTCONN")
@@ -206,6 +213,7 @@ class Sockets:
 
     def _write(self, socket: Socket, request: Request) -> Outcome | None:
         octets, flags = request.numbers
+        _refuse(flags, "FASTOPEN", "OOB")
         endpoint = socket.endpoint
         if endpoint is None:
             return failed("EPIPE")
@@ -216,10 +224,10 @@ class Sockets:
             return failed("EPIPE")
         done = self._progress.octets
         is_open = endpoint.state not in ("SYN-SENT", "SYN-RECEIVED")
-        taken = min(octets - done, endpoint.writable_octets) if is_open else 0
-        if taken:
+        while is_open and (taken := min(octets - done, endpoint.writable_octets)):
+            # What is sent at once makes room for more.
             endpoint.write(self._host.now_ns, taken, more=bool(flags & _MSG_MORE))
-            done += taken
+            done, socket.written = done + taken, socket.written + taken
         if done == octets or (done and self._is_nonblocking(socket, flags)):
             return Outcome(done)
         self._progress.octets = done
@@ -254,6 +262,8 @@ class Sockets:
         if key == (CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_ERROR"]):
             error = self._take_error(socket)
             return Outcome(0, value={"option": getattr(errno, error) if error else 0})
+        if key in _INFORMATION:
+            return Outcome(0)
         return Outcome(0, value={"option": get_option(self._host, socket.endpoint, socket.options, key)})
 
     def _fcntl(self, socket: Socket, request: Request) -> Outcome:
@@ -269,9 +279,10 @@ class Sockets:
         if endpoint is None:
             return failed("EINVAL")
         unsent = endpoint.unsent_octets
+        acknowledged = endpoint.tcp_info(self._host.now_ns)["bytes_acked"]
         counts = {
             CONSTANTS["SIOCINQ"]: endpoint.unread_octets,
-            CONSTANTS["SIOCOUTQ"]: endpoint.unacknowledged_octets + unsent,
+            CONSTANTS["SIOCOUTQ"]: max(0, socket.written + (not socket.writes) - acknowledged),
             CONSTANTS["SIOCOUTQNSD"]: unsent,
         }
         return Outcome(0, value={"count": counts[what]}) if what in counts else failed("ENOTTY")
@@ -332,6 +343,12 @@ class Sockets:
         if not ready and not self._is_over(request):
             return None
         return Outcome(len(ready), value={"events": ready[0]} if ready else {})
+
+
+def _refuse(flags: int, *names: str) -> None:
+    for name in names:
+        if flags & CONSTANTS[f"MSG_{name}"]:
+            raise ValueError(f"MSG_{name} is not simulated; leave it out, or use --kernel")
 
 
 _HANDLERS: Mapping[str, Callable[[Sockets, Socket, Request], Outcome | None]] = {

@@ -72,7 +72,8 @@ impl Endpoint {
         self.set_mss(mss);
         self.sender.set_negotiated(u64::from(mss), self.negotiated.sack);
         self.receiver.on_syn(syn.seq.0, syn.timestamps.map(|timestamps| timestamps.value));
-        self.receiver.set_scale(if scale.is_some() { self.own_scale() } else { 0 });
+        let own_mss = u64::from(self.offered_mss - options);
+        self.receiver.set_scale(if scale.is_some() { self.own_scale() } else { 0 }, own_mss);
     }
 
     /// What a full segment holds turns out to be different: windows given in segments are as many of the new ones.

@@ -1,0 +1,270 @@
+"""How a script is run: its times, how packets and calls are compared, and what a failure says.
+
+The thing under test is played back, so that every expected value is written here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from ackclock.script import syntax
+from ackclock.script.backend import Outcome, Request, Sent
+from ackclock.script.commands import Setting
+from ackclock.script.options import Options
+from ackclock.script.packets import ACK, PSH, SYN, Packet
+from ackclock.script.parse import parse
+from ackclock.script.runner import Verdict, run
+from ackclock.script.syntax import Option, ScriptError
+
+_ISN = 5_000_000
+_NOP = Option(syntax.NOP)
+
+
+@dataclass
+class _Ticket:
+    outcome: Outcome | None
+    finished_us: int
+
+    def settle(self, until_us: int) -> None:
+        pass
+
+
+@dataclass
+class Playback:
+    """Sends what it was given, whatever arrives."""
+
+    sends: list[Sent] = field(default_factory=list)
+    outcomes: list[tuple[int, Outcome]] = field(default_factory=list)
+    arrived: list[tuple[int, Packet]] = field(default_factory=list)
+    now_us: int = 0
+    patience_us: int = 1_000_000
+    info: dict[str, int] = field(default_factory=dict)
+
+    def apply(self, setting: Setting) -> None:
+        pass
+
+    def advance_to(self, time_us: int) -> None:
+        self.now_us = max(self.now_us, time_us)
+
+    def inject(self, packet: Packet) -> None:
+        self.arrived.append((self.now_us, packet))
+
+    def next_sent(self, until_us: int) -> Sent | None:
+        if not self.sends or self.sends[0].at_us > until_us:
+            return None
+        sent = self.sends.pop(0)
+        self.now_us = max(self.now_us, sent.at_us)
+        return sent
+
+    def begin(self, request: Request, *, blocks: bool = False) -> _Ticket:
+        at_us, outcome = self.outcomes.pop(0)
+        return _Ticket(outcome, at_us)
+
+    def tcp_info(self) -> Mapping[str, int]:
+        return self.info
+
+    def close(self) -> None:
+        pass
+
+
+def _data(at_us: int, seq: int, payload: int, flags: int = ACK, **fields: object) -> Sent:
+    packet = Packet(flags, seq, 1, 500, payload, (), **fields)  # type: ignore[arg-type]
+    return Sent(at_us, packet)
+
+
+def _run(text: str, backend: Playback, options: Options | None = None) -> Verdict:
+    return run(parse(text, "a.pkt"), backend, options)
+
+
+EXACT = Options(tolerance_percent=0.0)
+
+
+@pytest.mark.parametrize(
+    ("at_us", "passes"),
+    [(96_000, True), (104_000, True), (95_999, False), (104_001, False)],
+)
+def test_a_packet_may_be_four_milliseconds_early_or_late(at_us: int, passes: bool) -> None:
+    assert _run("0.1 > . 1:1001(1000) ack 1", Playback([_data(at_us, 1, 1000)]), EXACT).passed is passes
+
+
+def test_a_long_wait_has_an_eighth_of_itself_as_tolerance() -> None:
+    # 12.5 % of 0.8 s: 0.7 to 0.9 s.
+    assert _run("0.8 > . 1:1001(1000) ack 1", Playback([_data(700_000, 1, 1000)])).passed
+    assert not _run("0.8 > . 1:1001(1000) ack 1", Playback([_data(699_999, 1, 1000)])).passed
+
+
+def test_option_lines_set_the_tolerance() -> None:
+    text = "--tolerance_usecs=50\n0.1 > . 1:1001(1000) ack 1"
+    assert not _run(text, Playback([_data(100_051, 1, 1000)]), EXACT).passed
+    assert _run(text, Playback([_data(100_050, 1, 1000)]), EXACT).passed
+
+
+def test_a_range_of_time_has_the_tolerance_at_both_ends() -> None:
+    text = "0.1~0.2 > . 1:1001(1000) ack 1"
+    assert _run(text, Playback([_data(204_000, 1, 1000)]), EXACT).passed
+    assert not _run(text, Playback([_data(204_001, 1, 1000)]), EXACT).passed
+
+
+def test_whenever_is_any_time() -> None:
+    assert _run("0 < . 1:1(0) win 9\n* > . 1:1001(1000) ack 1", Playback([_data(900_000, 1, 1000)])).passed
+
+
+def test_a_relative_time_counts_from_when_the_packet_before_was_sent() -> None:
+    text = "0.1 > . 1:1001(1000) ack 1\n+.05 < . 1:1(0) ack 1 win 9"
+    backend = Playback([_data(103_000, 1, 1000)])
+    assert _run(text, backend).passed
+    assert [at_us for at_us, _ in backend.arrived] == [153_000]
+
+
+def test_packets_that_arrive_in_a_row_count_from_each_other() -> None:
+    backend = Playback()
+    _run("0 < . 1:1(0) win 9\n+.01 < . 1:1(0) win 9\n+.01 < . 1:1(0) win 9", backend)
+    assert [at_us for at_us, _ in backend.arrived] == [0, 10_000, 20_000]
+
+
+def test_segments_in_a_row_are_one_packet_of_the_script() -> None:
+    sends = [_data(0, 1, 1000), _data(0, 1001, 1000), _data(0, 2001, 500, ACK | PSH)]
+    assert _run("0 > P. 1:2501(2500) ack 1", Playback(sends)).passed
+
+
+def test_segments_with_a_gap_are_not() -> None:
+    verdict = _run("0 > . 1:2001(2000) ack 1", Playback([_data(0, 1, 1000), _data(0, 1501, 500)]))
+    assert verdict.failure is not None
+    assert [(one.field, one.actual) for one in verdict.failure.differences] == [("payload", "1000")]
+
+
+def test_every_field_that_differs_is_named() -> None:
+    verdict = _run("0 > P. 1:1001(1000) ack 7 win 9", Playback([_data(0, 3, 999, tos=2)]))
+    assert verdict.failure is not None
+    assert {one.field for one in verdict.failure.differences} == {"flags", "seq", "payload", "ack", "win"}
+
+
+def test_ecn_is_compared_if_the_script_says_it() -> None:
+    assert _run("0 > . 1:1001(1000) ack 1", Playback([_data(0, 1, 1000, tos=2)])).passed
+    assert _run("0 > [ect01] . 1:1001(1000) ack 1", Playback([_data(0, 1, 1000, tos=2)])).passed
+    assert not _run("0 > [ce] . 1:1001(1000) ack 1", Playback([_data(0, 1, 1000, tos=2)])).passed
+
+
+def test_a_packet_that_never_comes_is_a_failure() -> None:
+    verdict = _run("0.1 > . 1:1001(1000) ack 1", Playback())
+    assert verdict.failure is not None
+    assert verdict.failure.message == "nothing was sent"
+
+
+def test_sequence_numbers_are_relative_to_the_first() -> None:
+    text = """
+        0 listen(3, 1) = 0
+        +0 < S 100:100(0) win 9
+        +0 > S. 0:0(0) ack 101
+        +0 < . 1:1(0) ack 1 win 9 <sack 5:9,nop,nop>
+    """
+    backend = Playback([Sent(0, Packet(SYN | ACK, _ISN, 101, 9, 0, ()))], [(0, Outcome(0))])
+    verdict = _run(text, backend)
+    assert verdict.passed, verdict.failure
+    (_, syn), (_, ack) = backend.arrived
+    assert syn.seq == 100
+    # Relative to the peer's 100 and to our 5,000,000.
+    assert (ack.seq, ack.ack) == (101, _ISN + 1)
+    assert ack.options[0].numbers == (_ISN + 5, _ISN + 9)
+
+
+def _stamped(at_us: int, value: int, echo: int) -> Sent:
+    return Sent(at_us, Packet(ACK, 1, 1, 9, 0, (_NOP, _NOP, Option(syntax.TIMESTAMPS, (value, echo)))))
+
+
+def test_an_echoed_timestamp_is_the_one_that_was_sent() -> None:
+    text = "0 > . 1:1(0) ack 1 <nop,nop,TS val 10 ecr 0>\n+0 < . 1:1(0) ack 1 win 9 <nop,nop,TS val 7 ecr 10>"
+    backend = Playback([_stamped(0, 77_000, 0)])
+    assert _run(text, backend).passed
+    assert backend.arrived[0][1].options[2].numbers == (7, 77_000)
+
+
+def test_a_timestamp_that_was_never_sent_cannot_be_echoed() -> None:
+    verdict = _run("0 < . 1:1(0) ack 1 win 9 <nop,nop,TS val 7 ecr 10>", Playback())
+    assert verdict.failure is not None
+    assert "never sent" in verdict.failure.message
+
+
+@pytest.mark.parametrize(("value", "passes"), [(77_104, True), (77_105, False)])
+def test_timestamps_are_checked_if_a_tick_is_given(value: int, passes: bool) -> None:
+    # From 10 to 110 is 100 ticks; four more are the tolerance of 4 ms.
+    text = """--tcp_ts_tick_usecs=1000
+        0 > . 1:1(0) ack 1 <nop,nop,TS val 10 ecr 0>
+        +.1 > . 1:1(0) ack 1 <nop,nop,TS val 110 ecr 0>
+    """
+    backend = Playback([_stamped(0, 77_000, 0), _stamped(100_000, value, 0)])
+    assert _run(text, backend).passed is passes
+
+
+def test_echoes_that_are_sent_are_compared_if_asked() -> None:
+    text = "0 > . 1:1(0) ack 1 <nop,nop,TS val 10 ecr 5>"
+    assert _run(text, Playback([_stamped(0, 1, 6)])).passed
+    assert not _run(text, Playback([_stamped(0, 1, 6)]), Options(checks_echoes=True)).passed
+
+
+def test_options_are_compared_in_their_order() -> None:
+    options = (_NOP, _NOP, Option(syntax.SACK, (11, 21)))
+    sent = Sent(0, Packet(ACK, 1, 1, 9, 0, options))
+    assert _run("0 > . 1:1(0) ack 1 <nop,nop,sack 11:21>", Playback([sent])).passed
+    assert not _run("0 > . 1:1(0) ack 1 <sack 11:21,nop,nop>", Playback([sent])).passed
+    assert not _run("0 > . 1:1(0) ack 1", Playback([sent])).passed
+    assert _run("0 > . 1:1(0) ack 1 <...>", Playback([sent])).passed
+
+
+# ---- calls ----------------------------------------------------------------------------------------------------------
+
+
+def test_results_and_errors_of_calls_are_compared() -> None:
+    verdict = _run("0 write(4, ..., 1000) = 1000", Playback(outcomes=[(0, Outcome(-1, "EPIPE"))]))
+    assert verdict.failure is not None
+    assert verdict.failure.message == "write must return 1000 and returns -1 EPIPE"
+
+
+def test_what_calls_fill_in_is_compared() -> None:
+    outcome = (0, Outcome(0, value={"option": 3}))
+    assert _run("0 getsockopt(4, SOL_SOCKET, SO_ERROR, [3], [4]) = 0", Playback(outcomes=[outcome])).passed
+    assert _run("0 getsockopt(4, SOL_SOCKET, SO_ERROR, ..., [4]) = 0", Playback(outcomes=[outcome])).passed
+    assert not _run("0 getsockopt(4, SOL_SOCKET, SO_ERROR, [0], [4]) = 0", Playback(outcomes=[outcome])).passed
+
+
+def test_a_call_that_blocks_must_end_in_time() -> None:
+    text = "0...0.1 read(4, ..., 10) = 10"
+    assert _run(text, Playback(outcomes=[(104_000, Outcome(10))]), EXACT).passed
+    late = _run(text, Playback(outcomes=[(104_001, Outcome(10))]), EXACT)
+    assert late.failure is not None
+    assert late.failure.message == "read returns at 0.104001 s, not at 0.100000 s"
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("splice(4, ..., 5) = 0", "splice is not supported"),
+        ("socket(..., SOCK_DGRAM, IPPROTO_UDP) = 3", "use SOCK_STREAM"),
+        ("setsockopt(4, SOL_TCP, TCP_NODELEY, [1], 4) = 0", "no constant TCP_NODELEY"),
+    ],
+)
+def test_calls_that_cannot_be_made_are_errors_of_the_script(call: str, said: str) -> None:
+    with pytest.raises(ScriptError, match=r"a\.pkt:2") as caught:
+        _run(f"\n0 {call}", Playback())
+    assert said in str(caught.value)
+
+
+# ---- code -----------------------------------------------------------------------------------------------------------
+
+
+def test_code_sees_what_the_connection_says_then() -> None:
+    text = "0 %{ was = tcpi_snd_cwnd }%\n+0 %{ assert was == 10 and tcpi_state == TCP_ESTABLISHED }%"
+    assert _run(text, Playback(info={"snd_cwnd": 10, "state": 1})).passed
+
+
+def test_code_that_fails_shows_what_it_looked_at() -> None:
+    verdict = _run("0 %{ assert tcpi_snd_cwnd == 11, 'grew' }%", Playback(info={"snd_cwnd": 10, "state": 1}))
+    assert verdict.failure is not None
+    assert verdict.failure.message == "assertion failed (grew)"
+    assert verdict.failure.values == {"tcpi_snd_cwnd": 10}
+
+
+def test_names_are_given_meaning_by_definitions() -> None:
+    text = "--define=SIZE=0x3e8\n--define=FLAG=MSG_DONTWAIT\n0 send(4, ..., SIZE, FLAG) = 1000"
+    assert _run(text, Playback(outcomes=[(0, Outcome(1000))])).passed

@@ -1,0 +1,143 @@
+"""The packet scripts of this project: on the simulated endpoint, and on this machine's own Linux where that may be."""
+
+import io
+import subprocess
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ackclock.script.kernel import KernelError, KernelHost
+from ackclock.script.options import STRICT
+from ackclock.script.parse import parse
+from ackclock.script.report import render
+from ackclock.script.runner import Verdict, run
+from ackclock.script.simulated import SimulatedHost
+from conftest import Cli
+
+FOLDER = Path(__file__).parents[1] / "scripts"
+SCRIPTS = sorted(FOLDER.rglob("*.pkt"))
+DIFFERS = {
+    "window-scaling": "PSH comes with the last segment that a window lets out; Linux 6.18 sets none there",
+}
+"""Where Linux does what the script says and the simulated endpoint does not yet."""
+
+ON_THE_KERNEL = ("handshake-active", "out-of-order-sack", "fast-retransmit-sack", "close-active", *DIFFERS)
+"""A few that take a fraction of a second; `ackclock script --kernel tests/scripts` runs all."""
+
+HELLO = """\
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 1000 <mss 1000>
++0 > S. 0:0(0) ack 1 <mss 1460>
++.1 < . 1:1(0) ack 1 win 1000
++0 accept(3, ..., ...) = 4
++0 write(4, ..., 100) = 100
++0 > P. 1:101(100) ack 1
+"""
+
+
+def _explained(verdict: Verdict) -> str:
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(render(verdict))
+    return console.export_text()
+
+
+def _simulated() -> list[object]:
+    marks = {name: pytest.mark.xfail(reason=reason) for name, reason in DIFFERS.items()}
+    return [
+        pytest.param(file, id=str(file.relative_to(FOLDER)), marks=[marks[file.stem]] if file.stem in marks else [])
+        for file in SCRIPTS
+    ]
+
+
+@pytest.mark.parametrize("file", _simulated())
+def test_the_simulated_endpoint_does_what_a_script_says(file: Path) -> None:
+    verdict = run(parse(file.read_text(), file.name), SimulatedHost("linux-6.x"), STRICT)
+    assert verdict.passed, _explained(verdict)
+
+
+@pytest.mark.parametrize("file", SCRIPTS, ids=lambda file: str(file.relative_to(FOLDER)))
+def test_a_script_opens_with_its_question_and_its_source(file: Path) -> None:
+    comment = [line for line in file.read_text().splitlines() if line.startswith("//")]
+    assert "?" in comment[0]
+    assert any("RFC" in line for line in comment)
+
+
+def _kernel() -> KernelHost:
+    try:
+        return KernelHost()
+    except KernelError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", ON_THE_KERNEL)
+def test_linux_does_what_a_script_says(name: str) -> None:
+    file = FOLDER / f"{name}.pkt"
+    verdict = run(parse(file.read_text(), file.name), _kernel())
+    assert verdict.passed, _explained(verdict)
+
+
+def test_nothing_is_left_of_a_namespace() -> None:
+    def interfaces() -> str:
+        return subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
+
+    before = interfaces()
+    host = _kernel()
+    assert interfaces() == before
+    host.close()
+    assert interfaces() == before
+
+
+# ---- the command ----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_says_which_passed_and_which_did_not(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "good.pkt").write_text(HELLO)
+    (tmp_path / "bad.pkt").write_text(HELLO.replace("1:101(100) ack 1", "1:102(101) ack 2"))
+    done = cli("script", "good.pkt", "bad.pkt")
+    assert done.returncode == 1
+    assert "pass  good.pkt" in done.stdout
+    assert "bad.pkt:9: the packet differs: payload 100 for 101, ack 1 for 2" in done.stdout
+    assert "1 passed, 1 failed" in done.stdout
+
+
+def test_a_failure_shows_both_packets_and_marks_what_differs(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bad.pkt").write_text(HELLO.replace("ack 1\n", "ack 2\n"))
+    lines = cli("script", "bad.pkt").stdout.splitlines()
+    expected = next(line for line in lines if line.startswith("  expected"))
+    actual = next(line for line in lines if line.startswith("  actual"))
+    marks = lines[lines.index(actual) + 1]
+    place = marks.index("^")
+    assert (expected[place : place + 5], actual[place : place + 5], marks.strip()) == ("ack 2", "ack 1", "^^^^^")
+
+
+def test_a_script_that_cannot_be_read_is_a_wrong_input_and_the_others_run(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.pkt").write_text("0 > icmp unreachable\n")
+    (tmp_path / "b.pkt").write_text(HELLO)
+    done = cli("script", ".")
+    assert done.returncode == 2
+    assert "a.pkt:1: error: icmp packets are not supported" in done.stderr
+    assert "1 passed, 1 cannot be run" in done.stdout
+
+
+def test_there_must_be_scripts(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert cli("script", "empty").returncode == 2
+    assert "there is no file x.pkt" in cli("script", "x.pkt").stderr
+
+
+def test_options_of_the_endpoint_can_be_set(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.pkt").write_text(HELLO)
+    assert cli("script", "a.pkt").returncode == 0
+    done = cli("script", "a.pkt", "--set", "tcp.mss=500")
+    assert done.returncode == 1
+    assert "mss 512" in done.stdout  # 500 and the twelve octets of timestamps
+
+
+def test_wrong_settings_are_explained(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.pkt").write_text(HELLO)
+    done = cli("script", "a.pkt", "--set", "tcp.sakc=false")
+    assert done.returncode == 2
+    assert "sack" in done.stderr
