@@ -360,6 +360,9 @@ impl Endpoint {
             rto: self.sender.rto.rto(),
         };
         self.receiver.on_arrival(now, &arrival);
+        if self.sender.is_closed() && self.receiver.is_finished() {
+            self.receiver.request_ack(); // both are done: nothing will carry the ACK
+        }
     }
 
     fn on_ack(&mut self, now: SimTime, segment: &Segment, seq: u64, occupies: bool, out: &mut impl Output) {
