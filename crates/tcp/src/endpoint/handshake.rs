@@ -20,12 +20,7 @@ impl Endpoint {
         }
         match self.progress {
             Progress::Listen if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
-                self.negotiate(segment);
-                let (feedback, flags) = ecn::answer(self.config.ecn, segment.flags, segment.ecn);
-                self.handshake_ecn = flags;
-                self.set_feedback(feedback);
-                self.progress = Progress::SynReceived;
-                self.send_syn(now, out);
+                self.answer_syn(now, segment, out);
             }
             Progress::SynSent if segment.flags.has(Flags::SYN) && self.acknowledges_syn(segment) => {
                 self.negotiate(segment);
@@ -34,20 +29,34 @@ impl Endpoint {
                 self.ecn.on_syn_ack(segment.ecn);
                 self.open(now, segment, out);
             }
-            Progress::SynReceived if segment.flags.has(Flags::SYN) => self.send_syn(now, out), // our SYN-ACK was lost
+            // RFC 9293 section 3.5, figure 7: both ends open at once.
+            Progress::SynSent if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
+                self.answer_syn(now, segment, out);
+            }
             Progress::SynReceived if self.acknowledges_syn(segment) => {
                 self.open(now, segment, out);
                 self.on_segment(now, segment, out); // it may carry data
             }
+            Progress::SynReceived if segment.flags.has(Flags::SYN) => self.send_syn(now, out), // our SYN-ACK was lost
             Progress::SynSent | Progress::SynReceived if segment.flags.has(Flags::ACK) => refuse(segment, out),
             Progress::Listen => refuse(segment, out),
             _ => {}
         }
     }
 
+    fn answer_syn(&mut self, now: SimTime, syn: &Segment, out: &mut impl Output) {
+        self.negotiate(syn);
+        let (feedback, flags) = ecn::answer(self.config.ecn, syn.flags, syn.ecn);
+        self.handshake_ecn = flags;
+        self.set_feedback(feedback);
+        self.progress = Progress::SynReceived;
+        self.syn_retries = 0;
+        self.send_syn(now, out);
+    }
+
     fn set_feedback(&mut self, feedback: ecn::Feedback) {
         self.ecn.set_feedback(feedback);
-        self.sender.ecn.set_feedback(feedback, self.progress == Progress::Listen);
+        self.sender.ecn.set_feedback(feedback, self.progress != Progress::SynSent);
     }
 
     fn acknowledges_syn(&self, segment: &Segment) -> bool {
@@ -142,10 +151,12 @@ impl Endpoint {
             return;
         }
         self.syn_retries += 1;
-        if self.syn_retries > self.config.syn_retries {
+        // Linux's linear timeouts are of the SYN alone, and come on top of the others.
+        let linear = if self.progress == Progress::SynSent { self.config.syn_linear_timeouts } else { 0 };
+        if self.syn_retries > self.config.syn_retries + linear {
             return self.fail(ConnectionError::TimedOut);
         }
-        if self.syn_retries > self.config.syn_linear_timeouts {
+        if self.syn_retries > linear {
             self.sender.rto.back_off();
         }
         self.send_syn(now, out);
