@@ -347,9 +347,14 @@ impl Sender {
             Phase::Cwr { .. } => RecoveryState::Cwr,
             Phase::Fast(_) => RecoveryState::Recovery,
             Phase::Loss(_) => RecoveryState::Loss,
-            Phase::Open if self.board.sacked() + self.board.lost() + self.board.resent() > 0 => RecoveryState::Disorder,
+            Phase::Open if self.is_in_disorder() => RecoveryState::Disorder,
             Phase::Open => RecoveryState::Open,
         }
+    }
+
+    /// Something is SACKed, lost or sent again; a probe by itself is no disorder.
+    fn is_in_disorder(&self) -> bool {
+        self.board.sacked() + self.board.lost() > 0 || (self.board.resent() > 0 && !self.tlp.is_out())
     }
 
     /// Octets that the application may still write.

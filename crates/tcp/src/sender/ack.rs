@@ -71,8 +71,9 @@ struct Timing {
     /// Something that was sent again is acknowledged.
     has_resent: bool,
     newest_resent: Option<SimTime>,
-    /// The lowest segment delivered after one sent later.
+    /// The lowest segment delivered after one sent later, and the end of the highest that had been.
     lowest_late: Option<u64>,
+    high_sacked: Option<u64>,
 }
 
 impl Sender {
@@ -173,6 +174,7 @@ impl Sender {
         let recovery_point = self.phase.ends_at();
         let min_rtt = self.rto.stats().min_rtt;
         let Self { board, rack, .. } = self;
+        timing.high_sacked = prior_high;
         let mut original_arrived = false;
         let mut deliver = |sent: &Sent, timing: &mut Timing| {
             if let Some(rack) = rack.as_mut() {
@@ -254,7 +256,8 @@ impl Sender {
 
     /// A segment arrived after one sent later, without having been sent again: the network reorders so far.
     fn adapt_to_reordering(&mut self, timing: &Timing) {
-        let (Some(low), Some(high)) = (timing.lowest_late, self.board.high_sacked()) else { return };
+        let high = self.board.high_sacked().max(timing.high_sacked);
+        let (Some(low), Some(high)) = (timing.lowest_late, high) else { return };
         let distance = high.saturating_sub(low).div_ceil(self.mss) as u32;
         self.dup_thresh = self.dup_thresh.max(distance.min(self.config.max_dup_thresh));
         self.sees_reordering = self.dup_thresh > self.config.dup_thresh;
