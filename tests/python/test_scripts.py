@@ -8,21 +8,14 @@ import pytest
 from rich.console import Console
 
 from ackclock.script.kernel import KernelError, KernelHost
-from ackclock.script.options import STRICT
 from ackclock.script.parse import parse
 from ackclock.script.report import render
 from ackclock.script.runner import Verdict, run
-from ackclock.script.simulated import SimulatedHost
 from conftest import Cli
 
 FOLDER = Path(__file__).parents[1] / "scripts"
 SCRIPTS = sorted(FOLDER.rglob("*.pkt"))
-DIFFERS = {
-    "window-scaling": "PSH comes with the last segment that a window lets out; Linux 6.18 sets none there",
-}
-"""Where Linux does what the script says and the simulated endpoint does not yet."""
-
-ON_THE_KERNEL = ("handshake-active", "out-of-order-sack", "fast-retransmit-sack", "close-active", *DIFFERS)
+ON_THE_KERNEL = ("handshake-active", "out-of-order-sack", "fast-retransmit-sack", "close-active")
 """A few that take a fraction of a second; `ackclock script --kernel tests/scripts` runs all."""
 
 HELLO = """\
@@ -42,27 +35,6 @@ def _explained(verdict: Verdict) -> str:
     console = Console(width=160, record=True, file=io.StringIO())
     console.print(render(verdict))
     return console.export_text()
-
-
-def _simulated() -> list[object]:
-    marks = {name: pytest.mark.xfail(reason=reason) for name, reason in DIFFERS.items()}
-    return [
-        pytest.param(file, id=str(file.relative_to(FOLDER)), marks=[marks[file.stem]] if file.stem in marks else [])
-        for file in SCRIPTS
-    ]
-
-
-@pytest.mark.parametrize("file", _simulated())
-def test_the_simulated_endpoint_does_what_a_script_says(file: Path) -> None:
-    verdict = run(parse(file.read_text(), file.name), SimulatedHost("linux-6.x"), STRICT)
-    assert verdict.passed, _explained(verdict)
-
-
-@pytest.mark.parametrize("file", SCRIPTS, ids=lambda file: str(file.relative_to(FOLDER)))
-def test_a_script_opens_with_its_question_and_its_source(file: Path) -> None:
-    comment = [line for line in file.read_text().splitlines() if line.startswith("//")]
-    assert "?" in comment[0]
-    assert any("RFC" in line for line in comment)
 
 
 def _kernel() -> KernelHost:

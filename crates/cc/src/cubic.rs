@@ -155,7 +155,8 @@ impl Cubic {
     /// Slow start in bytes; returns the segments left over for congestion avoidance.
     fn grow_in_slow_start(&mut self, pace: Pace, acked: Bytes) -> f64 {
         let mss = self.mss as f64;
-        let (cwnd, left) = self.slow_start.grow(pace, self.window(), acked.0, 2 * self.mss);
+        let limit = self.slow_start.byte_limit(self.mss);
+        let (cwnd, left) = self.slow_start.grow(pace, self.window(), acked.0, limit);
         self.state.cwnd = cwnd as f64 / mss;
         left as f64 / mss
     }

@@ -101,7 +101,7 @@ impl CongestionController for Reno {
         let mut acked = ack.newly_acked.0;
         let window = self.window();
         if window.in_slow_start() {
-            let limit = if self.counts_acks() { self.mss } else { 2 * self.mss };
+            let limit = if self.counts_acks() { self.mss } else { self.slow_start.byte_limit(self.mss) };
             (self.cwnd, acked) = self.slow_start.grow(pace, window, acked, limit);
             if acked == 0 {
                 return;

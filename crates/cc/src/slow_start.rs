@@ -57,6 +57,8 @@ pub(crate) struct SlowStart {
     watch: Watch,
     /// What division has left over of the ACKs, in the window's unit.
     carried: u64,
+    /// The last episode was a timeout.
+    after_timeout: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -73,7 +75,7 @@ impl SlowStart {
             Hystart::Linux => Watch::HyStart(Box::default()),
             Hystart::Rfc9406 => Watch::PlusPlus(Box::default()),
         };
-        Self { watch, carried: 0 }
+        Self { watch, carried: 0, after_timeout: false }
     }
 
     /// Looks at an ACK before the window grows; every ACK, also in recovery. `epoch` is when the present stage of
@@ -92,8 +94,15 @@ impl SlowStart {
         }
     }
 
+    /// L of RFC 3465: two segments, so that delayed ACKs do not slow it down; one after a timeout, when an ACK may be of
+    /// data that has been lying at the receiver (section 2.3).
+    pub(crate) fn byte_limit(&self, mss: u64) -> u64 {
+        if self.after_timeout { mss } else { 2 * mss }
+    }
+
     pub(crate) fn on_congestion(&mut self, event: &CongestionEvent) {
         self.carried = 0;
+        self.after_timeout = event.is_timeout();
         match &mut self.watch {
             Watch::HyStart(hystart) if event.is_timeout() => hystart.reset(),
             Watch::Nothing | Watch::HyStart(_) => (),

@@ -50,7 +50,7 @@ impl DelayedAcks {
 
     /// The peer's FIN arrived in order, alone or with data.
     pub(crate) fn on_fin(&mut self, now: SimTime) {
-        if self.config.adaptive {
+        if self.config.adaptive && (self.quick == 0 || self.is_interactive) {
             self.deadline = self.deadline.min(now + self.delay.max(self.config.timeout));
         } else {
             self.due = true;

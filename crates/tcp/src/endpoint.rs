@@ -136,6 +136,8 @@ pub struct Endpoint {
     /// SYNs (or SYN-ACKs) sent again.
     syn_retries: u32,
     error: Option<ConnectionError>,
+    /// The peer's FIN came before ours was written.
+    peer_closed_first: bool,
     /// The application will read no more: data that arrives draws a reset.
     refuses_data: bool,
     /// The SACK blocks of the latest ACK that had any.
@@ -162,6 +164,7 @@ impl Endpoint {
             handshake_ecn: Flags::default(),
             syn_retries: 0,
             error: None,
+            peer_closed_first: false,
             refuses_data: false,
             last_sack: [SackBlock::default(); 4],
         }
@@ -360,8 +363,12 @@ impl Endpoint {
             rto: self.sender.rto.rto(),
         };
         self.receiver.on_arrival(now, &arrival);
-        if self.sender.is_closed() && self.receiver.is_finished() {
-            self.receiver.request_ack(); // both are done: nothing will carry the ACK
+        if self.receiver.is_finished() {
+            if self.sender.is_closed() {
+                self.receiver.request_ack(); // both are done: nothing will carry the ACK
+            } else {
+                self.peer_closed_first = true;
+            }
         }
     }
 
@@ -504,7 +511,9 @@ impl Endpoint {
                 (false, _, true) => State::CloseWait,
                 (true, false, false) => State::FinWait1,
                 (true, true, false) => State::FinWait2,
-                (true, false, true) => State::LastAck,
+                (true, false, true) if self.peer_closed_first => State::LastAck,
+                (true, false, true) => State::Closing,
+                (true, true, true) if self.peer_closed_first => State::Closed,
                 (true, true, true) => State::TimeWait,
             },
         }
@@ -512,7 +521,7 @@ impl Endpoint {
 
     /// True if the connection was given up or reset.
     pub fn is_aborted(&self) -> bool {
-        self.sender.is_aborted() || (self.progress == Progress::Closed && self.sender.board.high_data() > 0)
+        self.error.is_some() || (self.progress == Progress::Closed && self.sender.board.high_data() > 0)
     }
 
     /// The congestion window in force: the controller's, or during recovery what the recovery leaves of it.

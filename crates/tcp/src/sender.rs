@@ -369,8 +369,8 @@ impl Sender {
     /// Octets that the application may still write.
     pub(crate) fn writable(&self) -> u64 {
         let used = self.written_end.saturating_sub(self.board.una().max(1));
-        let unsent_room = self.config.notsent_lowat.map_or(u64::MAX, |lowat| lowat.0.saturating_sub(self.unsent()));
-        self.send_buffer.saturating_sub(used).min(unsent_room)
+        let is_below_mark = self.config.notsent_lowat.is_none_or(|lowat| self.unsent() < lowat.0);
+        if is_below_mark { self.send_buffer.saturating_sub(used) } else { 0 }
     }
 
     pub(crate) fn set_option(&mut self, option: &SocketOption) {

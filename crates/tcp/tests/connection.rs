@@ -63,7 +63,8 @@ fn closing_passes_through_the_states_of_rfc_9293() {
     pair.close(ACCEPTOR);
     pair.run_for(SimDuration::from_millis(110));
     assert_eq!(pair.ends[OPENER].state(), State::TimeWait);
-    assert_eq!(pair.ends[ACCEPTOR].state(), State::TimeWait);
+    assert_eq!(pair.ends[ACCEPTOR].state(), State::Closed); // from LAST-ACK (RFC 9293 figure 5)
+    assert!(!pair.ends[ACCEPTOR].is_aborted());
     assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(1_500));
     assert_eq!(pair.ends[OPENER].received(), Bytes(500));
 }

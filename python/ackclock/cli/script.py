@@ -10,6 +10,7 @@ import typer
 from ackclock.cli import failures
 from ackclock.cli.display import output
 from ackclock.script.backend import Backend
+from ackclock.script.head import head_of
 from ackclock.script.options import STRICT, Options
 from ackclock.script.parse import parse
 from ackclock.script.report import render, summary
@@ -21,7 +22,12 @@ def script(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them.", show_default=False)
     ],
-    profile: Annotated[str, typer.Option(metavar="NAME", help="The stack to imitate.")] = "linux-6.x",
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The stack to imitate, whatever a script's head says.", show_default="linux-6.x"
+        ),
+    ] = None,
     overrides: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="PATH=VALUE", help="Change an option of the endpoint: tcp.sack=false."),
@@ -42,10 +48,15 @@ def script(
 ) -> None:
     """Run packet scripts, and show where the connection differs from what they say."""
     options = _options(definitions or [], tolerance_usecs, strict)
-    make = _backend(kernel, profile, overrides or [])
     counts = {"passed": 0, "failed": 0, "wrong": 0}
     for file in _scripts(files):
-        verdict = _run(file, make, options)
+        text = _text(file)
+        head = head_of(text)
+        if kernel and not head.is_any_linux:
+            output().print(f"skip  {file}: its head asks for another stack than Linux as it comes", style="dim")
+            continue
+        make = _backend(kernel, profile or head.profile or "linux-6.x", [*head.overrides, *(overrides or [])])
+        verdict = _run(file, text, make, options)
         if verdict is None:
             counts["wrong"] += 1
             continue
@@ -92,11 +103,16 @@ def _scripts(files: list[Path]) -> Iterator[Path]:
             raise failures.InputError(f"there is no file {file}; give a packet script (.pkt), or a folder of them")
 
 
-def _run(file: Path, make: Callable[[], Backend], options: Options) -> Verdict | None:
+def _text(file: Path) -> str:
     try:
-        return run(parse(file.read_text(encoding="utf-8"), str(file)), make(), options)
+        return file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise failures.InputError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+def _run(file: Path, text: str, make: Callable[[], Backend], options: Options) -> Verdict | None:
+    try:
+        return run(parse(text, str(file)), make(), options)
     except ScriptError as error:
         _say_wrong(error)
         return None

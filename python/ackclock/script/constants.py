@@ -49,6 +49,7 @@ _PREFIXES: tuple[tuple[ModuleType, tuple[str, ...]], ...] = (
     (select, ("POLL", "EPOLL")),
     (fcntl, ("F_", "FD_")),
     (os, ("O_",)),
+    (errno, ("E",)),
 )
 
 

@@ -1,7 +1,7 @@
 //! Moves through loss recovery: what an ACK begins, continues, ends or undoes.
 
 use ackclock_cc::{CongestionCause, CongestionController};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::ack::{IncomingAck, Progress};
 use super::{Sender, Timer};
@@ -24,6 +24,9 @@ impl Sender {
         if progress.marked > 0 {
             self.undo.clear(); // a mark is no mistake
         }
+        if progress.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
+            return self.await_reneging(now, progress);
+        }
         match self.phase {
             Phase::Open => {}
             Phase::Cwr { .. } => self.leave_cwr(now),
@@ -34,6 +37,15 @@ impl Sender {
             self.in_open(now, progress);
         }
         self.reduce(progress);
+    }
+
+    /// The receiver seems to have thrown away what it had SACKed (RFC 2018 section 8): unless it proves otherwise soon, the
+    /// timer takes all of it for lost.
+    fn await_reneging(&mut self, now: SimTime, progress: &mut Progress) {
+        const LEAST: SimDuration = SimDuration::from_millis(10);
+        let wait = SimDuration(self.rto.stats().srtt.0 / 2).max(LEAST);
+        self.timer = Timer::retransmission(now + wait);
+        progress.restarts_timer = false;
     }
 
     /// Linux's ways with a reduction: the window that ends it may grow at once, a timeout during one is not another.

@@ -158,7 +158,10 @@ impl Sender {
 
     /// Octets of the next new segment.
     fn available(&self) -> u64 {
-        self.stream_end().saturating_sub(self.board.high_data()).min(self.mss)
+        let high = self.board.high_data();
+        let payload = self.written_end.saturating_sub(high);
+        // The FIN rides on the last segment, full or not.
+        if payload <= self.mss { self.stream_end().saturating_sub(high) } else { self.mss }
     }
 
     /// New data, if there is some and every window has room for it.
