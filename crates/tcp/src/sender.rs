@@ -1,13 +1,14 @@
 //! The sending half: puts its pieces in sequence and owns none of their rules.
 //!
-//! `ack` takes in what an ACK says, `recover` moves through loss recovery, `timers` answers timeouts, `transmit` decides
-//! what leaves. The rules live in files of their own: scoreboard, loss detection by time, PRR, undo, probes, ECN,
-//! pacing, bursts, use of the window, small segments.
+//! `ack` takes in what an ACK says (`plain` what most say), `recover` moves through loss recovery, `loss` through what
+//! follows a timeout, `timers` says what is due, `transmit` decides what leaves. The rules live in files of their own:
+//! scoreboard, loss detection by time, PRR, undo, probes, ECN, pacing, bursts, use of the window, small segments.
 //!
 //! Sources: RFC 9293 (windows, probes), RFC 5681 and the files it composes. Departures: a zero-window probe is an empty
 //! segment one octet below `snd_una`, as Linux sends it, and not one octet of new data; it draws the same ACK.
 
 mod ack;
+mod loss;
 mod peer_window;
 mod plain;
 mod recover;

@@ -19,9 +19,6 @@ impl Endpoint {
             return;
         }
         match self.progress {
-            Progress::Listen if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
-                self.answer_syn(now, segment, out);
-            }
             Progress::SynSent if segment.flags.has(Flags::SYN) && self.acknowledges_syn(segment) => {
                 self.negotiate(segment);
                 let feedback = ecn::agreed(self.config.ecn, segment.flags);
@@ -29,8 +26,8 @@ impl Endpoint {
                 self.ecn.on_syn_ack(segment.ecn);
                 self.open(now, segment, out);
             }
-            // RFC 9293 section 3.5, figure 7: both ends open at once.
-            Progress::SynSent if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
+            // In SYN-SENT, both ends open at once (RFC 9293 section 3.5, figure 7).
+            Progress::Listen | Progress::SynSent if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
                 self.answer_syn(now, segment, out);
             }
             Progress::SynReceived if self.acknowledges_syn(segment) => {

@@ -24,12 +24,12 @@ impl Sender {
         let (delivered, times) = self.board.acknowledge_plain(ack.ack);
         self.note_progress(ack.ack);
         self.dup_acks = 0;
-        let timed = match times.newest_resent {
+        let sample = match times.newest_resent {
             None => times.newest,
             Some(_) if self.rto.karn() => None,
             Some(resent) => times.newest.max(Some(resent)),
         };
-        if let Some(sent_at) = timed.or(ack.echoed_send_time) {
+        if let Some(sent_at) = sample.or(ack.echoed_send_time) {
             self.take_sample(sent_at, now);
         }
         self.note_round(ack.ack);
