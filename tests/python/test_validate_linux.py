@@ -262,6 +262,38 @@ def test_a_folder_that_is_wrong_is_blamed_by_name(what: str, two_flows: Path, tm
         recorded.load(folder)
 
 
+@pytest.mark.parametrize(
+    ("column", "cell", "told"),
+    [
+        ("rtt_ms", "soon", "line 3: rtt_ms is 'soon'; a number above 0"),
+        ("rtt_ms", "", "line 3: rtt_ms is empty"),
+        ("rate_mbps", "0", "line 3: rate_mbps is 0"),
+        ("hystart", "nan", "line 3: hystart is 'nan'; a number is wanted"),
+        ("flow", "1", "repetition 1 of two has two rows for flow 1"),
+    ],
+)
+def test_a_wrong_cell_is_blamed_by_line_and_column(
+    column: str, cell: str, told: str, two_flows: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(two_flows, tmp_path / "copy"))
+    heads, first, second = (folder / "summary.csv").read_text().splitlines()
+    cells = second.split(",")
+    cells[heads.split(",").index(column)] = cell
+    (folder / "summary.csv").write_text("\n".join([heads, first, ",".join(cells)]) + "\n")
+    with pytest.raises(recorded.RecordingError, match=told):
+        recorded.load(folder)
+
+
+def test_a_wrong_sample_is_blamed_by_line_and_column(two_flows: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(two_flows, tmp_path / "copy"))
+    file = folder / "data" / "two.r1.flow2.reno.csv.gz"
+    lines = gzip.decompress(file.read_bytes()).decode().splitlines()
+    lines[200] = "x" + lines[200]  # far behind what a reader of CSV looks at to guess types; t_s comes first
+    file.write_bytes(gzip.compress("\n".join(lines).encode()))
+    with pytest.raises(recorded.RecordingError, match=r"two\.r1\.flow2\.reno\.csv\.gz, line 201: t_s is 'x"):
+        recorded.load(folder)
+
+
 # ---- the command --------------------------------------------------------------------------------
 
 
