@@ -11,21 +11,32 @@ use crate::config::ClockConfig;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimestampClock {
     config: ClockConfig,
+    /// The tick last asked for, and the span of nanoseconds in which the clock shows it: packets come by the dozen in
+    /// one, and a division is dear.
+    tick: u32,
+    shown_from: u64,
+    shown_until: u64,
 }
 
 impl TimestampClock {
     pub(crate) fn new(config: ClockConfig) -> Self {
-        Self { config }
+        Self { config, tick: 0, shown_from: 0, shown_until: 0 }
     }
 
     /// What the clock shows at `now`.
-    pub(crate) fn tick(&self, now: SimTime) -> u32 {
+    pub(crate) fn tick(&mut self, now: SimTime) -> u32 {
         let own = if self.config.skew_ppm == 0.0 { now.0 } else { (now.0 as f64 * self.speed()) as u64 };
-        ((own / self.config.granularity.0) as u32).wrapping_add(self.config.offset)
+        if !(self.shown_from..self.shown_until).contains(&own) {
+            let count = own / self.config.granularity.0;
+            self.tick = (count as u32).wrapping_add(self.config.offset);
+            self.shown_from = count * self.config.granularity.0;
+            self.shown_until = self.shown_from + self.config.granularity.0;
+        }
+        self.tick
     }
 
     /// The instant at which the clock began to show `tick`, the latest one not after `now`.
-    pub(crate) fn time_of(&self, tick: u32, now: SimTime) -> SimTime {
+    pub(crate) fn time_of(&mut self, tick: u32, now: SimTime) -> SimTime {
         let ago = u64::from(self.tick(now).wrapping_sub(tick)) * self.config.granularity.0;
         let ago = if self.config.skew_ppm == 0.0 { ago } else { (ago as f64 / self.speed()) as u64 };
         SimTime(now.0.saturating_sub(ago))
@@ -64,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_tick_is_found_again() {
-        let clock = clock(u32::MAX - 5, 0.0);
+        let mut clock = clock(u32::MAX - 5, 0.0);
         let tick = clock.tick(SimTime(4_000_000));
         assert_eq!(clock.time_of(tick, SimTime(104_000_000)), SimTime(4_000_000));
     }

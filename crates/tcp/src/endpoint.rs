@@ -378,8 +378,16 @@ impl Endpoint {
         }
         let mut sack = [(0, 0); 4];
         let (blocks, dsack) = if segment.sack.is_empty() { (0, None) } else { self.read_sack(segment, una, &mut sack) };
-        let echo = segment.timestamps.filter(|_| self.negotiated.timestamps);
         let window = u64::from(segment.window) << self.negotiated.snd_scale;
+        let (mut timestamps, mut echoed_send_time) = (None, None);
+        if self.negotiated.timestamps
+            && let Some(Timestamps { value, echo }) = segment.timestamps
+        {
+            timestamps = Some(SegmentTimestamps { tsval: value, tsecr: echo });
+            if echo != 0 {
+                echoed_send_time = Some(self.clock.time_of(echo, now));
+            }
+        }
         let incoming = IncomingAck {
             ack: ack.max(una),
             window: if is_old { self.sender.peer.size() } else { window },
@@ -388,8 +396,8 @@ impl Endpoint {
             flags: segment.flags,
             sack: &sack[..blocks],
             dsack,
-            timestamps: echo.map(|ts| SegmentTimestamps { tsval: ts.value, tsecr: ts.echo }),
-            echoed_send_time: echo.filter(|ts| ts.echo != 0).map(|ts| self.clock.time_of(ts.echo, now)),
+            timestamps,
+            echoed_send_time,
         };
         self.sender.on_ack(now, &incoming);
         if ack > una {
@@ -445,19 +453,15 @@ impl Endpoint {
     }
 
     fn data_segment(&mut self, now: SimTime, data: DataSegment) -> Segment {
-        let mut flags = Flags::ACK;
-        for (is_set, flag) in
-            [(data.fin, Flags::FIN), (data.push && data.payload > 0, Flags::PSH), (data.cwr, Flags::CWR)]
-        {
-            if is_set {
-                flags = flags.with(flag);
-            }
-        }
         self.receiver.acks.on_reply(now);
-        Segment { payload: data.payload as u32, ecn: data.ecn, ..self.header(now, data.start, flags) }
+        let mut segment = self.header(now, data.start, data.flags);
+        segment.payload = data.payload;
+        segment.ecn = data.ecn;
+        segment
     }
 
     /// A segment without payload at `offset`, with all that every segment after the SYN carries.
+    #[inline]
     fn header(&mut self, now: SimTime, offset: u64, flags: Flags) -> Segment {
         let acknowledgement = self.receiver.acknowledgement(now);
         let timestamps = self

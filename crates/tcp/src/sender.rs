@@ -9,6 +9,7 @@
 
 mod ack;
 mod peer_window;
+mod plain;
 mod recover;
 mod timers;
 mod transmit;
@@ -93,6 +94,8 @@ pub(crate) struct Sender {
     /// Bounds what is outstanding, unless it follows the window.
     send_buffer: u64,
     tunes_send_buffer: bool,
+    /// No mechanism looks at every ACK: the plain ones need little.
+    is_plain_stack: bool,
     /// RTT samples are Linux's: of the oldest segment that an ACK covers.
     samples_oldest: bool,
     /// `dup_thresh` has been raised.
@@ -164,6 +167,7 @@ impl Sender {
             tunes_send_buffer: config.send_autotuning.is_some(),
             samples_oldest: config.rto.estimator == RtoEstimator::Linux,
             sees_reordering: false,
+            is_plain_stack: false,
             loss_recovery: config.loss_recovery,
             emulates_sack: false,
             dup_thresh: config.dup_thresh,
@@ -208,6 +212,11 @@ impl Sender {
             self.rack = None;
             self.tlp = Tlp::new(false);
         }
+        self.is_plain_stack = self.rack.is_none()
+            && !self.tlp.is_enabled()
+            && !self.usage.is_on()
+            && !self.emulates_sack
+            && !self.samples_oldest;
     }
 
     /// The initial window, where the handshake settled another segment size.

@@ -90,18 +90,19 @@ pub struct SackBlock {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [SackBlock; 4],
-    len: u8,
+    /// As wide as what lies beside it: a byte written alone makes the copy of the whole wait.
+    len: u32,
 }
 
 impl SackBlocks {
     /// The first `len` of `blocks`; at most all four.
     pub fn new(blocks: [SackBlock; 4], len: usize) -> Self {
-        Self { blocks, len: len.min(4) as u8 }
+        Self { blocks, len: len.min(4) as u32 }
     }
 
     /// Appends a block; beyond the fourth it is left out.
     pub fn push(&mut self, block: SackBlock) {
-        if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
+        if let Some(slot) = self.blocks.get_mut(self.len as usize) {
             *slot = block;
             self.len += 1;
         }
@@ -109,7 +110,7 @@ impl SackBlocks {
 
     /// The blocks, in the option's order.
     pub fn as_slice(&self) -> &[SackBlock] {
-        &self.blocks[..usize::from(self.len)]
+        &self.blocks[..self.len as usize]
     }
 
     /// True if there are none.
@@ -129,8 +130,9 @@ pub struct SynOptions {
     pub sack_permitted: bool,
 }
 
-/// A TCP segment.
+/// A TCP segment. Fields that are read together lie together: segments are copied whole for every hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Segment {
     /// Sequence number of the first octet (or of SYN or FIN).
     pub seq: Seq,
@@ -142,12 +144,12 @@ pub struct Segment {
     pub window: u16,
     /// Flags.
     pub flags: Flags,
+    /// Timestamps option.
+    pub timestamps: Option<Timestamps>,
     /// ECN field of the IP packet that carries it.
     pub ecn: Ecn,
     /// Options of a SYN.
     pub syn: SynOptions,
-    /// Timestamps option.
-    pub timestamps: Option<Timestamps>,
     /// SACK option.
     pub sack: SackBlocks,
 }

@@ -6,7 +6,6 @@ use ackclock_wire::Flags;
 
 use super::{Limit, Sender};
 use crate::config::LossRecovery;
-use crate::recovery::Phase;
 use crate::scoreboard::Sent;
 use crate::tlp::{ProbeAck, ProbeOutcome};
 
@@ -59,6 +58,30 @@ pub(super) struct Progress {
     pub(super) restarts_timer: bool,
 }
 
+/// What the controller hears of an ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Heard {
+    pub(super) prior_flight: u64,
+    pub(super) delivered: u64,
+    pub(super) newly_lost: u64,
+    pub(super) marked: u64,
+    pub(super) advanced: bool,
+    pub(super) was_reducing: bool,
+}
+
+impl Heard {
+    fn of(progress: &Progress) -> Self {
+        Self {
+            prior_flight: progress.prior_flight,
+            delivered: progress.delivered,
+            newly_lost: progress.newly_lost,
+            marked: progress.marked,
+            advanced: progress.advanced,
+            was_reducing: progress.was_reducing,
+        }
+    }
+}
+
 /// Send times of what an ACK delivered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timing {
@@ -81,12 +104,18 @@ impl Sender {
     pub(crate) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
         self.latest_rtt_sample = None;
         let window_changed = self.peer.update(ack.seq, ack.ack, ack.window);
-        self.on_window_update(now);
+        self.unanswered_probes = 0;
+        if self.probes > 0 {
+            self.on_window_update(now);
+        }
+        if self.is_plain_ack(ack) {
+            return self.on_plain_ack(now, ack);
+        }
         let mut progress = self.update_scoreboard(now, ack, window_changed);
         self.on_probe_ack(now, ack, &progress);
         self.recover(now, ack, &mut progress);
         if progress.delivered > 0 || progress.newly_lost > 0 {
-            self.tell_controller(now, ack, &progress);
+            self.tell_controller(now, ack, &Heard::of(&progress));
         }
         self.set_timer(now, &progress);
     }
@@ -98,21 +127,13 @@ impl Sender {
         let advanced = ack.ack > una;
         let was_reducing = self.phase.is_reducing();
         let mut timing = Timing::default();
-        let is_plain = ack.sack.is_empty() && self.rack.is_none() && self.board.is_plain();
-        let (newly_sacked, acked, original_arrived) = if is_plain && matches!(self.phase, Phase::Open) {
-            (0, self.acknowledge_plain(ack.ack, &mut timing), false)
-        } else {
-            self.mark_delivered(now, ack, &mut timing)
-        };
+        let (newly_sacked, acked, original_arrived) = self.mark_delivered(now, ack, &mut timing);
         let mut delivered = newly_sacked + acked;
         if advanced && self.emulates_sack {
             delivered = self.settle_presumed(acked);
         }
         if advanced {
-            self.timeouts_in_a_row = 0;
-            self.stalled_since = None;
-            self.rto.on_new_ack();
-            self.forget_pushes(ack.ack);
+            self.note_progress(ack.ack);
         }
         if let Some((_, end)) = ack.dsack {
             self.on_dsack(end);
@@ -122,11 +143,7 @@ impl Sender {
         if timing.lowest_late.is_some() {
             self.adapt_to_reordering(&timing);
         }
-        let new_round = advanced && ack.ack >= self.round_end;
-        if new_round {
-            self.round += 1;
-            self.round_end = self.board.high_data();
-        }
+        let new_round = advanced && self.note_round(ack.ack);
         if let Some(rack) = &mut self.rack {
             rack.adapt(self.round);
         }
@@ -154,17 +171,22 @@ impl Sender {
         }
     }
 
-    /// As [`Self::mark_delivered`] while nothing is amiss.
-    fn acknowledge_plain(&mut self, ack: u64, timing: &mut Timing) -> u64 {
-        if ack <= self.board.una() {
-            return 0;
+    /// `snd_una` moves: the connection lives.
+    pub(super) fn note_progress(&mut self, ack: u64) {
+        self.timeouts_in_a_row = 0;
+        self.stalled_since = None;
+        self.rto.on_new_ack();
+        self.forget_pushes(ack);
+    }
+
+    /// Packet-timed round trips: one ends when what was sent at its beginning is acknowledged.
+    pub(super) fn note_round(&mut self, ack: u64) -> bool {
+        let ends = ack >= self.round_end;
+        if ends {
+            self.round += 1;
+            self.round_end = self.board.high_data();
         }
-        let (delivered, times) = self.board.acknowledge_plain(ack);
-        timing.oldest = times.oldest;
-        timing.newest = times.newest;
-        timing.newest_resent = times.newest_resent;
-        timing.has_resent = times.newest_resent.is_some();
-        delivered
+        ends
     }
 
     /// Marks what the ACK delivers. Returns what it SACKs and what it acknowledges, and whether segments never sent
@@ -301,21 +323,21 @@ impl Sender {
         }
     }
 
-    fn tell_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &Progress) {
+    pub(super) fn tell_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, heard: &Heard) {
         // Where the network reorders, waiting for the cumulative ACK would starve the window.
         let reorders = self.sees_reordering;
         let event = AckEvent {
             now,
-            newly_acked: Bytes(progress.delivered),
-            is_cumulative: progress.advanced || (reorders && progress.delivered > 0),
-            newly_lost: Bytes(progress.newly_lost),
-            newly_ce_marked: Bytes((progress.marked * self.mss).min(progress.delivered)),
-            prior_flight_size: Bytes(progress.prior_flight),
+            newly_acked: Bytes(heard.delivered),
+            is_cumulative: heard.advanced || (reorders && heard.delivered > 0),
+            newly_lost: Bytes(heard.newly_lost),
+            newly_ce_marked: Bytes((heard.marked * self.mss).min(heard.delivered)),
+            prior_flight_size: Bytes(heard.prior_flight),
             rtt_sample: self.latest_rtt_sample,
             rtt: self.rto.stats(),
             timestamps: ack.timestamps,
             is_cwnd_limited: self.may_grow(),
-            in_recovery: (progress.was_reducing && !self.is_linux_reduction()) || self.phase.is_reducing(),
+            in_recovery: (heard.was_reducing && !self.is_linux_reduction()) || self.phase.is_reducing(),
             round: self.round,
             is_paced: self.is_paced,
         };

@@ -2,7 +2,7 @@
 
 use ackclock_cc::{CongestionController, SendEvent};
 use ackclock_units::{Bytes, SimDuration, SimTime};
-use ackclock_wire::Ecn;
+use ackclock_wire::{Ecn, Flags};
 
 use super::Sender;
 use crate::autotuning::grown_send_buffer;
@@ -17,12 +17,10 @@ use crate::usage::{WindowInUse, restart_window};
 pub(crate) struct DataSegment {
     pub(crate) start: u64,
     /// Payload octets.
-    pub(crate) payload: u64,
-    pub(crate) fin: bool,
-    pub(crate) push: bool,
+    pub(crate) payload: u32,
+    /// ACK, and FIN, PSH, CWR where they belong.
+    pub(crate) flags: Flags,
     pub(crate) ecn: Ecn,
-    /// It tells the receiver that cwnd was reduced.
-    pub(crate) cwr: bool,
 }
 
 /// Why nothing more could be sent.
@@ -374,7 +372,17 @@ impl Sender {
         }
         let (ecn, cwr) =
             if is_retransmission || !self.ecn.is_on() { (Ecn::NotEct, false) } else { self.ecn.mark_new_data() };
-        DataSegment { start: range.start, payload, fin, push: self.is_pushed(range), ecn, cwr }
+        let mut flags = Flags::ACK;
+        if fin {
+            flags = flags.with(Flags::FIN);
+        }
+        if payload > 0 && self.is_pushed(range) {
+            flags = flags.with(Flags::PSH);
+        }
+        if cwr {
+            flags = flags.with(Flags::CWR);
+        }
+        DataSegment { start: range.start, payload: payload as u32, flags, ecn }
     }
 
     /// A write ends in this segment.
@@ -391,8 +399,7 @@ impl Sender {
 
     /// The peer's window opened: no more probes of a closed one.
     pub(super) fn on_window_update(&mut self, now: SimTime) {
-        self.unanswered_probes = 0;
-        if self.probes > 0 && self.peer.size() > 0 {
+        if self.peer.size() > 0 {
             self.probes = 0;
             self.stalled_since = None;
             self.timer = super::Timer::OFF;

@@ -1,0 +1,47 @@
+//! The ACK that most are: it advances, reports nothing else, and nothing is amiss. What [`Sender::on_ack`] does with any
+//! ACK comes down to this much for it, on a stack without mechanisms that look at every ACK.
+
+use ackclock_units::SimTime;
+
+use super::Sender;
+use super::ack::{Heard, IncomingAck};
+use super::timers::Timer;
+use crate::recovery::Phase;
+
+impl Sender {
+    pub(super) fn is_plain_ack(&self, ack: &IncomingAck<'_>) -> bool {
+        self.is_plain_stack
+            && ack.sack.is_empty()
+            && ack.dsack.is_none()
+            && ack.ack > self.board.una()
+            && matches!(self.phase, Phase::Open)
+            && self.board.is_plain()
+            && !self.ecn.is_on()
+    }
+
+    pub(super) fn on_plain_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
+        let prior_flight = self.board.flight_size();
+        let (delivered, times) = self.board.acknowledge_plain(ack.ack);
+        self.note_progress(ack.ack);
+        self.dup_acks = 0;
+        let timed = match times.newest_resent {
+            None => times.newest,
+            Some(_) if self.rto.karn() => None,
+            Some(resent) => times.newest.max(Some(resent)),
+        };
+        if let Some(sent_at) = timed.or(ack.echoed_send_time) {
+            self.take_sample(sent_at, now);
+        }
+        self.note_round(ack.ack);
+        self.counters.delivered += delivered;
+        if delivered > 0 {
+            self.tell_controller(now, ack, &Heard { prior_flight, delivered, advanced: true, ..Heard::default() });
+        }
+        if self.board.is_empty() {
+            self.timer = Timer::OFF;
+            self.idle_since = Some(now);
+        } else {
+            self.timer = Timer::retransmission(now + self.rto.rto());
+        }
+    }
+}
