@@ -161,6 +161,25 @@ def test_ranges_meet_or_do_not(
     assert quantity.verdict(recorded_values, simulated_values, runs) == verdict
 
 
+@pytest.mark.parametrize(
+    ("recorded_values", "simulated_values", "runs", "by_widening"),
+    [
+        ([25.0], [20.0, 22.0], 1, True),  # 22 is 12 % less; the square root of 25 allows 20 to 30
+        ([25.0], [20.0, 23.0], 1, False),  # 23 is 8 % less
+        ([200.0, 400.0], [400.0], 2, False),
+        ([200.0, 400.0], [401.0], 2, True),
+        ([200.0, 400.0], [199.0, 150.0], 2, True),
+        ([200.0, 400.0], [500.0], 2, False),  # it differs all the same
+        ([], [25.0], 1, False),
+    ],
+)
+def test_agreement_by_widening_is_told_from_agreement(
+    recorded_values: list[float], simulated_values: list[float], runs: int, by_widening: bool
+) -> None:
+    (quantity,) = (quantity for quantity in quantities.QUANTITIES if quantity.key == "retransmitted")
+    assert quantity.is_by_widening(recorded_values, simulated_values, runs) is by_widening
+
+
 def test_a_loss_at_the_end_of_a_run_may_be_cut_off() -> None:
     by_key = {quantity.key: quantity for quantity in quantities.QUANTITIES}
     assert by_key["losses"].verdict([3.0], [2.0], 1) == "agrees"
@@ -262,6 +281,38 @@ def test_a_folder_that_is_wrong_is_blamed_by_name(what: str, two_flows: Path, tm
         recorded.load(folder)
 
 
+@pytest.mark.parametrize(
+    ("column", "cell", "told"),
+    [
+        ("rtt_ms", "soon", "line 3: rtt_ms is 'soon'; a number above 0"),
+        ("rtt_ms", "", "line 3: rtt_ms is empty"),
+        ("rate_mbps", "0", "line 3: rate_mbps is 0"),
+        ("hystart", "nan", "line 3: hystart is 'nan'; a number is wanted"),
+        ("flow", "1", "repetition 1 of two has two rows for flow 1"),
+    ],
+)
+def test_a_wrong_cell_is_blamed_by_line_and_column(
+    column: str, cell: str, told: str, two_flows: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(two_flows, tmp_path / "copy"))
+    heads, first, second = (folder / "summary.csv").read_text().splitlines()
+    cells = second.split(",")
+    cells[heads.split(",").index(column)] = cell
+    (folder / "summary.csv").write_text("\n".join([heads, first, ",".join(cells)]) + "\n")
+    with pytest.raises(recorded.RecordingError, match=told):
+        recorded.load(folder)
+
+
+def test_a_wrong_sample_is_blamed_by_line_and_column(two_flows: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(two_flows, tmp_path / "copy"))
+    file = folder / "data" / "two.r1.flow2.reno.csv.gz"
+    lines = gzip.decompress(file.read_bytes()).decode().splitlines()
+    lines[200] = "x" + lines[200]  # far behind what a reader of CSV looks at to guess types; t_s comes first
+    file.write_bytes(gzip.compress("\n".join(lines).encode()))
+    with pytest.raises(recorded.RecordingError, match=r"two\.r1\.flow2\.reno\.csv\.gz, line 201: t_s is 'x"):
+        recorded.load(folder)
+
+
 # ---- the command --------------------------------------------------------------------------------
 
 
@@ -285,6 +336,15 @@ def test_what_differs_without_a_cause_fails(cli: Cli, tmp_path: Path) -> None:
     failed = cli("validate-linux", "--data", folder, "--only", "d_reno_ws1")
     assert failed.returncode == 1
     assert "without a cause" in failed.stderr
+
+
+def test_a_comparison_of_nothing_is_no_success(cli: Cli, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(FOLDER, tmp_path / "copy"))
+    for file in (folder / "data").glob("d_reno_ws1.*"):
+        file.unlink()
+    failed = cli("validate-linux", "--data", folder, "--only", "d_reno_ws1")
+    assert failed.returncode == 1
+    assert "nothing was compared (d_reno_ws1: its samples are not in data/)" in failed.stderr
 
 
 def test_wrong_input_is_told(cli: Cli, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def validate_linux(
 ) -> None:
     """Simulate what was recorded of Linux, and set the two side by side.
 
-    Exit code 1 if something differs and no cause is on record.
+    Exit code 1 if something differs and no cause is on record, or if nothing could be compared.
     """
     from ackclock.validation import page, recorded
     from ackclock.validation.comparison import compare
@@ -50,6 +50,9 @@ def validate_linux(
         sys.stdout.write(json.dumps(page.as_json(comparisons), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(comparisons, folder)
+    if not any(comparison.rows for comparison in comparisons):
+        reasons = "; ".join(f"{comparison.recording.name}: {comparison.obstacle}" for comparison in comparisons)
+        raise WorkError(f"nothing was compared ({reasons})")
     unexplained = sum(row.is_unexplained for comparison in comparisons for row in comparison.rows)
     if unexplained:
         raise WorkError(
@@ -82,7 +85,7 @@ def _print(comparisons: list[Any], folder: Path) -> None:
 
 
 def _table(comparison: Any) -> Table:  # noqa: ANN401  the type is loaded lazily
-    from ackclock.validation.page import values
+    from ackclock.validation.page import agreement, values
 
     table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("quantity", "recorded", "simulated", "unit", "agreement", "verdict"):
@@ -93,5 +96,5 @@ def _table(comparison: Any) -> Table:  # noqa: ANN401  the type is loaded lazily
             flow = f"flow {row.flow.flow}: " if several and row.flow else ""
             sides = (values(row, row.recorded), values(row, row.simulated))
             verdict = f"[{_STYLES[row.verdict]}]{row.verdict}[/]"
-            table.add_row(flow + row.quantity.title, *sides, row.quantity.unit, row.quantity.words(), verdict)
+            table.add_row(flow + row.quantity.title, *sides, row.quantity.unit, agreement(row), verdict)
     return table

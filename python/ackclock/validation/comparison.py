@@ -47,6 +47,11 @@ class Row:
         return self.quantity.verdict(self.recorded, self.simulated, self.runs)
 
     @property
+    def is_by_widening(self) -> bool:
+        """True if it agrees only because the recorded range was widened."""
+        return self.quantity.is_by_widening(self.recorded, self.simulated, self.runs)
+
+    @property
     def is_unexplained(self) -> bool:
         """True if it differs and nobody knows why."""
         return self.verdict == "differs" and not self.because
@@ -63,6 +68,7 @@ class Row:
             "recorded": self.recorded,
             "simulated": self.simulated,
             "verdict": self.verdict,
+            "by_widening": self.is_by_widening,
             "because": self.because,
         }
 

@@ -52,6 +52,15 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value.is_integer() else number(value)
 
 
+def agreement(row: Row) -> str:
+    """Say what counts as agreement, and whether it took more than the recorded range.
+
+    Args:
+        row: Any.
+    """
+    return row.quantity.words() + (", widened" if row.is_by_widening else "")
+
+
 def settings(recording: Recording) -> str:
     """Describe a recording in words.
 
@@ -136,7 +145,9 @@ def tally(comparisons: Sequence[Comparison]) -> str:
         (sum(row.verdict == "differs" and not row.is_unexplained for row in rows), "differ for a known reason"),
         (sum(row.is_unexplained for row in rows), "differ"),
     ]
-    return ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing to compare"
+    widened = sum(row.is_by_widening for row in rows)
+    note = f" ({widened} agree only with a range that was widened)" if widened else ""
+    return ", ".join(f"{count} {word}" for count, word in counts if count) + note or "nothing to compare"
 
 
 def _page(body: str, comparisons: Sequence[Comparison]) -> str:
@@ -169,7 +180,7 @@ def _comparison(comparison: Comparison, folder: Path) -> str:
 def _row(comparison: Comparison, row: Row) -> str:
     several = len(comparison.recording.flows) > 1
     flow = f"flow {row.flow.flow}: " if several and row.flow else ""
-    cells = [values(row, row.recorded), values(row, row.simulated), row.quantity.unit, row.quantity.words()]
+    cells = [values(row, row.recorded), values(row, row.simulated), row.quantity.unit, agreement(row)]
     return (
         f"<tr><td>{escape(flow + row.quantity.title)}</td>"
         f"{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}"

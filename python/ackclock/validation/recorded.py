@@ -29,6 +29,8 @@ SETTINGS: dict[str, type[pl.DataType]] = {
     "flow_t0_minus_emulator_t0_s": pl.Float64,
 }
 """The columns of `summary.csv` that a scenario is built from."""
+POSITIVE = ("rtt_ms", "rate_mbps", "secs")
+"""Those of them that must be above 0."""
 
 FLOW_COLUMNS = (
     "t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_us", "ca_state", "retrans_total", "bytes_acked",
@@ -126,7 +128,8 @@ def load(folder: Path, only: Sequence[str] = ()) -> list[Recording]:
     Raises:
         RecordingError: If something is missing, damaged or contradictory, or there is no such scenario.
     """
-    summary = read_table(folder / "summary.csv", tuple(SETTINGS)).with_columns(
+    texts = tuple(name for name, kind in SETTINGS.items() if kind is pl.String)
+    summary = read_table(folder / "summary.csv", tuple(SETTINGS), texts=texts, positive=POSITIVE).with_columns(
         pl.col(name).cast(kind) for name, kind in SETTINGS.items()
     )
     names = summary["scenario"].unique(maintain_order=True).to_list()
@@ -141,6 +144,8 @@ def _recording(folder: Path, name: str, rows: pl.DataFrame) -> Recording:
     by_rep: dict[int, list[dict[str, float | str]]] = defaultdict(list)
     for row in rows.sort("rep", "flow").iter_rows(named=True):
         by_rep[int(row["rep"])].append(row)
+    for rep, run in by_rep.items():
+        _check_numbering(folder, name, rep, [int(row["flow"]) for row in run])
     settings = {tuple(_flow_settings(row) for row in run) for run in by_rep.values()}
     paths = {_path_settings(row) for run in by_rep.values() for row in run}
     if len(settings) > 1 or len(paths) > 1:
@@ -150,6 +155,15 @@ def _recording(folder: Path, name: str, rows: pl.DataFrame) -> Recording:
     complete = {rep: run for rep, run in by_rep.items() if all(_flow_file(folder, row).exists() for row in run)}
     runs = tuple(_run(folder, name, rep, run) for rep, run in complete.items())
     return Recording(name, paths.pop(), settings.pop(), runs, tuple(rep for rep in by_rep if rep not in complete))
+
+
+def _check_numbering(folder: Path, name: str, rep: int, flows: list[int]) -> None:
+    twice = sorted({flow for flow in flows if flows.count(flow) > 1})
+    if twice:
+        raise RecordingError(
+            f"{folder / 'summary.csv'}: repetition {rep} of {name} has two rows for flow {twice[0]}; "
+            "keep one, or give each flow and each repetition a number of its own"
+        )
 
 
 def _flow_file(folder: Path, row: dict[str, float | str]) -> Path:
@@ -220,18 +234,22 @@ def _floats(table: pl.DataFrame, column: str) -> Floats:
     return table[column].cast(pl.Float64).to_numpy()
 
 
-def read_table(file: Path, columns: tuple[str, ...]) -> pl.DataFrame:
+def read_table(
+    file: Path, columns: tuple[str, ...], *, texts: tuple[str, ...] = (), positive: tuple[str, ...] = ()
+) -> pl.DataFrame:
     """Read columns of a CSV file, compressed or not.
 
     Args:
         file: Any.
         columns: That it must have.
+        texts: Those of them that may hold anything; a cell of the others is a number.
+        positive: Those of them whose numbers are above 0.
 
     Raises:
-        RecordingError: If it is missing, damaged, empty or lacks a column.
+        RecordingError: If it is missing, damaged, empty or lacks a column, or a cell is no such number.
     """
     try:
-        table = pl.read_csv(file)
+        table = pl.read_csv(file, infer_schema_length=None)
     except FileNotFoundError as error:
         raise RecordingError(f"{file} is missing; a folder of recordings has summary.csv and data/") from error
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -240,4 +258,19 @@ def read_table(file: Path, columns: tuple[str, ...]) -> pl.DataFrame:
     if missing or table.is_empty():
         what = f"has no column {', '.join(missing)}" if missing else "has no rows"
         raise RecordingError(f"{file} {what}; record it as the README of {FOLDER.name} says")
+    for column in columns:
+        if column not in texts:
+            _check_numbers(file, table[column], positive=column in positive)
     return table.select(columns)
+
+
+def _check_numbers(file: Path, cells: pl.Series, *, positive: bool) -> None:
+    """The first row is on line 2, under the names of the columns."""
+    numbers = cells.cast(pl.Float64, strict=False)
+    accepted = numbers.is_finite() & (numbers > 0 if positive else True)
+    wrong = (~accepted.fill_null(value=False)).arg_true()
+    if wrong.len():
+        row = wrong[0]
+        value = "empty" if cells[row] is None else repr(cells[row])
+        wanted = "a number above 0" if positive else "a number"
+        raise RecordingError(f"{file}, line {row + 2}: {cells.name} is {value}; {wanted} is wanted")
