@@ -146,9 +146,19 @@ impl Sender {
             self.give_up();
             return false;
         }
-        let interval = SimDuration(self.rto.rto().0 << shift).min(LONGEST_PROBE_INTERVAL.max(self.config.rto.max));
+        let interval = SimDuration(self.rto.rto().0 << shift).min(self.longest_probe_interval());
         self.timer = Timer::retransmission(self.within_user_timeout(now + interval));
         true
+    }
+
+    /// The peer answers, but its window is still closed: the next probe waits its time from now.
+    pub(super) fn on_probe_answered(&mut self, now: SimTime) {
+        let interval = SimDuration(self.rto.rto().0 << (self.probes - 1).min(16)).min(self.longest_probe_interval());
+        self.timer = Timer::retransmission(self.within_user_timeout(now + interval));
+    }
+
+    fn longest_probe_interval(&self) -> SimDuration {
+        LONGEST_PROBE_INTERVAL.max(self.config.rto.max)
     }
 
     fn is_out_of_patience(&self, now: SimTime) -> bool {
@@ -164,7 +174,9 @@ impl Sender {
     }
 
     fn on_retransmission_timeout(&mut self, now: SimTime) {
-        self.stalled_since = self.stalled_since.or(self.board.first().map(|first: &Sent| first.at));
+        if !self.is_linux_reduction() {
+            self.stalled_since = self.stalled_since.or(self.board.first().map(|first: &Sent| first.at));
+        }
         let out_of_retries = self.config.user_timeout.is_none() && self.timeouts_in_a_row >= self.config.max_retries;
         self.counters.timeouts += 1;
         if out_of_retries || self.is_out_of_patience(now) {

@@ -149,6 +149,9 @@ impl Sender {
         let is_first = range.start <= self.board.una();
         self.board.on_retransmitted(range, now);
         self.undo.on_retransmission(self.clock.tick(now));
+        if self.is_linux_reduction() {
+            self.stalled_since.get_or_insert(now); // where Linux begins to count a user timeout
+        }
         if is_first && self.is_linux_reduction() && self.probes == 0 {
             self.timer = super::Timer::OFF;
             self.rearm_timeout(now);
@@ -409,6 +412,8 @@ impl Sender {
             if !self.board.is_empty() {
                 self.rearm_timeout(now);
             }
+        } else if self.board.is_empty() && self.is_linux_reduction() {
+            self.on_probe_answered(now);
         }
     }
 
