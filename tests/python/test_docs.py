@@ -52,7 +52,8 @@ def _commands() -> Iterator[Block]:
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
+    for folder in ("scenarios", "tests/scripts"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
