@@ -6,7 +6,7 @@ use ackclock_wire::Segment;
 /// A packet: a segment, where it goes, and how far it is.
 ///
 /// Endpoints are numbered two to a connection: `2 * flow` opened it, `2 * flow + 1` accepted it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
     /// What it carries.
     pub segment: Segment,

@@ -29,14 +29,6 @@ pub(crate) struct Network {
     express: Vec<bool>,
 }
 
-/// What happened to a packet that came out of a link.
-pub(crate) enum Arrival {
-    /// It went on to the next link, or was lost.
-    Forwarded,
-    /// It reached its endpoint.
-    At(Packet),
-}
-
 /// Which links put packets onto a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feeder {
@@ -97,19 +89,20 @@ impl Network {
     }
 
     /// The first packet of `link` arrives at its far end. The event is the queue's first.
-    pub(crate) fn on_arrival(&mut self, link: u32) -> Arrival {
-        let (mut packet, next) = self.links[link as usize].deliver();
+    /// Returns true if it is at its endpoint; otherwise it has gone on, or was lost.
+    pub(crate) fn on_arrival(&mut self, link: u32, packet: &mut Packet) -> bool {
+        let next = self.links[link as usize].deliver(packet);
         match next {
             Some(time) => self.queue.replace_first(time, Event::Link(link)),
             None => self.queue.drop_first(),
         }
         let next_link = self.routes[packet.hop as usize];
         if next_link == END {
-            return Arrival::At(packet);
+            return true;
         }
         packet.hop += 1;
-        self.transmit(next_link, &mut packet);
-        Arrival::Forwarded
+        self.transmit(next_link, packet);
+        false
     }
 
     fn transmit(&mut self, link: u32, packet: &mut Packet) {

@@ -1,6 +1,6 @@
 //! The run loop: the only thing that moves time.
 
-use ackclock_net::Router;
+use ackclock_net::{Packet, Router};
 use ackclock_tcp::{Endpoint, Reading, State};
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::Segment;
@@ -8,7 +8,7 @@ use ackclock_wire::Segment;
 use crate::app::{Action, App};
 use crate::config::{AppConfig, FlowConfig, SimulationConfig};
 use crate::event_queue::Event;
-use crate::network::{Arrival, Network, Port};
+use crate::network::{Network, Port};
 use crate::outcome::{EngineCounters, Outcome};
 use crate::recorder::Recorder;
 use crate::stream::Stream;
@@ -80,11 +80,12 @@ impl Simulation {
     /// Handles every event up to and including `until`, but none after the scenario's end.
     pub fn run_until(&mut self, until: SimTime) {
         let until = until.min(self.end);
+        let mut packet = Packet::default();
         while let Some((time, event)) = self.network.queue.first().filter(|(time, _)| *time <= until) {
             debug_assert!(time >= self.network.now, "time ran backwards");
             self.network.now = time;
             self.counters.events += 1;
-            self.handle(event);
+            self.handle(event, &mut packet);
         }
         self.network.now = self.network.now.max(until);
     }
@@ -123,10 +124,10 @@ impl Simulation {
         Outcome { summary, flows, links, episodes, captures, engine: self.counters }
     }
 
-    /// Handles the queue's first event and takes it out.
-    fn handle(&mut self, event: Event) {
+    /// Handles the queue's first event and takes it out. `packet` is where one that arrives is put.
+    fn handle(&mut self, event: Event, packet: &mut Packet) {
         if let Event::Link(link) = event {
-            if let Arrival::At(packet) = self.network.on_arrival(link) {
+            if self.network.on_arrival(link, packet) {
                 self.on_segment(packet.endpoint as usize, &packet.segment);
             }
             return;
