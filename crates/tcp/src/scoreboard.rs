@@ -98,6 +98,9 @@ pub(crate) struct Scoreboard {
     lost_below: u64,
     /// Holes below this that are not known to be lost have been sent again (`NextSeg` rule 3).
     holes_edge: u64,
+    /// Segments taken out at the front so far; and where the last SACK block ended, counted from the first ever.
+    popped: u64,
+    sack_hint: u64,
     /// Amounts outstanding, and of these SACKed, lost, and retransmitted.
     outstanding: u64,
     sacked_out: u64,
@@ -122,6 +125,8 @@ impl Scoreboard {
             repaired: 0,
             lost_below: 0,
             holes_edge: 0,
+            popped: 0,
+            sack_hint: 0,
             outstanding: 0,
             sacked_out: 0,
             lost_out: 0,
@@ -223,6 +228,7 @@ impl Scoreboard {
             }
             let sent = *front;
             self.segments.pop_front();
+            self.popped += 1;
             delivered += self.forget(&sent);
             acked(&sent);
         }
@@ -263,6 +269,7 @@ impl Scoreboard {
             }
             let weight = self.weight(u64::from(self.segments[0].len));
             self.segments.pop_front();
+            self.popped += 1;
             self.outstanding -= weight;
             delivered += weight;
         }
@@ -353,6 +360,7 @@ impl Scoreboard {
             delivered += weight;
             index += 1;
         }
+        self.sack_hint = self.popped + index as u64;
         delivered
     }
 
@@ -360,8 +368,16 @@ impl Scoreboard {
     fn index_of(&self, offset: u64) -> usize {
         match self.segments.front() {
             Some(front) if front.end > offset => 0,
-            _ => self.segments.partition_point(|sent| sent.end <= offset),
+            _ => self.near_hint(offset).unwrap_or_else(|| self.segments.partition_point(|sent| sent.end <= offset)),
         }
+    }
+
+    /// The same, if it is about where the last SACK block ended: the next one mostly goes on there.
+    fn near_hint(&self, offset: u64) -> Option<usize> {
+        let first = usize::try_from(self.sack_hint.checked_sub(self.popped)?).ok()?;
+        let begins_after = |index: usize| index == 0 || self.segments[index - 1].end <= offset;
+        let last = (first + 4).min(self.segments.len());
+        (first..last).find(|&index| self.segments[index].end > offset).filter(|&index| begins_after(index))
     }
 
     fn split_at(&mut self, offset: u64) {
@@ -376,6 +392,7 @@ impl Scoreboard {
         let tail = (sent.end - offset) as u32;
         self.segments[index].len = tail;
         self.segments.insert(index, Sent { end: offset, len: sent.len - tail, ..sent });
+        self.sack_hint = 0;
         if self.unit > 0 {
             // One segment more to count.
             self.outstanding += self.unit;
