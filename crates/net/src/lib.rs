@@ -5,6 +5,7 @@ mod discarder;
 mod link;
 mod link_stats;
 mod packet;
+pub mod queue;
 mod rng;
 mod route;
 

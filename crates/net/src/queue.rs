@@ -1,0 +1,78 @@
+//! Queue disciplines: what waits for a link, in which order it leaves, what is dropped or marked. One file each.
+//!
+//! A discipline sees packets, times and its own parameters; it knows nothing of the link. It is told of an arrival and
+//! asked for the next packet when the link is free, so it can decide at either end, as `CoDel` and PIE must.
+
+mod drop_tail;
+
+use std::fmt::Debug;
+
+use ackclock_units::SimTime;
+use ackclock_wire::Ecn;
+
+use crate::packet::Packet;
+
+pub use drop_tail::DropTail;
+
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Queued {
+    /// The packet.
+    pub packet: Packet,
+    /// What it takes of the link: the IP packet and the link's framing.
+    pub octets: u64,
+    /// When it arrived.
+    pub since: SimTime,
+}
+
+/// What a discipline did to packets, besides keeping them. It counts from the beginning of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Packets dropped, at arrival or later.
+    pub drops: u64,
+    /// Packets marked (CE).
+    pub marks: u64,
+}
+
+impl QueueCounters {
+    /// Marks a packet that allows it, and says whether it did (RFC 3168 section 5).
+    pub fn mark(&mut self, packet: &mut Packet) -> bool {
+        let marked = packet.segment.ecn != Ecn::NotEct;
+        if marked {
+            packet.segment.ecn = Ecn::Ce;
+            self.marks += 1;
+        }
+        marked
+    }
+}
+
+/// A queue discipline.
+pub trait QueueDiscipline: Debug + Send {
+    /// A packet arrives: it is kept, or it or others are dropped (and counted).
+    fn enqueue(&mut self, now: SimTime, arrival: Queued);
+
+    /// The link is free: the packet to send next, which leaves the queue. `None` if there is none, or none may leave yet.
+    fn dequeue(&mut self, now: SimTime) -> Option<Queued>;
+
+    /// When a packet may leave, for a discipline that holds packets back (token bucket); `None` if nothing waits.
+    fn ready_at(&self, now: SimTime) -> Option<SimTime> {
+        (self.len() > 0).then_some(now)
+    }
+
+    /// Packets waiting.
+    fn len(&self) -> usize;
+
+    /// True if nothing waits.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Octets waiting, framing included.
+    fn octets(&self) -> u64;
+
+    /// What was dropped and marked.
+    fn counters(&self) -> QueueCounters;
+
+    /// Reports named internals (`"drop_probability"`, `"average_packets"`) to whoever asks.
+    fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
+}
