@@ -21,10 +21,7 @@ pub(crate) struct IncomingAck<'a> {
     /// The segment carries payload, SYN or FIN, so it is no duplicate ACK.
     pub(crate) occupies: bool,
     pub(crate) flags: Flags,
-    /// SACK blocks, `[start, end)`, those that only repeat the last ACK left out.
-    pub(crate) sack: &'a [(u64, u64)],
-    /// A duplicate that the receiver reports (RFC 2883).
-    pub(crate) dsack: Option<(u64, u64)>,
+    pub(crate) sack: &'a SackReport,
     pub(crate) timestamps: Option<SegmentTimestamps>,
     /// When the data echoed by TSecr left, by our timestamp clock.
     pub(crate) echoed_send_time: Option<SimTime>,
@@ -33,6 +30,33 @@ pub(crate) struct IncomingAck<'a> {
 impl IncomingAck<'_> {
     pub(super) fn echoed_tick(&self) -> Option<u32> {
         self.timestamps.map(|timestamps| timestamps.tsecr)
+    }
+}
+
+/// What the SACK option of an ACK says, in offsets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SackReport {
+    blocks: [(u64, u64); 4],
+    count: usize,
+    /// End of a duplicate that the receiver reports (RFC 2883).
+    pub(crate) dsack_end: Option<u64>,
+}
+
+impl SackReport {
+    /// Appends `[start, end)`; there are at most four.
+    pub(crate) fn push(&mut self, start: u64, end: u64) {
+        self.blocks[self.count] = (start, end);
+        self.count += 1;
+    }
+
+    /// Blocks, `[start, end)`, those that only repeat the last ACK left out.
+    pub(super) fn blocks(&self) -> &[(u64, u64)] {
+        &self.blocks[..self.count]
+    }
+
+    /// True if there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0 && self.dsack_end.is_none()
     }
 }
 
@@ -135,7 +159,7 @@ impl Sender {
         if advanced {
             self.note_progress(ack.ack);
         }
-        if let Some((_, end)) = ack.dsack {
+        if let Some(end) = ack.sack.dsack_end {
             self.on_dsack(end);
         }
         let head_sent = if self.samples_oldest { self.board.first().map(|first| first.at) } else { None };
@@ -211,7 +235,7 @@ impl Sender {
             }
         };
         let mut newly_sacked = 0;
-        for &(start, end) in ack.sack {
+        for &(start, end) in ack.sack.blocks() {
             newly_sacked += board.sack(start, end, &mut |sent| {
                 deliver(sent, timing);
                 if !sent.was_resent() {
@@ -317,7 +341,7 @@ impl Sender {
             return;
         }
         let is_pure_duplicate = !progress.advanced && progress.newly_sacked == 0 && !ack.occupies;
-        let probe = ProbeAck { ack: ack.ack, has_dsack: ack.dsack.is_some(), is_pure_duplicate };
+        let probe = ProbeAck { ack: ack.ack, has_dsack: ack.sack.dsack_end.is_some(), is_pure_duplicate };
         if self.tlp.on_ack(probe) == ProbeOutcome::RepairedLoss {
             self.answer_repaired_loss(now);
         }

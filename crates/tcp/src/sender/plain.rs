@@ -12,7 +12,6 @@ impl Sender {
     pub(super) fn is_plain_ack(&self, ack: &IncomingAck<'_>) -> bool {
         self.is_plain_stack
             && ack.sack.is_empty()
-            && ack.dsack.is_none()
             && ack.ack > self.board.una()
             && matches!(self.phase, Phase::Open)
             && self.board.is_plain()
