@@ -6,8 +6,10 @@ mod link;
 mod link_stats;
 mod packet;
 pub mod queue;
+mod rate;
 mod rng;
 mod route;
+mod steps;
 
 pub use config::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId, PacketClass,
@@ -17,5 +19,7 @@ pub use discarder::Discarder;
 pub use link::{Link, Passage};
 pub use link_stats::LinkStats;
 pub use packet::Packet;
+pub use rate::{Outage, RateConfig, RateProcess, Trace, TraceError, TraceReader};
 pub use rng::RandomStream;
 pub use route::{Router, shortest_path};
+pub use steps::Steps;

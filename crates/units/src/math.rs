@@ -13,6 +13,16 @@ pub fn ln(x: f64) -> f64 {
     libm::log(x)
 }
 
+/// `ln(1 + x)`, exact for small `x` too.
+pub fn ln_1p(x: f64) -> f64 {
+    libm::log1p(x)
+}
+
+/// `e` to the power of `x`, less one; exact for small `x` too.
+pub fn exp_m1(x: f64) -> f64 {
+    libm::expm1(x)
+}
+
 /// `e` to the power of `x`.
 pub fn exp(x: f64) -> f64 {
     libm::exp(x)

@@ -1,0 +1,229 @@
+//! How fast a link sends: at a constant rate, by a schedule, or by a recorded trace.
+//!
+//! Departures: none from the two sources that `rate/trace.rs` names; a schedule and a constant rate are exact.
+
+mod outage;
+mod trace;
+
+use std::sync::Arc;
+
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
+
+use crate::steps::Steps;
+
+pub use outage::Outage;
+pub use trace::{Trace, TraceError, TraceReader};
+
+/// The rate of a link over time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RateConfig {
+    /// Always the same.
+    Constant(Bandwidth),
+    /// One rate after the other; zero is an outage.
+    Schedule(Steps<Bandwidth>),
+    /// Delivery opportunities that were recorded.
+    Trace(Arc<Trace>),
+}
+
+impl RateConfig {
+    /// The highest rate that the link ever has; of a trace, its mean.
+    pub fn peak(&self) -> Bandwidth {
+        match self {
+            Self::Constant(rate) => *rate,
+            Self::Schedule(steps) => steps.values().max().unwrap_or_default(),
+            Self::Trace(trace) => trace.mean_rate(),
+        }
+    }
+
+    /// The long-run mean: of a schedule that does not repeat, the mean of its steps but the last, which has no end; of
+    /// one with a single step, that.
+    pub fn mean(&self) -> Bandwidth {
+        match self {
+            Self::Constant(rate) => *rate,
+            Self::Schedule(steps) => mean_of_steps(steps),
+            Self::Trace(trace) => trace.mean_rate(),
+        }
+    }
+}
+
+fn mean_of_steps(steps: &Steps<Bandwidth>) -> Bandwidth {
+    let timed = steps.spans().filter_map(|(rate, span)| Some((rate, span?)));
+    let (work, time) = timed.fold((0_u128, 0_u128), |(work, time), (rate, span)| {
+        (work + u128::from(rate.0) * u128::from(span.0), time + u128::from(span.0))
+    });
+    let mean = work.checked_div(time).map(|mean| Bandwidth(mean as u64));
+    mean.unwrap_or_else(|| steps.values().next().unwrap_or_default())
+}
+
+/// A rate at work: says when a packet has left.
+#[derive(Clone, Debug)]
+pub struct RateProcess {
+    source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Steps(StepClock),
+    Trace(TraceReader),
+}
+
+impl RateProcess {
+    /// A link that has sent nothing yet. During an outage it sends nothing at all.
+    pub fn new(config: &RateConfig, outage: Option<Outage>) -> Self {
+        let source = match config {
+            RateConfig::Constant(rate) => Source::Steps(StepClock::new(Steps::constant(*rate), outage)),
+            RateConfig::Schedule(steps) => Source::Steps(StepClock::new(steps.clone(), outage)),
+            RateConfig::Trace(trace) => Source::Trace(TraceReader::new(Arc::clone(trace), outage)),
+        };
+        Self { source }
+    }
+
+    /// When the last bit of a packet has left whose first bit may leave at `start`; [`SimTime::NEVER`] if it never
+    /// does. Starts do not go back in time; a packet that starts where the last one ended continues without a gap.
+    pub fn service_end(&mut self, start: SimTime, octets: u64) -> SimTime {
+        match &mut self.source {
+            Source::Steps(clock) => clock.service_end(start, octets),
+            Source::Trace(reader) => reader.service_end(start, octets),
+        }
+    }
+}
+
+/// Nanoseconds in a second times bits in an octet: one octet's work, in bit/s times nanoseconds.
+const WORK_OF_OCTET: u64 = 8_000_000_000;
+
+/// A rate that changes at instants. Work is counted in bit/s times nanoseconds, so that nothing is ever rounded but the
+/// end of a packet, which is rounded up; what the link could have sent in that last nanosecond is left to the packet
+/// behind.
+#[derive(Clone, Debug)]
+struct StepClock {
+    steps: Steps<Bandwidth>,
+    outage: Option<Outage>,
+    free_at: SimTime,
+    /// Work that fits before `free_at` still.
+    spare: u64,
+}
+
+impl StepClock {
+    fn new(steps: Steps<Bandwidth>, outage: Option<Outage>) -> Self {
+        Self { steps, outage, free_at: SimTime::ZERO, spare: 0 }
+    }
+
+    fn service_end(&mut self, start: SimTime, octets: u64) -> SimTime {
+        let spare = if start == self.free_at { self.spare } else { 0 };
+        let work = octets * WORK_OF_OCTET;
+        (self.free_at, self.spare) = match work.checked_sub(spare) {
+            None | Some(0) => (start, spare - work),
+            Some(work) => self.send(start, work),
+        };
+        self.free_at
+    }
+
+    /// When `work` begun at `now` is done, and what is to spare then.
+    fn send(&self, mut now: SimTime, mut work: u64) -> (SimTime, u64) {
+        while now != SimTime::NEVER {
+            let (rate, until) = self.rate_at(now);
+            if rate.0 > 0 {
+                let needed = SimDuration(work.div_ceil(rate.0));
+                if now + needed <= until {
+                    return (now + needed, needed.0 * rate.0 - work);
+                }
+                work -= rate.0 * (until - now).0;
+            }
+            now = until;
+        }
+        (SimTime::NEVER, 0)
+    }
+
+    fn rate_at(&self, now: SimTime) -> (Bandwidth, SimTime) {
+        let (rate, until) = self.steps.at(now);
+        match self.outage.map(|outage| outage.at(now)) {
+            Some((true, end)) => (Bandwidth(0), end),
+            Some((false, begin)) => (rate, until.min(begin)),
+            None => (rate, until),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MBIT: u64 = 1_000_000;
+
+    fn schedule(steps: &[(u64, u64)], period_ms: Option<u64>) -> RateProcess {
+        let steps = steps.iter().map(|&(ms, mbit)| (SimDuration::from_millis(ms), Bandwidth(mbit * MBIT))).collect();
+        let steps = Steps::new(steps, period_ms.map(SimDuration::from_millis));
+        RateProcess::new(&RateConfig::Schedule(steps), None)
+    }
+
+    #[test]
+    fn a_packet_caught_by_a_change_ends_at_the_new_rate() {
+        // 12 Mbit/s until 10 ms, 3 Mbit/s after. 1500 octets = 12 000 bit, begun at 9.5 ms: 6000 bit go at the old
+        // rate, the other 6000 take 2 ms at the new one.
+        let mut rate = schedule(&[(0, 12), (10, 3)], None);
+        assert_eq!(rate.service_end(SimTime(9_500_000), 1500), SimTime(12_000_000));
+        // faster: 6000 bit in the last 2 ms at 3 Mbit/s, 6000 in 0.5 ms at 12 Mbit/s
+        let mut rate = schedule(&[(0, 3), (10, 12)], None);
+        assert_eq!(rate.service_end(SimTime(8_000_000), 1500), SimTime(10_500_000));
+    }
+
+    #[test]
+    fn a_packet_may_span_many_changes() {
+        // 1 and 2 Mbit/s by turns, each for 1 ms: 3000 bit in 2 ms. 12 000 bit take 8 ms.
+        let mut rate = schedule(&[(0, 1), (1, 2)], Some(2));
+        assert_eq!(rate.service_end(SimTime(0), 1500), SimTime(8_000_000));
+        // begun in the middle of a slow ms: 500 bit, then 2000, 1000, ...: 11 500 left at 9 ms, 9 000 of them in three
+        // periods until 15 ms, 2000 until 16 ms, and the last 500 in 0.5 ms at 1 Mbit/s
+        assert_eq!(rate.service_end(SimTime(8_500_000), 1500), SimTime(16_500_000));
+    }
+
+    #[test]
+    fn nothing_leaves_at_rate_zero() {
+        let mut rate = schedule(&[(0, 12), (10, 0), (60, 12)], None);
+        assert_eq!(rate.service_end(SimTime(9_500_000), 1500), SimTime(60_500_000));
+        let mut rate = schedule(&[(0, 12), (10, 0)], None);
+        assert_eq!(rate.service_end(SimTime(9_500_000), 1500), SimTime::NEVER);
+    }
+
+    #[test]
+    fn the_long_run_rate_is_exact_whatever_the_rounding() {
+        // 7 Gbit/s: 1500 octets take 1714.2857 ns. 7000 packets: 12 000 000 ns.
+        let mut rate = RateProcess::new(&RateConfig::Constant(Bandwidth(7_000 * MBIT)), None);
+        let end = (0..7_000).fold(SimTime(0), |start, _| rate.service_end(start, 1500));
+        assert_eq!(end, SimTime(12_000_000));
+    }
+
+    #[test]
+    fn packets_shorter_than_a_nanosecond_share_one() {
+        // 100 Tbit/s sends 12 500 octets in a nanosecond: 250 packets of 50
+        let mut rate = RateProcess::new(&RateConfig::Constant(Bandwidth(100_000_000 * MBIT)), None);
+        let ends: Vec<u64> = (0..251)
+            .scan(SimTime(0), |at, _| {
+                *at = rate.service_end(*at, 50);
+                Some(at.0)
+            })
+            .collect();
+        assert_eq!((ends[0], ends[249], ends[250]), (1, 1, 2));
+    }
+
+    #[test]
+    fn an_outage_stops_the_clock() {
+        // every 100 ms from 100 ms on, 20 ms long; 12 000 bit at 12 Mbit/s take 1 ms
+        let outage = Outage::new(SimDuration::from_millis(100), SimDuration::from_millis(20));
+        let mut rate = RateProcess::new(&RateConfig::Constant(Bandwidth(12 * MBIT)), Some(outage));
+        assert_eq!(rate.service_end(SimTime(0), 1500), SimTime(1_000_000));
+        assert_eq!(rate.service_end(SimTime(99_600_000), 1500), SimTime(120_600_000));
+        assert_eq!(rate.service_end(SimTime(219_000_000), 1500), SimTime(221_000_000));
+    }
+
+    #[test]
+    fn means_by_hand() {
+        let steps = |period| {
+            let steps = vec![(SimDuration(0), Bandwidth(10)), (SimDuration(30), Bandwidth(50))];
+            RateConfig::Schedule(Steps::new(steps, period))
+        };
+        assert_eq!(steps(Some(SimDuration(40))).mean(), Bandwidth(20)); // (30 * 10 + 10 * 50) / 40
+        assert_eq!(steps(None).mean(), Bandwidth(10));
+        assert_eq!(steps(None).peak(), Bandwidth(50));
+    }
+}

@@ -1,0 +1,268 @@
+//! A recorded trace of delivery opportunities, as mahimahi replays it.
+//!
+//! Source: Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015, section 4.1, and the
+//! behaviour of its `mm-link`. A line is an instant in whole milliseconds at which one full packet can leave; several
+//! lines with one number are several packets. Packets share opportunities octet by octet: a packet leaves at the
+//! opportunity that takes its last octet, and what is left of that serves the next packet, if one waits; an opportunity
+//! that finds nothing to send is lost. At its end the trace begins again, the last instant being the new zero.
+//!
+//! Departures: mahimahi counts opportunities of 1504 octets and four octets of its tunnel with each packet; here an
+//! opportunity is of the size given, and framing is the link's.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+use super::{Outage, WORK_OF_OCTET};
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// Longest trace: a year of milliseconds. Instants in nanoseconds stay within 64 bits over many repetitions.
+const MAX_MS: u64 = 366 * 24 * 3600 * 1000;
+
+/// A trace, read once and shared by the links that replay it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Instants in milliseconds, not descending.
+    instants: Vec<u64>,
+    /// What one opportunity carries.
+    opportunity: Bytes,
+    /// Begins again at its end.
+    repeats: bool,
+}
+
+/// Why a text is no trace. Lines count from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceError {
+    /// A line is not a whole number of milliseconds.
+    NotANumber {
+        /// Its number.
+        line: usize,
+    },
+    /// A line's instant is before that of the line above.
+    Descending {
+        /// Its number.
+        line: usize,
+    },
+    /// A line's instant is after a year.
+    TooLate {
+        /// Its number.
+        line: usize,
+    },
+    /// No line has an instant after zero.
+    Empty,
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotANumber { line } => write!(f, "line {line} is not a whole number of milliseconds"),
+            Self::Descending { line } => write!(f, "line {line} is earlier than the line above it"),
+            Self::TooLate { line } => write!(f, "line {line} is more than a year after the start"),
+            Self::Empty => write!(f, "no line holds a time after 0 ms"),
+        }
+    }
+}
+
+impl Trace {
+    /// Reads a trace; blank lines do not count.
+    pub fn parse(text: &str, opportunity: Bytes, repeats: bool) -> Result<Self, TraceError> {
+        let mut instants = Vec::new();
+        for (index, written) in text.lines().map(str::trim).enumerate().filter(|(_, written)| !written.is_empty()) {
+            let line = index + 1;
+            let instant = written.parse::<u64>().map_err(|_| TraceError::NotANumber { line })?;
+            if instant > MAX_MS {
+                return Err(TraceError::TooLate { line });
+            }
+            if instants.last().is_some_and(|last| instant < *last) {
+                return Err(TraceError::Descending { line });
+            }
+            instants.push(instant);
+        }
+        if instants.last().is_none_or(|last| *last == 0) {
+            return Err(TraceError::Empty);
+        }
+        Ok(Self { instants, opportunity, repeats })
+    }
+
+    /// Length of one repetition, in milliseconds.
+    fn period(&self) -> u64 {
+        *self.instants.last().expect("a trace has at least one line")
+    }
+
+    /// What its opportunities carry, over its length; rounded down.
+    pub fn mean_rate(&self) -> Bandwidth {
+        let work = self.instants.len() as u128 * u128::from(self.opportunity.0) * u128::from(WORK_OF_OCTET);
+        Bandwidth((work / (u128::from(self.period()) * u128::from(NS_PER_MS))) as u64)
+    }
+}
+
+/// A trace being replayed.
+#[derive(Clone, Debug)]
+pub struct TraceReader {
+    trace: Arc<Trace>,
+    outage: Option<Outage>,
+    /// The opportunity that comes next: its position in the trace, and when this repetition began, in milliseconds.
+    next: usize,
+    base: u64,
+    /// Octets left of the last opportunity used, and when that was.
+    left: u64,
+    left_at: SimTime,
+    /// After this long, trace and outages stand to each other as before: who has found no opportunity finds none.
+    horizon: SimDuration,
+}
+
+impl TraceReader {
+    pub(super) fn new(trace: Arc<Trace>, outage: Option<Outage>) -> Self {
+        let period = trace.period() * NS_PER_MS;
+        let horizon = outage.map_or(period, |outage| least_common_multiple(period, outage.period().0));
+        let horizon = SimDuration(horizon);
+        Self { trace, outage, next: 0, base: 0, left: 0, left_at: SimTime::ZERO, horizon }
+    }
+
+    /// See [`super::RateProcess::service_end`]. An opportunity at `start` itself is over, unless octets of it are left.
+    pub(super) fn service_end(&mut self, start: SimTime, mut octets: u64) -> SimTime {
+        if start != self.left_at {
+            self.left = 0;
+            self.skip_to(start);
+        }
+        while octets > self.left {
+            octets -= self.left;
+            let Some(instant) = self.take(start.max(self.left_at)) else { return SimTime::NEVER };
+            (self.left, self.left_at) = (self.trace.opportunity.0, instant);
+        }
+        self.left -= octets;
+        self.left_at
+    }
+
+    /// Passes over the opportunities until `start`, inclusive.
+    fn skip_to(&mut self, start: SimTime) {
+        let start_ms = start.0 / NS_PER_MS;
+        let period = self.trace.period();
+        if self.trace.repeats && start_ms - self.base >= period {
+            self.base = start_ms - start_ms % period;
+            self.next = 0;
+        }
+        let passed = self.trace.instants[self.next..].partition_point(|instant| self.base + instant <= start_ms);
+        self.next += passed;
+    }
+
+    /// The next opportunity outside outages; the last one was at `now` or before.
+    fn take(&mut self, now: SimTime) -> Option<SimTime> {
+        loop {
+            if self.next == self.trace.instants.len() {
+                if !self.trace.repeats {
+                    return None;
+                }
+                self.base += self.trace.period();
+                self.next = 0;
+            }
+            let instant = SimTime((self.base + self.trace.instants[self.next]) * NS_PER_MS);
+            self.next += 1;
+            if self.outage.is_none_or(|outage| !outage.at(instant).0) {
+                return Some(instant);
+            }
+            if instant > now + self.horizon {
+                return None;
+            }
+        }
+    }
+}
+
+fn least_common_multiple(one: u64, other: u64) -> u64 {
+    let (mut divisor, mut rest) = (one, other);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (one / divisor).saturating_mul(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate::{RateConfig, RateProcess};
+
+    fn trace(text: &str, repeats: bool) -> Arc<Trace> {
+        Arc::new(Trace::parse(text, Bytes(1500), repeats).expect("a trace"))
+    }
+
+    fn replay(text: &str) -> RateProcess {
+        RateProcess::new(&RateConfig::Trace(trace(text, true)), None)
+    }
+
+    fn ms(time: u64) -> SimTime {
+        SimTime(time * NS_PER_MS)
+    }
+
+    /// Ends of packets of this size that wait from zero on.
+    fn ends(process: &mut RateProcess, octets: u64, count: usize) -> Vec<u64> {
+        let end = |at: &mut SimTime, _| {
+            *at = process.service_end(*at, octets);
+            Some(at.0 / NS_PER_MS)
+        };
+        (0..count).scan(SimTime::ZERO, end).collect()
+    }
+
+    #[test]
+    fn a_full_packet_takes_an_opportunity() {
+        // five opportunities in 10 ms, then again from 10 ms on
+        assert_eq!(ends(&mut replay("3\n3\n7\n9\n10\n"), 1500, 8), [3, 3, 7, 9, 10, 13, 13, 17]);
+    }
+
+    #[test]
+    fn packets_share_opportunities_by_the_octet() {
+        // 500 octets: three leave at each opportunity
+        assert_eq!(ends(&mut replay("1\n5\n"), 500, 7), [1, 1, 1, 5, 5, 5, 6]);
+        // 1000 octets: the second begins in the first opportunity and ends in the second, with the third behind it
+        assert_eq!(ends(&mut replay("1\n5\n8\n"), 1000, 4), [1, 5, 5, 8]);
+    }
+
+    #[test]
+    fn an_opportunity_that_finds_nothing_is_lost() {
+        let mut process = replay("1\n5\n8\n");
+        assert_eq!(process.service_end(ms(6), 100), ms(8)); // 1 and 5 are over
+        // what is left at 8 ms is lost to a packet that comes at 8.1 ms; the trace begins again at 8 ms
+        assert_eq!(process.service_end(SimTime(8_100_000), 100), ms(9));
+        assert_eq!(process.service_end(ms(9), 1400), ms(9)); // 1500 - 100 are left
+        assert_eq!(process.service_end(ms(9), 1), ms(13));
+        assert_eq!(process.service_end(ms(8_000_000), 1500), ms(8_000_001)); // a million repetitions later
+    }
+
+    #[test]
+    fn capacity_is_opportunities_over_length() {
+        let text = "2\n2\n2\n5\n11\n20\n20\n";
+        // 7 * 1500 * 8 bit in 20 ms = 4.2 Mbit/s
+        assert_eq!(trace(text, true).mean_rate(), Bandwidth(4_200_000));
+        // a backlog of 7000 packets takes 1000 repetitions of 20 ms, of 14 000 half packets too
+        assert_eq!(ends(&mut replay(text), 1500, 7_000).last(), Some(&20_000));
+        assert_eq!(ends(&mut replay(text), 750, 14_000).last(), Some(&20_000));
+    }
+
+    #[test]
+    fn a_trace_that_does_not_repeat_ends() {
+        let mut process = RateProcess::new(&RateConfig::Trace(trace("1\n2\n", false)), None);
+        assert_eq!(process.service_end(ms(0), 2500), ms(2));
+        assert_eq!(process.service_end(ms(2), 501), SimTime::NEVER);
+    }
+
+    #[test]
+    fn opportunities_in_an_outage_are_lost() {
+        let outage = |length| Some(Outage::new(SimDuration::from_millis(10), SimDuration::from_millis(length)));
+        let mut process = RateProcess::new(&RateConfig::Trace(trace("2\n5\n", true)), outage(3));
+        // 2, 5, 7, then 10 and 12 fall into the outage from 10 until 13 ms
+        assert_eq!(ends(&mut process, 1500, 4), [2, 5, 7, 15]);
+        let mut process = RateProcess::new(&RateConfig::Trace(trace("10\n", true)), outage(1));
+        assert_eq!(process.service_end(ms(0), 1500), SimTime::NEVER);
+    }
+
+    #[test]
+    fn mistakes_are_found_at_their_line() {
+        let error = |text| Trace::parse(text, Bytes(1500), true).expect_err("a mistake");
+        assert_eq!(error("1\n\n2.5\n"), TraceError::NotANumber { line: 3 });
+        assert_eq!(error("5\n4\n"), TraceError::Descending { line: 2 });
+        assert_eq!(error("99999999999999\n"), TraceError::TooLate { line: 1 });
+        assert_eq!(error("0\n0\n"), TraceError::Empty);
+        assert_eq!(error(""), TraceError::Empty);
+    }
+}

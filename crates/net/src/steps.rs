@@ -1,0 +1,70 @@
+//! A quantity that changes at given instants and is constant between them.
+
+use ackclock_units::{SimDuration, SimTime};
+
+/// Values over time: each holds from its instant until the next one's. The list may repeat for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Steps<T> {
+    /// Instants, ascending, the first of them zero, and the value from then on.
+    steps: Vec<(SimDuration, T)>,
+    /// The list begins again after this long.
+    period: Option<SimDuration>,
+}
+
+impl<T: Copy> Steps<T> {
+    /// Steps whose instants ascend from zero; a period is longer than the last instant. The scenario's check promises
+    /// both.
+    pub fn new(steps: Vec<(SimDuration, T)>, period: Option<SimDuration>) -> Self {
+        assert!(steps.first().is_some_and(|(at, _)| at.is_zero()), "steps begin at time zero");
+        assert!(steps.is_sorted_by(|(one, _), (next, _)| one < next), "the instants of steps ascend");
+        assert!(period.is_none_or(|period| steps.iter().all(|(at, _)| *at < period)), "a period holds all its steps");
+        Self { steps, period }
+    }
+
+    /// One value for ever.
+    pub fn constant(value: T) -> Self {
+        Self { steps: vec![(SimDuration::ZERO, value)], period: None }
+    }
+
+    /// The value at `now`, and when the next step is; [`SimTime::NEVER`] after the last.
+    pub fn at(&self, now: SimTime) -> (T, SimTime) {
+        let phase = self.period.map_or(now.0, |period| now.0 % period.0);
+        let next = self.steps.partition_point(|(at, _)| at.0 <= phase);
+        let upcoming = self.steps.get(next).map(|(at, _)| *at).or(self.period);
+        let change = upcoming.map_or(SimTime::NEVER, |at| SimTime(now.0 - phase) + at);
+        (self.steps[next - 1].1, change)
+    }
+
+    /// Every value, in order.
+    pub fn values(&self) -> impl Iterator<Item = T> + '_ {
+        self.steps.iter().map(|(_, value)| *value)
+    }
+
+    /// Every value with the time for which it holds; `None` is for ever.
+    pub fn spans(&self) -> impl Iterator<Item = (T, Option<SimDuration>)> + '_ {
+        let ends = self.steps.iter().skip(1).map(|(at, _)| Some(*at)).chain([self.period]);
+        self.steps.iter().zip(ends).map(|((at, value), end)| (*value, end.map(|end| end - *at)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_holds_until_the_next_step() {
+        let steps = Steps::new(vec![(SimDuration(0), 'a'), (SimDuration(10), 'b')], None);
+        assert_eq!(steps.at(SimTime(0)), ('a', SimTime(10)));
+        assert_eq!(steps.at(SimTime(9)), ('a', SimTime(10)));
+        assert_eq!(steps.at(SimTime(10)), ('b', SimTime::NEVER));
+    }
+
+    #[test]
+    fn steps_repeat() {
+        let steps = Steps::new(vec![(SimDuration(0), 'a'), (SimDuration(10), 'b')], Some(SimDuration(15)));
+        assert_eq!(steps.at(SimTime(14)), ('b', SimTime(15)));
+        assert_eq!(steps.at(SimTime(15)), ('a', SimTime(25)));
+        assert_eq!(steps.at(SimTime(160)), ('b', SimTime(165))); // 160 = 10 * 15 + 10
+        assert_eq!(steps.spans().collect::<Vec<_>>(), [('a', Some(SimDuration(10))), ('b', Some(SimDuration(5)))]);
+    }
+}
