@@ -2,6 +2,7 @@
 
 mod config;
 mod discarder;
+mod impairment;
 mod link;
 mod link_stats;
 mod packet;
@@ -16,6 +17,9 @@ pub use config::{
     QueueConfig, QueueLimit, Selection,
 };
 pub use discarder::Discarder;
+pub use impairment::{
+    Fate, ImpairmentConfig, Impairments, Jitter, LossConfig, LossProcess, Policer, PolicerConfig, Reorder, Selected,
+};
 pub use link::{Link, Passage};
 pub use link_stats::LinkStats;
 pub use packet::Packet;

@@ -1,0 +1,109 @@
+//! Random delay of each packet, independent of the others'.
+
+use ackclock_units::{SimDuration, math};
+
+use crate::rng::RandomStream;
+
+/// The distribution of the random part of a delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jitter {
+    /// Every time between two bounds is as likely.
+    Uniform {
+        /// Shortest.
+        min: SimDuration,
+        /// Longest.
+        max: SimDuration,
+    },
+    /// The normal distribution; what would be negative is zero.
+    Normal {
+        /// Mean of the distribution before the cut at zero.
+        mean: SimDuration,
+        /// Standard deviation.
+        deviation: SimDuration,
+    },
+    /// The exponential distribution.
+    Exponential {
+        /// Mean.
+        mean: SimDuration,
+    },
+}
+
+impl Jitter {
+    /// The delay of the next packet.
+    pub fn draw(&self, random: &mut RandomStream) -> SimDuration {
+        match *self {
+            Self::Uniform { min, max } => {
+                let width = (max - min).0 as f64 + 1.0;
+                SimDuration(min.0 + (random.uniform() * width) as u64).min(max)
+            }
+            Self::Normal { mean, deviation } => {
+                SimDuration((mean.0 as f64 + standard_normal(random) * deviation.0 as f64) as u64)
+            }
+            Self::Exponential { mean } => random.exponential(mean),
+        }
+    }
+}
+
+/// A draw from the normal distribution with mean 0 and deviation 1, by the polar method (Marsaglia and Bray, SIAM Review
+/// 6, 1964). Its second draw is not kept, so that a stream has no other state than its generator's.
+fn standard_normal(random: &mut RandomStream) -> f64 {
+    loop {
+        let (x, y) = (2.0 * random.uniform() - 1.0, 2.0 * random.uniform() - 1.0);
+        let square = x * x + y * y;
+        if square > 0.0 && square < 1.0 {
+            return x * (-2.0 * math::ln(square) / square).sqrt();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mean, and the quantiles asked for, of 100 000 draws, in milliseconds.
+    fn draws(jitter: Jitter, quantiles: [f64; 3]) -> (f64, [f64; 3]) {
+        let mut random = RandomStream::new(5, "jitter");
+        let mut draws: Vec<f64> = (0..100_000).map(|_| jitter.draw(&mut random).as_millis_f64()).collect();
+        draws.sort_by(f64::total_cmp);
+        (draws.iter().sum::<f64>() / 1e5, quantiles.map(|quantile| draws[(quantile * 1e5) as usize]))
+    }
+
+    fn assert_near(values: [f64; 3], expected: [f64; 3], tolerance: f64) {
+        for (value, expected) in values.into_iter().zip(expected) {
+            assert!((value - expected).abs() < tolerance, "{values:?} instead of {expected:?}");
+        }
+    }
+
+    #[test]
+    fn uniform_jitter_fills_its_range() {
+        let jitter = Jitter::Uniform { min: SimDuration::from_millis(2), max: SimDuration::from_millis(10) };
+        let (mean, quantiles) = draws(jitter, [0.0, 0.25, 0.999_99]);
+        assert!((mean - 6.0).abs() < 0.022, "{mean}"); // deviation 8 / sqrt(12) = 2.3; three standard errors 0.022
+        assert_near(quantiles, [2.0, 4.0, 10.0], 0.05);
+    }
+
+    #[test]
+    fn normal_jitter_has_its_quantiles() {
+        let jitter = Jitter::Normal { mean: SimDuration::from_millis(20), deviation: SimDuration::from_millis(4) };
+        let (mean, quantiles) = draws(jitter, [0.158_655, 0.5, 0.975]);
+        assert!((mean - 20.0).abs() < 0.038, "{mean}");
+        // one deviation below, the median, 1.96 deviations above
+        assert_near(quantiles, [16.0, 20.0, 27.84], 0.11);
+    }
+
+    #[test]
+    fn normal_jitter_is_cut_at_zero() {
+        let jitter = Jitter::Normal { mean: SimDuration::ZERO, deviation: SimDuration::from_millis(4) };
+        let (mean, quantiles) = draws(jitter, [0.25, 0.49, 0.975]);
+        assert!((mean - 4.0 / (2.0 * std::f64::consts::PI).sqrt()).abs() < 0.03, "{mean}"); // half-normal: s / sqrt(2 pi)
+        assert_near(quantiles, [0.0, 0.0, 7.84], 0.12);
+    }
+
+    #[test]
+    fn exponential_jitter_has_its_quantiles() {
+        let (mean, quantiles) = draws(Jitter::Exponential { mean: SimDuration::from_millis(5) }, [0.5, 0.9, 0.99]);
+        assert!((mean - 5.0).abs() < 0.048, "{mean}");
+        // 5 ln 2, 5 ln 10, 5 ln 100; the standard error of the last is 0.16
+        assert_near(quantiles, [3.466, 11.513, 23.026], 0.5);
+    }
+}

@@ -1,0 +1,151 @@
+//! Random loss on a link: independent, in bursts, or by bit errors.
+//!
+//! Source: Gilbert, "Capacity of a Burst-Noise Channel", BSTJ 39 (1960); Elliott, "Estimates of Error Rates for Codes on
+//! Burst-Noise Channels", BSTJ 42 (1963); in packets and with the letters p, r, h, k of Hasslinger and Hohlfeld, "The
+//! Gilbert-Elliott Model for Packet Loss in Real Time Services on the Internet", MMB 2008.
+//!
+//! Departures: none. The channel begins in the good state; it decides on a packet in the state that it is in, and then
+//! moves.
+
+use ackclock_units::math;
+
+use crate::rng::RandomStream;
+
+/// How a link loses packets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LossConfig {
+    /// Each with this probability, whatever became of the others.
+    Random(f64),
+    /// A channel with a good and a bad state (Gilbert and Elliott).
+    GilbertElliott {
+        /// p: after a packet, from the good state to the bad one.
+        to_bad: f64,
+        /// r: after a packet, from the bad state to the good one.
+        to_good: f64,
+        /// 1 - k: of a packet in the good state.
+        loss_good: f64,
+        /// 1 - h: of a packet in the bad state.
+        loss_bad: f64,
+    },
+    /// Each bit is wrong with this probability, and a packet with a wrong bit is lost.
+    BitErrors(f64),
+}
+
+impl LossConfig {
+    /// Bursts: a channel whose bad state loses all and whose good state loses none, with this share of packets lost in
+    /// the long run and this mean number of packets in a burst. The share is below 1, the length at least 1 and long
+    /// enough for the share: `share / (1 - share)` at least.
+    pub fn bursts(share: f64, mean_length: f64) -> Self {
+        let to_good = 1.0 / mean_length;
+        let to_bad = share * to_good / (1.0 - share);
+        Self::GilbertElliott { to_bad, to_good, loss_good: 0.0, loss_bad: 1.0 }
+    }
+
+    /// The share of packets of this size that is lost in the long run.
+    pub fn long_run_share(&self, octets: u64) -> f64 {
+        match self {
+            Self::Random(probability) => *probability,
+            Self::GilbertElliott { to_bad, loss_good, .. } if *to_bad <= 0.0 => *loss_good,
+            Self::GilbertElliott { to_bad, to_good, loss_good, loss_bad } => {
+                (to_bad * loss_bad + to_good * loss_good) / (to_bad + to_good)
+            }
+            Self::BitErrors(rate) => packet_error_probability(*rate, octets),
+        }
+    }
+}
+
+/// `1 - (1 - ber)^bits`, without losing small rates to rounding.
+fn packet_error_probability(bit_error_rate: f64, octets: u64) -> f64 {
+    -math::exp_m1(8.0 * octets as f64 * math::ln_1p(-bit_error_rate))
+}
+
+/// Loss at work.
+#[derive(Clone, Debug)]
+pub struct LossProcess {
+    config: LossConfig,
+    is_bad: bool,
+}
+
+impl LossProcess {
+    /// A link that has lost nothing yet.
+    pub fn new(config: &LossConfig) -> Self {
+        Self { config: config.clone(), is_bad: false }
+    }
+
+    /// True if a packet of so many octets is lost.
+    pub fn loses(&mut self, octets: u64, random: &mut RandomStream) -> bool {
+        match self.config {
+            LossConfig::Random(probability) => random.chance(probability),
+            LossConfig::BitErrors(rate) => random.chance(packet_error_probability(rate, octets)),
+            LossConfig::GilbertElliott { to_bad, to_good, loss_good, loss_bad } => {
+                let lost = random.chance(if self.is_bad { loss_bad } else { loss_good });
+                self.is_bad ^= random.chance(if self.is_bad { to_good } else { to_bad });
+                lost
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKETS: usize = 1_000_000;
+
+    fn run(config: &LossConfig, octets: u64) -> Vec<bool> {
+        let mut process = LossProcess::new(config);
+        let mut random = RandomStream::new(3, "loss");
+        (0..PACKETS).map(|_| process.loses(octets, &mut random)).collect()
+    }
+
+    fn share(lost: &[bool]) -> f64 {
+        lost.iter().filter(|lost| **lost).count() as f64 / lost.len() as f64
+    }
+
+    fn mean_burst(lost: &[bool]) -> f64 {
+        let bursts = lost.windows(2).filter(|pair| pair[0] && !pair[1]).count();
+        share(lost) * lost.len() as f64 / bursts as f64
+    }
+
+    #[test]
+    fn gilbert_loses_p_of_p_plus_r_in_bursts_of_1_by_r() {
+        // Hasslinger and Hohlfeld: stationary loss p / (p + r), burst length geometric with mean 1 / r
+        let (p, r) = (0.01, 0.25);
+        let lost = run(&LossConfig::GilbertElliott { to_bad: p, to_good: r, loss_good: 0.0, loss_bad: 1.0 }, 1500);
+        // some 9600 bursts: standard errors are about 1.4 % of the share and 0.9 % of the length
+        assert!((share(&lost) / (p / (p + r)) - 1.0).abs() < 0.045, "{}", share(&lost));
+        assert!((mean_burst(&lost) * r - 1.0).abs() < 0.03, "{}", mean_burst(&lost));
+    }
+
+    #[test]
+    fn gilbert_elliott_loses_in_both_states() {
+        // (r (1 - k) + p (1 - h)) / (p + r) = (0.2 * 0.01 + 0.05 * 0.5) / 0.25 = 0.108
+        let config = LossConfig::GilbertElliott { to_bad: 0.05, to_good: 0.2, loss_good: 0.01, loss_bad: 0.5 };
+        assert!((config.long_run_share(1500) - 0.108).abs() < 1e-12);
+        let lost = share(&run(&config, 1500));
+        assert!((lost / 0.108 - 1.0).abs() < 0.03, "{lost}");
+    }
+
+    #[test]
+    fn bursts_have_the_share_and_length_asked_for() {
+        let config = LossConfig::bursts(0.02, 5.0);
+        assert!((config.long_run_share(1500) - 0.02).abs() < 1e-12);
+        let lost = run(&config, 1500);
+        // some 4000 bursts: standard errors 2.4 % and 1.4 %
+        assert!((share(&lost) / 0.02 - 1.0).abs() < 0.075, "{}", share(&lost));
+        assert!((mean_burst(&lost) / 5.0 - 1.0).abs() < 0.045, "{}", mean_burst(&lost));
+    }
+
+    #[test]
+    fn bit_errors_hit_long_packets_more_often() {
+        // 1 - (1 - 1e-5)^12000 = 1 - exp(12000 * ln(1 - 1e-5)) = 1 - exp(-0.12000060) = 0.11308009
+        let config = LossConfig::BitErrors(1e-5);
+        assert!((config.long_run_share(1500) - 0.113_080_09).abs() < 1e-8, "{}", config.long_run_share(1500));
+        // 1 - (1 - 1e-5)^320 = 0.00319490 for an ACK of 40 octets
+        assert!((config.long_run_share(40) - 0.003_194_90).abs() < 1e-8, "{}", config.long_run_share(40));
+        let lost = share(&run(&config, 1500));
+        assert!((lost - 0.113_08).abs() < 0.001, "{lost}"); // three standard errors are 0.00095
+        // 1e-17 is below what 1 - x resolves: 12 000 bits give 1.2e-13
+        assert!((LossConfig::BitErrors(1e-17).long_run_share(1500) / 1.2e-13 - 1.0).abs() < 1e-9);
+    }
+}
