@@ -1,7 +1,9 @@
 //! The network: links with their queues, discarders, routes.
 
+mod channel;
 mod config;
 mod discarder;
+mod flight;
 mod impairment;
 mod link;
 mod link_stats;
@@ -12,11 +14,13 @@ mod rng;
 mod route;
 mod steps;
 
+pub use channel::ChannelConfig;
 pub use config::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId, PacketClass,
     QueueConfig, QueueLimit, Selection,
 };
 pub use discarder::Discarder;
+pub use flight::{AggregateConfig, Deadline};
 pub use impairment::{
     Fate, ImpairmentConfig, Impairments, Jitter, LossConfig, LossProcess, Policer, PolicerConfig, Reorder, Selected,
 };

@@ -1,0 +1,99 @@
+//! A packet's way from the end of its service to the far end of the link: gathered into a burst, delayed, lost, copied.
+//!
+//! In this order: loss; the burst that it waits for; propagation and jitter, in order if order is kept; being held back.
+
+mod aggregate;
+
+use ackclock_units::{SimDuration, SimTime};
+
+use crate::channel::ChannelConfig;
+use crate::impairment::{Fate, Impairments};
+use crate::packet::Packet;
+use crate::steps::Steps;
+
+use self::aggregate::{Aggregator, Held};
+
+pub use aggregate::{AggregateConfig, Deadline};
+
+/// The way at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    delay: Steps<SimDuration>,
+    keeps_order: bool,
+    impairments: Impairments,
+    aggregator: Option<Aggregator>,
+    /// The last arrival so far of a packet that was not held back.
+    latest: SimTime,
+    released: Vec<Held>,
+}
+
+/// A packet that will arrive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) time: SimTime,
+    pub(crate) packet: Packet,
+    /// It is a second copy.
+    pub(crate) is_copy: bool,
+}
+
+impl Flight {
+    /// The way along the link `name`.
+    pub(crate) fn new(config: &ChannelConfig, name: &str, seed: u64) -> Self {
+        Self {
+            delay: config.delay.clone(),
+            keeps_order: config.keeps_order,
+            impairments: Impairments::new(&config.impairments, name, seed),
+            aggregator: config.aggregate.map(Aggregator::new),
+            latest: SimTime::ZERO,
+            released: Vec::new(),
+        }
+    }
+
+    /// The last bit of a packet of so many octets left at `now`. Adds to `arrivals` what is now certain to arrive; false
+    /// if the packet is lost.
+    pub(crate) fn depart(&mut self, now: SimTime, packet: &Packet, octets: u64, arrivals: &mut Vec<Arrival>) -> bool {
+        let Fate::Arrives { jitter, held, copied } = self.impairments.depart(octets) else { return false };
+        let packet = Held { packet: *packet, jitter, extra: held, copied };
+        match &mut self.aggregator {
+            Some(aggregator) if aggregator.gathers(&packet.packet) => {
+                aggregator.gather(now, packet);
+                self.release(now, arrivals);
+            }
+            _ => self.travel(now, &packet, arrivals),
+        }
+        true
+    }
+
+    /// When the packets that wait for their burst to be complete travel on at the latest.
+    pub(crate) fn release_at(&self) -> SimTime {
+        self.aggregator.as_ref().map_or(SimTime::NEVER, Aggregator::release_at)
+    }
+
+    /// Sends the burst on its way if it is due at `now`.
+    pub(crate) fn release(&mut self, now: SimTime, arrivals: &mut Vec<Arrival>) {
+        let Some(aggregator) = self.aggregator.as_mut().filter(|aggregator| aggregator.release_at() <= now) else {
+            return;
+        };
+        let mut burst = aggregator.take(std::mem::take(&mut self.released));
+        for packet in burst.drain(..) {
+            self.travel(now, &packet, arrivals);
+        }
+        self.released = burst;
+    }
+
+    fn travel(&mut self, now: SimTime, held: &Held, arrivals: &mut Vec<Arrival>) {
+        let mut time = now + self.delay.at(now).0 + held.jitter;
+        if self.keeps_order {
+            time = time.max(self.latest);
+        }
+        self.latest = self.latest.max(time);
+        time += held.extra;
+        arrivals.push(Arrival { time, packet: held.packet, is_copy: false });
+        if held.copied {
+            arrivals.push(Arrival { time, packet: held.packet, is_copy: true });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
