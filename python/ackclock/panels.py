@@ -78,7 +78,7 @@ PANELS = (
     Panel("drops", "Drops", "links", (Column("drops"),), "dropped per sample", ((1.0, "packets"),)),
     Panel("marks", "Marks", "links", (Column("marks"),), "marked per sample", ((1.0, "packets"),)),
     Panel("queue_delay", "Queueing delay", "links", (Column("queue_delay_s"),), "wait", _SECONDS),
-    Panel("drop_probability", "Drop probability", "links", (Column("drop_probability"),), "p", ((1.0, ""),)),
+    Panel("drop_probability", "Drop probability", "links", (Column("drop_probability"),), "p", ((1.0, "fraction"),)),
     Panel(
         "average_queue",
         "Average queue",
