@@ -25,6 +25,8 @@ pub(crate) struct Flight {
     /// The last arrival so far of a packet that was not held back.
     latest: SimTime,
     released: Vec<Held>,
+    /// Packets that left and were not lost.
+    departed: u64,
 }
 
 /// A packet that will arrive.
@@ -32,8 +34,8 @@ pub(crate) struct Flight {
 pub(crate) struct Arrival {
     pub(crate) time: SimTime,
     pub(crate) packet: Packet,
-    /// It is a second copy.
-    pub(crate) is_copy: bool,
+    /// How many left before it; of a copy nothing.
+    pub(crate) place: Option<u64>,
 }
 
 impl Flight {
@@ -46,6 +48,7 @@ impl Flight {
             aggregator: config.aggregate.map(Aggregator::new),
             latest: SimTime::ZERO,
             released: Vec::new(),
+            departed: 0,
         }
     }
 
@@ -53,7 +56,8 @@ impl Flight {
     /// if the packet is lost.
     pub(crate) fn depart(&mut self, now: SimTime, packet: &Packet, octets: u64, arrivals: &mut Vec<Arrival>) -> bool {
         let Fate::Arrives { jitter, held, copied } = self.impairments.depart(octets) else { return false };
-        let packet = Held { packet: *packet, jitter, extra: held, copied };
+        let packet = Held { packet: *packet, jitter, extra: held, copied, place: self.departed };
+        self.departed += 1;
         match &mut self.aggregator {
             Some(aggregator) if aggregator.gathers(&packet.packet) => {
                 aggregator.gather(now, packet);
@@ -88,9 +92,9 @@ impl Flight {
         }
         self.latest = self.latest.max(time);
         time += held.extra;
-        arrivals.push(Arrival { time, packet: held.packet, is_copy: false });
+        arrivals.push(Arrival { time, packet: held.packet, place: Some(held.place) });
         if held.copied {
-            arrivals.push(Arrival { time, packet: held.packet, is_copy: true });
+            arrivals.push(Arrival { time, packet: held.packet, place: None });
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The network: links with their queues, discarders, routes.
 
 mod channel;
+mod clock;
 mod config;
 mod discarder;
 mod flight;
@@ -17,7 +18,7 @@ mod steps;
 pub use channel::ChannelConfig;
 pub use config::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId, PacketClass,
-    QueueConfig, QueueLimit, Selection,
+    QueueConfig, QueueLimit, Selection, SgpqConfig,
 };
 pub use discarder::Discarder;
 pub use flight::{AggregateConfig, Deadline};

@@ -7,6 +7,10 @@ use ackclock_units::{Histogram, SimDuration, SimTime};
 pub struct LinkStats {
     delivered_packets: u64,
     drops: u64,
+    marks: u64,
+    lost: u64,
+    duplicated: u64,
+    reordered: u64,
     /// Packets that did not wait; they join the histogram at the end.
     without_wait: u64,
     /// Packets waiting, weighted by nanoseconds.
@@ -18,11 +22,29 @@ pub struct LinkStats {
     last_change: SimTime,
     busy_at_start: SimDuration,
     busy: SimDuration,
+    /// Share of its capacity that a link of changing rate has used.
+    used: Option<f64>,
 }
 
 impl LinkStats {
     pub(crate) fn on_drop(&mut self) {
         self.drops += 1;
+    }
+
+    pub(crate) fn on_marks(&mut self, count: u64) {
+        self.marks += count;
+    }
+
+    pub(crate) fn on_lost(&mut self) {
+        self.lost += 1;
+    }
+
+    pub(crate) fn on_duplicated(&mut self) {
+        self.duplicated += 1;
+    }
+
+    pub(crate) fn on_reordered(&mut self) {
+        self.reordered += 1;
     }
 
     pub(crate) fn on_delivered(&mut self) {
@@ -47,11 +69,12 @@ impl LinkStats {
         *self = Self { window_start: now, last_change: now, busy_at_start: busy, ..Self::default() };
     }
 
-    pub(crate) fn finish(&mut self, now: SimTime, waiting: usize, busy: SimDuration) {
+    pub(crate) fn finish(&mut self, now: SimTime, waiting: usize, busy: SimDuration, used: Option<f64>) {
         self.on_queue_change(now, waiting);
         self.queueing_delay.add_weighted(0, std::mem::take(&mut self.without_wait));
         self.window = now.saturating_since(self.window_start);
         self.busy = busy - self.busy_at_start;
+        self.used = used;
     }
 
     /// Packets that came out at the far end.
@@ -64,6 +87,30 @@ impl LinkStats {
         self.drops
     }
 
+    /// Packets marked by the queue.
+    pub fn marks(&self) -> u64 {
+        self.marks
+    }
+
+    /// Packets lost on the way.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Packets of which a copy was made on the way.
+    pub fn duplicated(&self) -> u64 {
+        self.duplicated
+    }
+
+    /// Packets that arrived after one that had left later (RFC 4737).
+    pub fn reordered(&self) -> u64 {
+        self.reordered
+    }
+
+    pub(crate) fn window_start(&self) -> SimTime {
+        self.window_start
+    }
+
     /// Packets waiting, weighted by nanoseconds.
     pub fn queue_packets(&self) -> &Histogram {
         &self.queue_packets
@@ -74,8 +121,10 @@ impl LinkStats {
         &self.queueing_delay
     }
 
-    /// Fraction of the window in which the link was sending.
+    /// Fraction of the window in which the link was sending; where its rate changes, fraction of the octets that it could
+    /// have sent in the window.
     pub fn utilization(&self) -> f64 {
-        if self.window.is_zero() { 0.0 } else { self.busy.0 as f64 / self.window.0 as f64 }
+        let busy = || if self.window.is_zero() { 0.0 } else { self.busy.0 as f64 / self.window.0 as f64 };
+        self.used.unwrap_or_else(busy)
     }
 }

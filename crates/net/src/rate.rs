@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
+use crate::clock::LinkClock;
 use crate::steps::Steps;
 
 pub use outage::Outage;
@@ -26,33 +27,14 @@ pub enum RateConfig {
 }
 
 impl RateConfig {
-    /// The highest rate that the link ever has; of a trace, its mean.
-    pub fn peak(&self) -> Bandwidth {
+    /// The rate that buffers are sized for: of a schedule its highest, of a trace its mean.
+    pub fn nominal(&self) -> Bandwidth {
         match self {
             Self::Constant(rate) => *rate,
             Self::Schedule(steps) => steps.values().max().unwrap_or_default(),
             Self::Trace(trace) => trace.mean_rate(),
         }
     }
-
-    /// The long-run mean: of a schedule that does not repeat, the mean of its steps but the last, which has no end; of
-    /// one with a single step, that.
-    pub fn mean(&self) -> Bandwidth {
-        match self {
-            Self::Constant(rate) => *rate,
-            Self::Schedule(steps) => mean_of_steps(steps),
-            Self::Trace(trace) => trace.mean_rate(),
-        }
-    }
-}
-
-fn mean_of_steps(steps: &Steps<Bandwidth>) -> Bandwidth {
-    let timed = steps.spans().filter_map(|(rate, span)| Some((rate, span?)));
-    let (work, time) = timed.fold((0_u128, 0_u128), |(work, time), (rate, span)| {
-        (work + u128::from(rate.0) * u128::from(span.0), time + u128::from(span.0))
-    });
-    let mean = work.checked_div(time).map(|mean| Bandwidth(mean as u64));
-    mean.unwrap_or_else(|| steps.values().next().unwrap_or_default())
 }
 
 /// A rate at work: says when a packet has left.
@@ -63,6 +45,7 @@ pub struct RateProcess {
 
 #[derive(Clone, Debug)]
 enum Source {
+    Constant(LinkClock),
     Steps(StepClock),
     Trace(TraceReader),
 }
@@ -70,20 +53,42 @@ enum Source {
 impl RateProcess {
     /// A link that has sent nothing yet. During an outage it sends nothing at all.
     pub fn new(config: &RateConfig, outage: Option<Outage>) -> Self {
-        let source = match config {
-            RateConfig::Constant(rate) => Source::Steps(StepClock::new(Steps::constant(*rate), outage)),
-            RateConfig::Schedule(steps) => Source::Steps(StepClock::new(steps.clone(), outage)),
-            RateConfig::Trace(trace) => Source::Trace(TraceReader::new(Arc::clone(trace), outage)),
+        let source = match (config, outage) {
+            (RateConfig::Constant(rate), None) => Source::Constant(LinkClock::new(*rate)),
+            (RateConfig::Constant(rate), _) => Source::Steps(StepClock::new(Steps::constant(*rate), outage)),
+            (RateConfig::Schedule(steps), _) => Source::Steps(StepClock::new(steps.clone(), outage)),
+            (RateConfig::Trace(trace), _) => Source::Trace(TraceReader::new(Arc::clone(trace), outage)),
         };
         Self { source }
     }
 
-    /// When the last bit of a packet has left whose first bit may leave at `start`; [`SimTime::NEVER`] if it never
-    /// does. Starts do not go back in time; a packet that starts where the last one ended continues without a gap.
+    /// When a packet that waits at `now`, the link being free, can begin to leave: then it is to be taken from the
+    /// queue, not before. [`SimTime::NEVER`] if it never can.
+    pub fn service_start(&mut self, now: SimTime) -> SimTime {
+        match &mut self.source {
+            Source::Constant(_) => now,
+            Source::Steps(clock) => clock.service_start(now),
+            Source::Trace(reader) => reader.service_start(now),
+        }
+    }
+
+    /// When the last bit of a packet has left whose first bit leaves at `start`, which [`Self::service_start`] has
+    /// allowed; [`SimTime::NEVER`] if it never does. A packet that starts where the last one ended continues without a
+    /// gap.
     pub fn service_end(&mut self, start: SimTime, octets: u64) -> SimTime {
         match &mut self.source {
+            Source::Constant(clock) => clock.serve(start, octets),
             Source::Steps(clock) => clock.service_end(start, octets),
             Source::Trace(reader) => reader.service_end(start, octets),
+        }
+    }
+
+    /// Octets that the link could have sent after `from` and until `until`; `None` if that is its rate times the span.
+    pub fn capacity(&self, from: SimTime, until: SimTime) -> Option<f64> {
+        match &self.source {
+            Source::Constant(_) => None,
+            Source::Steps(clock) => Some(clock.capacity(from, until)),
+            Source::Trace(reader) => Some(reader.capacity(from, until)),
         }
     }
 }
@@ -116,6 +121,28 @@ impl StepClock {
             Some(work) => self.send(start, work),
         };
         self.free_at
+    }
+
+    fn service_start(&self, mut now: SimTime) -> SimTime {
+        while now != SimTime::NEVER {
+            let (rate, until) = self.rate_at(now);
+            if rate.0 > 0 {
+                return now;
+            }
+            now = until;
+        }
+        now
+    }
+
+    fn capacity(&self, mut from: SimTime, until: SimTime) -> f64 {
+        let mut work = 0_u128;
+        while from < until {
+            let (rate, change) = self.rate_at(from);
+            let change = change.min(until);
+            work += u128::from(rate.0) * u128::from((change - from).0);
+            from = change;
+        }
+        work as f64 / WORK_OF_OCTET as f64
     }
 
     /// When `work` begun at `now` is done, and what is to spare then.
@@ -217,13 +244,20 @@ mod tests {
     }
 
     #[test]
-    fn means_by_hand() {
-        let steps = |period| {
-            let steps = vec![(SimDuration(0), Bandwidth(10)), (SimDuration(30), Bandwidth(50))];
-            RateConfig::Schedule(Steps::new(steps, period))
-        };
-        assert_eq!(steps(Some(SimDuration(40))).mean(), Bandwidth(20)); // (30 * 10 + 10 * 50) / 40
-        assert_eq!(steps(None).mean(), Bandwidth(10));
-        assert_eq!(steps(None).peak(), Bandwidth(50));
+    fn nothing_begins_at_rate_zero() {
+        let mut rate = schedule(&[(0, 12), (10, 0), (60, 12)], Some(70));
+        assert_eq!(rate.service_start(SimTime(9_999_999)), SimTime(9_999_999));
+        assert_eq!(rate.service_start(SimTime(10_000_000)), SimTime(60_000_000));
+        // 20 ms of 70 at 12 Mbit/s: 30 000 octets, 15 000 of them in the first 10 ms
+        assert_eq!(rate.capacity(SimTime(0), SimTime(70_000_000)), Some(30_000.0));
+        assert_eq!(rate.capacity(SimTime(5_000_000), SimTime(65_000_000)), Some(15_000.0));
+        let mut over = schedule(&[(0, 12), (10, 0)], None);
+        assert_eq!(over.service_start(SimTime(10_000_000)), SimTime::NEVER);
+    }
+
+    #[test]
+    fn buffers_are_sized_for_the_highest_rate() {
+        let steps = vec![(SimDuration(0), Bandwidth(10)), (SimDuration(30), Bandwidth(50))];
+        assert_eq!(RateConfig::Schedule(Steps::new(steps, None)).nominal(), Bandwidth(50));
     }
 }

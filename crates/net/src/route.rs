@@ -115,6 +115,7 @@ mod tests {
             queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
             discarder: None,
             capture: false,
+            channel: None,
         };
         let links = links.iter().map(link).collect();
         NetworkConfig { nodes: (0..nodes).map(node).collect(), links, discarders: Vec::new() }

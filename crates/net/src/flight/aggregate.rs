@@ -43,6 +43,7 @@ pub(super) struct Held {
     pub(super) jitter: SimDuration,
     pub(super) extra: SimDuration,
     pub(super) copied: bool,
+    pub(super) place: u64,
 }
 
 /// Gathering at work.

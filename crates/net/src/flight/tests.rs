@@ -38,7 +38,7 @@ fn send(config: &ChannelConfig, times: impl IntoIterator<Item = u64>) -> (Vec<(u
     }
     let due = flight.release_at();
     flight.release(due, &mut arrivals);
-    let copied = arrivals.iter().filter(|arrival| arrival.is_copy).count();
+    let copied = arrivals.iter().filter(|arrival| arrival.place.is_none()).count();
     arrivals.sort_by_key(|arrival| arrival.time);
     (arrivals.iter().map(|arrival| (arrival.packet.size, arrival.time.0 / 1000)).collect(), lost, copied)
 }

@@ -109,6 +109,8 @@ pub struct TraceReader {
     /// Octets left of the last opportunity used, and when that was.
     left: u64,
     left_at: SimTime,
+    /// What [`Self::service_start`] said last.
+    promised: SimTime,
     /// After this long, trace and outages stand to each other as before: who has found no opportunity finds none.
     horizon: SimDuration,
 }
@@ -118,29 +120,54 @@ impl TraceReader {
         let period = trace.period() * NS_PER_MS;
         let horizon = outage.map_or(period, |outage| least_common_multiple(period, outage.period().0));
         let horizon = SimDuration(horizon);
-        Self { trace, outage, next: 0, base: 0, left: 0, left_at: SimTime::ZERO, horizon }
+        Self { trace, outage, next: 0, base: 0, left: 0, left_at: SimTime::ZERO, promised: SimTime::ZERO, horizon }
     }
 
-    /// See [`super::RateProcess::service_end`]. An opportunity at `start` itself is over, unless octets of it are left.
+    /// See [`super::RateProcess::service_start`]: the next opportunity, which is at `now` only if the packet has waited
+    /// for it or if octets of it are left.
+    pub(super) fn service_start(&mut self, now: SimTime) -> SimTime {
+        if self.left > 0 && self.left_at == now {
+            return now;
+        }
+        if self.promised != now && self.left_at != now {
+            self.skip_to(now);
+        }
+        self.promised = self.peek(now).unwrap_or(SimTime::NEVER);
+        self.promised
+    }
+
+    /// See [`super::RateProcess::service_end`].
     pub(super) fn service_end(&mut self, start: SimTime, mut octets: u64) -> SimTime {
         if start != self.left_at {
             self.left = 0;
-            self.skip_to(start);
         }
         while octets > self.left {
             octets -= self.left;
-            let Some(instant) = self.take(start.max(self.left_at)) else { return SimTime::NEVER };
+            let Some(instant) = self.peek(start.max(self.left_at)) else { return SimTime::NEVER };
+            self.next += 1;
             (self.left, self.left_at) = (self.trace.opportunity.0, instant);
         }
         self.left -= octets;
         self.left_at
     }
 
+    /// What the opportunities after `from` and until `until` carry.
+    pub(super) fn capacity(&self, from: SimTime, until: SimTime) -> f64 {
+        let mut reader = Self::new(Arc::clone(&self.trace), self.outage);
+        reader.skip_to(from);
+        let mut count = 0_u64;
+        while reader.peek(from).is_some_and(|instant| instant <= until) {
+            reader.next += 1;
+            count += 1;
+        }
+        count as f64 * self.trace.opportunity.0 as f64
+    }
+
     /// Passes over the opportunities until `start`, inclusive.
     fn skip_to(&mut self, start: SimTime) {
         let start_ms = start.0 / NS_PER_MS;
         let period = self.trace.period();
-        if self.trace.repeats && start_ms - self.base >= period {
+        if self.trace.repeats && start_ms.saturating_sub(self.base) >= period {
             self.base = start_ms - start_ms % period;
             self.next = 0;
         }
@@ -148,8 +175,8 @@ impl TraceReader {
         self.next += passed;
     }
 
-    /// The next opportunity outside outages; the last one was at `now` or before.
-    fn take(&mut self, now: SimTime) -> Option<SimTime> {
+    /// Goes to the next opportunity outside outages and says when it is; the last one was at `now` or before.
+    fn peek(&mut self, now: SimTime) -> Option<SimTime> {
         loop {
             if self.next == self.trace.instants.len() {
                 if !self.trace.repeats {
@@ -159,10 +186,10 @@ impl TraceReader {
                 self.next = 0;
             }
             let instant = SimTime((self.base + self.trace.instants[self.next]) * NS_PER_MS);
-            self.next += 1;
             if self.outage.is_none_or(|outage| !outage.at(instant).0) {
                 return Some(instant);
             }
+            self.next += 1;
             if instant > now + self.horizon {
                 return None;
             }
@@ -195,10 +222,16 @@ mod tests {
         SimTime(time * NS_PER_MS)
     }
 
+    /// When a packet leaves that waits from `now` on.
+    fn serve(process: &mut RateProcess, now: SimTime, octets: u64) -> SimTime {
+        let start = process.service_start(now);
+        if start == SimTime::NEVER { start } else { process.service_end(start, octets) }
+    }
+
     /// Ends of packets of this size that wait from zero on.
     fn ends(process: &mut RateProcess, octets: u64, count: usize) -> Vec<u64> {
         let end = |at: &mut SimTime, _| {
-            *at = process.service_end(*at, octets);
+            *at = serve(process, *at, octets);
             Some(at.0 / NS_PER_MS)
         };
         (0..count).scan(SimTime::ZERO, end).collect()
@@ -221,12 +254,24 @@ mod tests {
     #[test]
     fn an_opportunity_that_finds_nothing_is_lost() {
         let mut process = replay("1\n5\n8\n");
-        assert_eq!(process.service_end(ms(6), 100), ms(8)); // 1 and 5 are over
+        assert_eq!(serve(&mut process, ms(6), 100), ms(8)); // 1 and 5 are over
         // what is left at 8 ms is lost to a packet that comes at 8.1 ms; the trace begins again at 8 ms
-        assert_eq!(process.service_end(SimTime(8_100_000), 100), ms(9));
-        assert_eq!(process.service_end(ms(9), 1400), ms(9)); // 1500 - 100 are left
-        assert_eq!(process.service_end(ms(9), 1), ms(13));
-        assert_eq!(process.service_end(ms(8_000_000), 1500), ms(8_000_001)); // a million repetitions later
+        assert_eq!(serve(&mut process, SimTime(8_100_000), 100), ms(9));
+        assert_eq!(serve(&mut process, ms(9), 1400), ms(9)); // 1500 - 100 are left
+        assert_eq!(serve(&mut process, ms(9), 1), ms(13));
+        assert_eq!(serve(&mut process, ms(8_000_000), 1500), ms(8_000_001)); // a million repetitions later
+    }
+
+    #[test]
+    fn a_packet_waits_for_an_opportunity_before_its_service() {
+        let mut process = replay("4\n9\n");
+        assert_eq!(process.service_start(ms(2)), ms(4)); // who comes at 2 ms begins at 4
+        assert_eq!(process.service_start(ms(4)), ms(4)); // it has waited
+        assert_eq!(process.service_end(ms(4), 1500), ms(4));
+        assert_eq!(process.service_start(ms(4)), ms(9)); // nothing is left
+        let mut process = replay("4\n9\n");
+        assert_eq!(process.service_start(ms(4)), ms(9)); // who comes at 4 ms comes too late
+        assert_eq!(process.capacity(ms(4), ms(13)), Some(3_000.0)); // 9 and 13 ms
     }
 
     #[test]
@@ -242,8 +287,8 @@ mod tests {
     #[test]
     fn a_trace_that_does_not_repeat_ends() {
         let mut process = RateProcess::new(&RateConfig::Trace(trace("1\n2\n", false)), None);
-        assert_eq!(process.service_end(ms(0), 2500), ms(2));
-        assert_eq!(process.service_end(ms(2), 501), SimTime::NEVER);
+        assert_eq!(serve(&mut process, ms(0), 2500), ms(2));
+        assert_eq!(serve(&mut process, ms(2), 501), SimTime::NEVER);
     }
 
     #[test]
@@ -253,7 +298,7 @@ mod tests {
         // 2, 5, 7, then 10 and 12 fall into the outage from 10 until 13 ms
         assert_eq!(ends(&mut process, 1500, 4), [2, 5, 7, 15]);
         let mut process = RateProcess::new(&RateConfig::Trace(trace("10\n", true)), outage(1));
-        assert_eq!(process.service_end(ms(0), 1500), SimTime::NEVER);
+        assert_eq!(serve(&mut process, ms(0), 1500), SimTime::NEVER);
     }
 
     #[test]
