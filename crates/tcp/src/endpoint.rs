@@ -390,7 +390,12 @@ impl Endpoint {
         if self.negotiated.timestamps
             && let Some(Timestamps { value, echo }) = segment.timestamps
         {
-            timestamps = Some(SegmentTimestamps { tsval: value, tsecr: echo });
+            timestamps = Some(SegmentTimestamps {
+                tsval: value,
+                tsecr: echo,
+                arrival: self.clock.tick(now),
+                tick: self.clock.granularity(),
+            });
             if echo != 0 {
                 echoed_send_time = Some(self.clock.time_of(echo, now));
             }
