@@ -388,15 +388,7 @@ impl Endpoint {
             self.read_sack(segment, una, &mut sack);
         }
         let window = u64::from(segment.window) << self.negotiated.snd_scale;
-        let (mut timestamps, mut echoed_send_time) = (None, None);
-        if self.negotiated.timestamps
-            && let Some(Timestamps { value, echo }) = segment.timestamps
-        {
-            timestamps = Some(SegmentTimestamps { tsval: value, tsecr: echo });
-            if echo != 0 {
-                echoed_send_time = Some(self.clock.time_of(echo, now));
-            }
-        }
+        let timestamps = segment.timestamps.filter(|_| self.negotiated.timestamps);
         let incoming = IncomingAck {
             ack: ack.max(una),
             window: if is_old { self.sender.peer.size() } else { window },
@@ -404,8 +396,12 @@ impl Endpoint {
             occupies,
             flags: segment.flags,
             sack: &sack,
-            timestamps,
-            echoed_send_time,
+            timestamps: timestamps.map(|Timestamps { value, echo }| SegmentTimestamps {
+                tsval: value,
+                tsecr: echo,
+                arrival: self.clock.tick(now),
+                tick: self.clock.granularity(),
+            }),
         };
         self.sender.on_ack(now, &incoming);
         if ack > una {

@@ -23,8 +23,6 @@ pub(crate) struct IncomingAck<'a> {
     pub(crate) flags: Flags,
     pub(crate) sack: &'a SackReport,
     pub(crate) timestamps: Option<SegmentTimestamps>,
-    /// When the data echoed by TSecr left, by our timestamp clock.
-    pub(crate) echoed_send_time: Option<SimTime>,
 }
 
 impl IncomingAck<'_> {
@@ -195,6 +193,12 @@ impl Sender {
         }
     }
 
+    /// When the data echoed by TSecr left, by our timestamp clock; an echo of 0 is none.
+    pub(super) fn echoed_send_time(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> Option<SimTime> {
+        let echo = ack.echoed_tick().filter(|echo| *echo != 0)?;
+        Some(self.clock.time_of(echo, now))
+    }
+
     /// `snd_una` moves: the connection lives.
     pub(super) fn note_progress(&mut self, ack: u64) {
         self.timeouts_in_a_row = 0;
@@ -289,7 +293,7 @@ impl Sender {
         } else {
             timing.newest.max(timing.newest_resent)
         };
-        let echoed = ack.echoed_send_time.filter(|_| advanced);
+        let echoed = if advanced { self.echoed_send_time(now, ack) } else { None };
         if let Some(sent_at) = clean.or(echoed) {
             self.take_sample(sent_at, now);
             if let Some(newest) = timing.newest_sacked.or(timing.newest).filter(|_| self.samples_oldest) {

@@ -28,7 +28,7 @@ impl Sender {
             Some(_) if self.rto.karn() => None,
             Some(resent) => times.newest.max(Some(resent)),
         };
-        if let Some(sent_at) = sample.or(ack.echoed_send_time) {
+        if let Some(sent_at) = sample.or_else(|| self.echoed_send_time(now, ack)) {
             self.take_sample(sent_at, now);
         }
         self.note_round(ack.ack);
