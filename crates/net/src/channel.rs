@@ -41,6 +41,16 @@ impl ChannelConfig {
         }
     }
 
+    /// True if the link is no more than a fixed rate and a fixed delay.
+    pub fn is_plain(&self) -> bool {
+        matches!(self.rate, RateConfig::Constant(_))
+            && self.delay.values().nth(1).is_none()
+            && self.outage.is_none()
+            && self.policer.is_none()
+            && self.aggregate.is_none()
+            && self.impairments.is_none()
+    }
+
     /// True if a packet can arrive before one that was sent earlier.
     pub fn lets_overtake(&self) -> bool {
         self.impairments.reorder.is_some() || !self.keeps_order || self.aggregate.is_some_and(|rule| !rule.holds_all())

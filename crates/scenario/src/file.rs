@@ -2,6 +2,7 @@
 //! never stops at a missing one; what is required, and every default, is the business of [`crate::check`].
 
 mod app;
+mod channel;
 mod controller;
 mod delay_controllers;
 mod either;
@@ -17,6 +18,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
+pub(crate) use channel::{
+    AggregateTable, BurstLoss, DelayTable, HandoverTable, Jitter, Loss, PolicerTable, RateStep, RateTable, Reorder,
+};
 pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
 pub(crate) use delay_controllers::{ModifiedVegasParameters, VegasParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
@@ -26,7 +30,8 @@ pub(crate) use queue::{Queue, Sgpq};
 pub(crate) use tcp::{AutotuningTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
 pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{
-    Chain, DiscardRule, Dumbbell, Explicit, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star, Topology,
+    Chain, DiscardRule, Dumbbell, Explicit, ExplicitLink, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star,
+    Topology,
 };
 pub(crate) use trace::{Per, SeriesChoice, TraceTable};
 

@@ -13,6 +13,7 @@ mod endpoint;
 mod file;
 mod profiles;
 mod scenario;
+mod traces;
 mod tree;
 
 pub use catalog::{controllers, profiles, queues, schema, topologies};

@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 use crate::check::{check, read_file};
 use crate::diagnostic::{Diagnostics, ScenarioError, SyntaxError};
 use crate::file::ScenarioFile;
+use crate::traces;
 use crate::tree::{Node, apply_overrides, parse_json, parse_toml};
 
 /// A scenario that has been checked: a simulation can be built from it without any further way to fail.
@@ -50,6 +51,7 @@ impl Scenario {
             diagnostics.report_override(*index, message);
         }
         let mut read = read_file(&tree, &mut diagnostics);
+        traces::embed(&mut read, file, &mut diagnostics);
         let config = check(&read, stem(file), &mut diagnostics);
         let Some(config) = config else { return Err(diagnostics.into_error()) };
         read.name = Some(config.name.clone());

@@ -24,13 +24,15 @@ const TIMESTAMPS: u64 = 12;
 /// The largest segment without payload: 60 octets of TCP header with options, 20 of IPv4.
 const LARGEST_ACK: u64 = 80;
 
-const MAX_RATE: Bandwidth = Bandwidth(100_000_000_000_000);
+pub(super) const MAX_RATE: Bandwidth = Bandwidth(100_000_000_000_000);
 const MAX_FRAMING: Bytes = Bytes(65_535);
 const MILLIONTHS: u128 = 1_000_000;
 
 /// What remains to be settled of a link when the flows are known.
 #[derive(Clone)]
 pub(crate) struct PendingLink {
+    /// Where it is described.
+    pub(crate) path: FieldPath,
     /// What its queue says in terms of the flows' round trips.
     pub(crate) limits: Vec<PendingLimit>,
     /// Where its own `discard` list stands, and the list.
@@ -57,8 +59,18 @@ impl Checker<'_, '_> {
         if !cable.duplex {
             return;
         }
-        // Discarding and capturing are meant for the direction that they are written for.
-        let base = HalfLink { discard: None, capture: None, ..forward };
+        // What looks at packets or hurts them is meant for the direction that it is written for.
+        let base = HalfLink {
+            discard: None,
+            capture: None,
+            loss: None,
+            jitter: None,
+            reorder: None,
+            duplicate: None,
+            policer: None,
+            aggregate: None,
+            ..forward
+        };
         let own = cable.table.reverse.clone().unwrap_or_default();
         let is_own = cable.table.reverse.is_some();
         let path = if is_own { cable.path.key("reverse") } else { cable.path.clone() };
@@ -74,48 +86,26 @@ impl Checker<'_, '_> {
         default_limit: Limit,
         pending: &mut Vec<PendingLink>,
     ) {
-        let rate = self.rate(half, path);
-        let delay = self.delay(half, path);
+        let channel = self.channel(half, path);
         let framing = half.framing.map_or(Bytes::ZERO, |framing| framing.0);
         if framing > MAX_FRAMING {
             self.report(&path.key("framing"), "is more than any link layer adds", "use at most 65535 bytes");
         }
         let (queue, limits) = self.queue(half.queue.as_ref(), default_limit, &path.key("queue"));
         let discard = half.discard.clone().map(|rules| (path.key("discard"), rules));
-        pending.push(PendingLink { limits, discard });
+        pending.push(PendingLink { limits, discard, path: path.clone() });
         self.network.links.push(LinkConfig {
             name: name.to_owned(),
             from,
             to,
-            rate,
-            delay,
+            rate: channel.rate.nominal(),
+            delay: channel.delay.values().max().unwrap_or_default(),
             framing,
             queue,
             discarder: None,
             capture: half.capture.unwrap_or(false),
-            channel: None,
+            channel: (!channel.is_plain()).then(|| Box::new(channel)),
         });
-    }
-
-    fn delay(&mut self, half: &HalfLink, path: &FieldPath) -> SimDuration {
-        let path = path.key("delay");
-        match half.delay.map(|delay| delay.0) {
-            None => self.missing(&path, "delay = \"15 ms\""),
-            Some(delay) if delay > MAX_DELAY => self.report(&path, TOO_LONG, format!("use at most {MAX_DELAY}")),
-            Some(delay) => return delay,
-        }
-        SimDuration::ZERO
-    }
-
-    fn rate(&mut self, half: &HalfLink, path: &FieldPath) -> Bandwidth {
-        let path = path.key("rate");
-        match half.rate.map(|rate| rate.0) {
-            None => self.missing(&path, "rate = \"100 Mbit/s\""),
-            Some(Bandwidth(0)) => self.report(&path, "is a link on which nothing moves", "use at least 1 bit/s"),
-            Some(rate) if rate > MAX_RATE => self.report(&path, "is faster than any link", "use at most 100 Tbit/s"),
-            Some(rate) => return rate,
-        }
-        Bandwidth(1_000_000)
     }
 
     /// Turns limits into packets, bytes or time, now that every flow's path is known.
@@ -126,6 +116,7 @@ impl Checker<'_, '_> {
         let crossings = self.crossings(flows);
         for (index, pending) in topology.links.iter().enumerate() {
             let largest = Bytes(crossings[index].largest_packet + self.network.links[index].framing.0);
+            self.check_policer(index, Bytes(crossings[index].largest_packet), &pending.path);
             for pending in &pending.limits {
                 if let Some(limit) = self.resolve(pending, index, crossings[index].base_rtt) {
                     if pending.holds_packets {
@@ -207,11 +198,19 @@ fn data_packet(one: &TcpConfig, other: &TcpConfig) -> u64 {
 
 fn half(table: &LinkTable) -> HalfLink {
     HalfLink {
-        rate: table.rate,
-        delay: table.delay,
+        rate: table.rate.clone(),
+        delay: table.delay.clone(),
         framing: table.framing,
         queue: table.queue.clone(),
         discard: table.discard.clone(),
         capture: table.capture,
+        keep_order: table.keep_order,
+        handover: table.handover.clone(),
+        loss: table.loss.clone(),
+        jitter: table.jitter.clone(),
+        reorder: table.reorder.clone(),
+        duplicate: table.duplicate,
+        policer: table.policer.clone(),
+        aggregate: table.aggregate.clone(),
     }
 }

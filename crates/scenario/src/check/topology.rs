@@ -122,7 +122,7 @@ impl Checker<'_, '_> {
             return access.clone();
         }
         let mut access = access.clone();
-        access.delay = Some(Duration(SimDuration((rtt.0 - bottleneck).0 / 4)));
+        access.delay = Some(TextOr::Text(Duration(SimDuration((rtt.0 - bottleneck).0 / 4))));
         if let Some(reverse) = &mut access.reverse {
             reverse.delay = None;
         }

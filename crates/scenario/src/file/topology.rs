@@ -5,7 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::macros::{kinds, layer, table, words};
-use super::{CountOrNames, Duration, Framing, List, Queue, Rate, TextOr};
+use super::{
+    AggregateTable, CountOrNames, DelayTable, Duration, Framing, HandoverTable, Jitter, List, Loss, PolicerTable,
+    Queue, Rate, RateTable, Reorder, TextOr,
+};
 
 kinds! {
     /// Nodes and links; `ackclock topologies` explains each.
@@ -116,10 +119,10 @@ layer! {
     pub(crate) struct LinkTable {
         /// Clock rate.
         #[schemars(required)]
-        rate: Rate,
+        rate: TextOr<Rate, RateTable>,
         /// One-way propagation delay.
         #[schemars(required)]
-        delay: Duration,
+        delay: TextOr<Duration, DelayTable>,
         /// What the link layer adds to each packet; "none" by default.
         framing: Framing,
         /// What waits for the link.
@@ -128,7 +131,23 @@ layer! {
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
-        /// Where the way back differs; discard and capture are not inherited.
+        /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
+        keep_order: bool,
+        /// Satellite after satellite.
+        handover: HandoverTable,
+        /// What is lost on the way.
+        loss: Loss,
+        /// A random delay besides.
+        jitter: Jitter,
+        /// What is held back, so that others pass it.
+        reorder: Reorder,
+        /// Probability that a packet arrives twice; 0 by default.
+        duplicate: f64,
+        /// Drops what exceeds a rate, before the queue.
+        policer: PolicerTable,
+        /// Packets travel in bursts.
+        aggregate: AggregateTable,
+        /// Where the way back differs; discard, capture and what hurts packets are not inherited.
         reverse: HalfLink,
     }
 }
@@ -137,9 +156,9 @@ layer! {
     /// What differs on a link's way back.
     pub(crate) struct HalfLink {
         /// Clock rate.
-        rate: Rate,
+        rate: TextOr<Rate, RateTable>,
         /// One-way propagation delay.
-        delay: Duration,
+        delay: TextOr<Duration, DelayTable>,
         /// What the link layer adds to each packet.
         framing: Framing,
         /// What waits for the link.
@@ -148,6 +167,22 @@ layer! {
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
+        /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
+        keep_order: bool,
+        /// Satellite after satellite.
+        handover: HandoverTable,
+        /// What is lost on the way.
+        loss: Loss,
+        /// A random delay besides.
+        jitter: Jitter,
+        /// What is held back, so that others pass it.
+        reorder: Reorder,
+        /// Probability that a packet arrives twice; 0 by default.
+        duplicate: f64,
+        /// Drops what exceeds a rate, before the queue.
+        policer: PolicerTable,
+        /// Packets travel in bursts.
+        aggregate: AggregateTable,
     }
 }
 
@@ -164,10 +199,10 @@ table! {
         duplex: bool,
         /// Clock rate.
         #[schemars(required)]
-        rate: Rate,
+        rate: TextOr<Rate, RateTable>,
         /// One-way propagation delay.
         #[schemars(required)]
-        delay: Duration,
+        delay: TextOr<Duration, DelayTable>,
         /// What the link layer adds to each packet; "none" by default.
         framing: Framing,
         /// What waits for the link.
@@ -176,7 +211,23 @@ table! {
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
-        /// Where the way back differs; discard and capture are not inherited.
+        /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
+        keep_order: bool,
+        /// Satellite after satellite.
+        handover: HandoverTable,
+        /// What is lost on the way.
+        loss: Loss,
+        /// A random delay besides.
+        jitter: Jitter,
+        /// What is held back, so that others pass it.
+        reorder: Reorder,
+        /// Probability that a packet arrives twice; 0 by default.
+        duplicate: f64,
+        /// Drops what exceeds a rate, before the queue.
+        policer: PolicerTable,
+        /// Packets travel in bursts.
+        aggregate: AggregateTable,
+        /// Where the way back differs; discard, capture and what hurts packets are not inherited.
         reverse: HalfLink,
     }
 }
@@ -185,12 +236,20 @@ impl ExplicitLink {
     /// The link without its ends.
     pub(crate) fn link(&self) -> LinkTable {
         LinkTable {
-            rate: self.rate,
-            delay: self.delay,
+            rate: self.rate.clone(),
+            delay: self.delay.clone(),
             framing: self.framing,
             queue: self.queue.clone(),
             discard: self.discard.clone(),
             capture: self.capture,
+            keep_order: self.keep_order,
+            handover: self.handover.clone(),
+            loss: self.loss.clone(),
+            jitter: self.jitter.clone(),
+            reorder: self.reorder.clone(),
+            duplicate: self.duplicate,
+            policer: self.policer.clone(),
+            aggregate: self.aggregate.clone(),
             reverse: self.reverse.clone(),
         }
     }

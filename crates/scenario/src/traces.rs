@@ -1,0 +1,98 @@
+//! Traces that a scenario names by their files: read once, and kept in the scenario, so that it is whole without them.
+
+use std::path::Path;
+
+use ackclock_net::Trace;
+use ackclock_units::Bytes;
+
+use crate::diagnostic::Diagnostics;
+use crate::file::{ExplicitLink, HalfLink, LinkTable, List, Rate, RateTable, ScenarioFile, TextOr, Topology};
+use crate::tree::FieldPath;
+
+type RateField = Option<TextOr<Rate, RateTable>>;
+
+/// Longest file that is read: a line for each full packet of a minute at 10 Gbit/s.
+const MAX_OCTETS: u64 = 500_000_000;
+
+/// Puts the content of each trace file beside its name; paths are relative to the scenario's own file.
+pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, diagnostics: &mut Diagnostics<'_>) {
+    let folder = Path::new(scenario).parent().unwrap_or_else(|| Path::new(""));
+    for (path, rate) in rates(file) {
+        let Some(TextOr::Table(table)) = rate else { continue };
+        let (Some(name), None) = (&table.trace, &table.instants) else { continue };
+        let place = folder.join(name);
+        match read(&place) {
+            Ok(text) => table.instants = Some(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+            Err((what, remedy)) => diagnostics.report(&path.key("rate").key("trace"), what, remedy),
+        }
+    }
+}
+
+/// The text of a trace; else what is wrong, and the remedy.
+fn read(place: &Path) -> Result<String, (String, &'static str)> {
+    let unreadable = |error: std::io::Error| {
+        (format!("cannot be read: {}: {error}", place.display()), "give the path from the scenario's own folder")
+    };
+    if std::fs::metadata(place).map_err(unreadable)?.len() > MAX_OCTETS {
+        return Err((format!("{} is longer than 500 MB", place.display()), "use a part of the trace"));
+    }
+    let text = std::fs::read_to_string(place).map_err(unreadable)?;
+    match Trace::parse(&text, Bytes(1), true) {
+        Ok(_) => Ok(text),
+        Err(error) => Err((format!("{}: {error}", place.display()), "write one time in whole ms a line, in order")),
+    }
+}
+
+/// Every place in a scenario where a link's rate can stand, with the path of the link.
+fn rates(file: &mut ScenarioFile) -> Vec<(FieldPath, &mut RateField)> {
+    let path = FieldPath::of("topology");
+    let mut found = Vec::new();
+    match &mut file.topology {
+        None => {}
+        Some(Topology::Dumbbell(table)) => {
+            of_link(table.access.as_mut(), &path.key("access"), &mut found);
+            of_link(table.bottleneck.as_mut(), &path.key("bottleneck"), &mut found);
+        }
+        Some(Topology::ParkingLot(table)) => {
+            of_link(table.access.as_mut(), &path.key("access"), &mut found);
+            of_link(table.bottleneck.as_mut(), &path.key("bottleneck"), &mut found);
+        }
+        Some(Topology::Star(table)) => of_link(table.link.as_mut(), &path.key("link"), &mut found),
+        Some(Topology::Chain(table)) => {
+            of_link(table.link.as_mut(), &path.key("link"), &mut found);
+            for (index, link) in items(&mut table.links) {
+                of_link(Some(link), &path.key("links").index(index), &mut found);
+            }
+        }
+        Some(Topology::Explicit(table)) => {
+            for (index, link) in items(&mut table.link) {
+                let ExplicitLink { rate, reverse, .. } = link;
+                of_parts(rate, reverse.as_mut(), &path.key("link").index(index), &mut found);
+            }
+        }
+    }
+    found
+}
+
+fn items<T>(list: &mut Option<List<T>>) -> impl Iterator<Item = (usize, &mut T)> {
+    let items = list.iter_mut().flat_map(|list| list.0.iter_mut().enumerate());
+    items.filter_map(|(index, item)| Some((index, item.as_mut()?)))
+}
+
+fn of_link<'a>(link: Option<&'a mut LinkTable>, path: &FieldPath, found: &mut Vec<(FieldPath, &'a mut RateField)>) {
+    if let Some(link) = link {
+        of_parts(&mut link.rate, link.reverse.as_mut(), path, found);
+    }
+}
+
+fn of_parts<'a>(
+    rate: &'a mut RateField,
+    reverse: Option<&'a mut HalfLink>,
+    path: &FieldPath,
+    found: &mut Vec<(FieldPath, &'a mut RateField)>,
+) {
+    found.push((path.clone(), rate));
+    if let Some(reverse) = reverse {
+        found.push((path.key("reverse"), &mut reverse.rate));
+    }
+}
