@@ -134,7 +134,8 @@ pub struct Distribution {
 pub struct LinkSummary {
     /// As in the scenario.
     pub name: String,
-    /// Fraction of the window in which the link was sending.
+    /// Fraction of the window in which the link was sending; where its rate changes, fraction of the octets that it could
+    /// have sent.
     pub utilization: f64,
     /// Packets that came out at the far end.
     pub delivered_packets: u64,
@@ -142,6 +143,12 @@ pub struct LinkSummary {
     pub drops: u64,
     /// Packets marked.
     pub marks: u64,
+    /// Packets that the link lost after it had sent them.
+    pub losses: u64,
+    /// Packets that the link delivered twice.
+    pub duplicates: u64,
+    /// Packets that came out after one that was sent later (RFC 4737).
+    pub reordered: u64,
     /// Packets waiting, weighted by time.
     pub queue_packets: QueueSummary,
     /// Wait of each packet before its service.

@@ -74,6 +74,9 @@ fn link_summary(name: &str, stats: &LinkStats) -> LinkSummary {
         delivered_packets: stats.delivered_packets(),
         drops: stats.drops(),
         marks: stats.marks(),
+        losses: stats.lost(),
+        duplicates: stats.duplicated(),
+        reordered: stats.reordered(),
         queue_packets: queue_summary(stats.queue_packets(), 1.0),
         queueing_delay_ms: queue_summary(stats.queueing_delay(), 1e6),
     }

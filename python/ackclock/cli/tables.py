@@ -80,24 +80,25 @@ def _completion(flow: dict[str, Any]) -> str:
 def _link_table(links: list[dict[str, Any]]) -> Table:
     table = _table("links")
     table.add_column("link", style="cyan")
-    headings = ("busy\n%", "delivered\npackets", "drops", "marks", "queue\nmean", "queue\np95", "queue\nmax")
+    counts = ["delivered_packets", "drops", "marks"]
+    counts += [count for count in ("losses", "duplicates", "reordered") if any(link.get(count) for link in links)]
+    headings = ("busy\n%", "delivered\npackets", *counts[1:], "queue\nmean", "queue\np95", "queue\nmax")
     for heading in (*headings, "wait mean\nms", "wait max\nms"):
         table.add_column(heading, justify="right")
     shown = _busiest(links)
     for link in shown:
-        table.add_row(*_link_cells(link))
+        table.add_row(*_link_cells(link, counts))
     _say_left_out(table, len(links) - len(shown), "links (all are in summary.json)")
     return table
 
 
-def _link_cells(link: dict[str, Any]) -> list[str]:
+def _link_cells(link: dict[str, Any], counts: list[str]) -> list[str]:
     queue, wait = link["queue_packets"], link["queueing_delay_ms"]
-    counts = [f"{link[key]:,}" for key in ("delivered_packets", "drops", "marks")]
     queues = [_number(queue[key]) for key in ("mean", "p95", "max")]
     return [
         link["name"],
         f"{100 * link['utilization']:.1f}",
-        *counts,
+        *(f"{link.get(count, 0):,}" for count in counts),
         *queues,
         _number(wait["mean"]),
         _number(wait["max"]),
