@@ -50,6 +50,12 @@ mod _core {
         ackclock_scenario::queues().to_string()
     }
 
+    /// What links may do, as JSON.
+    #[pyfunction]
+    fn links() -> String {
+        ackclock_scenario::links().to_string()
+    }
+
     /// The topologies, as JSON.
     #[pyfunction]
     fn topologies() -> String {

@@ -1,5 +1,6 @@
-//! What there is to choose from, as JSON for `ackclock controllers`, `queues` and `topologies`.
+//! What there is to choose from, as JSON for `ackclock controllers`, `queues`, `links` and `topologies`.
 
+mod links;
 mod queues;
 
 use ackclock_cc::CONTROLLERS;
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::profiles::Profile;
 
+pub use links::links;
 pub use queues::queues;
 
 /// The scenario format as JSON Schema.
@@ -51,7 +53,7 @@ fn describe(profile: &Profile, meanings: &Value) -> Value {
 
 /// Topologies with their parameters.
 pub fn topologies() -> Value {
-    const LINK: &str = "a link: { rate, delay, framing, queue, discard, capture, reverse }";
+    const LINK: &str = "a link: { rate, delay, framing, queue, discard, capture, reverse }; see `ackclock links`";
     json!([
         entry(
             "dumbbell",

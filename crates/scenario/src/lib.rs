@@ -16,7 +16,7 @@ mod scenario;
 mod traces;
 mod tree;
 
-pub use catalog::{controllers, profiles, queues, schema, topologies};
+pub use catalog::{controllers, links, profiles, queues, schema, topologies};
 pub use diagnostic::{Diagnostic, ScenarioError};
 pub use endpoint::endpoint_config;
 pub use scenario::Scenario;

@@ -1,4 +1,4 @@
-"""`ackclock controllers`, `queues` and `topologies`: what a scenario may name, straight from the core."""
+"""`ackclock controllers`, `queues`, `links` and `topologies`: what a scenario may name, straight from the core."""
 
 import difflib
 import json
@@ -28,6 +28,11 @@ def profiles(name: _Name = None, as_json: _Json = False) -> None:
 def queues(name: _Name = None, as_json: _Json = False) -> None:
     """List the queue disciplines, with their sources and parameters."""
     _show("queue", _core.queues(), name, as_json)
+
+
+def links(name: _Name = None, as_json: _Json = False) -> None:
+    """List what links may do beside sending at a fixed rate: change, lose, delay, reorder, police, gather."""
+    _show("field of a link", _core.links(), name, as_json)
 
 
 def topologies(name: _Name = None, as_json: _Json = False) -> None:
