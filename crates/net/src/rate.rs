@@ -174,6 +174,7 @@ impl StepClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const MBIT: u64 = 1_000_000;
 
@@ -259,5 +260,36 @@ mod tests {
     fn buffers_are_sized_for_the_highest_rate() {
         let steps = vec![(SimDuration(0), Bandwidth(10)), (SimDuration(30), Bandwidth(50))];
         assert_eq!(RateConfig::Schedule(Steps::new(steps, None)).nominal(), Bandwidth(50));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// A backlogged link sends all that its rates allow, less than a nanosecond's worth missing, and never more.
+        #[test]
+        fn a_backlog_takes_all_of_the_capacity(
+            rates in proptest::collection::vec(0_u64..50, 1..6),
+            sizes in proptest::collection::vec(40_u64..1501, 1..200),
+            repeats in proptest::bool::ANY,
+        ) {
+            let steps: Vec<(u64, u64)> = (0..).zip(&rates).map(|(index, rate)| (index * 7, *rate)).collect();
+            let mut rate = schedule(&steps, repeats.then_some(7 * rates.len() as u64));
+            let mut now = SimTime::ZERO;
+            let mut sent = 0;
+            for octets in sizes {
+                let start = rate.service_start(now);
+                if start == SimTime::NEVER {
+                    break;
+                }
+                now = rate.service_end(start, octets);
+                if now == SimTime::NEVER {
+                    break;
+                }
+                sent += octets;
+                let capacity = rate.capacity(SimTime::ZERO, now).expect("its rate changes");
+                // 50 Mbit/s send 0.00625 octets in a nanosecond
+                prop_assert!((0.0..0.007).contains(&(capacity - sent as f64)), "{capacity} {sent}");
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 use ackclock_units::Bandwidth;
 use ackclock_wire::Segment;
+use proptest::prelude::*;
 
 use super::*;
 use crate::config::PacketClass;
@@ -158,4 +159,35 @@ fn only_its_class_is_gathered() {
     assert!(flight.depart(SimTime(0), &packet(2, 1000), 1040, &mut arrivals));
     assert_eq!(arrivals.iter().map(|arrival| arrival.packet.size).collect::<Vec<_>>(), [2]);
     assert_eq!(flight.release_at(), SimTime(4_000_000));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Where order is kept and nothing is held back, packets arrive as they left; and none arrives before its delay.
+    #[test]
+    fn order_is_kept_where_it_is_promised(
+        gaps in proptest::collection::vec(0_u64..3_000, 1..200),
+        delays in proptest::collection::vec(0_u64..50, 1..6),
+        jitter in 0_u64..20,
+        burst in proptest::option::of((1_u64..10, 2_u64..6)),
+    ) {
+        let steps = (0..).zip(&delays).map(|(index, delay)| (ms(index * 20), ms(*delay))).collect();
+        let impairments = ImpairmentConfig {
+            jitter: Some(Jitter::Uniform { min: ms(0), max: ms(jitter) }),
+            duplicate: 0.1,
+            ..Default::default()
+        };
+        let aggregate = burst.map(|(wait, packets)| {
+            AggregateConfig { deadline: Deadline::After(ms(wait)), packets: Some(packets), class: PacketClass::Any }
+        });
+        let config = ChannelConfig { delay: Steps::new(steps, None), impairments, aggregate, ..channel() };
+        prop_assert!(!config.lets_overtake());
+        let times: Vec<u64> = gaps.iter().scan(0, |now, gap| { *now += gap; Some(*now) }).collect();
+        let (arrivals, lost, copied) = send(&config, times.iter().copied());
+        prop_assert_eq!((lost, arrivals.len()), (0, times.len() + copied));
+        prop_assert!(arrivals.is_sorted(), "{arrivals:?}");
+        let least = delays.iter().min().unwrap_or(&0) * 1000;
+        prop_assert!(arrivals.iter().all(|(number, time)| *time >= times[*number as usize] + least));
+    }
 }
