@@ -37,7 +37,7 @@ impl Checker<'_, '_> {
         match &half.rate {
             None => self.missing(path, "rate = \"100 Mbit/s\""),
             Some(TextOr::Text(rate)) if rate.0 == Bandwidth(0) => {
-                self.report(path, NOTHING_MOVES, "use at least 1 bit/s")
+                self.report(path, NOTHING_MOVES, "use at least 1 bit/s");
             }
             Some(TextOr::Text(rate)) if self.is_rate(rate.0, path) => return RateConfig::Constant(rate.0),
             Some(TextOr::Text(_)) => {}
@@ -113,42 +113,38 @@ impl Checker<'_, '_> {
         repeat: Option<Duration>,
         path: &FieldPath,
     ) -> Option<Steps<T>> {
-        let list = path.key("schedule");
         if count == 0 {
-            self.report(&list, "holds no step", "begin with the one from 0 s on");
+            self.report(&path.key("schedule"), "holds no step", "begin with the one from 0 s on");
         }
         if items.is_empty() || items.len() < count {
             return None; // an item was wrong, and has been reported
         }
         let mut steps: Vec<(SimDuration, T)> = Vec::with_capacity(count);
-        let mut is_right = true;
         for (place, at, value) in items {
-            let at = at.map(|at| at.0);
-            let wrong = match (steps.last(), at) {
-                (None, None | Some(SimDuration::ZERO)) => None,
-                (None, Some(_)) => {
-                    Some(("is after the start: the first step says what holds from 0 s on", "0 s".to_owned()))
-                }
-                (Some((last, _)), None) => {
-                    Some(("is missing", format!("at = \"{}\"", *last * 2 + SimDuration::from_secs(1))))
-                }
-                (Some((last, _)), Some(at)) if at <= *last => {
-                    Some(("is not after the step above it", format!("a time after {last}")))
-                }
-                _ => None,
-            };
-            if let Some((what, remedy)) = wrong {
-                self.report(&place, what, format!("write {remedy}"));
-                is_right = false;
+            let before = steps.last().map(|(before, _)| *before);
+            steps.push((self.instant(at, before, &place)?, value));
+        }
+        let end = steps.last().map_or(SimDuration::ZERO, |(at, _)| *at);
+        if repeat.is_some_and(|repeat| repeat.0 <= end) {
+            self.report(&path.key("repeat"), "is not after the last step", format!("use more than {end}"));
+            return None;
+        }
+        Some(Steps::new(steps, repeat.map(|repeat| repeat.0)))
+    }
+
+    /// When a step begins, the one above it having begun at `before`.
+    fn instant(&mut self, at: Option<Duration>, before: Option<SimDuration>, place: &FieldPath) -> Option<SimDuration> {
+        let at = at.map(|at| at.0);
+        match (before, at) {
+            (None, None | Some(SimDuration::ZERO)) => return Some(SimDuration::ZERO),
+            (None, Some(_)) => self.report(place, "leaves open what holds from the start", "begin with a step at 0 s"),
+            (Some(_), None) => self.missing(place, "at = \"10 s\""),
+            (Some(before), Some(at)) if at <= before => {
+                self.report(place, "is not after the step above it", format!("use more than {before}"));
             }
-            steps.push((at.unwrap_or_default(), value));
+            (Some(_), Some(at)) => return Some(at),
         }
-        let last = steps.last().map_or(SimDuration::ZERO, |(at, _)| *at);
-        if repeat.is_some_and(|repeat| repeat.0 <= last) && is_right {
-            self.report(&path.key("repeat"), "is not after the last step", format!("use more than {last}"));
-            is_right = false;
-        }
-        is_right.then(|| Steps::new(steps, repeat.map(|repeat| repeat.0)))
+        None
     }
 
     fn trace_rate(&mut self, table: &RateTable, path: &FieldPath) -> Option<RateConfig> {

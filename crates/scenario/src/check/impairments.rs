@@ -126,7 +126,7 @@ impl Checker<'_, '_> {
                 match table.k {
                     None => self.missing(&path.key("k"), "k = 100"),
                     Some(0 | 1) => {
-                        self.report(&path.key("k"), "leaves no packet to pass those held back", "use at least 2")
+                        self.report(&path.key("k"), "leaves no packet to pass those held back", "use at least 2");
                     }
                     Some(_) => {}
                 }
