@@ -115,8 +115,11 @@ impl RoundRobin {
         queue.octets -= octets;
         if queue.packets.is_empty() {
             queue.deficit = 0;
-            self.has_begun &= self.active.front() != Some(&key);
-            self.active.retain(|other| *other != key);
+            if self.active.pop_front_if(|first| *first == key).is_some() {
+                self.has_begun = false;
+            } else {
+                self.active.retain(|other| *other != key); // it gave way out of its turn
+            }
         }
     }
 

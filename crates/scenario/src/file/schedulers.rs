@@ -103,7 +103,7 @@ table! {
 table! {
     /// A queue for every flow in one memory.
     pub(crate) struct SharedBuffer {
-        /// Who may fill it; "longest_queue_drop" by default.
+        /// Who may fill it; `longest_queue_drop` by default.
         sharing: Sharing,
         /// What a flow may send in a turn; "1500 bytes" by default.
         quantum: Size,
