@@ -182,3 +182,6 @@ disciplines! {
     /// One memory for all flows.
     SharedBuffer,
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,8 @@
 //! Shenker 2001 (Adaptive RED: `max_p`, and the weight from the link's rate); RFC 3168 section 7 (packets are marked
 //! below the upper threshold and dropped above it).
 //!
-//! Departures: the number of packets between two marks is uniform on 1, 2, ..., 1/`p_b`, as section 7 of the paper derives
+//! Departures: in octets a packet's probability is scaled by its size over the mean size, as ns-2 does, where the paper takes
+//! the largest size. The number of packets between two marks is uniform on 1, 2, ..., 1/`p_b`, as section 7 of the paper derives
 //! it; the pseudo-code of its figure 2 counts one packet more. Adaptive RED has no timer: updates that fell due are made
 //! up for at the next arrival, with the average as it was.
 
