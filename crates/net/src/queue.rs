@@ -3,7 +3,12 @@
 //! A discipline sees packets, times and its own parameters; it knows nothing of the link. It is told of an arrival and
 //! asked for the next packet when the link is free, so it can decide at either end, as `CoDel` and PIE must.
 
+mod codel;
 mod drop_tail;
+mod fifo;
+pub mod flow_hash;
+#[cfg(test)]
+mod testing;
 
 use std::fmt::Debug;
 
@@ -12,6 +17,7 @@ use ackclock_wire::Ecn;
 
 use crate::packet::Packet;
 
+pub use codel::{Codel, CodelConfig, CodelParameters};
 pub use drop_tail::DropTail;
 
 /// A packet in a queue.
