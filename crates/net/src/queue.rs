@@ -7,6 +7,9 @@ mod codel;
 mod drop_tail;
 mod fifo;
 pub mod flow_hash;
+mod flow_queues;
+mod flow_schedule;
+mod fq_codel;
 #[cfg(test)]
 mod testing;
 
@@ -19,6 +22,7 @@ use crate::packet::Packet;
 
 pub use codel::{Codel, CodelConfig, CodelParameters};
 pub use drop_tail::DropTail;
+pub use fq_codel::{FqCodel, FqCodelConfig};
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
