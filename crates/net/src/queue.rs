@@ -10,6 +10,8 @@ pub mod flow_hash;
 mod flow_queues;
 mod flow_schedule;
 mod fq_codel;
+mod fq_pie;
+mod pie;
 #[cfg(test)]
 mod testing;
 
@@ -23,6 +25,8 @@ use crate::packet::Packet;
 pub use codel::{Codel, CodelConfig, CodelParameters};
 pub use drop_tail::DropTail;
 pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use fq_pie::{FqPie, FqPieConfig};
+pub use pie::{DelayEstimate, Pie, PieConfig, PieParameters};
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
