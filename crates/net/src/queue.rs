@@ -5,6 +5,7 @@
 
 mod codel;
 mod drop_tail;
+mod dualpi2;
 mod fifo;
 pub mod flow_hash;
 mod flow_queues;
@@ -24,6 +25,7 @@ use crate::packet::Packet;
 
 pub use codel::{Codel, CodelConfig, CodelParameters};
 pub use drop_tail::DropTail;
+pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
 pub use fq_codel::{FqCodel, FqCodelConfig};
 pub use fq_pie::{FqPie, FqPieConfig};
 pub use pie::{DelayEstimate, Pie, PieConfig, PieParameters};
