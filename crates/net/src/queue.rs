@@ -3,6 +3,7 @@
 //! A discipline sees packets, times and its own parameters; it knows nothing of the link. It is told of an arrival and
 //! asked for the next packet when the link is free, so it can decide at either end, as `CoDel` and PIE must.
 
+mod cake;
 mod codel;
 mod drop_tail;
 mod dualpi2;
@@ -23,6 +24,7 @@ use ackclock_wire::Ecn;
 
 use crate::packet::Packet;
 
+pub use cake::{AckFilter, Cake, CakeConfig, CellFraming, HostTable, Isolation, ShaperConfig};
 pub use codel::{Codel, CodelConfig, CodelParameters};
 pub use drop_tail::DropTail;
 pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};

@@ -37,11 +37,6 @@ impl Fifo {
     pub(super) fn head_since(&self) -> Option<SimTime> {
         self.packets.front().map(|first| first.since)
     }
-
-    /// Octets of the first packet.
-    pub(super) fn head_octets(&self) -> Option<u64> {
-        self.packets.front().map(|first| first.octets)
-    }
 }
 
 impl Head for Fifo {

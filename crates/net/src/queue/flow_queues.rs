@@ -98,30 +98,23 @@ impl FlowQueues {
         slot
     }
 
-    /// Removes packets of a queue that `unwanted` selects, from the head on, up to the last but one: the last, just
-    /// pushed, stays. Stops after one if `only_one`.
-    pub(super) fn remove_before_last(
-        &mut self,
-        queue: u32,
-        only_one: bool,
-        mut unwanted: impl FnMut(&Queued) -> bool,
-    ) -> Removed {
-        let mut removed = Removed::default();
+    /// The packets of a queue, from the head on.
+    pub(super) fn waiting(&self, queue: u32) -> impl Iterator<Item = &Queued> {
+        let mut slot = self.ends[queue as usize].head;
+        std::iter::from_fn(move || {
+            let found = self.slots.get(slot as usize)?;
+            slot = found.next;
+            Some(&found.packet)
+        })
+    }
+
+    /// Removes the packet at `position` of a queue, counted from the head, which is 0.
+    pub(super) fn remove(&mut self, queue: u32, position: usize) -> Queued {
         let (mut before, mut slot) = (NONE, self.ends[queue as usize].head);
-        while slot != self.ends[queue as usize].tail {
-            let next = self.slots[slot as usize].next;
-            if unwanted(&self.slots[slot as usize].packet) {
-                removed.octets += self.unlink(queue, before, slot).octets;
-                removed.packets += 1;
-                if only_one {
-                    break;
-                }
-            } else {
-                before = slot;
-            }
-            slot = next;
+        for _ in 0..position {
+            (before, slot) = (slot, self.slots[slot as usize].next);
         }
-        removed
+        self.unlink(queue, before, slot)
     }
 
     /// The queue with the most octets: the one at the lowest position, if several have as many.
@@ -159,13 +152,6 @@ impl FlowQueues {
     pub(super) fn queue(&mut self, index: u32) -> OneQueue<'_> {
         OneQueue { queues: self, index }
     }
-}
-
-/// What a removal took away.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Removed {
-    pub(super) packets: u64,
-    pub(super) octets: u64,
 }
 
 /// One of the queues, for a discipline that works on a single one.
@@ -226,11 +212,13 @@ mod tests {
     #[test]
     fn removal_in_the_middle_keeps_the_rest_linked() {
         let mut queues = queues(&[(0, 100), (0, 200), (0, 300), (0, 400)]);
-        let removed = queues.remove_before_last(0, false, |packet| packet.octets != 300);
-        assert_eq!(removed, Removed { packets: 2, octets: 300 });
+        for (position, octets) in [(1, 200), (2, 400), (0, 100)] {
+            assert_eq!(queues.remove(0, position).octets, octets);
+        }
+        assert_eq!(queues.waiting(0).map(|packet| packet.octets).collect::<Vec<_>>(), [300]);
         queues.push(0, arrival(SimTime::ZERO, 0, 500));
         let left: Vec<u64> = std::iter::from_fn(|| queues.pop(0)).map(|packet| packet.octets).collect();
-        assert_eq!(left, [300, 400, 500]);
+        assert_eq!(left, [300, 500]);
         assert_eq!((queues.len(), queues.octets()), (0, 0));
     }
 }

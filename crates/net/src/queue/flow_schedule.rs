@@ -65,10 +65,10 @@ impl FlowSchedule {
 
     /// A packet of this flow arrived. Returns true if the flow was idle: it is new, with a quantum to send.
     pub(super) fn activate(&mut self, flow: u32, quantum: u64) -> bool {
-        let state = &mut self.flows[flow as usize];
-        if state.place != Place::Idle {
+        if !self.is_idle(flow) {
             return false;
         }
+        let state = &mut self.flows[flow as usize];
         state.deficit = quantum as i64;
         state.place = Place::New;
         self.new.push(&mut self.flows, flow);
@@ -115,9 +115,9 @@ impl FlowSchedule {
         self.old.push(&mut self.flows, flow);
     }
 
-    /// True if the flow still counts as sparse.
-    pub(super) fn is_new(&self, flow: u32) -> bool {
-        self.flows[flow as usize].place == Place::New
+    /// True if the flow is on neither list.
+    pub(super) fn is_idle(&self, flow: u32) -> bool {
+        self.flows[flow as usize].place == Place::Idle
     }
 }
 

@@ -125,7 +125,7 @@ fn the_classic_queue_gets_its_share_against_an_l4s_backlog() {
 #[test]
 fn what_the_classic_queue_sent_alone_is_not_held_against_it() {
     let mut queue = dualpi2(DualPi2Config::default(), 0.0);
-    let mut fill = |queue: &mut DualPi2, flow, ecn| {
+    let fill = |queue: &mut DualPi2, flow, ecn| {
         for _ in 0..1_000 {
             queue.enqueue(SimTime::ZERO, arrival_with(SimTime::ZERO, flow, 1500, ecn));
         }
