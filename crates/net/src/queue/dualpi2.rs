@@ -1,4 +1,4 @@
-//! DualPI2 (RFC 9332 appendix A): two queues, one for L4S packets (ECT(1) or CE) and one for the others, under one PI
+//! `DualPI2` (RFC 9332 appendix A): two queues, one for L4S packets (ECT(1) or CE) and one for the others, under one PI
 //! controller of the classic queue's delay. Its output p' is squared for classic packets and multiplied by `k` for L4S
 //! packets, which balances the flow rates of the two kinds; L4S packets are also marked beyond a shallow threshold.
 //!

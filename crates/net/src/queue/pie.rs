@@ -99,7 +99,7 @@ pub(super) enum Verdict {
 /// Octets over which the departure rate is measured (RFC 8033 section 5.2).
 const DQ_THRESHOLD: u64 = 1 << 14;
 
-/// Weight of a new measurement of the departure rate: DQ_THRESHOLD over 2^16.
+/// Weight of a new measurement of the departure rate: [`DQ_THRESHOLD`] over 2^16.
 const DQ_WEIGHT: f64 = 0.25;
 
 /// The controller of one queue.

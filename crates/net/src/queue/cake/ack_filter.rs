@@ -68,7 +68,7 @@ fn is_not_newer(old: &Segment, new: &Segment) -> bool {
 
 fn acknowledges_more(old: &Segment, new: &Segment) -> bool {
     let covered = |block: &SackBlock| {
-        is_at_or_before(block.end.0, new.ack.0) || new.carried_sack_blocks().iter().any(|by| contains(by, block))
+        is_at_or_before(block.end.0, new.ack.0) || new.carried_sack_blocks().iter().any(|by| contains(*by, *block))
     };
     if !is_at_or_before(old.ack.0, new.ack.0) || !old.carried_sack_blocks().iter().all(covered) {
         return false;
@@ -77,7 +77,7 @@ fn acknowledges_more(old: &Segment, new: &Segment) -> bool {
     old.ack != new.ack || !new.carried_sack_blocks().iter().all(same_blocks)
 }
 
-fn contains(outer: &SackBlock, inner: &SackBlock) -> bool {
+fn contains(outer: SackBlock, inner: SackBlock) -> bool {
     let from = |seq: Seq| seq.0.wrapping_sub(outer.start.0);
     from(inner.start) <= from(inner.end) && from(inner.end) <= from(outer.end)
 }
