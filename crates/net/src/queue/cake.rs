@@ -9,12 +9,12 @@ mod cobalt;
 mod hosts;
 mod shaper;
 
-use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
-use super::{QueueCounters, QueueDiscipline, Queued};
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued};
 use crate::packet::Packet;
 use crate::rng::RandomStream;
 
@@ -32,12 +32,14 @@ const WAYS: u32 = 8;
 const MTU: Bytes = Bytes(1514);
 
 /// Parameters; the defaults are Linux's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CakeConfig {
     /// The shaper.
     pub shaper: ShaperConfig,
     /// Between whom it is fair.
     pub isolation: Isolation,
+    /// The host of each endpoint, for fairness between hosts.
+    pub hosts: HostTable,
     /// What becomes of superfluous ACKs.
     pub ack_filter: AckFilter,
     /// The round trip that the control law reckons with; its target is a twentieth.
@@ -55,6 +57,7 @@ impl Default for CakeConfig {
         Self {
             shaper: ShaperConfig::default(),
             isolation: Isolation::default(),
+            hosts: HostTable::default(),
             ack_filter: AckFilter::default(),
             rtt: SimDuration::from_millis(100),
             ecn: true,
@@ -97,10 +100,11 @@ pub struct Cake {
 }
 
 impl Cake {
-    /// Empty queues in front of a link of `rate`. The hash is perturbed by the stream's first number; the others are
+    /// Empty queues. The hash is perturbed by the stream's first number; the others are
     /// BLUE's.
-    pub fn new(config: &CakeConfig, rate: Bandwidth, hosts: HostTable, mut random: RandomStream) -> Self {
-        let rate = config.shaper.rate.unwrap_or(rate);
+    pub fn new(config: &CakeConfig, place: &QueuePlace<'_>) -> Self {
+        let mut random = place.random();
+        let rate = config.shaper.rate.unwrap_or(place.rate);
         let mtu_time = rate.serialization_delay(MTU);
         // At a low rate a good queue is one of a packet and a half.
         let target = (config.rtt / 20).max(mtu_time * 3 / 2);
@@ -108,7 +112,7 @@ impl Cake {
         let memory_limit = config.memory_limit.unwrap_or(Bytes((4 * rate.bytes_in(config.rtt).0).max(4 << 20)));
         let idle = Flow { tag: u32::MAX, hosts: HostPair::default(), cobalt: Cobalt::default() };
         Self {
-            config: *config,
+            config: config.clone(),
             control: CobaltParameters { target, interval, ecn: config.ecn },
             memory_limit: memory_limit.0,
             quantum: config.shaper.rate.map_or(MTU.0, |rate| (rate.0 / 8 / 4096).clamp(300, MTU.0)),
@@ -119,7 +123,7 @@ impl Cake {
             schedule: FlowSchedule::new(config.flows),
             flows: vec![idle; config.flows as usize],
             busy: 0,
-            hosts: HostLoads::new(hosts, config.isolation),
+            hosts: HostLoads::new(config.hosts.clone(), config.isolation),
             shaper: Shaper::new(config.shaper),
             counters: QueueCounters::default(),
             filtered: 0,

@@ -7,11 +7,11 @@
 //! **Departures**: the square root is exact, where Linux iterates in 16 bits; the largest packet, below which a backlog
 //! is never reduced, is the largest seen.
 
-use ackclock_units::{Bandwidth, SimDuration, SimTime};
+use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
-use super::fifo::{Fifo, Head, Room};
-use super::{QueueCounters, QueueDiscipline, Queued};
+use super::fifo::{Fifo, Head};
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::config::QueueLimit;
 
 /// The parameters of the control law; RFC 8289 section 4 gives the defaults.
@@ -187,10 +187,10 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// An empty queue; `rate` is the link's, for a limit in time.
-    pub fn new(config: &CodelConfig, rate: Bandwidth) -> Self {
+    /// An empty queue.
+    pub fn new(config: &CodelConfig, place: &QueuePlace<'_>) -> Self {
         Self {
-            room: Room::new(config.limit, rate),
+            room: Room::new(config.limit, place.rate),
             parameters: config.control,
             queue: Fifo::default(),
             control: CodelControl::default(),
@@ -201,7 +201,7 @@ impl Codel {
 
 impl QueueDiscipline for Codel {
     fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
-        if self.room.has_room(self.queue.len(), self.queue.octets(), arrival.octets) {
+        if self.room.takes(self.queue.len(), self.queue.octets(), arrival.octets) {
             self.queue.push(arrival);
         } else {
             self.counters.drops += 1;

@@ -10,11 +10,11 @@
 //! **Departures**: the L4S queue marks from a step at 1 ms by default, as Linux does; the RFC's example is a ramp from
 //! 0.8 to 1.2 ms, which `threshold` and `ramp` can say. Both queues lose or gain signals at departure only.
 
-use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
-use super::fifo::{Fifo, Head, Room};
-use super::{QueueCounters, QueueDiscipline, Queued};
+use super::fifo::{Fifo, Head};
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::config::QueueLimit;
 
 /// Which of the two queues sends, when both could (RFC 9332 section 4.2.3).
@@ -169,11 +169,11 @@ pub struct DualPi2 {
 }
 
 impl DualPi2 {
-    /// Empty queues; `rate` is the link's, for a limit in time.
-    pub fn new(config: &DualPi2Config, rate: Bandwidth) -> Self {
+    /// Empty queues.
+    pub fn new(config: &DualPi2Config, place: &QueuePlace<'_>) -> Self {
         Self {
             config: *config,
-            room: Room::new(config.limit, rate),
+            room: Room::new(config.limit, place.rate),
             controller: Controller::new(config),
             l4s: Side::default(),
             classic: Side::default(),
@@ -266,7 +266,7 @@ impl DualPi2 {
 impl QueueDiscipline for DualPi2 {
     fn enqueue(&mut self, now: SimTime, arrival: Queued) {
         self.catch_up(now);
-        if !self.room.has_room(self.len(), self.octets(), arrival.octets) {
+        if !self.room.takes(self.len(), self.octets(), arrival.octets) {
             self.counters.drops += 1;
             return;
         }

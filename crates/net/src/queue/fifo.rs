@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use ackclock_units::{Bandwidth, Bytes, SimTime};
+use ackclock_units::SimTime;
 
 use super::Queued;
-use crate::config::QueueLimit;
 
 /// A queue that one can only take from at its head.
 pub(super) trait Head {
@@ -48,28 +47,5 @@ impl Head for Fifo {
 
     fn octets(&self) -> u64 {
         self.octets
-    }
-}
-
-/// How much may wait, with the rate that a limit in time refers to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
-    limit: QueueLimit,
-    rate: Bandwidth,
-}
-
-impl Room {
-    pub(super) fn new(limit: QueueLimit, rate: Bandwidth) -> Self {
-        Self { limit, rate }
-    }
-
-    /// True if a packet of `arriving` octets may join `packets` with `octets`.
-    pub(super) fn has_room(self, packets: usize, octets: u64, arriving: u64) -> bool {
-        match self.limit {
-            QueueLimit::Unlimited => true,
-            QueueLimit::Packets(limit) => (packets as u64) < limit,
-            QueueLimit::Bytes(limit) => octets + arriving <= limit.0,
-            QueueLimit::Time(limit) => self.rate.serialization_delay(Bytes(octets)) <= limit,
-        }
     }
 }

@@ -10,8 +10,7 @@ use super::codel::{CodelControl, CodelParameters};
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
-use super::{QueueCounters, QueueDiscipline, Queued};
-use crate::rng::RandomStream;
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued};
 
 /// Parameters; RFC 8290 section 5.2 gives the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +58,8 @@ pub struct FqCodel {
 
 impl FqCodel {
     /// Empty queues. The hash is perturbed by the stream's first number.
-    pub fn new(config: &FqCodelConfig, mut random: RandomStream) -> Self {
+    pub fn new(config: &FqCodelConfig, place: &QueuePlace<'_>) -> Self {
+        let mut random = place.random();
         Self {
             config: *config,
             perturbation: Perturbation::draw(&mut random),
@@ -140,11 +140,11 @@ impl QueueDiscipline for FqCodel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::testing::{arrival, drain};
+    use crate::queue::testing::{PLACE, arrival, drain};
     use ackclock_units::{Bandwidth, SimDuration};
 
     fn fq_codel(config: FqCodelConfig) -> FqCodel {
-        FqCodel::new(&config, RandomStream::new(1, "test"))
+        FqCodel::new(&config, &PLACE)
     }
 
     fn fill(queue: &mut FqCodel, flow: u32, octets: u32, packets: usize) {

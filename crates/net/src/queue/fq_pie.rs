@@ -9,7 +9,7 @@ use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
 use super::pie::{PieControl, PieParameters, Verdict};
-use super::{QueueCounters, QueueDiscipline, Queued};
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued};
 use crate::rng::RandomStream;
 
 /// Parameters; the defaults are the draft's, which are FQ-CoDel's and PIE's.
@@ -55,7 +55,8 @@ pub struct FqPie {
 
 impl FqPie {
     /// Empty queues. The hash is perturbed by the stream's first number; the others decide on drops.
-    pub fn new(config: &FqPieConfig, mut random: RandomStream) -> Self {
+    pub fn new(config: &FqPieConfig, place: &QueuePlace<'_>) -> Self {
+        let mut random = place.random();
         Self {
             config: *config,
             perturbation: Perturbation::draw(&mut random),
@@ -130,13 +131,13 @@ impl QueueDiscipline for FqPie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::testing::arrival;
+    use crate::queue::testing::{PLACE, arrival};
     use ackclock_units::SimDuration;
 
     #[test]
     fn who_fills_the_queue_is_dropped_and_who_does_not_is_not() {
         // A link of 12 Mbit/s, a packet a ms. Flow 0 sends two packets each ms, flow 1 one in ten.
-        let mut queue = FqPie::new(&FqPieConfig::default(), RandomStream::new(1, "test"));
+        let mut queue = FqPie::new(&FqPieConfig::default(), &PLACE);
         let (mut now, mut served) = (SimTime::ZERO, [0; 2]);
         for round in 0..5_000 {
             for _ in 0..2 {
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_limit_drops_what_arrives() {
-        let mut queue = FqPie::new(&FqPieConfig { limit: 10, ..FqPieConfig::default() }, RandomStream::new(1, "test"));
+        let mut queue = FqPie::new(&FqPieConfig { limit: 10, ..FqPieConfig::default() }, &PLACE);
         for _ in 0..10 {
             queue.enqueue(SimTime::ZERO, arrival(SimTime::ZERO, 0, 1500));
         }

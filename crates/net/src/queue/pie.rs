@@ -9,10 +9,10 @@
 //! **Departures**: a measured departure counts the octets that left, where the RFC's pseudocode takes them for 16 KiB
 //! whatever they were. Linux's steeper increase above 250 ms of delay is not in the RFC, and not here.
 
-use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use super::fifo::{Fifo, Head, Room};
-use super::{QueueCounters, QueueDiscipline, Queued};
+use super::fifo::{Fifo, Head};
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::config::QueueLimit;
 use crate::rng::RandomStream;
 
@@ -288,14 +288,14 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// An empty queue; `rate` is the link's, for a limit in time.
-    pub fn new(config: &PieConfig, rate: Bandwidth, random: RandomStream) -> Self {
+    /// An empty queue.
+    pub fn new(config: &PieConfig, place: &QueuePlace<'_>) -> Self {
         Self {
-            room: Room::new(config.limit, rate),
+            room: Room::new(config.limit, place.rate),
             parameters: config.control,
             queue: Fifo::default(),
             control: PieControl::new(&config.control),
-            random,
+            random: place.random(),
             counters: QueueCounters::default(),
         }
     }
@@ -305,7 +305,7 @@ impl QueueDiscipline for Pie {
     fn enqueue(&mut self, now: SimTime, mut arrival: Queued) {
         let waiting = self.queue.octets();
         self.control.catch_up(now, &self.parameters, waiting);
-        let verdict = if self.room.has_room(self.queue.len(), waiting, arrival.octets) {
+        let verdict = if self.room.takes(self.queue.len(), waiting, arrival.octets) {
             self.control.judge(now, &self.parameters, waiting, arrival.octets, &mut self.random)
         } else {
             self.counters.drops += 1;

@@ -3,8 +3,11 @@
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 use ackclock_wire::{Ecn, Segment};
 
-use super::{QueueDiscipline, Queued};
+use super::{QueueDiscipline, QueuePlace, Queued};
 use crate::packet::Packet;
+
+/// Where queues under test stand.
+pub(super) const PLACE: QueuePlace<'static> = QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 };
 
 /// A packet of `flow`, from the end that opened the connection.
 pub(super) fn arrival(now: SimTime, flow: u32, octets: u32) -> Queued {

@@ -1,11 +1,12 @@
 use super::*;
-use crate::queue::testing::{arrival, drain};
+use crate::queue::testing::{PLACE, arrival, drain};
+use ackclock_units::Bandwidth;
 use ackclock_wire::{Flags, Segment, Seq};
 
 const GIGABIT: Bandwidth = Bandwidth(1_000_000_000);
 
 fn cake(config: CakeConfig, hosts: &[u32]) -> Cake {
-    Cake::new(&config, GIGABIT, hosts.into(), RandomStream::new(1, "test"))
+    Cake::new(&CakeConfig { hosts: hosts.into(), ..config }, &QueuePlace { rate: GIGABIT, ..PLACE })
 }
 
 fn fill(queue: &mut Cake, flow: u32, octets: u32, packets: usize) {

@@ -1,11 +1,11 @@
 use super::*;
-use crate::queue::testing::{arrival, arrival_with};
+use crate::queue::testing::{PLACE, arrival, arrival_with};
 
 const STEP: SimDuration = SimDuration::from_micros(100);
 
 fn queue(packets: usize, ecn: Ecn) -> Codel {
     let config = CodelConfig { limit: QueueLimit::Unlimited, ..CodelConfig::default() };
-    let mut queue = Codel::new(&config, Bandwidth(0));
+    let mut queue = Codel::new(&config, &PLACE);
     for _ in 0..packets {
         queue.enqueue(SimTime::ZERO, arrival_with(SimTime::ZERO, 0, 1500, ecn));
     }
@@ -96,7 +96,7 @@ fn less_than_an_interval_above_target_is_a_good_queue() {
 #[test]
 fn the_threshold_marks_what_waited_longer() {
     let control = CodelParameters { ce_threshold: Some(SimDuration::from_millis(1)), ..CodelParameters::default() };
-    let mut queue = Codel::new(&CodelConfig { control, ..CodelConfig::default() }, Bandwidth(0));
+    let mut queue = Codel::new(&CodelConfig { control, ..CodelConfig::default() }, &PLACE);
     for _ in 0..2 {
         queue.enqueue(SimTime::ZERO, arrival_with(SimTime::ZERO, 0, 1500, Ecn::Ect1));
     }

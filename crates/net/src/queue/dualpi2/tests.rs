@@ -1,8 +1,8 @@
 use super::*;
-use crate::queue::testing::arrival_with;
+use crate::queue::testing::{PLACE, arrival_with};
 
 fn dualpi2(config: DualPi2Config, base: f64) -> DualPi2 {
-    let mut queue = DualPi2::new(&DualPi2Config { limit: QueueLimit::Unlimited, ..config }, Bandwidth(0));
+    let mut queue = DualPi2::new(&DualPi2Config { limit: QueueLimit::Unlimited, ..config }, &PLACE);
     queue.controller.base = base;
     queue
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::queue::testing::{arrival, arrival_with, drain};
+use crate::queue::testing::{PLACE, arrival, arrival_with, drain};
 use ackclock_wire::Ecn;
 
 const MS: u64 = 1_000_000;
@@ -105,7 +105,7 @@ fn random_drops_have_their_probability() {
 /// A queue of 100 packets at this probability, to which one more comes, again and again.
 fn outcome_at(probability: f64) -> QueueCounters {
     let config = PieConfig { limit: QueueLimit::Unlimited, ..PieConfig::default() };
-    let mut queue = Pie::new(&config, Bandwidth(0), RandomStream::new(1, "test"));
+    let mut queue = Pie::new(&config, &PLACE);
     queue.control = PieControl { burst_allowance: SimDuration::ZERO, ..control(probability, 0.030, 0.030) };
     for _ in 0..1_000 {
         queue.enqueue(SimTime(1), arrival_with(SimTime(1), 0, 1500, Ecn::Ect0));
@@ -125,11 +125,11 @@ fn the_departure_rate_is_the_links() {
     // At 12 Mbit/s 16 384 octets take 10.923 ms, so that 30 000 octets are 20 ms.
     let control = PieParameters { delay: DelayEstimate::DepartureRate, ..PieParameters::default() };
     let config = PieConfig { limit: QueueLimit::Unlimited, control };
-    let mut queue = Pie::new(&config, Bandwidth(0), RandomStream::new(1, "test"));
+    let mut queue = Pie::new(&config, &PLACE);
     for _ in 0..100 {
         queue.enqueue(SimTime::ZERO, arrival(SimTime::ZERO, 0, 1500));
     }
-    drain(&mut queue, SimTime::ZERO, Bandwidth(12_000_000));
+    drain(&mut queue, SimTime::ZERO, PLACE.rate);
     assert_close(queue.control.delay(&control, 30_000), 0.020);
 }
 
