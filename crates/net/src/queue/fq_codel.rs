@@ -10,13 +10,14 @@ use super::codel::{CodelControl, CodelParameters};
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued};
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use crate::config::QueueLimit;
 
 /// Parameters; RFC 8290 section 5.2 gives the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodelConfig {
-    /// Packets in all queues together.
-    pub limit: u64,
+    /// How much may wait in all queues together.
+    pub limit: QueueLimit,
     /// Octets in all queues together.
     pub memory_limit: Bytes,
     /// Queues that flows are hashed into.
@@ -32,7 +33,7 @@ pub struct FqCodelConfig {
 impl Default for FqCodelConfig {
     fn default() -> Self {
         Self {
-            limit: 10_240,
+            limit: QueueLimit::Packets(10_240),
             memory_limit: Bytes(32 << 20),
             flows: 1024,
             quantum: Bytes(1514),
@@ -46,6 +47,7 @@ impl Default for FqCodelConfig {
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     config: FqCodelConfig,
+    room: Room,
     perturbation: Perturbation,
     queues: FlowQueues,
     schedule: FlowSchedule,
@@ -62,6 +64,7 @@ impl FqCodel {
         let mut random = place.random();
         Self {
             config: *config,
+            room: Room::new(config.limit, place.rate),
             perturbation: Perturbation::draw(&mut random),
             queues: FlowQueues::new(config.flows),
             schedule: FlowSchedule::new(config.flows),
@@ -72,8 +75,10 @@ impl FqCodel {
         }
     }
 
-    fn is_over(&self) -> bool {
-        self.queues.len() as u64 > self.config.limit || self.queues.octets() > self.config.memory_limit.0
+    /// True if what waits is too much by the packet of `arrived` octets, or more.
+    fn is_over(&self, arrived: u64) -> bool {
+        let (others, octets) = (self.queues.len().saturating_sub(1), self.queues.octets().saturating_sub(arrived));
+        !self.room.takes(others, octets, arrived) || self.queues.octets() > self.config.memory_limit.0
     }
 
     /// RFC 8290 section 4.1: as finding the fattest queue takes a while, it loses several packets at once.
@@ -97,9 +102,10 @@ impl FqCodel {
 impl QueueDiscipline for FqCodel {
     fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
         let queue = bucket(&arrival.packet, self.perturbation, self.config.flows);
+        let octets = arrival.octets;
         self.queues.push(queue, arrival);
         self.new_flows += u64::from(self.schedule.activate(queue, self.config.quantum.0));
-        while self.is_over() {
+        while !self.is_empty() && self.is_over(octets) {
             self.drop_from_fattest();
         }
     }
@@ -199,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_fattest_queue_pays_for_the_limit_at_its_head() {
-        let mut queue = fq_codel(FqCodelConfig { limit: 100, ..FqCodelConfig::default() });
+        let mut queue = fq_codel(FqCodelConfig { limit: QueueLimit::Packets(100), ..FqCodelConfig::default() });
         fill(&mut queue, 0, 1500, 80);
         fill(&mut queue, 1, 1500, 20);
         queue.enqueue(SimTime(5), arrival(SimTime(5), 1, 1500));
@@ -210,7 +216,7 @@ mod tests {
 
     #[test]
     fn no_more_than_a_batch_is_dropped_at_once() {
-        let mut queue = fq_codel(FqCodelConfig { limit: 1000, ..FqCodelConfig::default() });
+        let mut queue = fq_codel(FqCodelConfig { limit: QueueLimit::Packets(1000), ..FqCodelConfig::default() });
         fill(&mut queue, 0, 1500, 1001);
         assert_eq!(queue.counters().drops, 64); // half would be 500
     }

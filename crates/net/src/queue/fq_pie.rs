@@ -9,14 +9,15 @@ use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
 use super::pie::{PieControl, PieParameters, Verdict};
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued};
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use crate::config::QueueLimit;
 use crate::rng::RandomStream;
 
 /// Parameters; the defaults are the draft's, which are FQ-CoDel's and PIE's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FqPieConfig {
-    /// Packets in all queues together.
-    pub limit: u64,
+    /// How much may wait in all queues together.
+    pub limit: QueueLimit,
     /// Octets in all queues together.
     pub memory_limit: Bytes,
     /// Queues that flows are hashed into.
@@ -30,7 +31,7 @@ pub struct FqPieConfig {
 impl Default for FqPieConfig {
     fn default() -> Self {
         Self {
-            limit: 10_240,
+            limit: QueueLimit::Packets(10_240),
             memory_limit: Bytes(32 << 20),
             flows: 1024,
             quantum: Bytes(1514),
@@ -43,6 +44,7 @@ impl Default for FqPieConfig {
 #[derive(Clone, Debug)]
 pub struct FqPie {
     config: FqPieConfig,
+    room: Room,
     perturbation: Perturbation,
     random: RandomStream,
     queues: FlowQueues,
@@ -59,6 +61,7 @@ impl FqPie {
         let mut random = place.random();
         Self {
             config: *config,
+            room: Room::new(config.limit, place.rate),
             perturbation: Perturbation::draw(&mut random),
             random,
             queues: FlowQueues::new(config.flows),
@@ -71,7 +74,7 @@ impl FqPie {
 
     /// Says whether the packet stays, marked or not.
     fn admit(&mut self, now: SimTime, queue: u32, arrival: &mut Queued) -> bool {
-        let has_room = (self.queues.len() as u64) < self.config.limit
+        let has_room = self.room.takes(self.queues.len(), self.queues.octets(), arrival.octets)
             && self.queues.octets() + arrival.octets <= self.config.memory_limit.0;
         let (control, waiting) = (&mut self.controls[queue as usize], self.queues.octets_of(queue));
         control.catch_up(now, &self.config.control, waiting);
@@ -159,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_limit_drops_what_arrives() {
-        let mut queue = FqPie::new(&FqPieConfig { limit: 10, ..FqPieConfig::default() }, &PLACE);
+        let mut queue = FqPie::new(&FqPieConfig { limit: QueueLimit::Packets(10), ..FqPieConfig::default() }, &PLACE);
         for _ in 0..10 {
             queue.enqueue(SimTime::ZERO, arrival(SimTime::ZERO, 0, 1500));
         }

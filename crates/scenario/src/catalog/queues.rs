@@ -9,7 +9,9 @@ const DEFAULT_LIMIT: &str = "\"1 bdp\" at the bottleneck of a dumbbell or parkin
 
 /// Queue disciplines with their parameters.
 pub fn queues() -> Value {
-    json!([drop_tail(), sgpq()])
+    let mut queues = vec![drop_tail(), sgpq()];
+    queues.extend(super::aqm::entries());
+    json!(queues)
 }
 
 fn drop_tail() -> Value {

@@ -31,15 +31,22 @@ macro_rules! place {
     };
 }
 
+pub(super) use place;
+
 /// Limits of a queue that are to be settled, as they are read.
-struct Limits<'a> {
-    path: &'a FieldPath,
+pub(super) struct Limits<'a> {
+    pub(super) path: &'a FieldPath,
     pending: Vec<PendingLimit>,
 }
 
 impl Limits<'_> {
     /// Notes a limit and returns what stands in its place until it is settled.
-    fn note(&mut self, field: &str, limit: Limit, place: fn(&mut QueueConfig) -> &mut QueueLimit) -> QueueLimit {
+    pub(super) fn note(
+        &mut self,
+        field: &str,
+        limit: Limit,
+        place: fn(&mut QueueConfig) -> &mut QueueLimit,
+    ) -> QueueLimit {
         let path = self.path.key(field);
         self.pending.push(PendingLimit { limit, path, place, holds_packets: true });
         QueueLimit::Unlimited
@@ -59,6 +66,12 @@ impl Checker<'_, '_> {
             None => drop_tail(default_limit, &mut limits),
             Some(Queue::DropTail(table)) => drop_tail(table.limit.unwrap_or(default_limit), &mut limits),
             Some(Queue::Sgpq(table)) => self.sgpq(table, default_limit, &mut limits),
+            Some(Queue::Codel(table)) => self.codel(table, &mut limits),
+            Some(Queue::FqCodel(table)) => self.fq_codel(table, &mut limits),
+            Some(Queue::Pie(table)) => self.pie(table, &mut limits),
+            Some(Queue::FqPie(table)) => self.fq_pie(table, &mut limits),
+            Some(Queue::Cake(table)) => self.cake(table, path),
+            Some(Queue::DualPi2(table)) => self.dualpi2(table, &mut limits),
         };
         (config, limits.pending)
     }
