@@ -4,6 +4,7 @@
 mod app;
 mod aqm;
 mod controller;
+mod delay_controllers;
 mod either;
 mod flow;
 mod macros;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use app::{App, FilesApp};
 pub(crate) use aqm::{Cake, Codel, DualPi2, DualScheduling, FqCodel, FqPie, Pie, PieControl};
 pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
+pub(crate) use delay_controllers::{ModifiedVegasParameters, VegasParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
