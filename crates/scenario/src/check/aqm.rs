@@ -117,7 +117,8 @@ impl Checker<'_, '_> {
 
     pub(super) fn cake(&mut self, table: &Cake, path: &FieldPath) -> QueueConfig {
         let default = CakeConfig::default();
-        if table.bandwidth.is_some_and(|rate| rate.0 == Bandwidth(0)) {
+        let mut bandwidth = table.bandwidth.map(|rate| rate.0);
+        if bandwidth.take_if(|rate| *rate == Bandwidth(0)).is_some() {
             self.report(&path.key("bandwidth"), "lets nothing pass", "use at least 1 bit/s, or leave it out");
         }
         let overhead = table.overhead.unwrap_or(0);
@@ -130,7 +131,7 @@ impl Checker<'_, '_> {
         }
         QueueConfig::Cake(CakeConfig {
             shaper: ShaperConfig {
-                rate: table.bandwidth.map(|rate| rate.0),
+                rate: bandwidth,
                 overhead,
                 minimum: table.minimum.map_or(Bytes::ZERO, |size| size.0),
                 framing: table.cells.map(Into::into).unwrap_or_default(),
