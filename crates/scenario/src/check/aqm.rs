@@ -126,7 +126,7 @@ impl Checker<'_, '_> {
             self.report(&path.key("overhead"), "is more than any link layer adds", "use -65535 to 65535 octets");
         }
         let flows = self.flow_queues(table.flows, default.flows, path);
-        if flows % 8 != 0 {
+        if !flows.is_multiple_of(8) {
             self.report(&path.key("flows"), "does not divide into sets of 8", "use a multiple of 8, such as 1024");
         }
         QueueConfig::Cake(CakeConfig {
@@ -179,7 +179,7 @@ impl Checker<'_, '_> {
             (table.shift.is_some(), "shift")
         };
         if stray {
-            let remedy = format!("leave it out, or choose the other of \"weighted\" and \"time_shifted\" as scheduler");
+            let remedy = "leave it out, or choose the other of \"weighted\" and \"time_shifted\" as scheduler";
             self.report(&path.key(of), "means nothing to this scheduler", remedy);
         }
         if time_shifted {
