@@ -1,7 +1,9 @@
 //! What there is to choose from, as JSON for `ackclock controllers`, `queues`, `links` and `topologies`.
 
+mod aqm;
 mod links;
 mod queues;
+mod schedulers;
 
 use ackclock_cc::CONTROLLERS;
 use serde_json::{Value, json};

@@ -2,6 +2,7 @@
 //! never stops at a missing one; what is required, and every default, is the business of [`crate::check`].
 
 mod app;
+mod aqm;
 mod channel;
 mod controller;
 mod delay_controllers;
@@ -9,6 +10,7 @@ mod either;
 mod flow;
 mod macros;
 mod queue;
+mod schedulers;
 mod tcp;
 mod text;
 mod topology;
@@ -18,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
+pub(crate) use aqm::{Cake, Codel, DualPi2, DualScheduling, FqCodel, FqPie, Pie, PieControl};
 pub(crate) use channel::{
     AggregateTable, BurstLoss, DelayTable, HandoverTable, Jitter, Loss, PolicerTable, RateStep, RateTable, Reorder,
 };
@@ -27,6 +30,7 @@ pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
 pub(crate) use queue::{Queue, Sgpq};
+pub(crate) use schedulers::{Band, Drr, Fq, Priority, Red, Sfq, SharedBuffer, Sharing, Tbf};
 pub(crate) use tcp::{AutotuningTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
 pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{

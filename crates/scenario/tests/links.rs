@@ -120,10 +120,10 @@ fn nothing_is_made_or_lost_unnoticed() {
     let link = "rate = \"20 Mbit/s\", delay = \"5 ms\", keep_order = false, capture = true, duplicate = 0.02, \
                 loss = { kind = \"gilbert_elliott\", p = 0.005, r = 0.3 }, jitter = { kind = \"exponential\", mean = \"1 ms\" }, \
                 reorder = { kind = \"probability\", p = 0.02, extra = \"4 ms\" }, \
-                policer = { rate = \"2 Mbit/s\", burst = \"3 kB\" }, aggregate = { every = \"2 ms\", packets = 8 }, \
+                policer = { rate = \"6 Mbit/s\", burst = \"6 kB\" }, aggregate = { every = \"2 ms\", packets = 8 }, \
                 reverse = { loss = { kind = \"random\", p = 0.01 } }";
     let file = "[[flow]]\ncontroller = \"newreno\"\napp = { kind = \"file\", size = \"2 MB\" }\n";
-    let outcome = Simulation::new(&parse(&chain(link, file).replace("20 s", "120 s"))).finish();
+    let outcome = Simulation::new(&parse(&chain(link, file).replace("20 s", "300 s"))).finish();
     let link = forward(&outcome.summary);
     assert_eq!(flow(&outcome.summary).delivered_bytes, 2_000_000);
     assert!(link.losses > 0 && link.duplicates > 0 && link.reordered > 0 && link.drops > 0, "{link:?}");

@@ -6,7 +6,7 @@ use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use super::Checker;
-use super::queues::PendingLimit;
+use super::queues::{PendingLimit, PendingQueue};
 use super::topology::BuiltTopology;
 use crate::file::{HalfLink, Limit, LinkTable, Overlay};
 use crate::tree::FieldPath;
@@ -33,8 +33,7 @@ const MILLIONTHS: u128 = 1_000_000;
 pub(crate) struct PendingLink {
     /// Where it is described.
     pub(crate) path: FieldPath,
-    /// What its queue says in terms of the flows' round trips.
-    pub(crate) limits: Vec<PendingLimit>,
+    pub(crate) queue: PendingQueue,
     /// Where its own `discard` list stands, and the list.
     pub(crate) discard: Option<(FieldPath, crate::file::List<crate::file::DiscardRule>)>,
 }
@@ -87,18 +86,19 @@ impl Checker<'_, '_> {
         pending: &mut Vec<PendingLink>,
     ) {
         let channel = self.channel(half, path);
+        let rate = channel.rate.nominal();
         let framing = half.framing.map_or(Bytes::ZERO, |framing| framing.0);
         if framing > MAX_FRAMING {
             self.report(&path.key("framing"), "is more than any link layer adds", "use at most 65535 bytes");
         }
-        let (queue, limits) = self.queue(half.queue.as_ref(), default_limit, &path.key("queue"));
+        let (queue, settled_later) = self.queue(half.queue.as_ref(), default_limit, rate, &path.key("queue"));
         let discard = half.discard.clone().map(|rules| (path.key("discard"), rules));
-        pending.push(PendingLink { limits, discard, path: path.clone() });
+        pending.push(PendingLink { queue: settled_later, discard, path: path.clone() });
         self.network.links.push(LinkConfig {
             name: name.to_owned(),
             from,
             to,
-            rate: channel.rate.nominal(),
+            rate,
             delay: channel.delay.values().max().unwrap_or_default(),
             framing,
             queue,
@@ -117,14 +117,16 @@ impl Checker<'_, '_> {
         for (index, pending) in topology.links.iter().enumerate() {
             let largest = Bytes(crossings[index].largest_packet + self.network.links[index].framing.0);
             self.check_policer(index, Bytes(crossings[index].largest_packet), &pending.path);
-            for pending in &pending.limits {
+            for pending in &pending.queue.limits {
                 if let Some(limit) = self.resolve(pending, index, crossings[index].base_rtt) {
                     if pending.holds_packets {
                         self.check_limit(limit, largest, pending);
                     }
-                    *(pending.place)(&mut self.network.links[index].queue) = limit;
+                    pending.settle(limit, &mut self.network.links[index].queue);
                 }
             }
+            self.settle_bands(index, &pending.queue.flows, flows);
+            self.check_settled(index, largest, &pending.queue.path);
         }
     }
 
