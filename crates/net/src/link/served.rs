@@ -132,7 +132,7 @@ impl Served {
 
     /// The next packet enters service if it can; the link is free.
     fn begin(&mut self, now: SimTime) -> bool {
-        if self.rate.service_start(now) > now {
+        if !self.queue.is_empty() && self.rate.service_start(now) > now {
             return false;
         }
         let Some(queued) = self.queue.dequeue(now) else { return false };
