@@ -12,7 +12,8 @@ from conftest import Cli
 
 
 @pytest.mark.parametrize(
-    ("catalog", "name"), [("controllers", "cubic"), ("queues", "drop_tail"), ("links", "loss"), ("topologies", "dumbbell")]
+    ("catalog", "name"),
+    [("controllers", "cubic"), ("queues", "drop_tail"), ("links", "loss"), ("topologies", "dumbbell")],
 )
 def test_a_catalog_is_listed_and_explained(cli: Cli, catalog: str, name: str) -> None:
     listed = cli(catalog)
