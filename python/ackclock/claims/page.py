@@ -70,8 +70,8 @@ def _page(body: str, findings: Sequence[Finding], laboratory: Laboratory) -> str
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>ackclock: claims</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body><main>'
         f"<h1>Claims: paper beside measured</h1><p>{len(findings)} claims: {summary}. {len(laboratory)} simulations, "
-        f"ackclock {escape(build_info()['version'])}. A verdict rests on the first option of each choice; the tables "
-        f"under each claim show the others.</p>{body}</main></body></html>\n"
+        f"ackclock {escape(build_info()['version'])}. A verdict rests on the first option of each choice, or where a claim "
+        f"says so on the share of all choices that agree; the tables under each claim show the others.</p>{body}</main></body></html>\n"
     )
 
 
@@ -131,13 +131,19 @@ def _finding(finding: Finding) -> str:
         ("paper", claim.published),
         ("measured", f"{number(finding.measured.value)} {claim.unit}".strip()),
         ("also", _also(finding.measured)),
-        ("agreement", f"{_limits(claim)}. {claim.why}"),
+        ("agreement", f"{_limits(claim)}{_share(finding)}. {claim.why}"),
         ("settings", claim.settings),
         ("what decides" if finding.verdict == "agrees" else "reason", claim.reason),
     ]
     body = "".join(f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in rows if text)
     head = f'<h3 id="{escape(claim.id)}">{escape(claim.id)} {_badge(finding.verdict)}</h3>'
     return f'<section>{head}<table class="facts"><tbody>{body}</tbody></table>{_others(finding)}</section>'
+
+
+def _share(finding: Finding) -> str:
+    if finding.claim.share is None:
+        return ""
+    return f", under {finding.claim.share:.0%} of the choices; it is so under {finding.agreeing} of {finding.tried}"
 
 
 def _limits(claim: Claim) -> str:
