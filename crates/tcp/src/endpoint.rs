@@ -396,7 +396,12 @@ impl Endpoint {
             occupies,
             flags: segment.flags,
             sack: &sack,
-            timestamps: timestamps.map(|Timestamps { value, echo }| SegmentTimestamps { tsval: value, tsecr: echo }),
+            timestamps: timestamps.map(|Timestamps { value, echo }| SegmentTimestamps {
+                tsval: value,
+                tsecr: echo,
+                arrival: self.clock.tick(now),
+                tick: self.clock.granularity(),
+            }),
         };
         self.sender.on_ack(now, &incoming);
         if ack > una {
