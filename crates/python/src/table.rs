@@ -28,10 +28,10 @@ impl PyTable {
         let arrays: Vec<(&'static str, ArrayRef)> = table
             .columns
             .into_iter()
-            .map(|column| Ok((column.name, to_array(column)?)))
+            .map(|column| Ok((column.name.clone(), to_array(column)?)))
             .collect::<Result<_, ArrowError>>()?;
         let fields: Vec<Field> =
-            arrays.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+            arrays.iter().map(|(name, array)| Field::new(name.as_ref(), array.data_type().clone(), true)).collect();
         let columns = arrays.into_iter().map(|(_, array)| array).collect();
         Ok(Self { batch: RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)? })
     }

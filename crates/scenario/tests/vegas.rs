@@ -79,9 +79,7 @@ fn eight_flows_the_other_way_do_not_collapse_modified_vegas() {
 fn whole_ticks_between_the_clocks_change_no_packet() {
     let tcp = "timestamp_granularity = \"1 ms\"\n";
     let with_offset = |offset: u32| {
-        let text = format!(
-            "[[host]]\nname = \"A.1.right\"\n[host.tcp]\ntimestamp_offset = {offset}\n"
-        );
+        let text = format!("[[host]]\nname = \"A.1.right\"\n[host.tcp]\ntimestamp_offset = {offset}\n");
         let _ = text;
         congested_way_back("\"vegas_modified\"", &format!("{tcp}\ntimestamp_offset = {offset}"))
     };
