@@ -173,7 +173,10 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:
-    cases = tuple(Case(case["name"], path / table["scenario"], tuple(case.get("set", ()))) for case in table["case"])
+    scenario = table["scenario"]
+    cases = tuple(
+        Case(case["name"], path / case.get("scenario", scenario), tuple(case.get("set", ()))) for case in table["case"]
+    )
     return Study(table["name"], table["title"], cases, tuple(choices[name] for name in table["choices"]))
 
 
