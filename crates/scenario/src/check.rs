@@ -5,6 +5,7 @@ mod delay_controllers;
 mod discard;
 mod flows;
 mod links;
+mod queues;
 mod tcp;
 mod topology;
 mod trace;
