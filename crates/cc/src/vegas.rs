@@ -7,9 +7,9 @@
 //! |---|---|---|---|
 //! | alpha, beta, gamma | 2, 4, 1 | 1, 3, 1 | 2, 4, 1 |
 //! | RTT of the round | the latest | the mean | the least |
-//! | Diff | W (RTT - BaseRTT) / RTT | the same, to the nearest segment | W (RTT - BaseRTT) / BaseRTT, rounded down |
+//! | Diff | W (RTT - `BaseRTT`) / RTT | the same, to the nearest segment | W (RTT - `BaseRTT`) / `BaseRTT`, rounded down |
 //! | slow start doubles | every other round trip | every other round trip | every round trip |
-//! | at its end | the window stays | loses an eighth | falls to W BaseRTT / RTT + 1 |
+//! | at its end | the window stays | loses an eighth | falls to W `BaseRTT` / RTT + 1 |
 //! | +1 segment | spread over the round trip | 1/W for an ACK | at the end of the round trip |
 //! | kept on duplicate ACKs | 3/4 | 3/4 | 1/2 |
 //! | after a timeout | 2 segments | 2 segments | 1 segment |
