@@ -93,6 +93,33 @@ fn whole_ticks_between_the_clocks_change_no_packet() {
     }
 }
 
+/// What eight flows the other way leave of the forward path, with the receivers' clocks so.
+fn on_clock(kind: &str, clock: &str) -> f64 {
+    let host = format!("[[host]]\nname = [\"A.1.right\", \"A.2.right\"]\ntcp = {{ {clock} }}");
+    forward_goodput(&congested_way_back(&format!("{{ kind = \"{kind}\", rtt = \"least\" }}"), &host))
+}
+
+#[test]
+fn skew_and_steps_break_modified_vegas_and_not_the_skew_tolerant() {
+    let (broken, tolerant) = ("vegas_modified", "vegas_skew_tolerant");
+    for kind in [broken, tolerant] {
+        println!("{kind} still {}", on_clock(kind, "timestamp_skew_ppm = 0"));
+        for clock in [
+            "timestamp_skew_ppm = 500",
+            "timestamp_skew_ppm = 100",
+            "timestamp_skew_ppm = 10",
+            "timestamp_skew_ppm = -500",
+            "timestamp_skew_ppm = -100",
+            "timestamp_step = { at = \"15 s\", forward = \"40 ms\" }",
+            "timestamp_step = { at = \"15 s\", back = \"40 ms\" }",
+            "timestamp_step = { at = \"15 s\", forward = \"400 ms\" }",
+            "timestamp_step = { at = \"15 s\", back = \"400 ms\" }",
+        ] {
+            println!("{kind} {clock} {}", on_clock(kind, clock));
+        }
+    }
+}
+
 #[test]
 fn one_way_delays_need_timestamps_and_thresholds_an_order() {
     let mistakes = |text: &str| Scenario::parse(text, "test.toml", &[]).expect_err("the scenario is wrong").diagnostics;
