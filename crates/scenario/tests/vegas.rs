@@ -100,6 +100,10 @@ fn on_clock(kind: &str, clock: &str) -> f64 {
 }
 
 #[test]
+fn dbg() {
+    on_clock("vegas_skew_tolerant", "timestamp_skew_ppm = 0");
+}
+#[test]
 fn skew_and_steps_break_modified_vegas_and_not_the_skew_tolerant() {
     let (broken, tolerant) = ("vegas_modified", "vegas_skew_tolerant");
     for kind in [broken, tolerant] {

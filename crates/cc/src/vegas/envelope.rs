@@ -7,8 +7,9 @@
 //! With O(t) = o + s t what the receiver's clock is ahead, the delays measured are `f = T_f + q_f + O(t)` and
 //! `b = T_b + q_b - O(t)`. For an assumed s, `min(f - s t) + min(b + s t)` is a propagation delay that no queue can make
 //! too small; it is concave in s and largest at the true s as soon as either direction has been seen empty before and
-//! after the other. Queues that never empty leave a plateau. On it, the slope of the direction whose least delays spread
-//! less decides: the median of the slopes between all pairs.
+//! after the other. Queues that never empty leave a plateau. On it, the slope of
+//! a direction whose least delays lie on a line to within the rounding of ticks decides (the median of the slopes between
+//! all pairs); if there is none, the clocks are taken for equal where that is possible, and else the middle of the plateau.
 //!
 //! Assumes that s is constant and at most [`MOST_SKEW`]. The least delays of the whole connection are kept in [`BINS`]
 //! bins, which become twice as long when they are full.
@@ -124,7 +125,11 @@ impl Envelope {
             return;
         }
         let (low, high) = self.plateau();
-        self.skew = self.slope_of_cleaner().clamp(low, high);
+        self.skew = match self.skew_of_clean_direction() {
+            Some(skew) => skew.clamp(low, high),
+            None if low <= 0.0 && 0.0 <= high => 0.0,
+            None => f64::midpoint(low, high),
+        };
         self.least = self.least_at(self.skew);
     }
 
@@ -165,12 +170,16 @@ impl Envelope {
         inside
     }
 
-    /// The skew by the direction whose least delays spread less about their line.
-    fn slope_of_cleaner(&mut self) -> f64 {
-        let slopes = &mut self.slopes;
-        let forward = line(&self.bins, |bin| bin.forward, slopes);
-        let backward = line(&self.bins, |bin| bin.backward, slopes);
-        if backward.spread < forward.spread { -backward.slope } else { forward.slope }
+    /// The skew by the slope of a direction whose least delays lie on a line, if one does.
+    fn skew_of_clean_direction(&mut self) -> Option<f64> {
+        let forward = line(&self.bins, |bin| bin.forward, &mut self.slopes);
+        let backward = line(&self.bins, |bin| bin.backward, &mut self.slopes);
+        let (skew, spread) = if backward.spread < forward.spread {
+            (-backward.slope, backward.spread)
+        } else {
+            (forward.slope, forward.spread)
+        };
+        (spread <= self.tolerance).then_some(skew)
     }
 }
 

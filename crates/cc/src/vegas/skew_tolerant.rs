@@ -5,14 +5,14 @@
 //! same amount in opposite directions while the round trip stays. Queues can do so too, by chance; so a step is taken on
 //! trial: from then on the delays are measured without it, and if one falls clearly below the least ever seen, it was a
 //! queue, and the step is taken back. At the end of the trial it holds if without it some delay would have lain clearly
-//! below the least one, or if the jump kept the round trip to within the rounding of ticks. A step that was missed, since
+//! below the least one. A step that was missed, since
 //! the round trip changed with it, is tried once a delay lies below the least one by more than half of the round trip.
 //!
 //! The time at which data left is taken from the arrival of its ACK and the RTT sample, so that a step of the sender's
 //! own clock is one of both its times, a delayed ACK counts from its last segment, and each ACK shows both directions at
 //! once.
 //!
-//! Assumes that the relative skew is constant, below 1000 ppm; that a step is longer than three ticks of both clocks
+//! Assumes that the relative skew is constant, below 1000 ppm; that a step is longer than five ticks of both clocks
 //! together; that after a step the direction whose delays seem shorter soon has a
 //! shorter queue than the step. A clock that is slewed back after an error is a change of skew, which the history of the
 //! connection follows slowly.
@@ -30,6 +30,10 @@ use crate::event::AckEvent;
 /// A trial lasts so many round trips, and this long at least, ns.
 const TRIAL_ROUND_TRIPS: f64 = 8.0;
 const SHORTEST_TRIAL: f64 = 5e8;
+/// A trial that waits for the queue on the way back to end lasts so many times as long.
+const PATIENCE_BACK: f64 = 10.0;
+/// The shortest step that is looked for, in ticks of both clocks together.
+const LEAST_TICKS: f64 = 5.0;
 
 /// A step that may be one.
 #[derive(Clone, Debug)]
@@ -37,8 +41,6 @@ struct Trial {
     /// What the receiver's clock has gained at once, ns.
     step: f64,
     until: f64,
-    /// The round trip stayed the same to within the rounding of ticks.
-    is_exact: bool,
     /// A delay, the step not taken off, lay clearly below the least ever seen.
     is_proven: bool,
     /// The least delays since, the step not taken off, and the least that either lay above the least ones of before.
@@ -94,6 +96,8 @@ impl SkewTolerantDelay {
         trial.take(&point);
         let verdict = trial.judge(envelope, &point);
         let step = trial.step;
+        // A delay that seems to have grown by too much costs the flow its window: only a proven one is believed.
+        let believed = if trial.is_proven || step > 0.0 { step } else { 0.0 };
         match verdict {
             Verdict::Open => self.trial = Some(trial),
             Verdict::Queue => {
@@ -106,9 +110,10 @@ impl SkewTolerantDelay {
                 envelope.add(&trial.least);
                 self.steps += step;
                 self.last = Some((forward - step, backward + step));
+                return step;
             }
         }
-        step
+        believed
     }
 
     pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
@@ -134,21 +139,23 @@ fn begin_trial(envelope: &Envelope, last: (f64, f64), point: &Least) -> Option<T
     let ticks = envelope.tolerance();
     let (there, back) = (point.forward.delay - last.0, point.backward.delay - last.1);
     let (step, residue) = ((there - back) / 2.0, (there + back).abs());
-    if step.abs() >= 3.0 * ticks && residue <= ticks.max(step.abs() / 4.0) {
-        return Some(Trial::new(step, residue <= ticks, point));
+    if step.abs() >= LEAST_TICKS * ticks && residue <= ticks.max(step.abs() / 4.0) {
+        return Some(Trial::new(step, point));
     }
     // A step that came with a change of the round trip, or while nothing was measured.
     let (there, back) = envelope.above(point.forward.at, point.forward.delay, point.backward.delay);
     let step = if back < there { -back } else { there };
-    let is_far_below = there.min(back) < -(3.0 * ticks).max(envelope.base_rtt() / 2.0);
-    is_far_below.then(|| Trial::new(step, false, point))
+    let is_far_below = there.min(back) < -(LEAST_TICKS * ticks).max(envelope.base_rtt() / 2.0);
+    is_far_below.then(|| Trial::new(step, point))
 }
 
 impl Trial {
-    fn new(step: f64, is_exact: bool, point: &Least) -> Self {
+    fn new(step: f64, point: &Least) -> Self {
         let rtt = point.forward.delay + point.backward.delay;
-        let until = point.forward.at + (TRIAL_ROUND_TRIPS * rtt).max(SHORTEST_TRIAL);
-        Self { step, until, is_exact, is_proven: false, least: *point, least_above: (f64::INFINITY, f64::INFINITY) }
+        // Which direction has to show it: the way there, whose queue is short, or the way back.
+        let patience = if step > 0.0 { PATIENCE_BACK } else { 1.0 };
+        let until = point.forward.at + patience * (TRIAL_ROUND_TRIPS * rtt).max(SHORTEST_TRIAL);
+        Self { step, until, is_proven: false, least: *point, least_above: (f64::INFINITY, f64::INFINITY) }
     }
 
     fn take(&mut self, point: &Least) {
@@ -171,7 +178,7 @@ impl Trial {
         if point.forward.at < self.until {
             return Verdict::Open;
         }
-        if !self.is_proven && !self.is_exact {
+        if !self.is_proven {
             return Verdict::Queue;
         }
         // No delay may lie below the least ones without the step.
