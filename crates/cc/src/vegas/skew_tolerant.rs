@@ -86,8 +86,14 @@ impl SkewTolerantDelay {
     fn watch_for_step(&mut self, envelope: &mut Envelope, at: f64, forward: f64, backward: f64) -> f64 {
         let point = Least { forward: Point { at, delay: forward }, backward: Point { at, delay: backward } };
         let last = self.last.replace((forward, backward));
-        if self.trial.is_none() {
-            self.trial = last.and_then(|last| begin_trial(envelope, last, &point));
+        let tried = self.trial.as_ref().map_or(0.0, |trial| trial.step.abs());
+        if let Some(trial) = last.and_then(|last| begin_trial(envelope, last, &point))
+            && trial.step.abs() > 2.0 * tried
+        {
+            // What was on trial would be lost in it.
+            if let Some(smaller) = self.trial.replace(trial) {
+                envelope.add(&smaller.least);
+            }
         }
         let Some(mut trial) = self.trial.take() else {
             envelope.add(&point);

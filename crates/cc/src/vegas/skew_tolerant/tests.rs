@@ -27,7 +27,7 @@ fn through(
             tick: SimDuration::from_millis(1),
         });
         let rtt_sample = Some(SimDuration::from_millis(arrived - at_ms));
-        let sample = delay.on_ack(&AckEvent { timestamps, rtt_sample, ..ack(1_000) });
+        let sample = delay.on_ack(&AckEvent { rtt_sample, timestamps, ..ack(1_000) });
         samples.extend(sample.map(|sample| (second, sample)));
     }
     samples
@@ -37,7 +37,7 @@ fn tolerant() -> SkewTolerantDelay {
     SkewTolerantDelay::new(Some(SimDuration::from_millis(1)))
 }
 
-/// There are samples up to `until` seconds, and every one from `from` on has BaseRTT 80 ms and this forward queue, to within the rounding of ticks.
+/// There are samples up to `until` seconds, and every one from `from` on has a `BaseRTT` of 80 ms and this forward queue, to within the rounding of ticks.
 fn assert_forward_queue(samples: &[(f64, Sample)], from: f64, until: f64, queue: impl Fn(f64) -> u64) {
     let last = samples.last().expect("samples").0;
     assert!(last > until - 0.1, "no sample after {last} s");
