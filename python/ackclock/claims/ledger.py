@@ -39,13 +39,17 @@ class Finding:
 
     @property
     def tried(self) -> int:
-        """Number of combinations of choices that were simulated."""
-        return 1 + len(self.others)
+        """Number of combinations of choices under which the question arises."""
+        return sum(verdict != "open" for verdict in self._verdicts)
 
     @property
     def agreeing(self) -> int:
         """Number of those under which the claim agrees: fewer than `tried` means that our choices decide."""
-        return [self.first_verdict, *(verdict for _, _, verdict in self.others)].count("agrees")
+        return self._verdicts.count("agrees")
+
+    @property
+    def _verdicts(self) -> list[Verdict]:
+        return [self.first_verdict, *(verdict for _, _, verdict in self.others)]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim's entry of `claims.json`."""
@@ -168,11 +172,16 @@ def over_grid(verdicts: Sequence[Verdict], share: float) -> Verdict:
     """Judge a claim whose settings are lost by how many choices agree.
 
     Args:
-        verdicts: Under each combination of choices.
+        verdicts: Under each combination of choices; where it is open, the question does not arise.
         share: The fraction that must agree.
 
     Examples:
         >>> over_grid(["agrees", "agrees", "differs"], 0.6), over_grid(["agrees", "differs"], 0.6)
         ('agrees', 'differs')
+        >>> over_grid(["open", "open"], 0.6), over_grid(["agrees", "open"], 0.6)
+        ('open', 'agrees')
     """
-    return "agrees" if verdicts.count("agrees") >= share * len(verdicts) else "differs"
+    judged = [verdict for verdict in verdicts if verdict != "open"]
+    if not judged:
+        return "open"
+    return "agrees" if judged.count("agrees") >= share * len(judged) else "differs"

@@ -28,8 +28,8 @@ def as_json(findings: Sequence[Finding], *, full: bool) -> dict[str, Any]:
     return {"ackclock": build_info()["version"], "full": full, "claims": [finding.as_dict() for finding in findings]}
 
 
-def number(value: float) -> str:
-    """Write a measured value with the digits that can be compared.
+def number(value: float | None) -> str:
+    """Write a measured value with the digits that can be compared; a dash if there is none.
 
     Args:
         value: In the claim's unit.
@@ -38,6 +38,8 @@ def number(value: float) -> str:
         >>> number(10.3941), number(0.97442), number(381.625), number(1.0)
         ('10.39', '0.974', '381.6', '1.000')
     """
+    if value is None:
+        return "-"
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.2f}" if abs(value) < 100 else f"{value:,.1f}"
 
 
@@ -165,8 +167,9 @@ def _others(finding: Finding) -> str:
     rows = "".join(_other(*other) for other in finding.others)
     opened = " open" if len(finding.others) <= 4 else ""
     agreeing = sum(verdict == "agrees" for _, _, verdict in finding.others)
+    judged = sum(verdict != "open" for _, _, verdict in finding.others)
     return (
-        f"<details{opened}><summary>under the other choices: {agreeing} of {len(finding.others)} agree</summary>"
+        f"<details{opened}><summary>under the other choices: {agreeing} of {judged} agree</summary>"
         f"<table><thead><tr>{titles}<th>measured</th><th></th></tr></thead><tbody>{rows}</tbody></table></details>"
     )
 
