@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::external::{self, ExternalConfig, ExternalController};
 use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
 
 /// One congestion-control algorithm for one flow.
@@ -55,9 +56,11 @@ pub enum ControllerConfig {
     Cubic(CubicConfig),
     /// A window that never changes.
     Fixed(FixedConfig),
+    /// An algorithm from outside this crate.
+    External(ExternalConfig),
 }
 
-/// One of the built-in algorithms.
+/// One of the built-in algorithms, or one from outside.
 #[derive(Clone, Debug)]
 pub enum Controller {
     /// See [`Reno`].
@@ -70,6 +73,8 @@ pub enum Controller {
     LinuxCubic(LinuxCubic),
     /// See [`Fixed`].
     Fixed(Fixed),
+    /// See [`ExternalController`].
+    External(Box<dyn ExternalController>),
 }
 
 /// What every controller starts from.
@@ -98,6 +103,9 @@ impl Controller {
                 CubicVariant::Linux => Self::LinuxCubic(LinuxCubic::new(config, start)),
             },
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
+            ControllerConfig::External(config) => {
+                Self::External(config.make(&external::Start { mss, initial_window, initial_ssthresh }))
+            }
         }
     }
 }
@@ -110,6 +118,7 @@ macro_rules! dispatch {
             Controller::Cubic($inner) => $call,
             Controller::LinuxCubic($inner) => $call,
             Controller::Fixed($inner) => $call,
+            Controller::External($inner) => $call,
         }
     };
 }
