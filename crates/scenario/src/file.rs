@@ -4,6 +4,7 @@
 mod app;
 mod controller;
 mod either;
+mod external;
 mod flow;
 mod macros;
 mod tcp;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use app::{App, FilesApp};
 pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
+pub(crate) use external::{ExternalParameters, PythonParameters};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
 pub(crate) use tcp::{AutotuningTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};

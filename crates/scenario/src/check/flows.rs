@@ -155,7 +155,7 @@ impl<'a> Checker<'a, '_> {
             from,
             to,
             start: plan.start,
-            controller_name: controller.kind().to_owned(),
+            controller_name: controller.name(),
             controller: self.controller(&controller, sender.mss, &path.key("controller")),
             sender,
             receiver,
@@ -268,6 +268,8 @@ impl<'a> Checker<'a, '_> {
                 ControllerConfig::Reno(self.reno(table, path))
             }
             Controller::Cubic(table) => ControllerConfig::Cubic(self.cubic(table, path)),
+            Controller::Python(table) => self.python(table, path),
+            Controller::External(table) => self.program(table, path),
             Controller::Fixed(table) => {
                 let Some(window) = table.window else {
                     self.missing(&path.key("window"), "window = \"100 segments\"");

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::macros::{kinds, layer, table, words};
-use super::{Amount, Overlay};
+use super::{Amount, ExternalParameters, Overlay, PythonParameters};
 
 impl Controller {
     /// The loss recovery that its name stands for, if it does.
@@ -18,6 +18,15 @@ impl Controller {
         }
     }
 
+    /// What results call it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Python(PythonParameters { class: Some(class), .. }) => format!("python:{class}"),
+            Self::External(ExternalParameters { name: Some(name), .. }) => name.clone(),
+            _ => self.kind().to_owned(),
+        }
+    }
+
     /// What it leaves unsaid is as in these tables.
     pub(crate) fn over(&self, reno: &RenoParameters, cubic: &CubicParameters) -> Self {
         match self {
@@ -25,7 +34,7 @@ impl Controller {
             Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
-            Self::Fixed(table) => Self::Fixed(table.clone()),
+            Self::Fixed(_) | Self::Python(_) | Self::External(_) => self.clone(),
         }
     }
 }
@@ -43,6 +52,10 @@ kinds! {
         "cubic" = Cubic(CubicParameters),
         /// A window that never changes.
         "fixed" = Fixed(FixedParameters),
+        /// A class of Python.
+        "python" = Python(PythonParameters),
+        /// A controller of the program that reads the scenario.
+        "external" = External(ExternalParameters),
     }
 }
 
