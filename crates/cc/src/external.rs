@@ -23,13 +23,13 @@ pub struct Start {
     pub initial_ssthresh: Option<Bytes>,
 }
 
-/// A controller from outside. Every [`CongestionController`] that can be cloned is one.
-pub trait ExternalController: CongestionController {
+/// A controller from outside. Every [`CongestionController`] that can be cloned and shared between threads is one.
+pub trait ExternalController: CongestionController + Sync {
     /// A copy that goes on alike: a simulation can be cloned while it runs.
     fn boxed_clone(&self) -> Box<dyn ExternalController>;
 }
 
-impl<T: CongestionController + Clone + 'static> ExternalController for T {
+impl<T: CongestionController + Sync + Clone + 'static> ExternalController for T {
     fn boxed_clone(&self) -> Box<dyn ExternalController> {
         Box::new(self.clone())
     }
