@@ -39,7 +39,7 @@ impl<E: PyClass<Frozen = False> + Into<PyClassInitializer<E>>> Hook<E> {
                 method.call1(argument.tuple.bind(py))?
             }
         };
-        nothing(answer)
+        nothing(&answer, method)
     }
 }
 
@@ -58,15 +58,23 @@ impl<E: PyClass + Into<PyClassInitializer<E>>> Argument<E> {
     }
 }
 
-/// What the method of an event returns.
-pub(super) fn nothing(answer: Bound<'_, PyAny>) -> PyResult<()> {
-    if answer.is_none() { Ok(()) } else { Err(something(&answer)) }
+/// What the methods of a controller return.
+pub(super) fn nothing(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyResult<()> {
+    if answer.is_none() { Ok(()) } else { Err(something(answer, method)) }
 }
 
 #[cold]
-fn something(answer: &Bound<'_, PyAny>) -> PyErr {
+fn something(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyErr {
     let shown = answer.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
     PyTypeError::new_err(format!(
-        "returned {shown}, where nothing belongs; assign what changes, as in self.cwnd_bytes = {shown}, and return None"
+        "{} returned {shown}, where nothing belongs; assign what changes, such as self.cwnd_bytes, and return None",
+        place_of(method).unwrap_or_else(|_| "a method".to_owned())
     ))
+}
+
+/// `on_ack (mine.py:12)`.
+fn place_of(method: &Bound<'_, PyAny>) -> PyResult<String> {
+    let code = method.getattr("__code__")?;
+    let (file, line) = (code.getattr("co_filename")?, code.getattr("co_firstlineno")?);
+    Ok(format!("{} ({file}:{line})", method.getattr("__name__")?))
 }

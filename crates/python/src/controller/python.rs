@@ -75,8 +75,9 @@ impl PythonController {
     /// Calls a method that is called rarely, by its name.
     fn call(&self, name: &str, argument: Option<u64>, now: Option<SimTime>) {
         Python::attach(|py| {
-            let answer = self.object.bind(py).call_method1(name, (argument,));
-            answer.and_then(nothing).unwrap_or_else(|error| self.class.leave(py, error, name, now));
+            let method = self.object.bind(py).getattr(name);
+            let answer = method.and_then(|method| nothing(&method.call1((argument,))?, &method));
+            answer.unwrap_or_else(|error| self.class.leave(py, error, name, now));
         });
     }
 
