@@ -1,7 +1,7 @@
 """Reno's window rules in Python: the same as the built-in `reno`, to measure what a call costs.
 
-Source: RFC 5681 section 3.1, with the byte counting of RFC 3465 section 2. Departures: none; congestion avoidance adds a
-fraction of a segment on every ACK, in integers.
+Source: RFC 5681 section 3.1, with the byte counting of RFC 3465 section 2. Departures: none; congestion avoidance adds
+a fraction of a segment on every ACK, in integers.
 """
 
 from ackclock.controllers import AckEvent, CongestionController, CongestionEvent, Start

@@ -43,8 +43,8 @@ def guarded(work: Callable[[], object]) -> int:
         return _interrupted() if code == INTERRUPTED else code
     except KeyboardInterrupt:
         return _interrupted()
-    except BrokenPipeError:
-        return DONE
+    except BrokenPipeError as error:
+        return _explain(error) if _is_of_a_controller(error) else DONE
     except Exception as error:
         return _explain(error)
     return DONE
@@ -66,6 +66,9 @@ def _code(ending: SystemExit) -> int:
 def _explain(error: Exception) -> int:
     if os.environ.get("ACKCLOCK_DEBUG") == "1":
         errors().print_exception()
+    if _is_of_a_controller(error):
+        _show_traceback(error)
+        return FAILED
     if isinstance(error, ScenarioError):
         print_diagnostics(error)
         return WRONG_INPUT
@@ -78,11 +81,13 @@ def _explain(error: Exception) -> int:
     if isinstance(error, WorkError):
         _say(str(error))
         return FAILED
-    if hasattr(error, "ackclock_controller"):
-        _show_traceback(error)
-        return FAILED
     _say(f"{type(error).__name__}: {error} (this is a fault of ackclock; ACKCLOCK_DEBUG=1 shows where)")
     return FAILED
+
+
+def _is_of_a_controller(error: Exception) -> bool:
+    """The core marks an exception that a class of the user raised, whatever its type."""
+    return hasattr(error, "ackclock_controller")
 
 
 def _show_traceback(error: Exception) -> None:
