@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, final
 
+from typing_extensions import disjoint_base
+
 __all__ = [
     "AckEvent",
     "CongestionEvent",
@@ -100,6 +102,7 @@ class SendEvent:
     @property
     def idle_for_ns(self) -> int: ...
 
+@disjoint_base
 class ControllerState:
     def __new__(cls, start: Start, *_arguments: object, **_parameters: object) -> Self: ...
     @property

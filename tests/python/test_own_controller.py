@@ -130,7 +130,7 @@ def test_aimd_has_the_throughput_of_its_law() -> None:
     scenario = Scenario.parse(AIMD_ALONE, str(ROOT / "scenarios" / "x.toml"))
     summary = json.loads(Simulation(scenario).finish().summary_json())
     goodput_bps = sum(flow["goodput_bps"] for flow in summary["flows"]) / 10
-    # What the law leaves out: of the 16 round trips between losses one is recovery, without growth (a lower by 1/16, the
+    # What the law leaves out: one of the 16 round trips between losses is recovery, without growth (a less 1/16, the
     # window by 1/32); only whole segments leave (half of one in 24); timeouts. Together they come to 6 % and more.
     assert goodput_bps == pytest.approx(math.sqrt(1.5 / 0.0025) * 1448 * 8 / 0.050, rel=0.12)
 
