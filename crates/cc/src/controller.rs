@@ -7,6 +7,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 use crate::external::{self, ExternalConfig, ExternalController};
 use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
+use crate::{Vegas, VegasConfig};
 
 /// One congestion-control algorithm for one flow.
 pub trait CongestionController: Debug + Send {
@@ -56,6 +57,8 @@ pub enum ControllerConfig {
     Cubic(CubicConfig),
     /// A window that never changes.
     Fixed(FixedConfig),
+    /// Vegas, on the delay of the round trip or of the forward path.
+    Vegas(VegasConfig),
     /// An algorithm from outside this crate.
     External(ExternalConfig),
 }
@@ -73,6 +76,8 @@ pub enum Controller {
     LinuxCubic(LinuxCubic),
     /// See [`Fixed`].
     Fixed(Fixed),
+    /// See [`Vegas`].
+    Vegas(Box<Vegas>),
     /// See [`ExternalController`].
     External(Box<dyn ExternalController>),
 }
@@ -103,6 +108,7 @@ impl Controller {
                 CubicVariant::Linux => Self::LinuxCubic(LinuxCubic::new(config, start)),
             },
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
+            ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
             ControllerConfig::External(config) => {
                 Self::External(config.make(&external::Start { mss, initial_window, initial_ssthresh }))
             }
@@ -118,6 +124,7 @@ macro_rules! dispatch {
             Controller::Cubic($inner) => $call,
             Controller::LinuxCubic($inner) => $call,
             Controller::Fixed($inner) => $call,
+            Controller::Vegas($inner) => $call,
             Controller::External($inner) => $call,
         }
     };

@@ -3,6 +3,7 @@
 
 mod app;
 mod controller;
+mod delay_controllers;
 mod either;
 mod external;
 mod flow;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
 pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
+pub(crate) use delay_controllers::{ModifiedVegasParameters, VegasParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use external::{ExternalParameters, PythonParameters};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};

@@ -115,21 +115,26 @@ impl EventQueue {
 
     fn sift_down(&mut self, mut at: usize) {
         let key = self.heap[at];
-        let len = self.heap.len();
-        loop {
-            let first = 4 * at + 1;
-            if first >= len {
+        while let Some(least) = self.least_child(at) {
+            let child = self.heap[least];
+            if child >= key {
                 break;
             }
-            let children = first..(first + 4).min(len);
-            let least = children.min_by_key(|&child| self.heap[child]).expect("at least one child");
-            if self.heap[least] >= key {
-                break;
-            }
-            self.heap[at] = self.heap[least];
+            self.heap[at] = child;
             at = least;
         }
         self.heap[at] = key;
+    }
+
+    fn least_child(&self, at: usize) -> Option<usize> {
+        let first = 4 * at + 1;
+        let children = self.heap.get(first..)?;
+        let Some(&[a, b, c, d]) = children.first_chunk() else {
+            return (0..children.len()).min_by_key(|&child| children[child]).map(|child| first + child);
+        };
+        let (ab, least_ab) = if b < a { (1, b) } else { (0, a) };
+        let (cd, least_cd) = if d < c { (3, d) } else { (2, c) };
+        Some(first + if least_cd < least_ab { cd } else { ab })
     }
 }
 

@@ -9,7 +9,10 @@ use crate::event_queue::{Event, EventQueue};
 use crate::outcome::CapturedPacket;
 
 /// Marks the end of a route.
-const END: u32 = u32::MAX;
+const END: u32 = EXPRESS - 1;
+
+/// Set in the number of a hop's link on which nothing ever waits.
+const EXPRESS: u32 = 1 << 31;
 
 /// Links, routes and the events that move packets.
 #[derive(Clone, Debug)]
@@ -20,13 +23,12 @@ pub(crate) struct Network {
     /// Discarder in front of each link, if there is one.
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
-    has_discarders: bool,
+    /// Some link has a discarder or a capture.
+    is_watched: bool,
     /// Captured packets of each link that asked.
     captures: Vec<Option<Vec<CapturedPacket>>>,
-    /// Routes as runs of link numbers, each closed by [`END`].
+    /// Routes as runs of link numbers, those on which nothing ever waits with [`EXPRESS`], each closed by [`END`].
     routes: Vec<u32>,
-    /// Links on which nothing ever waits.
-    express: Vec<bool>,
 }
 
 /// Which links put packets onto a link.
@@ -56,12 +58,12 @@ impl Network {
             links: config.links.iter().map(Link::new).collect(),
             queue: EventQueue::default(),
             now: SimTime::ZERO,
-            has_discarders: discarder_of.iter().any(|discarders| !discarders.is_empty()),
+            is_watched: discarder_of.iter().any(|discarders| !discarders.is_empty())
+                || config.links.iter().any(|link| link.capture),
             discarder_of,
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
             routes: Vec::new(),
-            express: Vec::new(),
         }
     }
 
@@ -85,7 +87,10 @@ impl Network {
                 before = Feeder::One(link);
             }
         }
-        self.express = (0..self.links.len()).map(|link| is_express(config, link, feeder[link])).collect();
+        for hop in self.routes.iter_mut().filter(|hop| **hop != END) {
+            let link = *hop as usize;
+            *hop |= if is_express(config, link, feeder[link]) { EXPRESS } else { 0 };
+        }
     }
 
     /// The first packet of `link` arrives at its far end. The event is the queue's first.
@@ -96,34 +101,38 @@ impl Network {
             Some(time) => self.queue.replace_first(time, Event::Link(link)),
             None => self.queue.drop_first(),
         }
-        let next_link = self.routes[packet.hop as usize];
-        if next_link == END {
+        let next_hop = self.routes[packet.hop as usize];
+        if next_hop == END {
             return true;
         }
         packet.hop += 1;
-        self.transmit(next_link, packet);
+        self.transmit(next_hop & !EXPRESS, packet);
         false
     }
 
     fn transmit(&mut self, link: u32, packet: &mut Packet) {
         let mut index = link as usize;
-        if self.has_discarders && self.is_discarded(index, packet) {
+        if self.is_watched && self.is_discarded(index, packet) {
             self.links[index].on_discarded();
             return;
         }
         let Some(mut passage) = self.links[index].admit(self.now, packet.size) else { return };
-        self.capture(index, passage.service, packet);
+        if self.is_watched {
+            self.capture(index, passage.service, packet);
+        }
+        let mut link = &mut self.links[index];
         loop {
             let next = self.routes[packet.hop as usize];
-            if next == END || !self.express[next as usize] {
+            if next & EXPRESS == 0 {
                 break;
             }
-            self.links[index].pass_on(passage.arrival, packet.size);
-            index = next as usize;
+            link.pass_on(passage.arrival, packet.size);
+            index = (next & !EXPRESS) as usize;
             packet.hop += 1;
-            passage = self.links[index].admit_ahead(passage.arrival, packet.size);
+            link = &mut self.links[index];
+            passage = link.admit_ahead(passage.arrival, packet.size);
         }
-        if self.links[index].carry(passage.arrival, packet) {
+        if link.carry(passage.arrival, packet) {
             self.queue.push(passage.arrival, Event::Link(index as u32));
         }
     }
@@ -160,7 +169,7 @@ pub(crate) struct Port<'a> {
 impl Output for Port<'_> {
     fn send(&mut self, segment: Segment) {
         let mut packet = Packet::new(segment, self.peer, self.route + 1);
-        let first = self.network.routes[self.route as usize];
+        let first = self.network.routes[self.route as usize] & !EXPRESS;
         self.network.transmit(first, &mut packet);
     }
 }

@@ -103,10 +103,25 @@ impl PyAckEvent {
         measured(self.0.rtt.min_rtt)
     }
 
-    /// The receiver's clock and the sender's echoed, in ticks.
     #[getter]
-    fn timestamps(&self) -> Option<(u32, u32)> {
-        self.0.timestamps.map(|stamps| (stamps.tsval, stamps.tsecr))
+    fn tsval(&self) -> Option<u32> {
+        self.0.timestamps.map(|stamps| stamps.tsval)
+    }
+
+    #[getter]
+    fn tsecr(&self) -> Option<u32> {
+        self.0.timestamps.map(|stamps| stamps.tsecr)
+    }
+
+    /// The sender's clock on arrival.
+    #[getter]
+    fn ts_arrival(&self) -> Option<u32> {
+        self.0.timestamps.map(|stamps| stamps.arrival)
+    }
+
+    #[getter]
+    fn ts_tick_ns(&self) -> Option<u64> {
+        self.0.timestamps.map(|stamps| stamps.tick.0)
     }
 
     #[getter]

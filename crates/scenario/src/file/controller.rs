@@ -5,6 +5,7 @@ use ackclock_tcp::LossRecovery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::delay_controllers::{ModifiedVegasParameters, VegasParameters};
 use super::macros::{kinds, layer, table, words};
 use super::{Amount, ExternalParameters, Overlay, PythonParameters};
 
@@ -34,7 +35,7 @@ impl Controller {
             Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
-            Self::Fixed(_) | Self::Python(_) | Self::External(_) => self.clone(),
+            _ => self.clone(),
         }
     }
 }
@@ -52,6 +53,10 @@ kinds! {
         "cubic" = Cubic(CubicParameters),
         /// A window that never changes.
         "fixed" = Fixed(FixedParameters),
+        /// Keeps a few segments queued, by the delay of the round trip.
+        "vegas" = Vegas(VegasParameters),
+        /// Vegas on the delay of the forward path, from timestamps.
+        "vegas_modified" = VegasModified(ModifiedVegasParameters),
         /// A class of Python.
         "python" = Python(PythonParameters),
         /// A controller of the program that reads the scenario.
