@@ -4,12 +4,14 @@ import copy
 import hashlib
 import importlib
 import importlib.machinery
+import importlib.util
 import inspect
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ackclock._core import AckEvent, CongestionEvent, ControllerState, Scenario, SendEvent, Start
@@ -151,22 +153,41 @@ def _member(path: str, folder: Path) -> object:
     return found
 
 
-def _module(name: str, folder: Path) -> object:
+def _module(name: str, folder: Path) -> ModuleType:
     """Import a module, from the scenario's folder if it is there."""
     with _first_on_path(folder):
         beside = importlib.machinery.PathFinder.find_spec(name.partition(".")[0], [str(folder)])
         try:
-            module = importlib.import_module(name)
+            if beside is not None and _is_taken(beside):
+                return _other_of_that_name(name, beside)
+            return importlib.import_module(name)
         except Exception as error:
             raise _not_importable(name, folder, error) from error
-    top = sys.modules[name.partition(".")[0]]
-    if beside is not None and beside.origin != getattr(top.__spec__, "origin", None):
-        raise RefusedError(
-            "class",
-            f"is in {beside.origin}, but a module of that name came from {_place(top)} before",
-            "give one of the two another name",
-        )
-    return module
+
+
+def _is_taken(spec: importlib.machinery.ModuleSpec) -> bool:
+    """Say whether another module has the name already, from another scenario's folder."""
+    known = sys.modules.get(spec.name)
+    return known is not None and getattr(known.__spec__, "origin", None) != spec.origin
+
+
+def _other_of_that_name(name: str, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+    """Import a module whose name is taken, under its file's name."""
+    if "." in name or spec.origin is None:
+        raise ImportError(f"another package {spec.name} is imported already")
+    alias = f"{name} of {spec.origin}"
+    if alias not in sys.modules:
+        aliased = importlib.util.spec_from_file_location(alias, spec.origin)
+        if aliased is None or aliased.loader is None:
+            raise ImportError(f"{spec.origin} is no module")
+        module = importlib.util.module_from_spec(aliased)
+        sys.modules[alias] = module
+        try:
+            aliased.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[alias]
+            raise
+    return sys.modules[alias]
 
 
 @contextmanager
@@ -245,7 +266,8 @@ def sources(scenario: Scenario) -> dict[str, dict[str, str]]:
     """
     described = {}
     for path in scenario.python_classes:
-        file = getattr(sys.modules.get(path.partition(":")[0]), "__file__", None)
+        found = _member(path, scenario.folder)
+        file = getattr(sys.modules.get(getattr(found, "__module__", "")), "__file__", None)
         if file is not None:
             described[path] = {"file": file, "sha256": hashlib.sha256(Path(file).read_bytes()).hexdigest()}
     return described

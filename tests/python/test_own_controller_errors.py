@@ -231,12 +231,15 @@ def test_a_module_that_cannot_be_imported_is_named_with_its_line(folder: Path, t
 
 def test_modules_of_the_same_name_are_told_apart(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other")
-    for place in (folder, other):
-        (place / "twin.py").write_text(MODULE)
-    Scenario.load(str(_write(folder, '"python:twin:Steady"')))
-    with pytest.raises(ScenarioError, match="a module of that name came from") as caught:
-        Scenario.load(str(_write(other, '"python:twin:Steady"')))
-    assert "another name" in caught.value.diagnostics[0]["remedy"]
+    goodput_bps, files = [], []
+    for place, segments in ((folder, 4), (other, 8)):
+        (place / "twin.py").write_text(MODULE.replace("segments=4", f"segments={segments}"))
+        results = ackclock.run(Scenario.load(str(_write(place, '"python:twin:Steady"'))))
+        goodput_bps.append(results.flow("flow1")["goodput_bps"])
+        files.append(results.manifest["controllers"]["twin:Steady"]["file"])
+    assert files == [str(folder / "twin.py"), str(other / "twin.py")]
+    # Windows of 4 and of 8 segments, neither of which fills the path's 18.
+    assert goodput_bps[1] == pytest.approx(2 * goodput_bps[0], rel=0.05)
 
 
 def test_the_search_path_is_left_as_it_was(folder: Path) -> None:
