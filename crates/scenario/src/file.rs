@@ -8,6 +8,7 @@ mod either;
 mod external;
 mod flow;
 mod macros;
+mod queue;
 mod tcp;
 mod text;
 mod topology;
@@ -23,11 +24,11 @@ pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use external::{ExternalParameters, PythonParameters};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
+pub(crate) use queue::{Queue, Sgpq};
 pub(crate) use tcp::{AutotuningTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
 pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{
-    Chain, DiscardRule, DropTail, Dumbbell, Explicit, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Queue,
-    Star, Topology,
+    Chain, DiscardRule, Dumbbell, Explicit, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star, Topology,
 };
 pub(crate) use trace::{Per, SeriesChoice, TraceTable};
 

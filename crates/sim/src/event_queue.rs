@@ -10,6 +10,8 @@ use ackclock_units::SimTime;
 pub(crate) enum Event {
     /// The first packet on this link arrives at its far end.
     Link(u32),
+    /// The packet in service on this link has left, or one that was held back may leave.
+    Service(u32),
     /// The timer of this endpoint may be due.
     Timer(u32),
     /// The application of this stream acts.
@@ -25,7 +27,8 @@ pub(crate) enum Event {
 }
 
 const KIND_SHIFT: u32 = 24;
-const SEQUENCE_SHIFT: u32 = 27;
+const KIND_MASK: u64 = 15;
+const SEQUENCE_SHIFT: u32 = 28;
 const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
 
 impl Event {
@@ -38,20 +41,22 @@ impl Event {
             Self::Sample => (4, 0),
             Self::MeasureFrom => (5, 0),
             Self::MeasureUntil => (6, 0),
+            Self::Service(index) => (7, index),
         };
         kind << KIND_SHIFT | u64::from(index)
     }
 
     fn unpack(bits: u64) -> Self {
         let index = (bits & INDEX_MASK) as u32;
-        match bits >> KIND_SHIFT & 7 {
+        match bits >> KIND_SHIFT & KIND_MASK {
             0 => Self::Link(index),
             1 => Self::Timer(index),
             2 => Self::App(index),
             3 => Self::Start(index),
             4 => Self::Sample,
             5 => Self::MeasureFrom,
-            _ => Self::MeasureUntil,
+            6 => Self::MeasureUntil,
+            _ => Self::Service(index),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The network at work: packets move from link to link along their routes.
 
-use ackclock_net::{Discarder, Link, NetworkConfig, NodeId, Packet, Router};
+use ackclock_net::{Discarder, Link, LinkConfig, NetworkConfig, NodeId, Packet, Router};
 use ackclock_tcp::Output;
 use ackclock_units::SimTime;
 use ackclock_wire::Segment;
@@ -25,6 +25,7 @@ pub(crate) struct Network {
     discarders: Vec<Discarder>,
     /// Some link has a discarder or a capture.
     is_watched: bool,
+    has_served_links: bool,
     /// Captured packets of each link that asked.
     captures: Vec<Option<Vec<CapturedPacket>>>,
     /// Routes as runs of link numbers, those on which nothing ever waits with [`EXPRESS`], each closed by [`END`].
@@ -44,7 +45,11 @@ fn is_express(config: &NetworkConfig, link: usize, feeder: Feeder) -> bool {
     let Feeder::One(feeder) = feeder else { return false };
     let (this, before) = (&config.links[link], &config.links[feeder as usize]);
     let is_watched = this.capture || this.discarder.is_some() || config.nodes[this.from].discarder.is_some();
-    !is_watched && this.rate >= before.rate && this.framing <= before.framing
+    !is_watched
+        && !this.is_served()
+        && !before.is_served()
+        && this.rate >= before.rate
+        && this.framing <= before.framing
 }
 
 impl Network {
@@ -55,11 +60,12 @@ impl Network {
             .map(|link| config.nodes[link.from].discarder.into_iter().chain(link.discarder).collect())
             .collect();
         Self {
-            links: config.links.iter().map(Link::new).collect(),
+            links: config.links.iter().map(|link| Link::new(link, seed)).collect(),
             queue: EventQueue::default(),
             now: SimTime::ZERO,
             is_watched: discarder_of.iter().any(|discarders| !discarders.is_empty())
                 || config.links.iter().any(|link| link.capture),
+            has_served_links: config.links.iter().any(LinkConfig::is_served),
             discarder_of,
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
@@ -116,6 +122,10 @@ impl Network {
             self.links[index].on_discarded();
             return;
         }
+        if self.has_served_links && self.links[index].is_served() {
+            self.offer(index, packet);
+            return;
+        }
         let Some(mut passage) = self.links[index].admit(self.now, packet.size) else { return };
         if self.is_watched {
             self.capture(index, passage.service, packet);
@@ -134,6 +144,40 @@ impl Network {
         }
         if link.carry(passage.arrival, packet) {
             self.queue.push(passage.arrival, Event::Link(index as u32));
+        }
+    }
+
+    /// A packet arrives at a served link.
+    fn offer(&mut self, link: usize, packet: &Packet) {
+        self.depart(link);
+        self.links[link].offer(self.now, packet);
+        self.serve(link);
+    }
+
+    /// The service event of `link` fires.
+    pub(crate) fn on_service(&mut self, link: u32) {
+        let link = link as usize;
+        if self.links[link].is_due(self.now) {
+            self.depart(link);
+            self.serve(link);
+        }
+    }
+
+    /// What has left a served link travels on.
+    fn depart(&mut self, link: usize) {
+        for arrival in self.links[link].depart(self.now).into_iter().flatten() {
+            self.queue.push(arrival, Event::Link(link as u32));
+        }
+    }
+
+    fn serve(&mut self, link: usize) {
+        let service = self.links[link].serve(self.now);
+        if let Some(time) = service.wake {
+            self.queue.push(time, Event::Service(link as u32));
+        }
+        if service.begins && self.captures[link].is_some() {
+            let packet = *self.links[link].in_service().expect("it has just begun");
+            self.capture(link, self.now, &packet);
         }
     }
 
