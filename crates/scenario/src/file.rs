@@ -6,6 +6,7 @@ mod aqm;
 mod controller;
 mod delay_controllers;
 mod either;
+mod external;
 mod flow;
 mod macros;
 mod queue;
@@ -23,6 +24,7 @@ pub(crate) use aqm::{Cake, Codel, DualPi2, DualScheduling, FqCodel, FqPie, Pie, 
 pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
 pub(crate) use delay_controllers::{ModifiedVegasParameters, VegasParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
+pub(crate) use external::{ExternalParameters, PythonParameters};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
 pub(crate) use queue::{Queue, Sgpq};
