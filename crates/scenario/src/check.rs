@@ -1,6 +1,7 @@
 //! From what a file says to a configuration that cannot fail: everything required is there, every value is in range,
 //! every name is known, every default is filled in. All mistakes are collected.
 
+mod aqm;
 mod delay_controllers;
 mod discard;
 mod flows;
@@ -130,6 +131,7 @@ pub(crate) fn check(
     let hosts = checker.host_tables(&topology);
     let flows = checker.build_flows(&plans, &topology, &hosts);
     checker.resolve_queues(&topology, &flows);
+    checker.resolve_hosts(&flows);
     checker.resolve_discards(&topology, &flows);
     let trace = checker.trace(&topology, &flows);
     let network = std::mem::take(&mut checker.network);

@@ -2,6 +2,7 @@
 //! never stops at a missing one; what is required, and every default, is the business of [`crate::check`].
 
 mod app;
+mod aqm;
 mod controller;
 mod delay_controllers;
 mod either;
@@ -18,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
+pub(crate) use aqm::{Cake, Codel, DualPi2, DualScheduling, FqCodel, FqPie, Pie, PieControl};
 pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
 pub(crate) use delay_controllers::{ModifiedVegasParameters, VegasParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
