@@ -322,4 +322,6 @@ impl QueueDiscipline for DualPi2 {
 }
 
 #[cfg(test)]
+mod coexistence;
+#[cfg(test)]
 mod tests;

@@ -63,7 +63,7 @@ impl Checker<'_, '_> {
             limit: limits.note("limit", table.limit.unwrap_or(Limit::Packets(10_240)), place!(FqCodel.limit)),
             memory_limit: self.memory(table.memory_limit, path).unwrap_or(default.memory_limit),
             flows: self.flow_queues(table.flows, default.flows, path),
-            quantum: self.quantum(table.quantum, default.quantum, path),
+            quantum: self.flow_quantum(table.quantum, default.quantum, path),
             drop_batch: drop_batch.max(1),
             control,
         })
@@ -82,7 +82,7 @@ impl Checker<'_, '_> {
             limit: limits.note("limit", table.limit.unwrap_or(Limit::Packets(10_240)), place!(FqPie.limit)),
             memory_limit: self.memory(table.memory_limit, path).unwrap_or(default.memory_limit),
             flows: self.flow_queues(table.flows, default.flows, path),
-            quantum: self.quantum(table.quantum, default.quantum, path),
+            quantum: self.flow_quantum(table.quantum, default.quantum, path),
             control: self.pie_control(&table.into(), path),
         })
     }
@@ -126,7 +126,7 @@ impl Checker<'_, '_> {
             self.report(&path.key("overhead"), "is more than any link layer adds", "use -65535 to 65535 octets");
         }
         let flows = self.flow_queues(table.flows, default.flows, path);
-        if flows % 8 != 0 {
+        if !flows.is_multiple_of(8) {
             self.report(&path.key("flows"), "does not divide into sets of 8", "use a multiple of 8, such as 1024");
         }
         QueueConfig::Cake(CakeConfig {
@@ -179,7 +179,7 @@ impl Checker<'_, '_> {
             (table.shift.is_some(), "shift")
         };
         if stray {
-            let remedy = format!("leave it out, or choose the other of \"weighted\" and \"time_shifted\" as scheduler");
+            let remedy = "leave it out, or choose the other of \"weighted\" and \"time_shifted\" as scheduler";
             self.report(&path.key(of), "means nothing to this scheduler", remedy);
         }
         if time_shifted {
@@ -252,7 +252,7 @@ impl Checker<'_, '_> {
         default
     }
 
-    pub(super) fn quantum(&mut self, given: Option<Size>, default: Bytes, path: &FieldPath) -> Bytes {
+    pub(super) fn flow_quantum(&mut self, given: Option<Size>, default: Bytes, path: &FieldPath) -> Bytes {
         let quantum = given.map_or(default, |size| size.0);
         if (MIN_QUANTUM..=MAX_QUANTUM).contains(&quantum) {
             return quantum;

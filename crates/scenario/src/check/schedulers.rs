@@ -139,7 +139,7 @@ impl Checker<'_, '_> {
     }
 
     pub(super) fn drr(&mut self, table: &Drr, default_limit: Limit, limits: &mut Limits<'_>) -> QueueConfig {
-        let quantum = self.quantum(table.quantum, FULL_PACKET, limits.path);
+        let quantum = self.flow_quantum(table.quantum, FULL_PACKET, limits.path);
         let limit = limits.note("limit", table.limit.unwrap_or(default_limit), place!(Drr.limit));
         QueueConfig::Drr(DrrConfig { quantum, limit })
     }
@@ -155,7 +155,7 @@ impl Checker<'_, '_> {
                 default.buckets
             }
         };
-        let quantum = self.quantum(table.quantum, default.quantum, limits.path);
+        let quantum = self.flow_quantum(table.quantum, default.quantum, limits.path);
         let perturb = table.perturb.map_or(default.perturb, |period| period.0);
         if perturb > SimDuration::ZERO && perturb < SimDuration::from_millis(1) {
             self.report(&limits.path.key("perturb"), "is shorter than 1 ms", "use \"10 s\", or \"0 s\" for never");
@@ -170,7 +170,7 @@ impl Checker<'_, '_> {
         default_limit: Limit,
         limits: &mut Limits<'_>,
     ) -> QueueConfig {
-        let quantum = self.quantum(table.quantum, FULL_PACKET, limits.path);
+        let quantum = self.flow_quantum(table.quantum, FULL_PACKET, limits.path);
         let sharing = match &table.sharing {
             None | Some(Sharing::LongestQueueDrop(_)) => SharingConfig::LongestQueueDrop,
             Some(Sharing::DynamicThreshold(table)) => {

@@ -5,6 +5,7 @@ use ackclock_wire::{Flags, Segment, Seq};
 
 const GIGABIT: Bandwidth = Bandwidth(1_000_000_000);
 
+#[allow(clippy::needless_pass_by_value, reason = "written where it is called")]
 fn cake(config: CakeConfig, hosts: &[u32]) -> Cake {
     Cake::new(&CakeConfig { hosts: hosts.into(), ..config }, &QueuePlace { rate: GIGABIT, ..PLACE })
 }
