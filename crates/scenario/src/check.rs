@@ -3,8 +3,10 @@
 
 mod aqm;
 mod channel;
+mod classic_controllers;
 mod delay_controllers;
 mod discard;
+mod external;
 mod flows;
 mod impairments;
 mod links;
@@ -25,6 +27,7 @@ use serde::de::DeserializeOwned;
 
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
+use crate::extensions::Extensions;
 use crate::file::{Controller, Duration, EndpointFile, ScenarioFile, TcpTable};
 use crate::tree::{FieldPath, Node};
 
@@ -108,6 +111,8 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) files: u64,
     pub(crate) seed: u64,
     pub(crate) duration: SimDuration,
+    /// What brings controllers from outside.
+    pub(crate) extensions: Extensions,
 }
 
 /// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
@@ -123,9 +128,11 @@ pub(crate) fn check_endpoint(
 pub(crate) fn check(
     file: &ScenarioFile,
     default_name: &str,
+    extensions: &Extensions,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<SimulationConfig> {
     let mut checker = Checker::new(file, diagnostics);
+    checker.extensions = extensions.clone();
     checker.duration = checker.duration();
     let measure = checker.measure();
     let plans = checker.plan_flows();
@@ -159,6 +166,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             files: 0,
             seed: file.seed.unwrap_or(1),
             duration: SimDuration::ZERO,
+            extensions: Extensions::default(),
         }
     }
 }

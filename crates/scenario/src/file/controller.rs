@@ -5,9 +5,13 @@ use ackclock_tcp::LossRecovery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::classic_controllers::{
+    AimdParameters, BicParameters, HighSpeedParameters, HtcpParameters, HyblaParameters, IllinoisParameters,
+    ScalableParameters, VenoParameters, WestwoodParameters, YeahParameters,
+};
 use super::delay_controllers::{ModifiedVegasParameters, VegasParameters};
 use super::macros::{kinds, layer, table, words};
-use super::{Amount, Overlay};
+use super::{Amount, ExternalParameters, Overlay, PythonParameters};
 
 impl Controller {
     /// The loss recovery that its name stands for, if it does.
@@ -19,6 +23,15 @@ impl Controller {
         }
     }
 
+    /// What results call it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Python(PythonParameters { class: Some(class), .. }) => format!("python:{class}"),
+            Self::External(ExternalParameters { name: Some(name), .. }) => name.clone(),
+            _ => self.kind().to_owned(),
+        }
+    }
+
     /// What it leaves unsaid is as in these tables.
     pub(crate) fn over(&self, reno: &RenoParameters, cubic: &CubicParameters) -> Self {
         match self {
@@ -26,7 +39,7 @@ impl Controller {
             Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
-            Self::Fixed(_) | Self::Vegas(_) | Self::VegasModified(_) => self.clone(),
+            _ => self.clone(),
         }
     }
 }
@@ -44,10 +57,36 @@ kinds! {
         "cubic" = Cubic(CubicParameters),
         /// A window that never changes.
         "fixed" = Fixed(FixedParameters),
+        /// Additive increase, multiplicative decrease by given numbers.
+        "aimd" = Aimd(AimdParameters),
+        /// Binary search for the window.
+        "bic" = Bic(BicParameters),
+        /// `HighSpeed` TCP (RFC 3649).
+        "highspeed" = HighSpeed(HighSpeedParameters),
+        /// H-TCP: grows by the time since the last congestion.
+        "htcp" = Htcp(HtcpParameters),
+        /// Grows as a short round trip would.
+        "hybla" = Hybla(HyblaParameters),
+        /// Growth and decrease by the queueing delay.
+        "illinois" = Illinois(IllinoisParameters),
+        /// Scalable TCP: grows by a fraction of itself.
+        "scalable" = Scalable(ScalableParameters),
+        /// Reno that tells random loss from congestion.
+        "veno" = Veno(VenoParameters),
+        /// Westwood+: falls to the bandwidth that it measured.
+        "westwood" = Westwood(WestwoodParameters),
+        /// Scalable TCP until there is a queue, then Reno.
+        "yeah" = Yeah(YeahParameters),
         /// Keeps a few segments queued, by the delay of the round trip.
         "vegas" = Vegas(VegasParameters),
         /// Vegas on the delay of the forward path, from timestamps.
         "vegas_modified" = VegasModified(ModifiedVegasParameters),
+        /// The same on clocks that drift apart or are set.
+        "vegas_skew_tolerant" = VegasSkewTolerant(ModifiedVegasParameters),
+        /// A class of Python.
+        "python" = Python(PythonParameters),
+        /// A controller of the program that reads the scenario.
+        "external" = External(ExternalParameters),
     }
 }
 
