@@ -22,6 +22,8 @@ pub(crate) enum Event {
     MeasureFrom,
     /// The measurement window ends.
     MeasureUntil,
+    /// This source of traffic makes a short flow, or a datagram.
+    Source(u32),
 }
 
 const KIND_SHIFT: u32 = 24;
@@ -38,6 +40,7 @@ impl Event {
             Self::Sample => (4, 0),
             Self::MeasureFrom => (5, 0),
             Self::MeasureUntil => (6, 0),
+            Self::Source(index) => (7, index),
         };
         kind << KIND_SHIFT | u64::from(index)
     }
@@ -51,7 +54,8 @@ impl Event {
             3 => Self::Start(index),
             4 => Self::Sample,
             5 => Self::MeasureFrom,
-            _ => Self::MeasureUntil,
+            6 => Self::MeasureUntil,
+            _ => Self::Source(index),
         }
     }
 }

@@ -10,6 +10,7 @@ mod recorder;
 mod simulation;
 mod stream;
 mod summary;
+mod traffic;
 
 pub use capture::write_pcapng;
 pub use config::{
@@ -20,3 +21,8 @@ pub use outcome::{
     QueueSummary, Summary, Table,
 };
 pub use simulation::Simulation;
+pub use traffic::{
+    Arrivals, ArrivalsConfig, CdfPoint, DATA_MINING, DatagramConfig, DatagramSummary, ExchangeSummary, Gaps,
+    GroupSummary, ListedFlow, Sending, SizeBucket, SizeDistribution, TrafficConfig, VideoChoice, VideoConfig,
+    VideoSummary, WEB_SEARCH,
+};

@@ -105,6 +105,13 @@ impl Network {
         false
     }
 
+    /// A packet enters the network at the first link of a route.
+    #[inline]
+    pub(crate) fn send(&mut self, route: u32, packet: &mut Packet) {
+        let first = self.routes[route as usize];
+        self.transmit(first, packet);
+    }
+
     fn transmit(&mut self, link: u32, packet: &mut Packet) {
         let mut index = link as usize;
         if self.has_discarders && self.is_discarded(index, packet) {
@@ -160,7 +167,6 @@ pub(crate) struct Port<'a> {
 impl Output for Port<'_> {
     fn send(&mut self, segment: Segment) {
         let mut packet = Packet::new(segment, self.peer, self.route + 1);
-        let first = self.network.routes[self.route as usize];
-        self.network.transmit(first, &mut packet);
+        self.network.send(self.route, &mut packet);
     }
 }
