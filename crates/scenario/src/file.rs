@@ -10,6 +10,7 @@ mod tcp;
 mod text;
 mod topology;
 mod trace;
+mod traffic;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,12 +21,16 @@ pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
 pub(crate) use tcp::{AutotuningTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
-pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
+pub(crate) use text::{Amount, Buffer, Duration, EventRate, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{
     Chain, DiscardRule, DropTail, Dumbbell, Explicit, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Queue,
     Star, Topology,
 };
 pub(crate) use trace::{Per, SeriesChoice, TraceTable};
+pub(crate) use traffic::{
+    ArrivalsTable, ByBuffer, ByRate, Choose, DatagramEcn, LogNormalTable, ParetoTable, Process, Protocol, RateApp,
+    RequestResponseApp, SizeTable, Sizes, UdpTable, VideoApp, Workload,
+};
 
 macros::table! {
     /// A scenario: a network, TCP flows on it, and what to record.

@@ -4,6 +4,7 @@
 //! Text becomes a tree that knows where everything was written, overrides are put into the tree, the tree is read into
 //! the file types, these are checked and become a configuration. All mistakes are reported at once.
 
+mod attachments;
 mod catalog;
 mod check;
 mod de;

@@ -12,6 +12,7 @@ mod stream;
 mod summary;
 mod traffic;
 
+pub use ackclock_wire::Ecn;
 pub use capture::write_pcapng;
 pub use config::{
     AppConfig, FlowConfig, FlowSeries, LinkSeries, MeasureWindow, Sampling, SimulationConfig, Span, TraceConfig,

@@ -87,7 +87,18 @@ impl Simulation {
             network.queue.push(until, Event::MeasureUntil);
         }
         let counters = EngineCounters::default();
-        Self { config: config.clone(), network, endpoints, ports, streams, recorder, counters, end, link_stats: None, traffic }
+        Self {
+            config: config.clone(),
+            network,
+            endpoints,
+            ports,
+            streams,
+            recorder,
+            counters,
+            end,
+            link_stats: None,
+            traffic,
+        }
     }
 
     /// Handles every event up to and including `until`, but none after the scenario's end.

@@ -8,6 +8,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::tcp::{HostTables, Layer, MAX_WINDOW, amount};
 use super::topology::BuiltTopology;
+use super::traffic::{Role, role};
 use super::{Checker, suggest};
 use crate::file::{
     App, Controller, CubicParameters, Duration, FilesApp, FlowTable, RenoParameters, Size, Spacing, StartTable,
@@ -103,7 +104,7 @@ impl<'a> Checker<'a, '_> {
         starts
     }
 
-    fn span(&mut self, spacing: &Spacing, path: &FieldPath) -> Span {
+    pub(crate) fn span(&mut self, spacing: &Spacing, path: &FieldPath) -> Span {
         match spacing {
             TextOr::Text(span) => Span::Constant(span.0),
             TextOr::Table(table) => Span::Exponential(table.exponential.map_or_else(
@@ -149,7 +150,11 @@ impl<'a> Checker<'a, '_> {
         {
             self.report(&path.key("read_rate"), "is a reader that never reads", "use at least 1 bit/s");
         }
-        let app = table.app.as_ref().map_or(AppConfig::Bulk, |app| self.app(app, &path.key("app")));
+        self.check_role(table, path);
+        let app = match role(table) {
+            Role::Connection => table.app.as_ref().map_or(AppConfig::Bulk, |app| self.app(app, &path.key("app"))),
+            Role::Arrivals(_) | Role::Datagrams(_) => AppConfig::Bulk,
+        };
         FlowConfig {
             name: plan.name.clone(),
             from,
@@ -335,7 +340,7 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    fn app(&mut self, app: &App, path: &FieldPath) -> AppConfig {
+    pub(crate) fn app(&mut self, app: &App, path: &FieldPath) -> AppConfig {
         match app {
             App::Bulk(_) => AppConfig::Bulk,
             App::File(file) => {
@@ -343,6 +348,9 @@ impl<'a> Checker<'a, '_> {
                 AppConfig::Files { sizes: vec![size], gap: SimDuration::ZERO }
             }
             App::Files(files) => self.files(files, path),
+            App::RequestResponse(table) => self.request_response(table, path),
+            App::Video(table) => self.video(table, path),
+            App::Cbr(_) | App::Poisson(_) => AppConfig::Bulk, // refused where there is a connection
             App::OnOff(table) => {
                 let mut period = |spacing: &Option<Spacing>, field: &str| {
                     if let Some(spacing) = spacing {

@@ -84,7 +84,8 @@ impl Traffic {
             let mut path = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
             let (there, back) = (path(flow.from, flow.to), path(flow.to, flow.from));
             let path = EmptyPath::new(flow, &config.network.links, &there, &back);
-            let routes = [(flow.from, flow.to), (flow.to, flow.from)].map(|(from, to)| network.add_route(router, from, to));
+            let routes =
+                [(flow.from, flow.to), (flow.to, flow.from)].map(|(from, to)| network.add_route(router, from, to));
             let log = CompletionLog::new(&arrivals.buckets);
             traffic.groups.push(Group { stream, path, routes, counts: GroupCounts::default(), log });
         }
@@ -266,7 +267,8 @@ impl Simulation {
         let slot = *self.traffic.slot_of(opener);
         let ends = [&self.endpoints[opener], &self.endpoints[opener + 1]];
         let has_failed = ends.iter().any(|end| end.is_aborted());
-        let is_over = slot.is_complete && is_acknowledged(ends[0]) && (slot.reply == Bytes::ZERO || is_acknowledged(ends[1]));
+        let is_over =
+            slot.is_complete && is_acknowledged(ends[0]) && (slot.reply == Bytes::ZERO || is_acknowledged(ends[1]));
         if !is_over && !has_failed {
             return;
         }
@@ -298,7 +300,8 @@ impl Simulation {
 
     fn count_what_is_under_way(&mut self) {
         let free: std::collections::BTreeSet<u32> = self.traffic.free.iter().copied().collect();
-        for (index, slot) in self.traffic.slots.iter().enumerate().filter(|(index, _)| !free.contains(&(*index as u32))) {
+        for (index, slot) in self.traffic.slots.iter().enumerate().filter(|(index, _)| !free.contains(&(*index as u32)))
+        {
             let opener = self.traffic.first_endpoint as usize + 2 * index;
             let counts = &mut self.traffic.groups[slot.group as usize].counts;
             for endpoint in [opener, opener + 1] {

@@ -105,7 +105,13 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn config(arrivals: Arrivals) -> ArrivalsConfig {
-        ArrivalsConfig { flow: test_flow(), arrivals, until: SimTime(100 * SECOND), count: u64::MAX, buckets: Vec::new() }
+        ArrivalsConfig {
+            flow: test_flow(),
+            arrivals,
+            until: SimTime(100 * SECOND),
+            count: u64::MAX,
+            buckets: Vec::new(),
+        }
     }
 
     fn drawn(gaps: Gaps, mean_gap: f64) -> ArrivalsConfig {
@@ -165,7 +171,8 @@ mod tests {
 
     #[test]
     fn a_list_is_followed() {
-        let listed = |after, size, reply| ListedFlow { after: SimDuration(after), size: Bytes(size), reply: Bytes(reply) };
+        let listed =
+            |after, size, reply| ListedFlow { after: SimDuration(after), size: Bytes(size), reply: Bytes(reply) };
         let list: Arc<[ListedFlow]> = [listed(5, 10, 0), listed(5, 20, 7), listed(9, 30, 0)].into();
         let mut config = config(Arrivals::Listed(list));
         config.flow.start = SimTime(100);

@@ -70,11 +70,7 @@ impl CompletionLog {
     /// With classes of size up to each of `buckets`, and one above the last.
     pub(crate) fn new(buckets: &[Bytes]) -> Self {
         let ends = buckets.iter().copied().map(Some).chain((!buckets.is_empty()).then_some(None));
-        Self {
-            all: Sums::default(),
-            buckets: ends.map(|end| (end, Sums::default())).collect(),
-            rows: Vec::new(),
-        }
+        Self { all: Sums::default(), buckets: ends.map(|end| (end, Sums::default())).collect(), rows: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, completion: Completion, window: &MeasureWindow) {
@@ -206,7 +202,8 @@ impl GroupSummary {
 
 /// `completions.parquet`: a row for each short flow and exchange, by group, then by time of completion.
 pub(crate) fn completion_table(logs: &[(String, &CompletionLog)]) -> Table {
-    let rows = || logs.iter().enumerate().flat_map(|(code, (_, log))| log.rows.iter().map(move |row| (code as u32, row)));
+    let rows =
+        || logs.iter().enumerate().flat_map(|(code, (_, log))| log.rows.iter().map(move |row| (code as u32, row)));
     let numbers = |value: fn(&Completion) -> f64| ColumnData::F64(rows().map(|(_, row)| value(row)).collect());
     let names = logs.iter().map(|(name, _)| name.clone()).collect();
     let column = |name, data| Column { name, data };
@@ -236,10 +233,8 @@ mod tests {
             log.add(completion(0, size, time), &MeasureWindow::default());
         }
         let buckets = log.buckets();
-        let shown: Vec<_> = buckets
-            .iter()
-            .map(|bucket| (bucket.above_bytes, bucket.up_to_bytes, bucket.completed))
-            .collect();
+        let shown: Vec<_> =
+            buckets.iter().map(|bucket| (bucket.above_bytes, bucket.up_to_bytes, bucket.completed)).collect();
         assert_eq!(shown, [(0, Some(100), 1), (100, Some(1_000), 2), (1_000, None, 1)]);
         let middle = buckets[1].slowdown.expect("two flows");
         assert!((middle.mean - 4.0).abs() < 1e-9); // (3 + 5) / 2

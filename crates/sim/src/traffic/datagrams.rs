@@ -154,7 +154,8 @@ impl DatagramFlow {
         let from = sink.window.from.map_or(config.start, |from| from.max(config.start));
         let until = sink.window.until.map_or(end, |until| until.min(end)).min(config.until);
         let seconds = until.saturating_since(from).as_secs_f64();
-        let rate = |count: u64| if seconds > 0.0 { (count * u64::from(self.payload) * 8) as f64 / seconds } else { 0.0 };
+        let rate =
+            |count: u64| if seconds > 0.0 { (count * u64::from(self.payload) * 8) as f64 / seconds } else { 0.0 };
         let expected = sink.first.map_or(0, |first| sink.next.saturating_sub(first));
         DatagramSummary {
             name: config.name.clone(),
@@ -262,7 +263,8 @@ mod tests {
     fn on_periods_hold_what_their_rate_makes() {
         // 8 Mbit/s: one a millisecond; 10 ms on, 30 ms off: 10 datagrams every 40 ms.
         let span = |ms| Span::Constant(SimDuration(ms * MS));
-        let times = departures(&config(Sending::OnOff { on: span(10), off: span(30), rate: Bandwidth(8_000_000) }, 400 * MS));
+        let times =
+            departures(&config(Sending::OnOff { on: span(10), off: span(30), rate: Bandwidth(8_000_000) }, 400 * MS));
         assert_eq!(times.len(), 100);
         assert_eq!((times[9], times[10], times[11]), (9 * MS, 40 * MS, 41 * MS));
     }
@@ -289,7 +291,10 @@ mod tests {
             flow.receive(SimTime((number + delay) * MS), SimTime(number * MS), number as u32, number == 3);
         }
         let summary = flow.summary(&config, SimTime(8 * MS));
-        assert_eq!((summary.sent, summary.received, summary.lost, summary.out_of_order, summary.marked), (8, 5, 1, 1, 1));
+        assert_eq!(
+            (summary.sent, summary.received, summary.lost, summary.out_of_order, summary.marked),
+            (8, 5, 1, 1, 1)
+        );
         assert!((summary.sent_bps - 8e6).abs() < 1e-6);
         assert!((summary.goodput_bps - 5e6).abs() < 1e-6);
         // |D| = 16, 16, 2, 2 ms: J = 1, 1 + 15/16, 1.9375 + 0.0625/16 = 1.94140625, + 0.05859375/16 = 1.945068359375.

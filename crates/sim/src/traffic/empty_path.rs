@@ -215,7 +215,8 @@ mod tests {
         for tcp in [&mut flow.sender, &mut flow.receiver] {
             (tcp.mss, tcp.timestamps, tcp.sack, tcp.window_scaling) = (1_448, true, true, true);
         }
-        let links = [test_link(12_000_000, SimDuration::from_millis(1)), test_link(12_000_000, SimDuration::from_millis(1))];
+        let links =
+            [test_link(12_000_000, SimDuration::from_millis(1)), test_link(12_000_000, SimDuration::from_millis(1))];
         let path = EmptyPath::new(&flow, &links, &[0], &[1]);
         let time = path.completion(Bytes(1_448), Bytes::ZERO).0 as f64 / 1e3;
         assert!((time - (1_040.0 + 1_040.0 + 34.667 + 2_000.0)).abs() < 0.01, "{time}");
