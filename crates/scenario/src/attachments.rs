@@ -38,21 +38,22 @@ impl Attachments {
     }
 
     fn take(&mut self, mention: Mention<'_>, folder: &Path, diagnostics: &mut Diagnostics<'_>) {
-        let Some(name) = mention.file.as_mut() else { return };
+        let Mention { path, file, sha256 } = mention;
+        let Some(name) = file.as_mut() else { return };
         let place = folder.join(&name);
         let text = match std::fs::read_to_string(&place) {
             Ok(text) => text,
             Err(error) => {
                 let remedy = "check the path; it is taken from the scenario's folder";
-                return diagnostics.report(&mention.path, format!("cannot be read: {error}"), remedy);
+                return diagnostics.report(&path, format!("cannot be read: {error}"), remedy);
             }
         };
         let found = hex(&Sha256::digest(text.as_bytes()));
-        if let Some(wanted) = mention.sha256.as_ref().filter(|wanted| !wanted.eq_ignore_ascii_case(&found)) {
+        if let Some(wanted) = sha256.as_ref().filter(|wanted| !wanted.eq_ignore_ascii_case(&found)) {
             let what = format!("has the SHA-256 {found}, not {wanted}: it is not the file that it was");
-            return diagnostics.report(&mention.path, what, "use the file as it was, or remove sha256");
+            return diagnostics.report(&path, what, "use the file as it was, or remove sha256");
         }
-        *mention.sha256 = Some(found);
+        *sha256 = Some(found);
         *name = place.to_string_lossy().into_owned();
         self.texts.insert(name.clone(), text.into());
     }
@@ -88,6 +89,7 @@ fn mentions<'a>(flow: &'a mut FlowTable, path: &FieldPath) -> Vec<Mention<'a>> {
 }
 
 fn mention_of_sizes<'a>(sizes: &'a mut Option<Sizes>, path: &FieldPath) -> Option<Mention<'a>> {
-    let Some(TextOr::Table(SizeTable { file, sha256, .. })) = sizes else { return None };
+    let Some(TextOr::Table(table)) = sizes else { return None };
+    let SizeTable { file, sha256, .. } = &mut **table;
     Some(Mention { path: path.key("file"), file, sha256 })
 }

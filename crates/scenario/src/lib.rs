@@ -14,9 +14,11 @@ mod endpoint;
 mod file;
 mod profiles;
 mod scenario;
+mod traffic_catalog;
 mod tree;
 
 pub use catalog::{controllers, profiles, queues, schema, topologies};
 pub use diagnostic::{Diagnostic, ScenarioError};
 pub use endpoint::endpoint_config;
 pub use scenario::Scenario;
+pub use traffic_catalog::traffic;

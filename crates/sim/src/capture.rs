@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use ackclock_net::{FIRST_DATAGRAM_ENDPOINT, UDP_HEADER};
 use ackclock_wire::pcapng::PcapngWriter;
-use ackclock_wire::{Addresses, emit};
+use ackclock_wire::{Addresses, IPV4_HEADER, emit, emit_datagram};
 
 use crate::outcome::{Capture, CapturedPacket};
 
@@ -22,6 +23,9 @@ const FIRST_OPENER_PORT: u16 = 40_000;
 const OPENER_PORTS: u32 = 20_000;
 const ACCEPTOR_PORT: u16 = 5_001;
 
+/// Connections from here on are flows of datagrams.
+const FIRST_DATAGRAMS: u32 = FIRST_DATAGRAM_ENDPOINT / 2;
+
 /// Writes a link's packets to `out`, in a write for each, so buffer it. Fails when `out` does, or on a segment that is
 /// too long for an IPv4 packet.
 pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
@@ -31,9 +35,16 @@ pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
     for packet in &capture.packets {
         let identification = identifications.entry((packet.flow, packet.forward)).or_default();
         headers.clear();
-        emit(&packet.segment, addresses(packet), *identification, &mut headers)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        writer.packet(packet.time, &headers, packet.segment.ip_len())?;
+        let segment = &packet.segment;
+        let (written, len) = if packet.flow < FIRST_DATAGRAMS {
+            (emit(segment, addresses(packet), *identification, &mut headers), segment.ip_len())
+        } else {
+            let datagram = (segment.payload, segment.ecn);
+            let len = IPV4_HEADER + UDP_HEADER + segment.payload;
+            (emit_datagram(datagram, addresses(packet), *identification, &mut headers), len)
+        };
+        written.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        writer.packet(packet.time, &headers, len)?;
         *identification = identification.wrapping_add(1);
     }
     writer.into_inner().flush()
@@ -92,6 +103,19 @@ mod tests {
             let expected = packet(3, forward);
             assert_eq!(parse(&block[28..68]), Ok((addresses(&expected), expected.segment)));
         }
+    }
+
+    #[test]
+    fn a_datagram_has_a_udp_header() {
+        let capture = |packets| Capture { link: "l".to_owned(), packets };
+        let (mut empty, mut file) = (Vec::new(), Vec::new());
+        write_pcapng(&capture(vec![]), &mut empty).unwrap();
+        write_pcapng(&capture(vec![packet(FIRST_DATAGRAMS + 3, true)]), &mut file).unwrap();
+        let block = &file[empty.len()..];
+        assert_eq!(block[24..28], 1_028_u32.to_le_bytes()); // 20 + 8 + 1000
+        let header = &block[28..56];
+        assert_eq!((header[9], &header[20..26]), (17, &[0xa3, 0x63, 0x13, 0x89, 0x03, 0xf0][..]));
+        // (2^30 + 3) mod 20,000 = 1827: ports 41827 and 5001; 1008 octets of UDP
     }
 
     #[test]

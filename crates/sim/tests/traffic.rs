@@ -67,8 +67,7 @@ fn a_short_flow_takes_its_handshake_and_one_flight() {
     // (52 octets) and right behind it, at the bottleneck without a gap, ten packets of 1500 octets in one flight; the
     // last crosses one more access link. Three times 10 ms of propagation.
     let (_, _, flow) = path();
-    let mss = f64::from(flow.sender.mss);
-    assert_eq!(mss, 1448.0, "the sums below are for this segment");
+    assert_eq!(flow.sender.mss, 1448, "the sums below are for this segment");
     let outcome = run_listed(&[(0, 14_480, 0)]);
     let expected = 2.0 * one_packet(60.0) + ack_passes() + 10.0 * MS + 1500.0 * 8.0 / 1.2e9 + 30.0 * MS;
     let fct = numbers(&outcome.completions, "fct_s")[0];

@@ -342,7 +342,8 @@ impl<'a> Checker<'a, '_> {
 
     pub(crate) fn app(&mut self, app: &App, path: &FieldPath) -> AppConfig {
         match app {
-            App::Bulk(_) => AppConfig::Bulk,
+            // The rates of datagrams are refused where there is a connection.
+            App::Bulk(_) | App::Cbr(_) | App::Poisson(_) => AppConfig::Bulk,
             App::File(file) => {
                 let size = self.file_size(file.size, &path.key("size"));
                 AppConfig::Files { sizes: vec![size], gap: SimDuration::ZERO }
@@ -350,7 +351,6 @@ impl<'a> Checker<'a, '_> {
             App::Files(files) => self.files(files, path),
             App::RequestResponse(table) => self.request_response(table, path),
             App::Video(table) => self.video(table, path),
-            App::Cbr(_) | App::Poisson(_) => AppConfig::Bulk, // refused where there is a connection
             App::OnOff(table) => {
                 let mut period = |spacing: &Option<Spacing>, field: &str| {
                     if let Some(spacing) = spacing {

@@ -7,7 +7,7 @@ use super::macros::{Empty, kinds, table};
 use super::{Duration, EventRate, List, Rate, Size, Spacing, TextOr};
 
 /// A constant size, or a distribution of sizes.
-pub(crate) type Sizes = TextOr<Size, SizeTable>;
+pub(crate) type Sizes = TextOr<Size, Box<SizeTable>>;
 
 table! {
     /// A distribution of sizes: exactly one of these.
@@ -131,7 +131,7 @@ table! {
         payload: Size,
         /// None leaves from this time on; by default at the end of the run.
         until: Duration,
-        /// ECN field of their packets; "not_ect" by default.
+        /// ECN field of their packets; none by default.
         ecn: DatagramEcn,
     }
 }

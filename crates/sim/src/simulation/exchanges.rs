@@ -6,7 +6,7 @@ use super::Simulation;
 use crate::app::Action;
 use crate::config::{FlowConfig, SimulationConfig};
 use crate::event_queue::Event;
-use crate::traffic::{Completion, CompletionLog, EmptyPath};
+use crate::traffic::{Completion, CompletionLog, EmptyPath, Requester};
 
 /// An empty log of the exchanges on `flow`.
 pub(super) fn new_log(
@@ -27,7 +27,7 @@ impl Simulation {
 
     /// The acceptor has read the request of stream `index`: it answers.
     pub(super) fn respond(&mut self, index: usize) {
-        let pending = self.streams[index].app.requester().and_then(|requester| requester.pending());
+        let pending = self.streams[index].app.requester().and_then(Requester::pending);
         let response = pending.expect("a request that was read was made").response;
         let other = self.other_stream(index);
         let action = self.streams[other].app.respond(response);

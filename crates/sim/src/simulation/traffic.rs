@@ -84,10 +84,10 @@ impl Traffic {
             let mut path = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
             let (there, back) = (path(flow.from, flow.to), path(flow.to, flow.from));
             let path = EmptyPath::new(flow, &config.network.links, &there, &back);
-            let routes =
+            let ways =
                 [(flow.from, flow.to), (flow.to, flow.from)].map(|(from, to)| network.add_route(router, from, to));
             let log = CompletionLog::new(&arrivals.buckets);
-            traffic.groups.push(Group { stream, path, routes, counts: GroupCounts::default(), log });
+            traffic.groups.push(Group { stream, path, routes: ways, counts: GroupCounts::default(), log });
         }
         for datagrams in &config.traffic.datagrams {
             let mut flow = DatagramFlow::new(datagrams, config.seed, config.measure);
