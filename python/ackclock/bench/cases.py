@@ -48,5 +48,6 @@ CASES: tuple[Case, ...] = (
     Case("b", "b-traced", "the same, default traces on", _TRACED),
     Case("c", "c", "1000 CUBIC flows, 1 Gbit/s, 20 ms, 5 s"),
     *_fixed_windows(),
+    Case("short-flows", "short-flows", "10,000 short flows a second (Pareto), 40 Gbit/s, 1 s"),
 )
 """Everything that is measured, in the order in which it is printed."""
