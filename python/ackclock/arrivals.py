@@ -1,8 +1,8 @@
 """The TCP flows of a packet capture as a list of arrivals that a scenario can replay.
 
-A flow begins with its first SYN, or, if the capture began later, with its first packet; it has as many bytes each way as
-the highest sequence number that carried data says, so that retransmissions count once. Source: RFC 9293 section 3.4 for
-sequence numbers. Departures: bytes of a flow that the capture did not see at all are not counted.
+A flow begins with its first SYN, or, if the capture began later, with its first packet; it has as many bytes each way
+as the highest sequence number that carried data says, so that retransmissions count once. Source: RFC 9293 section 3.4
+for sequence numbers. Departures: what was sent before the capture began is not counted.
 """
 
 from collections.abc import Iterator
@@ -152,7 +152,7 @@ def _ip_packet(link: int, frame: bytes, path: Path) -> dpkt.ip.IP | dpkt.ip6.IP6
 
 def _payload(packet: dpkt.ip.IP | dpkt.ip6.IP6) -> int:
     """What the headers say of the payload: the capture may hold less of it."""
-    header = packet.data.off * 4
+    header = int(packet.data.off) * 4
     if isinstance(packet, dpkt.ip.IP):
         return int(packet.len) - int(packet.hl) * 4 - header
     extensions = sum(len(extension) for extension in getattr(packet, "all_extension_headers", ()))
@@ -160,11 +160,11 @@ def _payload(packet: dpkt.ip.IP | dpkt.ip6.IP6) -> int:
 
 
 def csv_text(flows: list[ListedFlow]) -> str:
-    """Return the flows as the file that a scenario's `arrivals` names.
+    r"""Return the flows as the file that a scenario's `arrivals` names.
 
     Examples:
         >>> csv_text([ListedFlow(0.5, 100, 0)])
-        'start_s,size_bytes,reply_bytes\\n0.500000000,100,0\\n'
+        'start_s,size_bytes,reply_bytes\n0.500000000,100,0\n'
     """
     lines = [f"{flow.start_s:.9f},{flow.size_bytes},{flow.reply_bytes}" for flow in flows]
     return "\n".join(["start_s,size_bytes,reply_bytes", *lines]) + "\n"

@@ -5,12 +5,18 @@ from typing import Any
 
 from rich.table import Table
 
-from ackclock.report.traffic_figures import DATAGRAM_CELLS, EXCHANGE_CELLS, GROUP_CELLS, VIDEO_CELLS, Cell, size_rows
+from ackclock.report.traffic_figures import (
+    DATAGRAM_CELLS,
+    EXCHANGE_CELLS,
+    GROUP_CELLS,
+    VIDEO_CELLS,
+    Cell,
+    Entry,
+    size_rows,
+)
 
-Entry = dict[str, Any]
 
-
-def traffic_tables(summary: Entry) -> Iterator[Table]:
+def traffic_tables(summary: dict[str, Any]) -> Iterator[Table]:
     """Make a table of each kind of traffic that a run had.
 
     Args:
