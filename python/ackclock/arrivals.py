@@ -122,13 +122,8 @@ def _segments(path: Path) -> Iterator[tuple[float, End, End, dpkt.tcp.TCP, int]]
             for time_s, frame in reader:
                 packet = _ip_packet(link, frame, path)
                 if packet is not None and isinstance(packet.data, dpkt.tcp.TCP):
-                    yield (
-                        float(time_s),
-                        (packet.src, packet.data.sport),
-                        (packet.dst, packet.data.dport),
-                        packet.data,
-                        (_payload(packet)),
-                    )
+                    source, destination = (packet.src, packet.data.sport), (packet.dst, packet.data.dport)
+                    yield float(time_s), source, destination, packet.data, _payload(packet)
         except (ValueError, dpkt.Error) as error:
             raise CaptureError(f"{path} is damaged: {error}; capture anew, or cut it with editcap") from error
 
@@ -151,10 +146,13 @@ def _ip_packet(link: int, frame: bytes, path: Path) -> dpkt.ip.IP | dpkt.ip6.IP6
 
 
 def _payload(packet: dpkt.ip.IP | dpkt.ip6.IP6) -> int:
-    """What the headers say of the payload: the capture may hold less of it."""
+    """What the headers say of the payload: the capture may hold less of it.
+
+    A length of zero is that of a packet that the network card was still to cut into segments: all of it was captured.
+    """
     header = int(packet.data.off) * 4
     if isinstance(packet, dpkt.ip.IP):
-        return int(packet.len) - int(packet.hl) * 4 - header
+        return int(packet.len) - int(packet.hl) * 4 - header if packet.len else len(packet.data.data)
     extensions = sum(len(extension) for extension in getattr(packet, "all_extension_headers", ()))
     return int(packet.plen) - extensions - header
 
