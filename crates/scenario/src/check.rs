@@ -6,6 +6,7 @@ mod discard;
 mod exchanges;
 mod flows;
 mod links;
+mod sizes;
 mod tcp;
 mod topology;
 mod trace;
