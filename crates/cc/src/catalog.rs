@@ -1,5 +1,7 @@
 //! What there is, for `ackclock controllers`: names, sources, parameters.
 
+mod delay;
+
 /// One parameter of a controller.
 #[derive(Clone, Copy, Debug)]
 pub struct ParameterInfo {
@@ -129,6 +131,8 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
             HYSTART,
         ],
     },
+    delay::VEGAS,
+    delay::VEGAS_MODIFIED,
     ControllerInfo {
         name: "fixed",
         summary: "holds a given window whatever happens: an instrument for measuring paths and the simulator",

@@ -6,6 +6,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
+use crate::{Vegas, VegasConfig};
 
 /// One congestion-control algorithm for one flow.
 pub trait CongestionController: Debug + Send {
@@ -55,6 +56,8 @@ pub enum ControllerConfig {
     Cubic(CubicConfig),
     /// A window that never changes.
     Fixed(FixedConfig),
+    /// Vegas, on the delay of the round trip or of the forward path.
+    Vegas(VegasConfig),
 }
 
 /// One of the built-in algorithms.
@@ -70,6 +73,8 @@ pub enum Controller {
     LinuxCubic(LinuxCubic),
     /// See [`Fixed`].
     Fixed(Fixed),
+    /// See [`Vegas`].
+    Vegas(Box<Vegas>),
 }
 
 /// What every controller starts from.
@@ -98,6 +103,7 @@ impl Controller {
                 CubicVariant::Linux => Self::LinuxCubic(LinuxCubic::new(config, start)),
             },
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
+            ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
         }
     }
 }
@@ -110,6 +116,7 @@ macro_rules! dispatch {
             Controller::Cubic($inner) => $call,
             Controller::LinuxCubic($inner) => $call,
             Controller::Fixed($inner) => $call,
+            Controller::Vegas($inner) => $call,
         }
     };
 }

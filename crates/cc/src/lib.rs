@@ -18,6 +18,7 @@ mod segment_window;
 mod slow_start;
 #[cfg(test)]
 mod testing;
+mod vegas;
 
 pub use catalog::{CONTROLLERS, ControllerInfo, ParameterInfo};
 pub use controller::{CongestionController, Controller, ControllerConfig};
@@ -28,3 +29,4 @@ pub use linux_cubic::LinuxCubic;
 pub use linux_reno::LinuxReno;
 pub use reno::{Increase, Reno, RenoConfig};
 pub use slow_start::Hystart;
+pub use vegas::{Vegas, VegasConfig, VegasDelay, VegasRtt, VegasVariant};

@@ -3,10 +3,7 @@
 use ackclock_units::SimTime;
 use ackclock_wire::{Ecn, IPV4_HEADER, Segment, Seq, Timestamps};
 
-use crate::packet::Packet;
-
-/// Endpoints numbered from here on are receivers of datagrams.
-pub const FIRST_DATAGRAM_ENDPOINT: u32 = 1 << 31;
+use crate::packet::{DATAGRAM, Packet};
 
 /// Octets of a UDP header (RFC 768).
 pub const UDP_HEADER: u32 = 8;
@@ -25,11 +22,11 @@ pub struct Datagram {
 }
 
 impl Packet {
-    /// A datagram that leaves for the receiver of datagram flow `flow` by the route that begins at `hop`.
+    /// A datagram that leaves for `endpoint` by the route that begins at `hop`.
     ///
     /// Links and queues look at sizes, payload and ECN, which lie where a segment has them; number and time lie in the
     /// fields that a segment has for the like.
-    pub fn of_datagram(datagram: Datagram, flow: u32, hop: u32) -> Self {
+    pub fn of_datagram(datagram: Datagram, endpoint: u32, hop: u32) -> Self {
         let sent = datagram.sent.0;
         let segment = Segment {
             seq: Seq(datagram.number),
@@ -38,21 +35,18 @@ impl Packet {
             ecn: datagram.ecn,
             ..Segment::default()
         };
-        let endpoint = FIRST_DATAGRAM_ENDPOINT + 2 * flow + 1;
-        Self { segment, endpoint, hop, size: IPV4_HEADER + UDP_HEADER + datagram.payload }
+        Self { segment, endpoint, hop, size: IPV4_HEADER + UDP_HEADER + datagram.payload, incarnation: DATAGRAM }
     }
 
-    /// The flow of datagrams that it belongs to and the datagram, if it is one.
-    pub fn as_datagram(&self) -> Option<(u32, Datagram)> {
-        let flow = self.endpoint.checked_sub(FIRST_DATAGRAM_ENDPOINT)? / 2;
-        let Timestamps { value, echo } = self.segment.timestamps?;
-        let datagram = Datagram {
+    /// The datagram that it is, if it is one.
+    pub fn as_datagram(&self) -> Option<Datagram> {
+        let Timestamps { value, echo } = self.segment.timestamps.filter(|_| self.incarnation == DATAGRAM)?;
+        Some(Datagram {
             number: self.segment.seq.0,
             sent: SimTime(u64::from(echo) << 32 | u64::from(value)),
             payload: self.segment.payload,
             ecn: self.segment.ecn,
-        };
-        Some((flow, datagram))
+        })
     }
 }
 
@@ -65,7 +59,7 @@ mod tests {
         let datagram = Datagram { number: 7, sent: SimTime(0x1_2345_6789_abcd), payload: 1_172, ecn: Ecn::Ect0 };
         let packet = Packet::of_datagram(datagram, 3, 9);
         assert_eq!(packet.size, 1_200); // 20 + 8 + 1172
-        assert_eq!(packet.as_datagram(), Some((3, datagram)));
+        assert_eq!(packet.as_datagram(), Some(datagram));
         assert_eq!(Packet::new(packet.segment, 7, 0).as_datagram(), None);
     }
 }

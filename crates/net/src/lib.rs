@@ -1,23 +1,28 @@
 //! The network: links with their queues, discarders, routes.
 
+mod clock;
 mod config;
 mod datagram;
 mod discarder;
+mod impairments;
 mod link;
 mod link_stats;
 mod packet;
 pub mod queue;
+mod rate;
 mod rng;
 mod route;
 
 pub use config::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId, PacketClass,
-    QueueConfig, QueueLimit, Selection,
+    QueueConfig, QueueLimit, Selection, SgpqConfig,
 };
-pub use datagram::{Datagram, FIRST_DATAGRAM_ENDPOINT, UDP_HEADER};
+pub use datagram::{Datagram, UDP_HEADER};
 pub use discarder::Discarder;
+pub use impairments::{Fate, Impairments};
 pub use link::{Link, Passage};
 pub use link_stats::LinkStats;
-pub use packet::Packet;
+pub use packet::{DATAGRAM, Packet};
+pub use rate::RateProcess;
 pub use rng::RandomStream;
 pub use route::{Router, shortest_path};

@@ -2,10 +2,13 @@
 //! every name is known, every default is filled in. All mistakes are collected.
 
 mod attached;
+mod delay_controllers;
 mod discard;
 mod exchanges;
 mod flows;
 mod links;
+mod queues;
+mod schedulers;
 mod sizes;
 mod tcp;
 mod topology;
@@ -107,8 +110,8 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) node_ids: BTreeMap<String, NodeId>,
     /// Files that the flows looked at so far send.
     pub(crate) files: u64,
-    /// By which number the packets of each flow are known, if they can be told apart.
-    pub(crate) flow_numbers: Vec<Option<usize>>,
+    /// What the network sees of each flow.
+    pub(crate) flow_traits: Vec<traffic::FlowTraits>,
     pub(crate) seed: u64,
     pub(crate) duration: SimDuration,
 }
@@ -136,7 +139,7 @@ pub(crate) fn check(
     let topology = checker.build_topology(&plans);
     let hosts = checker.host_tables(&topology);
     let flows = checker.build_flows(&plans, &topology, &hosts);
-    checker.flow_numbers = traffic::flow_numbers(&plans);
+    checker.flow_traits = traffic::flow_traits(&plans);
     checker.resolve_queues(&topology, &flows);
     checker.resolve_discards(&topology, &flows);
     let trace = checker.trace(&topology, &flows);
@@ -164,7 +167,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             network: NetworkConfig::default(),
             node_ids: BTreeMap::new(),
             files: 0,
-            flow_numbers: Vec::new(),
+            flow_traits: Vec::new(),
             seed: file.seed.unwrap_or(1),
             duration: SimDuration::ZERO,
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use ackclock_net::{FIRST_DATAGRAM_ENDPOINT, UDP_HEADER};
+use ackclock_net::{DATAGRAM, UDP_HEADER};
 use ackclock_wire::pcapng::PcapngWriter;
 use ackclock_wire::{Addresses, IPV4_HEADER, emit, emit_datagram};
 
@@ -23,9 +23,6 @@ const FIRST_OPENER_PORT: u16 = 40_000;
 const OPENER_PORTS: u32 = 20_000;
 const ACCEPTOR_PORT: u16 = 5_001;
 
-/// Connections from here on are flows of datagrams.
-const FIRST_DATAGRAMS: u32 = FIRST_DATAGRAM_ENDPOINT / 2;
-
 /// Writes a link's packets to `out`, in a write for each, so buffer it. Fails when `out` does, or on a segment that is
 /// too long for an IPv4 packet.
 pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
@@ -36,7 +33,7 @@ pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
         let identification = identifications.entry((packet.flow, packet.forward)).or_default();
         headers.clear();
         let segment = &packet.segment;
-        let (written, len) = if packet.flow < FIRST_DATAGRAMS {
+        let (written, len) = if packet.incarnation != DATAGRAM {
             (emit(segment, addresses(packet), *identification, &mut headers), segment.ip_len())
         } else {
             let datagram = (segment.payload, segment.ecn);
@@ -53,7 +50,9 @@ pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
 fn addresses(packet: &CapturedPacket) -> Addresses {
     let host = packet.flow.wrapping_add(1);
     let address = |network: Ipv4Addr, hosts| Ipv4Addr::from_bits(network.to_bits() + host % hosts);
-    let opener_port = FIRST_OPENER_PORT + (packet.flow % OPENER_PORTS) as u16;
+    // Connections that use the same endpoints in turn have ports of their own, for long enough.
+    let incarnation = if packet.incarnation == DATAGRAM { 0 } else { packet.incarnation % OPENER_PORTS };
+    let opener_port = FIRST_OPENER_PORT + ((packet.flow % OPENER_PORTS + incarnation) % OPENER_PORTS) as u16;
     let opener = SocketAddrV4::new(address(OPENERS, OPENER_HOSTS), opener_port);
     let acceptor = SocketAddrV4::new(address(ACCEPTORS, ACCEPTOR_HOSTS), ACCEPTOR_PORT);
     if packet.forward {
@@ -72,7 +71,7 @@ mod tests {
 
     fn packet(flow: u32, forward: bool) -> CapturedPacket {
         let segment = Segment { flags: Flags::ACK, payload: 1_000, ..Segment::default() };
-        CapturedPacket { time: SimTime(5), flow, forward, segment }
+        CapturedPacket { time: SimTime(5), flow, forward, incarnation: 0, segment }
     }
 
     #[test]
@@ -110,12 +109,12 @@ mod tests {
         let capture = |packets| Capture { link: "l".to_owned(), packets };
         let (mut empty, mut file) = (Vec::new(), Vec::new());
         write_pcapng(&capture(vec![]), &mut empty).unwrap();
-        write_pcapng(&capture(vec![packet(FIRST_DATAGRAMS + 3, true)]), &mut file).unwrap();
+        write_pcapng(&capture(vec![CapturedPacket { incarnation: DATAGRAM, ..packet(3, true) }]), &mut file).unwrap();
         let block = &file[empty.len()..];
         assert_eq!(block[24..28], 1_028_u32.to_le_bytes()); // 20 + 8 + 1000
         let header = &block[28..56];
-        assert_eq!((header[9], &header[20..26]), (17, &[0xa3, 0x63, 0x13, 0x89, 0x03, 0xf0][..]));
-        // (2^30 + 3) mod 20,000 = 1827: ports 41827 and 5001; 1008 octets of UDP
+        assert_eq!((header[9], &header[20..26]), (17, &[0x9c, 0x43, 0x13, 0x89, 0x03, 0xf0][..]));
+        // ports 40,003 and 5,001; 1,008 octets of UDP
     }
 
     #[test]

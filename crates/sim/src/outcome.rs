@@ -193,6 +193,8 @@ pub struct CapturedPacket {
     pub flow: u32,
     /// True from the end that opened the connection to the other.
     pub forward: bool,
+    /// Which of the connections that use its endpoints in turn it belongs to; `DATAGRAM` if to none.
+    pub incarnation: u32,
     /// The packet.
     pub segment: Segment,
 }

@@ -74,6 +74,7 @@ impl Simulation {
             network.queue.push(flow.start, Event::Start(index as u32));
         }
         let traffic = Traffic::new(config, &mut network, &mut router);
+        traffic::add_placeholders(config, &mut endpoints, &mut ports);
         network.find_express_links(&config.network);
         let recorder = Recorder::new(&config.trace, streams.len(), config.trace.traced_links.len());
         let end = SimTime(config.duration.0);
@@ -165,6 +166,7 @@ impl Simulation {
         self.network.queue.drop_first();
         match event {
             Event::Link(_) => unreachable!("handled above"),
+            Event::Service(link) => self.network.on_service(link),
             Event::Timer(endpoint) => self.on_timer(endpoint as usize),
             Event::App(stream) => self.on_app(stream as usize),
             Event::Start(flow) => self.on_start(2 * flow as usize),
@@ -179,7 +181,7 @@ impl Simulation {
     fn with_port(&mut self, endpoint: usize, call: impl FnOnce(&mut Endpoint, SimTime, &mut Port<'_>)) {
         let now = self.network.now;
         let route = self.ports[endpoint].route;
-        let mut port = Port { network: &mut self.network, peer: endpoint as u32 ^ 1, route };
+        let mut port = Port { network: &mut self.network, peer: endpoint as u32 ^ 1, route, incarnation: 0 };
         call(&mut self.endpoints[endpoint], now, &mut port);
     }
 

@@ -62,8 +62,8 @@ impl Checker<'_, '_> {
     }
 
     /// The number by which packets of the flow at this position are known.
-    fn flow_number(&mut self, position: usize, path: &FieldPath) -> Option<usize> {
-        let number = self.flow_numbers.get(position).copied().flatten();
+    pub(crate) fn flow_number(&mut self, position: usize, path: &FieldPath) -> Option<usize> {
+        let number = self.flow_traits.get(position).and_then(|traits| traits.number);
         if number.is_none() && self.diagnostics.is_empty() {
             let remedy = "remove flow, and choose packets by class, position or time";
             self.report(path, "names a group of short flows, which a rule cannot tell from others", remedy);

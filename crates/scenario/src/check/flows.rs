@@ -155,6 +155,7 @@ impl<'a> Checker<'a, '_> {
             Role::Connection => table.app.as_ref().map_or(AppConfig::Bulk, |app| self.app(app, &path.key("app"))),
             Role::Arrivals(_) | Role::Datagrams(_) => AppConfig::Bulk,
         };
+        self.check_delay_controller(&controller, &[sender, receiver], &path.key("controller"));
         FlowConfig {
             name: plan.name.clone(),
             from,
@@ -273,6 +274,8 @@ impl<'a> Checker<'a, '_> {
                 ControllerConfig::Reno(self.reno(table, path))
             }
             Controller::Cubic(table) => ControllerConfig::Cubic(self.cubic(table, path)),
+            Controller::Vegas(table) => ControllerConfig::Vegas(self.vegas(table, path)),
+            Controller::VegasModified(table) => ControllerConfig::Vegas(self.vegas_modified(table, path)),
             Controller::Fixed(table) => {
                 let Some(window) = table.window else {
                     self.missing(&path.key("window"), "window = \"100 segments\"");

@@ -21,6 +21,9 @@ const MAX_PAYLOAD: u64 = 65_507;
 
 const DEFAULT_PAYLOAD: u64 = 1_200;
 
+/// IPv4 and UDP.
+const HEADERS: u64 = 28;
+
 const DEFAULT_BUCKETS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// The rate of datagrams: no sender makes more than one a nanosecond.
@@ -41,15 +44,36 @@ pub(crate) fn role(table: &FlowTable) -> Role<'_> {
     }
 }
 
-/// By which number packets of each planned flow can be told apart; `None` for a group of short flows.
-pub(crate) fn flow_numbers(plans: &[FlowPlan<'_>]) -> Vec<Option<usize>> {
-    let (mut connections, mut datagrams) = (0.., (ackclock_net::FIRST_DATAGRAM_ENDPOINT as usize / 2)..);
-    let number = |plan: &FlowPlan<'_>| match role(plan.table) {
-        Role::Connection => connections.next(),
-        Role::Datagrams(_) => datagrams.next(),
-        Role::Arrivals(_) => None,
+/// What the network sees of a flow, where that is not what it sees of a connection with data one way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowTraits {
+    /// By which its packets are known; `None` for a group of short flows.
+    pub(crate) number: Option<usize>,
+    /// Octets of its IP packets, if they are datagrams.
+    pub(crate) datagram: Option<u64>,
+    /// There is data on the way back.
+    pub(crate) has_answers: bool,
+}
+
+/// The traits of each planned flow. Connections are numbered first, then datagrams.
+pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
+    let is_connection = |plan: &&FlowPlan<'_>| matches!(role(plan.table), Role::Connection);
+    let (mut connections, mut datagrams) = (0.., plans.iter().filter(is_connection).count()..);
+    let traits = |plan: &FlowPlan<'_>| match role(plan.table) {
+        Role::Connection => {
+            let asks = matches!(plan.table.app, Some(App::RequestResponse(_) | App::Video(_)));
+            FlowTraits { number: connections.next(), has_answers: asks, ..FlowTraits::default() }
+        }
+        Role::Datagrams(udp) => {
+            let payload = udp.payload.map_or(DEFAULT_PAYLOAD, |payload| payload.0.0);
+            FlowTraits { number: datagrams.next(), datagram: Some(payload + HEADERS), ..FlowTraits::default() }
+        }
+        // A list of arrivals may have replies.
+        Role::Arrivals(table) => {
+            FlowTraits { has_answers: table.reply.is_some() || table.file.is_some(), ..FlowTraits::default() }
+        }
     };
-    plans.iter().map(number).collect()
+    plans.iter().map(traits).collect()
 }
 
 impl Checker<'_, '_> {

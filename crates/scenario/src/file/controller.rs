@@ -5,6 +5,7 @@ use ackclock_tcp::LossRecovery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::delay_controllers::{ModifiedVegasParameters, VegasParameters};
 use super::macros::{kinds, layer, table, words};
 use super::{Amount, Overlay};
 
@@ -25,7 +26,7 @@ impl Controller {
             Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
-            Self::Fixed(table) => Self::Fixed(table.clone()),
+            Self::Fixed(_) | Self::Vegas(_) | Self::VegasModified(_) => self.clone(),
         }
     }
 }
@@ -43,6 +44,10 @@ kinds! {
         "cubic" = Cubic(CubicParameters),
         /// A window that never changes.
         "fixed" = Fixed(FixedParameters),
+        /// Keeps a few segments queued, by the delay of the round trip.
+        "vegas" = Vegas(VegasParameters),
+        /// Vegas on the delay of the forward path, from timestamps.
+        "vegas_modified" = VegasModified(ModifiedVegasParameters),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Short flows and datagrams in the run loop.
 //!
 //! A short flow has a slot: two endpoints that are used again when it is over. What is still under way to an earlier
-//! flow of a slot carries that flow's generation, and is dropped where it arrives.
+//! flow of a slot carries that flow's incarnation, and is dropped where it arrives.
 
-use ackclock_net::{Datagram, FIRST_DATAGRAM_ENDPOINT, Packet, Router};
-use ackclock_tcp::{Endpoint, Output, Reading, State};
+use ackclock_cc::{ControllerConfig, FixedConfig};
+use ackclock_net::{DATAGRAM, Datagram, Packet, Router};
+use ackclock_tcp::{Endpoint, Output, Reading, State, TcpConfig};
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::{Ecn, Segment};
 
@@ -18,16 +19,13 @@ use crate::traffic::{
     completion_table,
 };
 
-/// Where a packet's endpoint number has the generation of a slot; below [`FIRST_DATAGRAM_ENDPOINT`].
-const GENERATION_SHIFT: u32 = 24;
-const GENERATIONS: u32 = FIRST_DATAGRAM_ENDPOINT >> GENERATION_SHIFT;
-const ENDPOINT_MASK: u32 = (1 << GENERATION_SHIFT) - 1;
-
 /// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Traffic {
-    /// Endpoints from here on are those of slots, or receive datagrams.
+    /// Endpoints from here on receive datagrams, or are those of slots.
     pub(super) first_endpoint: u32,
+    /// Endpoints from here on are those of slots.
+    first_slot: usize,
     groups: Vec<Group>,
     datagrams: Vec<Source>,
     slots: Vec<Slot>,
@@ -53,7 +51,7 @@ struct Source {
 /// A short flow, or one that is over.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    generation: u32,
+    incarnation: u32,
     group: u32,
     start: SimTime,
     size: Bytes,
@@ -70,6 +68,7 @@ impl Traffic {
     pub(super) fn new(config: &SimulationConfig, network: &mut Network, router: &mut Router<'_>) -> Self {
         let mut traffic = Self {
             first_endpoint: 2 * config.flows.len() as u32,
+            first_slot: 2 * (config.flows.len() + config.traffic.datagrams.len()),
             groups: Vec::new(),
             datagrams: Vec::new(),
             slots: Vec::new(),
@@ -102,7 +101,7 @@ impl Traffic {
     }
 
     fn slot_of(&mut self, endpoint: usize) -> &mut Slot {
-        &mut self.slots[(endpoint - self.first_endpoint as usize) / 2]
+        &mut self.slots[(endpoint - self.first_slot) / 2]
     }
 }
 
@@ -124,7 +123,8 @@ impl Simulation {
         let source = &mut self.traffic.datagrams[index];
         let (number, next) = source.flow.send(now);
         let datagram = Datagram { number, sent: now, payload: config.payload, ecn: config.ecn };
-        let mut packet = Packet::of_datagram(datagram, index as u32, source.route + 1);
+        let receiver = self.traffic.first_endpoint + 2 * index as u32 + 1;
+        let mut packet = Packet::of_datagram(datagram, receiver, source.route + 1);
         self.network.send(source.route, &mut packet);
         next
     }
@@ -146,7 +146,7 @@ impl Simulation {
             size: arrival.size,
             reply: arrival.reply,
             has_answered: arrival.reply == Bytes::ZERO,
-            ..Slot::empty(slot.generation)
+            ..Slot::empty(slot.incarnation)
         };
         self.with_short_port(opener, |endpoint, now, port| endpoint.connect(now, port));
         self.arm_timer(opener);
@@ -168,7 +168,7 @@ impl Simulation {
             self.traffic.slots.push(Slot::empty(0));
             return first;
         };
-        let first = self.traffic.first_endpoint as usize + 2 * slot as usize;
+        let first = self.traffic.first_slot + 2 * slot as usize;
         self.endpoints[first] = opener;
         self.endpoints[first + 1] = acceptor;
         // A timer event that is still pending serves the new flow: when it comes it looks at the deadline as it is then.
@@ -176,11 +176,11 @@ impl Simulation {
         first
     }
 
-    /// As `with_port`, with the slot's generation on every packet.
+    /// As `with_port`, with the flow's incarnation on every packet.
     fn with_short_port(&mut self, endpoint: usize, call: impl FnOnce(&mut Endpoint, SimTime, &mut Port<'_>)) {
-        let generation = self.traffic.slot_of(endpoint).generation << GENERATION_SHIFT;
+        let incarnation = self.traffic.slot_of(endpoint).incarnation;
         let (now, route) = (self.network.now, self.ports[endpoint].route);
-        let mut port = Port { network: &mut self.network, peer: (endpoint as u32 ^ 1) | generation, route };
+        let mut port = Port { network: &mut self.network, peer: endpoint as u32 ^ 1, route, incarnation };
         call(&mut self.endpoints[endpoint], now, &mut port);
     }
 
@@ -188,19 +188,20 @@ impl Simulation {
     #[cold]
     pub(super) fn on_traffic(&mut self, packet: &Packet) {
         match packet.as_datagram() {
-            Some((flow, datagram)) => {
+            Some(datagram) => {
                 let marked = datagram.ecn == Ecn::Ce;
                 self.counters.packets_delivered += 1;
-                let flow = &mut self.traffic.datagrams[flow as usize].flow;
+                let index = (packet.endpoint - self.traffic.first_endpoint) / 2;
+                let flow = &mut self.traffic.datagrams[index as usize].flow;
                 flow.receive(self.network.now, datagram.sent, datagram.number, marked);
             }
-            None => self.on_short_segment(packet.endpoint, &packet.segment),
+            None => self.on_short_segment(packet),
         }
     }
 
-    fn on_short_segment(&mut self, to: u32, segment: &Segment) {
-        let endpoint = (to & ENDPOINT_MASK) as usize;
-        if self.traffic.slot_of(endpoint).generation != to >> GENERATION_SHIFT {
+    fn on_short_segment(&mut self, packet: &Packet) {
+        let (endpoint, segment) = (packet.endpoint as usize, &packet.segment);
+        if self.traffic.slot_of(endpoint).incarnation != packet.incarnation {
             return; // the flow is over
         }
         self.counters.packets_delivered += u64::from(segment.payload > 0);
@@ -279,8 +280,8 @@ impl Simulation {
         counts.aborted += u64::from(!slot.is_complete);
         counts.retransmitted_segments += retransmitted;
         counts.timeouts += timeouts;
-        *self.traffic.slot_of(opener) = Slot::empty((slot.generation + 1) % GENERATIONS);
-        let freed = (opener - self.traffic.first_endpoint as usize) / 2;
+        *self.traffic.slot_of(opener) = Slot::empty((slot.incarnation + 1) % DATAGRAM);
+        let freed = (opener - self.traffic.first_slot) / 2;
         self.traffic.free.push(freed as u32);
         // Timers of the flow that is over find closed endpoints.
         for endpoint in [opener, opener + 1] {
@@ -302,7 +303,7 @@ impl Simulation {
         let free: std::collections::BTreeSet<u32> = self.traffic.free.iter().copied().collect();
         for (index, slot) in self.traffic.slots.iter().enumerate().filter(|(index, _)| !free.contains(&(*index as u32)))
         {
-            let opener = self.traffic.first_endpoint as usize + 2 * index;
+            let opener = self.traffic.first_slot + 2 * index;
             let counts = &mut self.traffic.groups[slot.group as usize].counts;
             for endpoint in [opener, opener + 1] {
                 let counters = self.endpoints[endpoint].counters();
@@ -324,15 +325,24 @@ impl Simulation {
     }
 }
 
+/// Numbers of endpoints count on through flows of datagrams, which have no endpoint at work.
+pub(super) fn add_placeholders(config: &SimulationConfig, endpoints: &mut Vec<Endpoint>, ports: &mut Vec<PortState>) {
+    let controller = ControllerConfig::Fixed(FixedConfig { window: Bytes(1) });
+    for _ in 0..2 * config.traffic.datagrams.len() {
+        endpoints.push(Endpoint::new(&TcpConfig::default(), &controller, Reading::AtOnce));
+        ports.push(PortState { route: 0, timer: SimTime::NEVER, sends: NO_STREAM });
+    }
+}
+
 /// True if the peer has acknowledged all that this end wrote, and its FIN.
 fn is_acknowledged(endpoint: &Endpoint) -> bool {
     matches!(endpoint.state(), State::FinWait2 | State::TimeWait | State::Closed)
 }
 
 impl Slot {
-    fn empty(generation: u32) -> Self {
+    fn empty(incarnation: u32) -> Self {
         Self {
-            generation,
+            incarnation,
             group: 0,
             start: SimTime::ZERO,
             size: Bytes::ZERO,
