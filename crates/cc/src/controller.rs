@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::external::{self, ExternalConfig, ExternalController};
 use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
 use crate::{Vegas, VegasConfig};
 
@@ -58,9 +59,11 @@ pub enum ControllerConfig {
     Fixed(FixedConfig),
     /// Vegas, on the delay of the round trip or of the forward path.
     Vegas(VegasConfig),
+    /// An algorithm from outside this crate.
+    External(ExternalConfig),
 }
 
-/// One of the built-in algorithms.
+/// One of the built-in algorithms, or one from outside.
 #[derive(Clone, Debug)]
 pub enum Controller {
     /// See [`Reno`].
@@ -75,6 +78,8 @@ pub enum Controller {
     Fixed(Fixed),
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
+    /// See [`ExternalController`].
+    External(Box<dyn ExternalController>),
 }
 
 /// What every controller starts from.
@@ -104,6 +109,9 @@ impl Controller {
             },
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
             ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
+            ControllerConfig::External(config) => {
+                Self::External(config.make(&external::Start { mss, initial_window, initial_ssthresh }))
+            }
         }
     }
 }
@@ -117,6 +125,7 @@ macro_rules! dispatch {
             Controller::LinuxCubic($inner) => $call,
             Controller::Fixed($inner) => $call,
             Controller::Vegas($inner) => $call,
+            Controller::External($inner) => $call,
         }
     };
 }

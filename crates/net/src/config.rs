@@ -4,6 +4,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::link::Link;
 use crate::packet::Packet;
+use crate::queue::{CakeConfig, CodelConfig, DualPi2Config, FqCodelConfig, FqPieConfig, PieConfig};
 use crate::queue::{DrrConfig, FqConfig, PriorityConfig, RedConfig, SfqConfig, SharedBufferConfig, TbfConfig};
 
 /// Index of a node in [`NetworkConfig::nodes`].
@@ -89,6 +90,18 @@ pub enum QueueConfig {
     Fq(FqConfig),
     /// A queue for every flow in one memory.
     SharedBuffer(SharedBufferConfig),
+    /// Controlled delay (RFC 8289).
+    Codel(CodelConfig),
+    /// Flow queues with `CoDel` (RFC 8290).
+    FqCodel(FqCodelConfig),
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie(PieConfig),
+    /// Flow queues with PIE.
+    FqPie(FqPieConfig),
+    /// CAKE.
+    Cake(CakeConfig),
+    /// Coupled queues for L4S (RFC 9332).
+    DualPi2(DualPi2Config),
 }
 
 /// Parameters of DropTail.

@@ -1,5 +1,6 @@
 //! What there is to choose from, as JSON for `ackclock controllers`, `queues` and `topologies`.
 
+mod aqm;
 mod queues;
 mod schedulers;
 

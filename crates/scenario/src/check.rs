@@ -1,10 +1,12 @@
 //! From what a file says to a configuration that cannot fail: everything required is there, every value is in range,
 //! every name is known, every default is filled in. All mistakes are collected.
 
+mod aqm;
 mod attached;
 mod delay_controllers;
 mod discard;
 mod exchanges;
+mod external;
 mod flows;
 mod links;
 mod queues;
@@ -27,6 +29,7 @@ use serde::de::DeserializeOwned;
 use crate::attachments::Attachments;
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
+use crate::extensions::Extensions;
 use crate::file::{Controller, Duration, EndpointFile, ScenarioFile, TcpTable};
 use crate::tree::{FieldPath, Node};
 
@@ -114,6 +117,8 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) flow_traits: Vec<traffic::FlowTraits>,
     pub(crate) seed: u64,
     pub(crate) duration: SimDuration,
+    /// What brings controllers from outside.
+    pub(crate) extensions: Extensions,
 }
 
 /// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
@@ -130,9 +135,11 @@ pub(crate) fn check(
     file: &ScenarioFile,
     default_name: &str,
     attachments: &Attachments,
+    extensions: &Extensions,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<SimulationConfig> {
     let mut checker = Checker::new(file, attachments, diagnostics);
+    checker.extensions = extensions.clone();
     checker.duration = checker.duration();
     let measure = checker.measure();
     let plans = checker.plan_flows();
@@ -141,6 +148,7 @@ pub(crate) fn check(
     let flows = checker.build_flows(&plans, &topology, &hosts);
     checker.flow_traits = traffic::flow_traits(&plans);
     checker.resolve_queues(&topology, &flows);
+    checker.resolve_hosts(&flows);
     checker.resolve_discards(&topology, &flows);
     let trace = checker.trace(&topology, &flows);
     let (flows, traffic) = checker.split_traffic(&plans, flows);
@@ -170,6 +178,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             flow_traits: Vec::new(),
             seed: file.seed.unwrap_or(1),
             duration: SimDuration::ZERO,
+            extensions: Extensions::default(),
         }
     }
 }

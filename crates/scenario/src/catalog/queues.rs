@@ -10,7 +10,9 @@ pub(super) const DEFAULT_LIMIT: &str = "\"1 bdp\" at the bottleneck of a dumbbel
 
 /// Queue disciplines with their parameters.
 pub fn queues() -> Value {
-    json!([drop_tail(), sgpq(), red(), tbf(), priority(), drr(), sfq(), fq(), shared_buffer()])
+    let mut queues = vec![drop_tail(), sgpq(), red(), tbf(), priority(), drr(), sfq(), fq(), shared_buffer()];
+    queues.extend(super::aqm::entries());
+    json!(queues)
 }
 
 fn drop_tail() -> Value {

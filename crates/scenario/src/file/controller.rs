@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::delay_controllers::{ModifiedVegasParameters, VegasParameters};
 use super::macros::{kinds, layer, table, words};
-use super::{Amount, Overlay};
+use super::{Amount, ExternalParameters, Overlay, PythonParameters};
 
 impl Controller {
     /// The loss recovery that its name stands for, if it does.
@@ -19,6 +19,15 @@ impl Controller {
         }
     }
 
+    /// What results call it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Python(PythonParameters { class: Some(class), .. }) => format!("python:{class}"),
+            Self::External(ExternalParameters { name: Some(name), .. }) => name.clone(),
+            _ => self.kind().to_owned(),
+        }
+    }
+
     /// What it leaves unsaid is as in these tables.
     pub(crate) fn over(&self, reno: &RenoParameters, cubic: &CubicParameters) -> Self {
         match self {
@@ -26,7 +35,7 @@ impl Controller {
             Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
-            Self::Fixed(_) | Self::Vegas(_) | Self::VegasModified(_) => self.clone(),
+            _ => self.clone(),
         }
     }
 }
@@ -48,6 +57,12 @@ kinds! {
         "vegas" = Vegas(VegasParameters),
         /// Vegas on the delay of the forward path, from timestamps.
         "vegas_modified" = VegasModified(ModifiedVegasParameters),
+        /// The same on clocks that drift apart or are set.
+        "vegas_skew_tolerant" = VegasSkewTolerant(ModifiedVegasParameters),
+        /// A class of Python.
+        "python" = Python(PythonParameters),
+        /// A controller of the program that reads the scenario.
+        "external" = External(ExternalParameters),
     }
 }
 

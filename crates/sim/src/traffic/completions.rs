@@ -206,7 +206,7 @@ pub(crate) fn completion_table(logs: &[(String, &CompletionLog)]) -> Table {
         || logs.iter().enumerate().flat_map(|(code, (_, log))| log.rows.iter().map(move |row| (code as u32, row)));
     let numbers = |value: fn(&Completion) -> f64| ColumnData::F64(rows().map(|(_, row)| value(row)).collect());
     let names = logs.iter().map(|(name, _)| name.clone()).collect();
-    let column = |name, data| Column { name, data };
+    let column = |name: &'static str, data| Column { name: name.into(), data };
     Table {
         columns: vec![
             column("flow", ColumnData::Name { codes: rows().map(|(code, _)| code).collect(), names }),

@@ -104,6 +104,7 @@ impl Dumbbell {
             flows,
             traffic: TrafficConfig::default(),
             trace: TraceConfig {
+                internals: vec![],
                 sampling: if self.per_event { Sampling::Events(interval) } else { Sampling::Interval(interval) },
                 flows: self.trace.clone(),
                 links: Vec::new(),
