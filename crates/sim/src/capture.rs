@@ -33,12 +33,12 @@ pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
         let identification = identifications.entry((packet.flow, packet.forward)).or_default();
         headers.clear();
         let segment = &packet.segment;
-        let (written, len) = if packet.incarnation != DATAGRAM {
-            (emit(segment, addresses(packet), *identification, &mut headers), segment.ip_len())
-        } else {
+        let (written, len) = if packet.incarnation == DATAGRAM {
             let datagram = (segment.payload, segment.ecn);
             let len = IPV4_HEADER + UDP_HEADER + segment.payload;
             (emit_datagram(datagram, addresses(packet), *identification, &mut headers), len)
+        } else {
+            (emit(segment, addresses(packet), *identification, &mut headers), segment.ip_len())
         };
         written.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         writer.packet(packet.time, &headers, len)?;

@@ -1,5 +1,4 @@
 use ackclock_units::{Bandwidth, Bytes};
-use ackclock_wire::Segment;
 use proptest::prelude::*;
 
 use super::*;
