@@ -9,7 +9,7 @@ import pytest
 import ackclock
 from ackclock import completions, plots
 from ackclock.arrivals import CaptureError, ListedFlow, csv_text, flows_of_capture
-from ackclock.report import write_report
+from ackclock.report import compare, write_report
 
 ALL = """
 duration = "3 s"
@@ -76,6 +76,13 @@ def test_a_report_shows_traffic_and_slowdowns(everything: ackclock.Results, tmp_
         assert words in text, words
     assert (tmp_path / "report_figures" / "slowdown.svg").is_file()
     assert plots.plot(everything, "slowdown").data[0].name == "asks p50"
+
+
+def test_runs_are_compared_by_their_traffic(everything: ackclock.Results, capsys: pytest.CaptureFixture[str]) -> None:
+    compare([everything, everything])
+    shown = capsys.readouterr().out
+    for words in ("web, all", "web, up to 10 kB", "requests", "videos", "datagrams"):
+        assert words in shown, words
 
 
 def test_percentiles_are_of_classes_with_equally_many_flows() -> None:
