@@ -6,8 +6,8 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 use crate::external::{self, ExternalConfig, ExternalController};
+use crate::{Classic, ClassicConfig, Vegas, VegasConfig};
 use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
-use crate::{Vegas, VegasConfig};
 
 /// One congestion-control algorithm for one flow.
 pub trait CongestionController: Debug + Send {
@@ -57,6 +57,8 @@ pub enum ControllerConfig {
     Cubic(CubicConfig),
     /// A window that never changes.
     Fixed(FixedConfig),
+    /// Reno's relatives: `HighSpeed`, Scalable, H-TCP and others.
+    Classic(ClassicConfig),
     /// Vegas, on the delay of the round trip or of the forward path.
     Vegas(VegasConfig),
     /// An algorithm from outside this crate.
@@ -76,6 +78,8 @@ pub enum Controller {
     LinuxCubic(LinuxCubic),
     /// See [`Fixed`].
     Fixed(Fixed),
+    /// See [`Classic`].
+    Classic(Box<Classic>),
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
     /// See [`ExternalController`].
@@ -108,6 +112,7 @@ impl Controller {
                 CubicVariant::Linux => Self::LinuxCubic(LinuxCubic::new(config, start)),
             },
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
+            ControllerConfig::Classic(config) => Self::Classic(Box::new(Classic::new(config, start))),
             ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
             ControllerConfig::External(config) => {
                 Self::External(config.make(&external::Start { mss, initial_window, initial_ssthresh }))
@@ -124,6 +129,7 @@ macro_rules! dispatch {
             Controller::Cubic($inner) => $call,
             Controller::LinuxCubic($inner) => $call,
             Controller::Fixed($inner) => $call,
+            Controller::Classic($inner) => $call,
             Controller::Vegas($inner) => $call,
             Controller::External($inner) => $call,
         }

@@ -5,6 +5,7 @@
 //! controller reads no clock, does no I/O and draws no random numbers: all it may know arrives in the events.
 
 mod catalog;
+mod classic;
 mod controller;
 mod cubic;
 mod event;
@@ -22,6 +23,11 @@ mod testing;
 mod vegas;
 
 pub use catalog::{CONTROLLERS, ControllerInfo, ParameterInfo};
+pub use classic::{
+    Aimd, AimdConfig, Bic, BicConfig, Classic, ClassicConfig, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp,
+    HtcpConfig, Hybla, HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno, VenoConfig, Westwood,
+    WestwoodConfig, Yeah, YeahConfig,
+};
 pub use controller::{CongestionController, Controller, ControllerConfig};
 pub use cubic::{Cubic, CubicConfig, CubicVariant};
 pub use event::{AckEvent, CongestionCause, CongestionEvent, RttStats, SegmentTimestamps, SendEvent};

@@ -3,6 +3,7 @@
 
 mod aqm;
 mod attached;
+mod classic_controllers;
 mod delay_controllers;
 mod discard;
 mod exchanges;
