@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ackclock import completions
 from ackclock.panels import COLOURS, PANELS, Drawing, Line, draw, panel
 from ackclock.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as StaticFigure
     from plotly.graph_objects import Figure
+
+SLOWDOWN = "slowdown"
+"""The one plot that is not over time."""
 
 _MEAN_COLOUR = "#111111"
 _LEGEND_CHARACTERS = 100
@@ -21,7 +25,7 @@ def plot(results: Results | list[Results], series: str = "cwnd") -> "Figure":
     Args:
         results: One run or several.
         series: Which panel: cwnd, flight_size, goodput, throughput, rtt, rttvar, rto, rwnd, queue, queue_bytes, drops
-            or link_throughput.
+            or link_throughput; or slowdown, of short flows and requests over their size.
 
     Returns:
         A Plotly figure.
@@ -30,6 +34,8 @@ def plot(results: Results | list[Results], series: str = "cwnd") -> "Figure":
         KeyError: If there is no such panel.
         ValueError: If the results hold no such series.
     """
+    if series == SLOWDOWN:
+        return completions.interactive(_slowdown(results))
     return interactive(_drawing(results, series))
 
 
@@ -47,7 +53,16 @@ def figure(results: Results | list[Results], series: str = "cwnd") -> "StaticFig
         KeyError: If there is no such panel.
         ValueError: If the results hold no such series.
     """
+    if series == SLOWDOWN:
+        return completions.static(_slowdown(results))
     return static(_drawing(results, series))
+
+
+def _slowdown(results: Results | list[Results]) -> list[completions.SlowdownLine]:
+    lines = completions.slowdown_lines(results if isinstance(results, list) else [results])
+    if not lines:
+        raise ValueError("no short flow or request was completed; add arrivals to a flow of the scenario")
+    return lines
 
 
 def _drawing(results: Results | list[Results], series: str) -> Drawing:
@@ -178,9 +193,11 @@ def write_static(results: list[Results], directory: Path) -> list[Path]:
     files = []
     # Text stays text in an SVG, and the same drawing gives the same bytes.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ackclock"}):
-        for drawing in drawings(results):
-            shown = static(drawing)
+        shown_by_key = {drawing.panel.key: static(drawing) for drawing in drawings(results)}
+        if lines := completions.slowdown_lines(results):
+            shown_by_key[SLOWDOWN] = completions.static(lines)
+        for key, shown in shown_by_key.items():
             for suffix, options in ((".svg", {"metadata": {"Date": None}}), (".png", {"dpi": 200})):
-                files.append(directory / f"{drawing.panel.key}{suffix}")
+                files.append(directory / f"{key}{suffix}")
                 shown.savefig(files[-1], **options)
     return files

@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "links", "episodes")
 
+COMPLETIONS = "completions.parquet"
+"""Written only by runs with short flows or requests."""
+
+
+def no_completions() -> "pl.DataFrame":
+    """Return the table of completions of a run without short flows and requests."""
+    import polars as pl
+
+    columns = {"flow": pl.String, "start_s": pl.Float64, "size_bytes": pl.UInt64, "fct_s": pl.Float64}
+    return pl.DataFrame(schema=columns | {"slowdown": pl.Float64})
+
 
 class CaptureSource(Protocol):
     """Whatever can write the packets that a run captured; the core's `Outcome` does."""
@@ -38,6 +49,7 @@ class Results:
         episodes: A row for each congestion episode.
         manifest: Where the numbers come from: scenario, hash, seed, versions, engine figures.
         captures: The pcapng file of each captured link, for results that were loaded or saved.
+        completions: A row for each short flow and each request that was completed.
     """
 
     summary: dict[str, Any]
@@ -46,6 +58,7 @@ class Results:
     episodes: "pl.DataFrame"
     manifest: dict[str, Any]
     captures: Mapping[str, Path] = field(default_factory=dict)
+    completions: "pl.DataFrame" = field(default_factory=no_completions)
     _source: CaptureSource | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -74,6 +87,28 @@ class Results:
             KeyError: If there is no such link; the message names those there are.
         """
         return _named(self.summary["links"], name, "link")
+
+    def group(self, name: str) -> dict[str, Any]:
+        """Return the summary of one group of short flows.
+
+        Args:
+            name: As in the scenario.
+
+        Raises:
+            KeyError: If there is no such group; the message names those there are.
+        """
+        return _named(self.summary.get("groups", []), name, "group of short flows")
+
+    def datagrams(self, name: str) -> dict[str, Any]:
+        """Return the summary of one flow of datagrams.
+
+        Args:
+            name: As in the scenario.
+
+        Raises:
+            KeyError: If there is no such flow; the message names those there are.
+        """
+        return _named(self.summary.get("datagrams", []), name, "flow of datagrams")
 
     def plot(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  the figure's type is Plotly's, loaded lazily
         """Draw the results; see `ackclock.plots.plot`.
@@ -104,6 +139,8 @@ class Results:
             (partial / "summary.json").write_bytes(summary_json(self.summary))
             for table in TABLES:
                 (partial / f"{table}.parquet").write_bytes(parquet(getattr(self, table)))
+            if not self.completions.is_empty():
+                (partial / COMPLETIONS).write_bytes(parquet(self.completions))
             (partial / storage.MANIFEST).write_bytes(_json(self.manifest | {"captures": self._write_captures(partial)}))
         return path
 
@@ -134,12 +171,14 @@ class Results:
         _check_complete(path)
         try:
             flows, links, episodes = (pl.read_parquet(path / f"{table}.parquet") for table in TABLES)
+            file = path / COMPLETIONS
+            completions = pl.read_parquet(file) if file.is_file() else no_completions()
             manifest = json.loads((path / storage.MANIFEST).read_bytes())
             summary = json.loads((path / "summary.json").read_bytes())
         except (pl.exceptions.PolarsError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is damaged: {error}; run the scenario again") from error
         captures = {link: path / file for link, file in manifest.get("captures", {}).items()}
-        return cls(summary, flows, links, episodes, manifest, captures)
+        return cls(summary, flows, links, episodes, manifest, captures, completions)
 
 
 def _named(entries: list[dict[str, Any]], name: str, kind: str) -> dict[str, Any]:

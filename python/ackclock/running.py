@@ -114,11 +114,12 @@ def _results(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Re
         links=_table(outcome, "links"),
         episodes=_table(outcome, "episodes"),
         manifest=_manifest(scenario, figures),
+        completions=_table(outcome, "completions"),
         _source=outcome,
     )
 
 
-def _table(outcome: Outcome, name: Literal["flows", "links", "episodes"]) -> "pl.DataFrame":
+def _table(outcome: Outcome, name: Literal["flows", "links", "episodes", "completions"]) -> "pl.DataFrame":
     """Take a table over without copying its numbers; names become plain text, whose file does not depend on others."""
     import polars as pl
 

@@ -3,6 +3,7 @@
 mod channel;
 mod clock;
 mod config;
+mod datagram;
 mod discarder;
 mod flight;
 mod impairment;
@@ -20,6 +21,7 @@ pub use config::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId, PacketClass,
     QueueConfig, QueueLimit, Selection, SgpqConfig,
 };
+pub use datagram::{Datagram, UDP_HEADER};
 pub use discarder::Discarder;
 pub use flight::{AggregateConfig, Deadline};
 pub use impairment::{
@@ -27,7 +29,7 @@ pub use impairment::{
 };
 pub use link::{Link, Passage};
 pub use link_stats::LinkStats;
-pub use packet::Packet;
+pub use packet::{DATAGRAM, Packet};
 pub use rate::{Outage, RateConfig, RateProcess, Trace, TraceError, TraceReader};
 pub use rng::RandomStream;
 pub use route::{Router, shortest_path};

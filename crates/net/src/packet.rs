@@ -3,6 +3,9 @@
 use ackclock_units::Bytes;
 use ackclock_wire::Segment;
 
+/// The incarnation of a datagram, which has no connection.
+pub const DATAGRAM: u32 = u32::MAX;
+
 /// A packet: a segment, where it goes, and how far it is.
 ///
 /// Endpoints are numbered two to a connection: `2 * flow` opened it, `2 * flow + 1` accepted it.
@@ -16,12 +19,14 @@ pub struct Packet {
     pub hop: u32,
     /// Octets of the IP packet.
     pub size: u32,
+    /// Which of the connections that use the endpoint in turn it belongs to; [`DATAGRAM`] if to none.
+    pub incarnation: u32,
 }
 
 impl Packet {
     /// A packet that leaves for `endpoint` by the route that begins at `hop`.
     pub fn new(segment: Segment, endpoint: u32, hop: u32) -> Self {
-        Self { segment, endpoint, hop, size: segment.ip_len() }
+        Self { segment, endpoint, hop, size: segment.ip_len(), incarnation: 0 }
     }
 
     /// The connection that it belongs to.

@@ -65,6 +65,12 @@ mod _core {
         ackclock_scenario::topologies().to_string()
     }
 
+    /// Applications, arrivals and distributions of sizes, as JSON.
+    #[pyfunction]
+    fn traffic() -> String {
+        ackclock_scenario::traffic().to_string()
+    }
+
     /// Version and kind of this build.
     #[pyfunction]
     fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {

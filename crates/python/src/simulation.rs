@@ -112,6 +112,7 @@ pub(crate) struct PyOutcome {
     flows: PyTable,
     links: PyTable,
     episodes: PyTable,
+    completions: PyTable,
     captures: Vec<Capture>,
 }
 
@@ -123,6 +124,7 @@ impl PyOutcome {
             flows: table(outcome.flows)?,
             links: table(outcome.links)?,
             episodes: table(outcome.episodes)?,
+            completions: table(outcome.completions)?,
             captures: outcome.captures,
         })
     }
@@ -139,7 +141,11 @@ impl PyOutcome {
             "flows" => Ok(self.flows.clone()),
             "links" => Ok(self.links.clone()),
             "episodes" => Ok(self.episodes.clone()),
-            _ => Err(PyKeyError::new_err(format!("no table {name:?}; there are flows, links and episodes"))),
+            "completions" => Ok(self.completions.clone()),
+            _ => {
+                let known = "there are flows, links, episodes and completions";
+                Err(PyKeyError::new_err(format!("no table {name:?}; {known}")))
+            }
         }
     }
 

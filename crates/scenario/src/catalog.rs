@@ -123,10 +123,10 @@ pub fn topologies() -> Value {
     ])
 }
 
-fn entry(name: &str, summary: &str, source: &str, departures: &str, parameters: &[Value]) -> Value {
+pub(crate) fn entry(name: &str, summary: &str, source: &str, departures: &str, parameters: &[Value]) -> Value {
     json!({ "name": name, "summary": summary, "source": source, "departures": departures, "parameters": parameters })
 }
 
-fn parameter(name: &str, default: &str, range: &str, meaning: &str) -> Value {
+pub(crate) fn parameter(name: &str, default: &str, range: &str, meaning: &str) -> Value {
     json!({ "name": name, "default": default, "range": range, "meaning": meaning })
 }

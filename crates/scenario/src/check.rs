@@ -2,19 +2,23 @@
 //! every name is known, every default is filled in. All mistakes are collected.
 
 mod aqm;
+mod attached;
 mod channel;
 mod classic_controllers;
 mod delay_controllers;
 mod discard;
+mod exchanges;
 mod external;
 mod flows;
 mod impairments;
 mod links;
 mod queues;
 mod schedulers;
+mod sizes;
 mod tcp;
 mod topology;
 mod trace;
+mod traffic;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +29,7 @@ use ackclock_tcp::TcpConfig;
 use ackclock_units::{SimDuration, SimTime};
 use serde::de::DeserializeOwned;
 
+use crate::attachments::Attachments;
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
 use crate::extensions::Extensions;
@@ -104,11 +109,15 @@ pub(crate) fn suggest<S: AsRef<str>>(name: &str, known: &[S]) -> String {
 pub(crate) struct Checker<'a, 'source> {
     pub(crate) file: &'a ScenarioFile,
     pub(crate) diagnostics: &'a mut Diagnostics<'source>,
+    /// What is in the files that the scenario names.
+    pub(crate) attachments: &'a Attachments,
     pub(crate) network: NetworkConfig,
     /// Every node of the network by its name.
     pub(crate) node_ids: BTreeMap<String, NodeId>,
     /// Files that the flows looked at so far send.
     pub(crate) files: u64,
+    /// What the network sees of each flow.
+    pub(crate) flow_traits: Vec<traffic::FlowTraits>,
     pub(crate) seed: u64,
     pub(crate) duration: SimDuration,
     /// What brings controllers from outside.
@@ -121,17 +130,18 @@ pub(crate) fn check_endpoint(
     controller: &Controller,
     diagnostics: &mut Diagnostics<'_>,
 ) -> (TcpConfig, ControllerConfig) {
-    Checker::new(&ScenarioFile::default(), diagnostics).endpoint(table, controller)
+    Checker::new(&ScenarioFile::default(), &Attachments::default(), diagnostics).endpoint(table, controller)
 }
 
 /// The configuration, or nothing if `diagnostics` has grown.
 pub(crate) fn check(
     file: &ScenarioFile,
     default_name: &str,
+    attachments: &Attachments,
     extensions: &Extensions,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<SimulationConfig> {
-    let mut checker = Checker::new(file, diagnostics);
+    let mut checker = Checker::new(file, attachments, diagnostics);
     checker.extensions = extensions.clone();
     checker.duration = checker.duration();
     let measure = checker.measure();
@@ -139,10 +149,12 @@ pub(crate) fn check(
     let topology = checker.build_topology(&plans);
     let hosts = checker.host_tables(&topology);
     let flows = checker.build_flows(&plans, &topology, &hosts);
+    checker.flow_traits = traffic::flow_traits(&plans);
     checker.resolve_queues(&topology, &flows);
     checker.resolve_hosts(&flows);
     checker.resolve_discards(&topology, &flows);
     let trace = checker.trace(&topology, &flows);
+    let (flows, traffic) = checker.split_traffic(&plans, flows);
     let network = std::mem::take(&mut checker.network);
     let (seed, duration) = (checker.seed, checker.duration);
     diagnostics.is_empty().then(|| SimulationConfig {
@@ -152,18 +164,21 @@ pub(crate) fn check(
         measure,
         network,
         flows,
+        traffic,
         trace,
     })
 }
 
 impl<'a, 'source> Checker<'a, 'source> {
-    fn new(file: &'a ScenarioFile, diagnostics: &'a mut Diagnostics<'source>) -> Self {
+    fn new(file: &'a ScenarioFile, attachments: &'a Attachments, diagnostics: &'a mut Diagnostics<'source>) -> Self {
         Self {
             file,
             diagnostics,
+            attachments,
             network: NetworkConfig::default(),
             node_ids: BTreeMap::new(),
             files: 0,
+            flow_traits: Vec::new(),
             seed: file.seed.unwrap_or(1),
             duration: SimDuration::ZERO,
             extensions: Extensions::default(),

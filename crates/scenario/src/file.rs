@@ -17,6 +17,7 @@ mod tcp;
 mod text;
 mod topology;
 mod trace;
+mod traffic;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,12 +40,16 @@ pub(crate) use macros::Overlay;
 pub(crate) use queue::{Queue, Sgpq};
 pub(crate) use schedulers::{Band, Drr, Fq, Priority, Red, Sfq, SharedBuffer, Sharing, Tbf};
 pub(crate) use tcp::{AutotuningTable, ClockStepTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
-pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
+pub(crate) use text::{Amount, Buffer, Duration, EventRate, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{
     Chain, DiscardRule, Dumbbell, Explicit, ExplicitLink, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star,
     Topology,
 };
 pub(crate) use trace::{Per, SeriesChoice, TraceTable};
+pub(crate) use traffic::{
+    ArrivalsTable, ByBuffer, ByRate, Choose, DatagramEcn, LogNormalTable, ParetoTable, Process, Protocol, RateApp,
+    RequestResponseApp, SizeTable, Sizes, UdpTable, VideoApp, Workload,
+};
 
 macros::table! {
     /// A scenario: a network, TCP flows on it, and what to record.

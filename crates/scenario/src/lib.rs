@@ -4,6 +4,7 @@
 //! Text becomes a tree that knows where everything was written, overrides are put into the tree, the tree is read into
 //! the file types, these are checked and become a configuration. All mistakes are reported at once.
 
+mod attachments;
 mod catalog;
 mod check;
 mod de;
@@ -15,6 +16,7 @@ mod file;
 mod profiles;
 mod scenario;
 mod traces;
+mod traffic_catalog;
 mod tree;
 
 pub use catalog::{controllers, links, profiles, queues, schema, topologies};
@@ -22,3 +24,4 @@ pub use diagnostic::{Diagnostic, ScenarioError};
 pub use endpoint::endpoint_config;
 pub use extensions::{BlamedField, ControllerRequest, Extensions, Origin, Refusal};
 pub use scenario::Scenario;
+pub use traffic_catalog::traffic;

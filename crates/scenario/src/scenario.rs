@@ -3,6 +3,7 @@
 use ackclock_sim::SimulationConfig;
 use sha2::{Digest, Sha256};
 
+use crate::attachments::{Attachments, hex};
 use crate::check::{check, read_file};
 use crate::diagnostic::{Diagnostics, ScenarioError, SyntaxError};
 use crate::extensions::Extensions;
@@ -15,6 +16,7 @@ use crate::tree::{Node, apply_overrides, expand_controllers, parse_json, parse_t
 pub struct Scenario {
     file: ScenarioFile,
     config: SimulationConfig,
+    attachments: Attachments,
     extensions: Extensions,
 }
 
@@ -81,11 +83,12 @@ impl Scenario {
         }
         let mut read = read_file(&tree, &mut diagnostics);
         traces::embed(&mut read, file, &mut diagnostics);
-        let config = check(&read, stem(file), extensions, &mut diagnostics);
+        let attachments = Attachments::read(&mut read, folder(file), &mut diagnostics);
+        let config = check(&read, stem(file), &attachments, extensions, &mut diagnostics);
         let Some(config) = config else { return Err(diagnostics.into_error()) };
         read.name = Some(config.name.clone());
         read.seed = Some(config.seed);
-        Ok(Self { file: read, config, extensions: extensions.clone() })
+        Ok(Self { file: read, config, attachments, extensions: extensions.clone() })
     }
 
     /// What a simulation is built from.
@@ -100,9 +103,9 @@ impl Scenario {
         file.seed = Some(seed);
         let tree = Node::new(crate::tree::Value::Table(Vec::new()), crate::tree::Origin::Unknown);
         let mut diagnostics = Diagnostics::new("", "", &[], &tree);
-        let config = check(&file, &self.config.name, &self.extensions, &mut diagnostics);
+        let config = check(&file, &self.config.name, &self.attachments, &self.extensions, &mut diagnostics);
         let config = config.expect("a seed makes no scenario wrong");
-        Self { file, config, extensions: self.extensions.clone() }
+        Self { file, config, attachments: self.attachments.clone(), extensions: self.extensions.clone() }
     }
 
     /// The scenario as JSON in a fixed order, overrides, name and seed included. Read by [`Self::from_json`], it is this
@@ -113,13 +116,13 @@ impl Scenario {
 
     /// SHA-256 of [`Self::to_json`], in hexadecimal.
     pub fn hash(&self) -> String {
-        use std::fmt::Write as _;
-        let digest = Sha256::digest(self.to_json().as_bytes());
-        digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex(&Sha256::digest(self.to_json().as_bytes()))
     }
+}
+
+/// Where the files that `file` names are looked for.
+fn folder(file: &str) -> &std::path::Path {
+    std::path::Path::new(file).parent().unwrap_or(std::path::Path::new(""))
 }
 
 /// `scenarios/two-flows.toml` is called `two-flows`.

@@ -4,6 +4,7 @@ use ackclock_net::RandomStream;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::config::{AppConfig, Span};
+use crate::traffic::Requester;
 
 /// More than any run can send.
 const ENDLESS: Bytes = Bytes(1 << 60);
@@ -24,6 +25,21 @@ enum Kind {
     Bulk,
     Files { sizes: Vec<Bytes>, gap: SimDuration, next: usize },
     OnOff(OnOff),
+    Requester(Box<Requester>),
+    Responder,
+}
+
+/// What follows when the receiver has read what the application waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterRead {
+    /// Wake it then, for more.
+    WakeAt(SimTime),
+    /// The other end answers what it has read.
+    Respond,
+    /// The other end has its answer.
+    Responded,
+    /// There is no more.
+    Complete,
 }
 
 #[derive(Clone, Debug)]
@@ -63,8 +79,32 @@ impl App {
                 on_until: None,
                 last_write: SimTime::ZERO,
             }),
+            AppConfig::RequestResponse { .. } | AppConfig::Video(_) => {
+                Kind::Requester(Box::new(Requester::new(config, seed, name)))
+            }
         };
         Self { kind, written: Bytes::ZERO }
+    }
+
+    /// The application that answers requests.
+    pub(crate) fn responder() -> Self {
+        Self { kind: Kind::Responder, written: Bytes::ZERO }
+    }
+
+    /// The application that makes requests, if it is one.
+    pub(crate) fn requester(&self) -> Option<&Requester> {
+        if let Kind::Requester(requester) = &self.kind { Some(requester) } else { None }
+    }
+
+    /// As [`Self::requester`].
+    pub(crate) fn requester_mut(&mut self) -> Option<&mut Requester> {
+        if let Kind::Requester(requester) = &mut self.kind { Some(requester) } else { None }
+    }
+
+    /// Writes `octets` and asks to be told when they have been read.
+    pub(crate) fn respond(&mut self, octets: Bytes) -> Action {
+        self.written += octets;
+        Action { write: octets, tell_when_read: Some(self.written), ..Action::default() }
     }
 
     /// The connection is open, or the time that it asked for has come. `unsent` is what the connection still holds.
@@ -80,16 +120,23 @@ impl App {
                 None => Action::default(),
             },
             Kind::OnOff(app) => app.act(now, unsent),
+            Kind::Requester(requester) => {
+                let request = requester.ask(now).request;
+                Action { write: request, tell_when_read: Some(self.written + request), ..Action::default() }
+            }
+            Kind::Responder => Action::default(),
         };
         self.written += action.write;
         action
     }
 
-    /// The receiver has read what the application waited for. Returns when to wake it for more, if there is more.
-    pub(crate) fn on_read(&self, now: SimTime) -> Option<SimTime> {
+    /// The receiver has read what the application waited for.
+    pub(crate) fn on_read(&self, now: SimTime) -> AfterRead {
         match &self.kind {
-            Kind::Files { sizes, gap, next } if *next < sizes.len() => Some(now + *gap),
-            _ => None,
+            Kind::Files { sizes, gap, next } if *next < sizes.len() => AfterRead::WakeAt(now + *gap),
+            Kind::Requester(_) => AfterRead::Respond,
+            Kind::Responder => AfterRead::Responded,
+            _ => AfterRead::Complete,
         }
     }
 }
@@ -145,10 +192,10 @@ mod tests {
         let mut app = App::new(&AppConfig::Files { sizes, gap }, 1, "f");
         let first = app.act(SimTime::ZERO, Bytes::ZERO);
         assert_eq!((first.write, first.close, first.tell_when_read), (Bytes(100), false, Some(Bytes(100))));
-        assert_eq!(app.on_read(SimTime(5)), Some(SimTime(1_000_000_005)));
+        assert_eq!(app.on_read(SimTime(5)), AfterRead::WakeAt(SimTime(1_000_000_005)));
         let second = app.act(SimTime(1_000_000_005), Bytes::ZERO);
         assert_eq!((second.write, second.close, second.tell_when_read), (Bytes(50), true, Some(Bytes(150))));
-        assert_eq!(app.on_read(SimTime(2_000_000_000)), None);
+        assert_eq!(app.on_read(SimTime(2_000_000_000)), AfterRead::Complete);
     }
 
     #[test]

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use ackclock_net::{DATAGRAM, UDP_HEADER};
 use ackclock_wire::pcapng::PcapngWriter;
-use ackclock_wire::{Addresses, emit};
+use ackclock_wire::{Addresses, IPV4_HEADER, emit, emit_datagram};
 
 use crate::outcome::{Capture, CapturedPacket};
 
@@ -31,9 +32,16 @@ pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
     for packet in &capture.packets {
         let identification = identifications.entry((packet.flow, packet.forward)).or_default();
         headers.clear();
-        emit(&packet.segment, addresses(packet), *identification, &mut headers)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        writer.packet(packet.time, &headers, packet.segment.ip_len())?;
+        let segment = &packet.segment;
+        let (written, len) = if packet.incarnation == DATAGRAM {
+            let datagram = (segment.payload, segment.ecn);
+            let len = IPV4_HEADER + UDP_HEADER + segment.payload;
+            (emit_datagram(datagram, addresses(packet), *identification, &mut headers), len)
+        } else {
+            (emit(segment, addresses(packet), *identification, &mut headers), segment.ip_len())
+        };
+        written.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        writer.packet(packet.time, &headers, len)?;
         *identification = identification.wrapping_add(1);
     }
     writer.into_inner().flush()
@@ -42,7 +50,9 @@ pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
 fn addresses(packet: &CapturedPacket) -> Addresses {
     let host = packet.flow.wrapping_add(1);
     let address = |network: Ipv4Addr, hosts| Ipv4Addr::from_bits(network.to_bits() + host % hosts);
-    let opener_port = FIRST_OPENER_PORT + (packet.flow % OPENER_PORTS) as u16;
+    // Connections that use the same endpoints in turn have ports of their own, for long enough.
+    let incarnation = if packet.incarnation == DATAGRAM { 0 } else { packet.incarnation % OPENER_PORTS };
+    let opener_port = FIRST_OPENER_PORT + ((packet.flow % OPENER_PORTS + incarnation) % OPENER_PORTS) as u16;
     let opener = SocketAddrV4::new(address(OPENERS, OPENER_HOSTS), opener_port);
     let acceptor = SocketAddrV4::new(address(ACCEPTORS, ACCEPTOR_HOSTS), ACCEPTOR_PORT);
     if packet.forward {
@@ -61,7 +71,7 @@ mod tests {
 
     fn packet(flow: u32, forward: bool) -> CapturedPacket {
         let segment = Segment { flags: Flags::ACK, payload: 1_000, ..Segment::default() };
-        CapturedPacket { time: SimTime(5), flow, forward, segment }
+        CapturedPacket { time: SimTime(5), flow, forward, incarnation: 0, segment }
     }
 
     #[test]
@@ -92,6 +102,19 @@ mod tests {
             let expected = packet(3, forward);
             assert_eq!(parse(&block[28..68]), Ok((addresses(&expected), expected.segment)));
         }
+    }
+
+    #[test]
+    fn a_datagram_has_a_udp_header() {
+        let capture = |packets| Capture { link: "l".to_owned(), packets };
+        let (mut empty, mut file) = (Vec::new(), Vec::new());
+        write_pcapng(&capture(vec![]), &mut empty).unwrap();
+        write_pcapng(&capture(vec![CapturedPacket { incarnation: DATAGRAM, ..packet(3, true) }]), &mut file).unwrap();
+        let block = &file[empty.len()..];
+        assert_eq!(block[24..28], 1_028_u32.to_le_bytes()); // 20 + 8 + 1000
+        let header = &block[28..56];
+        assert_eq!((header[9], &header[20..26]), (17, &[0x9c, 0x43, 0x13, 0x89, 0x03, 0xf0][..]));
+        // ports 40,003 and 5,001; 1,008 octets of UDP
     }
 
     #[test]

@@ -5,6 +5,8 @@ use ackclock_net::{NetworkConfig, NodeId};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
+use crate::traffic::{SizeDistribution, TrafficConfig, VideoConfig};
+
 /// Everything that decides a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulationConfig {
@@ -20,6 +22,8 @@ pub struct SimulationConfig {
     pub network: NetworkConfig,
     /// Connections.
     pub flows: Vec<FlowConfig>,
+    /// Short flows that come and go, and datagrams.
+    pub traffic: TrafficConfig,
     /// What to record.
     pub trace: TraceConfig,
 }
@@ -31,6 +35,13 @@ pub struct MeasureWindow {
     pub from: Option<SimTime>,
     /// `None`: each flow to its completion or the end, links to the end.
     pub until: Option<SimTime>,
+}
+
+impl MeasureWindow {
+    /// True if what happens at `time` counts.
+    pub fn holds(&self, time: SimTime) -> bool {
+        self.from.is_none_or(|from| time >= from) && self.until.is_none_or(|until| time < until)
+    }
 }
 
 /// One TCP connection and the application on it.
@@ -82,6 +93,27 @@ pub enum AppConfig {
         /// How fast it writes; `None` writes as fast as the connection takes it.
         rate: Option<Bandwidth>,
     },
+    /// Sends requests, one after the other; the acceptor answers each with a response on the same connection, which is
+    /// closed after the last.
+    RequestResponse {
+        /// Sizes of the requests.
+        request: SizeDistribution,
+        /// Sizes of the responses.
+        response: SizeDistribution,
+        /// From the end of a response to the next request.
+        think: Span,
+        /// How many.
+        count: u64,
+    },
+    /// Downloads a video segment by segment and chooses the bitrate of each.
+    Video(VideoConfig),
+}
+
+impl AppConfig {
+    /// True if the acceptor answers what the opener asks.
+    pub fn has_responses(&self) -> bool {
+        matches!(self, Self::RequestResponse { .. } | Self::Video(_))
+    }
 }
 
 /// A length of time that may be random.

@@ -24,6 +24,8 @@ pub(crate) enum Event {
     MeasureFrom,
     /// The measurement window ends.
     MeasureUntil,
+    /// This source of traffic makes a short flow, or a datagram.
+    Source(u32),
 }
 
 const KIND_SHIFT: u32 = 24;
@@ -42,6 +44,7 @@ impl Event {
             Self::MeasureFrom => (5, 0),
             Self::MeasureUntil => (6, 0),
             Self::Service(index) => (7, index),
+            Self::Source(index) => (8, index),
         };
         kind << KIND_SHIFT | u64::from(index)
     }
@@ -56,7 +59,8 @@ impl Event {
             4 => Self::Sample,
             5 => Self::MeasureFrom,
             6 => Self::MeasureUntil,
-            _ => Self::Service(index),
+            7 => Self::Service(index),
+            _ => Self::Source(index),
         }
     }
 }

@@ -10,7 +10,9 @@ mod recorder;
 mod simulation;
 mod stream;
 mod summary;
+mod traffic;
 
+pub use ackclock_wire::Ecn;
 pub use capture::write_pcapng;
 pub use config::{
     AppConfig, FlowConfig, FlowSeries, LinkSeries, MeasureWindow, Sampling, SimulationConfig, Span, TraceConfig,
@@ -20,3 +22,8 @@ pub use outcome::{
     QueueSummary, Summary, Table,
 };
 pub use simulation::Simulation;
+pub use traffic::{
+    Arrivals, ArrivalsConfig, CdfPoint, DATA_MINING, DatagramConfig, DatagramSummary, ExchangeSummary, Gaps,
+    GroupSummary, ListedFlow, Sending, SizeBucket, SizeDistribution, TrafficConfig, VideoChoice, VideoConfig,
+    VideoSummary, WEB_SEARCH,
+};

@@ -116,6 +116,13 @@ impl Network {
         false
     }
 
+    /// A packet enters the network at the first link of a route.
+    #[inline]
+    pub(crate) fn send(&mut self, route: u32, packet: &mut Packet) {
+        let first = self.routes[route as usize] & !EXPRESS;
+        self.transmit(first, packet);
+    }
+
     fn transmit(&mut self, link: u32, packet: &mut Packet) {
         let mut index = link as usize;
         if self.is_watched && self.is_discarded(index, packet) {
@@ -183,7 +190,8 @@ impl Network {
     fn capture(&mut self, link: usize, time: SimTime, packet: &Packet) {
         if let Some(capture) = &mut self.captures[link] {
             let (flow, forward) = (packet.flow(), packet.is_forward());
-            capture.push(CapturedPacket { time, flow, forward, segment: packet.segment });
+            let Packet { segment, incarnation, .. } = *packet;
+            capture.push(CapturedPacket { time, flow, forward, incarnation, segment });
         }
     }
 
@@ -207,12 +215,14 @@ pub(crate) struct Port<'a> {
     /// The endpoint at the other end.
     pub(crate) peer: u32,
     pub(crate) route: u32,
+    /// Of the connection; 0 where its endpoints serve no other.
+    pub(crate) incarnation: u32,
 }
 
 impl Output for Port<'_> {
     fn send(&mut self, segment: Segment) {
         let mut packet = Packet::new(segment, self.peer, self.route + 1);
-        let first = self.network.routes[self.route as usize] & !EXPRESS;
-        self.network.transmit(first, &mut packet);
+        packet.incarnation = self.incarnation;
+        self.network.send(self.route, &mut packet);
     }
 }

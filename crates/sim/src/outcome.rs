@@ -6,6 +6,8 @@ use ackclock_units::SimTime;
 use ackclock_wire::Segment;
 use serde::Serialize;
 
+use crate::traffic::{DatagramSummary, ExchangeSummary, GroupSummary, VideoSummary};
+
 /// Everything that a finished run produced. The same configuration and seed give the same bytes.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -17,6 +19,8 @@ pub struct Outcome {
     pub links: Table,
     /// One row for each congestion episode.
     pub episodes: Table,
+    /// One row for each short flow and each exchange that was completed.
+    pub completions: Table,
     /// Packets of the links that asked for a capture.
     pub captures: Vec<Capture>,
     /// What the engine did.
@@ -81,6 +85,12 @@ pub struct Summary {
     pub flows: Vec<FlowSummary>,
     /// In the scenario's order.
     pub links: Vec<LinkSummary>,
+    /// Groups of short flows, in the scenario's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupSummary>,
+    /// Flows of datagrams, in the scenario's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub datagrams: Vec<DatagramSummary>,
 }
 
 /// One flow over the measurement window; counts of segments are over the whole run.
@@ -114,6 +124,12 @@ pub struct FlowSummary {
     pub aborted: bool,
     /// RTT samples; null when there were none.
     pub rtt_ms: Option<Distribution>,
+    /// Of an application that makes requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchanges: Option<ExchangeSummary>,
+    /// Of a video client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub video: Option<VideoSummary>,
 }
 
 /// A distribution in short.
@@ -186,6 +202,8 @@ pub struct CapturedPacket {
     pub flow: u32,
     /// True from the end that opened the connection to the other.
     pub forward: bool,
+    /// Which of the connections that use its endpoints in turn it belongs to; `DATAGRAM` if to none.
+    pub incarnation: u32,
     /// The packet.
     pub segment: Segment,
 }

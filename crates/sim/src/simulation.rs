@@ -1,11 +1,14 @@
 //! The run loop: the only thing that moves time.
 
+mod exchanges;
+mod traffic;
+
 use ackclock_net::{Packet, Router};
 use ackclock_tcp::{Endpoint, Reading, State};
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::Segment;
 
-use crate::app::{Action, App};
+use crate::app::{Action, AfterRead, App};
 use crate::config::{AppConfig, FlowConfig, SimulationConfig};
 use crate::event_queue::Event;
 use crate::network::{Network, Port};
@@ -13,6 +16,7 @@ use crate::outcome::{EngineCounters, Outcome};
 use crate::recorder::Recorder;
 use crate::stream::Stream;
 use crate::summary;
+use traffic::Traffic;
 
 /// No stream sends from this endpoint.
 const NO_STREAM: u32 = u32::MAX;
@@ -29,6 +33,7 @@ pub struct Simulation {
     counters: EngineCounters,
     end: SimTime,
     link_stats: Option<Vec<ackclock_net::LinkStats>>,
+    traffic: Traffic,
 }
 
 /// What the loop keeps of each endpoint.
@@ -57,10 +62,19 @@ impl Simulation {
                 let route = network.add_route(&mut router, from, to);
                 ports.push(PortState { route, timer: SimTime::NEVER, sends: NO_STREAM });
             }
-            add_stream(&mut streams, &mut ports, config.seed, flow, 2 * index, Some(&flow.app));
-            add_stream(&mut streams, &mut ports, config.seed, flow, 2 * index + 1, flow.reply.as_ref());
+            let app = |app: &AppConfig, name: &str| App::new(app, config.seed, name);
+            let first = streams.len();
+            add_stream(&mut streams, &mut ports, flow, 2 * index, Some(app(&flow.app, &flow.name)));
+            let reply = flow.reply.as_ref().map(|reply| app(reply, &reply_name(flow)));
+            let answers = flow.app.has_responses().then(App::responder);
+            add_stream(&mut streams, &mut ports, flow, 2 * index + 1, answers.or(reply));
+            if flow.app.has_responses() {
+                streams[first].exchanges = Some(exchanges::new_log(config, flow, &mut router));
+            }
             network.queue.push(flow.start, Event::Start(index as u32));
         }
+        let traffic = Traffic::new(config, &mut network, &mut router);
+        traffic::add_placeholders(config, &mut endpoints, &mut ports);
         network.find_express_links(&config.network);
         let recorder = Recorder::new(&config.trace, streams.len(), config.trace.traced_links.len());
         let end = SimTime(config.duration.0);
@@ -74,7 +88,18 @@ impl Simulation {
             network.queue.push(until, Event::MeasureUntil);
         }
         let counters = EngineCounters::default();
-        Self { config: config.clone(), network, endpoints, ports, streams, recorder, counters, end, link_stats: None }
+        Self {
+            config: config.clone(),
+            network,
+            endpoints,
+            ports,
+            streams,
+            recorder,
+            counters,
+            end,
+            link_stats: None,
+            traffic,
+        }
     }
 
     /// Handles every event up to and including `until`, but none after the scenario's end.
@@ -115,20 +140,26 @@ impl Simulation {
             stream.episodes.extend(endpoint.take_episodes());
             stream.episodes.extend(endpoint.current_episode());
         }
-        let summary = summary::summarize(&self.config, &self.streams, &self.endpoints, &link_stats);
+        let mut summary = summary::summarize(&self.config, &self.streams, &self.endpoints, &link_stats);
+        (summary.groups, summary.datagrams) = self.traffic_summaries();
         let link_names: Vec<String> = self.config.network.links.iter().map(|link| link.name.clone()).collect();
         let flow_names: Vec<String> = self.streams.iter().map(|stream| stream.name.clone()).collect();
         let episodes = summary::episode_table(&self.streams, &self.endpoints, &flow_names, self.end);
+        let completions = self.completions();
         let captures = summary::captures(self.network.take_captures(), &link_names);
         let (flows, links) = self.recorder.into_tables(flow_names, &link_names);
-        Outcome { summary, flows, links, episodes, captures, engine: self.counters }
+        Outcome { summary, flows, links, episodes, completions, captures, engine: self.counters }
     }
 
     /// Handles the queue's first event and takes it out. `packet` is where one that arrives is put.
     fn handle(&mut self, event: Event, packet: &mut Packet) {
         if let Event::Link(link) = event {
             if self.network.on_arrival(link, packet) {
-                self.on_segment(packet.endpoint as usize, &packet.segment);
+                if packet.endpoint < self.traffic.first_endpoint {
+                    self.on_segment(packet.endpoint as usize, &packet.segment);
+                } else {
+                    self.on_traffic(packet);
+                }
             }
             return;
         }
@@ -142,6 +173,7 @@ impl Simulation {
             Event::Sample => self.on_sample(),
             Event::MeasureFrom => self.begin_measurement(),
             Event::MeasureUntil => self.end_measurement(),
+            Event::Source(source) => self.on_source(source as usize),
         }
     }
 
@@ -149,7 +181,7 @@ impl Simulation {
     fn with_port(&mut self, endpoint: usize, call: impl FnOnce(&mut Endpoint, SimTime, &mut Port<'_>)) {
         let now = self.network.now;
         let route = self.ports[endpoint].route;
-        let mut port = Port { network: &mut self.network, peer: endpoint as u32 ^ 1, route };
+        let mut port = Port { network: &mut self.network, peer: endpoint as u32 ^ 1, route, incarnation: 0 };
         call(&mut self.endpoints[endpoint], now, &mut port);
     }
 
@@ -173,7 +205,9 @@ impl Simulation {
             return; // an earlier event has taken its place
         }
         self.ports[endpoint].timer = SimTime::NEVER;
-        if self.endpoints[endpoint].deadline() <= now {
+        if endpoint >= self.traffic.first_endpoint as usize {
+            self.on_short_timer(endpoint);
+        } else if self.endpoints[endpoint].deadline() <= now {
             self.with_port(endpoint, |endpoint, now, port| endpoint.on_timer(now, port));
             self.after_call(endpoint);
         } else {
@@ -236,10 +270,11 @@ impl Simulation {
         let stream = &mut self.streams[index];
         if stream.read_event.is_some_and(|time| time <= now) {
             (stream.read_event, stream.wanted) = (None, None);
-            if let Some(time) = stream.app.on_read(now) {
-                self.network.queue.push(time, Event::App(index as u32));
-            } else {
-                stream.complete(now, &self.config.measure, &self.endpoints);
+            match stream.app.on_read(now) {
+                AfterRead::WakeAt(time) => self.network.queue.push(time, Event::App(index as u32)),
+                AfterRead::Complete => stream.complete(now, &self.config.measure, &self.endpoints),
+                AfterRead::Respond => self.respond(index),
+                AfterRead::Responded => self.on_responded(index),
             }
             return;
         }
@@ -298,14 +333,17 @@ impl Simulation {
 fn add_stream(
     streams: &mut Vec<Stream>,
     ports: &mut [PortState],
-    seed: u64,
     flow: &FlowConfig,
     endpoint: usize,
-    app: Option<&AppConfig>,
+    app: Option<App>,
 ) {
     let Some(app) = app else { return };
-    let name = if endpoint.is_multiple_of(2) { flow.name.clone() } else { format!("{}.reply", flow.name) };
+    let name = if endpoint.is_multiple_of(2) { flow.name.clone() } else { reply_name(flow) };
     ports[endpoint].sends = streams.len() as u32;
-    let app = App::new(app, seed, &name);
     streams.push(Stream::new(flow, name, app, endpoint));
+}
+
+/// What the stream of the accepting end is called.
+fn reply_name(flow: &FlowConfig) -> String {
+    format!("{}.reply", flow.name)
 }

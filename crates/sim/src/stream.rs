@@ -5,6 +5,7 @@ use ackclock_units::{Bytes, Histogram, SimDuration, SimTime};
 
 use crate::app::App;
 use crate::config::{FlowConfig, MeasureWindow};
+use crate::traffic::{CompletionLog, EmptyPath};
 
 /// See the module. `sender` is the endpoint that writes; the other end of the connection reads.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Stream {
     pub(crate) rtt: Histogram,
     pub(crate) measured: Measured,
     pub(crate) episodes: Vec<Episode>,
+    /// Of a stream of requests.
+    pub(crate) exchanges: Option<Box<(CompletionLog, EmptyPath)>>,
 }
 
 /// Counts at the borders of the measurement window.
@@ -56,6 +59,7 @@ impl Stream {
             rtt: Histogram::default(),
             measured: Measured { from, until: None },
             episodes: Vec::new(),
+            exchanges: None,
         }
     }
 

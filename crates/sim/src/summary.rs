@@ -16,7 +16,8 @@ pub(crate) fn summarize(
     endpoints: &[Endpoint],
     links: &[LinkStats],
 ) -> Summary {
-    let flows: Vec<FlowSummary> = streams.iter().map(|stream| flow_summary(stream, endpoints)).collect();
+    let end = SimTime(config.duration.0);
+    let flows: Vec<FlowSummary> = streams.iter().map(|stream| flow_summary(stream, endpoints, end)).collect();
     let names = config.network.links.iter().map(|link| &link.name);
     Summary {
         scenario: config.name.clone(),
@@ -25,6 +26,8 @@ pub(crate) fn summarize(
         jain_index: jain_index(&flows),
         links: names.zip(links).map(|(name, stats)| link_summary(name, stats)).collect(),
         flows,
+        groups: Vec::new(),
+        datagrams: Vec::new(),
     }
 }
 
@@ -35,7 +38,7 @@ fn jain_index(flows: &[FlowSummary]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (flows.len() as f64 * squares))
 }
 
-fn flow_summary(stream: &Stream, endpoints: &[Endpoint]) -> FlowSummary {
+fn flow_summary(stream: &Stream, endpoints: &[Endpoint], end: SimTime) -> FlowSummary {
     let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver()]);
     let counters = sender.counters();
     let (goodput_bps, throughput_bps) = stream.rates();
@@ -54,10 +57,12 @@ fn flow_summary(stream: &Stream, endpoints: &[Endpoint]) -> FlowSummary {
         fast_recoveries: counters.fast_recoveries,
         aborted: sender.is_aborted(),
         rtt_ms: (!stream.rtt.is_empty()).then(|| distribution(&stream.rtt, 1e3)),
+        exchanges: stream.exchanges.as_ref().map(|exchanges| exchanges.0.exchange_summary()),
+        video: stream.app.requester().and_then(|requester| requester.video()).map(|video| video.summary(end)),
     }
 }
 
-fn distribution(histogram: &Histogram, unit: f64) -> Distribution {
+pub(crate) fn distribution(histogram: &Histogram, unit: f64) -> Distribution {
     Distribution {
         min: histogram.min() as f64 / unit,
         mean: histogram.mean() / unit,

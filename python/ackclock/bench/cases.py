@@ -49,6 +49,7 @@ CASES: tuple[Case, ...] = (
     Case("b", "b-traced", "the same, default traces on", _TRACED),
     Case("c", "c", "1000 CUBIC flows, 1 Gbit/s, 20 ms, 5 s"),
     *_fixed_windows(),
+    Case("short-flows", "short-flows", "10,000 short flows a second (Pareto), 40 Gbit/s, 1 s"),
     Case("python-controller", "python-controller-none", "1 Reno flow, 100 Mbit/s, 60 ms, 50 s"),
     Case("python-controller", "python-controller", "the same, Reno written in Python", _IN_PYTHON),
 )

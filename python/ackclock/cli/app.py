@@ -12,7 +12,20 @@ from typing import Annotated
 import typer
 
 from ackclock import version
-from ackclock.cli import bench, catalogs, check, claims, doctor, failures, report, run, script, sweep, validate_linux
+from ackclock.cli import (
+    arrivals,
+    bench,
+    catalogs,
+    check,
+    claims,
+    doctor,
+    failures,
+    report,
+    run,
+    script,
+    sweep,
+    validate_linux,
+)
 
 app = typer.Typer(
     name="ackclock",
@@ -48,6 +61,7 @@ app.command(rich_help_panel=_SIMULATE)(report.compare)
 app.command(rich_help_panel=_SIMULATE)(claims.claims)
 app.command("validate-linux", rich_help_panel=_SIMULATE)(validate_linux.validate_linux)
 app.command(rich_help_panel=_SIMULATE)(script.script)
+app.command(rich_help_panel=_SIMULATE)(arrivals.arrivals)
 app.command(rich_help_panel=_LEARN)(check.validate)
 app.command(rich_help_panel=_LEARN)(check.schema)
 app.command(rich_help_panel=_LEARN)(catalogs.controllers)
@@ -55,6 +69,7 @@ app.command(rich_help_panel=_LEARN)(catalogs.profiles)
 app.command(rich_help_panel=_LEARN)(catalogs.queues)
 app.command(rich_help_panel=_LEARN)(catalogs.links)
 app.command(rich_help_panel=_LEARN)(catalogs.topologies)
+app.command(rich_help_panel=_LEARN)(catalogs.traffic)
 app.command(rich_help_panel=_MACHINE)(bench.bench)
 app.command(rich_help_panel=_MACHINE)(doctor.doctor)
 

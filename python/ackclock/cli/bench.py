@@ -23,7 +23,7 @@ _GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
 def bench(
     groups: Annotated[
         list[str] | None,
-        typer.Argument(metavar="a b c d python-controller", help="Which scenarios; all if none is named."),
+        typer.Argument(metavar="a b c d short-flows python-controller", help="Which scenarios; all if none is named."),
     ] = None,
     min_cpu_s: Annotated[
         float, typer.Option("--min-cpu", metavar="SECONDS", min=0.0, help="CPU time spent on each, at least.")

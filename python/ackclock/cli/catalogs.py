@@ -1,4 +1,4 @@
-"""`ackclock controllers`, `queues`, `links` and `topologies`: what a scenario may name, straight from the core."""
+"""`ackclock controllers`, `queues`, `links`, `topologies`, `traffic`: what a scenario may name, from the core."""
 
 import difflib
 import json
@@ -38,6 +38,11 @@ def links(name: _Name = None, as_json: _Json = False) -> None:
 def topologies(name: _Name = None, as_json: _Json = False) -> None:
     """List the topologies, with their parameters."""
     _show("topology", _core.topologies(), name, as_json)
+
+
+def traffic(name: _Name = None, as_json: _Json = False) -> None:
+    """List applications, arrivals of short flows and distributions of sizes, with their sources and parameters."""
+    _show("kind of traffic", _core.traffic(), name, as_json)
 
 
 def _show(kind: str, catalog: str, name: str | None, as_json: bool) -> None:

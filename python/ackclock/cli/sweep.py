@@ -15,7 +15,18 @@ from ackclock import storage
 from ackclock.cli import check, display
 from ackclock.cli.failures import InputError, errors
 from ackclock.results import parquet
-from ackclock.sweep import Axis, GridError, Point, SweepFolder, flow_table, grid_of, link_table, means, parse_axis
+from ackclock.sweep import (
+    Axis,
+    GridError,
+    Point,
+    SweepFolder,
+    flow_table,
+    grid_of,
+    group_table,
+    link_table,
+    means,
+    parse_axis,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -114,6 +125,9 @@ def _write_tables(folder: SweepFolder, points: list[Point]) -> "pl.DataFrame":
     flows = flow_table(rows)
     averages = means(flows, points[0].parameters)
     tables = {"sweep": flows, "links": link_table(rows), "means": averages}
+    groups = group_table(rows)
+    if not groups.is_empty():
+        tables["groups"] = groups
     for name, table in tables.items():
         storage.write_file(folder.path / f"{name}.parquet", parquet(table))
     return averages

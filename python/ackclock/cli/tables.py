@@ -5,6 +5,7 @@ from typing import Any
 from rich.table import Table
 
 from ackclock.cli.display import output, si
+from ackclock.cli.traffic_tables import traffic_tables
 from ackclock.results import Results
 
 _MANY = 24
@@ -20,8 +21,12 @@ def print_results(results: Results) -> None:
     console = output()
     console.print(_headline(results), markup=False)
     console.print()
-    console.print(_flow_table(results.summary["flows"]))
-    console.print()
+    if results.summary["flows"]:
+        console.print(_flow_table(results.summary["flows"]))
+        console.print()
+    for table in traffic_tables(results.summary):
+        console.print(table)
+        console.print()
     links = [link for link in results.summary["links"] if link["delivered_packets"] or link["drops"]]
     console.print(_link_table(links))
     console.print()

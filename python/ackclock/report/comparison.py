@@ -1,9 +1,18 @@
 """Runs side by side, in a terminal."""
 
+from collections.abc import Callable
+
 from rich.console import Console
 from rich.table import Table
 
 from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
+from ackclock.report.traffic_figures import (
+    DATAGRAM_CELLS,
+    EXCHANGE_CELLS,
+    GROUP_CELLS,
+    VIDEO_CELLS,
+    size_rows,
+)
 from ackclock.results import Results
 
 
@@ -16,6 +25,10 @@ def compare(results: list[Results]) -> None:
     console = Console()
     runs = [f"{result.name} (seed {result.summary['seed']})" for result in results]
     console.print(_table("flows", runs, [result.summary["flows"] for result in results], FLOW_CELLS))
+    for title, cells, entries_of in _TRAFFIC:
+        entries = [entries_of(result.summary) for result in results]
+        if any(entries):
+            console.print(_table(title, runs, entries, cells))
     console.print(_table("links", runs, [busy_links(result.summary) for result in results], LINK_CELLS))
     fairness = Table(title="Jain's fairness index")
     for run in runs:
@@ -24,6 +37,24 @@ def compare(results: list[Results]) -> None:
         *("–" if (index := result.summary["jain_index"]) is None else f"{index:.4f}" for result in results)
     )
     console.print(fairness)
+
+
+def _classes(summary: Entry) -> list[Entry]:
+    """Every group of short flows, as a whole and by size."""
+    rows = ((group, row) for group in summary.get("groups", []) for row in size_rows(group))
+    return [{**row, "name": f"{group['name']}, {row['name']}"} for group, row in rows]
+
+
+def _flows_with(key: str) -> Callable[[Entry], list[Entry]]:
+    return lambda summary: [flow for flow in summary["flows"] if flow.get(key)]
+
+
+_TRAFFIC: tuple[tuple[str, tuple[Cell, ...], Callable[[Entry], list[Entry]]], ...] = (
+    ("short flows", GROUP_CELLS, _classes),
+    ("requests", EXCHANGE_CELLS, _flows_with("exchanges")),
+    ("videos", VIDEO_CELLS, _flows_with("video")),
+    ("datagrams", DATAGRAM_CELLS, lambda summary: list(summary.get("datagrams", []))),
+)
 
 
 def _table(title: str, runs: list[str], entries: list[list[Entry]], cells: tuple[Cell, ...]) -> Table:

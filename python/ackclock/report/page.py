@@ -5,10 +5,13 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import Any
 
+from ackclock import completions
 from ackclock.panels import Drawing, run_label
 from ackclock.plots import drawings, interactive, write_static
 from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
+from ackclock.report.traffic_figures import DATAGRAM_CELLS, EXCHANGE_CELLS, GROUP_CELLS, VIDEO_CELLS, size_rows
 from ackclock.results import Results
 
 _MAX_ROWS = 50
@@ -25,12 +28,13 @@ def write_report(results: list[Results], path: Path, static_dir: Path | None = N
     Raises:
         OSError: If a file cannot be written.
     """
-    shown = drawings(results)
+    shown, slowdowns = drawings(results), completions.slowdown_lines(results)
     template = Template(files("ackclock.report").joinpath("page.html").read_text(encoding="utf-8"))
     page = template.substitute(
         title=escape(" / ".join(dict.fromkeys(result.name for result in results))),
-        plotly=_plotly_js() if shown else "",
+        plotly=_plotly_js() if shown or slowdowns else "",
         summaries="\n".join(_summary(result, run_label(results, i)) for i, result in enumerate(results)),
+        slowdowns=_slowdowns(slowdowns),
         plots="\n".join(_plot(drawing) for drawing in shown) or _no_series(),
         settings="\n".join(_settings(result, run_label(results, i)) for i, result in enumerate(results)),
     )
@@ -41,7 +45,7 @@ def write_report(results: list[Results], path: Path, static_dir: Path | None = N
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
-    if shown:
+    if shown or slowdowns:
         write_static(results, static_dir or path.with_name(f"{path.stem}_figures"))
 
 
@@ -62,6 +66,20 @@ def _plot(drawing: Drawing) -> str:
     return f'<section class="plot"><h3>{escape(drawing.panel.title)}</h3>{note}{body}</section>'
 
 
+def _slowdowns(lines: list[completions.SlowdownLine]) -> str:
+    """How long flows and requests of each size took, if there were any."""
+    if not lines:
+        return ""
+    body = completions.interactive(lines).to_html(
+        full_html=False,
+        include_plotlyjs=False,
+        config={"responsive": True, "displaylogo": False},
+        default_height="330px",
+    )
+    note = '<p class="note">Completion time over that on an empty path: median and 99th percentile.</p>'
+    return f'<h2>Over size</h2><section class="plot"><h3>Slowdown</h3>{note}{body}</section>'
+
+
 def _no_series() -> str:
     return (
         '<p class="empty">No series were recorded, so there is nothing to draw. Remove <code>trace = false</code> from '
@@ -75,10 +93,25 @@ def _summary(result: Results, label: str) -> str:
     facts = [f"{summary['duration_s']:g} s simulated", f"seed {summary['seed']}"]
     if index is not None and len(summary["flows"]) > 1:
         facts.append(f"Jain index {index:.4f}")
+    flows = _table("flow", summary["flows"], FLOW_CELLS) if summary["flows"] else ""
     return (
         f"<h2>{escape(label)}</h2><p>{', '.join(facts)}</p>"
-        f"{_table('flow', summary['flows'], FLOW_CELLS)}{_table('link', busy_links(summary), LINK_CELLS)}"
+        f"{flows}{_traffic(summary)}{_table('link', busy_links(summary), LINK_CELLS)}"
     )
+
+
+def _traffic(summary: dict[str, Any]) -> str:
+    """Tables of short flows by size, requests, videos and datagrams, as far as there are any."""
+    flows = summary["flows"]
+    parts = [_table(group["name"], size_rows(group), GROUP_CELLS) for group in summary.get("groups", [])]
+    for kind, entries, cells in (
+        ("requests of", [flow for flow in flows if flow.get("exchanges")], EXCHANGE_CELLS),
+        ("video of", [flow for flow in flows if flow.get("video")], VIDEO_CELLS),
+        ("datagrams of", summary.get("datagrams", []), DATAGRAM_CELLS),
+    ):
+        if entries:
+            parts.append(_table(kind, entries, cells))
+    return "".join(parts)
 
 
 def _table(kind: str, entries: list[Entry], cells: tuple[Cell, ...]) -> str:

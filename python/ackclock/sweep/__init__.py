@@ -2,6 +2,17 @@
 
 from ackclock.sweep.grid import Axis, GridError, Point, grid_of, parse_axis
 from ackclock.sweep.store import SweepFolder
-from ackclock.sweep.tidy import flow_table, link_table, means
+from ackclock.sweep.tidy import flow_table, group_table, link_table, means
 
-__all__ = ["Axis", "GridError", "Point", "SweepFolder", "flow_table", "grid_of", "link_table", "means", "parse_axis"]
+__all__ = [
+    "Axis",
+    "GridError",
+    "Point",
+    "SweepFolder",
+    "flow_table",
+    "grid_of",
+    "group_table",
+    "link_table",
+    "means",
+    "parse_axis",
+]

@@ -54,6 +54,22 @@ def link_table(rows: Iterable[Row]) -> "pl.DataFrame":
     )
 
 
+def group_table(rows: Iterable[Row]) -> "pl.DataFrame":
+    """Make the tidy table of groups of short flows.
+
+    Args:
+        rows: Parameters and summary of each point.
+
+    Returns:
+        A row for each point and group, the size classes left out.
+    """
+    return _table(
+        parameters | _flat(_renamed({key: value for key, value in group.items() if key != "buckets"}, "group"))
+        for parameters, summary in _plain(rows)
+        for group in summary.get("groups", [])
+    )
+
+
 def means(flows: "pl.DataFrame", parameters: Iterable[str]) -> "pl.DataFrame":
     """Average over the seeds, with confidence intervals.
 

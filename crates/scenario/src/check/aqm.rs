@@ -1,5 +1,7 @@
 //! Disciplines that manage delay: parameters in range, each by default what the discipline says.
 
+use std::collections::BTreeMap;
+
 use ackclock_net::QueueConfig;
 use ackclock_net::queue::{
     CakeConfig, CodelConfig, CodelParameters, DualPi2Config, DualScheduler, FqCodelConfig, FqPieConfig, PieConfig,
@@ -148,7 +150,10 @@ impl Checker<'_, '_> {
 
     /// Tells each CAKE which host an endpoint is on, now that the flows are known.
     pub(crate) fn resolve_hosts(&mut self, flows: &[FlowConfig]) {
-        let hosts = || flows.iter().flat_map(|flow| [flow.from as u32, flow.to as u32]).collect();
+        // By the numbers of their packets; those of short flows change, and each is a host of its own.
+        let numbered = flows.iter().zip(&self.flow_traits).filter_map(|(flow, traits)| Some((traits.number?, flow)));
+        let by_number: BTreeMap<usize, &FlowConfig> = numbered.collect();
+        let hosts = || by_number.values().flat_map(|flow| [flow.from as u32, flow.to as u32]).collect();
         for link in &mut self.network.links {
             if let QueueConfig::Cake(config) = &mut link.queue {
                 config.hosts = hosts();

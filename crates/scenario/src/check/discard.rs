@@ -50,7 +50,7 @@ impl Checker<'_, '_> {
                     self.report(&path.key("flow"), "names no flow", suggest(name, &names));
                 }
             }
-            found
+            found.and_then(|position| self.flow_number(position, &path.key("flow")))
         });
         let time = |time: Option<Duration>, default| time.map_or(default, |time| SimTime(time.0.0));
         let (from, until) = (time(filter.from, SimTime::ZERO), time(filter.until, SimTime::NEVER));
@@ -59,6 +59,16 @@ impl Checker<'_, '_> {
         }
         let selection = self.selection(rule, path);
         Rule { class: filter.of.map_or(PacketClass::Any, Into::into), flow, from, until, selection }
+    }
+
+    /// The number by which packets of the flow at this position are known.
+    pub(crate) fn flow_number(&mut self, position: usize, path: &FieldPath) -> Option<usize> {
+        let number = self.flow_traits.get(position).and_then(|traits| traits.number);
+        if number.is_none() && self.diagnostics.is_empty() {
+            let remedy = "remove flow, and choose packets by class, position or time";
+            self.report(path, "names a group of short flows, which a rule cannot tell from others", remedy);
+        }
+        number
     }
 
     fn selection(&mut self, rule: &DiscardRule, path: &FieldPath) -> Selection {

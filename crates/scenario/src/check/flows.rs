@@ -8,6 +8,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::tcp::{HostTables, Layer, MAX_WINDOW, amount};
 use super::topology::BuiltTopology;
+use super::traffic::{Role, role};
 use super::{Checker, suggest};
 use crate::file::{
     App, Controller, CubicParameters, Duration, FilesApp, FlowTable, RenoParameters, Size, Spacing, StartTable,
@@ -103,7 +104,7 @@ impl<'a> Checker<'a, '_> {
         starts
     }
 
-    fn span(&mut self, spacing: &Spacing, path: &FieldPath) -> Span {
+    pub(crate) fn span(&mut self, spacing: &Spacing, path: &FieldPath) -> Span {
         match spacing {
             TextOr::Text(span) => Span::Constant(span.0),
             TextOr::Table(table) => Span::Exponential(table.exponential.map_or_else(
@@ -149,8 +150,12 @@ impl<'a> Checker<'a, '_> {
         {
             self.report(&path.key("read_rate"), "is a reader that never reads", "use at least 1 bit/s");
         }
+        self.check_role(table, path);
+        let app = match role(table) {
+            Role::Connection => table.app.as_ref().map_or(AppConfig::Bulk, |app| self.app(app, &path.key("app"))),
+            Role::Arrivals(_) | Role::Datagrams(_) => AppConfig::Bulk,
+        };
         self.check_delay_controller(&controller, &[sender, receiver], &path.key("controller"));
-        let app = table.app.as_ref().map_or(AppConfig::Bulk, |app| self.app(app, &path.key("app")));
         FlowConfig {
             name: plan.name.clone(),
             from,
@@ -359,14 +364,17 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    fn app(&mut self, app: &App, path: &FieldPath) -> AppConfig {
+    pub(crate) fn app(&mut self, app: &App, path: &FieldPath) -> AppConfig {
         match app {
-            App::Bulk(_) => AppConfig::Bulk,
+            // The rates of datagrams are refused where there is a connection.
+            App::Bulk(_) | App::Cbr(_) | App::Poisson(_) => AppConfig::Bulk,
             App::File(file) => {
                 let size = self.file_size(file.size, &path.key("size"));
                 AppConfig::Files { sizes: vec![size], gap: SimDuration::ZERO }
             }
             App::Files(files) => self.files(files, path),
+            App::RequestResponse(table) => self.request_response(table, path),
+            App::Video(table) => self.video(table, path),
             App::OnOff(table) => {
                 let mut period = |spacing: &Option<Spacing>, field: &str| {
                     if let Some(spacing) = spacing {

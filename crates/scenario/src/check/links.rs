@@ -166,13 +166,14 @@ impl Checker<'_, '_> {
     fn crossings(&self, flows: &[FlowConfig]) -> Vec<Crossing> {
         let mut crossings = vec![Crossing::default(); self.network.links.len()];
         let mut router = Router::new(&self.network);
-        for flow in flows {
+        for (flow, traits) in flows.iter().zip(&self.flow_traits) {
             let forward = router.shortest_path(flow.from, flow.to).unwrap_or_default();
             let back = router.shortest_path(flow.to, flow.from).unwrap_or_default();
             let delay = |links: &[usize]| links.iter().map(|&link| self.network.links[link].delay.0).sum::<u64>();
             let rtt = SimDuration(delay(&forward) + delay(&back));
-            let data = data_packet(&flow.sender, &flow.receiver);
-            let reply = if flow.reply.is_some() { data } else { LARGEST_ACK.min(data) };
+            let data = traits.datagram.unwrap_or_else(|| data_packet(&flow.sender, &flow.receiver));
+            let is_answered = flow.reply.is_some() || traits.has_answers;
+            let reply = if is_answered { data } else { LARGEST_ACK.min(data) };
             for (links, packet) in [(forward, data), (back, reply)] {
                 for link in links {
                     crossings[link].base_rtt = crossings[link].base_rtt.max(Some(rtt));

@@ -246,12 +246,12 @@ impl Checker<'_, '_> {
         let mut found = Vec::new();
         for (index, name) in wanted.names.each() {
             let position = flows.iter().position(|flow| flow.name == name);
+            let path = index.map_or_else(|| wanted.path.clone(), |index| wanted.path.index(index));
             if position.is_none() {
                 let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
-                let path = index.map_or_else(|| wanted.path.clone(), |index| wanted.path.index(index));
                 self.report(&path, "names no flow", suggest(name, &names));
             }
-            found.extend(position);
+            found.extend(position.and_then(|position| self.flow_number(position, &path)));
         }
         found
     }

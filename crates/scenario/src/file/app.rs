@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::macros::{Empty, kinds, table};
-use super::{Duration, List, Rate, Size, Spacing};
+use super::{Duration, List, Rate, RateApp, RequestResponseApp, Size, Spacing, VideoApp};
 
 kinds! {
     /// What is written into a connection.
@@ -17,6 +17,14 @@ kinds! {
         "files" = Files(FilesApp),
         /// During on periods.
         "on_off" = OnOff(OnOffApp),
+        /// Requests, each answered by the receiving end.
+        "request_response" = RequestResponse(RequestResponseApp),
+        /// A video whose bitrate adapts.
+        "video" = Video(VideoApp),
+        /// UDP only: evenly spaced datagrams.
+        "cbr" = Cbr(RateApp),
+        /// UDP only: datagrams with exponential gaps.
+        "poisson" = Poisson(RateApp),
     }
 }
 

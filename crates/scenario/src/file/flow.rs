@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::macros::table;
-use super::{App, Controller, Duration, Names, Rate, TcpTable, TextOr};
+use super::{App, ArrivalsTable, Controller, Duration, Names, Protocol, Rate, TcpTable, TextOr};
 
 /// A constant length of time, or a random one.
 pub(crate) type Spacing = TextOr<Duration, SpanTable>;
@@ -18,6 +18,10 @@ table! {
         controller: Controller,
         /// What is sent; "bulk" by default.
         app: App,
+        /// What carries it; "tcp" by default.
+        protocol: Protocol,
+        /// Makes short flows that arrive during the run, each on a connection of its own, in place of one.
+        arrivals: ArrivalsTable,
         /// What the receiving host sends back on the same connection; nothing by default.
         reply: App,
         /// When the connection is opened; at once by default. A table for a group.

@@ -13,6 +13,10 @@ use super::macros::overlay_replaces;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Duration(pub(crate) SimDuration);
 
+/// How often something happens, in a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct EventRate(pub(crate) f64);
+
 /// A data rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate(pub(crate) Bandwidth);
@@ -112,6 +116,7 @@ macro_rules! written_as_text {
 
 written_as_text! {
     Duration: "a duration", "30 ms";
+    EventRate: "how many in a time", "1000 /s";
     Rate: "a rate", "100 Mbit/s";
     Size: "an amount of data", "50 MB";
     Amount: "an amount of data or a number of segments", "10 segments";
@@ -143,6 +148,27 @@ macro_rules! quantity {
 }
 
 quantity!(Duration, Rate, Size);
+
+/// Times in a second.
+const EVENT_UNITS: [(&str, f64); 4] = [("/ms", 1e3), ("/min", 1.0 / 60.0), ("/h", 1.0 / 3_600.0), ("/s", 1.0)];
+
+impl FromStr for EventRate {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "is no number in a time; write it like \"1000 /s\"; units: /ms, /s, /min, /h".to_owned();
+        let text = text.trim();
+        let found = EVENT_UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
+        let (number, factor) = found.ok_or_else(wrong)?;
+        let number: f64 = number.trim().replace('_', "").parse().map_err(|_| wrong())?;
+        if number.is_finite() && number >= 0.0 { Ok(Self(number * factor)) } else { Err(wrong()) }
+    }
+}
+
+impl fmt::Display for EventRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} /s", self.0)
+    }
+}
 
 /// The error's text; the value itself stands beside it in a diagnostic already.
 fn unquoted(error: &ackclock_units::ParseQuantityError) -> String {

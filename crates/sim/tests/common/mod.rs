@@ -7,7 +7,7 @@ use ackclock_net::{
     QueueLimit, Selection,
 };
 use ackclock_sim::{
-    AppConfig, FlowConfig, MeasureWindow, Outcome, Sampling, Simulation, SimulationConfig, TraceConfig,
+    AppConfig, FlowConfig, MeasureWindow, Outcome, Sampling, Simulation, SimulationConfig, TraceConfig, TrafficConfig,
 };
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -102,6 +102,7 @@ impl Dumbbell {
             measure: self.measure,
             network,
             flows,
+            traffic: TrafficConfig::default(),
             trace: TraceConfig {
                 internals: vec![],
                 sampling: if self.per_event { Sampling::Events(interval) } else { Sampling::Interval(interval) },

@@ -1,5 +1,4 @@
 use ackclock_units::{Bandwidth, Bytes};
-use ackclock_wire::Segment;
 use proptest::prelude::*;
 
 use super::*;
@@ -28,7 +27,7 @@ fn served(config: &LinkConfig) -> Link {
 }
 
 fn packet(size: u32) -> Packet {
-    Packet { size, segment: Segment::default(), endpoint: 0, hop: 0 }
+    Packet { size, ..Packet::default() }
 }
 
 /// What the run loop does: serves the link whenever it asks for it, up to `until`.

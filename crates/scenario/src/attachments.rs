@@ -1,0 +1,95 @@
+//! Files that a scenario names: read once, found beside the scenario, held to their SHA-256.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::diagnostic::Diagnostics;
+use crate::file::{App, ArrivalsTable, FlowTable, ScenarioFile, SizeTable, Sizes, TextOr};
+use crate::tree::FieldPath;
+
+/// The texts of the files, by the names that the scenario has for them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attachments {
+    texts: BTreeMap<String, Arc<str>>,
+}
+
+/// A place in a scenario that names a file.
+struct Mention<'a> {
+    path: FieldPath,
+    file: &'a mut Option<String>,
+    sha256: &'a mut Option<String>,
+}
+
+impl Attachments {
+    /// Reads every file that `scenario` names. A relative name is taken from `folder`; from then on the scenario has the
+    /// name with the folder, and the file's SHA-256, so that its own hash stands for what is in the file.
+    pub(crate) fn read(scenario: &mut ScenarioFile, folder: &Path, diagnostics: &mut Diagnostics<'_>) -> Self {
+        let mut attachments = Self::default();
+        let flows = scenario.flow.iter_mut().flat_map(|flows| flows.0.iter_mut().enumerate());
+        for (index, flow) in flows.filter_map(|(index, flow)| Some((index, flow.as_mut()?))) {
+            for mention in mentions(flow, &FieldPath::of("flow").index(index)) {
+                attachments.take(mention, folder, diagnostics);
+            }
+        }
+        attachments
+    }
+
+    fn take(&mut self, mention: Mention<'_>, folder: &Path, diagnostics: &mut Diagnostics<'_>) {
+        let Mention { path, file, sha256 } = mention;
+        let Some(name) = file.as_mut() else { return };
+        let place = folder.join(&name);
+        let text = match std::fs::read_to_string(&place) {
+            Ok(text) => text,
+            Err(error) => {
+                let remedy = "check the path; it is taken from the scenario's folder";
+                return diagnostics.report(&path, format!("cannot be read: {error}"), remedy);
+            }
+        };
+        let found = hex(&Sha256::digest(text.as_bytes()));
+        if let Some(wanted) = sha256.as_ref().filter(|wanted| !wanted.eq_ignore_ascii_case(&found)) {
+            let what = format!("has the SHA-256 {found}, not {wanted}: it is not the file that it was");
+            return diagnostics.report(&path, what, "use the file as it was, or remove sha256");
+        }
+        *sha256 = Some(found);
+        *name = place.to_string_lossy().into_owned();
+        self.texts.insert(name.clone(), text.into());
+    }
+
+    /// The text of the file; `None` if it could not be read, which has been reported.
+    pub(crate) fn text(&self, name: &str) -> Option<Arc<str>> {
+        self.texts.get(name).cloned()
+    }
+}
+
+/// Bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+fn mentions<'a>(flow: &'a mut FlowTable, path: &FieldPath) -> Vec<Mention<'a>> {
+    let mut found = Vec::new();
+    if let Some(ArrivalsTable { size, reply, file, sha256, .. }) = &mut flow.arrivals {
+        let path = path.key("arrivals");
+        found.extend(mention_of_sizes(size, &path.key("size")));
+        found.extend(mention_of_sizes(reply, &path.key("reply")));
+        found.push(Mention { path: path.key("file"), file, sha256 });
+    }
+    if let Some(App::RequestResponse(app)) = &mut flow.app {
+        found.extend(mention_of_sizes(&mut app.request, &path.key("app.request")));
+        found.extend(mention_of_sizes(&mut app.response, &path.key("app.response")));
+    }
+    found
+}
+
+fn mention_of_sizes<'a>(sizes: &'a mut Option<Sizes>, path: &FieldPath) -> Option<Mention<'a>> {
+    let Some(TextOr::Table(table)) = sizes else { return None };
+    let SizeTable { file, sha256, .. } = &mut **table;
+    Some(Mention { path: path.key("file"), file, sha256 })
+}

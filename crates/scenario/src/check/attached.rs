@@ -1,0 +1,179 @@
+//! What is in the files that a scenario names: lists of sizes, distribution functions, lists of arrivals.
+
+use ackclock_sim::{CdfPoint, ListedFlow, SizeDistribution};
+use ackclock_units::{Bytes, SimDuration};
+
+/// No flow of a file is larger, and none starts later: 1 PiB, a year.
+const MAX_SIZE: f64 = (1_u64 << 50) as f64;
+const MAX_START: f64 = 366.0 * 24.0 * 3_600.0;
+
+/// Flows that a list holds at most.
+const MAX_LISTED: usize = 8_000_000;
+
+/// The columns of a list of arrivals, as its first line names them.
+const ARRIVAL_COLUMNS: [&str; 3] = ["start_s", "size_bytes", "reply_bytes"];
+
+/// What is wrong with a file, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    pub(crate) what: String,
+    pub(crate) remedy: &'static str,
+}
+
+fn wrong(line: usize, what: &str, remedy: &'static str) -> Wrong {
+    Wrong { what: format!("is wrong in line {line}: {what}"), remedy }
+}
+
+/// Numbers of each line that is neither empty nor a comment, with the line's number; separated by commas or space. A
+/// first line of names is left out.
+fn rows(text: &str) -> impl Iterator<Item = Result<(usize, Vec<f64>), Wrong>> {
+    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    let mut is_first = true;
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).filter_map(move |(number, line)| {
+        let fields = line.split(|c: char| c == ',' || c.is_whitespace()).filter(|field| !field.is_empty());
+        let values: Result<Vec<f64>, _> = fields.map(str::parse).collect();
+        let was_first = std::mem::replace(&mut is_first, false);
+        match values {
+            Ok(values) if values.iter().all(|value| value.is_finite()) => Some(Ok((number, values))),
+            _ if was_first && line.starts_with(|c: char| c.is_alphabetic()) => None,
+            _ => Some(Err(wrong(number, "it holds no number", "write numbers, separated by commas or space"))),
+        }
+    })
+}
+
+fn size(value: f64, line: usize) -> Result<Bytes, Wrong> {
+    if (1.0..=MAX_SIZE).contains(&value) {
+        Ok(Bytes((value + 0.5) as u64))
+    } else {
+        Err(wrong(line, "the size is not 1 byte to 1 PiB", "write sizes in bytes"))
+    }
+}
+
+/// A file of sizes: one number a line is a list of them, two are a distribution function.
+pub(crate) fn read_sizes(text: &str) -> Result<SizeDistribution, Wrong> {
+    let rows: Vec<(usize, Vec<f64>)> = rows(text).collect::<Result<_, _>>()?;
+    let columns = rows.first().map_or(0, |(_, row)| row.len());
+    if let Some((line, _)) = rows.iter().find(|(_, row)| row.len() != columns) {
+        return Err(wrong(*line, "it has another number of columns than the first", "give all lines the same columns"));
+    }
+    match columns {
+        1 => {
+            let sizes: Result<Vec<Bytes>, Wrong> = rows.iter().map(|(line, row)| size(row[0], *line)).collect();
+            Ok(SizeDistribution::Samples(sizes?.into()))
+        }
+        2 => read_cdf(&rows),
+        _ => Err(Wrong {
+            what: "has neither a column of sizes nor columns of sizes and fractions".to_owned(),
+            remedy: "write a size a line, or a size and the fraction of flows that are no larger",
+        }),
+    }
+}
+
+fn read_cdf(rows: &[(usize, Vec<f64>)]) -> Result<SizeDistribution, Wrong> {
+    let mut points: Vec<CdfPoint> = Vec::with_capacity(rows.len() + 1);
+    for (line, row) in rows {
+        let point = CdfPoint { size: row[0], fraction: row[1] };
+        let last = points.last().copied().unwrap_or(CdfPoint { size: 0.0, fraction: 0.0 });
+        if !(0.0..=MAX_SIZE).contains(&point.size) || !(0.0..=1.0).contains(&point.fraction) {
+            return Err(wrong(*line, "it is no size and fraction", "write bytes, then a fraction from 0 to 1"));
+        }
+        if point.size < last.size || point.fraction < last.fraction {
+            return Err(wrong(*line, "it is less than the line before", "sort sizes and fractions in rising order"));
+        }
+        if points.is_empty() && point.fraction > 0.0 {
+            points.push(CdfPoint { fraction: 0.0, ..point }); // the least size has all of its weight
+        }
+        points.push(point);
+    }
+    let ends_at_one = points.last().is_some_and(|last| (last.fraction - 1.0).abs() < 1e-9 && last.size > 0.0);
+    if points.len() < 2 || !ends_at_one {
+        let remedy = "let the last line have the largest size and the fraction 1";
+        return Err(Wrong { what: "ends before the fraction of 1".to_owned(), remedy });
+    }
+    Ok(SizeDistribution::Cdf(points.into()))
+}
+
+/// A file of arrivals, in any order: start, size, and maybe the size of the reply.
+pub(crate) fn read_arrivals(text: &str) -> Result<Vec<ListedFlow>, Wrong> {
+    check_columns(text)?;
+    let mut flows = Vec::new();
+    for row in rows(text) {
+        let (line, row) = row?;
+        let (start, there, back) = match row[..] {
+            [start, there] => (start, there, 0.0),
+            [start, there, back] => (start, there, back),
+            _ => return Err(wrong(line, "it has not two or three columns", "write start_s,size_bytes,reply_bytes")),
+        };
+        if !(0.0..=MAX_START).contains(&start) {
+            return Err(wrong(line, "the start is not 0 s to a year", "write starts in seconds"));
+        }
+        let part = |value: f64| if value == 0.0 { Ok(Bytes::ZERO) } else { size(value, line) };
+        let flow = ListedFlow { after: SimDuration::from_secs_f64(start), size: part(there)?, reply: part(back)? };
+        if flow.size + flow.reply == Bytes::ZERO {
+            return Err(wrong(line, "the flow has no data", "leave out flows of 0 bytes"));
+        }
+        flows.push(flow);
+        if flows.len() > MAX_LISTED {
+            return Err(wrong(line, "there are more than 8,000,000 flows", "split the file"));
+        }
+    }
+    if flows.is_empty() {
+        let remedy = "write a flow a line: start_s,size_bytes,reply_bytes";
+        return Err(Wrong { what: "holds no flow".to_owned(), remedy });
+    }
+    flows.sort_by_key(|flow| flow.after);
+    Ok(flows)
+}
+
+/// A first line of names must name the columns in their order.
+fn check_columns(text: &str) -> Result<(), Wrong> {
+    let first = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let Some((index, line)) = first.filter(|(_, line)| line.starts_with(|c: char| c.is_alphabetic())) else {
+        return Ok(());
+    };
+    let names: Vec<&str> = line.split(',').map(str::trim).collect();
+    if names.len() >= 2 && ARRIVAL_COLUMNS.starts_with(&names) {
+        return Ok(());
+    }
+    let remedy = "name the columns start_s,size_bytes,reply_bytes; the last may be left out";
+    Err(wrong(index + 1, "these are not the columns of a list of arrivals", remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_column_is_a_list_and_two_are_a_distribution() {
+        let list = read_sizes("size_bytes\n100\n200\n").expect("a list");
+        assert_eq!(list, SizeDistribution::Samples([Bytes(100), Bytes(200)].into()));
+        let table = read_sizes("# web\n1000 0.5\n3000 1\n").expect("a table");
+        let SizeDistribution::Cdf(points) = &table else { panic!("{table:?}") };
+        assert_eq!(points.len(), 3); // half of the flows have 1000 bytes
+        assert!((table.mean() - 1_500.0).abs() < 1e-9); // 0.5 * 1000 + 0.5 * 2000
+    }
+
+    #[test]
+    fn mistakes_are_found_in_their_line() {
+        let what = |text| read_sizes(text).expect_err("a mistake").what;
+        assert_eq!(what("100\nmany\n"), "is wrong in line 2: it holds no number");
+        assert_eq!(what("10 0.5\n5 1\n"), "is wrong in line 2: it is less than the line before");
+        assert_eq!(what("10 0.5\n20 0.9\n"), "ends before the fraction of 1");
+        assert_eq!(what("10\n20 1\n"), "is wrong in line 2: it has another number of columns than the first");
+        let what = |text| read_arrivals(text).expect_err("a mistake").what;
+        assert_eq!(what("bytes,start\n1,2\n"), "is wrong in line 1: these are not the columns of a list of arrivals");
+        assert_eq!(what("start_s,size_bytes\n1,0\n"), "is wrong in line 2: the flow has no data");
+        assert_eq!(what("\n"), "holds no flow");
+    }
+
+    #[test]
+    fn arrivals_are_put_in_order_of_time() {
+        let flows = read_arrivals("start_s,size_bytes,reply_bytes\n0.5,10,0\n0.25,0,7\n").expect("two flows");
+        let flow = |ms, size, reply| ListedFlow {
+            after: SimDuration::from_millis(ms),
+            size: Bytes(size),
+            reply: Bytes(reply),
+        };
+        assert_eq!(flows, [flow(250, 0, 7), flow(500, 10, 0)]);
+    }
+}

@@ -1,0 +1,322 @@
+//! Short flows and datagrams.
+
+use ackclock_net::Router;
+use ackclock_sim::{
+    AppConfig, Arrivals, ArrivalsConfig, DatagramConfig, Ecn, FlowConfig, Gaps, Sending, SizeDistribution,
+    TrafficConfig,
+};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
+
+use super::Checker;
+use super::attached::read_arrivals;
+use super::flows::FlowPlan;
+use crate::file::{App, ArrivalsTable, DatagramEcn, Duration, FlowTable, Process, Protocol, Rate, UdpTable};
+use crate::tree::FieldPath;
+
+/// Of all groups together; so many could be under way at once.
+const MAX_ARRIVALS: f64 = 8e6;
+
+/// A datagram of this payload and its headers fill IPv4's 16-bit length.
+const MAX_PAYLOAD: u64 = 65_507;
+
+const DEFAULT_PAYLOAD: u64 = 1_200;
+
+/// IPv4 and UDP.
+const HEADERS: u64 = 28;
+
+const DEFAULT_BUCKETS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+
+/// The rate of datagrams: no sender makes more than one a nanosecond.
+const MAX_RATE: Bandwidth = Bandwidth(100_000_000_000_000);
+
+/// What an entry of the scenario's flows makes.
+pub(crate) enum Role<'a> {
+    Connection,
+    Arrivals(&'a ArrivalsTable),
+    Datagrams(&'a UdpTable),
+}
+
+pub(crate) fn role(table: &FlowTable) -> Role<'_> {
+    match (&table.arrivals, &table.protocol) {
+        (Some(arrivals), _) => Role::Arrivals(arrivals),
+        (None, Some(Protocol::Udp(udp))) => Role::Datagrams(udp),
+        (None, _) => Role::Connection,
+    }
+}
+
+/// What the network sees of a flow, where that is not what it sees of a connection with data one way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowTraits {
+    /// By which its packets are known; `None` for a group of short flows.
+    pub(crate) number: Option<usize>,
+    /// Octets of its IP packets, if they are datagrams.
+    pub(crate) datagram: Option<u64>,
+    /// There is data on the way back.
+    pub(crate) has_answers: bool,
+}
+
+/// The traits of each planned flow. Connections are numbered first, then datagrams.
+pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
+    let is_connection = |plan: &&FlowPlan<'_>| matches!(role(plan.table), Role::Connection);
+    let (mut connections, mut datagrams) = (0.., plans.iter().filter(is_connection).count()..);
+    let traits = |plan: &FlowPlan<'_>| match role(plan.table) {
+        Role::Connection => {
+            let asks = matches!(plan.table.app, Some(App::RequestResponse(_) | App::Video(_)));
+            FlowTraits { number: connections.next(), has_answers: asks, ..FlowTraits::default() }
+        }
+        Role::Datagrams(udp) => {
+            let payload = udp.payload.map_or(DEFAULT_PAYLOAD, |payload| payload.0.0);
+            FlowTraits { number: datagrams.next(), datagram: Some(payload + HEADERS), ..FlowTraits::default() }
+        }
+        // A list of arrivals may have replies.
+        Role::Arrivals(table) => {
+            FlowTraits { has_answers: table.reply.is_some() || table.file.is_some(), ..FlowTraits::default() }
+        }
+    };
+    plans.iter().map(traits).collect()
+}
+
+impl Checker<'_, '_> {
+    /// Fields that say nothing here.
+    fn refuse(&mut self, path: &FieldPath, fields: &[(&str, bool)], what: &str, remedy: &str) {
+        for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
+            self.report(&path.key(field), what, remedy);
+        }
+    }
+
+    /// Fields that belong to a connection of the scenario's own, on an entry that makes something else.
+    pub(crate) fn check_role(&mut self, table: &FlowTable, path: &FieldPath) {
+        let of_connections = [("reply", table.reply.is_some()), ("read_rate", table.read_rate.is_some())];
+        match role(table) {
+            Role::Connection => {
+                if let Some(App::Cbr(_) | App::Poisson(_)) = table.app {
+                    let remedy = "add protocol = \"udp\", or use app = { kind = \"on_off\", ... } with a rate";
+                    self.report(&path.key("app"), "is an application of datagrams", remedy);
+                }
+                if table.reply.is_some() && matches!(table.app, Some(App::RequestResponse(_) | App::Video(_))) {
+                    let remedy = "remove reply; the receiving end answers requests";
+                    self.report(&path.key("reply"), "stands beside an application that has replies of its own", remedy);
+                }
+                if let Some(reply @ (App::RequestResponse(_) | App::Video(_) | App::Cbr(_) | App::Poisson(_))) =
+                    &table.reply
+                {
+                    let what =
+                        format!("cannot be {:?}: only the end that opens a connection may be that", reply.kind());
+                    self.report(&path.key("reply"), what, "use bulk, file, files or on_off; or turn the flow round");
+                }
+            }
+            Role::Arrivals(_) => {
+                let what = "says nothing of short flows, which send what arrivals say";
+                self.refuse(path, &of_connections, what, "remove it; arrivals have a size and a reply");
+                self.refuse(path, &[("app", table.app.is_some())], what, "remove it; arrivals have a size");
+                let is_udp = matches!(table.protocol, Some(Protocol::Udp(_)));
+                self.refuse(path, &[("protocol", is_udp)], "is not what short flows run on", "remove it: they are TCP");
+            }
+            Role::Datagrams(_) => {
+                let tcp = [
+                    ("controller", table.controller.is_some()),
+                    ("tcp", table.tcp.is_some()),
+                    ("sender_tcp", table.sender_tcp.is_some()),
+                    ("receiver_tcp", table.receiver_tcp.is_some()),
+                ];
+                let what = "says nothing of datagrams, which have no connection";
+                self.refuse(path, &of_connections, what, "remove it, or use protocol = \"tcp\"");
+                self.refuse(path, &tcp, what, "remove it, or use protocol = \"tcp\"");
+            }
+        }
+    }
+
+    /// Sorts what the plans made into connections and other traffic.
+    pub(crate) fn split_traffic(
+        &mut self,
+        plans: &[FlowPlan<'_>],
+        flows: Vec<FlowConfig>,
+    ) -> (Vec<FlowConfig>, TrafficConfig) {
+        let (mut connections, mut traffic) = (Vec::with_capacity(flows.len()), TrafficConfig::default());
+        let mut expected = 0.0;
+        for (plan, flow) in plans.iter().zip(flows) {
+            match role(plan.table) {
+                Role::Connection => connections.push(flow),
+                Role::Arrivals(table) => {
+                    let path = plan.path.key("arrivals");
+                    traffic.arrivals.extend(self.arrivals(table, flow, &path, &mut expected));
+                }
+                Role::Datagrams(table) => traffic.datagrams.extend(self.datagrams(table, plan, flow)),
+            }
+        }
+        (connections, traffic)
+    }
+
+    fn arrivals(
+        &mut self,
+        table: &ArrivalsTable,
+        flow: FlowConfig,
+        path: &FieldPath,
+        expected: &mut f64,
+    ) -> Option<ArrivalsConfig> {
+        let until = self.until(table.until, flow.start, path);
+        let arrivals = match &table.file {
+            Some(name) => self.listed(table, name, path)?,
+            None => self.drawn(table, &flow, path)?,
+        };
+        let wanted = match &arrivals {
+            Arrivals::Drawn { mean_gap, .. } => until.saturating_since(flow.start).0 as f64 / mean_gap,
+            Arrivals::Listed(list) => list.len() as f64,
+        };
+        *expected += wanted.min(table.count.map_or(f64::INFINITY, |count| count as f64));
+        if *expected > MAX_ARRIVALS {
+            let field = if table.load.is_some() { "load" } else { "rate" };
+            let what = format!("makes {wanted:.0} flows; all groups together may make {MAX_ARRIVALS:.0}");
+            self.report(&path.key(field), what, "use less, larger flows, an earlier until, or a count");
+        }
+        if table.count == Some(0) {
+            self.report(&path.key("count"), "is no number of flows", "use at least 1");
+        }
+        let count = table.count.unwrap_or(u64::MAX).min(MAX_ARRIVALS as u64);
+        Some(ArrivalsConfig { flow, arrivals, until, count, buckets: self.buckets(table, path) })
+    }
+
+    fn until(&mut self, until: Option<Duration>, start: SimTime, path: &FieldPath) -> SimTime {
+        let end = SimTime(self.duration.0);
+        let until = until.map_or(end, |until| SimTime(until.0.0).min(end));
+        if until <= start {
+            self.report(&path.key("until"), "is no later than the start", "let it be later, or remove it");
+        }
+        until
+    }
+
+    fn buckets(&mut self, table: &ArrivalsTable, path: &FieldPath) -> Vec<Bytes> {
+        let Some(buckets) = &table.buckets else { return DEFAULT_BUCKETS.map(Bytes).to_vec() };
+        let sizes: Vec<Bytes> = buckets.iter().map(|(_, size)| size.0).collect();
+        if !sizes.is_sorted_by(|a, b| a < b) || sizes.first() == Some(&Bytes::ZERO) {
+            let remedy = "write them in rising order, such as [\"10 kB\", \"1 MB\"]";
+            self.report(&path.key("buckets"), "are no upper ends of size classes", remedy);
+        }
+        sizes
+    }
+
+    fn listed(&mut self, table: &ArrivalsTable, name: &str, path: &FieldPath) -> Option<Arrivals> {
+        let drawn = [
+            ("rate", table.rate.is_some()),
+            ("load", table.load.is_some()),
+            ("process", table.process.is_some()),
+            ("size", table.size.is_some()),
+            ("reply", table.reply.is_some()),
+        ];
+        self.refuse(path, &drawn, "stands beside a file of arrivals", "keep one of the two");
+        let text = self.attachments.text(name)?;
+        let flows = read_arrivals(&text);
+        self.accept(flows, &path.key("file")).map(|flows| Arrivals::Listed(flows.into()))
+    }
+
+    fn drawn(&mut self, table: &ArrivalsTable, flow: &FlowConfig, path: &FieldPath) -> Option<Arrivals> {
+        let gaps = match &table.process {
+            None | Some(Process::Poisson(_)) => Gaps::Exponential,
+            Some(Process::Periodic(_)) => Gaps::Constant,
+            Some(Process::LogNormal(gaps)) => {
+                Gaps::LogNormal { sigma: self.sigma(gaps.sigma, &path.key("process.sigma"))? }
+            }
+        };
+        let size = self.sizes(table.size.as_ref(), &path.key("size"), "size = { cdf = \"web_search\" }")?;
+        let reply = match &table.reply {
+            Some(reply) => Some(self.sizes(Some(reply), &path.key("reply"), "")?),
+            None => None,
+        };
+        let rate = match (table.rate, table.load) {
+            (Some(rate), None) => rate.0,
+            (None, Some(load)) => self.rate_of_load(load, flow, &size, reply.as_ref(), path)?,
+            (None, None) => {
+                self.missing(&path.key("rate"), "rate = \"1000 /s\", load = 0.5, or a file");
+                return None;
+            }
+            (Some(_), Some(_)) => {
+                self.report(&path.key("load"), "stands beside a rate", "keep one of the two");
+                return None;
+            }
+        };
+        if !(rate > 0.0 && rate <= 1e9) {
+            self.report(&path.key("rate"), "is no rate of arrivals", "use more than 0 and at most \"1000000 /ms\"");
+            return None;
+        }
+        Some(Arrivals::Drawn { gaps, mean_gap: 1e9 / rate, size, reply })
+    }
+
+    /// Flows a second whose payload takes the fraction `load` of the slowest link, in the direction that has more.
+    fn rate_of_load(
+        &mut self,
+        load: f64,
+        flow: &FlowConfig,
+        size: &SizeDistribution,
+        reply: Option<&SizeDistribution>,
+        path: &FieldPath,
+    ) -> Option<f64> {
+        if !(load > 0.0 && load <= 100.0) {
+            self.report(&path.key("load"), "is no load", "use a fraction such as 0.6; more than 1 is an overload");
+            return None;
+        }
+        let network = std::mem::take(&mut self.network);
+        let mut router = Router::new(&network);
+        let mut seconds = |from, to, sizes: Option<&SizeDistribution>| {
+            let path = router.shortest_path(from, to)?;
+            let slowest = path.iter().map(|&link| network.links[link].rate.0).min()?;
+            Some(sizes.map_or(0.0, SizeDistribution::mean) * 8.0 / slowest as f64)
+        };
+        let ways = [seconds(flow.from, flow.to, Some(size)), seconds(flow.to, flow.from, reply)];
+        drop(router);
+        self.network = network;
+        let busiest = ways.into_iter().flatten().fold(0.0, f64::max);
+        (busiest > 0.0).then(|| load / busiest)
+    }
+
+    fn datagrams(&mut self, table: &UdpTable, plan: &FlowPlan<'_>, flow: FlowConfig) -> Option<DatagramConfig> {
+        let path = &plan.path;
+        let payload = table.payload.map_or(DEFAULT_PAYLOAD, |payload| payload.0.0);
+        if !(1..=MAX_PAYLOAD).contains(&payload) {
+            let remedy = format!("use 1 to {MAX_PAYLOAD} bytes");
+            self.report(&path.key("protocol.payload"), "is no payload of a datagram", remedy);
+            return None;
+        }
+        let until = self.until(table.until, flow.start, &path.key("protocol"));
+        let sending = self.sending(plan.table.app.as_ref(), &path.key("app"))?;
+        let ecn = match table.ecn {
+            None | Some(DatagramEcn::NotEct) => Ecn::NotEct,
+            Some(DatagramEcn::Ect0) => Ecn::Ect0,
+            Some(DatagramEcn::Ect1) => Ecn::Ect1,
+        };
+        let FlowConfig { name, from, to, start, .. } = flow;
+        Some(DatagramConfig { name, from, to, start, until, payload: payload as u32, sending, ecn })
+    }
+
+    fn sending(&mut self, app: Option<&App>, path: &FieldPath) -> Option<Sending> {
+        let (rate, sending): (_, fn(Bandwidth) -> Sending) = match app {
+            Some(App::Cbr(table)) => (table.rate, Sending::Constant),
+            Some(App::Poisson(table)) => (table.rate, Sending::Poisson),
+            Some(app @ App::OnOff(table)) => {
+                let AppConfig::OnOff { on, off, .. } = self.app(app, path) else { return None };
+                let rate = self.datagram_rate(table.rate, path)?;
+                return Some(Sending::OnOff { on, off, rate });
+            }
+            Some(app) => {
+                let what = format!("{:?} has no rate, and datagrams have nothing else", app.kind());
+                self.report(path, what, "use kind = \"cbr\", \"poisson\" or \"on_off\" with a rate");
+                return None;
+            }
+            None => {
+                self.missing(path, "app = { kind = \"cbr\", rate = \"1 Mbit/s\" }");
+                return None;
+            }
+        };
+        self.datagram_rate(rate, path).map(sending)
+    }
+
+    fn datagram_rate(&mut self, rate: Option<Rate>, path: &FieldPath) -> Option<Bandwidth> {
+        match rate {
+            None => self.missing(&path.key("rate"), "rate = \"1 Mbit/s\""),
+            Some(rate) if rate.0.0 == 0 || rate.0 > MAX_RATE => {
+                self.report(&path.key("rate"), "is no rate of datagrams", format!("use 1 bit/s to {MAX_RATE}"));
+            }
+            Some(rate) => return Some(rate.0),
+        }
+        None
+    }
+}

@@ -1,0 +1,224 @@
+//! What scenarios say of traffic, and what is said of wrong ones.
+
+use std::path::PathBuf;
+
+use ackclock_scenario::{Diagnostic, Scenario};
+use ackclock_sim::{
+    AppConfig, Arrivals, Ecn, Gaps, Sending, Simulation, SimulationConfig, SizeDistribution, Span, VideoChoice,
+};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+fn dumbbell(flows: &str) -> String {
+    format!(
+        "duration = \"10 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
+         bottleneck = {{ rate = \"10 Mbit/s\", delay = \"8 ms\" }}\n{flows}\n"
+    )
+}
+
+fn parse(flows: &str) -> SimulationConfig {
+    let scenario = Scenario::parse(&dumbbell(flows), "test.toml", &[]);
+    scenario.unwrap_or_else(|error| panic!("{error}")).config().clone()
+}
+
+fn mistakes(flows: &str) -> Vec<Diagnostic> {
+    Scenario::parse(&dumbbell(flows), "test.toml", &[]).expect_err("the scenario is wrong").diagnostics
+}
+
+fn one(flow: &str) -> Diagnostic {
+    let mut found = mistakes(&format!("[[flow]]\n{flow}"));
+    assert_eq!(found.len(), 1, "{flow}: {found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn groups_and_datagrams_stand_beside_connections() {
+    let config = parse(
+        r#"
+[[flow]]
+name = "long"
+[[flow]]
+name = "web"
+controller = "reno"
+start = "1 s"
+arrivals = { rate = "250 /s", size = { cdf = "web_search" }, reply = "1 kB", until = "9 s", count = 100 }
+[[flow]]
+name = "voice"
+protocol = { kind = "udp", payload = "160 B", until = "5 s", ecn = "ect1" }
+app = { kind = "cbr", rate = "64 kbit/s" }
+"#,
+    );
+    assert_eq!(config.flows.len(), 1);
+    let group = &config.traffic.arrivals[0];
+    assert_eq!((group.flow.name.as_str(), group.flow.controller_name.as_str()), ("web", "reno"));
+    assert_eq!((group.flow.start, group.until, group.count), (SimTime(1_000_000_000), SimTime(9_000_000_000), 100));
+    let Arrivals::Drawn { gaps, mean_gap, reply, .. } = &group.arrivals else { panic!("drawn") };
+    assert_eq!(*gaps, Gaps::Exponential);
+    assert!((mean_gap - 4e6).abs() < 1e-6); // 250 a second: 4 ms
+    assert_eq!(reply, &Some(SizeDistribution::Constant(Bytes(1_000))));
+    let voice = &config.traffic.datagrams[0];
+    assert_eq!((voice.payload, voice.ecn, voice.until), (160, Ecn::Ect1, SimTime(5_000_000_000)));
+    assert_eq!(voice.sending, Sending::Constant(Bandwidth(64_000)));
+}
+
+#[test]
+fn a_load_is_a_fraction_of_the_slowest_link() {
+    let mean_gap = |flow: &str| match &parse(&format!("[[flow]]\n{flow}")).traffic.arrivals[0].arrivals {
+        Arrivals::Drawn { mean_gap, .. } => *mean_gap,
+        Arrivals::Listed(_) => panic!("drawn"),
+    };
+    // 10 Mbit/s and 25 kB: 50 flows a second fill the link, 20 take 0.4 of it.
+    let found = mean_gap("arrivals = { load = 0.4, size = \"25 kB\" }");
+    assert!((found - 5e7).abs() < 1e-3, "{found}");
+    // With a reply of 50 kB the way back has more: 25 flows a second fill it.
+    let found = mean_gap("arrivals = { load = 0.4, size = \"25 kB\", reply = \"50 kB\" }");
+    assert!((found - 1e8).abs() < 1e-3, "{found}");
+}
+
+#[test]
+fn sizes_can_be_said_in_many_ways() {
+    let sizes = |text: &str| {
+        let config = parse(&format!("[[flow]]\narrivals = {{ rate = \"1 /s\", size = {text} }}"));
+        let Arrivals::Drawn { size, .. } = config.traffic.arrivals[0].arrivals.clone() else { panic!("drawn") };
+        size
+    };
+    let mean = |text: &str| sizes(text).mean();
+    assert_eq!(sizes("\"20 kB\""), SizeDistribution::Constant(Bytes(20_000)));
+    let wanted = SizeDistribution::Uniform { min: Bytes(1_000), max: Bytes(3_000) };
+    assert_eq!(sizes("{ uniform = [\"1 kB\", \"3 kB\"] }"), wanted);
+    assert!((mean("{ exponential = \"30 kB\" }") - 3e4).abs() < 1e-9);
+    assert!((mean("{ pareto = { mean = \"30 kB\", shape = 1.5 } }") - 3e4).abs() < 1e-6);
+    assert!((mean("{ log_normal = { mean = \"30 kB\", sigma = 2.0 } }") - 3e4).abs() < 1e-6);
+    assert!((mean("{ cdf = \"data_mining\" }") / 7.47e6 - 1.0).abs() < 0.001); // 5117 packets of 1460 bytes
+}
+
+#[test]
+fn requests_and_video_have_their_defaults() {
+    let config = parse(
+        r#"
+[[flow]]
+app = { kind = "request_response", response = { exponential = "50 kB" }, think = { exponential = "1 s" } }
+[[flow]]
+app = "video"
+[[flow]]
+app = { kind = "video", ladder = ["1 Mbit/s", "3 Mbit/s"], segment = "2 s", length = "9 s", buffer = "30 s", choose = "rate" }
+"#,
+    );
+    let AppConfig::RequestResponse { request, think, count, .. } = &config.flows[0].app else { panic!("requests") };
+    assert_eq!(request, &SizeDistribution::Constant(Bytes(200)));
+    assert_eq!((*think, *count), (Span::Exponential(SimDuration::from_secs(1)), u64::MAX));
+    let AppConfig::Video(video) = &config.flows[1].app else { panic!("a video") };
+    // Huang et al.: a buffer of 240 s, a reservoir of 90 s, the highest bitrate from 216 s on.
+    let (reservoir, cushion) = (SimDuration::from_secs(90), SimDuration::from_secs(126));
+    assert_eq!(video.choice, VideoChoice::Buffer { reservoir, cushion });
+    let AppConfig::Video(video) = &config.flows[2].app else { panic!("a video") };
+    assert_eq!((video.segments, video.choice), (5, VideoChoice::Rate { window: 5, safety: 1.0 })); // 9 s / 2 s
+}
+
+#[test]
+fn mistakes_name_place_value_and_remedy() {
+    let found = one("arrivals = { rate = \"10 /s\", load = 0.5, size = \"1 kB\" }");
+    assert_eq!(found.field, "flow[0].arrivals.load");
+    assert_eq!(found.value.as_deref(), Some("0.5"));
+    assert_eq!((found.message.as_str(), found.remedy.as_str()), ("stands beside a rate", "keep one of the two"));
+    let field = |flow: &str| one(flow).field;
+    assert_eq!(field("arrivals = { size = \"1 kB\" }"), "flow[0].arrivals.rate");
+    assert_eq!(field("arrivals = { rate = \"10 /s\" }"), "flow[0].arrivals.size");
+    assert_eq!(field("arrivals = { rate = \"ten\", size = \"1 kB\" }"), "flow[0].arrivals.rate");
+    assert_eq!(
+        field("arrivals = { rate = \"10 /s\", size = { uniform = [\"2 kB\"] } }"),
+        "flow[0].arrivals.size.uniform"
+    );
+    assert_eq!(field("arrivals = { rate = \"10 /s\", size = {} }"), "flow[0].arrivals.size");
+    let heavy = "arrivals = { rate = \"10 /s\", size = { pareto = { min = \"1 kB\", shape = 1.0 } } }";
+    assert_eq!(field(heavy), "flow[0].arrivals.size.pareto.shape");
+    assert_eq!(field("arrivals = { rate = \"1000000 /s\", size = \"1 B\" }"), "flow[0].arrivals.rate");
+    assert_eq!(field("arrivals = { rate = \"1 /s\", size = \"1 B\" }\napp = \"bulk\""), "flow[0].app");
+    assert_eq!(field("arrivals = { rate = \"1 /s\", size = \"1 B\", until = \"0 s\" }"), "flow[0].arrivals.until");
+    assert_eq!(field("app = { kind = \"cbr\", rate = \"1 Mbit/s\" }"), "flow[0].app");
+    assert_eq!(field("protocol = \"udp\""), "flow[0].app");
+    assert_eq!(field("protocol = \"udp\"\napp = \"bulk\""), "flow[0].app");
+    let udp = "protocol = \"udp\"\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }";
+    assert_eq!(field(&format!("{udp}\ncontroller = \"reno\"")), "flow[0].controller");
+    assert_eq!(field("app = \"video\"\nreply = \"bulk\""), "flow[0].reply");
+    assert_eq!(field("reply = \"video\""), "flow[0].reply");
+    assert_eq!(field("app = { kind = \"video\", ladder = [\"2 Mbit/s\", \"1 Mbit/s\"] }"), "flow[0].app.ladder");
+    assert_eq!(field("app = { kind = \"video\", buffer = \"1 s\" }"), "flow[0].app.buffer");
+}
+
+#[test]
+fn rules_know_datagrams_and_refuse_groups() {
+    let rule = |flow: &str| {
+        format!(
+            "duration = \"1 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"8 ms\", discard = [{{ kind = \"every\", k = 2, flow = \"{flow}\" }}] }}\n\
+             [[flow]]\nname = \"short\"\narrivals = {{ rate = \"1 /s\", size = \"1 kB\" }}\n\
+             [[flow]]\nname = \"udp\"\nprotocol = \"udp\"\napp = {{ kind = \"cbr\", rate = \"960 kbit/s\" }}\n"
+        )
+    };
+    let scenario = Scenario::parse(&rule("udp"), "t.toml", &[]).expect("a scenario");
+    let summary = Simulation::new(scenario.config()).finish().summary;
+    // 1200 bytes at 960 kbit/s: one every 10 ms, of which every second is discarded; the last is, and nothing tells so.
+    let udp = &summary.datagrams[0];
+    assert_eq!((udp.sent, udp.received, udp.lost), (100, 50, 49));
+    let found = Scenario::parse(&rule("short"), "t.toml", &[]).expect_err("a group").diagnostics;
+    assert_eq!(found[0].field, "topology.bottleneck.discard[0].flow");
+}
+
+/// A folder that goes when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ackclock-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder for the test");
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).expect("a file for the test");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn files_are_found_beside_the_scenario_and_held_to_their_content() {
+    let folder = Folder::new("arrivals");
+    folder.write("arrivals.csv", "start_s,size_bytes,reply_bytes\n0.5,1000,0\n0.1,200,5000\n");
+    let toml = folder.write("replay.toml", &dumbbell("[[flow]]\narrivals = { file = \"arrivals.csv\" }"));
+    let scenario = Scenario::load(&toml, &[]).expect("the file lies beside the scenario");
+    let Arrivals::Listed(list) = &scenario.config().traffic.arrivals[0].arrivals else { panic!("listed") };
+    assert_eq!((list.len(), list[0].size, list[0].reply), (2, Bytes(200), Bytes(5_000)));
+    // The JSON form finds it again, and its hash stands for the content.
+    let json = scenario.to_json();
+    let again = Scenario::from_json(&json, &[]).expect("the same scenario");
+    assert_eq!(again.hash(), scenario.hash());
+    assert_eq!(again.with_seed(2).config().traffic, scenario.config().traffic);
+    folder.write("arrivals.csv", "start_s,size_bytes\n0.5,1000\n");
+    let found = Scenario::from_json(&json, &[]).expect_err("another content").diagnostics;
+    assert_eq!(found[0].field, "flow[0].arrivals.file");
+    assert!(found[0].message.contains("SHA-256"), "{}", found[0].message);
+    assert_ne!(Scenario::load(&toml, &[]).expect("it can be read").hash(), scenario.hash());
+}
+
+#[test]
+fn files_that_are_wrong_or_absent_are_mistakes() {
+    let folder = Folder::new("wrong");
+    folder.write("sizes.txt", "10\nmany\n");
+    let flow =
+        |file: &str| dumbbell(&format!("[[flow]]\narrivals = {{ rate = \"1 /s\", size = {{ file = \"{file}\" }} }}"));
+    let found = |file: &str| {
+        let toml = folder.write("test.toml", &flow(file));
+        Scenario::load(&toml, &[]).expect_err("a mistake").diagnostics.remove(0)
+    };
+    let wrong = found("sizes.txt");
+    assert_eq!(wrong.field, "flow[0].arrivals.size.file");
+    assert_eq!(wrong.message, "is wrong in line 2: it holds no number");
+    assert!(found("absent.txt").message.starts_with("cannot be read"));
+}

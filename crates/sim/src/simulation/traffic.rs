@@ -1,0 +1,362 @@
+//! Short flows and datagrams in the run loop.
+//!
+//! A short flow has a slot: two endpoints that are used again when it is over. What is still under way to an earlier
+//! flow of a slot carries that flow's incarnation, and is dropped where it arrives.
+
+use ackclock_cc::{ControllerConfig, FixedConfig};
+use ackclock_net::{DATAGRAM, Datagram, Packet, Router};
+use ackclock_tcp::{Endpoint, Output, Reading, State, TcpConfig};
+use ackclock_units::{Bytes, SimTime};
+use ackclock_wire::{Ecn, Segment};
+
+use super::{NO_STREAM, PortState, Simulation};
+use crate::config::SimulationConfig;
+use crate::event_queue::Event;
+use crate::network::{Network, Port};
+use crate::outcome::Table;
+use crate::traffic::{
+    ArrivalStream, Completion, CompletionLog, DatagramFlow, DatagramSummary, EmptyPath, GroupCounts, GroupSummary,
+    completion_table,
+};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Traffic {
+    /// Endpoints from here on receive datagrams, or are those of slots.
+    pub(super) first_endpoint: u32,
+    /// Endpoints from here on are those of slots.
+    first_slot: usize,
+    groups: Vec<Group>,
+    datagrams: Vec<Source>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    stream: ArrivalStream,
+    path: EmptyPath,
+    /// There and back.
+    routes: [u32; 2],
+    counts: GroupCounts,
+    log: CompletionLog,
+}
+
+#[derive(Clone, Debug)]
+struct Source {
+    flow: DatagramFlow,
+    route: u32,
+}
+
+/// A short flow, or one that is over.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    incarnation: u32,
+    group: u32,
+    start: SimTime,
+    size: Bytes,
+    reply: Bytes,
+    /// The opener has written.
+    has_asked: bool,
+    /// The acceptor has written, or has nothing to write.
+    has_answered: bool,
+    is_complete: bool,
+}
+
+impl Traffic {
+    /// Adds routes, and the first event of every source.
+    pub(super) fn new(config: &SimulationConfig, network: &mut Network, router: &mut Router<'_>) -> Self {
+        let mut traffic = Self {
+            first_endpoint: 2 * config.flows.len() as u32,
+            first_slot: 2 * (config.flows.len() + config.traffic.datagrams.len()),
+            groups: Vec::new(),
+            datagrams: Vec::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+        };
+        for (index, arrivals) in config.traffic.arrivals.iter().enumerate() {
+            let flow = &arrivals.flow;
+            let stream = ArrivalStream::new(arrivals, config.seed);
+            if let Some(time) = stream.next(arrivals) {
+                network.queue.push(time, Event::Source(index as u32));
+            }
+            let mut path = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
+            let (there, back) = (path(flow.from, flow.to), path(flow.to, flow.from));
+            let path = EmptyPath::new(flow, &config.network.links, &there, &back);
+            let ways =
+                [(flow.from, flow.to), (flow.to, flow.from)].map(|(from, to)| network.add_route(router, from, to));
+            let log = CompletionLog::new(&arrivals.buckets);
+            traffic.groups.push(Group { stream, path, routes: ways, counts: GroupCounts::default(), log });
+        }
+        for datagrams in &config.traffic.datagrams {
+            let mut flow = DatagramFlow::new(datagrams, config.seed, config.measure);
+            let index = traffic.groups.len() + traffic.datagrams.len();
+            if let Some(time) = flow.first() {
+                network.queue.push(time, Event::Source(index as u32));
+            }
+            let route = network.add_route(router, datagrams.from, datagrams.to);
+            traffic.datagrams.push(Source { flow, route });
+        }
+        traffic
+    }
+
+    fn slot_of(&mut self, endpoint: usize) -> &mut Slot {
+        &mut self.slots[(endpoint - self.first_slot) / 2]
+    }
+}
+
+impl Simulation {
+    /// A source's time has come.
+    pub(super) fn on_source(&mut self, index: usize) {
+        let next = match index.checked_sub(self.traffic.groups.len()) {
+            None => self.start_short_flow(index),
+            Some(flow) => self.send_datagram(flow),
+        };
+        if let Some(time) = next {
+            self.network.queue.push(time, Event::Source(index as u32));
+        }
+    }
+
+    fn send_datagram(&mut self, index: usize) -> Option<SimTime> {
+        let now = self.network.now;
+        let config = &self.config.traffic.datagrams[index];
+        let source = &mut self.traffic.datagrams[index];
+        let (number, next) = source.flow.send(now);
+        let datagram = Datagram { number, sent: now, payload: config.payload, ecn: config.ecn };
+        let receiver = self.traffic.first_endpoint + 2 * index as u32 + 1;
+        let mut packet = Packet::of_datagram(datagram, receiver, source.route + 1);
+        self.network.send(source.route, &mut packet);
+        next
+    }
+
+    fn start_short_flow(&mut self, index: usize) -> Option<SimTime> {
+        let now = self.network.now;
+        let config = &self.config.traffic.arrivals[index];
+        let group = &mut self.traffic.groups[index];
+        let arrival = group.stream.take(config);
+        let next = group.stream.next(config);
+        group.counts.started += u64::from(self.config.measure.holds(now));
+        group.counts.concurrent += 1;
+        group.counts.max_concurrent = group.counts.max_concurrent.max(group.counts.concurrent);
+        let opener = self.take_slot(index);
+        let slot = self.traffic.slot_of(opener);
+        *slot = Slot {
+            start: now,
+            group: index as u32,
+            size: arrival.size,
+            reply: arrival.reply,
+            has_answered: arrival.reply == Bytes::ZERO,
+            ..Slot::empty(slot.incarnation)
+        };
+        self.with_short_port(opener, |endpoint, now, port| endpoint.connect(now, port));
+        self.arm_timer(opener);
+        next
+    }
+
+    /// Two endpoints for a flow of this group; returns the opener's number.
+    fn take_slot(&mut self, group: usize) -> usize {
+        let config = &self.config.traffic.arrivals[group].flow;
+        let routes = self.traffic.groups[group].routes;
+        let opener = Endpoint::new(&config.sender, &config.controller, Reading::AtOnce);
+        let mut acceptor = Endpoint::new(&config.receiver, &config.controller, Reading::AtOnce);
+        acceptor.listen();
+        let Some(slot) = self.traffic.free.pop() else {
+            let first = self.endpoints.len();
+            self.endpoints.extend([opener, acceptor]);
+            let port = |route| PortState { route, timer: SimTime::NEVER, sends: NO_STREAM };
+            self.ports.extend(routes.map(port));
+            self.traffic.slots.push(Slot::empty(0));
+            return first;
+        };
+        let first = self.traffic.first_slot + 2 * slot as usize;
+        self.endpoints[first] = opener;
+        self.endpoints[first + 1] = acceptor;
+        // A timer event that is still pending serves the new flow: when it comes it looks at the deadline as it is then.
+        (self.ports[first].route, self.ports[first + 1].route) = (routes[0], routes[1]);
+        first
+    }
+
+    /// As `with_port`, with the flow's incarnation on every packet.
+    fn with_short_port(&mut self, endpoint: usize, call: impl FnOnce(&mut Endpoint, SimTime, &mut Port<'_>)) {
+        let incarnation = self.traffic.slot_of(endpoint).incarnation;
+        let (now, route) = (self.network.now, self.ports[endpoint].route);
+        let mut port = Port { network: &mut self.network, peer: endpoint as u32 ^ 1, route, incarnation };
+        call(&mut self.endpoints[endpoint], now, &mut port);
+    }
+
+    /// A packet arrived that belongs to no flow of the scenario's own list.
+    #[cold]
+    pub(super) fn on_traffic(&mut self, packet: &Packet) {
+        match packet.as_datagram() {
+            Some(datagram) => {
+                let marked = datagram.ecn == Ecn::Ce;
+                self.counters.packets_delivered += 1;
+                let index = (packet.endpoint - self.traffic.first_endpoint) / 2;
+                let flow = &mut self.traffic.datagrams[index as usize].flow;
+                flow.receive(self.network.now, datagram.sent, datagram.number, marked);
+            }
+            None => self.on_short_segment(packet),
+        }
+    }
+
+    fn on_short_segment(&mut self, packet: &Packet) {
+        let (endpoint, segment) = (packet.endpoint as usize, &packet.segment);
+        if self.traffic.slot_of(endpoint).incarnation != packet.incarnation {
+            return; // the flow is over
+        }
+        self.counters.packets_delivered += u64::from(segment.payload > 0);
+        self.with_short_port(endpoint, |endpoint, now, port| endpoint.on_segment(now, segment, port));
+        self.after_short_call(endpoint);
+    }
+
+    /// The timer event of a slot's endpoint.
+    pub(super) fn on_short_timer(&mut self, endpoint: usize) {
+        if self.endpoints[endpoint].deadline() <= self.network.now {
+            self.with_short_port(endpoint, |endpoint, now, port| endpoint.on_timer(now, port));
+            self.after_short_call(endpoint);
+        } else {
+            self.arm_timer(endpoint);
+        }
+    }
+
+    /// What follows a call into an endpoint of a slot.
+    fn after_short_call(&mut self, endpoint: usize) {
+        self.arm_timer(endpoint);
+        let opener = endpoint & !1;
+        let slot = *self.traffic.slot_of(opener);
+        if endpoint == opener && !slot.has_asked && self.endpoints[opener].state() == State::Established {
+            self.traffic.slot_of(opener).has_asked = true;
+            self.write_all(opener, slot.size);
+        }
+        if endpoint != opener && !slot.has_answered && self.has_read_all(endpoint, slot.size) {
+            self.traffic.slot_of(opener).has_answered = true;
+            self.write_all(endpoint, slot.reply);
+        }
+        let (reader, wanted) = if slot.reply > Bytes::ZERO { (opener, slot.reply) } else { (opener + 1, slot.size) };
+        if endpoint == reader && !slot.is_complete && self.endpoints[reader].received() >= wanted {
+            self.traffic.slot_of(opener).is_complete = true;
+            self.complete_short_flow(&slot);
+        }
+        self.release_if_over(opener);
+    }
+
+    fn has_read_all(&self, acceptor: usize, size: Bytes) -> bool {
+        let is_open = matches!(self.endpoints[acceptor].state(), State::Established | State::CloseWait);
+        is_open && self.endpoints[acceptor].received() >= size
+    }
+
+    fn write_all(&mut self, endpoint: usize, octets: Bytes) {
+        self.with_short_port(endpoint, |endpoint, now, port| {
+            if octets > Bytes::ZERO {
+                endpoint.write(now, octets, port);
+            }
+            endpoint.close(now, port);
+        });
+        self.arm_timer(endpoint);
+    }
+
+    fn complete_short_flow(&mut self, slot: &Slot) {
+        let group = &mut self.traffic.groups[slot.group as usize];
+        let ideal = group.path.completion(slot.size, slot.reply);
+        let time = self.network.now - slot.start;
+        let completion = Completion { start: slot.start, size: slot.size + slot.reply, time, ideal };
+        group.log.add(completion, &self.config.measure);
+    }
+
+    /// Gives the slot back once all is acknowledged, or the connection has failed.
+    fn release_if_over(&mut self, opener: usize) {
+        let slot = *self.traffic.slot_of(opener);
+        let ends = [&self.endpoints[opener], &self.endpoints[opener + 1]];
+        let has_failed = ends.iter().any(|end| end.is_aborted());
+        let is_over =
+            slot.is_complete && is_acknowledged(ends[0]) && (slot.reply == Bytes::ZERO || is_acknowledged(ends[1]));
+        if !is_over && !has_failed {
+            return;
+        }
+        let retransmitted = ends.map(|end| end.counters().retransmitted_segments).iter().sum::<u64>();
+        let timeouts = ends.map(|end| end.counters().timeouts).iter().sum::<u64>();
+        let counts = &mut self.traffic.groups[slot.group as usize].counts;
+        counts.concurrent -= 1;
+        counts.aborted += u64::from(!slot.is_complete);
+        counts.retransmitted_segments += retransmitted;
+        counts.timeouts += timeouts;
+        *self.traffic.slot_of(opener) = Slot::empty((slot.incarnation + 1) % DATAGRAM);
+        let freed = (opener - self.traffic.first_slot) / 2;
+        self.traffic.free.push(freed as u32);
+        // Timers of the flow that is over find closed endpoints.
+        for endpoint in [opener, opener + 1] {
+            self.endpoints[endpoint].abort(self.network.now, &mut Nowhere);
+        }
+    }
+
+    /// Summaries of groups and datagrams, with what is still under way.
+    pub(super) fn traffic_summaries(&mut self) -> (Vec<GroupSummary>, Vec<DatagramSummary>) {
+        self.count_what_is_under_way();
+        let groups = self.traffic.groups.iter().zip(&self.config.traffic.arrivals).map(|(group, config)| {
+            GroupSummary::new(&config.flow.name, &config.flow.controller_name, &group.counts, &group.log)
+        });
+        let datagrams = self.traffic.datagrams.iter().zip(&self.config.traffic.datagrams);
+        (groups.collect(), datagrams.map(|(source, config)| source.flow.summary(config, self.end)).collect())
+    }
+
+    fn count_what_is_under_way(&mut self) {
+        let free: std::collections::BTreeSet<u32> = self.traffic.free.iter().copied().collect();
+        for (index, slot) in self.traffic.slots.iter().enumerate().filter(|(index, _)| !free.contains(&(*index as u32)))
+        {
+            let opener = self.traffic.first_slot + 2 * index;
+            let counts = &mut self.traffic.groups[slot.group as usize].counts;
+            for endpoint in [opener, opener + 1] {
+                let counters = self.endpoints[endpoint].counters();
+                counts.retransmitted_segments += counters.retransmitted_segments;
+                counts.timeouts += counters.timeouts;
+            }
+        }
+    }
+
+    /// One row for each short flow, and for each exchange of a connection.
+    pub(super) fn completions(&self) -> Table {
+        let of_streams = self.streams.iter().filter_map(|stream| {
+            let exchanges = stream.exchanges.as_ref()?;
+            Some((stream.name.clone(), &exchanges.0))
+        });
+        let groups = self.traffic.groups.iter().zip(&self.config.traffic.arrivals);
+        let of_groups = groups.map(|(group, config)| (config.flow.name.clone(), &group.log));
+        completion_table(&of_streams.chain(of_groups).collect::<Vec<_>>())
+    }
+}
+
+/// Numbers of endpoints count on through flows of datagrams, which have no endpoint at work.
+pub(super) fn add_placeholders(config: &SimulationConfig, endpoints: &mut Vec<Endpoint>, ports: &mut Vec<PortState>) {
+    let controller = ControllerConfig::Fixed(FixedConfig { window: Bytes(1) });
+    for _ in 0..2 * config.traffic.datagrams.len() {
+        endpoints.push(Endpoint::new(&TcpConfig::default(), &controller, Reading::AtOnce));
+        ports.push(PortState { route: 0, timer: SimTime::NEVER, sends: NO_STREAM });
+    }
+}
+
+/// True if the peer has acknowledged all that this end wrote, and its FIN.
+fn is_acknowledged(endpoint: &Endpoint) -> bool {
+    matches!(endpoint.state(), State::FinWait2 | State::TimeWait | State::Closed)
+}
+
+impl Slot {
+    fn empty(incarnation: u32) -> Self {
+        Self {
+            incarnation,
+            group: 0,
+            start: SimTime::ZERO,
+            size: Bytes::ZERO,
+            reply: Bytes::ZERO,
+            has_asked: false,
+            has_answered: false,
+            is_complete: false,
+        }
+    }
+}
+
+/// Where the reset of a connection goes that is over for both ends.
+struct Nowhere;
+
+impl Output for Nowhere {
+    fn send(&mut self, _segment: Segment) {}
+}

@@ -1,0 +1,62 @@
+//! Traffic beyond connections that are there from the beginning: short flows that come and go, datagrams, exchanges.
+//!
+//! What a scenario does not ask for costs nothing: no event is scheduled for it and nothing is looked at.
+
+mod arrivals;
+mod completions;
+mod config;
+mod datagrams;
+mod empty_path;
+mod exchange;
+mod sizes;
+mod video;
+
+pub use completions::{ExchangeSummary, GroupSummary, SizeBucket};
+pub use config::{
+    Arrivals, ArrivalsConfig, DatagramConfig, Gaps, ListedFlow, Sending, TrafficConfig, VideoChoice, VideoConfig,
+};
+pub use datagrams::DatagramSummary;
+pub use sizes::{CdfPoint, DATA_MINING, SizeDistribution, WEB_SEARCH};
+pub use video::VideoSummary;
+
+pub(crate) use arrivals::ArrivalStream;
+pub(crate) use completions::{Completion, CompletionLog, GroupCounts, completion_table};
+pub(crate) use datagrams::DatagramFlow;
+pub(crate) use empty_path::EmptyPath;
+pub(crate) use exchange::Requester;
+
+#[cfg(test)]
+fn test_flow() -> crate::config::FlowConfig {
+    use ackclock_units::SimTime;
+
+    crate::config::FlowConfig {
+        name: "group".to_owned(),
+        from: 0,
+        to: 1,
+        start: SimTime::ZERO,
+        controller: ackclock_cc::ControllerConfig::Cubic(ackclock_cc::CubicConfig::default()),
+        controller_name: "cubic".to_owned(),
+        sender: ackclock_tcp::TcpConfig::default(),
+        receiver: ackclock_tcp::TcpConfig::default(),
+        app: crate::config::AppConfig::Bulk,
+        reply: None,
+        read_rate: None,
+    }
+}
+
+#[cfg(test)]
+fn test_link(rate: u64, delay: ackclock_units::SimDuration) -> ackclock_net::LinkConfig {
+    use ackclock_net::{DropTailConfig, LinkConfig, QueueConfig, QueueLimit};
+
+    LinkConfig {
+        name: "link".to_owned(),
+        from: 0,
+        to: 1,
+        rate: ackclock_units::Bandwidth(rate),
+        delay,
+        framing: ackclock_units::Bytes(0),
+        queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
+        discarder: None,
+        capture: false,
+    }
+}

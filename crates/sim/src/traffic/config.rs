@@ -1,0 +1,156 @@
+//! Checked values of the traffic in this module.
+
+use std::sync::Arc;
+
+use ackclock_net::NodeId;
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_wire::Ecn;
+
+use super::sizes::SizeDistribution;
+use crate::config::{FlowConfig, Span};
+
+/// Traffic beyond the connections of [`SimulationConfig::flows`](crate::SimulationConfig::flows).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrafficConfig {
+    /// Groups of short flows.
+    pub arrivals: Vec<ArrivalsConfig>,
+    /// Datagrams without congestion control.
+    pub datagrams: Vec<DatagramConfig>,
+}
+
+/// Short flows that arrive during the run, each on a connection of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArrivalsConfig {
+    /// What the flows have in common: ends, TCP, congestion control, and when the first may arrive. Its application is
+    /// not looked at.
+    pub flow: FlowConfig,
+    /// When they arrive, and how large they are.
+    pub arrivals: Arrivals,
+    /// None arrives from this time on.
+    pub until: SimTime,
+    /// At most so many arrive.
+    pub count: u64,
+    /// Upper ends of the size classes by which completion times are summed up, in order; the last class has none.
+    pub buckets: Vec<Bytes>,
+}
+
+/// When short flows arrive, and how large they are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arrivals {
+    /// Drawn.
+    Drawn {
+        /// From one to the next.
+        gaps: Gaps,
+        /// Mean gap in nanoseconds, more than zero.
+        mean_gap: f64,
+        /// What the opener sends.
+        size: SizeDistribution,
+        /// What the acceptor sends back once it has read all.
+        reply: Option<SizeDistribution>,
+    },
+    /// As in a list, in order of time.
+    Listed(Arc<[ListedFlow]>),
+}
+
+/// How the gaps between arrivals are distributed around their mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gaps {
+    /// Exponentially: arrivals are a Poisson process.
+    Exponential,
+    /// Not at all.
+    Constant,
+    /// Log-normally, with this standard deviation of the logarithm: bursts and pauses.
+    LogNormal {
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+}
+
+/// One short flow of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedFlow {
+    /// After the group's start.
+    pub after: SimDuration,
+    /// What the opener sends.
+    pub size: Bytes,
+    /// What the acceptor sends back once it has read all.
+    pub reply: Bytes,
+}
+
+/// A flow of UDP datagrams.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatagramConfig {
+    /// Unique in the scenario.
+    pub name: String,
+    /// Where they begin.
+    pub from: NodeId,
+    /// Where they go.
+    pub to: NodeId,
+    /// When the first may leave.
+    pub start: SimTime,
+    /// None leaves from this time on.
+    pub until: SimTime,
+    /// Payload of each datagram.
+    pub payload: u32,
+    /// When they leave.
+    pub sending: Sending,
+    /// ECN field of their IP packets.
+    pub ecn: Ecn,
+}
+
+/// When datagrams leave. Rates count payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    /// Evenly spaced.
+    Constant(Bandwidth),
+    /// With exponential gaps.
+    Poisson(Bandwidth),
+    /// Evenly spaced during on periods.
+    OnOff {
+        /// Length of an on period.
+        on: Span,
+        /// Length of an off period.
+        off: Span,
+        /// Rate while on.
+        rate: Bandwidth,
+    },
+}
+
+/// A video client that chooses a bitrate for each segment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VideoConfig {
+    /// The bitrates that there are, in rising order.
+    pub ladder: Vec<Bandwidth>,
+    /// Playing time of a segment.
+    pub segment: SimDuration,
+    /// Segments of the video.
+    pub segments: u64,
+    /// Octets of the request for one.
+    pub request: Bytes,
+    /// Playing time that the client buffers at most.
+    pub buffer: SimDuration,
+    /// Playing time in the buffer with which playback begins, and begins again after it has run dry.
+    pub playback: SimDuration,
+    /// How it chooses.
+    pub choice: VideoChoice,
+}
+
+/// How a video client chooses the bitrate of the next segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum VideoChoice {
+    /// From the buffer's level: BBA-0 of Huang et al. (SIGCOMM 2014, section 4).
+    Buffer {
+        /// Below this level, the lowest bitrate.
+        reservoir: SimDuration,
+        /// From the lowest to the highest bitrate above the reservoir.
+        cushion: SimDuration,
+    },
+    /// From throughput: the highest bitrate below the harmonic mean of the last segments' throughputs, as the RB client
+    /// of Yin et al. (SIGCOMM 2015, section 7.1.2).
+    Rate {
+        /// How many segments count.
+        window: usize,
+        /// Fraction of the mean that a bitrate may take.
+        safety: f64,
+    },
+}

@@ -1,0 +1,29 @@
+"""`ackclock arrivals`: the TCP flows of a capture, to be replayed."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ackclock import storage
+from ackclock.cli.failures import InputError
+
+
+def arrivals(
+    capture: Annotated[Path, typer.Argument(metavar="FILE.pcap", help="A pcap or pcapng file.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE.csv", help="The list to write.")] = Path(
+        "arrivals.csv"
+    ),
+) -> None:
+    """List the TCP flows of a capture, start and bytes each way, for `arrivals = { file = "FILE.csv" }`."""
+    from ackclock.arrivals import CaptureError, csv_text, flows_of_capture
+
+    try:
+        flows = flows_of_capture(capture)
+    except (CaptureError, FileNotFoundError, IsADirectoryError) as error:
+        raise InputError(str(error)) from error
+    if not flows:
+        raise InputError(f"{capture} has no TCP flow that carried data; capture both directions of some")
+    storage.write_file(output, csv_text(flows).encode())
+    there, back = sum(flow.size_bytes for flow in flows), sum(flow.reply_bytes for flow in flows)
+    print(f"{output}: {len(flows):,} flows in {flows[-1].start_s:.3f} s, {there:,} bytes there and {back:,} back")

@@ -1,0 +1,47 @@
+"""Tables of short flows, requests, videos and datagrams at the end of a run."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.table import Table
+
+from ackclock.report.traffic_figures import (
+    DATAGRAM_CELLS,
+    EXCHANGE_CELLS,
+    GROUP_CELLS,
+    VIDEO_CELLS,
+    Cell,
+    Entry,
+    size_rows,
+)
+
+
+def traffic_tables(summary: dict[str, Any]) -> Iterator[Table]:
+    """Make a table of each kind of traffic that a run had.
+
+    Args:
+        summary: As in `summary.json`.
+    """
+    for group in summary.get("groups", []):
+        yield _table(f"short flows: {group['name']}", "size", size_rows(group), GROUP_CELLS)
+    flows = summary["flows"]
+    yield from _some("requests", "flow", [flow for flow in flows if flow.get("exchanges")], EXCHANGE_CELLS)
+    yield from _some("video", "flow", [flow for flow in flows if flow.get("video")], VIDEO_CELLS)
+    yield from _some("datagrams", "flow", summary.get("datagrams", []), DATAGRAM_CELLS)
+
+
+def _some(title: str, kind: str, entries: list[Entry], cells: tuple[Cell, ...]) -> Iterator[Table]:
+    if entries:
+        yield _table(title, kind, entries, cells)
+
+
+def _table(title: str, kind: str, entries: list[Entry], cells: tuple[Cell, ...]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None)
+    table.pad_edge = False
+    table.padding = (0, 2, 0, 0)
+    table.add_column(kind, style="cyan")
+    for label, _ in cells:
+        table.add_column(label, justify="right")
+    for entry in entries:
+        table.add_row(str(entry["name"]), *(text(entry) for _, text in cells))
+    return table
