@@ -5,8 +5,9 @@ use std::fmt::Debug;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::{Copa, CopaConfig, Fast, FastConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig};
 use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
-use crate::{Vegas, VegasConfig};
+use crate::{Swift, SwiftConfig, Vegas, VegasConfig};
 
 /// One congestion-control algorithm for one flow.
 pub trait CongestionController: Debug + Send {
@@ -58,6 +59,16 @@ pub enum ControllerConfig {
     Fixed(FixedConfig),
     /// Vegas, on the delay of the round trip or of the forward path.
     Vegas(VegasConfig),
+    /// FAST TCP.
+    Fast(FastConfig),
+    /// LEDBAT.
+    Ledbat(LedbatConfig),
+    /// `LEDBAT++`.
+    LedbatPlusPlus(LedbatPlusPlusConfig),
+    /// Copa.
+    Copa(CopaConfig),
+    /// Swift.
+    Swift(SwiftConfig),
 }
 
 /// One of the built-in algorithms.
@@ -75,6 +86,16 @@ pub enum Controller {
     Fixed(Fixed),
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
+    /// See [`Fast`].
+    Fast(Box<Fast>),
+    /// See [`Ledbat`].
+    Ledbat(Box<Ledbat>),
+    /// See [`LedbatPlusPlus`].
+    LedbatPlusPlus(Box<LedbatPlusPlus>),
+    /// See [`Copa`].
+    Copa(Box<Copa>),
+    /// See [`Swift`].
+    Swift(Box<Swift>),
 }
 
 /// What every controller starts from.
@@ -104,6 +125,13 @@ impl Controller {
             },
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
             ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
+            ControllerConfig::Fast(config) => Self::Fast(Box::new(Fast::new(config, start))),
+            ControllerConfig::Ledbat(config) => Self::Ledbat(Box::new(Ledbat::new(config, start))),
+            ControllerConfig::LedbatPlusPlus(config) => {
+                Self::LedbatPlusPlus(Box::new(LedbatPlusPlus::new(config, start)))
+            }
+            ControllerConfig::Copa(config) => Self::Copa(Box::new(Copa::new(config, start))),
+            ControllerConfig::Swift(config) => Self::Swift(Box::new(Swift::new(config, start))),
         }
     }
 }
@@ -117,6 +145,11 @@ macro_rules! dispatch {
             Controller::LinuxCubic($inner) => $call,
             Controller::Fixed($inner) => $call,
             Controller::Vegas($inner) => $call,
+            Controller::Fast($inner) => $call,
+            Controller::Ledbat($inner) => $call,
+            Controller::LedbatPlusPlus($inner) => $call,
+            Controller::Copa($inner) => $call,
+            Controller::Swift($inner) => $call,
         }
     };
 }

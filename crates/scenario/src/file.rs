@@ -17,7 +17,10 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
 pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
-pub(crate) use delay_controllers::{ModifiedVegasParameters, VegasParameters};
+pub(crate) use delay_controllers::{
+    CopaParameters, FastParameters, LedbatParameters, LedbatPlusPlusParameters, ModifiedVegasParameters,
+    SwiftParameters, VegasParameters,
+};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;

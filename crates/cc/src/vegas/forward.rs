@@ -12,7 +12,7 @@
 //!
 //! so that the offset cancels and a queue on the backward path counts for nothing.
 //!
-//! Departures, where the paper is silent. The receiver's tick is estimated ([`super::clocks`]); until it is known, and
+//! Departures, where the paper is silent. The receiver's tick is estimated ([`crate::peer_clock`]); until it is known, and
 //! where ticks are so coarse that `BaseRTT` comes out at nothing, the round trip counts, as in plain Vegas. A delayed ACK
 //! echoes the timestamp of the first segment it covers (RFC 7323 section 4.3), so that `t_r - t_s` would hold the wait
 //! for the second: the sender knows when it sent the last one and takes that wait off. The wait of a segment that stays
@@ -25,8 +25,8 @@
 use ackclock_units::SimDuration;
 
 use super::Sample;
-use super::clocks::{Clocks, Times};
 use crate::event::AckEvent;
+use crate::peer_clock::{Clocks, Times};
 
 /// See the module.
 #[derive(Clone, Debug)]

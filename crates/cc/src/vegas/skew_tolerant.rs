@@ -23,9 +23,9 @@ mod tests;
 use ackclock_units::SimDuration;
 
 use super::Sample;
-use super::clocks::Clocks;
 use super::envelope::{Envelope, Least, Point};
 use crate::event::AckEvent;
+use crate::peer_clock::Clocks;
 
 /// A trial lasts so many round trips, and this long at least, ns.
 const TRIAL_ROUND_TRIPS: f64 = 8.0;

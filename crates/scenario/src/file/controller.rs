@@ -5,7 +5,10 @@ use ackclock_tcp::LossRecovery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::delay_controllers::{ModifiedVegasParameters, VegasParameters};
+use super::delay_controllers::{
+    CopaParameters, FastParameters, LedbatParameters, LedbatPlusPlusParameters, ModifiedVegasParameters,
+    SwiftParameters, VegasParameters,
+};
 use super::macros::{kinds, layer, table, words};
 use super::{Amount, Overlay};
 
@@ -26,7 +29,15 @@ impl Controller {
             Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
-            Self::Fixed(_) | Self::Vegas(_) | Self::VegasModified(_) | Self::VegasSkewTolerant(_) => self.clone(),
+            Self::Fixed(_)
+            | Self::Vegas(_)
+            | Self::VegasModified(_)
+            | Self::VegasSkewTolerant(_)
+            | Self::Fast(_)
+            | Self::Ledbat(_)
+            | Self::LedbatPlusPlus(_)
+            | Self::Copa(_)
+            | Self::Swift(_) => self.clone(),
         }
     }
 }
@@ -50,6 +61,16 @@ kinds! {
         "vegas_modified" = VegasModified(ModifiedVegasParameters),
         /// The same on clocks that drift apart or are set.
         "vegas_skew_tolerant" = VegasSkewTolerant(ModifiedVegasParameters),
+        /// Keeps alpha packets queued, by an equation.
+        "fast" = Fast(FastParameters),
+        /// Holds the queueing delay at a target and gives way to others (RFC 6817).
+        "ledbat" = Ledbat(LedbatParameters),
+        /// LEDBAT that is fair to itself, on round trips.
+        "ledbat_plus_plus" = LedbatPlusPlus(LedbatPlusPlusParameters),
+        /// A target rate of 1 / (delta dq).
+        "copa" = Copa(CopaParameters),
+        /// Holds the RTT at a target, down to windows below a segment.
+        "swift" = Swift(SwiftParameters),
     }
 }
 

@@ -32,13 +32,13 @@ const ENOUGH_TIME: i64 = 100_000_000;
 
 /// When data left, when its ACK left and when that arrived, in ns by the clock of each end, from an origin of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Times {
+pub(crate) struct Times {
     /// By the sender's clock.
-    pub(super) sent: i64,
+    pub(crate) sent: i64,
     /// By the receiver's.
-    pub(super) received: i64,
+    pub(crate) received: i64,
     /// By the sender's.
-    pub(super) arrived: i64,
+    pub(crate) arrived: i64,
 }
 
 /// A counter of 32 bits that wraps, counted on; it may step back.
@@ -62,24 +62,24 @@ impl Counter {
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(super) struct Clocks {
+pub(crate) struct Clocks {
     receiver_tick: Option<i64>,
     /// The sender's clock at the arrival of the latest ACK, and the receiver's that it brought.
     counters: Option<(Counter, Counter)>,
 }
 
 impl Clocks {
-    pub(super) fn new(receiver_tick: Option<SimDuration>) -> Self {
+    pub(crate) fn new(receiver_tick: Option<SimDuration>) -> Self {
         Self { receiver_tick: receiver_tick.map(|tick| tick.0 as i64), counters: None }
     }
 
     /// The receiver's tick, ns, once it is known.
-    pub(super) fn receiver_tick(&self) -> Option<i64> {
+    pub(crate) fn receiver_tick(&self) -> Option<i64> {
         self.receiver_tick
     }
 
     /// The times of an ACK; `None` while the receiver's tick is unknown.
-    pub(super) fn read(&mut self, stamps: &SegmentTimestamps) -> Option<Times> {
+    pub(crate) fn read(&mut self, stamps: &SegmentTimestamps) -> Option<Times> {
         let (own, peer) = self.counters.get_or_insert((Counter::new(stamps.arrival), Counter::new(stamps.tsval)));
         let (arrival, received) = (own.advance(stamps.arrival), peer.advance(stamps.tsval));
         let tick = stamps.tick.0 as i64;
