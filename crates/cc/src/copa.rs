@@ -7,8 +7,12 @@
 //! five, others fill it, and 1/delta follows AIMD to compete with them (section 2.2). Segments leave at twice the window
 //! per `RTTstanding`.
 //!
+//! Where 1/delta is only a few packets, one packet of another flow is more than a tenth of the range, and several Copa flows
+//! may take each other for flows that fill the queue; both constants of the detector are parameters.
+//!
 //! Departures: after a timeout, of which the paper says nothing, the window is two segments and slow start begins anew.
-//! The times are the sender's RTT samples, without the finer clock of the authors' implementation.
+//! A speed above one is dropped as soon as the window is to move the other way, not at the end of the round trip only. The
+//! times are the sender's RTT samples, without the finer clock of the authors' implementation.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
@@ -23,20 +27,21 @@ pub struct CopaConfig {
     pub delta: f64,
     /// Compete with flows that fill the queue.
     pub mode_switch: bool,
+    /// Round trips in which the queue must have been nearly empty for the flow to be alone.
+    pub empty_round_trips: u32,
+    /// The queue is nearly empty below this share of the range of the RTT.
+    pub nearly_empty: f64,
 }
 
 impl Default for CopaConfig {
     fn default() -> Self {
-        Self { delta: 0.5, mode_switch: true }
+        Self { delta: 0.5, mode_switch: true, empty_round_trips: 5, nearly_empty: 0.1 }
     }
 }
 
 const MIN_WINDOW: SimDuration = SimDuration::from_secs(10);
-/// Round trips over which the largest RTT counts, and in which the queue must have been nearly empty.
+/// Round trips over which the largest RTT counts.
 const MAX_ROUND_TRIPS: u64 = 4;
-const EMPTY_ROUND_TRIPS: u64 = 5;
-/// The queue is nearly empty below this share of its range.
-const NEARLY_EMPTY: f64 = 0.1;
 /// Round trips in one direction before the speed doubles.
 const STEADY_ROUND_TRIPS: u32 = 3;
 const LEAST_WINDOW: f64 = 2.0;
@@ -61,6 +66,13 @@ struct Velocity {
 impl Velocity {
     fn new(window: f64) -> Self {
         Self { value: 1.0, direction: Direction::Up, steady: 0, window }
+    }
+
+    /// A speed that was meant for the other direction is of no use in this one.
+    fn turn(&mut self, direction: Direction) {
+        if self.value > 1.0 && direction != self.direction {
+            (self.direction, self.value, self.steady) = (direction, 1.0, 0);
+        }
     }
 
     /// A round trip is over.
@@ -128,7 +140,7 @@ impl Copa {
         self.rtt_min = self.least.update(now, rtt.0, MIN_WINDOW);
         let largest = u64::MAX - self.largest.update(now, u64::MAX - rtt.0, SimDuration(srtt.0 * MAX_ROUND_TRIPS));
         let queueing = (self.rtt_standing - self.rtt_min) as f64;
-        if queueing <= NEARLY_EMPTY * (largest - self.rtt_min) as f64 {
+        if queueing <= self.config.nearly_empty * (largest - self.rtt_min) as f64 {
             self.last_nearly_empty = now;
         }
     }
@@ -141,7 +153,8 @@ impl Copa {
 
     fn end_round(&mut self, now: SimTime, srtt: SimDuration) {
         self.velocity.update(self.window);
-        let is_alone = now.saturating_since(self.last_nearly_empty).0 <= EMPTY_ROUND_TRIPS * srtt.0;
+        let is_alone =
+            now.saturating_since(self.last_nearly_empty).0 <= u64::from(self.config.empty_round_trips) * srtt.0;
         let default = 1.0 / self.config.delta;
         self.packets = if !self.config.mode_switch || is_alone {
             default
@@ -164,6 +177,7 @@ impl Copa {
             }
             return;
         }
+        self.velocity.turn(if is_below { Direction::Up } else { Direction::Down });
         // v / (delta cwnd) packets for every packet acknowledged
         let step = self.velocity.value * self.packets * acked * self.mss / self.window;
         if !is_below {

@@ -189,6 +189,18 @@ pub(super) const COPA: ControllerInfo = ControllerInfo {
             range: "true or false",
             meaning: "compete with flows that fill the queue",
         },
+        ParameterInfo {
+            name: "empty_round_trips",
+            default: "5",
+            range: "1 to 1000",
+            meaning: "round trips in which the queue must have been nearly empty for the flow to be alone",
+        },
+        ParameterInfo {
+            name: "nearly_empty",
+            default: "0.1",
+            range: "0.001 to 0.999",
+            meaning: "share of the range of the RTT below which the queue is nearly empty",
+        },
     ],
 };
 

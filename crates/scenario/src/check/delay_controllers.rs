@@ -134,6 +134,17 @@ impl Checker<'_, '_> {
         CopaConfig {
             delta: self.number(table.delta, default.delta, (1e-4, 1e3), &path.key("delta")),
             mode_switch: table.mode_switch.unwrap_or(default.mode_switch),
+            empty_round_trips: self.count(
+                table.empty_round_trips,
+                default.empty_round_trips,
+                &path.key("empty_round_trips"),
+            ),
+            nearly_empty: self.number(
+                table.nearly_empty,
+                default.nearly_empty,
+                (1e-3, 0.999),
+                &path.key("nearly_empty"),
+            ),
         }
     }
 

@@ -122,6 +122,10 @@ table! {
         delta: f64,
         /// Compete with flows that fill the queue.
         mode_switch: bool,
+        /// Round trips in which the queue must have been nearly empty for the flow to be alone.
+        empty_round_trips: u32,
+        /// The queue is nearly empty below this share of the range of the RTT.
+        nearly_empty: f64,
     }
 }
 
