@@ -24,6 +24,7 @@
 mod envelope;
 mod forward;
 mod skew_tolerant;
+mod steps;
 #[cfg(test)]
 mod tests;
 
