@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::external::{self, ExternalConfig, ExternalController};
 use crate::{Copa, CopaConfig, Fast, FastConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig};
 use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
 use crate::{Swift, SwiftConfig, Vegas, VegasConfig};
@@ -69,9 +70,11 @@ pub enum ControllerConfig {
     Copa(CopaConfig),
     /// Swift.
     Swift(SwiftConfig),
+    /// An algorithm from outside this crate.
+    External(ExternalConfig),
 }
 
-/// One of the built-in algorithms.
+/// One of the built-in algorithms, or one from outside.
 #[derive(Clone, Debug)]
 pub enum Controller {
     /// See [`Reno`].
@@ -96,6 +99,8 @@ pub enum Controller {
     Copa(Box<Copa>),
     /// See [`Swift`].
     Swift(Box<Swift>),
+    /// See [`ExternalController`].
+    External(Box<dyn ExternalController>),
 }
 
 /// What every controller starts from.
@@ -132,6 +137,9 @@ impl Controller {
             }
             ControllerConfig::Copa(config) => Self::Copa(Box::new(Copa::new(config, start))),
             ControllerConfig::Swift(config) => Self::Swift(Box::new(Swift::new(config, start))),
+            ControllerConfig::External(config) => {
+                Self::External(config.make(&external::Start { mss, initial_window, initial_ssthresh }))
+            }
         }
     }
 }
@@ -150,6 +158,7 @@ macro_rules! dispatch {
             Controller::LedbatPlusPlus($inner) => $call,
             Controller::Copa($inner) => $call,
             Controller::Swift($inner) => $call,
+            Controller::External($inner) => $call,
         }
     };
 }

@@ -2,6 +2,11 @@
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
+use crate::link::Link;
+use crate::packet::Packet;
+use crate::queue::{CakeConfig, CodelConfig, DualPi2Config, FqCodelConfig, FqPieConfig, PieConfig};
+use crate::queue::{DrrConfig, FqConfig, PriorityConfig, RedConfig, SfqConfig, SharedBufferConfig, TbfConfig};
+
 /// Index of a node in [`NetworkConfig::nodes`].
 pub type NodeId = usize;
 
@@ -52,17 +57,68 @@ pub struct LinkConfig {
     pub capture: bool,
 }
 
+impl LinkConfig {
+    /// True if the link is served packet by packet; a DropTail queue at a fixed rate needs only a clock.
+    pub fn is_served(&self) -> bool {
+        !matches!(self.queue, QueueConfig::DropTail(_))
+    }
+
+    /// True if the link's queue has an internal of this name to report.
+    pub fn reports(&self, name: &str) -> bool {
+        Link::new(self, 0).inspect(name).is_some()
+    }
+}
+
 /// A queue discipline with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum QueueConfig {
     /// First in, first out; what does not fit is dropped.
     DropTail(DropTailConfig),
+    /// Small packets before all others.
+    Sgpq(SgpqConfig),
+    /// Random Early Detection.
+    Red(RedConfig),
+    /// A token bucket that shapes.
+    Tbf(TbfConfig),
+    /// Bands in strict order.
+    Priority(PriorityConfig),
+    /// Deficit Round Robin.
+    Drr(DrrConfig),
+    /// Stochastic fairness queueing.
+    Sfq(SfqConfig),
+    /// Fair queueing, bit by bit.
+    Fq(FqConfig),
+    /// A queue for every flow in one memory.
+    SharedBuffer(SharedBufferConfig),
+    /// Controlled delay (RFC 8289).
+    Codel(CodelConfig),
+    /// Flow queues with `CoDel` (RFC 8290).
+    FqCodel(FqCodelConfig),
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie(PieConfig),
+    /// Flow queues with PIE.
+    FqPie(FqPieConfig),
+    /// CAKE.
+    Cake(CakeConfig),
+    /// Coupled queues for L4S (RFC 9332).
+    DualPi2(DualPi2Config),
 }
 
 /// Parameters of DropTail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropTailConfig {
     /// How much may wait; the packet in service does not count.
+    pub limit: QueueLimit,
+}
+
+/// Parameters of the Small Get Priority Queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SgpqConfig {
+    /// Packets of at most this many octets of IP go first.
+    pub threshold: Bytes,
+    /// How many small packets may wait.
+    pub small_limit: QueueLimit,
+    /// How many of the others may wait.
     pub limit: QueueLimit,
 }
 
@@ -88,6 +144,17 @@ pub enum PacketClass {
     Data,
     /// Segments without payload.
     Acks,
+}
+
+impl PacketClass {
+    /// True if the packet is of this class.
+    pub fn has(self, packet: &Packet) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Data => packet.segment.payload > 0,
+            Self::Acks => packet.segment.payload == 0,
+        }
+    }
 }
 
 /// Which of the packets that a rule looks at it drops. Positions count from 1.

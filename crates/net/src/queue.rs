@@ -3,16 +3,55 @@
 //! A discipline sees packets, times and its own parameters; it knows nothing of the link. It is told of an arrival and
 //! asked for the next packet when the link is free, so it can decide at either end, as `CoDel` and PIE must.
 
+mod cake;
+mod codel;
 mod drop_tail;
+mod drr;
+mod dualpi2;
+mod fifo;
+pub mod flow_hash;
+mod flow_queues;
+mod flow_schedule;
+mod fq;
+mod fq_codel;
+mod fq_pie;
+mod limit;
+mod pie;
+mod priority;
+mod red;
+mod round_robin;
+mod sfq;
+mod sgpq;
+mod shared_buffer;
+mod tbf;
+#[cfg(test)]
+mod testing;
 
 use std::fmt::Debug;
 
-use ackclock_units::SimTime;
+use ackclock_units::{Bandwidth, SimTime};
 use ackclock_wire::Ecn;
 
+use crate::config::QueueConfig;
 use crate::packet::Packet;
+use crate::rng::RandomStream;
 
+pub use cake::{AckFilter, Cake, CakeConfig, CellFraming, HostTable, Isolation, ShaperConfig};
+pub use codel::{Codel, CodelConfig, CodelParameters};
 pub use drop_tail::DropTail;
+pub use drr::{Drr, DrrConfig};
+pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
+pub use fq::{Fq, FqConfig};
+pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use fq_pie::{FqPie, FqPieConfig};
+pub use limit::Room;
+pub use pie::{DelayEstimate, Pie, PieConfig, PieParameters};
+pub use priority::{BandConfig, Priority, PriorityConfig};
+pub use red::{Red, RedConfig};
+pub use sfq::{Sfq, SfqConfig};
+pub use sgpq::Sgpq;
+pub use shared_buffer::{SharedBuffer, SharedBufferConfig, Sharing};
+pub use tbf::{Tbf, TbfConfig};
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +91,7 @@ pub trait QueueDiscipline: Debug + Send {
     fn enqueue(&mut self, now: SimTime, arrival: Queued);
 
     /// The link is free: the packet to send next, which leaves the queue. `None` if there is none, or none may leave yet.
+    /// Asked when nothing waits, too, so that a discipline knows since when the link has been idle.
     fn dequeue(&mut self, now: SimTime) -> Option<Queued>;
 
     /// When a packet may leave, for a discipline that holds packets back (token bucket); `None` if nothing waits.
@@ -76,3 +116,101 @@ pub trait QueueDiscipline: Debug + Send {
     /// Reports named internals (`"drop_probability"`, `"average_packets"`) to whoever asks.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
+
+/// Where a queue stands: what a discipline may need beside its parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct QueuePlace<'a> {
+    /// The link's name.
+    pub link: &'a str,
+    /// The link's rate.
+    pub rate: Bandwidth,
+    /// The run's.
+    pub seed: u64,
+}
+
+impl QueuePlace<'_> {
+    /// The random stream of this queue.
+    pub fn random(&self) -> RandomStream {
+        RandomStream::new(self.seed, &format!("{}.queue", self.link))
+    }
+}
+
+/// Every discipline by its name: the enum of them, and calls without a table of functions.
+macro_rules! disciplines {
+    ($($(#[$meta:meta])* $name:ident,)*) => {
+        /// A queue of any discipline.
+        #[derive(Clone, Debug)]
+        pub enum Queue {
+            $($(#[$meta])* $name(Box<$name>),)*
+        }
+
+        impl Queue {
+            /// An empty queue.
+            pub fn new(config: &QueueConfig, place: &QueuePlace<'_>) -> Self {
+                match config {
+                    $(QueueConfig::$name(config) => Self::$name(Box::new($name::new(config, place))),)*
+                }
+            }
+        }
+
+        impl QueueDiscipline for Queue {
+            fn enqueue(&mut self, now: SimTime, arrival: Queued) {
+                match self { $(Self::$name(queue) => queue.enqueue(now, arrival),)* }
+            }
+            fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
+                match self { $(Self::$name(queue) => queue.dequeue(now),)* }
+            }
+            fn ready_at(&self, now: SimTime) -> Option<SimTime> {
+                match self { $(Self::$name(queue) => queue.ready_at(now),)* }
+            }
+            fn len(&self) -> usize {
+                match self { $(Self::$name(queue) => queue.len(),)* }
+            }
+            fn octets(&self) -> u64 {
+                match self { $(Self::$name(queue) => queue.octets(),)* }
+            }
+            fn counters(&self) -> QueueCounters {
+                match self { $(Self::$name(queue) => queue.counters(),)* }
+            }
+            fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Self::$name(queue) => queue.inspect(record),)* }
+            }
+        }
+    };
+}
+
+disciplines! {
+    /// First in, first out.
+    DropTail,
+    /// Small packets first.
+    Sgpq,
+    /// Early drops or marks by the average queue.
+    Red,
+    /// Held back to a rate.
+    Tbf,
+    /// Bands in strict order.
+    Priority,
+    /// In turn by octets.
+    Drr,
+    /// In turn, flows told apart by a hash.
+    Sfq,
+    /// By finish numbers.
+    Fq,
+    /// One memory for all flows.
+    SharedBuffer,
+    /// Waiting longer than a target for an interval is answered by drops at the head.
+    Codel,
+    /// Flow queues in turn, each under `CoDel`.
+    FqCodel,
+    /// A PI controller of the delay drops at arrival.
+    Pie,
+    /// Flow queues in turn, each under PIE.
+    FqPie,
+    /// Fair between hosts and flows, with a shaper and an ACK filter.
+    Cake,
+    /// A queue for L4S and one for the others, coupled.
+    DualPi2,
+}
+
+#[cfg(test)]
+mod tests;

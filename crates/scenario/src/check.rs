@@ -1,10 +1,14 @@
 //! From what a file says to a configuration that cannot fail: everything required is there, every value is in range,
 //! every name is known, every default is filled in. All mistakes are collected.
 
+mod aqm;
 mod delay_controllers;
 mod discard;
+mod external;
 mod flows;
 mod links;
+mod queues;
+mod schedulers;
 mod tcp;
 mod topology;
 mod trace;
@@ -20,6 +24,7 @@ use serde::de::DeserializeOwned;
 
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
+use crate::extensions::Extensions;
 use crate::file::{Controller, Duration, EndpointFile, ScenarioFile, TcpTable};
 use crate::tree::{FieldPath, Node};
 
@@ -103,6 +108,8 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) files: u64,
     pub(crate) seed: u64,
     pub(crate) duration: SimDuration,
+    /// What brings controllers from outside.
+    pub(crate) extensions: Extensions,
 }
 
 /// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
@@ -118,9 +125,11 @@ pub(crate) fn check_endpoint(
 pub(crate) fn check(
     file: &ScenarioFile,
     default_name: &str,
+    extensions: &Extensions,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<SimulationConfig> {
     let mut checker = Checker::new(file, diagnostics);
+    checker.extensions = extensions.clone();
     checker.duration = checker.duration();
     let measure = checker.measure();
     let plans = checker.plan_flows();
@@ -128,6 +137,7 @@ pub(crate) fn check(
     let hosts = checker.host_tables(&topology);
     let flows = checker.build_flows(&plans, &topology, &hosts);
     checker.resolve_queues(&topology, &flows);
+    checker.resolve_hosts(&flows);
     checker.resolve_discards(&topology, &flows);
     let trace = checker.trace(&topology, &flows);
     let network = std::mem::take(&mut checker.network);
@@ -153,6 +163,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             files: 0,
             seed: file.seed.unwrap_or(1),
             duration: SimDuration::ZERO,
+            extensions: Extensions::default(),
         }
     }
 }

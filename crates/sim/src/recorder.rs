@@ -20,6 +20,18 @@ pub(crate) struct Recorder {
     pub(crate) per_event: bool,
 }
 
+/// One row of what a controller tells of itself.
+fn record_internals(sender: &Endpoint, columns: &mut [(String, Vec<f64>)]) {
+    for (_, column) in columns.iter_mut() {
+        column.push(f64::NAN);
+    }
+    sender.controller().inspect(&mut |told, value| {
+        if let Some((_, column)) = columns.iter_mut().find(|(name, _)| name == told) {
+            *column.last_mut().expect("a value was just pushed") = value;
+        }
+    });
+}
+
 /// One table under way.
 #[derive(Clone, Debug)]
 struct Series<K> {
@@ -27,8 +39,10 @@ struct Series<K> {
     time: Vec<f64>,
     who: Vec<u32>,
     columns: Vec<Vec<f64>>,
-    /// Counters at the previous sample of each flow or link: time, and two counts.
-    previous: Vec<(SimTime, u64, u64)>,
+    /// Columns that bring their own names.
+    named: Vec<(String, Vec<f64>)>,
+    /// Counters at the previous sample of each flow or link: time, and three counts.
+    previous: Vec<(SimTime, u64, u64, u64)>,
 }
 
 impl<K: Copy> Series<K> {
@@ -38,17 +52,25 @@ impl<K: Copy> Series<K> {
             time: Vec::new(),
             who: Vec::new(),
             columns: vec![Vec::new(); kinds.len()],
-            previous: vec![(SimTime::ZERO, 0, 0); count],
+            named: Vec::new(),
+            previous: vec![(SimTime::ZERO, 0, 0, 0); count],
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.kinds.is_empty() && self.named.is_empty()
     }
 
     fn into_table(self, who: &'static str, names: Vec<String>, column: impl Fn(K) -> &'static str) -> Table {
         let mut columns = vec![
-            Column { name: "time_s", data: ColumnData::F64(self.time) },
-            Column { name: who, data: ColumnData::Name { codes: self.who, names } },
+            Column { name: "time_s".into(), data: ColumnData::F64(self.time) },
+            Column { name: who.into(), data: ColumnData::Name { codes: self.who, names } },
         ];
         let series = self.kinds.into_iter().zip(self.columns);
-        columns.extend(series.map(|(kind, data)| Column { name: column(kind), data: ColumnData::F64(data) }));
+        columns.extend(series.map(|(kind, data)| Column { name: column(kind).into(), data: ColumnData::F64(data) }));
+        columns.extend(
+            self.named.into_iter().map(|(name, data)| Column { name: name.into(), data: ColumnData::F64(data) }),
+        );
         Table { columns }
     }
 }
@@ -63,18 +85,20 @@ impl Recorder {
             Sampling::Interval(interval) => (interval, false),
             Sampling::Events(interval) => (interval, true),
         };
+        let mut flows = Series::new(&config.flows, streams);
+        flows.named = config.internals.iter().map(|name| (name.clone(), Vec::new())).collect();
         Self {
-            flows: Series::new(&config.flows, streams),
+            per_event: per_event && !flows.is_empty(),
+            flows,
             links: Series::new(&config.links, links),
             traced_links: config.traced_links.clone(),
             interval,
-            per_event: per_event && !config.flows.is_empty(),
         }
     }
 
     /// The first sample's time, if anything is sampled at intervals.
     pub(crate) fn interval(&self) -> Option<SimDuration> {
-        let flows = !self.flows.kinds.is_empty() && !self.per_event;
+        let flows = !self.flows.is_empty() && !self.per_event;
         (flows || self.records_links()).then_some(self.interval)
     }
 
@@ -84,7 +108,7 @@ impl Recorder {
 
     /// A multiple of the interval: flows (unless they are recorded per event) and links.
     pub(crate) fn sample(&mut self, now: SimTime, streams: &[Stream], endpoints: &[Endpoint], links: &mut [Link]) {
-        if !self.flows.kinds.is_empty() && !self.per_event {
+        if !self.flows.is_empty() && !self.per_event {
             for (index, stream) in streams.iter().enumerate() {
                 if stream.is_open {
                     self.record_flow(now, index, stream, endpoints);
@@ -104,8 +128,8 @@ impl Recorder {
         let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver()]);
         series.time.push(now.as_secs_f64());
         series.who.push(index as u32);
-        let counts = (now, sender.counters().sent_octets, receiver.read(now).0);
-        let (then, sent, read) = std::mem::replace(&mut series.previous[index], counts);
+        let counts = (now, sender.counters().sent_octets, receiver.read(now).0, 0);
+        let (then, sent, read, _) = std::mem::replace(&mut series.previous[index], counts);
         let span = now.saturating_since(then.max(stream.start));
         let rtt = sender.rtt();
         let known = |duration: SimDuration| {
@@ -125,6 +149,9 @@ impl Recorder {
                 FlowSeries::Goodput => rate(counts.2 - read, span),
             });
         }
+        if !series.named.is_empty() {
+            record_internals(sender, &mut series.named);
+        }
     }
 
     fn record_link(&mut self, now: SimTime, position: usize, links: &mut [Link]) {
@@ -133,8 +160,9 @@ impl Recorder {
         let series = &mut self.links;
         series.time.push(now.as_secs_f64());
         series.who.push(position as u32);
-        let counts = (now, link.busy_time(now).0, link.total_drops());
-        let (then, busy, drops) = std::mem::replace(&mut series.previous[position], counts);
+        let sent = link.served_octets(now).unwrap_or_else(|| link.busy_time(now).0);
+        let counts = (now, sent, link.total_drops(), link.total_marks());
+        let (then, sent_before, drops, marks) = std::mem::replace(&mut series.previous[position], counts);
         let span = now.saturating_since(then);
         for (kind, column) in series.kinds.iter().zip(&mut series.columns) {
             column.push(match kind {
@@ -142,7 +170,13 @@ impl Recorder {
                 LinkSeries::QueueBytes => link.waiting_octets().0 as f64,
                 LinkSeries::Drops => (counts.2 - drops) as f64,
                 LinkSeries::Throughput if span.is_zero() => f64::NAN,
-                LinkSeries::Throughput => link.rate().0 as f64 * (counts.1 - busy) as f64 / span.0 as f64,
+                LinkSeries::Throughput if link.is_served() => rate(sent - sent_before, span),
+                LinkSeries::Throughput => link.rate().0 as f64 * (sent - sent_before) as f64 / span.0 as f64,
+                LinkSeries::Marks => (counts.3 - marks) as f64,
+                LinkSeries::QueueDelay => link.current_wait(now).as_secs_f64(),
+                LinkSeries::DropProbability | LinkSeries::AverageQueue => {
+                    kind.internal().and_then(|name| link.inspect(name)).unwrap_or(f64::NAN)
+                }
             });
         }
     }

@@ -73,7 +73,7 @@ fn link_summary(name: &str, stats: &LinkStats) -> LinkSummary {
         utilization: stats.utilization(),
         delivered_packets: stats.delivered_packets(),
         drops: stats.drops(),
-        marks: 0,
+        marks: stats.marks(),
         queue_packets: queue_summary(stats.queue_packets(), 1.0),
         queueing_delay_ms: queue_summary(stats.queueing_delay(), 1e6),
     }
@@ -105,7 +105,7 @@ pub(crate) fn episode_table(streams: &[Stream], endpoints: &[Endpoint], names: &
         EpisodeCause::Timeout => 2,
     });
     let lost = rows.iter().map(|(_, mss, episode)| episode.lost.0.div_ceil(*mss)).collect();
-    let column = |name, data| Column { name, data };
+    let column = |name: &'static str, data| Column { name: name.into(), data };
     Table {
         columns: vec![
             column(

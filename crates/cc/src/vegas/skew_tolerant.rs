@@ -24,7 +24,7 @@ use super::Sample;
 use super::envelope::{Envelope, Least, Point};
 use super::steps::{Trials, begin_trial};
 use crate::event::AckEvent;
-use crate::peer_clock::Clocks;
+use crate::peer_clock::{Clocks, Times};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl SkewTolerantDelay {
         let at = times.arrived as f64;
         let backward = (times.arrived - times.received) as f64 + self.steps;
         let forward = rtt - backward;
-        let mut envelope = self.envelope.take().unwrap_or_else(|| Envelope::new(ticks));
+        let mut envelope = self.envelope.take().unwrap_or_else(|| with_early(ticks, &self.clocks.take_early()));
         let step = self.watch_for_step(&mut envelope, at, forward, backward);
         let (queued, _) = envelope.above(at, forward - step, backward + step);
         let base_rtt = envelope.base_rtt();
@@ -82,7 +82,19 @@ impl SkewTolerantDelay {
         let Some(envelope) = &self.envelope else { return };
         record("skew_ppm", envelope.skew() * 1e6);
         record("clock_steps_s", self.steps / 1e9);
-        record("base_rtt_s", envelope.base_rtt() / 1e9);
+        record("propagation_s", envelope.base_rtt() / 1e9);
         record("receiver_tick_s", self.clocks.receiver_tick().unwrap_or(0) as f64 / 1e9);
     }
+}
+
+/// The history begins with what came before the receiver's tick was known.
+fn with_early(ticks: f64, early: &[Times]) -> Envelope {
+    let mut envelope = Envelope::new(ticks);
+    for times in early {
+        let at = times.arrived as f64;
+        let forward = Point { at, delay: (times.received - times.sent) as f64 };
+        let backward = Point { at, delay: (times.arrived - times.received) as f64 };
+        envelope.add(&Least { forward, backward });
+    }
+    envelope
 }

@@ -87,8 +87,8 @@ impl Checker<'_, '_> {
     pub(crate) fn fast(&mut self, table: &FastParameters, path: &FieldPath) -> FastConfig {
         let default = FastConfig::default();
         FastConfig {
-            alpha: self.number(table.alpha, default.alpha, (1e-3, MOST_SEGMENTS), &path.key("alpha")),
-            gamma: self.number(table.gamma, default.gamma, (1e-3, 1.0), &path.key("gamma")),
+            alpha: self.within(table.alpha, default.alpha, (1e-3, MOST_SEGMENTS), &path.key("alpha")),
+            gamma: self.within(table.gamma, default.gamma, (1e-3, 1.0), &path.key("gamma")),
             threshold: self.delay_target(table.threshold, default.threshold, &path.key("threshold")),
         }
     }
@@ -101,14 +101,14 @@ impl Checker<'_, '_> {
         }
         LedbatConfig {
             target: self.delay_target(table.target, default.target, &path.key("target")),
-            gain: self.number(table.gain, default.gain, (1e-3, 1.0), &path.key("gain")),
-            allowed_increase: self.count(
+            gain: self.within(table.gain, default.gain, (1e-3, 1.0), &path.key("gain")),
+            allowed_increase: self.some_of(
                 table.allowed_increase,
                 default.allowed_increase,
                 &path.key("allowed_increase"),
             ),
-            base_history: self.count(table.base_history, default.base_history, &path.key("base_history")),
-            current_filter: self.count(table.current_filter, default.current_filter, &path.key("current_filter")),
+            base_history: self.some_of(table.base_history, default.base_history, &path.key("base_history")),
+            current_filter: self.some_of(table.current_filter, default.current_filter, &path.key("current_filter")),
             delay: table.delay.map_or(default.delay, Into::into),
             slow_start: table.slow_start.unwrap_or(default.slow_start),
         }
@@ -122,9 +122,9 @@ impl Checker<'_, '_> {
         let default = LedbatPlusPlusConfig::default();
         LedbatPlusPlusConfig {
             target: self.delay_target(table.target, default.target, &path.key("target")),
-            constant: self.number(table.constant, default.constant, (1e-3, 1e3), &path.key("constant")),
-            base_history: self.count(table.base_history, default.base_history, &path.key("base_history")),
-            current_filter: self.count(table.current_filter, default.current_filter, &path.key("current_filter")),
+            constant: self.within(table.constant, default.constant, (1e-3, 1e3), &path.key("constant")),
+            base_history: self.some_of(table.base_history, default.base_history, &path.key("base_history")),
+            current_filter: self.some_of(table.current_filter, default.current_filter, &path.key("current_filter")),
             slowdown: table.slowdown.unwrap_or(default.slowdown),
         }
     }
@@ -132,14 +132,14 @@ impl Checker<'_, '_> {
     pub(crate) fn copa(&mut self, table: &CopaParameters, path: &FieldPath) -> CopaConfig {
         let default = CopaConfig::default();
         CopaConfig {
-            delta: self.number(table.delta, default.delta, (1e-4, 1e3), &path.key("delta")),
+            delta: self.within(table.delta, default.delta, (1e-4, 1e3), &path.key("delta")),
             mode_switch: table.mode_switch.unwrap_or(default.mode_switch),
-            empty_round_trips: self.count(
+            empty_round_trips: self.some_of(
                 table.empty_round_trips,
                 default.empty_round_trips,
                 &path.key("empty_round_trips"),
             ),
-            nearly_empty: self.number(
+            nearly_empty: self.within(
                 table.nearly_empty,
                 default.nearly_empty,
                 (1e-3, 0.999),
@@ -157,32 +157,32 @@ impl Checker<'_, '_> {
         let config = SwiftConfig {
             base_target: default.base_target,
             flow_scaling_range: table.flow_scaling_range.map_or(default.flow_scaling_range, |range| range.0),
-            flow_scaling_min_window: self.number(
+            flow_scaling_min_window: self.within(
                 table.flow_scaling_min_window,
                 default.flow_scaling_min_window,
                 (1e-6, MOST_SEGMENTS),
                 &path.key("flow_scaling_min_window"),
             ),
-            flow_scaling_max_window: self.number(
+            flow_scaling_max_window: self.within(
                 table.flow_scaling_max_window,
                 default.flow_scaling_max_window,
                 (1e-6, MOST_SEGMENTS),
                 &path.key("flow_scaling_max_window"),
             ),
-            additive_increase: self.number(
+            additive_increase: self.within(
                 table.additive_increase,
                 default.additive_increase,
                 (1e-6, 1e3),
                 &path.key("additive_increase"),
             ),
-            beta: self.number(table.beta, default.beta, (1e-3, 1.0), &path.key("beta")),
-            max_decrease: self.number(
+            beta: self.within(table.beta, default.beta, (1e-3, 1.0), &path.key("beta")),
+            max_decrease: self.within(
                 table.max_decrease,
                 default.max_decrease,
                 (1e-3, 0.999),
                 &path.key("max_decrease"),
             ),
-            min_window: self.number(table.min_window, default.min_window, (1e-6, 1.0), &path.key("min_window")),
+            min_window: self.within(table.min_window, default.min_window, (1e-6, 1.0), &path.key("min_window")),
         };
         if config.flow_scaling_min_window >= config.flow_scaling_max_window {
             let remedy = "let flow_scaling_min_window be less than flow_scaling_max_window";
@@ -191,7 +191,7 @@ impl Checker<'_, '_> {
         config
     }
 
-    fn number(&mut self, value: Option<f64>, default: f64, (least, most): (f64, f64), path: &FieldPath) -> f64 {
+    fn within(&mut self, value: Option<f64>, default: f64, (least, most): (f64, f64), path: &FieldPath) -> f64 {
         let number = value.unwrap_or(default);
         if !(least..=most).contains(&number) {
             self.report(
@@ -204,7 +204,7 @@ impl Checker<'_, '_> {
         number
     }
 
-    fn count(&mut self, value: Option<u32>, default: u32, path: &FieldPath) -> u32 {
+    fn some_of(&mut self, value: Option<u32>, default: u32, path: &FieldPath) -> u32 {
         let count = value.unwrap_or(default);
         if count == 0 || count > MOST_COUNT {
             self.report(path, "is no number of things to keep", format!("use 1 to {MOST_COUNT}; usual is {default}"));

@@ -156,7 +156,7 @@ impl<'a> Checker<'a, '_> {
             from,
             to,
             start: plan.start,
-            controller_name: controller.kind().to_owned(),
+            controller_name: controller.name(),
             controller: self.controller(&controller, sender.mss, &path.key("controller")),
             sender,
             receiver,
@@ -277,6 +277,8 @@ impl<'a> Checker<'a, '_> {
             Controller::LedbatPlusPlus(table) => ControllerConfig::LedbatPlusPlus(self.ledbat_plus_plus(table, path)),
             Controller::Copa(table) => ControllerConfig::Copa(self.copa(table, path)),
             Controller::Swift(table) => ControllerConfig::Swift(self.swift(table, path)),
+            Controller::Python(table) => self.python(table, path),
+            Controller::External(table) => self.program(table, path),
             Controller::Fixed(table) => {
                 let Some(window) = table.window else {
                     self.missing(&path.key("window"), "window = \"100 segments\"");

@@ -10,7 +10,7 @@ use super::delay_controllers::{
     SwiftParameters, VegasParameters,
 };
 use super::macros::{kinds, layer, table, words};
-use super::{Amount, Overlay};
+use super::{Amount, ExternalParameters, Overlay, PythonParameters};
 
 impl Controller {
     /// The loss recovery that its name stands for, if it does.
@@ -22,6 +22,15 @@ impl Controller {
         }
     }
 
+    /// What results call it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Python(PythonParameters { class: Some(class), .. }) => format!("python:{class}"),
+            Self::External(ExternalParameters { name: Some(name), .. }) => name.clone(),
+            _ => self.kind().to_owned(),
+        }
+    }
+
     /// What it leaves unsaid is as in these tables.
     pub(crate) fn over(&self, reno: &RenoParameters, cubic: &CubicParameters) -> Self {
         match self {
@@ -29,15 +38,7 @@ impl Controller {
             Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
-            Self::Fixed(_)
-            | Self::Vegas(_)
-            | Self::VegasModified(_)
-            | Self::VegasSkewTolerant(_)
-            | Self::Fast(_)
-            | Self::Ledbat(_)
-            | Self::LedbatPlusPlus(_)
-            | Self::Copa(_)
-            | Self::Swift(_) => self.clone(),
+            _ => self.clone(),
         }
     }
 }
@@ -71,6 +72,10 @@ kinds! {
         "copa" = Copa(CopaParameters),
         /// Holds the RTT at a target, down to windows below a segment.
         "swift" = Swift(SwiftParameters),
+        /// A class of Python.
+        "python" = Python(PythonParameters),
+        /// A controller of the program that reads the scenario.
+        "external" = External(ExternalParameters),
     }
 }
 
