@@ -145,6 +145,11 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
     delay::VEGAS,
     delay::VEGAS_MODIFIED,
     delay::VEGAS_SKEW_TOLERANT,
+    delay::FAST,
+    delay::LEDBAT,
+    delay::LEDBAT_PLUS_PLUS,
+    delay::COPA,
+    delay::SWIFT,
     ControllerInfo {
         name: "fixed",
         summary: "holds a given window whatever happens: an instrument for measuring paths and the simulator",

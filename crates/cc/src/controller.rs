@@ -6,8 +6,10 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 use crate::external::{self, ExternalConfig, ExternalController};
-use crate::{Classic, ClassicConfig, Vegas, VegasConfig};
+use crate::{Classic, ClassicConfig};
+use crate::{Copa, CopaConfig, Fast, FastConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig};
 use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
+use crate::{Swift, SwiftConfig, Vegas, VegasConfig};
 
 /// One congestion-control algorithm for one flow.
 pub trait CongestionController: Debug + Send {
@@ -61,6 +63,16 @@ pub enum ControllerConfig {
     Classic(ClassicConfig),
     /// Vegas, on the delay of the round trip or of the forward path.
     Vegas(VegasConfig),
+    /// FAST TCP.
+    Fast(FastConfig),
+    /// LEDBAT.
+    Ledbat(LedbatConfig),
+    /// `LEDBAT++`.
+    LedbatPlusPlus(LedbatPlusPlusConfig),
+    /// Copa.
+    Copa(CopaConfig),
+    /// Swift.
+    Swift(SwiftConfig),
     /// An algorithm from outside this crate.
     External(ExternalConfig),
 }
@@ -82,6 +94,16 @@ pub enum Controller {
     Classic(Box<Classic>),
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
+    /// See [`Fast`].
+    Fast(Box<Fast>),
+    /// See [`Ledbat`].
+    Ledbat(Box<Ledbat>),
+    /// See [`LedbatPlusPlus`].
+    LedbatPlusPlus(Box<LedbatPlusPlus>),
+    /// See [`Copa`].
+    Copa(Box<Copa>),
+    /// See [`Swift`].
+    Swift(Box<Swift>),
     /// See [`ExternalController`].
     External(Box<dyn ExternalController>),
 }
@@ -114,6 +136,13 @@ impl Controller {
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
             ControllerConfig::Classic(config) => Self::Classic(Box::new(Classic::new(config, start))),
             ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
+            ControllerConfig::Fast(config) => Self::Fast(Box::new(Fast::new(config, start))),
+            ControllerConfig::Ledbat(config) => Self::Ledbat(Box::new(Ledbat::new(config, start))),
+            ControllerConfig::LedbatPlusPlus(config) => {
+                Self::LedbatPlusPlus(Box::new(LedbatPlusPlus::new(config, start)))
+            }
+            ControllerConfig::Copa(config) => Self::Copa(Box::new(Copa::new(config, start))),
+            ControllerConfig::Swift(config) => Self::Swift(Box::new(Swift::new(config, start))),
             ControllerConfig::External(config) => {
                 Self::External(config.make(&external::Start { mss, initial_window, initial_ssthresh }))
             }
@@ -131,6 +160,11 @@ macro_rules! dispatch {
             Controller::Fixed($inner) => $call,
             Controller::Classic($inner) => $call,
             Controller::Vegas($inner) => $call,
+            Controller::Fast($inner) => $call,
+            Controller::Ledbat($inner) => $call,
+            Controller::LedbatPlusPlus($inner) => $call,
+            Controller::Copa($inner) => $call,
+            Controller::Swift($inner) => $call,
             Controller::External($inner) => $call,
         }
     };

@@ -21,10 +21,10 @@
 //! window counts bytes and moves by segments. A round trip without a sample leaves the window as it is (brakmo, ns2); one
 //! with at most two is Reno's (linux).
 
-mod clocks;
 mod envelope;
 mod forward;
 mod skew_tolerant;
+mod steps;
 #[cfg(test)]
 mod tests;
 

@@ -32,7 +32,10 @@ pub(crate) use classic_controllers::{
     ScalableParameters, VenoParameters, WestwoodParameters, YeahParameters,
 };
 pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
-pub(crate) use delay_controllers::{ModifiedVegasParameters, VegasParameters};
+pub(crate) use delay_controllers::{
+    CopaParameters, FastParameters, LedbatParameters, LedbatPlusPlusParameters, ModifiedVegasParameters,
+    SwiftParameters, VegasParameters,
+};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use external::{ExternalParameters, PythonParameters};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};

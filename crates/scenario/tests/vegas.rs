@@ -4,7 +4,12 @@ use ackclock_scenario::Scenario;
 use ackclock_sim::{Simulation, Summary};
 
 fn run(text: &str) -> Summary {
-    let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    run_seeded(text, 1)
+}
+
+fn run_seeded(text: &str, seed: u32) -> Summary {
+    let seed = format!("seed={seed}");
+    let scenario = Scenario::parse(text, "test.toml", &[seed]).unwrap_or_else(|error| panic!("{error}"));
     Simulation::new(scenario.config()).finish().summary
 }
 
@@ -48,7 +53,11 @@ fn two_flows_keep_what_each_keeps() {
 
 /// Two flows forward, from 3 s on eight the other way, segments of 500 octets: 2 Mbit/s, 60 ms, queues of 50 packets.
 fn congested_way_back(controller: &str, tcp: &str) -> Summary {
-    run(&format!(
+    seeded_way_back(controller, tcp, 1)
+}
+
+fn seeded_way_back(controller: &str, tcp: &str, seed: u32) -> Summary {
+    let text = format!(
         "duration = \"60 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
          access = {{ rate = \"100 Mbit/s\", delay = \"1 ms\" }}\n\
          bottleneck = {{ rate = \"2 Mbit/s\", delay = \"28 ms\", queue = {{ kind = \"drop_tail\", limit = \"50 packets\" }} }}\n\
@@ -57,7 +66,8 @@ fn congested_way_back(controller: &str, tcp: &str) -> Summary {
          start = {{ first = \"1 s\", spacing = {{ exponential = \"50 ms\" }} }}\n\
          [[flow]]\nname = \"Z\"\ncount = 8\nreverse = true\ncontroller = \"newreno\"\n\
          start = {{ first = \"3 s\", spacing = {{ exponential = \"50 ms\" }} }}\n"
-    ))
+    );
+    run_seeded(&text, seed)
 }
 
 fn forward_goodput(summary: &Summary) -> f64 {
@@ -93,10 +103,11 @@ fn whole_ticks_between_the_clocks_change_no_packet() {
     }
 }
 
-/// What eight flows the other way leave of the forward path, with the receivers' clocks so.
+/// What eight flows the other way leave of the forward path with the receivers' clocks so: the mean of four seeds.
 fn on_clock(kind: &str, clock: &str) -> f64 {
     let host = format!("[[host]]\nname = [\"A.1.right\", \"A.2.right\"]\ntcp = {{ {clock} }}");
-    forward_goodput(&congested_way_back(&format!("{{ kind = \"{kind}\", rtt = \"least\" }}"), &host))
+    let controller = format!("{{ kind = \"{kind}\", rtt = \"least\" }}");
+    (1..=4).map(|seed| forward_goodput(&seeded_way_back(&controller, &host, seed))).sum::<f64>() / 4.0
 }
 
 #[test]
@@ -109,26 +120,33 @@ fn a_fast_or_advanced_clock_breaks_modified_vegas_and_not_the_skew_tolerant() {
         "timestamp_step = { at = \"15 s\", forward = \"400 ms\" }",
     ] {
         let (broken, tolerant) = (on_clock("vegas_modified", clock), on_clock("vegas_skew_tolerant", clock));
-        assert!(broken < 0.7 * still, "{clock}: {broken} against {still}");
+        assert!(broken < 0.6 * still, "{clock}: {broken} against {still}");
         assert!(tolerant > 0.9 * still, "{clock}: {tolerant} against {still}");
     }
 }
 
 #[test]
-fn skew_either_way_costs_the_skew_tolerant_little() {
+fn other_skews_and_a_clock_set_back_a_little_cost_the_skew_tolerant_little() {
     let still = on_clock("vegas_skew_tolerant", "timestamp_skew_ppm = 0");
-    for ppm in [-500, -100, -10, 10, 100] {
-        let tolerant = on_clock("vegas_skew_tolerant", &format!("timestamp_skew_ppm = {ppm}"));
-        assert!(tolerant > 0.9 * still, "{ppm} ppm: {tolerant} against {still}");
+    for clock in [
+        "timestamp_skew_ppm = -500",
+        "timestamp_skew_ppm = -100",
+        "timestamp_skew_ppm = -10",
+        "timestamp_skew_ppm = 10",
+        "timestamp_skew_ppm = 100",
+        "timestamp_step = { at = \"15 s\", back = \"40 ms\" }",
+    ] {
+        let tolerant = on_clock("vegas_skew_tolerant", clock);
+        assert!(tolerant > 0.9 * still, "{clock}: {tolerant} against {still}");
     }
 }
 
 #[test]
 fn a_clock_set_back_far_costs_the_skew_tolerant_less() {
-    // PAWS at the sender refuses every ACK for the 400 ms, so that both flows time out once.
+    // PAWS at the sender refuses every ACK for the 400 ms, so that both flows time out.
     let clock = "timestamp_step = { at = \"15 s\", back = \"400 ms\" }";
     let (broken, tolerant) = (on_clock("vegas_modified", clock), on_clock("vegas_skew_tolerant", clock));
-    assert!(tolerant > 2.0 * broken, "{tolerant} against {broken}");
+    assert!(tolerant > 1.5 * broken, "{tolerant} against {broken}");
 }
 
 #[test]

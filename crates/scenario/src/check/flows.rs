@@ -295,6 +295,11 @@ impl<'a> Checker<'a, '_> {
             Controller::Vegas(table) => ControllerConfig::Vegas(self.vegas(table, path)),
             Controller::VegasModified(table) => ControllerConfig::Vegas(self.vegas_modified(table, path)),
             Controller::VegasSkewTolerant(table) => ControllerConfig::Vegas(self.vegas_skew_tolerant(table, path)),
+            Controller::Fast(table) => ControllerConfig::Fast(self.fast(table, path)),
+            Controller::Ledbat(table) => ControllerConfig::Ledbat(self.ledbat(table, path)),
+            Controller::LedbatPlusPlus(table) => ControllerConfig::LedbatPlusPlus(self.ledbat_plus_plus(table, path)),
+            Controller::Copa(table) => ControllerConfig::Copa(self.copa(table, path)),
+            Controller::Swift(table) => ControllerConfig::Swift(self.swift(table, path)),
             Controller::Python(table) => self.python(table, path),
             Controller::External(table) => self.program(table, path),
             Controller::Fixed(table) => {

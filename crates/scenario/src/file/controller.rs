@@ -9,7 +9,10 @@ use super::classic_controllers::{
     AimdParameters, BicParameters, HighSpeedParameters, HtcpParameters, HyblaParameters, IllinoisParameters,
     ScalableParameters, VenoParameters, WestwoodParameters, YeahParameters,
 };
-use super::delay_controllers::{ModifiedVegasParameters, VegasParameters};
+use super::delay_controllers::{
+    CopaParameters, FastParameters, LedbatParameters, LedbatPlusPlusParameters, ModifiedVegasParameters,
+    SwiftParameters, VegasParameters,
+};
 use super::macros::{kinds, layer, table, words};
 use super::{Amount, ExternalParameters, Overlay, PythonParameters};
 
@@ -83,6 +86,16 @@ kinds! {
         "vegas_modified" = VegasModified(ModifiedVegasParameters),
         /// The same on clocks that drift apart or are set.
         "vegas_skew_tolerant" = VegasSkewTolerant(ModifiedVegasParameters),
+        /// Keeps alpha packets queued, by an equation.
+        "fast" = Fast(FastParameters),
+        /// Holds the queueing delay at a target and gives way to others (RFC 6817).
+        "ledbat" = Ledbat(LedbatParameters),
+        /// LEDBAT that is fair to itself, on round trips.
+        "ledbat_plus_plus" = LedbatPlusPlus(LedbatPlusPlusParameters),
+        /// A target rate of 1 / (delta dq).
+        "copa" = Copa(CopaParameters),
+        /// Holds the RTT at a target, down to windows below a segment.
+        "swift" = Swift(SwiftParameters),
         /// A class of Python.
         "python" = Python(PythonParameters),
         /// A controller of the program that reads the scenario.

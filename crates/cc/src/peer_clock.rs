@@ -35,13 +35,13 @@ const MOST_EARLY: usize = 1024;
 
 /// When data left, when its ACK left and when that arrived, in ns by the clock of each end, from an origin of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Times {
+pub(crate) struct Times {
     /// By the sender's clock.
-    pub(super) sent: i64,
+    pub(crate) sent: i64,
     /// By the receiver's.
-    pub(super) received: i64,
+    pub(crate) received: i64,
     /// By the sender's.
-    pub(super) arrived: i64,
+    pub(crate) arrived: i64,
 }
 
 /// A counter of 32 bits that wraps, counted on; it may step back.
@@ -65,7 +65,7 @@ impl Counter {
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(super) struct Clocks {
+pub(crate) struct Clocks {
     receiver_tick: Option<i64>,
     /// The sender's clock at the arrival of the latest ACK, and the receiver's that it brought.
     counters: Option<(Counter, Counter)>,
@@ -75,17 +75,17 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    pub(super) fn new(receiver_tick: Option<SimDuration>) -> Self {
+    pub(crate) fn new(receiver_tick: Option<SimDuration>) -> Self {
         Self { receiver_tick: receiver_tick.map(|tick| tick.0 as i64), counters: None, early: Vec::new() }
     }
 
     /// The receiver's tick, ns, once it is known.
-    pub(super) fn receiver_tick(&self) -> Option<i64> {
+    pub(crate) fn receiver_tick(&self) -> Option<i64> {
         self.receiver_tick
     }
 
     /// The times of an ACK; `None` while the receiver's tick is unknown.
-    pub(super) fn read(&mut self, stamps: &SegmentTimestamps) -> Option<Times> {
+    pub(crate) fn read(&mut self, stamps: &SegmentTimestamps) -> Option<Times> {
         let (own, peer) = self.counters.get_or_insert((Counter::new(stamps.arrival), Counter::new(stamps.tsval)));
         let (arrival, received) = (own.advance(stamps.arrival), peer.advance(stamps.tsval));
         let tick = stamps.tick.0 as i64;
@@ -109,7 +109,7 @@ impl Clocks {
     }
 
     /// Once the receiver's tick is known: the times of before, the first call only.
-    pub(super) fn take_early(&mut self) -> Vec<Times> {
+    pub(crate) fn take_early(&mut self) -> Vec<Times> {
         let tick = self.receiver_tick.unwrap_or(0);
         std::mem::take(&mut self.early)
             .into_iter()

@@ -1,0 +1,218 @@
+//! FAST TCP: a window for which alpha packets of the flow wait in queues, reached by an equation and not by probing.
+//!
+//! Source: Wei, Jin, Low and Hegde, FAST TCP: Motivation, Architecture, Algorithms, Performance, IEEE/ACM Transactions on
+//! Networking 14(6), 2006, section IV:
+//!
+//! ```text
+//! w <- min { 2w, (1 - gamma) w + gamma (baseRTT / RTT * w + alpha(w, qdelay)) }
+//! ```
+//!
+//! with alpha(w, 0) = alpha w, so that the window doubles while nothing waits, and alpha constant otherwise; RTT is a mean
+//! of weight min(3/w, 1/4). The window moves over one round trip and rests for the next.
+//!
+//! Departures: alpha does not follow the throughput, as it did in the prototype. "Nothing waits" means less than a
+//! threshold, as in ns-2's FAST (0.75 ms). There is no slow start of another kind: after a timeout the same equation leads
+//! the window up. Losses halve it. The prototype's burstiness control is left to the stack's pacing.
+
+use ackclock_units::{Bytes, SimDuration};
+
+use crate::controller::{CongestionController, Start};
+use crate::event::{AckEvent, CongestionEvent};
+
+/// Parameters of [`Fast`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FastConfig {
+    /// Packets of the flow to keep in queues.
+    pub alpha: f64,
+    /// Weight of the new window.
+    pub gamma: f64,
+    /// Below this queueing delay the window doubles.
+    pub threshold: SimDuration,
+}
+
+impl Default for FastConfig {
+    fn default() -> Self {
+        Self { alpha: 100.0, gamma: 0.5, threshold: SimDuration::from_micros(750) }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Fast {
+    config: FastConfig,
+    mss: f64,
+    /// cwnd, with its fraction of a byte.
+    window: f64,
+    /// Where it goes in this round trip, and where it came from.
+    target: f64,
+    origin: f64,
+    ssthresh: Option<u64>,
+    /// Least and mean RTT, ns; zero before the first sample.
+    base_rtt: f64,
+    mean_rtt: f64,
+    round: u64,
+    rests: bool,
+    before_episode: Option<f64>,
+}
+
+impl Fast {
+    pub(crate) fn new(config: &FastConfig, start: Start) -> Self {
+        let window = start.initial_window as f64;
+        Self {
+            config: *config,
+            mss: start.mss as f64,
+            window,
+            target: window,
+            origin: window,
+            ssthresh: start.initial_ssthresh,
+            base_rtt: 0.0,
+            mean_rtt: 0.0,
+            round: 0,
+            rests: true,
+            before_episode: None,
+        }
+    }
+
+    fn sample(&mut self, rtt: f64) {
+        if self.mean_rtt == 0.0 {
+            (self.base_rtt, self.mean_rtt) = (rtt, rtt);
+        }
+        self.base_rtt = self.base_rtt.min(rtt);
+        let weight = (3.0 * self.mss / self.window).min(0.25);
+        self.mean_rtt += weight * (rtt - self.mean_rtt);
+    }
+
+    fn is_path_empty(&self) -> bool {
+        self.mean_rtt - self.base_rtt < self.config.threshold.0 as f64
+    }
+
+    /// The equation.
+    fn next_window(&self) -> f64 {
+        if self.is_path_empty() {
+            return 2.0 * self.window;
+        }
+        let gamma = self.config.gamma;
+        let wanted = self.base_rtt / self.mean_rtt * self.window + self.config.alpha * self.mss;
+        (2.0 * self.window).min((1.0 - gamma) * self.window + gamma * wanted)
+    }
+
+    fn begin_round(&mut self) {
+        self.rests = !self.rests;
+        self.origin = self.window;
+        self.target = if self.rests || self.mean_rtt == 0.0 { self.window } else { self.next_window() };
+        if self.target < self.window {
+            self.window = self.target.max(2.0 * self.mss);
+        }
+    }
+
+    /// Goes towards the target by the share of a window that was acknowledged.
+    fn grow(&mut self, acked: f64) {
+        if self.target > self.window {
+            let step = (self.target - self.origin) * acked / self.origin;
+            self.window = (self.window + step).min(self.target);
+        }
+    }
+}
+
+impl CongestionController for Fast {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if !ack.is_cumulative || ack.in_recovery {
+            return;
+        }
+        if let Some(rtt) = ack.rtt_sample {
+            self.sample(rtt.0 as f64);
+        }
+        if ack.round != self.round {
+            self.round = ack.round;
+            self.begin_round();
+        }
+        if ack.is_cwnd_limited {
+            self.grow(ack.newly_acked.0 as f64);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if !event.is_repeated() {
+            self.before_episode = Some(self.window);
+            self.window = (event.flight_size.0 as f64 / 2.0).max(2.0 * self.mss);
+            self.ssthresh = Some(self.window as u64);
+        }
+        if event.is_timeout() {
+            self.window = self.mss;
+        }
+        (self.target, self.origin, self.rests) = (self.window, self.window, true);
+    }
+
+    fn on_spurious(&mut self, _now: ackclock_units::SimTime) {
+        if let Some(window) = self.before_episode.take() {
+            self.window = self.window.max(window);
+            (self.target, self.origin) = (self.window, self.window);
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.window as u64)
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window = cwnd.0 as f64;
+        (self.target, self.origin) = (self.window, self.window);
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.ssthresh = ssthresh.map(|bytes| bytes.0);
+    }
+
+    /// That of the last loss; while the path is empty there is none.
+    fn ssthresh(&self) -> Option<Bytes> {
+        if self.is_path_empty() { self.ssthresh.map(Bytes) } else { Some(self.cwnd()) }
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("base_rtt_s", self.base_rtt / 1e9);
+        record("mean_rtt_s", self.mean_rtt / 1e9);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::loss;
+
+    fn fast(window: u64, base_ms: f64, mean_ms: f64) -> Fast {
+        let start = Start { mss: 1_000, initial_window: window, initial_ssthresh: None };
+        let mut fast = Fast::new(&FastConfig { alpha: 20.0, ..FastConfig::default() }, start);
+        (fast.base_rtt, fast.mean_rtt) = (base_ms * 1e6, mean_ms * 1e6);
+        fast
+    }
+
+    #[test]
+    fn the_equation() {
+        // 0.5 * 100 + 0.5 * (50/80 * 100 + 20) = 91.25 segments
+        assert!((fast(100_000, 50.0, 80.0).next_window() - 91_250.0).abs() < 1e-6);
+        // 100 segments, a quarter of them beyond the path: 0.5 * 100 + 0.5 * (75 + 20) = 97.5
+        assert!((fast(100_000, 75.0, 100.0).next_window() - 97_500.0).abs() < 1e-6);
+        // At the equilibrium w (RTT - baseRTT) / RTT = alpha it stays
+        assert!((fast(100_000, 80.0, 100.0).next_window() - 100_000.0).abs() < 1e-6);
+        // never more than twice: 0.5 * 4 + 0.5 * (3.6 + 20) = 13.8
+        assert!((fast(4_000, 90.0, 100.0).next_window() - 8_000.0).abs() < 1e-6);
+        assert!((fast(100_000, 50.0, 50.7).next_window() - 200_000.0).abs() < 1e-6); // below the threshold
+    }
+
+    #[test]
+    fn the_mean_weighs_a_sample_by_three_windows() {
+        let mut fast = fast(100_000, 50.0, 50.0);
+        fast.sample(60e6); // 3/100 of 10 ms
+        assert!((fast.mean_rtt - 50.3e6).abs() < 1e-3);
+        fast.window = 4_000.0;
+        fast.sample(90.3e6); // a quarter of 40 ms
+        assert!((fast.mean_rtt - 60.3e6).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_loss_halves() {
+        let mut fast = fast(100_000, 50.0, 80.0);
+        fast.on_congestion(&loss(90_000));
+        assert_eq!(fast.cwnd(), Bytes(45_000));
+    }
+}

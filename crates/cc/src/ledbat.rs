@@ -1,0 +1,213 @@
+//! LEDBAT: a window that holds the queueing delay at a target and gives way to everything else.
+//!
+//! Source: RFC 6817. Departures: slow start, which the RFC leaves out, is an option and off. One-way delays come from the
+//! timestamps option, and are not used until the receiver's tick is known; without the option the round trip counts.
+//! After a timeout the window grows by LEDBAT's own rule, without slow start. The RFC's `INIT_CWND` is the stack's
+//! initial window.
+
+use ackclock_units::{Bytes, SimDuration};
+
+use crate::base_delay::BaseDelay;
+use crate::controller::{CongestionController, Start};
+use crate::event::{AckEvent, CongestionEvent};
+use crate::peer_clock::Clocks;
+
+/// Which delay LEDBAT measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LedbatDelay {
+    /// That of the forward path, as the RFC says.
+    #[default]
+    Forward,
+    /// That of the round trip.
+    RoundTrip,
+}
+
+/// Parameters of [`Ledbat`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LedbatConfig {
+    /// The queueing delay to hold; at most 100 ms.
+    pub target: SimDuration,
+    /// Segments per round trip that the window grows by on an empty queue; at most 1.
+    pub gain: f64,
+    /// Segments by which the window may exceed what is in flight.
+    pub allowed_increase: u32,
+    /// Minutes after which a base delay is forgotten.
+    pub base_history: u32,
+    /// Samples of which the current delay is the least.
+    pub current_filter: u32,
+    /// Which delay counts.
+    pub delay: LedbatDelay,
+    /// Begin as Reno does.
+    pub slow_start: bool,
+}
+
+impl Default for LedbatConfig {
+    fn default() -> Self {
+        Self {
+            target: SimDuration::from_millis(100),
+            gain: 1.0,
+            allowed_increase: 1,
+            base_history: 10,
+            current_filter: 4,
+            delay: LedbatDelay::Forward,
+            slow_start: false,
+        }
+    }
+}
+
+/// `MIN_CWND`, in segments.
+const LEAST_WINDOW: f64 = 2.0;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Ledbat {
+    config: LedbatConfig,
+    mss: f64,
+    /// cwnd, with its fraction of a byte.
+    window: f64,
+    ssthresh: Option<u64>,
+    in_slow_start: bool,
+    clocks: Clocks,
+    delay: BaseDelay,
+    queueing: SimDuration,
+    before_episode: Option<f64>,
+}
+
+impl Ledbat {
+    pub(crate) fn new(config: &LedbatConfig, start: Start) -> Self {
+        Self {
+            config: *config,
+            mss: start.mss as f64,
+            window: start.initial_window as f64,
+            ssthresh: start.initial_ssthresh,
+            in_slow_start: config.slow_start,
+            clocks: Clocks::new(None),
+            delay: BaseDelay::new(config.base_history, config.current_filter),
+            queueing: SimDuration::ZERO,
+            before_episode: None,
+        }
+    }
+
+    fn sample(&mut self, ack: &AckEvent) -> Option<i64> {
+        match (&ack.timestamps, self.config.delay) {
+            (Some(stamps), LedbatDelay::Forward) => self.clocks.read(stamps).map(|times| times.received - times.sent),
+            _ => ack.rtt_sample.map(|rtt| rtt.0 as i64),
+        }
+    }
+
+    /// RFC 6817 section 2.4.2: `off_target = (TARGET - queuing_delay) / TARGET`, and
+    /// `cwnd += GAIN * off_target * bytes_newly_acked * MSS / cwnd`, at most `flightsize + ALLOWED_INCREASE * MSS`.
+    fn adjust(&mut self, ack: &AckEvent) {
+        let target = self.config.target.0 as f64;
+        let off_target = (target - self.queueing.0 as f64) / target;
+        let step = self.config.gain * off_target * ack.newly_acked.0 as f64 * self.mss / self.window;
+        let in_flight = ack.prior_flight_size.0 as f64 + f64::from(self.config.allowed_increase) * self.mss;
+        let grown = if step > 0.0 { (self.window + step).min(in_flight.max(self.window)) } else { self.window + step };
+        self.window = grown.max(LEAST_WINDOW * self.mss);
+    }
+}
+
+impl CongestionController for Ledbat {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if !ack.is_cumulative || ack.in_recovery {
+            return;
+        }
+        let Some(delay) = self.sample(ack) else { return };
+        self.queueing = self.delay.queueing(ack.now, delay);
+        self.in_slow_start &= self.ssthresh.is_none_or(|ssthresh| self.window < ssthresh as f64);
+        if self.in_slow_start && ack.is_cwnd_limited {
+            self.window += (ack.newly_acked.0 as f64).min(2.0 * self.mss);
+        } else {
+            self.adjust(ack);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.in_slow_start = false;
+        if !event.is_repeated() {
+            self.before_episode = Some(self.window);
+            // cwnd = min (cwnd, max (cwnd/2, MIN_CWND * MSS))
+            self.window = self.window.min((self.window / 2.0).max(LEAST_WINDOW * self.mss));
+            self.ssthresh = Some(self.window as u64);
+        }
+        if event.is_timeout() {
+            self.window = self.mss;
+        }
+    }
+
+    fn on_spurious(&mut self, _now: ackclock_units::SimTime) {
+        if let Some(window) = self.before_episode.take() {
+            self.window = self.window.max(window);
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.window as u64)
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window = cwnd.0 as f64;
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.ssthresh = ssthresh.map(|bytes| bytes.0);
+    }
+
+    /// Without slow start the window itself: there is none to come.
+    fn ssthresh(&self) -> Option<Bytes> {
+        if self.in_slow_start { self.ssthresh.map(Bytes) } else { Some(self.cwnd()) }
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("queueing_delay_s", self.queueing.as_secs_f64());
+        record("base_delay_s", self.delay.base() as f64 / 1e9);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, loss, timeout};
+
+    fn ledbat() -> Ledbat {
+        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        Ledbat::new(&LedbatConfig { delay: LedbatDelay::RoundTrip, ..LedbatConfig::default() }, start)
+    }
+
+    /// Acknowledges ten segments with this RTT, so often that the filter knows nothing else.
+    fn after(ledbat: &mut Ledbat, rtt_ms: u64) -> u64 {
+        let rtt_sample = Some(SimDuration::from_millis(rtt_ms));
+        for _ in 0..4 {
+            ledbat.on_ack(&AckEvent { rtt_sample, ..ack(0) });
+        }
+        ledbat.on_ack(&AckEvent { rtt_sample, ..ack(10_000) });
+        ledbat.cwnd().0
+    }
+
+    #[test]
+    fn the_window_grows_and_shrinks_with_the_distance_to_the_target() {
+        let mut ledbat = ledbat();
+        assert_eq!(after(&mut ledbat, 50), 11_000); // off_target 1: a segment for a window
+        ledbat.window = 10_000.0;
+        assert_eq!(after(&mut ledbat, 125), 10_250); // 75 of 100 ms: a quarter
+        ledbat.window = 10_000.0;
+        assert_eq!(after(&mut ledbat, 150), 10_000);
+        assert_eq!(after(&mut ledbat, 200), 9_500); // 150 ms: minus a half
+    }
+
+    #[test]
+    fn the_window_stays_near_what_is_in_flight() {
+        let mut ledbat = ledbat();
+        ledbat.window = 10_900.0;
+        assert_eq!(after(&mut ledbat, 50), 11_000); // 10 segments in flight and one more
+    }
+
+    #[test]
+    fn a_loss_halves_and_a_timeout_leaves_a_segment() {
+        let mut ledbat = ledbat();
+        ledbat.on_congestion(&loss(10_000));
+        assert_eq!(ledbat.cwnd(), Bytes(5_000));
+        ledbat.on_congestion(&timeout(5_000, false));
+        assert_eq!(ledbat.cwnd(), Bytes(1_000));
+    }
+}

@@ -1,0 +1,288 @@
+//! `LEDBAT++`: LEDBAT that is fair to itself, on round trips.
+//!
+//! Source: draft-irtf-iccrg-ledbat-plus-plus-01: a gain that follows the base round trip (section 4.2), additive increase
+//! and multiplicative decrease (4.3), a slow start that ends at three quarters of the target (4.1) and slowdowns now and
+//! then, in which every flow sees the empty path (4.4).
+//!
+//! Departures: none known. Slow start is scaled by the gain, the one that ends a slowdown included; "2 RTT" are two
+//! smoothed round trips. Losses halve the window, as RFC 6817 says.
+
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use crate::base_delay::BaseDelay;
+use crate::controller::{CongestionController, Start};
+use crate::event::{AckEvent, CongestionEvent};
+
+/// Parameters of [`LedbatPlusPlus`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LedbatPlusPlusConfig {
+    /// The queueing delay to stay below.
+    pub target: SimDuration,
+    /// Weight of the multiplicative decrease.
+    pub constant: f64,
+    /// Minutes after which a base delay is forgotten.
+    pub base_history: u32,
+    /// Samples of which the current delay is the least.
+    pub current_filter: u32,
+    /// Slow down now and then.
+    pub slowdown: bool,
+}
+
+impl Default for LedbatPlusPlusConfig {
+    fn default() -> Self {
+        Self {
+            target: SimDuration::from_millis(60),
+            constant: 1.0,
+            base_history: 10,
+            current_filter: 4,
+            slowdown: true,
+        }
+    }
+}
+
+/// The smallest gain is one in so many.
+const MOST_DIVISOR: f64 = 16.0;
+/// Segments, in a slowdown and at least.
+const LEAST_WINDOW: f64 = 2.0;
+/// Round trips from the end of slow start to the first slowdown, and of the pause in one.
+const PAUSE_ROUND_TRIPS: u64 = 2;
+/// From the end of a slowdown to the next, in durations of the one that ended.
+const SLOWDOWN_INTERVAL: u64 = 9;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    SlowStart,
+    /// Congestion avoidance, until the next slowdown.
+    Avoidance {
+        until: SimTime,
+    },
+    /// Two segments for two round trips.
+    Pause {
+        began: SimTime,
+        until: SimTime,
+    },
+    /// Slow start to where the window was.
+    Ramp {
+        began: SimTime,
+    },
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct LedbatPlusPlus {
+    config: LedbatPlusPlusConfig,
+    mss: f64,
+    /// cwnd, with its fraction of a byte.
+    window: f64,
+    ssthresh: Option<u64>,
+    phase: Phase,
+    delay: BaseDelay,
+    queueing: SimDuration,
+    before_episode: Option<f64>,
+}
+
+impl LedbatPlusPlus {
+    pub(crate) fn new(config: &LedbatPlusPlusConfig, start: Start) -> Self {
+        Self {
+            config: *config,
+            mss: start.mss as f64,
+            window: start.initial_window as f64,
+            ssthresh: start.initial_ssthresh,
+            phase: Phase::SlowStart,
+            delay: BaseDelay::new(config.base_history, config.current_filter),
+            queueing: SimDuration::ZERO,
+            before_episode: None,
+        }
+    }
+
+    /// Section 4.2: `GAIN = 1 / min (16, CEIL (2 * TARGET / base))`.
+    fn gain(&self) -> f64 {
+        let base = self.delay.base().max(1) as f64;
+        1.0 / (2.0 * self.config.target.0 as f64 / base).ceil().clamp(1.0, MOST_DIVISOR)
+    }
+
+    /// Section 4.3, segments per round trip: `W += GAIN` below the target, above it
+    /// `W += max (GAIN - Constant * W * (delay / target - 1), -W / 2)`.
+    fn step(&self) -> f64 {
+        let (window, over) = (self.window / self.mss, self.queueing.0 as f64 / self.config.target.0 as f64 - 1.0);
+        let decrease = if over > 0.0 { self.config.constant * window * over } else { 0.0 };
+        (self.gain() - decrease).max(-window / 2.0)
+    }
+
+    fn reaches_ssthresh(&self) -> bool {
+        self.ssthresh.is_some_and(|ssthresh| self.window >= ssthresh as f64)
+    }
+
+    fn begin_avoidance(&mut self, now: SimTime, wait: SimDuration) {
+        let until = if self.config.slowdown { now + wait } else { SimTime::NEVER };
+        self.phase = Phase::Avoidance { until };
+    }
+
+    /// Moves on where the time or the delay says so.
+    fn advance(&mut self, now: SimTime, srtt: SimDuration) {
+        let pause = SimDuration(srtt.0 * PAUSE_ROUND_TRIPS);
+        match self.phase {
+            Phase::SlowStart => {
+                let is_late = self.queueing.0 * 4 > self.config.target.0 * 3;
+                if is_late || self.reaches_ssthresh() {
+                    self.begin_avoidance(now, pause);
+                }
+            }
+            Phase::Avoidance { until } if now >= until => {
+                self.ssthresh = Some(self.window as u64);
+                self.window = LEAST_WINDOW * self.mss;
+                self.phase = Phase::Pause { began: now, until: now + pause };
+            }
+            Phase::Pause { began, until } if now >= until => self.phase = Phase::Ramp { began },
+            Phase::Ramp { began } if self.reaches_ssthresh() => {
+                let duration = now.saturating_since(began);
+                self.begin_avoidance(now, SimDuration(duration.0 * SLOWDOWN_INTERVAL));
+            }
+            _ => {}
+        }
+    }
+
+    fn move_window(&mut self, ack: &AckEvent) {
+        let acked = ack.newly_acked.0 as f64;
+        let moved = match self.phase {
+            Phase::Pause { .. } => return,
+            Phase::SlowStart | Phase::Ramp { .. } => self.gain() * acked,
+            Phase::Avoidance { .. } => self.step() * self.mss * acked / self.window,
+        };
+        if moved < 0.0 || ack.is_cwnd_limited {
+            self.window = (self.window + moved).max(LEAST_WINDOW * self.mss);
+        }
+    }
+}
+
+impl CongestionController for LedbatPlusPlus {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if !ack.is_cumulative || ack.in_recovery {
+            return;
+        }
+        if let Some(rtt) = ack.rtt_sample {
+            self.queueing = self.delay.queueing(ack.now, rtt.0 as i64);
+        }
+        self.advance(ack.now, ack.rtt.srtt);
+        self.move_window(ack);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if !event.is_repeated() {
+            self.before_episode = Some(self.window);
+            self.window = self.window.min((self.window / 2.0).max(LEAST_WINDOW * self.mss));
+            self.ssthresh = Some(self.window as u64);
+        }
+        if event.is_timeout() {
+            self.window = self.mss;
+            self.phase = Phase::SlowStart;
+        } else if self.phase == Phase::SlowStart {
+            self.begin_avoidance(event.now, SimDuration::ZERO);
+        }
+    }
+
+    fn on_spurious(&mut self, _now: SimTime) {
+        if let Some(window) = self.before_episode.take() {
+            self.window = self.window.max(window);
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.window as u64)
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window = cwnd.0 as f64;
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.ssthresh = ssthresh.map(|bytes| bytes.0);
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        match self.phase {
+            Phase::SlowStart | Phase::Ramp { .. } => self.ssthresh.map(Bytes),
+            Phase::Avoidance { .. } | Phase::Pause { .. } => Some(self.cwnd()),
+        }
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("queueing_delay_s", self.queueing.as_secs_f64());
+        record("base_delay_s", self.delay.base() as f64 / 1e9);
+        record("gain", self.gain());
+        record("is_slowing_down", f64::from(matches!(self.phase, Phase::Pause { .. } | Phase::Ramp { .. })));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::RttStats;
+    use crate::testing::ack;
+
+    fn plus_plus(window: u64) -> LedbatPlusPlus {
+        let start = Start { mss: 1_000, initial_window: window, initial_ssthresh: None };
+        LedbatPlusPlus::new(&LedbatPlusPlusConfig::default(), start)
+    }
+
+    fn feed(controller: &mut LedbatPlusPlus, at_ms: u64, rtt_ms: u64, acked: u64) -> u64 {
+        let rtt = SimDuration::from_millis(rtt_ms);
+        let stats = RttStats { latest: rtt, srtt: rtt, ..RttStats::default() };
+        let now = SimTime(at_ms * 1_000_000);
+        controller.on_ack(&AckEvent { now, rtt_sample: Some(rtt), rtt: stats, ..ack(acked) });
+        controller.cwnd().0
+    }
+
+    #[test]
+    fn the_gain_follows_the_base_round_trip() {
+        // 2 * 60 / 50 = 2.4, up to 3; / 120 = 1; / 5 = 24, capped at 16
+        for (base_ms, gain) in [(50, 1.0 / 3.0), (120, 1.0), (500, 1.0), (5, 1.0 / 16.0)] {
+            let mut controller = plus_plus(10_000);
+            feed(&mut controller, 0, base_ms, 0);
+            assert!((controller.gain() - gain).abs() < 1e-12, "{base_ms} ms: {}", controller.gain());
+        }
+    }
+
+    #[test]
+    fn above_the_target_the_window_falls_in_proportion_and_by_half_at_most() {
+        let mut controller = plus_plus(20_000);
+        controller.phase = Phase::Avoidance { until: SimTime::NEVER };
+        feed(&mut controller, 0, 120, 0); // gain 1
+        for _ in 0..4 {
+            feed(&mut controller, 1, 186, 0);
+        }
+        assert!((controller.step() - (1.0 - 20.0 * 0.1)).abs() < 1e-9); // 66 of 60 ms: 1 - 20 * 0.1
+        for _ in 0..4 {
+            feed(&mut controller, 2, 400, 0);
+        }
+        assert!((controller.step() + 10.0).abs() < 1e-9); // -W/2
+        for _ in 0..4 {
+            feed(&mut controller, 3, 150, 0);
+        }
+        assert!((controller.step() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn slow_start_ends_at_three_quarters_of_the_target_and_slowdowns_follow() {
+        let mut controller = plus_plus(20_000);
+        feed(&mut controller, 0, 120, 0);
+        for _ in 0..4 {
+            feed(&mut controller, 10, 165, 0); // 45 ms, just not more than 3/4 of 60
+        }
+        assert_eq!(controller.phase, Phase::SlowStart);
+        for _ in 0..4 {
+            feed(&mut controller, 20, 170, 0);
+        }
+        // two round trips of 170 ms later
+        assert_eq!(controller.phase, Phase::Avoidance { until: SimTime(360_000_000) });
+        assert_eq!(feed(&mut controller, 400, 130, 1_000), 2_000);
+        assert_eq!(feed(&mut controller, 500, 120, 1_000), 2_000);
+        assert_eq!(controller.ssthresh, Some(20_000));
+        // The pause lasts 2 * 130 ms, to 660; then a gain of 1 adds what is acknowledged.
+        assert_eq!(feed(&mut controller, 700, 120, 10_000), 12_000);
+        assert_eq!(feed(&mut controller, 900, 120, 8_000), 20_000);
+        feed(&mut controller, 1_000, 120, 0);
+        // It began at 400 and ended at 1000: the next comes 9 * 600 ms later.
+        assert_eq!(controller.phase, Phase::Avoidance { until: SimTime(6_400_000_000) });
+    }
+}

@@ -1,0 +1,208 @@
+//! Swift: delay held at a target by additive increase and a decrease in proportion to the excess, down to windows below
+//! one segment.
+//!
+//! Source: Kumar et al., Swift: Delay is Simple and Effective for Congestion Control in the Datacenter, SIGCOMM 2020,
+//! algorithm 1 and sections 3.2, 3.3 and 3.5.
+//!
+//! Departures: the delay is that of the round trip, since hosts here take no time; the endpoint's own window and target
+//! (section 3.4) are left out with it, and so is the number of hops, which belongs into `base_target`. A window below one
+//! segment is one segment paced at cwnd / RTT, as in the paper; at one segment and more segments leave unpaced.
+
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+use crate::controller::{CongestionController, Start};
+use crate::event::{AckEvent, CongestionEvent};
+
+/// Parameters of [`Swift`]. Windows are in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SwiftConfig {
+    /// Target of the RTT, propagation included, for flows with a large window.
+    pub base_target: SimDuration,
+    /// What flow scaling adds at most, for small windows.
+    pub flow_scaling_range: SimDuration,
+    /// The windows between which it does.
+    pub flow_scaling_min_window: f64,
+    /// See `flow_scaling_min_window`.
+    pub flow_scaling_max_window: f64,
+    /// Segments that the window grows by in a round trip.
+    pub additive_increase: f64,
+    /// Weight of the decrease.
+    pub beta: f64,
+    /// The largest share that the window loses at once.
+    pub max_decrease: f64,
+    /// The smallest window.
+    pub min_window: f64,
+}
+
+impl SwiftConfig {
+    /// The defaults for a target.
+    pub fn new(base_target: SimDuration) -> Self {
+        Self {
+            base_target,
+            flow_scaling_range: SimDuration::ZERO,
+            flow_scaling_min_window: 0.1,
+            flow_scaling_max_window: 100.0,
+            additive_increase: 1.0,
+            beta: 0.8,
+            max_decrease: 0.5,
+            min_window: 0.001,
+        }
+    }
+}
+
+/// Timeouts in a row that leave the smallest window.
+const RETRANSMIT_RESET: u32 = 5;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Swift {
+    config: SwiftConfig,
+    mss: f64,
+    /// cwnd, in segments.
+    window: f64,
+    rtt: SimDuration,
+    last_decrease: SimTime,
+    timeouts: u32,
+}
+
+impl Swift {
+    pub(crate) fn new(config: &SwiftConfig, start: Start) -> Self {
+        let mss = start.mss as f64;
+        let window = start.initial_window as f64 / mss;
+        let (rtt, last_decrease) = (SimDuration::ZERO, SimTime::ZERO);
+        Self { config: *config, mss, window, rtt, last_decrease, timeouts: 0 }
+    }
+
+    /// Section 3.5: `base + max (0, min (alpha / sqrt (cwnd) + beta, range))`, which is the range at the smallest window of
+    /// flow scaling and nothing at the largest. In ns.
+    fn target(&self) -> f64 {
+        let config = &self.config;
+        let range = config.flow_scaling_range.0 as f64;
+        let (least, most) = (1.0 / config.flow_scaling_min_window.sqrt(), 1.0 / config.flow_scaling_max_window.sqrt());
+        let alpha = range / (least - most);
+        let scaling = alpha / self.window.sqrt() - alpha * most;
+        config.base_target.0 as f64 + scaling.clamp(0.0, range)
+    }
+
+    fn can_decrease(&self, now: SimTime) -> bool {
+        now.saturating_since(self.last_decrease) >= self.rtt
+    }
+
+    fn decrease(&mut self, now: SimTime, share: f64) {
+        self.last_decrease = now;
+        self.window = (self.window * (1.0 - share)).max(self.config.min_window);
+    }
+}
+
+impl CongestionController for Swift {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.timeouts = 0;
+        let Some(rtt) = ack.rtt_sample else { return };
+        self.rtt = rtt;
+        let (delay, target) = (rtt.0 as f64, self.target());
+        if delay >= target {
+            if self.can_decrease(ack.now) {
+                let excess = self.config.beta * (delay - target) / delay;
+                self.decrease(ack.now, excess.min(self.config.max_decrease));
+            }
+        } else if ack.is_cumulative && ack.is_cwnd_limited && !ack.in_recovery {
+            let acked = ack.newly_acked.0 as f64 / self.mss;
+            self.window += self.config.additive_increase * acked / self.window.max(1.0);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.is_timeout() {
+            self.timeouts += 1;
+        }
+        if self.timeouts >= RETRANSMIT_RESET {
+            self.window = self.config.min_window;
+        } else if self.can_decrease(event.now) {
+            self.decrease(event.now, self.config.max_decrease);
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes((self.window.max(1.0) * self.mss) as u64)
+    }
+
+    /// Of the stack's own ideas of a window only those of a whole segment and more can be held.
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window = cwnd.0 as f64 / self.mss;
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        Some(self.cwnd())
+    }
+
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        if self.window >= 1.0 || self.rtt.is_zero() {
+            return None;
+        }
+        let rate = self.window * self.mss * 8.0 / self.rtt.as_secs_f64();
+        Some(Bandwidth(((rate + 0.5) as u64).max(1)))
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("target_s", self.target() / 1e9);
+        record("cwnd_segments", self.window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, loss};
+
+    fn swift(window: u64) -> Swift {
+        let start = Start { mss: 1_000, initial_window: window, initial_ssthresh: None };
+        Swift::new(&SwiftConfig::new(SimDuration::from_millis(50)), start)
+    }
+
+    fn feed(swift: &mut Swift, at_ms: u64, rtt_ms: u64, acked: u64) -> f64 {
+        let rtt_sample = Some(SimDuration::from_millis(rtt_ms));
+        swift.on_ack(&AckEvent { now: SimTime(at_ms * 1_000_000), rtt_sample, ..ack(acked) });
+        swift.window
+    }
+
+    #[test]
+    fn below_the_target_a_segment_a_round_trip_above_in_proportion_once() {
+        let mut swift = swift(10_000);
+        assert!((feed(&mut swift, 100, 40, 10_000) - 11.0).abs() < 1e-9);
+        // 62.5 ms: 0.8 * 12.5 / 62.5 = 0.16
+        assert!((feed(&mut swift, 200, 62, 0) - 11.0 * (1.0 - 0.8 * 12.0 / 62.0)).abs() < 1e-9);
+        let held = swift.window;
+        assert!((feed(&mut swift, 240, 62, 0) - held).abs() < 1e-9); // within a round trip of the last
+        assert!((feed(&mut swift, 1_200, 900, 0) - held * 0.5).abs() < 1e-9); // 0.8 * 850/900 is more than a half
+    }
+
+    #[test]
+    fn a_window_below_one_is_paced() {
+        let mut swift = swift(1_000);
+        feed(&mut swift, 100, 100, 0); // 0.8 * 50/100: 0.6 segments in 100 ms
+        assert_eq!(swift.cwnd(), Bytes(1_000));
+        assert_eq!(swift.pacing_rate(), Some(Bandwidth(48_000))); // 0.6 * 8000 bits in 0.1 s
+        assert!((feed(&mut swift, 300, 40, 1_000) - 1.6).abs() < 1e-9); // + ai for an ACK
+        assert_eq!(swift.pacing_rate(), None);
+    }
+
+    #[test]
+    fn flow_scaling_is_whole_at_the_smallest_window_and_nothing_at_the_largest() {
+        let mut swift = swift(1_000);
+        swift.config.flow_scaling_range = SimDuration::from_millis(20);
+        for (window, target_ms) in [(0.1, 70.0), (0.01, 70.0), (100.0, 50.0), (1_000.0, 50.0)] {
+            swift.window = window;
+            assert!((swift.target() / 1e6 - target_ms).abs() < 1e-6, "{window}: {}", swift.target() / 1e6);
+        }
+        // alpha = 20 / (sqrt(10) - 0.1) = 6.531; at 4: 6.531 * (0.5 - 0.1) = 2.612
+        swift.window = 4.0;
+        assert!((swift.target() / 1e6 - 52.612).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_loss_takes_the_largest_share() {
+        let mut swift = swift(10_000);
+        swift.on_congestion(&loss(10_000));
+        assert_eq!(swift.cwnd(), Bytes(5_000));
+    }
+}
