@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
+use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
 
@@ -41,6 +42,26 @@ pub trait CongestionController: Debug + Send {
     fn pacing_rate(&self) -> Option<Bandwidth> {
         None
     }
+
+    /// What it wants beyond these events; the same throughout its life.
+    fn demands(&self) -> Demands {
+        Demands::default()
+    }
+
+    /// A segment has reached the receiver: told of each that an ACK delivers, before [`Self::on_ack`]. Needs
+    /// [`Demands::samples`], as the following do.
+    fn on_delivered(&mut self, _segment: &SegmentReport) {}
+
+    /// A segment is taken for lost: told of each, before [`Self::on_ack`] or [`Self::on_congestion`] of the same moment.
+    fn on_lost(&mut self, _segment: &SegmentReport) {}
+
+    /// When [`Self::on_timer`] has something to do.
+    fn deadline(&self) -> SimTime {
+        SimTime::NEVER
+    }
+
+    /// Time has reached [`Self::deadline`].
+    fn on_timer(&mut self, _now: SimTime) {}
 
     /// Reports named internals (`"w_max_segments"`, `"k_s"`) to whoever asks.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
@@ -141,6 +162,21 @@ impl CongestionController for Controller {
     }
     fn pacing_rate(&self) -> Option<Bandwidth> {
         dispatch!(self, inner => inner.pacing_rate())
+    }
+    fn demands(&self) -> Demands {
+        dispatch!(self, inner => inner.demands())
+    }
+    fn on_delivered(&mut self, segment: &SegmentReport) {
+        dispatch!(self, inner => inner.on_delivered(segment));
+    }
+    fn on_lost(&mut self, segment: &SegmentReport) {
+        dispatch!(self, inner => inner.on_lost(segment));
+    }
+    fn deadline(&self) -> SimTime {
+        dispatch!(self, inner => inner.deadline())
+    }
+    fn on_timer(&mut self, now: SimTime) {
+        dispatch!(self, inner => inner.on_timer(now));
     }
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         dispatch!(self, inner => inner.inspect(record));

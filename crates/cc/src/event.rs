@@ -2,6 +2,8 @@
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
+use crate::delivery::DeliveryReport;
+
 /// The sender's view of the round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RttStats {
@@ -55,6 +57,8 @@ pub struct AckEvent {
     pub round: u64,
     /// True if the sender spreads its segments over the round trip.
     pub is_paced: bool,
+    /// For controllers that want samples.
+    pub delivery: Option<DeliveryReport>,
 }
 
 impl AckEvent {
@@ -89,6 +93,8 @@ pub struct CongestionEvent {
     pub flight_size: Bytes,
     /// Data marked lost so far.
     pub newly_lost: Bytes,
+    /// Thought to be in the network, without what is lost (RFC 6675's pipe).
+    pub inflight: Bytes,
 }
 
 impl CongestionEvent {

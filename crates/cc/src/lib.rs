@@ -2,11 +2,13 @@
 //!
 //! A controller owns cwnd, ssthresh and (where it has one) the pacing rate. The *sender* detects loss, opens and closes
 //! congestion episodes and runs recovery, so an algorithm is told once per episode, never once per lost segment. A
-//! controller reads no clock, does no I/O and draws no random numbers: all it may know arrives in the events.
+//! controller reads no clock and does no I/O: all it may know arrives in the events. One that draws random numbers gets the
+//! seed of its own stream with its parameters.
 
 mod catalog;
 mod controller;
 mod cubic;
+mod delivery;
 mod event;
 mod fixed;
 mod hystart;
@@ -22,6 +24,7 @@ mod testing;
 pub use catalog::{CONTROLLERS, ControllerInfo, ParameterInfo};
 pub use controller::{CongestionController, Controller, ControllerConfig};
 pub use cubic::{Cubic, CubicConfig, CubicVariant};
+pub use delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
 pub use event::{AckEvent, CongestionCause, CongestionEvent, RttStats, SegmentTimestamps, SendEvent};
 pub use fixed::{Fixed, FixedConfig};
 pub use linux_cubic::LinuxCubic;

@@ -6,9 +6,9 @@ mod link;
 mod link_stats;
 mod packet;
 pub mod queue;
-mod rng;
 mod route;
 
+pub use ackclock_units::RandomStream;
 pub use config::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId, PacketClass,
     QueueConfig, QueueLimit, Selection,
@@ -17,5 +17,4 @@ pub use discarder::Discarder;
 pub use link::{Link, Passage};
 pub use link_stats::LinkStats;
 pub use packet::Packet;
-pub use rng::RandomStream;
 pub use route::{Router, shortest_path};

@@ -1,9 +1,10 @@
 //! Random streams: one for each component, derived from the seed and the component's name, so that adding one
 //! component changes no other's draws.
 
-use ackclock_units::{SimDuration, math};
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::{SimDuration, math};
 
 /// A named stream of random numbers (xoshiro256++), the same on every machine.
 #[derive(Clone, Debug)]
