@@ -188,9 +188,9 @@ mod tests {
     #[test]
     fn the_interval_is_the_longer_of_sending_and_acknowledging() {
         let mut sampler = RateSampler::default();
-        let samples = four_segments(&mut sampler);
+        let taken = four_segments(&mut sampler);
         // All left before anything was delivered: 1 to 4 segments since time 0, where the flight began.
-        for (number, sample) in (0..).zip(&samples) {
+        for (number, sample) in (0..).zip(&taken) {
             assert_eq!(sample.delivered, Bytes((number + 1) * 1_000));
             assert_eq!(sample.interval, SimDuration((10 + number) * MS));
         }
