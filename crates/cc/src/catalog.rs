@@ -1,5 +1,7 @@
 //! What there is, for `ackclock controllers`: names, sources, parameters.
 
+mod model;
+
 /// One parameter of a controller.
 #[derive(Clone, Copy, Debug)]
 pub struct ParameterInfo {
@@ -141,4 +143,6 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
             meaning: "the window to hold",
         }],
     },
+    model::BBR,
+    model::BBR3,
 ];

@@ -6,7 +6,10 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
-use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
+use crate::{
+    Bbr, Bbr3, Bbr3Config, BbrConfig, Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic,
+    LinuxReno, Reno, RenoConfig,
+};
 
 /// One congestion-control algorithm for one flow.
 pub trait CongestionController: Debug + Send {
@@ -55,6 +58,12 @@ pub trait CongestionController: Debug + Send {
     /// A segment is taken for lost: told of each, before [`Self::on_ack`] or [`Self::on_congestion`] of the same moment.
     fn on_lost(&mut self, _segment: &SegmentReport) {}
 
+    /// True while the controller sends less than the path takes, on purpose: samples then count as limited by the
+    /// application.
+    fn limits_itself(&self) -> bool {
+        false
+    }
+
     /// When [`Self::on_timer`] has something to do.
     fn deadline(&self) -> SimTime {
         SimTime::NEVER
@@ -76,6 +85,23 @@ pub enum ControllerConfig {
     Cubic(CubicConfig),
     /// A window that never changes.
     Fixed(FixedConfig),
+    /// BBR, first version.
+    Bbr(BbrConfig),
+    /// BBR, third version.
+    Bbr3(Bbr3Config),
+}
+
+impl ControllerConfig {
+    /// With the seed of the algorithm's random stream, if it has one.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Self {
+        match &mut self {
+            Self::Bbr(config) => config.seed = seed,
+            Self::Bbr3(config) => config.seed = seed,
+            _ => {}
+        }
+        self
+    }
 }
 
 /// One of the built-in algorithms.
@@ -91,6 +117,10 @@ pub enum Controller {
     LinuxCubic(LinuxCubic),
     /// See [`Fixed`].
     Fixed(Fixed),
+    /// See [`Bbr`].
+    Bbr(Box<Bbr>),
+    /// See [`Bbr3`].
+    Bbr3(Box<Bbr3>),
 }
 
 /// What every controller starts from.
@@ -119,6 +149,8 @@ impl Controller {
                 CubicVariant::Linux => Self::LinuxCubic(LinuxCubic::new(config, start)),
             },
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
+            ControllerConfig::Bbr(config) => Self::Bbr(Box::new(Bbr::new(config, start))),
+            ControllerConfig::Bbr3(config) => Self::Bbr3(Box::new(Bbr3::new(config, start))),
         }
     }
 }
@@ -131,6 +163,8 @@ macro_rules! dispatch {
             Controller::Cubic($inner) => $call,
             Controller::LinuxCubic($inner) => $call,
             Controller::Fixed($inner) => $call,
+            Controller::Bbr($inner) => $call,
+            Controller::Bbr3($inner) => $call,
         }
     };
 }
@@ -171,6 +205,9 @@ impl CongestionController for Controller {
     }
     fn on_lost(&mut self, segment: &SegmentReport) {
         dispatch!(self, inner => inner.on_lost(segment));
+    }
+    fn limits_itself(&self) -> bool {
+        dispatch!(self, inner => inner.limits_itself())
     }
     fn deadline(&self) -> SimTime {
         dispatch!(self, inner => inner.deadline())

@@ -39,6 +39,8 @@ pub struct DeliveryReport {
     pub inflight: Bytes,
     /// What is being repaired.
     pub repair: Repair,
+    /// The receiver reports what it has out of order, so that several losses in a round trip are found.
+    pub has_sack: bool,
     /// The sample of this ACK; `None` if it delivered nothing whose sending is known.
     pub sample: Option<RateSample>,
 }
@@ -76,8 +78,12 @@ pub struct SegmentReport {
     pub now: SimTime,
     /// When the segment, or its latest retransmission, left.
     pub sent_at: SimTime,
+    /// Where it begins in the stream.
+    pub start: u64,
     /// Its payload.
     pub size: Bytes,
+    /// `C.delivered` now, the segment included if it is delivered.
+    pub delivered: Bytes,
     /// `P.delivered`: `C.delivered` when it left.
     pub prior_delivered: Bytes,
     /// `P.tx_in_flight`: in flight when it left, itself included.

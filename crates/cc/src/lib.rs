@@ -5,6 +5,7 @@
 //! controller reads no clock and does no I/O: all it may know arrives in the events. One that draws random numbers gets the
 //! seed of its own stream with its parameters.
 
+mod bbr;
 mod catalog;
 mod controller;
 mod cubic;
@@ -21,6 +22,7 @@ mod slow_start;
 #[cfg(test)]
 mod testing;
 
+pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig};
 pub use catalog::{CONTROLLERS, ControllerInfo, ParameterInfo};
 pub use controller::{CongestionController, Controller, ControllerConfig};
 pub use cubic::{Cubic, CubicConfig, CubicVariant};

@@ -4,6 +4,7 @@
 mod discard;
 mod flows;
 mod links;
+mod model;
 mod tcp;
 mod topology;
 mod trace;

@@ -6,6 +6,7 @@ mod controller;
 mod either;
 mod flow;
 mod macros;
+pub(crate) mod model;
 mod tcp;
 mod text;
 mod topology;

@@ -121,7 +121,9 @@ impl RateSampler {
         SegmentReport {
             now,
             sent_at: record.sent_at,
+            start: range.start,
             size: Bytes(range.len()),
+            delivered: Bytes(self.delivered),
             prior_delivered: Bytes(record.delivered),
             tx_in_flight: Bytes(record.tx_in_flight),
             lost: Bytes(self.lost - record.lost),

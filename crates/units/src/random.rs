@@ -27,6 +27,11 @@ impl RandomStream {
         (self.generator.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
+    /// 64 bits: the seed of a stream that belongs to this one's component.
+    pub fn bits(&mut self) -> u64 {
+        self.generator.next_u64()
+    }
+
     /// True with this probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.uniform() < probability

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::macros::{kinds, layer, table, words};
+use super::model::{Bbr3Parameters, BbrParameters};
 use super::{Amount, Overlay};
 
 impl Controller {
@@ -26,6 +27,8 @@ impl Controller {
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
             Self::Fixed(table) => Self::Fixed(table.clone()),
+            Self::Bbr(table) => Self::Bbr(table.clone()),
+            Self::Bbr3(table) => Self::Bbr3(table.clone()),
         }
     }
 }
@@ -43,6 +46,10 @@ kinds! {
         "cubic" = Cubic(CubicParameters),
         /// A window that never changes.
         "fixed" = Fixed(FixedParameters),
+        /// BBR, the first version.
+        "bbr" = Bbr(BbrParameters),
+        /// BBR, the third version.
+        "bbr3" = Bbr3(Bbr3Parameters),
     }
 }
 

@@ -349,6 +349,7 @@ impl Sender {
             delivery: self.delivery_report(),
         };
         self.controller.on_ack(&event);
+        self.note_controller_limit();
         self.note_pacing();
         if self.tunes_send_buffer {
             self.tune_send_buffer();

@@ -4,6 +4,7 @@ use ackclock_cc::{CongestionController, DeliveryReport, Repair};
 use ackclock_units::{Bytes, SimTime};
 
 use super::Sender;
+use crate::config::LossRecovery;
 use crate::ranges::Range;
 use crate::recovery::Phase;
 
@@ -50,6 +51,15 @@ impl Sender {
         }
     }
 
+    /// The controller holds back on purpose, as BBR does to measure the round trip.
+    pub(super) fn note_controller_limit(&mut self) {
+        if let Some(rates) = &mut self.rates
+            && self.controller.limits_itself()
+        {
+            rates.on_application_limited(self.board.pipe());
+        }
+    }
+
     /// Tells the controller of each segment that has been found lost.
     pub(super) fn report_lost(&mut self, now: SimTime) {
         let Some(rates) = &mut self.rates else { return };
@@ -74,6 +84,7 @@ impl Sender {
             lost: Bytes(rates.lost()),
             inflight: Bytes(self.board.pipe()),
             repair,
+            has_sack: self.loss_recovery == LossRecovery::Sack && !self.emulates_sack,
             sample,
         })
     }
