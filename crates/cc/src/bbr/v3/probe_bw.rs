@@ -46,6 +46,7 @@ impl Bbr3 {
         }
         let now = ack.now;
         let inflight = delivery.inflight.0;
+        let goes_down = self.state == State::Up && self.is_time_to_go_down(inflight, sample);
         match self.state {
             State::Down | State::Cruise if self.is_time_to_probe(now) => self.start_refill(),
             State::Down if self.is_time_to_cruise(inflight) => self.state = State::Cruise,
@@ -53,11 +54,9 @@ impl Bbr3 {
                 self.probe_bw.takes_samples = true;
                 self.start_up(sample);
             }
-            State::Up => {
-                if self.is_time_to_go_down(inflight, sample) {
-                    self.probe_bw.was_too_high = false;
-                    self.start_down(now);
-                }
+            State::Up if goes_down => {
+                self.probe_bw.was_too_high = false;
+                self.start_down(now);
             }
             _ => {}
         }
