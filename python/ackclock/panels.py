@@ -76,6 +76,17 @@ PANELS = (
     Panel("queue", "Queue length", "links", (Column("queue_packets"),), "waiting", ((1.0, "packets"),)),
     Panel("queue_bytes", "Queue size", "links", (Column("queue_bytes"),), "waiting", _BYTES),
     Panel("drops", "Drops", "links", (Column("drops"),), "dropped per sample", ((1.0, "packets"),)),
+    Panel("marks", "Marks", "links", (Column("marks"),), "marked per sample", ((1.0, "packets"),)),
+    Panel("queue_delay", "Queueing delay", "links", (Column("queue_delay_s"),), "wait", _SECONDS),
+    Panel("drop_probability", "Drop probability", "links", (Column("drop_probability"),), "p", ((1.0, "fraction"),)),
+    Panel(
+        "average_queue",
+        "Average queue",
+        "links",
+        (Column("average_queue_packets"),),
+        "average waiting",
+        ((1.0, "packets"),),
+    ),
     Panel("link_throughput", "Link throughput", "links", (Column("throughput_bps", is_rate=True),), "carried", _RATE),
 )
 

@@ -1,5 +1,6 @@
 //! What there is, for `ackclock controllers`: names, sources, parameters.
 
+mod delay;
 mod model;
 
 /// One parameter of a controller.
@@ -131,6 +132,8 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
             HYSTART,
         ],
     },
+    delay::VEGAS,
+    delay::VEGAS_MODIFIED,
     ControllerInfo {
         name: "fixed",
         summary: "holds a given window whatever happens: an instrument for measuring paths and the simulator",

@@ -10,6 +10,7 @@ use crate::{
     Bbr, Bbr3, Bbr3Config, BbrConfig, Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic,
     LinuxReno, Reno, RenoConfig,
 };
+use crate::{Vegas, VegasConfig};
 
 /// One congestion-control algorithm for one flow.
 pub trait CongestionController: Debug + Send {
@@ -89,6 +90,8 @@ pub enum ControllerConfig {
     Bbr(BbrConfig),
     /// BBR, third version.
     Bbr3(Bbr3Config),
+    /// Vegas, on the delay of the round trip or of the forward path.
+    Vegas(VegasConfig),
 }
 
 impl ControllerConfig {
@@ -121,6 +124,8 @@ pub enum Controller {
     Bbr(Box<Bbr>),
     /// See [`Bbr3`].
     Bbr3(Box<Bbr3>),
+    /// See [`Vegas`].
+    Vegas(Box<Vegas>),
 }
 
 /// What every controller starts from.
@@ -151,6 +156,7 @@ impl Controller {
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
             ControllerConfig::Bbr(config) => Self::Bbr(Box::new(Bbr::new(config, start))),
             ControllerConfig::Bbr3(config) => Self::Bbr3(Box::new(Bbr3::new(config, start))),
+            ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
         }
     }
 }
@@ -165,6 +171,7 @@ macro_rules! dispatch {
             Controller::Fixed($inner) => $call,
             Controller::Bbr($inner) => $call,
             Controller::Bbr3($inner) => $call,
+            Controller::Vegas($inner) => $call,
         }
     };
 }

@@ -116,7 +116,9 @@ pub struct Cubic {
     mss: u64,
     state: State,
     slow_start: SlowStart,
-    before_episode: Option<State>,
+    /// `state.cwnd` in octets: the sender asks for each segment, and the conversion is dear.
+    cwnd: Bytes,
+    before_episode: Option<Box<State>>,
     /// When the window stopped being the limit, if it is not now.
     unlimited_since: Option<SimTime>,
     /// `3 * (1 - beta) / (1 + beta)`: Reno's increase that matches this decrease (section 4.3).
@@ -138,10 +140,16 @@ impl Cubic {
                 epoch: None,
             },
             slow_start: SlowStart::new(config.hystart),
+            cwnd: Bytes(start.initial_window),
             before_episode: None,
             unlimited_since: None,
             alpha: 3.0 * (1.0 - config.beta) / (1.0 + config.beta),
         }
+    }
+
+    fn set_segments(&mut self, segments: f64) {
+        self.state.cwnd = segments;
+        self.cwnd = Bytes((segments * self.mss as f64) as u64);
     }
 
     fn in_slow_start(&self) -> bool {
@@ -157,7 +165,7 @@ impl Cubic {
         let mss = self.mss as f64;
         let limit = self.slow_start.byte_limit(self.mss);
         let (cwnd, left) = self.slow_start.grow(pace, self.window(), acked.0, limit);
-        self.state.cwnd = cwnd as f64 / mss;
+        self.set_segments(cwnd as f64 / mss);
         left as f64 / mss
     }
 
@@ -182,7 +190,7 @@ impl Cubic {
         let alpha = if epoch.w_est < self.state.cwnd_prior { self.alpha } else { 1.0 };
         epoch.w_est += alpha * segments_acked / cwnd;
 
-        self.state.cwnd = if self.config.reno_friendly && epoch.curve.window(t) < epoch.w_est {
+        let grown = if self.config.reno_friendly && epoch.curve.window(t) < epoch.w_est {
             epoch.w_est.max(cwnd)
         } else {
             // Sections 4.2, 4.4, 4.5: target = W_cubic(t + RTT), between cwnd and 1.5 cwnd.
@@ -190,6 +198,7 @@ impl Cubic {
             cwnd + (target - cwnd) / cwnd * segments_acked
         };
         self.state.epoch = Some(epoch);
+        self.set_segments(grown);
     }
 
     /// Moves the epoch past a span in which cwnd was not the limit: it must not count in t.
@@ -206,7 +215,11 @@ impl Cubic {
 impl CongestionController for Cubic {
     fn on_ack(&mut self, ack: &AckEvent) {
         let epoch = self.state.epoch.map(|epoch| epoch.start);
-        let pace = self.slow_start.on_ack(ack, &self.window(), epoch);
+        let pace = if self.slow_start.is_watched() {
+            self.slow_start.on_ack(ack, &self.window(), epoch)
+        } else {
+            Pace::Ordinary
+        };
         if pace == Pace::Leave {
             self.state.ssthresh = Some(self.state.cwnd);
         }
@@ -232,7 +245,7 @@ impl CongestionController for Cubic {
         self.slow_start.on_congestion(event);
         let beta = self.config.beta;
         if !event.is_repeated() {
-            self.before_episode = Some(self.state);
+            self.before_episode = Some(Box::new(self.state));
         }
         let state = &mut self.state;
         state.epoch = None;
@@ -248,9 +261,10 @@ impl CongestionController for Cubic {
         }
         if event.is_timeout() {
             state.after_timeout = true;
-            state.cwnd = 1.0;
+            self.set_segments(1.0);
         } else {
-            state.cwnd = state.ssthresh.unwrap_or(state.cwnd);
+            let kept = state.ssthresh.unwrap_or(state.cwnd);
+            self.set_segments(kept);
         }
     }
 
@@ -258,7 +272,8 @@ impl CongestionController for Cubic {
         if let Some(before) = self.before_episode.take() {
             // Section 4.9.1: only if the window has not already passed the restored one.
             if self.state.cwnd < before.cwnd {
-                self.state = before;
+                self.state = *before;
+                self.set_segments(before.cwnd);
             }
         }
     }
@@ -275,11 +290,11 @@ impl CongestionController for Cubic {
     }
 
     fn cwnd(&self) -> Bytes {
-        Bytes((self.state.cwnd * self.mss as f64) as u64)
+        self.cwnd
     }
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.state.cwnd = cwnd.0 as f64 / self.mss as f64;
+        self.set_segments(cwnd.0 as f64 / self.mss as f64);
     }
 
     fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
@@ -365,7 +380,7 @@ mod tests {
         let mut cubic = cubic(100 * MSS);
         cubic.on_congestion(&timeout(100 * MSS, false));
         assert_eq!(cubic.cwnd(), Bytes(MSS));
-        cubic.state.cwnd = 70.0; // slow start done
+        cubic.set_segments(70.0); // slow start done
         cubic.on_ack(&ack(MSS));
         let epoch = cubic.state.epoch.expect("congestion avoidance began");
         assert!(epoch.curve.k.abs() < 1e-12 && (epoch.curve.w_max - 70.0).abs() < 1e-9);

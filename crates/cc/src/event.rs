@@ -17,13 +17,17 @@ pub struct RttStats {
     pub min_rtt: SimDuration,
 }
 
-/// The timestamps option of an ACK (RFC 7323), for one-way delays.
+/// The timestamps option of an ACK (RFC 7323) and the sender's own clock beside it, for one-way delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentTimestamps {
     /// The receiver's clock when it sent the ACK, in its ticks.
     pub tsval: u32,
     /// The sender's clock echoed: when the data left.
     pub tsecr: u32,
+    /// The sender's clock when the ACK arrived.
+    pub arrival: u32,
+    /// One tick of the sender's clock.
+    pub tick: SimDuration,
 }
 
 /// An ACK arrived that was not a mere window update.

@@ -21,6 +21,7 @@ mod segment_window;
 mod slow_start;
 #[cfg(test)]
 mod testing;
+mod vegas;
 
 pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig};
 pub use catalog::{CONTROLLERS, ControllerInfo, ParameterInfo};
@@ -33,3 +34,4 @@ pub use linux_cubic::LinuxCubic;
 pub use linux_reno::LinuxReno;
 pub use reno::{Increase, Reno, RenoConfig};
 pub use slow_start::Hystart;
+pub use vegas::{Vegas, VegasConfig, VegasDelay, VegasRtt, VegasVariant};

@@ -78,6 +78,11 @@ impl SlowStart {
         Self { watch, carried: 0, after_timeout: false }
     }
 
+    /// True if something may end slow start early.
+    pub(crate) fn is_watched(&self) -> bool {
+        !matches!(self.watch, Watch::Nothing)
+    }
+
     /// Looks at an ACK before the window grows; every ACK, also in recovery. `epoch` is when the present stage of
     /// congestion avoidance began, for controllers that keep such a time.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window, epoch: Option<SimTime>) -> Pace {

@@ -2,6 +2,8 @@
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
+use crate::link::Link;
+
 /// Index of a node in [`NetworkConfig::nodes`].
 pub type NodeId = usize;
 
@@ -52,17 +54,42 @@ pub struct LinkConfig {
     pub capture: bool,
 }
 
+impl LinkConfig {
+    /// True if the link is served packet by packet; a DropTail queue at a fixed rate needs only a clock.
+    pub fn is_served(&self) -> bool {
+        !matches!(self.queue, QueueConfig::DropTail(_))
+    }
+
+    /// True if the link's queue has an internal of this name to report.
+    pub fn reports(&self, name: &str) -> bool {
+        Link::new(self, 0).inspect(name).is_some()
+    }
+}
+
 /// A queue discipline with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum QueueConfig {
     /// First in, first out; what does not fit is dropped.
     DropTail(DropTailConfig),
+    /// Small packets before all others.
+    Sgpq(SgpqConfig),
 }
 
 /// Parameters of DropTail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropTailConfig {
     /// How much may wait; the packet in service does not count.
+    pub limit: QueueLimit,
+}
+
+/// Parameters of the Small Get Priority Queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SgpqConfig {
+    /// Packets of at most this many octets of IP go first.
+    pub threshold: Bytes,
+    /// How many small packets may wait.
+    pub small_limit: QueueLimit,
+    /// How many of the others may wait.
     pub limit: QueueLimit,
 }
 

@@ -7,14 +7,21 @@
 //! Where a link is fed by one other link that is no faster, nothing ever waits for it, and a packet's passage through
 //! it follows from its passage through the first: the packet goes straight into the later link's ring, and the event
 //! between the two is saved.
+//!
+//! Any other link is served packet by packet: see [`served`].
+
+pub(crate) mod served;
 
 use std::collections::VecDeque;
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
+use crate::clock::LinkClock;
 use crate::config::{LinkConfig, QueueConfig, QueueLimit};
 use crate::link_stats::LinkStats;
 use crate::packet::Packet;
+
+use self::served::Served;
 
 /// A packet that waits for service.
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +52,15 @@ pub struct Link {
     transit: VecDeque<InTransit>,
     /// Packets that are in a later link's ring: when they arrive at this one's far end, and their octets.
     passed_on: VecDeque<(SimTime, u64)>,
+    /// Set on a link that is served packet by packet; `waiting` and `clock` idle then.
+    served: Option<Box<Served>>,
+    /// Packets may overtake each other on the wire, so that each has an event of its own.
+    overtaking: bool,
     /// Sending time of the packets that entered ahead of time and have arrived; `None` on a link that packets enter in
     /// real time, whose clock knows.
     sent_ahead: Option<SimDuration>,
     total_drops: u64,
+    total_marks: u64,
     stats: LinkStats,
 }
 
@@ -62,20 +74,23 @@ pub struct Passage {
 }
 
 impl Link {
-    /// An idle link.
-    pub fn new(config: &LinkConfig) -> Self {
-        let QueueConfig::DropTail(queue) = config.queue;
+    /// An idle link; random numbers, where the queue or the wire draws any, are of the seed's streams of its name.
+    pub fn new(config: &LinkConfig, seed: u64) -> Self {
+        let served = config.is_served().then(|| Box::new(Served::new(config, seed)));
         Self {
             delay: config.delay,
             framing: config.framing.0,
-            limit: queue.limit,
+            limit: if let QueueConfig::DropTail(queue) = &config.queue { queue.limit } else { QueueLimit::Unlimited },
             clock: LinkClock::new(config.rate),
             waiting: VecDeque::new(),
             waiting_octets: 0,
             transit: VecDeque::new(),
             passed_on: VecDeque::new(),
+            overtaking: served.as_ref().is_some_and(|served| served.lets_overtake()),
+            served,
             sent_ahead: None,
             total_drops: 0,
+            total_marks: 0,
             stats: LinkStats::default(),
         }
     }
@@ -128,7 +143,7 @@ impl Link {
         let octets = u64::from(first.packet.size) + self.framing;
         self.transit.pop_front();
         self.on_delivered(octets);
-        self.transit.front().map(|next| next.arrival)
+        self.transit.front().filter(|_| !self.overtaking).map(|next| next.arrival)
     }
 
     /// Brings the counts up to `now`.
@@ -153,7 +168,7 @@ impl Link {
 
     /// Packets waiting, as of the last call that moved time.
     pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.served.as_ref().map_or(self.waiting.len(), |served| served.waiting())
     }
 
     fn has_room(&self, octets: u64, wait: SimDuration) -> bool {
@@ -167,7 +182,7 @@ impl Link {
 
     /// Octets waiting, framing included.
     pub fn waiting_octets(&self) -> Bytes {
-        Bytes(self.waiting_octets)
+        Bytes(self.served.as_ref().map_or(self.waiting_octets, |served| served.waiting_octets()))
     }
 
     /// A packet was dropped here, by the queue or by a discarder in front of it.
@@ -179,7 +194,10 @@ impl Link {
     /// Time for which the link has been sending, up to `now`; on a link that packets enter ahead of time, what it took
     /// to send those that have arrived.
     pub fn busy_time(&self, now: SimTime) -> SimDuration {
-        self.sent_ahead.unwrap_or_else(|| self.clock.busy_time(now))
+        match &self.served {
+            None => self.sent_ahead.unwrap_or_else(|| self.clock.busy_time(now)),
+            Some(served) => served.busy_time(now),
+        }
     }
 
     /// Begins the measurement window: averages from here on.
@@ -202,65 +220,14 @@ impl Link {
         self.total_drops
     }
 
+    /// Packets marked since the beginning of the run.
+    pub fn total_marks(&self) -> u64 {
+        self.total_marks
+    }
+
     /// Clock rate.
     pub fn rate(&self) -> Bandwidth {
-        self.clock.rate
-    }
-}
-
-/// When the link is free, exactly: what rounding to nanoseconds leaves is carried to the next packet.
-#[derive(Clone, Debug)]
-struct LinkClock {
-    rate: Bandwidth,
-    free_at: SimTime,
-    /// In units of 1/rate nanoseconds, below `rate`: how much earlier than `free_at` it is exactly free, counted from
-    /// the nanosecond before.
-    fraction: u64,
-    sent: SimDuration,
-    /// Serialisation times of recent sizes: there are few.
-    cache: [(u64, u64, u64); 8],
-}
-
-impl LinkClock {
-    fn new(rate: Bandwidth) -> Self {
-        Self { rate, free_at: SimTime::ZERO, fraction: 0, sent: SimDuration::ZERO, cache: [(u64::MAX, 0, 0); 8] }
-    }
-
-    fn free_at(&self) -> SimTime {
-        self.free_at
-    }
-
-    fn parts(&mut self, octets: u64) -> (u64, u64) {
-        let slot = &mut self.cache[(octets as usize >> 4) % 8];
-        if slot.0 != octets {
-            let (whole, rest) = self.rate.serialization_parts(Bytes(octets));
-            *slot = (octets, whole, rest);
-        }
-        (slot.1, slot.2)
-    }
-
-    /// Clocks a packet that arrived at `now`; returns when its last bit has left, rounded up.
-    fn serialize(&mut self, now: SimTime, octets: u64) -> SimTime {
-        let (whole, rest) = self.parts(octets);
-        let old = self.free_at;
-        // Exact end of the packet before: `floor` nanoseconds and `fraction`.
-        let (floor, fraction) =
-            if old > now { (old.0 - u64::from(self.fraction > 0), self.fraction) } else { (now.0, 0) };
-        let mut end = floor + whole;
-        let mut sum = fraction + rest;
-        if sum >= self.rate.0 {
-            sum -= self.rate.0;
-            end += 1;
-        }
-        self.fraction = sum;
-        self.free_at = SimTime(end + u64::from(sum > 0));
-        self.sent += self.free_at - old.max(now);
-        self.free_at
-    }
-
-    /// Exact for packets that entered in real time: the link is busy without a gap until it is free.
-    fn busy_time(&self, now: SimTime) -> SimDuration {
-        self.sent - self.free_at.saturating_since(now)
+        self.clock.rate()
     }
 }
 
@@ -271,7 +238,7 @@ mod tests {
     use ackclock_wire::Segment;
 
     fn link(rate: u64, limit: QueueLimit) -> Link {
-        Link::new(&LinkConfig {
+        let config = LinkConfig {
             name: "test".to_owned(),
             from: 0,
             to: 1,
@@ -281,7 +248,8 @@ mod tests {
             queue: QueueConfig::DropTail(DropTailConfig { limit }),
             discarder: None,
             capture: false,
-        })
+        };
+        Link::new(&config, 1)
     }
 
     fn packet() -> Packet {

@@ -7,6 +7,7 @@ use ackclock_units::{Histogram, SimDuration, SimTime};
 pub struct LinkStats {
     delivered_packets: u64,
     drops: u64,
+    marks: u64,
     /// Packets that did not wait; they join the histogram at the end.
     without_wait: u64,
     /// Packets waiting, weighted by nanoseconds.
@@ -23,6 +24,10 @@ pub struct LinkStats {
 impl LinkStats {
     pub(crate) fn on_drop(&mut self) {
         self.drops += 1;
+    }
+
+    pub(crate) fn on_marks(&mut self, count: u64) {
+        self.marks += count;
     }
 
     pub(crate) fn on_delivered(&mut self) {
@@ -62,6 +67,11 @@ impl LinkStats {
     /// Packets dropped by the queue or a discarder in front of it.
     pub fn drops(&self) -> u64 {
         self.drops
+    }
+
+    /// Packets marked by the queue.
+    pub fn marks(&self) -> u64 {
+        self.marks
     }
 
     /// Packets waiting, weighted by nanoseconds.

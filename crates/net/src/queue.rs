@@ -4,15 +4,21 @@
 //! asked for the next packet when the link is free, so it can decide at either end, as `CoDel` and PIE must.
 
 mod drop_tail;
+mod limit;
+mod sgpq;
 
 use std::fmt::Debug;
 
-use ackclock_units::SimTime;
+use ackclock_units::{Bandwidth, SimTime};
 use ackclock_wire::Ecn;
 
+use crate::config::QueueConfig;
 use crate::packet::Packet;
+use crate::rng::RandomStream;
 
 pub use drop_tail::DropTail;
+pub use limit::Room;
+pub use sgpq::Sgpq;
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -75,4 +81,73 @@ pub trait QueueDiscipline: Debug + Send {
 
     /// Reports named internals (`"drop_probability"`, `"average_packets"`) to whoever asks.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// Where a queue stands: what a discipline may need beside its parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct QueuePlace<'a> {
+    /// The link's name.
+    pub link: &'a str,
+    /// The link's rate.
+    pub rate: Bandwidth,
+    /// The run's.
+    pub seed: u64,
+}
+
+impl QueuePlace<'_> {
+    /// The random stream of this queue.
+    pub fn random(&self) -> RandomStream {
+        RandomStream::new(self.seed, &format!("{}.queue", self.link))
+    }
+}
+
+/// Every discipline by its name: the enum of them, and calls without a table of functions.
+macro_rules! disciplines {
+    ($($(#[$meta:meta])* $name:ident,)*) => {
+        /// A queue of any discipline.
+        #[derive(Clone, Debug)]
+        pub enum Queue {
+            $($(#[$meta])* $name(Box<$name>),)*
+        }
+
+        impl Queue {
+            /// An empty queue.
+            pub fn new(config: &QueueConfig, place: &QueuePlace<'_>) -> Self {
+                match config {
+                    $(QueueConfig::$name(config) => Self::$name(Box::new($name::new(config, place))),)*
+                }
+            }
+        }
+
+        impl QueueDiscipline for Queue {
+            fn enqueue(&mut self, now: SimTime, arrival: Queued) {
+                match self { $(Self::$name(queue) => queue.enqueue(now, arrival),)* }
+            }
+            fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
+                match self { $(Self::$name(queue) => queue.dequeue(now),)* }
+            }
+            fn ready_at(&self, now: SimTime) -> Option<SimTime> {
+                match self { $(Self::$name(queue) => queue.ready_at(now),)* }
+            }
+            fn len(&self) -> usize {
+                match self { $(Self::$name(queue) => queue.len(),)* }
+            }
+            fn octets(&self) -> u64 {
+                match self { $(Self::$name(queue) => queue.octets(),)* }
+            }
+            fn counters(&self) -> QueueCounters {
+                match self { $(Self::$name(queue) => queue.counters(),)* }
+            }
+            fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Self::$name(queue) => queue.inspect(record),)* }
+            }
+        }
+    };
+}
+
+disciplines! {
+    /// First in, first out.
+    DropTail,
+    /// Small packets first.
+    Sgpq,
 }

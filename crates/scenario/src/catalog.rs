@@ -1,9 +1,13 @@
 //! What there is to choose from, as JSON for `ackclock controllers`, `queues` and `topologies`.
 
+mod queues;
+
 use ackclock_cc::CONTROLLERS;
 use serde_json::{Value, json};
 
 use crate::profiles::Profile;
+
+pub use queues::queues;
 
 /// The scenario format as JSON Schema.
 pub fn schema() -> Value {
@@ -43,22 +47,6 @@ fn describe(profile: &Profile, meanings: &Value) -> Value {
         "switches": switches,
         "controllers": { "reno": profile.reno, "cubic": profile.cubic },
     })
-}
-
-/// Queue disciplines with their parameters.
-pub fn queues() -> Value {
-    json!([entry(
-        "drop_tail",
-        "first in, first out; what does not fit is dropped",
-        "the queue of every simple router",
-        "none; the packet in service does not count, framing does",
-        &[parameter(
-            "limit",
-            "\"1 bdp\" at the bottleneck of a dumbbell or parking lot, else \"unlimited\"",
-            "\"100 packets\", \"150 kB\", \"20 ms\", \"1 bdp\" or \"unlimited\"",
-            "how much may wait; a bdp is the link's rate times the largest round trip of the flows that cross it",
-        )],
-    )])
 }
 
 /// Topologies with their parameters.

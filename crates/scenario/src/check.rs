@@ -1,10 +1,12 @@
 //! From what a file says to a configuration that cannot fail: everything required is there, every value is in range,
 //! every name is known, every default is filled in. All mistakes are collected.
 
+mod delay_controllers;
 mod discard;
 mod flows;
 mod links;
 mod model;
+mod queues;
 mod tcp;
 mod topology;
 mod trace;

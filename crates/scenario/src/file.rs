@@ -3,10 +3,12 @@
 
 mod app;
 mod controller;
+mod delay_controllers;
 mod either;
 mod flow;
 mod macros;
 pub(crate) mod model;
+mod queue;
 mod tcp;
 mod text;
 mod topology;
@@ -17,14 +19,15 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
 pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
+pub(crate) use delay_controllers::{ModifiedVegasParameters, VegasParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
+pub(crate) use queue::{Queue, Sgpq};
 pub(crate) use tcp::{AutotuningTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
 pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{
-    Chain, DiscardRule, DropTail, Dumbbell, Explicit, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Queue,
-    Star, Topology,
+    Chain, DiscardRule, Dumbbell, Explicit, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star, Topology,
 };
 pub(crate) use trace::{Per, SeriesChoice, TraceTable};
 

@@ -53,7 +53,7 @@ fn dumbbell(flows: &str) -> String {
 
 fn limit(config: &SimulationConfig, link: &str) -> QueueLimit {
     let link = config.network.links.iter().find(|other| other.name == link).expect(link);
-    let QueueConfig::DropTail(queue) = link.queue;
+    let QueueConfig::DropTail(queue) = &link.queue else { panic!("{link:?} has another queue") };
     queue.limit
 }
 

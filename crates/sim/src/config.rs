@@ -131,6 +131,14 @@ pub enum LinkSeries {
     Drops,
     /// Bits carried per second (framing included) since the previous sample.
     Throughput,
+    /// Packets marked since the previous sample.
+    Marks,
+    /// Wait at the link, seconds.
+    QueueDelay,
+    /// Probability with which the discipline drops or marks; null if it has none.
+    DropProbability,
+    /// Packets waiting, as the discipline averages them; null if it does not.
+    AverageQueue,
 }
 
 impl FlowSeries {
@@ -182,8 +190,29 @@ impl FlowSeries {
 }
 
 impl LinkSeries {
+    /// What a queue discipline calls it, where only a discipline knows it.
+    pub const fn internal(self) -> Option<&'static str> {
+        match self {
+            Self::DropProbability => Some("drop_probability"),
+            Self::AverageQueue => Some("average_packets"),
+            _ => None,
+        }
+    }
+
     /// Every series, in column order.
-    pub const ALL: [Self; 4] = [Self::QueueLength, Self::QueueBytes, Self::Drops, Self::Throughput];
+    pub const ALL: [Self; 8] = [
+        Self::QueueLength,
+        Self::QueueBytes,
+        Self::Drops,
+        Self::Throughput,
+        Self::Marks,
+        Self::QueueDelay,
+        Self::DropProbability,
+        Self::AverageQueue,
+    ];
+
+    /// Those that are recorded of links without any other discipline, unless others are asked for.
+    pub const OF_DROP_TAIL: [Self; 4] = [Self::QueueLength, Self::QueueBytes, Self::Drops, Self::Throughput];
 
     /// Its name in a scenario.
     pub const fn name(self) -> &'static str {
@@ -192,6 +221,10 @@ impl LinkSeries {
             Self::QueueBytes => "queue_bytes",
             Self::Drops => "drops",
             Self::Throughput => "throughput",
+            Self::Marks => "marks",
+            Self::QueueDelay => "queue_delay",
+            Self::DropProbability => "drop_probability",
+            Self::AverageQueue => "average_queue",
         }
     }
 
@@ -202,6 +235,10 @@ impl LinkSeries {
             Self::QueueBytes => "queue_bytes",
             Self::Drops => "drops",
             Self::Throughput => "throughput_bps",
+            Self::Marks => "marks",
+            Self::QueueDelay => "queue_delay_s",
+            Self::DropProbability => "drop_probability",
+            Self::AverageQueue => "average_queue_packets",
         }
     }
 }

@@ -10,6 +10,8 @@ use ackclock_units::SimTime;
 pub(crate) enum Event {
     /// The first packet on this link arrives at its far end.
     Link(u32),
+    /// The packet in service on this link has left, or one that was held back may leave.
+    Service(u32),
     /// The timer of this endpoint may be due.
     Timer(u32),
     /// The application of this stream acts.
@@ -25,7 +27,8 @@ pub(crate) enum Event {
 }
 
 const KIND_SHIFT: u32 = 24;
-const SEQUENCE_SHIFT: u32 = 27;
+const KIND_MASK: u64 = 15;
+const SEQUENCE_SHIFT: u32 = 28;
 const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
 
 impl Event {
@@ -38,20 +41,22 @@ impl Event {
             Self::Sample => (4, 0),
             Self::MeasureFrom => (5, 0),
             Self::MeasureUntil => (6, 0),
+            Self::Service(index) => (7, index),
         };
         kind << KIND_SHIFT | u64::from(index)
     }
 
     fn unpack(bits: u64) -> Self {
         let index = (bits & INDEX_MASK) as u32;
-        match bits >> KIND_SHIFT & 7 {
+        match bits >> KIND_SHIFT & KIND_MASK {
             0 => Self::Link(index),
             1 => Self::Timer(index),
             2 => Self::App(index),
             3 => Self::Start(index),
             4 => Self::Sample,
             5 => Self::MeasureFrom,
-            _ => Self::MeasureUntil,
+            6 => Self::MeasureUntil,
+            _ => Self::Service(index),
         }
     }
 }
@@ -115,21 +120,26 @@ impl EventQueue {
 
     fn sift_down(&mut self, mut at: usize) {
         let key = self.heap[at];
-        let len = self.heap.len();
-        loop {
-            let first = 4 * at + 1;
-            if first >= len {
+        while let Some(least) = self.least_child(at) {
+            let child = self.heap[least];
+            if child >= key {
                 break;
             }
-            let children = first..(first + 4).min(len);
-            let least = children.min_by_key(|&child| self.heap[child]).expect("at least one child");
-            if self.heap[least] >= key {
-                break;
-            }
-            self.heap[at] = self.heap[least];
+            self.heap[at] = child;
             at = least;
         }
         self.heap[at] = key;
+    }
+
+    fn least_child(&self, at: usize) -> Option<usize> {
+        let first = 4 * at + 1;
+        let children = self.heap.get(first..)?;
+        let Some(&[a, b, c, d]) = children.first_chunk() else {
+            return (0..children.len()).min_by_key(|&child| children[child]).map(|child| first + child);
+        };
+        let (ab, least_ab) = if b < a { (1, b) } else { (0, a) };
+        let (cd, least_cd) = if d < c { (3, d) } else { (2, c) };
+        Some(first + if least_cd < least_ab { cd } else { ab })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The network at work: packets move from link to link along their routes.
 
-use ackclock_net::{Discarder, Link, NetworkConfig, NodeId, Packet, Router};
+use ackclock_net::{Discarder, Link, LinkConfig, NetworkConfig, NodeId, Packet, Router};
 use ackclock_tcp::Output;
 use ackclock_units::SimTime;
 use ackclock_wire::Segment;
@@ -9,7 +9,10 @@ use crate::event_queue::{Event, EventQueue};
 use crate::outcome::CapturedPacket;
 
 /// Marks the end of a route.
-const END: u32 = u32::MAX;
+const END: u32 = EXPRESS - 1;
+
+/// Set in the number of a hop's link on which nothing ever waits.
+const EXPRESS: u32 = 1 << 31;
 
 /// Links, routes and the events that move packets.
 #[derive(Clone, Debug)]
@@ -20,13 +23,13 @@ pub(crate) struct Network {
     /// Discarder in front of each link, if there is one.
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
-    has_discarders: bool,
+    /// Some link has a discarder or a capture.
+    is_watched: bool,
+    has_served_links: bool,
     /// Captured packets of each link that asked.
     captures: Vec<Option<Vec<CapturedPacket>>>,
-    /// Routes as runs of link numbers, each closed by [`END`].
+    /// Routes as runs of link numbers, those on which nothing ever waits with [`EXPRESS`], each closed by [`END`].
     routes: Vec<u32>,
-    /// Links on which nothing ever waits.
-    express: Vec<bool>,
 }
 
 /// Which links put packets onto a link.
@@ -42,7 +45,11 @@ fn is_express(config: &NetworkConfig, link: usize, feeder: Feeder) -> bool {
     let Feeder::One(feeder) = feeder else { return false };
     let (this, before) = (&config.links[link], &config.links[feeder as usize]);
     let is_watched = this.capture || this.discarder.is_some() || config.nodes[this.from].discarder.is_some();
-    !is_watched && this.rate >= before.rate && this.framing <= before.framing
+    !is_watched
+        && !this.is_served()
+        && !before.is_served()
+        && this.rate >= before.rate
+        && this.framing <= before.framing
 }
 
 impl Network {
@@ -53,15 +60,16 @@ impl Network {
             .map(|link| config.nodes[link.from].discarder.into_iter().chain(link.discarder).collect())
             .collect();
         Self {
-            links: config.links.iter().map(Link::new).collect(),
+            links: config.links.iter().map(|link| Link::new(link, seed)).collect(),
             queue: EventQueue::default(),
             now: SimTime::ZERO,
-            has_discarders: discarder_of.iter().any(|discarders| !discarders.is_empty()),
+            is_watched: discarder_of.iter().any(|discarders| !discarders.is_empty())
+                || config.links.iter().any(|link| link.capture),
+            has_served_links: config.links.iter().any(LinkConfig::is_served),
             discarder_of,
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
             routes: Vec::new(),
-            express: Vec::new(),
         }
     }
 
@@ -85,7 +93,10 @@ impl Network {
                 before = Feeder::One(link);
             }
         }
-        self.express = (0..self.links.len()).map(|link| is_express(config, link, feeder[link])).collect();
+        for hop in self.routes.iter_mut().filter(|hop| **hop != END) {
+            let link = *hop as usize;
+            *hop |= if is_express(config, link, feeder[link]) { EXPRESS } else { 0 };
+        }
     }
 
     /// The first packet of `link` arrives at its far end. The event is the queue's first.
@@ -96,35 +107,77 @@ impl Network {
             Some(time) => self.queue.replace_first(time, Event::Link(link)),
             None => self.queue.drop_first(),
         }
-        let next_link = self.routes[packet.hop as usize];
-        if next_link == END {
+        let next_hop = self.routes[packet.hop as usize];
+        if next_hop == END {
             return true;
         }
         packet.hop += 1;
-        self.transmit(next_link, packet);
+        self.transmit(next_hop & !EXPRESS, packet);
         false
     }
 
     fn transmit(&mut self, link: u32, packet: &mut Packet) {
         let mut index = link as usize;
-        if self.has_discarders && self.is_discarded(index, packet) {
+        if self.is_watched && self.is_discarded(index, packet) {
             self.links[index].on_discarded();
             return;
         }
+        if self.has_served_links && self.links[index].is_served() {
+            self.offer(index, packet);
+            return;
+        }
         let Some(mut passage) = self.links[index].admit(self.now, packet.size) else { return };
-        self.capture(index, passage.service, packet);
+        if self.is_watched {
+            self.capture(index, passage.service, packet);
+        }
+        let mut link = &mut self.links[index];
         loop {
             let next = self.routes[packet.hop as usize];
-            if next == END || !self.express[next as usize] {
+            if next & EXPRESS == 0 {
                 break;
             }
-            self.links[index].pass_on(passage.arrival, packet.size);
-            index = next as usize;
+            link.pass_on(passage.arrival, packet.size);
+            index = (next & !EXPRESS) as usize;
             packet.hop += 1;
-            passage = self.links[index].admit_ahead(passage.arrival, packet.size);
+            link = &mut self.links[index];
+            passage = link.admit_ahead(passage.arrival, packet.size);
         }
-        if self.links[index].carry(passage.arrival, packet) {
+        if link.carry(passage.arrival, packet) {
             self.queue.push(passage.arrival, Event::Link(index as u32));
+        }
+    }
+
+    /// A packet arrives at a served link.
+    fn offer(&mut self, link: usize, packet: &Packet) {
+        self.depart(link);
+        self.links[link].offer(self.now, packet);
+        self.serve(link);
+    }
+
+    /// The service event of `link` fires.
+    pub(crate) fn on_service(&mut self, link: u32) {
+        let link = link as usize;
+        if self.links[link].is_due(self.now) {
+            self.depart(link);
+            self.serve(link);
+        }
+    }
+
+    /// What has left a served link travels on.
+    fn depart(&mut self, link: usize) {
+        for arrival in self.links[link].depart(self.now).into_iter().flatten() {
+            self.queue.push(arrival, Event::Link(link as u32));
+        }
+    }
+
+    fn serve(&mut self, link: usize) {
+        let service = self.links[link].serve(self.now);
+        if let Some(time) = service.wake {
+            self.queue.push(time, Event::Service(link as u32));
+        }
+        if service.begins && self.captures[link].is_some() {
+            let packet = *self.links[link].in_service().expect("it has just begun");
+            self.capture(link, self.now, &packet);
         }
     }
 
@@ -160,7 +213,7 @@ pub(crate) struct Port<'a> {
 impl Output for Port<'_> {
     fn send(&mut self, segment: Segment) {
         let mut packet = Packet::new(segment, self.peer, self.route + 1);
-        let first = self.network.routes[self.route as usize];
+        let first = self.network.routes[self.route as usize] & !EXPRESS;
         self.network.transmit(first, &mut packet);
     }
 }

@@ -27,8 +27,8 @@ struct Series<K> {
     time: Vec<f64>,
     who: Vec<u32>,
     columns: Vec<Vec<f64>>,
-    /// Counters at the previous sample of each flow or link: time, and two counts.
-    previous: Vec<(SimTime, u64, u64)>,
+    /// Counters at the previous sample of each flow or link: time, and three counts.
+    previous: Vec<(SimTime, u64, u64, u64)>,
 }
 
 impl<K: Copy> Series<K> {
@@ -38,7 +38,7 @@ impl<K: Copy> Series<K> {
             time: Vec::new(),
             who: Vec::new(),
             columns: vec![Vec::new(); kinds.len()],
-            previous: vec![(SimTime::ZERO, 0, 0); count],
+            previous: vec![(SimTime::ZERO, 0, 0, 0); count],
         }
     }
 
@@ -104,8 +104,8 @@ impl Recorder {
         let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver()]);
         series.time.push(now.as_secs_f64());
         series.who.push(index as u32);
-        let counts = (now, sender.counters().sent_octets, receiver.read(now).0);
-        let (then, sent, read) = std::mem::replace(&mut series.previous[index], counts);
+        let counts = (now, sender.counters().sent_octets, receiver.read(now).0, 0);
+        let (then, sent, read, _) = std::mem::replace(&mut series.previous[index], counts);
         let span = now.saturating_since(then.max(stream.start));
         let rtt = sender.rtt();
         let known = |duration: SimDuration| {
@@ -133,8 +133,9 @@ impl Recorder {
         let series = &mut self.links;
         series.time.push(now.as_secs_f64());
         series.who.push(position as u32);
-        let counts = (now, link.busy_time(now).0, link.total_drops());
-        let (then, busy, drops) = std::mem::replace(&mut series.previous[position], counts);
+        let sent = link.served_octets(now).unwrap_or_else(|| link.busy_time(now).0);
+        let counts = (now, sent, link.total_drops(), link.total_marks());
+        let (then, sent_before, drops, marks) = std::mem::replace(&mut series.previous[position], counts);
         let span = now.saturating_since(then);
         for (kind, column) in series.kinds.iter().zip(&mut series.columns) {
             column.push(match kind {
@@ -142,7 +143,13 @@ impl Recorder {
                 LinkSeries::QueueBytes => link.waiting_octets().0 as f64,
                 LinkSeries::Drops => (counts.2 - drops) as f64,
                 LinkSeries::Throughput if span.is_zero() => f64::NAN,
-                LinkSeries::Throughput => link.rate().0 as f64 * (counts.1 - busy) as f64 / span.0 as f64,
+                LinkSeries::Throughput if link.is_served() => rate(sent - sent_before, span),
+                LinkSeries::Throughput => link.rate().0 as f64 * (sent - sent_before) as f64 / span.0 as f64,
+                LinkSeries::Marks => (counts.3 - marks) as f64,
+                LinkSeries::QueueDelay => link.current_wait(now).as_secs_f64(),
+                LinkSeries::DropProbability | LinkSeries::AverageQueue => {
+                    kind.internal().and_then(|name| link.inspect(name)).unwrap_or(f64::NAN)
+                }
             });
         }
     }

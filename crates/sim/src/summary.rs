@@ -73,7 +73,7 @@ fn link_summary(name: &str, stats: &LinkStats) -> LinkSummary {
         utilization: stats.utilization(),
         delivered_packets: stats.delivered_packets(),
         drops: stats.drops(),
-        marks: 0,
+        marks: stats.marks(),
         queue_packets: queue_summary(stats.queue_packets(), 1.0),
         queueing_delay_ms: queue_summary(stats.queueing_delay(), 1e6),
     }

@@ -3,7 +3,7 @@
 //! Departures: none. A tick is one granularity on a clock that may run too fast or too slow; the offset is what the
 //! clock shows at time zero, and the peer knows nothing of it.
 
-use ackclock_units::SimTime;
+use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::ClockConfig;
 
@@ -21,6 +21,11 @@ pub(crate) struct TimestampClock {
 impl TimestampClock {
     pub(crate) fn new(config: ClockConfig) -> Self {
         Self { config, tick: 0, shown_from: 0, shown_until: 0 }
+    }
+
+    /// One tick.
+    pub(crate) fn granularity(&self) -> SimDuration {
+        self.config.granularity
     }
 
     /// What the clock shows at `now`.
@@ -54,8 +59,6 @@ pub(crate) fn is_before(a: u32, b: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ackclock_units::SimDuration;
-
     use super::*;
 
     fn clock(offset: u32, skew_ppm: f64) -> TimestampClock {

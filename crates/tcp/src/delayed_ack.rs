@@ -91,7 +91,7 @@ impl DelayedAcks {
 
     /// Data arrived in order: `octets` of it, in segments of at most `mss`. `rto` bounds the adaptive delay.
     pub(crate) fn on_data(&mut self, now: SimTime, octets: u64, mss: u64, rto: SimDuration) {
-        self.segments += octets.div_ceil(mss).max(1) as u32;
+        self.segments += if octets <= mss { 1 } else { octets.div_ceil(mss) as u32 }; // a division is dear
         self.octets += octets;
         self.adapt(now, rto);
         let enough = if self.config.adaptive { self.octets > mss } else { false };

@@ -15,7 +15,7 @@ use crate::ecn::EcnReceiver;
 use crate::episode::Episode;
 use crate::info::{TcpInfo, tcp_info};
 use crate::receiver::{Arrival, Reading, Receiver};
-use crate::sender::{DataSegment, IncomingAck, Sender, SenderCounters};
+use crate::sender::{DataSegment, IncomingAck, SackReport, Sender, SenderCounters};
 
 /// Octets of the timestamps option with its padding; the MSS option counts them as payload (RFC 6691).
 const TIMESTAMPS_LEN: u32 = 12;
@@ -383,28 +383,25 @@ impl Endpoint {
         if is_old && segment.sack.is_empty() {
             return;
         }
-        let mut sack = [(0, 0); 4];
-        let (blocks, dsack) = if segment.sack.is_empty() { (0, None) } else { self.read_sack(segment, una, &mut sack) };
-        let window = u64::from(segment.window) << self.negotiated.snd_scale;
-        let (mut timestamps, mut echoed_send_time) = (None, None);
-        if self.negotiated.timestamps
-            && let Some(Timestamps { value, echo }) = segment.timestamps
-        {
-            timestamps = Some(SegmentTimestamps { tsval: value, tsecr: echo });
-            if echo != 0 {
-                echoed_send_time = Some(self.clock.time_of(echo, now));
-            }
+        let mut sack = SackReport::default();
+        if !segment.sack.is_empty() {
+            self.read_sack(segment, una, &mut sack);
         }
+        let window = u64::from(segment.window) << self.negotiated.snd_scale;
+        let timestamps = segment.timestamps.filter(|_| self.negotiated.timestamps);
         let incoming = IncomingAck {
             ack: ack.max(una),
             window: if is_old { self.sender.peer.size() } else { window },
             seq,
             occupies,
             flags: segment.flags,
-            sack: &sack[..blocks],
-            dsack,
-            timestamps,
-            echoed_send_time,
+            sack: &sack,
+            timestamps: timestamps.map(|Timestamps { value, echo }| SegmentTimestamps {
+                tsval: value,
+                tsecr: echo,
+                arrival: self.clock.tick(now),
+                tick: self.clock.granularity(),
+            }),
         };
         self.sender.on_ack(now, &incoming);
         if ack > una {
@@ -416,9 +413,9 @@ impl Endpoint {
 
     /// SACK blocks as offsets, without those that only repeat the ACK before and without malformed ones; a first block
     /// that reports a duplicate (RFC 2883 section 4) apart. The older recoveries know nothing of SACK.
-    fn read_sack(&mut self, segment: &Segment, una: u64, into: &mut [(u64, u64); 4]) -> (usize, Option<(u64, u64)>) {
+    fn read_sack(&mut self, segment: &Segment, una: u64, report: &mut SackReport) {
         if !self.negotiated.sack || self.config.loss_recovery != LossRecovery::Sack {
-            return (0, None);
+            return;
         }
         let initial = self.initial_sequence;
         let offsets = |block: &SackBlock| {
@@ -431,21 +428,19 @@ impl Endpoint {
             let within = |&(outer_start, outer_end): &(u64, u64)| outer_start <= start && end <= outer_end;
             end <= ack || start < ack || blocks.get(1).and_then(offsets).as_ref().is_some_and(within)
         });
-        if duplicate.is_some() {
+        if let Some((_, end)) = duplicate {
+            report.dsack_end = Some(end);
             blocks = &blocks[1..];
         }
-        let mut count = 0;
         for (block, known) in blocks.iter().zip(&mut self.last_sack) {
             if block == known {
                 continue;
             }
             *known = *block;
-            if let Some(range) = offsets(block) {
-                into[count] = range;
-                count += 1;
+            if let Some((start, end)) = offsets(block) {
+                report.push(start, end);
             }
         }
-        (count, duplicate)
     }
 
     /// Sends all that may be sent.

@@ -371,16 +371,30 @@ impl Scoreboard {
     fn index_of(&self, offset: u64) -> usize {
         match self.segments.front() {
             Some(front) if front.end > offset => 0,
-            _ => self.near_hint(offset).unwrap_or_else(|| self.segments.partition_point(|sent| sent.end <= offset)),
+            Some(front) => self
+                .near_hint(offset)
+                .or_else(|| self.among_full_ones(front, offset))
+                .unwrap_or_else(|| self.segments.partition_point(|sent| sent.end <= offset)),
+            None => 0,
         }
     }
 
     /// The same, if it is about where the last SACK block ended: the next one mostly goes on there.
     fn near_hint(&self, offset: u64) -> Option<usize> {
         let first = usize::try_from(self.sack_hint.checked_sub(self.popped)?).ok()?;
-        let begins_after = |index: usize| index == 0 || self.segments[index - 1].end <= offset;
         let last = (first + 4).min(self.segments.len());
-        (first..last).find(|&index| self.segments[index].end > offset).filter(|&index| begins_after(index))
+        (first..last).find(|&index| self.segments[index].end > offset).filter(|&index| self.begins_after(index, offset))
+    }
+
+    /// The same, if the segments before it are full ones, as most are.
+    fn among_full_ones(&self, front: &Sent, offset: u64) -> Option<usize> {
+        let index = (1 + (offset - front.end) / self.mss) as usize;
+        let is_above = self.segments.get(index)?.end > offset;
+        (is_above && self.begins_after(index, offset)).then_some(index)
+    }
+
+    fn begins_after(&self, index: usize, offset: u64) -> bool {
+        index == 0 || self.segments[index - 1].end <= offset
     }
 
     fn split_at(&mut self, offset: u64) {

@@ -37,7 +37,7 @@ use crate::tlp::Tlp;
 use crate::undo::Undo;
 use crate::usage::Usage;
 
-pub(crate) use ack::IncomingAck;
+pub(crate) use ack::{IncomingAck, SackReport};
 use peer_window::PeerWindow;
 use timers::Timer;
 pub(crate) use transmit::{DataSegment, Limit};

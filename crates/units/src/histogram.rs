@@ -46,6 +46,19 @@ impl Histogram {
             return;
         }
         let bucket = bucket_of(value);
+        match self.weights.get_mut(bucket.wrapping_sub(self.base)) {
+            Some(known) => *known += weight,
+            None => self.extend_to(bucket, weight),
+        }
+        self.total += weight;
+        self.sum += u128::from(value) * u128::from(weight);
+        self.min = Some(self.min.map_or(value, |min| min.min(value)));
+        self.max = self.max.max(value);
+    }
+
+    /// Counts a bucket outside of those there are.
+    #[cold]
+    fn extend_to(&mut self, bucket: usize, weight: u64) {
         if self.weights.is_empty() {
             self.base = bucket;
         } else if bucket < self.base {
@@ -58,10 +71,6 @@ impl Histogram {
             self.weights.resize(index + 1, 0);
         }
         self.weights[index] += weight;
-        self.total += weight;
-        self.sum += u128::from(value) * u128::from(weight);
-        self.min = Some(self.min.map_or(value, |min| min.min(value)));
-        self.max = self.max.max(value);
     }
 
     /// True if nothing was counted.

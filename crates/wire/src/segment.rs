@@ -130,7 +130,8 @@ pub struct SynOptions {
     pub sack_permitted: bool,
 }
 
-/// A TCP segment. Fields that are read together lie together: segments are copied whole for every hop.
+/// A TCP segment. Fields that are read together lie together, and none of octets before words: segments are copied whole
+/// for every hop, and a copy that straddles words just written waits for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Segment {
@@ -146,12 +147,12 @@ pub struct Segment {
     pub flags: Flags,
     /// Timestamps option.
     pub timestamps: Option<Timestamps>,
-    /// ECN field of the IP packet that carries it.
-    pub ecn: Ecn,
-    /// Options of a SYN.
-    pub syn: SynOptions,
     /// SACK option.
     pub sack: SackBlocks,
+    /// Options of a SYN.
+    pub syn: SynOptions,
+    /// ECN field of the IP packet that carries it.
+    pub ecn: Ecn,
 }
 
 /// Octets of an IPv4 header without options.

@@ -2,41 +2,35 @@
 
 use std::collections::VecDeque;
 
-use ackclock_units::{Bandwidth, SimTime};
+use ackclock_units::SimTime;
 
-use super::{QueueCounters, QueueDiscipline, Queued};
-use crate::config::QueueLimit;
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use crate::config::DropTailConfig;
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct DropTail {
-    limit: QueueLimit,
-    /// For a limit in time.
-    rate: Bandwidth,
+    room: Room,
     packets: VecDeque<Queued>,
     octets: u64,
     counters: QueueCounters,
 }
 
 impl DropTail {
-    /// An empty queue; `rate` is the link's, for a limit in time.
-    pub fn new(limit: QueueLimit, rate: Bandwidth) -> Self {
-        Self { limit, rate, packets: VecDeque::new(), octets: 0, counters: QueueCounters::default() }
-    }
-
-    fn has_room(&self, octets: u64) -> bool {
-        match self.limit {
-            QueueLimit::Unlimited => true,
-            QueueLimit::Packets(limit) => (self.packets.len() as u64) < limit,
-            QueueLimit::Bytes(limit) => self.octets + octets <= limit.0,
-            QueueLimit::Time(limit) => self.rate.serialization_delay(ackclock_units::Bytes(self.octets)) <= limit,
+    /// An empty queue.
+    pub fn new(config: &DropTailConfig, place: &QueuePlace<'_>) -> Self {
+        Self {
+            room: Room::new(config.limit, place.rate),
+            packets: VecDeque::new(),
+            octets: 0,
+            counters: QueueCounters::default(),
         }
     }
 }
 
 impl QueueDiscipline for DropTail {
     fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
-        if self.has_room(arrival.octets) {
+        if self.room.takes(self.packets.len(), self.octets, arrival.octets) {
             self.octets += arrival.octets;
             self.packets.push_back(arrival);
         } else {
@@ -66,11 +60,14 @@ impl QueueDiscipline for DropTail {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::QueueLimit;
     use crate::packet::Packet;
-    use ackclock_units::{Bytes, SimDuration};
+    use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
     fn kept(limit: QueueLimit) -> usize {
-        let mut queue = DropTail::new(limit, Bandwidth(12_000_000)); // 1500 octets take 1 ms
+        // 1500 octets take 1 ms
+        let place = QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 };
+        let mut queue = DropTail::new(&DropTailConfig { limit }, &place);
         for _ in 0..10 {
             queue.enqueue(SimTime::ZERO, Queued { packet: Packet::default(), octets: 1500, since: SimTime::ZERO });
         }

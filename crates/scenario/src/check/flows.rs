@@ -149,6 +149,7 @@ impl<'a> Checker<'a, '_> {
         {
             self.report(&path.key("read_rate"), "is a reader that never reads", "use at least 1 bit/s");
         }
+        self.check_delay_controller(&controller, &[sender, receiver], &path.key("controller"));
         let app = table.app.as_ref().map_or(AppConfig::Bulk, |app| self.app(app, &path.key("app")));
         FlowConfig {
             name: plan.name.clone(),
@@ -275,6 +276,8 @@ impl<'a> Checker<'a, '_> {
                 ControllerConfig::Reno(self.reno(table, path))
             }
             Controller::Cubic(table) => ControllerConfig::Cubic(self.cubic(table, path)),
+            Controller::Vegas(table) => ControllerConfig::Vegas(self.vegas(table, path)),
+            Controller::VegasModified(table) => ControllerConfig::Vegas(self.vegas_modified(table, path)),
             Controller::Fixed(table) => {
                 let Some(window) = table.window else {
                     self.missing(&path.key("window"), "window = \"100 segments\"");

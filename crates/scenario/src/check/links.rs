@@ -1,13 +1,14 @@
 //! Links: rates, delays, queues; queue limits that depend on the flows that cross them.
 
-use ackclock_net::{DropTailConfig, LinkConfig, QueueConfig, QueueLimit, Router};
+use ackclock_net::{LinkConfig, QueueLimit, Router};
 use ackclock_sim::FlowConfig;
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use super::Checker;
+use super::queues::PendingLimit;
 use super::topology::BuiltTopology;
-use crate::file::{DropTail, HalfLink, Limit, LinkTable, Overlay, Queue};
+use crate::file::{HalfLink, Limit, LinkTable, Overlay};
 use crate::tree::FieldPath;
 
 /// A day: light goes beyond the planets in it. Sums over any route stay within 64 bits of nanoseconds.
@@ -30,8 +31,8 @@ const MILLIONTHS: u128 = 1_000_000;
 /// What remains to be settled of a link when the flows are known.
 #[derive(Clone)]
 pub(crate) struct PendingLink {
-    pub(crate) limit: Limit,
-    pub(crate) path: FieldPath,
+    /// What its queue says in terms of the flows' round trips.
+    pub(crate) limits: Vec<PendingLimit>,
     /// Where its own `discard` list stands, and the list.
     pub(crate) discard: Option<(FieldPath, crate::file::List<crate::file::DiscardRule>)>,
 }
@@ -79,12 +80,9 @@ impl Checker<'_, '_> {
         if framing > MAX_FRAMING {
             self.report(&path.key("framing"), "is more than any link layer adds", "use at most 65535 bytes");
         }
-        let limit = match &half.queue {
-            None => default_limit,
-            Some(Queue::DropTail(DropTail { limit })) => limit.unwrap_or(default_limit),
-        };
+        let (queue, limits) = self.queue(half.queue.as_ref(), default_limit, &path.key("queue"));
         let discard = half.discard.clone().map(|rules| (path.key("discard"), rules));
-        pending.push(PendingLink { limit, path: path.key("queue.limit"), discard });
+        pending.push(PendingLink { limits, discard });
         self.network.links.push(LinkConfig {
             name: name.to_owned(),
             from,
@@ -92,7 +90,7 @@ impl Checker<'_, '_> {
             rate,
             delay,
             framing,
-            queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
+            queue,
             discarder: None,
             capture: half.capture.unwrap_or(false),
         });
@@ -126,28 +124,38 @@ impl Checker<'_, '_> {
         }
         let crossings = self.crossings(flows);
         for (index, pending) in topology.links.iter().enumerate() {
-            let limit = match pending.limit {
-                Limit::Unlimited => QueueLimit::Unlimited,
-                Limit::Packets(count) => QueueLimit::Packets(count),
-                Limit::Bytes(bytes) => QueueLimit::Bytes(bytes),
-                Limit::Time(time) => QueueLimit::Time(time),
-                Limit::Bdp(millionths) => {
-                    let Some(rtt) = crossings[index].base_rtt else {
-                        let remedy = "give the limit in packets, bytes or time, or send a flow over the link";
-                        self.report(&pending.path, "no flow crosses the link, so it has no round trip", remedy);
-                        continue;
-                    };
-                    let bdp = u128::from(self.network.links[index].rate.bytes_in(rtt).0);
-                    QueueLimit::Bytes(Bytes((bdp * u128::from(millionths) / MILLIONTHS) as u64))
-                }
-            };
             let largest = Bytes(crossings[index].largest_packet + self.network.links[index].framing.0);
-            self.check_limit(limit, largest, pending);
-            self.network.links[index].queue = QueueConfig::DropTail(DropTailConfig { limit });
+            for pending in &pending.limits {
+                if let Some(limit) = self.resolve(pending, index, crossings[index].base_rtt) {
+                    if pending.holds_packets {
+                        self.check_limit(limit, largest, pending);
+                    }
+                    *(pending.place)(&mut self.network.links[index].queue) = limit;
+                }
+            }
         }
     }
 
-    fn check_limit(&mut self, limit: QueueLimit, largest: Bytes, pending: &PendingLink) {
+    /// A limit in packets, bytes or time; `None` where the link has no round trip.
+    fn resolve(&mut self, pending: &PendingLimit, link: usize, rtt: Option<SimDuration>) -> Option<QueueLimit> {
+        Some(match pending.limit {
+            Limit::Unlimited => QueueLimit::Unlimited,
+            Limit::Packets(count) => QueueLimit::Packets(count),
+            Limit::Bytes(bytes) => QueueLimit::Bytes(bytes),
+            Limit::Time(time) => QueueLimit::Time(time),
+            Limit::Bdp(millionths) => {
+                let Some(rtt) = rtt else {
+                    let remedy = "give the limit in packets, bytes or time, or send a flow over the link";
+                    self.report(&pending.path, "no flow crosses the link, so it has no round trip", remedy);
+                    return None;
+                };
+                let bdp = u128::from(self.network.links[link].rate.bytes_in(rtt).0);
+                QueueLimit::Bytes(Bytes((bdp * u128::from(millionths) / MILLIONTHS) as u64))
+            }
+        })
+    }
+
+    fn check_limit(&mut self, limit: QueueLimit, largest: Bytes, pending: &PendingLimit) {
         let what = match limit {
             QueueLimit::Packets(0) | QueueLimit::Time(SimDuration::ZERO) => {
                 "is a queue in which nothing could wait".into()

@@ -30,7 +30,8 @@ impl Checker<'_, '_> {
         };
         let interval = table.interval.map_or(self.default_interval(), |interval| interval.0);
         let traced_links = self.traced_links(&table, topology, flows, &path);
-        let (flow_series, link_series) = (chosen(table.flows, &FlowSeries::ALL), chosen(table.links, &LinkSeries::ALL));
+        let flow_series = chosen(table.flows, &FlowSeries::ALL);
+        let link_series = chosen(table.links, &self.telling_series(&traced_links));
         let per_sample = values_per_sample(flows.len(), flow_series.len())
             + values_per_sample(traced_links.len(), link_series.len());
         if interval.is_zero() || (self.duration.0 / interval.0).saturating_mul(per_sample) > MAX_VALUES {
@@ -80,6 +81,20 @@ impl Checker<'_, '_> {
             }
         }
         links
+    }
+
+    /// The series that say something of at least one of the links.
+    fn telling_series(&self, links: &[usize]) -> Vec<LinkSeries> {
+        let mut series = LinkSeries::OF_DROP_TAIL.to_vec();
+        for link in links.iter().map(|&link| &self.network.links[link]).filter(|link| link.is_served()) {
+            series.extend([LinkSeries::Marks, LinkSeries::QueueDelay]);
+            series.extend(
+                LinkSeries::ALL.iter().filter(|series| series.internal().is_some_and(|name| link.reports(name))),
+            );
+        }
+        series.sort_unstable();
+        series.dedup();
+        series
     }
 
     /// Every link that the data of some flow crosses, in the network's order.

@@ -5,6 +5,7 @@ use ackclock_tcp::LossRecovery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::delay_controllers::{ModifiedVegasParameters, VegasParameters};
 use super::macros::{kinds, layer, table, words};
 use super::model::{Bbr3Parameters, BbrParameters};
 use super::{Amount, Overlay};
@@ -26,9 +27,7 @@ impl Controller {
             Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
-            Self::Fixed(table) => Self::Fixed(table.clone()),
-            Self::Bbr(table) => Self::Bbr(table.clone()),
-            Self::Bbr3(table) => Self::Bbr3(table.clone()),
+            _ => self.clone(),
         }
     }
 }
@@ -50,6 +49,10 @@ kinds! {
         "bbr" = Bbr(BbrParameters),
         /// BBR, the third version.
         "bbr3" = Bbr3(Bbr3Parameters),
+        /// Keeps a few segments queued, by the delay of the round trip.
+        "vegas" = Vegas(VegasParameters),
+        /// Vegas on the delay of the forward path, from timestamps.
+        "vegas_modified" = VegasModified(ModifiedVegasParameters),
     }
 }
 

@@ -11,7 +11,7 @@ table! {
     pub(crate) struct BbrParameters {
         /// Gain of rate and window in Startup.
         high_gain: f64,
-        /// Window in ProbeBW, in estimated bandwidth-delay products.
+        /// Window in `ProbeBW`, in estimated bandwidth-delay products.
         cwnd_gain: f64,
         /// Round trips over which the greatest rate is taken.
         bandwidth_window: u64,

@@ -4,8 +4,8 @@ use ackclock_net::PacketClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::macros::{kinds, layer, overlay_replaces, table, words};
-use super::{CountOrNames, Duration, Framing, Limit, List, Rate, TextOr};
+use super::macros::{kinds, layer, table, words};
+use super::{CountOrNames, Duration, Framing, List, Queue, Rate, TextOr};
 
 kinds! {
     /// Nodes and links; `ackclock topologies` explains each.
@@ -193,24 +193,6 @@ impl ExplicitLink {
             capture: self.capture,
             reverse: self.reverse.clone(),
         }
-    }
-}
-
-kinds! {
-    /// A queue discipline; `ackclock queues` explains each.
-    pub(crate) enum Queue {
-        /// First in, first out; what does not fit is dropped.
-        "drop_tail" = DropTail(DropTail),
-    }
-}
-
-overlay_replaces!(Queue);
-
-table! {
-    /// First in, first out; what does not fit is dropped.
-    pub(crate) struct DropTail {
-        /// How much may wait: "1 bdp" by default at the bottleneck of a dumbbell or parking lot, else "unlimited".
-        limit: Limit,
     }
 }
 

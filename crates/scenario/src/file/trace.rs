@@ -58,6 +58,10 @@ words! {
         "queue_bytes" = QueueBytes,
         "drops" = Drops,
         "throughput" = Throughput,
+        "marks" = Marks,
+        "queue_delay" = QueueDelay,
+        "drop_probability" = DropProbability,
+        "average_queue" = AverageQueue,
     }
 }
 

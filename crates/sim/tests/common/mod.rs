@@ -62,7 +62,7 @@ impl Dumbbell {
         }
         let unlimited = QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited });
         let bottleneck = QueueConfig::DropTail(DropTailConfig { limit: self.limit });
-        cable(&mut network, (0, 1), self.rate, self.one_way, bottleneck);
+        cable(&mut network, (0, 1), self.rate, self.one_way, &bottleneck);
         if let Some((class, selection)) = &self.discard {
             let rule = DiscardRule {
                 class: *class,
@@ -80,8 +80,8 @@ impl Dumbbell {
             for side in ["a", "b"] {
                 network.nodes.push(NodeConfig { name: format!("{side}{index}"), discarder: None });
             }
-            cable(&mut network, (from, 0), self.access, SimDuration::ZERO, unlimited);
-            cable(&mut network, (1, to), self.access, SimDuration::ZERO, unlimited);
+            cable(&mut network, (from, 0), self.access, SimDuration::ZERO, &unlimited);
+            cable(&mut network, (1, to), self.access, SimDuration::ZERO, &unlimited);
             flows.push(FlowConfig {
                 name: format!("flow{}", index + 1),
                 from,
@@ -122,7 +122,7 @@ impl Dumbbell {
     }
 }
 
-fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, delay: SimDuration, queue: QueueConfig) {
+fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, delay: SimDuration, queue: &QueueConfig) {
     for (from, to) in [ends, (ends.1, ends.0)] {
         network.links.push(LinkConfig {
             name: format!("{from}->{to}"),
@@ -131,7 +131,7 @@ fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, del
             rate,
             delay,
             framing: Bytes(0),
-            queue,
+            queue: queue.clone(),
             discarder: None,
             capture: false,
         });

@@ -21,18 +21,40 @@ pub(crate) struct IncomingAck<'a> {
     /// The segment carries payload, SYN or FIN, so it is no duplicate ACK.
     pub(crate) occupies: bool,
     pub(crate) flags: Flags,
-    /// SACK blocks, `[start, end)`, those that only repeat the last ACK left out.
-    pub(crate) sack: &'a [(u64, u64)],
-    /// A duplicate that the receiver reports (RFC 2883).
-    pub(crate) dsack: Option<(u64, u64)>,
+    pub(crate) sack: &'a SackReport,
     pub(crate) timestamps: Option<SegmentTimestamps>,
-    /// When the data echoed by TSecr left, by our timestamp clock.
-    pub(crate) echoed_send_time: Option<SimTime>,
 }
 
 impl IncomingAck<'_> {
     pub(super) fn echoed_tick(&self) -> Option<u32> {
         self.timestamps.map(|timestamps| timestamps.tsecr)
+    }
+}
+
+/// What the SACK option of an ACK says, in offsets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SackReport {
+    blocks: [(u64, u64); 4],
+    count: usize,
+    /// End of a duplicate that the receiver reports (RFC 2883).
+    pub(crate) dsack_end: Option<u64>,
+}
+
+impl SackReport {
+    /// Appends `[start, end)`; there are at most four.
+    pub(crate) fn push(&mut self, start: u64, end: u64) {
+        self.blocks[self.count] = (start, end);
+        self.count += 1;
+    }
+
+    /// Blocks, `[start, end)`, those that only repeat the last ACK left out.
+    pub(super) fn blocks(&self) -> &[(u64, u64)] {
+        &self.blocks[..self.count]
+    }
+
+    /// True if there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0 && self.dsack_end.is_none()
     }
 }
 
@@ -136,7 +158,7 @@ impl Sender {
         if advanced {
             self.note_progress(ack.ack);
         }
-        if let Some((_, end)) = ack.dsack {
+        if let Some(end) = ack.sack.dsack_end {
             self.on_dsack(end);
         }
         let head_sent = if self.samples_oldest { self.board.first().map(|first| first.at) } else { None };
@@ -170,6 +192,12 @@ impl Sender {
             // RFC 6298 section 5.3; a SACK restarts it too if what it reports left before the first segment last did.
             restarts_timer: advanced || (self.samples_oldest && head_sent > timing.oldest_sacked.or(head_sent)),
         }
+    }
+
+    /// When the data echoed by TSecr left, by our timestamp clock; an echo of 0 is none.
+    pub(super) fn echoed_send_time(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> Option<SimTime> {
+        let echo = ack.echoed_tick().filter(|echo| *echo != 0)?;
+        Some(self.clock.time_of(echo, now))
     }
 
     /// `snd_una` moves: the connection lives.
@@ -217,7 +245,7 @@ impl Sender {
             }
         };
         let mut newly_sacked = 0;
-        for &(start, end) in ack.sack {
+        for &(start, end) in ack.sack.blocks() {
             newly_sacked += board.sack(start, end, &mut |sent| {
                 deliver(sent, timing);
                 if !sent.was_resent() {
@@ -271,7 +299,7 @@ impl Sender {
         } else {
             timing.newest.max(timing.newest_resent)
         };
-        let echoed = ack.echoed_send_time.filter(|_| advanced);
+        let echoed = if advanced { self.echoed_send_time(now, ack) } else { None };
         if let Some(sent_at) = clean.or(echoed) {
             self.take_sample(sent_at, now);
             if let Some(newest) = timing.newest_sacked.or(timing.newest).filter(|_| self.samples_oldest) {
@@ -323,7 +351,7 @@ impl Sender {
             return;
         }
         let is_pure_duplicate = !progress.advanced && progress.newly_sacked == 0 && !ack.occupies;
-        let probe = ProbeAck { ack: ack.ack, has_dsack: ack.dsack.is_some(), is_pure_duplicate };
+        let probe = ProbeAck { ack: ack.ack, has_dsack: ack.sack.dsack_end.is_some(), is_pure_duplicate };
         if self.tlp.on_ack(probe) == ProbeOutcome::RepairedLoss {
             self.answer_repaired_loss(now);
         }

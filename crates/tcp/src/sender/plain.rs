@@ -12,7 +12,6 @@ impl Sender {
     pub(super) fn is_plain_ack(&self, ack: &IncomingAck<'_>) -> bool {
         self.is_plain_stack
             && ack.sack.is_empty()
-            && ack.dsack.is_none()
             && ack.ack > self.board.una()
             && matches!(self.phase, Phase::Open)
             && self.board.is_plain()
@@ -29,7 +28,7 @@ impl Sender {
             Some(_) if self.rto.karn() => None,
             Some(resent) => times.newest.max(Some(resent)),
         };
-        if let Some(sent_at) = sample.or(ack.echoed_send_time) {
+        if let Some(sent_at) = sample.or_else(|| self.echoed_send_time(now, ack)) {
             self.take_sample(sent_at, now);
         }
         self.note_round(ack.ack);

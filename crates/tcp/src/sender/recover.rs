@@ -17,7 +17,7 @@ impl Sender {
             && progress.newly_sacked == 0
             && progress.prior_sacked == 0
             && progress.marked == 0
-            && ack.dsack.is_none();
+            && ack.sack.dsack_end.is_none();
         if is_quiet {
             return;
         }

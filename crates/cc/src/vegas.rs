@@ -1,0 +1,362 @@
+//! TCP Vegas: a window that keeps a few segments queued, judged once for each round trip.
+//!
+//! Sources: Brakmo and Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), 1995;
+//! ns-2's Vegas and Linux's by their behaviour; Kim and Kim 1999 for the delay of the forward path ([`forward`]).
+//!
+//! | | brakmo | ns2 | linux |
+//! |---|---|---|---|
+//! | alpha, beta, gamma | 2, 4, 1 | 1, 3, 1 | 2, 4, 1 |
+//! | RTT of the round | the latest | the mean | the least |
+//! | Diff | W (RTT - BaseRTT) / RTT | the same, to the nearest segment | W (RTT - BaseRTT) / BaseRTT, rounded down |
+//! | slow start doubles | every other round trip | every other round trip | every round trip |
+//! | at its end | the window stays | loses an eighth | falls to W BaseRTT / RTT + 1 |
+//! | +1 segment | spread over the round trip | 1/W for an ACK | at the end of the round trip |
+//! | kept on duplicate ACKs | 3/4 | 3/4 | 1/2 |
+//! | after a timeout | 2 segments | 2 segments | 1 segment |
+//!
+//! Departures: retransmission is the stack's, without Vegas' finer clock and its checks on the first two ACKs after a
+//! retransmission, and so is the rule that a window falls once for all the losses of a round trip; ns-2's halving for a
+//! segment lost twice, its raising of `BaseRTT` with one segment in flight and its fine-grained timer are left out. The
+//! window counts bytes and moves by segments. A round trip without a sample leaves the window as it is (brakmo, ns2); one
+//! with at most two is Reno's (linux).
+
+mod clocks;
+mod forward;
+#[cfg(test)]
+mod tests;
+
+use ackclock_units::{Bytes, SimDuration};
+
+use crate::controller::{CongestionController, Start};
+use crate::event::{AckEvent, CongestionEvent};
+use forward::ForwardDelay;
+
+/// Whose rules: see the table of the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VegasVariant {
+    /// The paper's.
+    #[default]
+    Brakmo,
+    /// ns-2's.
+    Ns2,
+    /// Linux's.
+    Linux,
+}
+
+/// Which of the delays measured during a round trip is its RTT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VegasRtt {
+    /// The most recent.
+    Latest,
+    /// The least.
+    Least,
+    /// The mean.
+    Mean,
+}
+
+/// Which delay is taken for congestion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VegasDelay {
+    /// That of the round trip, as Vegas does.
+    #[default]
+    RoundTrip,
+    /// That of the forward path, from the timestamps option.
+    Forward,
+}
+
+/// Parameters of [`Vegas`]. Thresholds are in segments queued.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VegasConfig {
+    /// Whose rules.
+    pub variant: VegasVariant,
+    /// Fewer make the window grow.
+    pub alpha: f64,
+    /// More make it shrink.
+    pub beta: f64,
+    /// More end slow start.
+    pub gamma: f64,
+    /// The RTT of a round trip.
+    pub rtt: VegasRtt,
+    /// Which delay counts.
+    pub delay: VegasDelay,
+    /// A tick of the receiver's timestamp clock; `None` is estimated from the progress of its timestamps.
+    pub receiver_tick: Option<SimDuration>,
+}
+
+impl VegasConfig {
+    /// The defaults of a variant.
+    pub fn of(variant: VegasVariant) -> Self {
+        let (alpha, beta, rtt) = match variant {
+            VegasVariant::Brakmo => (2.0, 4.0, VegasRtt::Latest),
+            VegasVariant::Ns2 => (1.0, 3.0, VegasRtt::Mean),
+            VegasVariant::Linux => (2.0, 4.0, VegasRtt::Least),
+        };
+        Self { variant, alpha, beta, gamma: 1.0, rtt, delay: VegasDelay::RoundTrip, receiver_tick: None }
+    }
+}
+
+impl Default for VegasConfig {
+    fn default() -> Self {
+        Self::of(VegasVariant::default())
+    }
+}
+
+/// What an ACK tells of the path, in nanoseconds; the difference is what waits in queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sample {
+    /// `BaseRTT` with the queues that count.
+    rtt: i64,
+    base_rtt: i64,
+}
+
+/// What one round trip has shown.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    number: u64,
+    count: i64,
+    sum: i64,
+    least: i64,
+    latest: i64,
+    base_rtt: i64,
+}
+
+impl Round {
+    fn add(&mut self, sample: Sample) {
+        self.least = if self.count == 0 { sample.rtt } else { self.least.min(sample.rtt) };
+        self.count += 1;
+        self.sum += sample.rtt;
+        self.latest = sample.rtt;
+        self.base_rtt = sample.base_rtt;
+    }
+
+    fn rtt(&self, choice: VegasRtt) -> i64 {
+        match choice {
+            VegasRtt::Latest => self.latest,
+            VegasRtt::Least => self.least,
+            VegasRtt::Mean => self.sum / self.count.max(1),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Delays {
+    RoundTrip,
+    Forward(Box<ForwardDelay>),
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    config: VegasConfig,
+    mss: u64,
+    cwnd: u64,
+    ssthresh: Option<u64>,
+    delays: Delays,
+    /// The least RTT ever measured, ns; zero before the first.
+    least_rtt: i64,
+    round: Round,
+    /// Segments in queues, as the last round trip showed them.
+    diff: f64,
+    /// The window may grow during this round trip.
+    grows: bool,
+    /// Bytes that congestion avoidance may still add in this round trip, and what division has left of them.
+    allowance: u64,
+    remainder: u64,
+    before_episode: Option<(u64, Option<u64>)>,
+}
+
+impl Vegas {
+    pub(crate) fn new(config: &VegasConfig, start: Start) -> Self {
+        let delays = match config.delay {
+            VegasDelay::RoundTrip => Delays::RoundTrip,
+            VegasDelay::Forward => Delays::Forward(Box::new(ForwardDelay::new(config.receiver_tick, start.mss))),
+        };
+        Self {
+            config: *config,
+            mss: start.mss,
+            cwnd: start.initial_window,
+            ssthresh: start.initial_ssthresh,
+            delays,
+            least_rtt: 0,
+            round: Round::default(),
+            diff: 0.0,
+            grows: true,
+            allowance: 0,
+            remainder: 0,
+            before_episode: None,
+        }
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
+    }
+
+    fn least_window(&self) -> u64 {
+        2 * self.mss
+    }
+
+    /// What this ACK shows; recovery and duplicate ACKs show nothing, since their delays are not the path's.
+    fn sample(&mut self, ack: &AckEvent) -> Option<Sample> {
+        if !ack.is_cumulative || ack.in_recovery {
+            return None;
+        }
+        if let Some(rtt) = ack.rtt_sample {
+            let rtt = rtt.0 as i64;
+            self.least_rtt = if self.least_rtt == 0 { rtt } else { self.least_rtt.min(rtt) };
+        }
+        let forward = match &mut self.delays {
+            Delays::RoundTrip => None,
+            Delays::Forward(delay) => delay.on_ack(ack),
+        };
+        forward.or_else(|| ack.rtt_sample.map(|rtt| Sample { rtt: rtt.0 as i64, base_rtt: self.least_rtt }))
+    }
+
+    /// Diff of a round trip, in segments.
+    fn diff_of(&self, rtt: i64, base_rtt: i64) -> f64 {
+        let (window, rtt, base_rtt) = (self.cwnd as f64 / self.mss as f64, rtt as f64, base_rtt as f64);
+        // Expected = W / BaseRTT, Actual = W / RTT, Diff = (Expected - Actual) * BaseRTT
+        match self.config.variant {
+            VegasVariant::Brakmo => window * (rtt - base_rtt) / rtt,
+            VegasVariant::Ns2 => (window * (rtt - base_rtt) / rtt + 0.5).floor(),
+            VegasVariant::Linux => (window * (rtt - base_rtt) / base_rtt).floor(),
+        }
+    }
+
+    /// A round trip is over: what the next one does to the window.
+    fn end_round(&mut self, number: u64) {
+        let round = std::mem::replace(&mut self.round, Round { number, ..Round::default() });
+        (self.allowance, self.remainder) = (0, 0);
+        let was_growing = std::mem::replace(&mut self.grows, true);
+        if self.config.variant == VegasVariant::Linux && round.count <= 2 {
+            self.allowance = self.mss;
+            return;
+        }
+        if round.count == 0 {
+            self.grows = self.in_slow_start();
+            return;
+        }
+        let rtt = round.rtt(self.config.rtt);
+        self.diff = self.diff_of(rtt, round.base_rtt);
+        if self.in_slow_start() {
+            self.end_slow_start_round(was_growing, rtt, round.base_rtt);
+        } else {
+            self.end_avoidance_round();
+        }
+    }
+
+    fn end_slow_start_round(&mut self, was_growing: bool, rtt: i64, base_rtt: i64) {
+        // Section V-C: the window doubles every other round trip and holds in between, so that what is measured then is
+        // what the doubled window did.
+        if was_growing && self.config.variant != VegasVariant::Linux {
+            self.grows = false;
+            return;
+        }
+        if self.diff <= self.config.gamma {
+            return;
+        }
+        self.grows = false;
+        self.cwnd = match self.config.variant {
+            VegasVariant::Brakmo => self.cwnd,
+            VegasVariant::Ns2 => self.cwnd - self.cwnd / 8,
+            VegasVariant::Linux => {
+                let target = (self.cwnd as f64 * base_rtt as f64 / rtt as f64) as u64 / self.mss * self.mss;
+                self.cwnd.min(target + self.mss)
+            }
+        }
+        .max(self.least_window());
+        self.ssthresh = Some(self.ssthresh.unwrap_or(self.cwnd).min(self.cwnd));
+    }
+
+    fn end_avoidance_round(&mut self) {
+        self.grows = self.diff < self.config.alpha;
+        if self.grows {
+            self.allowance = self.mss;
+        } else if self.diff > self.config.beta {
+            self.cwnd = (self.cwnd - self.mss.min(self.cwnd)).max(self.least_window());
+            // Below ssthresh would be slow start.
+            self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.min(self.cwnd));
+        }
+    }
+
+    fn grow(&mut self, ack: &AckEvent) {
+        if !self.grows || !ack.may_grow() {
+            return;
+        }
+        if self.in_slow_start() {
+            let limit = if self.config.variant == VegasVariant::Linux { u64::MAX } else { 2 * self.mss };
+            let grown = self.cwnd + ack.newly_acked.0.min(limit);
+            self.cwnd = self.ssthresh.map_or(grown, |ssthresh| grown.min(ssthresh));
+            return;
+        }
+        let counted = match self.config.variant {
+            VegasVariant::Linux => self.cwnd,
+            VegasVariant::Ns2 => self.mss,
+            VegasVariant::Brakmo => ack.newly_acked.0,
+        };
+        let growth = self.mss * counted + self.remainder;
+        self.remainder = growth % self.cwnd;
+        let step = (growth / self.cwnd).min(self.allowance);
+        self.allowance -= step;
+        self.cwnd += step;
+    }
+}
+
+impl CongestionController for Vegas {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if let Some(sample) = self.sample(ack) {
+            self.round.add(sample);
+        }
+        if ack.is_cumulative && !ack.in_recovery && ack.round != self.round.number {
+            self.end_round(ack.round);
+        }
+        self.grow(ack);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if !event.is_repeated() {
+            self.before_episode = Some((self.cwnd, self.ssthresh));
+            let keeps_more = self.config.variant != VegasVariant::Linux && !event.is_timeout();
+            let kept = if keeps_more { event.flight_size.0 * 3 / 4 } else { event.flight_size.0 / 2 };
+            self.ssthresh = Some(kept.max(self.least_window()));
+        }
+        self.cwnd = match (event.is_timeout(), self.config.variant) {
+            (true, VegasVariant::Linux) => self.mss,
+            (true, _) => self.least_window(),
+            (false, _) => self.ssthresh.unwrap_or(self.cwnd),
+        };
+        // What was measured up to here is of another window.
+        self.round = Round { number: self.round.number, ..Round::default() };
+        self.grows = event.is_timeout();
+    }
+
+    fn on_spurious(&mut self, _now: ackclock_units::SimTime) {
+        if let Some((cwnd, ssthresh)) = self.before_episode.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = ssthresh;
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.cwnd)
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd.0;
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.ssthresh = ssthresh.map(|bytes| bytes.0);
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.ssthresh.map(Bytes)
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("diff_segments", self.diff);
+        record("base_rtt_s", self.least_rtt as f64 / 1e9);
+        if let Delays::Forward(delay) = &self.delays {
+            delay.inspect(record);
+        }
+    }
+}

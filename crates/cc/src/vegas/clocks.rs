@@ -1,0 +1,136 @@
+//! The two timestamp clocks of a connection as the sender sees them: ticks made into nanoseconds, and the length of the
+//! receiver's tick.
+//!
+//! Sources: RFC 7323 section 5.4 (a tick of 1 ms to 1 s, 32 bits that wrap); Kim and Kim 1999 for the three times.
+//! Departures: the paper's clocks have no ticks; here a tick that the sender is not told is the entry of [`TICKS`] nearest
+//! to what the receiver's timestamps show against the sender's clock. A receiver whose tick is none of these must be
+//! given as a parameter.
+
+use ackclock_units::SimDuration;
+
+use crate::event::SegmentTimestamps;
+
+/// Ticks in use, ns: microseconds, Linux' 1 ms and 4 ms, BSD's 10, 100 and 500 ms.
+const TICKS: [i64; 12] = [
+    1_000,
+    10_000,
+    100_000,
+    1_000_000,
+    2_000_000,
+    4_000_000,
+    10_000_000,
+    20_000_000,
+    100_000_000,
+    200_000_000,
+    500_000_000,
+    1_000_000_000,
+];
+
+/// The receiver's clock must have gone on by so many ticks, and the sender's by so much, before the two are compared.
+const ENOUGH_TICKS: i64 = 16;
+const ENOUGH_TIME: i64 = 100_000_000;
+
+/// When data left, when its ACK left and when that arrived, in ns by the clock of each end, from an origin of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Times {
+    /// By the sender's clock.
+    pub(super) sent: i64,
+    /// By the receiver's.
+    pub(super) received: i64,
+    /// By the sender's.
+    pub(super) arrived: i64,
+}
+
+/// A counter of 32 bits that wraps, counted on; it may step back.
+#[derive(Clone, Copy, Debug)]
+struct Counter {
+    last: u32,
+    count: i64,
+}
+
+impl Counter {
+    fn new(first: u32) -> Self {
+        Self { last: first, count: 0 }
+    }
+
+    fn advance(&mut self, to: u32) -> i64 {
+        self.count += i64::from(to.wrapping_sub(self.last) as i32);
+        self.last = to;
+        self.count
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Clocks {
+    receiver_tick: Option<i64>,
+    /// The sender's clock at the arrival of the latest ACK, and the receiver's that it brought.
+    counters: Option<(Counter, Counter)>,
+}
+
+impl Clocks {
+    pub(super) fn new(receiver_tick: Option<SimDuration>) -> Self {
+        Self { receiver_tick: receiver_tick.map(|tick| tick.0 as i64), counters: None }
+    }
+
+    /// The receiver's tick, ns, once it is known.
+    pub(super) fn receiver_tick(&self) -> Option<i64> {
+        self.receiver_tick
+    }
+
+    /// The times of an ACK; `None` while the receiver's tick is unknown.
+    pub(super) fn read(&mut self, stamps: &SegmentTimestamps) -> Option<Times> {
+        let (own, peer) = self.counters.get_or_insert((Counter::new(stamps.arrival), Counter::new(stamps.tsval)));
+        let (arrival, received) = (own.advance(stamps.arrival), peer.advance(stamps.tsval));
+        let tick = stamps.tick.0 as i64;
+        let arrived = arrival * tick;
+        if self.receiver_tick.is_none() {
+            self.receiver_tick = nearest_tick(arrived, received);
+        }
+        let flight = i64::from(stamps.arrival.wrapping_sub(stamps.tsecr) as i32) * tick;
+        Some(Times { sent: arrived - flight, received: received * self.receiver_tick?, arrived })
+    }
+}
+
+/// The tick of a clock that has shown `ticks` while `elapsed` ns went by.
+fn nearest_tick(elapsed: i64, ticks: i64) -> Option<i64> {
+    if ticks < ENOUGH_TICKS || elapsed < ENOUGH_TIME {
+        return None;
+    }
+    // Within a quarter, which no two entries of the list are of each other.
+    TICKS.into_iter().find(|tick| (elapsed - tick * ticks).abs() * 4 < tick * ticks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamps(arrival: u32, tsval: u32) -> SegmentTimestamps {
+        let tick = SimDuration::from_millis(1);
+        SegmentTimestamps { tsval, tsecr: arrival.wrapping_sub(80), arrival, tick }
+    }
+
+    #[test]
+    fn a_tick_is_known_after_sixteen_of_them() {
+        let mut clocks = Clocks::new(None);
+        assert_eq!(clocks.read(&stamps(1_000, 77)), None);
+        assert_eq!(clocks.read(&stamps(1_140, 91)), None); // 14 ticks
+        // 165 ms and 16 ticks: 10.3 ms each
+        let times = clocks.read(&stamps(1_165, 93)).expect("known");
+        assert_eq!(clocks.receiver_tick(), Some(10_000_000));
+        assert_eq!(times, Times { sent: 85_000_000, received: 160_000_000, arrived: 165_000_000 });
+    }
+
+    #[test]
+    fn both_clocks_may_wrap() {
+        let mut clocks = Clocks::new(Some(SimDuration::from_millis(1)));
+        clocks.read(&stamps(u32::MAX - 9, u32::MAX - 4));
+        let times = clocks.read(&stamps(90, 95)).expect("known"); // both went on by 100
+        assert_eq!(times, Times { sent: 20_000_000, received: 100_000_000, arrived: 100_000_000 });
+    }
+
+    #[test]
+    fn a_clock_of_no_usual_tick_stays_unknown() {
+        assert_eq!(nearest_tick(1_000_000_000, 20), None); // 50 ms: not within a quarter of 20 or of 100 ms
+    }
+}

@@ -1,0 +1,75 @@
+//! The delay of the forward path, from timestamps of clocks that do not agree.
+//!
+//! Source: J.-D. Kim and C.-K. Kim 1999. With `t_s` the time at which data left (sender's clock), `t_r` that at which its
+//! ACK left (receiver's clock) and `t_a` that at which the ACK arrived (sender's clock),
+//!
+//! ```text
+//! T_f0 = min(t_r - t_s)      forward propagation plus the offset between the clocks
+//! T_b0 = min(t_a - t_r)      backward propagation minus that offset
+//! BaseRTT = T_f0 + T_b0
+//! F_Actual = W / ((t_r - t_s) + T_b0)
+//! ```
+//!
+//! so that the offset cancels and a queue on the backward path counts for nothing.
+//!
+//! Departures, where the paper is silent. The receiver's tick is estimated ([`super::clocks`]); until it is known, and
+//! where ticks are so coarse that `BaseRTT` comes out at nothing, the round trip counts, as in plain Vegas. A delayed ACK
+//! echoes the timestamp of the first segment it covers (RFC 7323 section 4.3), so that `t_r - t_s` would hold the wait
+//! for the second: the sender knows when it sent the last one and takes that wait off. The wait of a segment that stays
+//! alone until the delayed-ACK timer cannot be told from a queue. Clocks that run at different
+//! speeds or are adjusted break the minima. While a receiver's clock gains on the sender's, `T_b0` follows it down and
+//! `T_f0` does not follow it up: `BaseRTT` falls by what it gains (500 ppm: 30 ms a minute), `Diff` rises, the window
+//! shrinks to nothing. While it loses, `T_f0` follows a queue that stands longer than the drift takes to cover it:
+//! `Diff` no longer sees it, and the window grows until there is loss.
+
+use ackclock_units::SimDuration;
+
+use super::Sample;
+use super::clocks::{Clocks, Times};
+use crate::event::AckEvent;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct ForwardDelay {
+    clocks: Clocks,
+    mss: u64,
+    /// `T_f0` and `T_b0`, ns.
+    least: Option<(i64, i64)>,
+    /// The latest `t_r - t_s`, ns.
+    forward: i64,
+}
+
+impl ForwardDelay {
+    pub(super) fn new(receiver_tick: Option<SimDuration>, mss: u64) -> Self {
+        Self { clocks: Clocks::new(receiver_tick), mss, least: None, forward: 0 }
+    }
+
+    /// What an ACK of new data shows; `None` without timestamps, or if they tell nothing yet.
+    pub(super) fn on_ack(&mut self, ack: &AckEvent) -> Option<Sample> {
+        let times = self.clocks.read(ack.timestamps.as_ref()?)?;
+        let forward = times.received - times.sent - waited(&times, ack, self.mss);
+        let backward = times.arrived - times.received;
+        let (least_forward, least_backward) = self.least.get_or_insert((forward, backward));
+        *least_forward = forward.min(*least_forward);
+        *least_backward = backward.min(*least_backward);
+        self.forward = forward;
+        let sample = Sample { rtt: forward + *least_backward, base_rtt: *least_forward + *least_backward };
+        (sample.base_rtt > 0).then_some(sample)
+    }
+
+    pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let Some((forward, backward)) = self.least else { return };
+        record("forward_base_s", forward as f64 / 1e9);
+        record("backward_base_s", backward as f64 / 1e9);
+        record("forward_queueing_s", (self.forward - forward) as f64 / 1e9);
+        record("receiver_tick_s", self.clocks.receiver_tick().unwrap_or(0) as f64 / 1e9);
+    }
+}
+
+/// How long the first segment that an ACK covers waited for the last.
+pub(super) fn waited(times: &Times, ack: &AckEvent, mss: u64) -> i64 {
+    match ack.rtt_sample {
+        Some(newest) if ack.newly_acked.0 > mss => (times.arrived - times.sent - newest.0 as i64).max(0),
+        _ => 0,
+    }
+}

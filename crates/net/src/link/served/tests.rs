@@ -1,0 +1,164 @@
+use ackclock_units::{Bandwidth, Bytes};
+use ackclock_wire::Segment;
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig};
+
+fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
+    LinkConfig {
+        name: "test".to_owned(),
+        from: 0,
+        to: 1,
+        rate: Bandwidth(rate),
+        delay: SimDuration::from_millis(1),
+        framing: Bytes(0),
+        queue: QueueConfig::DropTail(DropTailConfig { limit }),
+        discarder: None,
+        capture: false,
+    }
+}
+
+/// A DropTail link that is served, as any other discipline is.
+fn served(config: &LinkConfig) -> Link {
+    let mut link = Link::new(config, 1);
+    link.served = Some(Box::new(Served::new(config, 1)));
+    link
+}
+
+fn packet(size: u32) -> Packet {
+    Packet { size, segment: Segment::default(), endpoint: 0, hop: 0 }
+}
+
+/// What the run loop does: serves the link whenever it asks for it, up to `until`.
+fn serve_until(link: &mut Link, wake: &mut SimTime, until: SimTime) {
+    while *wake <= until {
+        let now = *wake;
+        *wake = SimTime::NEVER;
+        assert!(link.is_due(now));
+        link.depart(now);
+        if let Some(next) = link.serve(now).wake {
+            *wake = next;
+        }
+    }
+}
+
+/// Sends packets of the given sizes at the given times; returns what arrives when, and the statistics at the end.
+fn send(mut link: Link, packets: &[(u64, u32)], end: SimTime) -> (Vec<(SimTime, u32)>, crate::LinkStats) {
+    let mut wake = SimTime::NEVER;
+    let mut arrivals = Vec::new();
+    for &(now, size) in packets {
+        let now = SimTime(now);
+        if link.is_served() {
+            serve_until(&mut link, &mut wake, now);
+            link.offer(now, &packet(size));
+            if let Some(next) = link.serve(now).wake {
+                wake = next;
+            }
+        } else if let Some(passage) = link.admit(now, size) {
+            link.carry(passage.arrival, &packet(size));
+        }
+    }
+    serve_until(&mut link, &mut wake, end);
+    while let Some(first) = link.transit.front().map(|first| first.arrival) {
+        let mut arrived = Packet::default();
+        link.deliver(&mut arrived);
+        arrivals.push((first, arrived.size));
+    }
+    (arrivals, link.end_measurement(end))
+}
+
+#[test]
+fn the_long_run_rate_is_exact_whatever_the_rounding() {
+    // 7 Gbit/s: 1500 B take 1714.2857 ns. After 7000 packets: 12 000 000 ns.
+    let packets = vec![(0, 1500); 7_000];
+    let (arrivals, stats) = send(served(&config(7_000_000_000, QueueLimit::Unlimited)), &packets, SimTime(12_000_000));
+    assert_eq!(arrivals.last(), Some(&(SimTime(12_000_000 + 1_000_000), 1500)));
+    assert!((stats.utilization() - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn octets_are_counted_as_they_leave() {
+    // 12 Mbit/s: 1500 B take 1 ms; after 1.5 ms of two packets, 2250 octets have left
+    let mut link = served(&config(12_000_000, QueueLimit::Unlimited));
+    let mut wake = SimTime::NEVER;
+    for _ in 0..2 {
+        link.offer(SimTime(0), &packet(1500));
+        wake = link.serve(SimTime(0)).wake.unwrap_or(wake);
+    }
+    serve_until(&mut link, &mut wake, SimTime(1_500_000));
+    assert_eq!(link.served_octets(SimTime(1_500_000)), Some(2_250));
+    assert_eq!(link.busy_time(SimTime(1_500_000)), SimDuration(1_500_000));
+    assert_eq!(link.current_wait(SimTime(1_500_000)), SimDuration::ZERO); // none waits any more
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Served packet by packet or by its clock, a DropTail link does the same with the same packets.
+    #[test]
+    fn a_served_drop_tail_link_is_the_clocked_one(
+        gaps in proptest::collection::vec((0_u64..3_000_000, 40_u32..1501), 1..200),
+        limit in 1_u64..20,
+        unit in 0..3,
+    ) {
+        let limit = match unit {
+            0 => QueueLimit::Packets(limit),
+            1 => QueueLimit::Bytes(Bytes(1500 * limit)),
+            _ => QueueLimit::Unlimited,
+        };
+        let mut now = 0;
+        let packets: Vec<(u64, u32)> = gaps
+            .iter()
+            .map(|&(gap, size)| {
+                now += gap / 1_000 * 1_000;
+                (now, size)
+            })
+            .collect();
+        // 8 Mbit/s: an octet takes 1000 ns, so that services end on the instants at which packets arrive
+        let config = config(8_000_000, limit);
+        let end = SimTime(now + 1_000_000_000);
+        let (arrivals, stats) = send(served(&config), &packets, end);
+        let (expected, clocked) = send(Link::new(&config, 1), &packets, end);
+        prop_assert_eq!(arrivals, expected);
+        prop_assert_eq!(stats.drops(), clocked.drops());
+        prop_assert_eq!(stats.utilization().to_bits(), clocked.utilization().to_bits());
+        prop_assert_eq!(stats.queue_packets().mean().to_bits(), clocked.queue_packets().mean().to_bits());
+        prop_assert_eq!(stats.queue_packets().max(), clocked.queue_packets().max());
+        prop_assert_eq!(stats.queueing_delay().mean().to_bits(), clocked.queueing_delay().mean().to_bits());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// SGPQ's promise: an ACK waits for at most one data packet, and for the ACKs that came before it.
+    #[test]
+    fn an_ack_never_waits_behind_more_than_one_data_packet(
+        gaps in proptest::collection::vec((0_u64..3_000_000, proptest::bool::ANY), 1..300),
+    ) {
+        let queue = QueueConfig::Sgpq(SgpqConfig {
+            threshold: Bytes(80),
+            small_limit: QueueLimit::Unlimited,
+            limit: QueueLimit::Unlimited,
+        });
+        // 8 Mbit/s: 1500 octets take 1.5 ms, 40 take 40 us
+        let config = LinkConfig { queue, ..config(8_000_000, QueueLimit::Unlimited) };
+        let mut now = 0;
+        let packets: Vec<(u64, u32)> = gaps.iter().map(|&(gap, is_ack)| {
+            now += gap;
+            (now, if is_ack { 40 } else { 1500 })
+        }).collect();
+        let (arrivals, _) = send(Link::new(&config, 1), &packets, SimTime(now + 1_000_000_000));
+        let acks = || packets.iter().filter(|(_, size)| *size == 40).map(|(time, _)| SimTime(*time));
+        let mut previous = SimTime::ZERO;
+        for (sent, (arrival, _)) in acks().zip(arrivals.iter().filter(|(_, size)| *size == 40)) {
+            // behind the ACK before it if that is still there, and one data packet
+            let latest = sent.max(previous) + SimDuration(1_500_000 + 40_000);
+            let left = SimTime(arrival.0 - 1_000_000);
+            prop_assert!(left <= latest, "sent {sent:?}, left {left:?}");
+            previous = left;
+        }
+        prop_assert_eq!(arrivals.len(), packets.len());
+    }
+}

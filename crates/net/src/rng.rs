@@ -1,0 +1,3 @@
+//! Random streams, which controllers use too.
+
+pub use ackclock_units::RandomStream;
