@@ -148,4 +148,6 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
     },
     model::BBR,
     model::BBR3,
+    model::DCTCP,
+    model::PRAGUE,
 ];

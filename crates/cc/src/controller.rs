@@ -7,8 +7,8 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 use crate::{
-    Bbr, Bbr3, Bbr3Config, BbrConfig, Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic,
-    LinuxReno, Reno, RenoConfig,
+    Bbr, Bbr3, Bbr3Config, BbrConfig, Cubic, CubicConfig, CubicVariant, Dctcp, DctcpConfig, Fixed, FixedConfig,
+    Increase, LinuxCubic, LinuxReno, Prague, PragueConfig, Reno, RenoConfig,
 };
 use crate::{Vegas, VegasConfig};
 
@@ -90,6 +90,10 @@ pub enum ControllerConfig {
     Bbr(BbrConfig),
     /// BBR, third version.
     Bbr3(Bbr3Config),
+    /// DCTCP.
+    Dctcp(DctcpConfig),
+    /// Prague.
+    Prague(PragueConfig),
     /// Vegas, on the delay of the round trip or of the forward path.
     Vegas(VegasConfig),
 }
@@ -124,6 +128,10 @@ pub enum Controller {
     Bbr(Box<Bbr>),
     /// See [`Bbr3`].
     Bbr3(Box<Bbr3>),
+    /// See [`Dctcp`].
+    Dctcp(Box<Dctcp>),
+    /// See [`Prague`].
+    Prague(Box<Prague>),
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
 }
@@ -156,6 +164,8 @@ impl Controller {
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
             ControllerConfig::Bbr(config) => Self::Bbr(Box::new(Bbr::new(config, start))),
             ControllerConfig::Bbr3(config) => Self::Bbr3(Box::new(Bbr3::new(config, start))),
+            ControllerConfig::Dctcp(config) => Self::Dctcp(Box::new(Dctcp::new(config, start))),
+            ControllerConfig::Prague(config) => Self::Prague(Box::new(Prague::new(config, start))),
             ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
         }
     }
@@ -171,6 +181,8 @@ macro_rules! dispatch {
             Controller::Fixed($inner) => $call,
             Controller::Bbr($inner) => $call,
             Controller::Bbr3($inner) => $call,
+            Controller::Dctcp($inner) => $call,
+            Controller::Prague($inner) => $call,
             Controller::Vegas($inner) => $call,
         }
     };

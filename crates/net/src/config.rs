@@ -73,6 +73,17 @@ pub enum QueueConfig {
     DropTail(DropTailConfig),
     /// Small packets before all others.
     Sgpq(SgpqConfig),
+    /// First in, first out, with a mark for what finds more than a threshold.
+    Threshold(ThresholdConfig),
+}
+
+/// Parameters of the queue that marks by its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThresholdConfig {
+    /// A packet that finds more than this waiting is marked.
+    pub threshold: QueueLimit,
+    /// How much may wait.
+    pub limit: QueueLimit,
 }
 
 /// Parameters of DropTail.

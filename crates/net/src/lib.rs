@@ -14,7 +14,7 @@ mod route;
 
 pub use config::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId, PacketClass,
-    QueueConfig, QueueLimit, Selection, SgpqConfig,
+    QueueConfig, QueueLimit, Selection, SgpqConfig, ThresholdConfig,
 };
 pub use discarder::Discarder;
 pub use impairments::{Fate, Impairments};

@@ -6,6 +6,7 @@
 mod drop_tail;
 mod limit;
 mod sgpq;
+mod threshold;
 
 use std::fmt::Debug;
 
@@ -19,6 +20,7 @@ use crate::rng::RandomStream;
 pub use drop_tail::DropTail;
 pub use limit::Room;
 pub use sgpq::Sgpq;
+pub use threshold::Threshold;
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -150,4 +152,6 @@ disciplines! {
     DropTail,
     /// Small packets first.
     Sgpq,
+    /// Marks above a length.
+    Threshold,
 }

@@ -23,7 +23,7 @@ pub(crate) use delay_controllers::{ModifiedVegasParameters, VegasParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
-pub(crate) use queue::{Queue, Sgpq};
+pub(crate) use queue::{Queue, Sgpq, Threshold};
 pub(crate) use tcp::{AutotuningTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
 pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{

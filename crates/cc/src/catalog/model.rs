@@ -85,3 +85,48 @@ pub(super) const BBR3: ControllerInfo = ControllerInfo {
         PROBE_RTT_DURATION,
     ],
 };
+
+const GAIN_OF_AVERAGE: ParameterInfo = ParameterInfo {
+    name: "gain",
+    default: "0.0625, 1/16",
+    range: super::BETA_RANGE,
+    meaning: "weight of the latest window in the moving average of the marked fraction, alpha",
+};
+
+const INITIAL_ALPHA: ParameterInfo = ParameterInfo {
+    name: "initial_alpha",
+    default: "1",
+    range: "0 to 1",
+    meaning: "alpha before the first window: 1 answers the first mark as Reno does",
+};
+
+pub(super) const DCTCP: ControllerInfo = ControllerInfo {
+    name: "dctcp",
+    summary: "Reno's window, reduced in proportion to how much is marked; sets tcp.ecn and dctcp_feedback at both ends",
+    source: "RFC 8257; Alizadeh et al., SIGCOMM 2010",
+    departures: "none; the reduction is at once, where Linux spreads it over a round trip",
+    parameters: &[GAIN_OF_AVERAGE, INITIAL_ALPHA],
+};
+
+pub(super) const PRAGUE: ControllerInfo = ControllerInfo {
+    name: "prague",
+    summary: "DCTCP for the Internet's low-latency service (L4S); sets tcp.ecn, accurate_ecn and ect1 at both ends",
+    source: "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331",
+    departures: "a bottleneck that marks as RFC 3168 says is not detected; independence of the round trip begins at once",
+    parameters: &[
+        GAIN_OF_AVERAGE,
+        INITIAL_ALPHA,
+        ParameterInfo {
+            name: "reference_rtt",
+            default: "\"25 ms\"",
+            range: TIME,
+            meaning: "shorter round trips share a bottleneck as if they were this long",
+        },
+        ParameterInfo {
+            name: "beta",
+            default: "0.5",
+            range: super::BETA_RANGE,
+            meaning: "fraction of the window kept on a loss",
+        },
+    ],
+};

@@ -9,7 +9,7 @@ const DEFAULT_LIMIT: &str = "\"1 bdp\" at the bottleneck of a dumbbell or parkin
 
 /// Queue disciplines with their parameters.
 pub fn queues() -> Value {
-    json!([drop_tail(), sgpq()])
+    json!([drop_tail(), sgpq(), threshold()])
 }
 
 fn drop_tail() -> Value {
@@ -37,6 +37,19 @@ fn sgpq() -> Value {
             parameter("threshold", "\"80 bytes\"", "a size", "packets of at most this size of IP are small"),
             parameter("small_limit", "\"unlimited\"", LIMIT, "how many small packets may wait"),
             parameter("limit", DEFAULT_LIMIT, LIMIT, "how many of the others may wait"),
+        ],
+    )
+}
+
+fn threshold() -> Value {
+    entry(
+        "threshold",
+        "first in, first out; what finds more than a threshold waiting is marked (CE)",
+        "RFC 8257 section 3.1; Alizadeh et al., SIGCOMM 2010",
+        "none; what allows no mark is kept as any other",
+        &[
+            parameter("threshold", "required", LIMIT, "DCTCP's K; a seventh of a bdp is enough to keep the link busy"),
+            parameter("limit", DEFAULT_LIMIT, LIMIT, "how much may wait"),
         ],
     )
 }

@@ -6,6 +6,7 @@ use ackclock_sim::{AppConfig, FlowConfig, Span};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
+use super::model::set_ecn;
 use super::tcp::{HostTables, Layer, MAX_WINDOW, amount};
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
@@ -142,8 +143,11 @@ impl<'a> Checker<'a, '_> {
         let layers = self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref()));
         let profile = self.profile(&layers);
         let controller = controller.over(&profile.reno, &profile.cubic);
-        let sender = self.tcp(&layers, recovery);
-        let receiver = self.tcp(&self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref())), recovery);
+        let mut sender = self.tcp(&layers, recovery);
+        set_ecn(&mut sender, &controller, &layers);
+        let layers = self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref()));
+        let mut receiver = self.tcp(&layers, recovery);
+        set_ecn(&mut receiver, &controller, &layers);
         if let Some(rate) = table.read_rate
             && rate.0.0 == 0
         {
@@ -177,7 +181,8 @@ impl<'a> Checker<'a, '_> {
     pub(crate) fn endpoint(&mut self, table: &TcpTable, controller: &Controller) -> (TcpConfig, ControllerConfig) {
         let layers = [Layer { path: FieldPath::of("tcp"), table: table.clone() }];
         let profile = self.profile(&layers);
-        let tcp = self.tcp(&layers, controller.recovery());
+        let mut tcp = self.tcp(&layers, controller.recovery());
+        set_ecn(&mut tcp, controller, &layers);
         let controller = controller.over(&profile.reno, &profile.cubic);
         let controller = self.controller(&controller, tcp.mss, &FieldPath::of("controller"));
         (tcp, controller)
@@ -294,6 +299,8 @@ impl<'a> Checker<'a, '_> {
             }
             Controller::Bbr(table) => ControllerConfig::Bbr(self.bbr(table, path)),
             Controller::Bbr3(table) => ControllerConfig::Bbr3(self.bbr3(table, path)),
+            Controller::Dctcp(table) => ControllerConfig::Dctcp(self.dctcp(table, path)),
+            Controller::Prague(table) => ControllerConfig::Prague(self.prague(table, path)),
         }
     }
 

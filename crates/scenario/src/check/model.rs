@@ -1,11 +1,13 @@
 //! Controllers that model their path: their parameters, checked.
 
-use ackclock_cc::{Bbr3Config, BbrConfig};
+use ackclock_cc::{Bbr3Config, BbrConfig, DctcpConfig, PragueConfig};
+use ackclock_tcp::{EcnMode, TcpConfig};
 use ackclock_units::SimDuration;
 
 use super::Checker;
-use crate::file::Duration;
-use crate::file::model::{Bbr3Parameters, BbrParameters};
+use super::tcp::Layer;
+use crate::file::model::{Bbr3Parameters, BbrParameters, DctcpParameters, PragueParameters};
+use crate::file::{Controller, Duration, TcpTable};
 use crate::tree::FieldPath;
 
 /// What a number has to be.
@@ -97,5 +99,46 @@ impl Checker<'_, '_> {
             ),
             seed: default.seed,
         }
+    }
+
+    pub(crate) fn dctcp(&mut self, table: &DctcpParameters, path: &FieldPath) -> DctcpConfig {
+        let default = DctcpConfig::default();
+        let (gain, alpha) = (path.key("gain"), path.key("initial_alpha"));
+        DctcpConfig {
+            gain: self.number(table.gain, default.gain, Range::Fraction, &gain),
+            initial_alpha: self.number(table.initial_alpha, default.initial_alpha, Range::Within(0.0, 1.0), &alpha),
+        }
+    }
+
+    pub(crate) fn prague(&mut self, table: &PragueParameters, path: &FieldPath) -> PragueConfig {
+        let default = PragueConfig::default();
+        let (gain, alpha) = (path.key("gain"), path.key("initial_alpha"));
+        PragueConfig {
+            gain: self.number(table.gain, default.gain, Range::Fraction, &gain),
+            initial_alpha: self.number(table.initial_alpha, default.initial_alpha, Range::Within(0.0, 1.0), &alpha),
+            reference_rtt: self.time(table.reference_rtt, default.reference_rtt, &path.key("reference_rtt")),
+            beta: self.number(table.beta, default.beta, Range::Fraction, &path.key("beta")),
+        }
+    }
+}
+
+/// The marks that a controller lives by: what its flow's ends are set to where their own tables say nothing.
+pub(crate) fn set_ecn(config: &mut TcpConfig, controller: &Controller, layers: &[Layer]) {
+    let is_dctcp = matches!(controller, Controller::Dctcp(_));
+    if !is_dctcp && !matches!(controller, Controller::Prague(_)) {
+        return;
+    }
+    let says = |field: fn(&TcpTable) -> bool| layers.iter().any(|layer| field(&layer.table));
+    if !says(|table| table.ecn.is_some()) {
+        config.ecn.mode = EcnMode::Request;
+    }
+    if !says(|table| table.accurate_ecn.is_some()) {
+        config.ecn.accurate = !is_dctcp;
+    }
+    if !says(|table| table.ect1.is_some()) {
+        config.ecn.ect1 = !is_dctcp;
+    }
+    if !says(|table| table.dctcp_feedback.is_some()) {
+        config.ecn.dctcp_feedback = is_dctcp;
     }
 }

@@ -1,10 +1,10 @@
 //! Queue disciplines: from what a file says to parameters in range.
 
-use ackclock_net::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig};
+use ackclock_net::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig, ThresholdConfig};
 use ackclock_units::Bytes;
 
 use super::Checker;
-use crate::file::{Limit, Queue, Sgpq};
+use crate::file::{Limit, Queue, Sgpq, Threshold};
 use crate::tree::FieldPath;
 
 /// Every pure ACK: 60 octets of TCP header with options, 20 of IPv4.
@@ -59,8 +59,21 @@ impl Checker<'_, '_> {
             None => drop_tail(default_limit, &mut limits),
             Some(Queue::DropTail(table)) => drop_tail(table.limit.unwrap_or(default_limit), &mut limits),
             Some(Queue::Sgpq(table)) => self.sgpq(table, default_limit, &mut limits),
+            Some(Queue::Threshold(table)) => self.threshold(table, default_limit, &mut limits),
         };
         (config, limits.pending)
+    }
+
+    fn threshold(&mut self, table: &Threshold, default_limit: Limit, limits: &mut Limits<'_>) -> QueueConfig {
+        if table.threshold.is_none() {
+            self.missing(&limits.path.key("threshold"), "threshold = \"20 packets\"");
+        }
+        let threshold = limits.note("threshold", table.threshold.unwrap_or(default_limit), place!(Threshold.threshold));
+        if let Some(pending) = limits.pending.last_mut() {
+            pending.holds_packets = false; // marking all is an answer
+        }
+        let limit = limits.note("limit", table.limit.unwrap_or(default_limit), place!(Threshold.limit));
+        QueueConfig::Threshold(ThresholdConfig { threshold, limit })
     }
 
     fn sgpq(&mut self, table: &Sgpq, default_limit: Limit, limits: &mut Limits<'_>) -> QueueConfig {

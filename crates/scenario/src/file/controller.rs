@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::delay_controllers::{ModifiedVegasParameters, VegasParameters};
 use super::macros::{kinds, layer, table, words};
-use super::model::{Bbr3Parameters, BbrParameters};
+use super::model::{Bbr3Parameters, BbrParameters, DctcpParameters, PragueParameters};
 use super::{Amount, Overlay};
 
 impl Controller {
@@ -49,6 +49,10 @@ kinds! {
         "bbr" = Bbr(BbrParameters),
         /// BBR, the third version.
         "bbr3" = Bbr3(Bbr3Parameters),
+        /// Reno's window with an answer to marks in proportion to them.
+        "dctcp" = Dctcp(DctcpParameters),
+        /// DCTCP for the Internet's low-latency service.
+        "prague" = Prague(PragueParameters),
         /// Keeps a few segments queued, by the delay of the round trip.
         "vegas" = Vegas(VegasParameters),
         /// Vegas on the delay of the forward path, from timestamps.

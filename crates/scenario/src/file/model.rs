@@ -39,3 +39,27 @@ table! {
         probe_rtt_duration: Duration,
     }
 }
+
+table! {
+    /// Parameters of DCTCP.
+    pub(crate) struct DctcpParameters {
+        /// Weight of the latest window in the average of the marked fraction.
+        gain: f64,
+        /// That average to begin with.
+        initial_alpha: f64,
+    }
+}
+
+table! {
+    /// Parameters of Prague.
+    pub(crate) struct PragueParameters {
+        /// Weight of the latest window in the average of the marked fraction.
+        gain: f64,
+        /// That average to begin with.
+        initial_alpha: f64,
+        /// No round trip counts as shorter.
+        reference_rtt: Duration,
+        /// Fraction of the window kept on a loss.
+        beta: f64,
+    }
+}

@@ -19,6 +19,10 @@ pub struct Dumbbell {
     pub one_way: SimDuration,
     pub limit: QueueLimit,
     pub access: Bandwidth,
+    /// What each flow's path is longer by, one way; zero beyond the end.
+    pub extra_one_way: Vec<SimDuration>,
+    /// The bottleneck's, if not DropTail.
+    pub queue: Option<QueueConfig>,
     pub tcp: TcpConfig,
     pub controllers: Vec<ControllerConfig>,
     pub app: AppConfig,
@@ -42,6 +46,8 @@ impl Dumbbell {
             one_way,
             limit,
             access: Bandwidth(rate.0.saturating_mul(10)),
+            extra_one_way: Vec::new(),
+            queue: None,
             tcp: TcpConfig::default(),
             controllers: vec![cubic()],
             app: AppConfig::Bulk,
@@ -61,7 +67,8 @@ impl Dumbbell {
             network.nodes.push(NodeConfig { name: name.to_owned(), discarder: None });
         }
         let unlimited = QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited });
-        let bottleneck = QueueConfig::DropTail(DropTailConfig { limit: self.limit });
+        let drop_tail = QueueConfig::DropTail(DropTailConfig { limit: self.limit });
+        let bottleneck = self.queue.clone().unwrap_or(drop_tail);
         cable(&mut network, (0, 1), self.rate, self.one_way, &bottleneck);
         if let Some((class, selection)) = &self.discard {
             let rule = DiscardRule {
@@ -80,7 +87,8 @@ impl Dumbbell {
             for side in ["a", "b"] {
                 network.nodes.push(NodeConfig { name: format!("{side}{index}"), discarder: None });
             }
-            cable(&mut network, (from, 0), self.access, SimDuration::ZERO, &unlimited);
+            let extra = self.extra_one_way.get(index).copied().unwrap_or_default();
+            cable(&mut network, (from, 0), self.access, extra, &unlimited);
             cable(&mut network, (1, to), self.access, SimDuration::ZERO, &unlimited);
             flows.push(FlowConfig {
                 name: format!("flow{}", index + 1),

@@ -23,6 +23,9 @@ impl Sender {
         }
         if progress.marked > 0 {
             self.undo.clear(); // a mark is no mistake
+            if self.demands.marks {
+                self.ecn.on_reduction(); // the controller has its own way with them
+            }
         }
         if progress.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
             return self.await_reneging(now, progress);
