@@ -150,4 +150,7 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
     model::BBR3,
     model::DCTCP,
     model::PRAGUE,
+    model::ALLEGRO,
+    model::VIVACE,
+    model::SIAD,
 ];

@@ -6,6 +6,8 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
+use crate::siad::{Siad, SiadConfig};
 use crate::{
     Bbr, Bbr3, Bbr3Config, BbrConfig, Cubic, CubicConfig, CubicVariant, Dctcp, DctcpConfig, Fixed, FixedConfig,
     Increase, LinuxCubic, LinuxReno, Prague, PragueConfig, Reno, RenoConfig,
@@ -94,6 +96,12 @@ pub enum ControllerConfig {
     Dctcp(DctcpConfig),
     /// Prague.
     Prague(PragueConfig),
+    /// PCC Allegro.
+    Allegro(AllegroConfig),
+    /// PCC Vivace.
+    Vivace(VivaceConfig),
+    /// SIAD.
+    Siad(SiadConfig),
     /// Vegas, on the delay of the round trip or of the forward path.
     Vegas(VegasConfig),
 }
@@ -105,6 +113,8 @@ impl ControllerConfig {
         match &mut self {
             Self::Bbr(config) => config.seed = seed,
             Self::Bbr3(config) => config.seed = seed,
+            Self::Allegro(config) => config.seed = seed,
+            Self::Vivace(config) => config.seed = seed,
             _ => {}
         }
         self
@@ -132,6 +142,12 @@ pub enum Controller {
     Dctcp(Box<Dctcp>),
     /// See [`Prague`].
     Prague(Box<Prague>),
+    /// See [`Allegro`].
+    Allegro(Box<Allegro>),
+    /// See [`Vivace`].
+    Vivace(Box<Vivace>),
+    /// See [`Siad`].
+    Siad(Box<Siad>),
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
 }
@@ -166,6 +182,9 @@ impl Controller {
             ControllerConfig::Bbr3(config) => Self::Bbr3(Box::new(Bbr3::new(config, start))),
             ControllerConfig::Dctcp(config) => Self::Dctcp(Box::new(Dctcp::new(config, start))),
             ControllerConfig::Prague(config) => Self::Prague(Box::new(Prague::new(config, start))),
+            ControllerConfig::Allegro(config) => Self::Allegro(Box::new(Allegro::new(config, start))),
+            ControllerConfig::Vivace(config) => Self::Vivace(Box::new(Vivace::new(config, start))),
+            ControllerConfig::Siad(config) => Self::Siad(Box::new(Siad::new(config, start))),
             ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
         }
     }
@@ -183,6 +202,9 @@ macro_rules! dispatch {
             Controller::Bbr3($inner) => $call,
             Controller::Dctcp($inner) => $call,
             Controller::Prague($inner) => $call,
+            Controller::Allegro($inner) => $call,
+            Controller::Vivace($inner) => $call,
+            Controller::Siad($inner) => $call,
             Controller::Vegas($inner) => $call,
         }
     };

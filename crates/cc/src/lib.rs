@@ -17,9 +17,11 @@ mod hystart;
 mod hystart_plus_plus;
 mod linux_cubic;
 mod linux_reno;
+mod pcc;
 mod prague;
 mod reno;
 mod segment_window;
+mod siad;
 mod slow_start;
 #[cfg(test)]
 mod testing;
@@ -35,7 +37,9 @@ pub use event::{AckEvent, CongestionCause, CongestionEvent, RttStats, SegmentTim
 pub use fixed::{Fixed, FixedConfig};
 pub use linux_cubic::LinuxCubic;
 pub use linux_reno::LinuxReno;
+pub use pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 pub use prague::{Prague, PragueConfig};
 pub use reno::{Increase, Reno, RenoConfig};
+pub use siad::{Siad, SiadConfig};
 pub use slow_start::Hystart;
 pub use vegas::{Vegas, VegasConfig, VegasDelay, VegasRtt, VegasVariant};

@@ -130,3 +130,112 @@ pub(super) const PRAGUE: ControllerInfo = ControllerInfo {
         },
     ],
 };
+
+const PRICE: &str = "0 to 1000000";
+const STEP: &str = "0.000001 to 1000000";
+
+pub(super) const ALLEGRO: ControllerInfo = ControllerInfo {
+    name: "pcc_allegro",
+    summary: "tries a little more and a little less in random order, and moves where throughput less loss is worth more",
+    source: "Dong et al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015",
+    departures: "the rate is at least two segments in a round trip; the first window leaves at once",
+    parameters: &[
+        ParameterInfo {
+            name: "loss_threshold",
+            default: "0.05",
+            range: super::BETA_RANGE,
+            meaning: "the loss beyond which throughput is worth nothing",
+        },
+        ParameterInfo {
+            name: "steepness",
+            default: "100",
+            range: "1 to 1000000",
+            meaning: "how sharply that sets in: alpha of the sigmoid",
+        },
+        ParameterInfo {
+            name: "min_epsilon",
+            default: "0.01",
+            range: super::BETA_RANGE,
+            meaning: "the least step of a trial, as a fraction of the rate",
+        },
+        ParameterInfo {
+            name: "max_epsilon",
+            default: "0.05",
+            range: super::BETA_RANGE,
+            meaning: "the greatest step of a trial",
+        },
+    ],
+};
+
+pub(super) const VIVACE: ControllerInfo = ControllerInfo {
+    name: "pcc_vivace",
+    summary: "follows the gradient of a utility in which a round trip that grows is dear: full links without queues",
+    source: "Dong et al., PCC Vivace: Online-Learning Congestion Control, NSDI 2018",
+    departures: "the delay's gradient is a regression's; the rate is at least two segments in a round trip; the first window leaves at once",
+    parameters: &[
+        ParameterInfo {
+            name: "exponent",
+            default: "0.9",
+            range: super::BETA_RANGE,
+            meaning: "t: a rate of x Mbit/s is worth x^t",
+        },
+        ParameterInfo {
+            name: "latency_coefficient",
+            default: "900",
+            range: PRICE,
+            meaning: "b: the price of a round trip that grows; 0 takes no notice of delay",
+        },
+        ParameterInfo { name: "loss_coefficient", default: "11.35", range: PRICE, meaning: "c: the price of loss" },
+        ParameterInfo {
+            name: "epsilon",
+            default: "0.05",
+            range: super::BETA_RANGE,
+            meaning: "the step of a trial, as a fraction of the rate",
+        },
+        ParameterInfo {
+            name: "conversion",
+            default: "1",
+            range: STEP,
+            meaning: "theta_0: the step along the gradient, Mbit/s for each unit of it",
+        },
+        ParameterInfo {
+            name: "bound",
+            default: "0.05",
+            range: super::BETA_RANGE,
+            meaning: "omega: the bound of a change, as a fraction of the rate",
+        },
+        ParameterInfo {
+            name: "bound_step",
+            default: "0.1",
+            range: STEP,
+            meaning: "delta: what each change that meets the bound adds to it",
+        },
+        ParameterInfo {
+            name: "latency_tolerance",
+            default: "0.01",
+            range: PRICE,
+            meaning: "growth of the round trip, seconds a second, that is taken for noise",
+        },
+    ],
+};
+
+pub(super) const SIAD: ControllerInfo = ControllerInfo {
+    name: "siad",
+    summary: "a congestion event every so many round trips at any rate, and decreases that empty the queue and no more",
+    source: "Kuehlewind, TCP SIAD, ETH TIK report 367, 2016, and its Linux module's constants",
+    departures: "windows are octets and not whole segments; the round trip after a reduction is that of packets",
+    parameters: &[
+        ParameterInfo {
+            name: "rounds",
+            default: "20",
+            range: "2 to 100000",
+            meaning: "Num_RTT: round trips from one congestion event to the next",
+        },
+        ParameterInfo {
+            name: "tick",
+            default: "\"1 ms\"",
+            range: TIME,
+            meaning: "round trips are measured in whole ticks, so that less than one is no queue",
+        },
+    ],
+};

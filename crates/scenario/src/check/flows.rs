@@ -301,6 +301,9 @@ impl<'a> Checker<'a, '_> {
             Controller::Bbr3(table) => ControllerConfig::Bbr3(self.bbr3(table, path)),
             Controller::Dctcp(table) => ControllerConfig::Dctcp(self.dctcp(table, path)),
             Controller::Prague(table) => ControllerConfig::Prague(self.prague(table, path)),
+            Controller::Allegro(table) => ControllerConfig::Allegro(self.allegro(table, path)),
+            Controller::Vivace(table) => ControllerConfig::Vivace(self.vivace(table, path)),
+            Controller::Siad(table) => ControllerConfig::Siad(self.siad(table, path)),
         }
     }
 

@@ -1,12 +1,15 @@
 //! Controllers that model their path: their parameters, checked.
 
-use ackclock_cc::{Bbr3Config, BbrConfig, DctcpConfig, PragueConfig};
+use ackclock_cc::{AllegroConfig, Bbr3Config, BbrConfig, DctcpConfig, PragueConfig, SiadConfig, VivaceConfig};
 use ackclock_tcp::{EcnMode, TcpConfig};
 use ackclock_units::SimDuration;
 
 use super::Checker;
 use super::tcp::Layer;
-use crate::file::model::{Bbr3Parameters, BbrParameters, DctcpParameters, PragueParameters};
+use crate::file::model::{
+    AllegroParameters, Bbr3Parameters, BbrParameters, DctcpParameters, PragueParameters, SiadParameters,
+    VivaceParameters,
+};
 use crate::file::{Controller, Duration, TcpTable};
 use crate::tree::FieldPath;
 
@@ -119,6 +122,55 @@ impl Checker<'_, '_> {
             reference_rtt: self.time(table.reference_rtt, default.reference_rtt, &path.key("reference_rtt")),
             beta: self.number(table.beta, default.beta, Range::Fraction, &path.key("beta")),
         }
+    }
+
+    pub(crate) fn allegro(&mut self, table: &AllegroParameters, path: &FieldPath) -> AllegroConfig {
+        let default = AllegroConfig::default();
+        let mut fraction = |value, default, name| self.number(value, default, Range::Fraction, &path.key(name));
+        let min_epsilon = fraction(table.min_epsilon, default.min_epsilon, "min_epsilon");
+        let max_epsilon = fraction(table.max_epsilon, default.max_epsilon, "max_epsilon");
+        let loss_threshold = fraction(table.loss_threshold, default.loss_threshold, "loss_threshold");
+        if min_epsilon > max_epsilon {
+            let field = if table.min_epsilon.is_some() { "min_epsilon" } else { "max_epsilon" };
+            let what = format!("makes the least step, {min_epsilon}, larger than the greatest, {max_epsilon}");
+            self.report(&path.key(field), what, "let min_epsilon be at most max_epsilon; the paper says 0.01 and 0.05");
+        }
+        let steep = Range::Within(1.0, 1e6);
+        let steepness = self.number(table.steepness, default.steepness, steep, &path.key("steepness"));
+        AllegroConfig { loss_threshold, steepness, min_epsilon, max_epsilon, seed: default.seed }
+    }
+
+    pub(crate) fn vivace(&mut self, table: &VivaceParameters, path: &FieldPath) -> VivaceConfig {
+        const PRICE: Range = Range::Within(0.0, 1e6);
+        const STEP: Range = Range::Within(1e-6, 1e6);
+        let default = VivaceConfig::default();
+        let mut number = |value, default, range, name| self.number(value, default, range, &path.key(name));
+        VivaceConfig {
+            exponent: number(table.exponent, default.exponent, Range::Fraction, "exponent"),
+            latency_coefficient: number(
+                table.latency_coefficient,
+                default.latency_coefficient,
+                PRICE,
+                "latency_coefficient",
+            ),
+            loss_coefficient: number(table.loss_coefficient, default.loss_coefficient, PRICE, "loss_coefficient"),
+            epsilon: number(table.epsilon, default.epsilon, Range::Fraction, "epsilon"),
+            conversion: number(table.conversion, default.conversion, STEP, "conversion"),
+            bound: number(table.bound, default.bound, Range::Fraction, "bound"),
+            bound_step: number(table.bound_step, default.bound_step, STEP, "bound_step"),
+            latency_tolerance: number(table.latency_tolerance, default.latency_tolerance, PRICE, "latency_tolerance"),
+            seed: default.seed,
+        }
+    }
+
+    pub(crate) fn siad(&mut self, table: &SiadParameters, path: &FieldPath) -> SiadConfig {
+        let default = SiadConfig::default();
+        let rounds = table.rounds.unwrap_or(default.rounds);
+        if !(2..=100_000).contains(&rounds) {
+            let remedy = "use 2 to 100000; the report says 20";
+            self.report(&path.key("rounds"), "is no number of round trips between two congestion events", remedy);
+        }
+        SiadConfig { rounds: rounds.max(2), tick: self.time(table.tick, default.tick, &path.key("tick")) }
     }
 }
 

@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::delay_controllers::{ModifiedVegasParameters, VegasParameters};
 use super::macros::{kinds, layer, table, words};
-use super::model::{Bbr3Parameters, BbrParameters, DctcpParameters, PragueParameters};
+use super::model::{
+    AllegroParameters, Bbr3Parameters, BbrParameters, DctcpParameters, PragueParameters, SiadParameters,
+    VivaceParameters,
+};
 use super::{Amount, Overlay};
 
 impl Controller {
@@ -53,6 +56,12 @@ kinds! {
         "dctcp" = Dctcp(DctcpParameters),
         /// DCTCP for the Internet's low-latency service.
         "prague" = Prague(PragueParameters),
+        /// Tries rates and keeps what is worth more.
+        "pcc_allegro" = Allegro(AllegroParameters),
+        /// Follows the gradient of a utility that counts delay as it grows.
+        "pcc_vivace" = Vivace(VivaceParameters),
+        /// A congestion event every so many round trips, and decreases that empty the queue.
+        "siad" = Siad(SiadParameters),
         /// Keeps a few segments queued, by the delay of the round trip.
         "vegas" = Vegas(VegasParameters),
         /// Vegas on the delay of the forward path, from timestamps.

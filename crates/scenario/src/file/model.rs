@@ -63,3 +63,49 @@ table! {
         beta: f64,
     }
 }
+
+table! {
+    /// Parameters of PCC Allegro.
+    pub(crate) struct AllegroParameters {
+        /// The loss beyond which throughput is worth nothing.
+        loss_threshold: f64,
+        /// How sharply that sets in.
+        steepness: f64,
+        /// The least step of a trial, as a fraction of the rate.
+        min_epsilon: f64,
+        /// The greatest.
+        max_epsilon: f64,
+    }
+}
+
+table! {
+    /// Parameters of PCC Vivace.
+    pub(crate) struct VivaceParameters {
+        /// What a rate is worth: its power.
+        exponent: f64,
+        /// The price of a round trip that grows.
+        latency_coefficient: f64,
+        /// The price of loss.
+        loss_coefficient: f64,
+        /// The step of a trial, as a fraction of the rate.
+        epsilon: f64,
+        /// The step along the gradient, Mbit/s for each unit of it.
+        conversion: f64,
+        /// The bound of a change, as a fraction of the rate.
+        bound: f64,
+        /// What each change that meets the bound adds to it.
+        bound_step: f64,
+        /// Growth of the round trip, seconds a second, that is taken for noise.
+        latency_tolerance: f64,
+    }
+}
+
+table! {
+    /// Parameters of SIAD.
+    pub(crate) struct SiadParameters {
+        /// Round trips from one congestion event to the next.
+        rounds: u32,
+        /// Round trips are measured in whole ticks of this length.
+        tick: Duration,
+    }
+}

@@ -27,6 +27,7 @@ pub struct Dumbbell {
     pub controllers: Vec<ControllerConfig>,
     pub app: AppConfig,
     pub discard: Option<(PacketClass, Selection)>,
+    pub discard_from: SimTime,
     pub duration: SimDuration,
     pub measure: MeasureWindow,
     pub trace: Vec<ackclock_sim::FlowSeries>,
@@ -52,6 +53,7 @@ impl Dumbbell {
             controllers: vec![cubic()],
             app: AppConfig::Bulk,
             discard: None,
+            discard_from: SimTime::ZERO,
             duration,
             measure: MeasureWindow::default(),
             trace: Vec::new(),
@@ -74,7 +76,7 @@ impl Dumbbell {
             let rule = DiscardRule {
                 class: *class,
                 flow: None,
-                from: SimTime::ZERO,
+                from: self.discard_from,
                 until: SimTime::NEVER,
                 selection: selection.clone(),
             };
