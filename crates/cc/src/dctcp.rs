@@ -189,8 +189,8 @@ mod tests {
             dctcp.on_ack(&AckEvent { round, ..ack(4_000) });
             dctcp.marks.alpha()
         };
-        assert_eq!(window(1, 0), 0.9375); // 15/16 * 1
-        assert_eq!(window(2, 4_000), 0.91015625); // 15/16 * 0.9375 + 1/16 * 1/2
+        assert_eq!(window(1, 0).to_bits(), 0.9375_f64.to_bits()); // 15/16 * 1
+        assert_eq!(window(2, 4_000).to_bits(), 0.910_156_25_f64.to_bits()); // 15/16 * 0.9375 + 1/16 * 1/2
     }
 
     #[test]
