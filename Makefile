@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name clippy.toml)
 FUZZ_SECONDS ?= 600
+# Programs outside the workspace share its target folder, which holds most of what they need.
+EXAMPLE := --manifest-path examples/rust-controller/Cargo.toml
+IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 # One interpreter for every build, so that Cargo does not build the bindings anew for each.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
@@ -59,13 +62,16 @@ test: build test-rust test-python fuzz-short ## every test
 
 test-rust: $(VENV)/.packages ## the tests of the crates
 	cargo test --quiet --locked --workspace --exclude ackclock-python
+	cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
 
 test-python: build ## the tests of the package, the command line and the wheel
 	$(BIN)/python -m pytest -q
 
 lint: build ## formatting, lints, types, and the stub against the binary
 	cargo fmt --all --check
+	cargo fmt $(EXAMPLE) --check
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	cargo clippy --quiet --locked $(EXAMPLE) $(IN_TARGET) --all-targets -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy python
@@ -73,6 +79,7 @@ lint: build ## formatting, lints, types, and the stub against the binary
 
 format: $(VENV)/.packages ## put every source file into the one form
 	cargo fmt --all
+	cargo fmt $(EXAMPLE)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

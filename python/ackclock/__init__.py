@@ -12,9 +12,10 @@ Importing the package loads the compiled core and nothing heavy: Polars, Plotly 
 """
 
 from ackclock._core import Scenario, ScenarioError
+from ackclock.controllers import CongestionController
 from ackclock.dumbbells import dumbbell
 from ackclock.results import Results
 from ackclock.running import run
 from ackclock.version import __version__
 
-__all__ = ["Results", "Scenario", "ScenarioError", "__version__", "dumbbell", "run"]
+__all__ = ["CongestionController", "Results", "Scenario", "ScenarioError", "__version__", "dumbbell", "run"]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from ackclock import controllers
 from ackclock._core import Outcome, Scenario, Simulation
 from ackclock.results import Results
 from ackclock.version import __version__
@@ -128,10 +129,11 @@ def _table(outcome: Outcome, name: Literal["flows", "links", "episodes"]) -> "pl
 def _manifest(scenario: Scenario, figures: EngineFigures) -> dict[str, Any]:
     import polars as pl
 
+    own = controllers.sources(scenario)
     return {
         "scenario": json.loads(scenario.to_json()),
         "scenario_hash": scenario.hash,
         "seed": scenario.seed,
         "versions": {"ackclock": __version__, "python": platform.python_version(), "polars": pl.__version__},
         "engine": figures.as_dict(),
-    }
+    } | ({"controllers": own} if own else {})

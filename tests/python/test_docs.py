@@ -64,7 +64,7 @@ def test_commands_do_what_a_page_says(block: Block, workplace: Path) -> None:
     for command in block.text.splitlines():
         done = subprocess.run(
             shlex.split(command),
-            cwd=workplace,
+            cwd=ROOT if command.startswith("cargo ") else workplace,
             env=os.environ | {"PATH": path},
             capture_output=True,
             text=True,
@@ -79,7 +79,8 @@ def test_scenarios_on_a_page_are_scenarios(block: Block) -> None:
         with pytest.raises(ackclock.ScenarioError):
             ackclock.Scenario.parse(block.text)
     else:
-        ackclock.run(ackclock.Scenario.parse(block.text, overrides=["trace=false"]))
+        beside_the_examples = str(ROOT / "scenarios" / "page.toml")
+        ackclock.run(ackclock.Scenario.parse(block.text, beside_the_examples, ["trace=false"]))
 
 
 @pytest.mark.parametrize("block", list(_blocks("python")), ids=str)
@@ -97,6 +98,22 @@ def test_examples_move_data_in_every_flow(file: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} points at {target}"
+
+
+@pytest.mark.parametrize(
+    ("page", "kind", "folder"),
+    [
+        ("own-controller-python.md", "python", "scenarios"),
+        ("own-controller-rust.md", "rust", "examples/rust-controller/src"),
+    ],
+)
+def test_code_that_a_page_shows_of_a_file_is_in_the_file(page: str, kind: str, folder: str) -> None:
+    blocks = [block.text for block in _blocks(kind) if block.page.name == page]
+    shown = [text for text in blocks if kind == "rust" or "class " in text]
+    files = [file.read_text(encoding="utf-8") for file in (ROOT / folder).iterdir() if file.is_file()]
+    assert shown
+    for text in shown:
+        assert any(text in file for file in files), text
 
 
 def test_the_mistakes_page_counts_right() -> None:

@@ -134,6 +134,7 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
     },
     delay::VEGAS,
     delay::VEGAS_MODIFIED,
+    delay::VEGAS_SKEW_TOLERANT,
     ControllerInfo {
         name: "fixed",
         summary: "holds a given window whatever happens: an instrument for measuring paths and the simulator",
@@ -153,4 +154,44 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
     model::ALLEGRO,
     model::VIVACE,
     model::SIAD,
+    ControllerInfo {
+        name: "python",
+        summary: "a class of your own: \"python:module:Class\", or a table; see docs/how-to/own-controller-python.md",
+        source: "yours",
+        departures: "its class is looked for beside the scenario, then wherever Python looks",
+        parameters: &[
+            ParameterInfo {
+                name: "class",
+                default: "required",
+                range: "\"module:Class\"",
+                meaning: "a subclass of ackclock.CongestionController",
+            },
+            ParameterInfo {
+                name: "parameters",
+                default: "{}",
+                range: "a table",
+                meaning: "keyword arguments of its constructor",
+            },
+        ],
+    },
+    ControllerInfo {
+        name: "external",
+        summary: "one that a Rust program brings along; see docs/how-to/own-controller-rust.md",
+        source: "the program's",
+        departures: "the program's; the ackclock command itself brings none",
+        parameters: &[
+            ParameterInfo {
+                name: "name",
+                default: "required",
+                range: "a name that the program knows",
+                meaning: "which one",
+            },
+            ParameterInfo {
+                name: "parameters",
+                default: "{}",
+                range: "a table",
+                meaning: "what the program makes of them is its own affair",
+            },
+        ],
+    },
 ];

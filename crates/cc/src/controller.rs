@@ -6,6 +6,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::external::{self, ExternalConfig, ExternalController};
 use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 use crate::siad::{Siad, SiadConfig};
 use crate::{
@@ -104,6 +105,8 @@ pub enum ControllerConfig {
     Siad(SiadConfig),
     /// Vegas, on the delay of the round trip or of the forward path.
     Vegas(VegasConfig),
+    /// An algorithm from outside this crate.
+    External(ExternalConfig),
 }
 
 impl ControllerConfig {
@@ -121,7 +124,7 @@ impl ControllerConfig {
     }
 }
 
-/// One of the built-in algorithms.
+/// One of the built-in algorithms, or one from outside.
 #[derive(Clone, Debug)]
 pub enum Controller {
     /// See [`Reno`].
@@ -150,6 +153,8 @@ pub enum Controller {
     Siad(Box<Siad>),
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
+    /// See [`ExternalController`].
+    External(Box<dyn ExternalController>),
 }
 
 /// What every controller starts from.
@@ -186,6 +191,9 @@ impl Controller {
             ControllerConfig::Vivace(config) => Self::Vivace(Box::new(Vivace::new(config, start))),
             ControllerConfig::Siad(config) => Self::Siad(Box::new(Siad::new(config, start))),
             ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
+            ControllerConfig::External(config) => {
+                Self::External(config.make(&external::Start { mss, initial_window, initial_ssthresh }))
+            }
         }
     }
 }
@@ -206,6 +214,7 @@ macro_rules! dispatch {
             Controller::Vivace($inner) => $call,
             Controller::Siad($inner) => $call,
             Controller::Vegas($inner) => $call,
+            Controller::External($inner) => $call,
         }
     };
 }

@@ -67,7 +67,7 @@ pub struct AckEvent {
 
 impl AckEvent {
     /// True if a window that counts acknowledged data may grow: new data, cwnd in full use, nothing to recover.
-    pub(crate) fn may_grow(&self) -> bool {
+    pub fn may_grow(&self) -> bool {
         self.is_cumulative && self.is_cwnd_limited && !self.in_recovery
     }
 }
@@ -108,12 +108,12 @@ impl CongestionEvent {
     }
 
     /// True if the timer expired again for the same data: the episode goes on.
-    pub(crate) fn is_repeated(&self) -> bool {
+    pub fn is_repeated(&self) -> bool {
         self.cause == CongestionCause::Timeout { repeated: true }
     }
 
     /// The fraction to keep: `beta`, on a mark `beta_ecn` if there is one (RFC 8511).
-    pub(crate) fn fraction_kept(&self, beta: f64, beta_ecn: Option<f64>) -> f64 {
+    pub fn fraction_kept(&self, beta: f64, beta_ecn: Option<f64>) -> f64 {
         if self.cause == CongestionCause::Ecn { beta_ecn.unwrap_or(beta) } else { beta }
     }
 }

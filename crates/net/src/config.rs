@@ -3,6 +3,9 @@
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::link::Link;
+use crate::packet::Packet;
+use crate::queue::{CakeConfig, CodelConfig, DualPi2Config, FqCodelConfig, FqPieConfig, PieConfig};
+use crate::queue::{DrrConfig, FqConfig, PriorityConfig, RedConfig, SfqConfig, SharedBufferConfig, TbfConfig};
 
 /// Index of a node in [`NetworkConfig::nodes`].
 pub type NodeId = usize;
@@ -75,6 +78,32 @@ pub enum QueueConfig {
     Sgpq(SgpqConfig),
     /// First in, first out, with a mark for what finds more than a threshold.
     Threshold(ThresholdConfig),
+    /// Random Early Detection.
+    Red(RedConfig),
+    /// A token bucket that shapes.
+    Tbf(TbfConfig),
+    /// Bands in strict order.
+    Priority(PriorityConfig),
+    /// Deficit Round Robin.
+    Drr(DrrConfig),
+    /// Stochastic fairness queueing.
+    Sfq(SfqConfig),
+    /// Fair queueing, bit by bit.
+    Fq(FqConfig),
+    /// A queue for every flow in one memory.
+    SharedBuffer(SharedBufferConfig),
+    /// Controlled delay (RFC 8289).
+    Codel(CodelConfig),
+    /// Flow queues with `CoDel` (RFC 8290).
+    FqCodel(FqCodelConfig),
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie(PieConfig),
+    /// Flow queues with PIE.
+    FqPie(FqPieConfig),
+    /// CAKE.
+    Cake(CakeConfig),
+    /// Coupled queues for L4S (RFC 9332).
+    DualPi2(DualPi2Config),
 }
 
 /// Parameters of the queue that marks by its length.
@@ -126,6 +155,17 @@ pub enum PacketClass {
     Data,
     /// Segments without payload.
     Acks,
+}
+
+impl PacketClass {
+    /// True if the packet is of this class.
+    pub fn has(self, packet: &Packet) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Data => packet.segment.payload > 0,
+            Self::Acks => packet.segment.payload == 0,
+        }
+    }
 }
 
 /// Which of the packets that a rule looks at it drops. Positions count from 1.

@@ -3,9 +3,29 @@
 //! A discipline sees packets, times and its own parameters; it knows nothing of the link. It is told of an arrival and
 //! asked for the next packet when the link is free, so it can decide at either end, as `CoDel` and PIE must.
 
+mod cake;
+mod codel;
 mod drop_tail;
+mod drr;
+mod dualpi2;
+mod fifo;
+pub mod flow_hash;
+mod flow_queues;
+mod flow_schedule;
+mod fq;
+mod fq_codel;
+mod fq_pie;
 mod limit;
+mod pie;
+mod priority;
+mod red;
+mod round_robin;
+mod sfq;
 mod sgpq;
+mod shared_buffer;
+mod tbf;
+#[cfg(test)]
+mod testing;
 mod threshold;
 
 use std::fmt::Debug;
@@ -17,9 +37,22 @@ use crate::config::QueueConfig;
 use crate::packet::Packet;
 use crate::rng::RandomStream;
 
+pub use cake::{AckFilter, Cake, CakeConfig, CellFraming, HostTable, Isolation, ShaperConfig};
+pub use codel::{Codel, CodelConfig, CodelParameters};
 pub use drop_tail::DropTail;
+pub use drr::{Drr, DrrConfig};
+pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
+pub use fq::{Fq, FqConfig};
+pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use fq_pie::{FqPie, FqPieConfig};
 pub use limit::Room;
+pub use pie::{DelayEstimate, Pie, PieConfig, PieParameters};
+pub use priority::{BandConfig, Priority, PriorityConfig};
+pub use red::{Red, RedConfig};
+pub use sfq::{Sfq, SfqConfig};
 pub use sgpq::Sgpq;
+pub use shared_buffer::{SharedBuffer, SharedBufferConfig, Sharing};
+pub use tbf::{Tbf, TbfConfig};
 pub use threshold::Threshold;
 
 /// A packet in a queue.
@@ -60,6 +93,7 @@ pub trait QueueDiscipline: Debug + Send {
     fn enqueue(&mut self, now: SimTime, arrival: Queued);
 
     /// The link is free: the packet to send next, which leaves the queue. `None` if there is none, or none may leave yet.
+    /// Asked when nothing waits, too, so that a discipline knows since when the link has been idle.
     fn dequeue(&mut self, now: SimTime) -> Option<Queued>;
 
     /// When a packet may leave, for a discipline that holds packets back (token bucket); `None` if nothing waits.
@@ -154,4 +188,33 @@ disciplines! {
     Sgpq,
     /// Marks above a length.
     Threshold,
+    /// Early drops or marks by the average queue.
+    Red,
+    /// Held back to a rate.
+    Tbf,
+    /// Bands in strict order.
+    Priority,
+    /// In turn by octets.
+    Drr,
+    /// In turn, flows told apart by a hash.
+    Sfq,
+    /// By finish numbers.
+    Fq,
+    /// One memory for all flows.
+    SharedBuffer,
+    /// Waiting longer than a target for an interval is answered by drops at the head.
+    Codel,
+    /// Flow queues in turn, each under `CoDel`.
+    FqCodel,
+    /// A PI controller of the delay drops at arrival.
+    Pie,
+    /// Flow queues in turn, each under PIE.
+    FqPie,
+    /// Fair between hosts and flows, with a shaper and an ACK filter.
+    Cake,
+    /// A queue for L4S and one for the others, coupled.
+    DualPi2,
 }
+
+#[cfg(test)]
+mod tests;

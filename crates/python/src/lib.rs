@@ -1,6 +1,7 @@
-//! The Python module `ackclock._core`: the checked scenario, the simulation and its results, a single endpoint, and
-//! nothing else.
+//! The Python module `ackclock._core`: the checked scenario, the simulation and its results, controllers written in
+//! Python, a single endpoint, and nothing else.
 
+mod controller;
 mod endpoint;
 mod errors;
 mod scenario;
@@ -15,6 +16,8 @@ mod _core {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
+    #[pymodule_export]
+    use crate::controller::{PyAckEvent, PyCongestionEvent, PyControllerState, PySendEvent, PyStart};
     #[pymodule_export]
     use crate::endpoint::PyEndpoint;
     #[pymodule_export]

@@ -1,36 +1,43 @@
 //! `Scenario`: the checked scenario of the Rust crate, as Python holds it.
 
-use ackclock_scenario::Scenario;
+use std::path::{Path, PathBuf, absolute};
+
+use ackclock_cc::ControllerConfig;
+use ackclock_scenario::{Extensions, Scenario, ScenarioError};
 use pyo3::prelude::*;
 
+use crate::controller::extensions;
 use crate::errors::to_scenario_error;
 
 /// A checked scenario.
 #[pyclass(module = "ackclock._core", name = "Scenario", frozen)]
 pub(crate) struct PyScenario {
     pub(crate) inner: Scenario,
+    /// Where the scenario's classes are looked for first.
+    folder: PathBuf,
 }
 
 #[pymethods]
 impl PyScenario {
     #[staticmethod]
     #[pyo3(signature = (path, overrides=vec![]))]
-    fn load(py: Python<'_>, path: std::path::PathBuf, overrides: Vec<String>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
         let text = std::fs::read_to_string(&path)?;
         let file = path.to_string_lossy();
-        Self::checked(py, Scenario::parse(&text, &file, &overrides))
+        Self::checked(py, folder_of(&path)?, |extensions| Scenario::parse_with(&text, &file, &overrides, extensions))
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, file="<text>", overrides=vec![]))]
     fn parse(py: Python<'_>, text: &str, file: &str, overrides: Vec<String>) -> PyResult<Self> {
-        Self::checked(py, Scenario::parse(text, file, &overrides))
+        let folder = folder_of(Path::new(file))?;
+        Self::checked(py, folder, |extensions| Scenario::parse_with(text, file, &overrides, extensions))
     }
 
     #[staticmethod]
-    #[pyo3(signature = (text, overrides=vec![]))]
-    fn from_json(py: Python<'_>, text: &str, overrides: Vec<String>) -> PyResult<Self> {
-        Self::checked(py, Scenario::from_json(text, &overrides))
+    #[pyo3(signature = (text, overrides=vec![], folder=PathBuf::from(".")))]
+    fn from_json(py: Python<'_>, text: &str, overrides: Vec<String>, folder: PathBuf) -> PyResult<Self> {
+        Self::checked(py, absolute(folder)?, |extensions| Scenario::from_json_with(text, &overrides, extensions))
     }
 
     #[getter]
@@ -63,17 +70,56 @@ impl PyScenario {
         self.inner.hash()
     }
 
+    #[getter]
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The classes of Python that control flows, as `module:Class`, each once.
+    #[getter]
+    fn python_classes(&self) -> Vec<&str> {
+        let mut classes: Vec<&str> = self.external().filter_map(|name| name.strip_prefix("python:")).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        classes
+    }
+
     fn to_json(&self) -> String {
         self.inner.to_json()
     }
 
     fn with_seed(&self, seed: u64) -> Self {
-        Self { inner: self.inner.with_seed(seed) }
+        Self { inner: self.inner.with_seed(seed), folder: self.folder.clone() }
     }
 }
 
 impl PyScenario {
-    fn checked(py: Python<'_>, result: Result<Scenario, ackclock_scenario::ScenarioError>) -> PyResult<Self> {
-        result.map(|inner| Self { inner }).map_err(|mistakes| to_scenario_error(py, &mistakes))
+    fn checked(
+        py: Python<'_>,
+        folder: PathBuf,
+        read: impl FnOnce(&Extensions) -> Result<Scenario, ScenarioError>,
+    ) -> PyResult<Self> {
+        match read(&extensions(folder.clone())) {
+            Ok(inner) => Ok(Self { inner, folder }),
+            Err(mistakes) => Err(to_scenario_error(py, &mistakes)),
+        }
     }
+
+    fn external(&self) -> impl Iterator<Item = &str> {
+        self.inner.config().flows.iter().filter_map(|flow| match &flow.controller {
+            ControllerConfig::External(config) => Some(config.name()),
+            _ => None,
+        })
+    }
+
+    /// True if simulating it calls Python.
+    pub(crate) fn calls_python(&self) -> bool {
+        self.external().next().is_some()
+    }
+}
+
+/// The folder of a file, whatever the working directory will be later; the working directory if it is no file's name.
+fn folder_of(file: &Path) -> PyResult<PathBuf> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    Ok(absolute(folder.unwrap_or(Path::new(".")))?)
 }

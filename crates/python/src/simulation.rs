@@ -9,6 +9,7 @@ use ackclock_units::{SimDuration, SimTime};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::controller::ControllerFailure;
 use crate::errors::to_runtime_error;
 use crate::scenario::PyScenario;
 use crate::table::PyTable;
@@ -16,33 +17,52 @@ use crate::table::PyTable;
 /// A simulation under way.
 #[pyclass(module = "ackclock._core", name = "Simulation")]
 pub(crate) struct PySimulation {
-    /// `None` once finished.
+    /// `None` once finished, or after an exception of a controller.
     inner: Option<Simulation>,
     now: SimTime,
     counters: EngineCounters,
     is_finished: bool,
+    calls_python: bool,
 }
 
 #[pymethods]
 impl PySimulation {
     #[new]
-    fn new(py: Python<'_>, scenario: &PyScenario) -> Self {
+    fn new(py: Python<'_>, scenario: &PyScenario) -> PyResult<Self> {
         let config = scenario.inner.config();
-        let inner = py.detach(|| Simulation::new(config));
-        Self { inner: Some(inner), now: SimTime::ZERO, counters: EngineCounters::default(), is_finished: false }
+        let calls_python = scenario.calls_python();
+        let inner = simulate(py, calls_python, || Simulation::new(config))?;
+        Ok(Self {
+            inner: Some(inner),
+            now: SimTime::ZERO,
+            counters: EngineCounters::default(),
+            is_finished: false,
+            calls_python,
+        })
     }
 
     fn run_until(&mut self, py: Python<'_>, time_s: f64) -> PyResult<()> {
         if time_s.is_nan() || time_s < 0.0 {
             return Err(PyValueError::new_err(format!("run_until needs a time of at least 0 s, not {time_s}")));
         }
-        let Some(simulation) = &mut self.inner else { return Err(finished()) };
+        let mut simulation = self.inner.take().ok_or_else(over)?;
         let until = SimTime(SimDuration::from_secs_f64(time_s).0);
-        py.detach(|| simulation.run_until(until));
+        let simulation = simulate(py, self.calls_python, move || {
+            simulation.run_until(until);
+            simulation
+        })?;
         self.now = simulation.now();
         self.counters = simulation.counters();
         self.is_finished = simulation.is_finished();
+        self.inner = Some(simulation);
         Ok(())
+    }
+
+    /// A copy that goes on alike.
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        let simulation = self.inner.as_ref().ok_or_else(over)?;
+        let inner = simulate(py, self.calls_python, || simulation.clone())?;
+        Ok(Self { inner: Some(inner), ..*self })
     }
 
     #[getter]
@@ -66,15 +86,23 @@ impl PySimulation {
     }
 
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyOutcome> {
-        let simulation = self.inner.take().ok_or_else(finished)?;
-        let inner = py.detach(|| simulation.finish());
+        let simulation = self.inner.take().ok_or_else(over)?;
+        let inner = simulate(py, self.calls_python, || simulation.finish())?;
         (self.counters, self.is_finished) = (inner.engine, true);
         PyOutcome::new(inner)
     }
 }
 
-fn finished() -> PyErr {
-    PyRuntimeError::new_err("the simulation is finished and its outcome handed over; make a new Simulation")
+/// Moves a simulation on. Python's lock is let go of for the whole of it, or, where controllers call Python all the time,
+/// kept. The exception of a controller ends it.
+fn simulate<T: Send>(py: Python<'_>, calls_python: bool, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    if calls_python { ControllerFailure::catch(work) } else { Ok(py.detach(work)) }
+}
+
+fn over() -> PyErr {
+    PyRuntimeError::new_err(
+        "the simulation is over: its outcome was handed over, or a controller failed; make a new Simulation",
+    )
 }
 
 /// What a run produced. The columns' memory moves into Arrow once and is shared from then on.

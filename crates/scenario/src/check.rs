@@ -1,12 +1,15 @@
 //! From what a file says to a configuration that cannot fail: everything required is there, every value is in range,
 //! every name is known, every default is filled in. All mistakes are collected.
 
+mod aqm;
 mod delay_controllers;
 mod discard;
+mod external;
 mod flows;
 mod links;
 mod model;
 mod queues;
+mod schedulers;
 mod tcp;
 mod topology;
 mod trace;
@@ -22,6 +25,7 @@ use serde::de::DeserializeOwned;
 
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
+use crate::extensions::Extensions;
 use crate::file::{Controller, Duration, EndpointFile, ScenarioFile, TcpTable};
 use crate::tree::{FieldPath, Node};
 
@@ -105,6 +109,8 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) files: u64,
     pub(crate) seed: u64,
     pub(crate) duration: SimDuration,
+    /// What brings controllers from outside.
+    pub(crate) extensions: Extensions,
 }
 
 /// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
@@ -120,9 +126,11 @@ pub(crate) fn check_endpoint(
 pub(crate) fn check(
     file: &ScenarioFile,
     default_name: &str,
+    extensions: &Extensions,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<SimulationConfig> {
     let mut checker = Checker::new(file, diagnostics);
+    checker.extensions = extensions.clone();
     checker.duration = checker.duration();
     let measure = checker.measure();
     let plans = checker.plan_flows();
@@ -130,6 +138,7 @@ pub(crate) fn check(
     let hosts = checker.host_tables(&topology);
     let flows = checker.build_flows(&plans, &topology, &hosts);
     checker.resolve_queues(&topology, &flows);
+    checker.resolve_hosts(&flows);
     checker.resolve_discards(&topology, &flows);
     let trace = checker.trace(&topology, &flows);
     let network = std::mem::take(&mut checker.network);
@@ -155,6 +164,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             files: 0,
             seed: file.seed.unwrap_or(1),
             duration: SimDuration::ZERO,
+            extensions: Extensions::default(),
         }
     }
 }

@@ -2,13 +2,16 @@
 //! never stops at a missing one; what is required, and every default, is the business of [`crate::check`].
 
 mod app;
+mod aqm;
 mod controller;
 mod delay_controllers;
 mod either;
+mod external;
 mod flow;
 mod macros;
 pub(crate) mod model;
 mod queue;
+mod schedulers;
 mod tcp;
 mod text;
 mod topology;
@@ -18,13 +21,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
+pub(crate) use aqm::{Cake, Codel, DualPi2, DualScheduling, FqCodel, FqPie, Pie, PieControl};
 pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
 pub(crate) use delay_controllers::{ModifiedVegasParameters, VegasParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
+pub(crate) use external::{ExternalParameters, PythonParameters};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
 pub(crate) use queue::{Queue, Sgpq, Threshold};
-pub(crate) use tcp::{AutotuningTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
+pub(crate) use schedulers::{Band, Drr, Fq, Priority, Red, Sfq, SharedBuffer, Sharing, Tbf};
+pub(crate) use tcp::{AutotuningTable, ClockStepTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
 pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{
     Chain, DiscardRule, Dumbbell, Explicit, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star, Topology,

@@ -1,6 +1,7 @@
 """Fixed scenarios that say how fast the engine is: packets and events per second of CPU, and peak memory."""
 
+from ackclock.bench.calls import CallCost, call_cost
 from ackclock.bench.cases import CASES, Case
 from ackclock.bench.measure import Measurement, measure, peak_memory_bytes
 
-__all__ = ["CASES", "Case", "Measurement", "measure", "peak_memory_bytes"]
+__all__ = ["CASES", "CallCost", "Case", "Measurement", "call_cost", "measure", "peak_memory_bytes"]

@@ -9,6 +9,7 @@ from ackclock._core import Scenario
 _PACKETS_OF_D = 2_000_000
 _RTT_OF_D_S = 0.02
 _TRACED = ("trace={}",)
+_IN_PYTHON = ('flow[0].controller="python:ackclock.bench.reno:Reno"',)
 _WINDOWS_OF_D = (10, 100, 1_000, 10_000, 100_000)
 
 
@@ -17,8 +18,8 @@ class Case:
     """One scenario to measure.
 
     Attributes:
-        group: The letter that names it on the command line.
-        name: Unique: the letter, and what distinguishes it within the group.
+        group: What names it on the command line.
+        name: Unique: the group, and what distinguishes it within the group.
         title: What it is, in a few words.
         overrides: Changes to the group's scenario file.
     """
@@ -48,5 +49,7 @@ CASES: tuple[Case, ...] = (
     Case("b", "b-traced", "the same, default traces on", _TRACED),
     Case("c", "c", "1000 CUBIC flows, 1 Gbit/s, 20 ms, 5 s"),
     *_fixed_windows(),
+    Case("python-controller", "python-controller-none", "1 Reno flow, 100 Mbit/s, 60 ms, 50 s"),
+    Case("python-controller", "python-controller", "the same, Reno written in Python", _IN_PYTHON),
 )
 """Everything that is measured, in the order in which it is printed."""

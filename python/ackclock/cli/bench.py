@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ackclock._core import build_info
-from ackclock.bench import CASES, Measurement, measure, peak_memory_bytes
+from ackclock.bench import CASES, CallCost, Measurement, call_cost, measure, peak_memory_bytes
+from ackclock.bench.calls import BUILT_IN, IN_PYTHON
 from ackclock.cli.display import output, si
 from ackclock.cli.failures import InputError, errors
 
@@ -21,7 +22,8 @@ _GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
 
 def bench(
     groups: Annotated[
-        list[str] | None, typer.Argument(metavar="a b c d", help="Which scenarios; all if none is named.")
+        list[str] | None,
+        typer.Argument(metavar="a b c d python-controller", help="Which scenarios; all if none is named."),
     ] = None,
     min_cpu_s: Annotated[
         float, typer.Option("--min-cpu", metavar="SECONDS", min=0.0, help="CPU time spent on each, at least.")
@@ -35,9 +37,9 @@ def bench(
     results = _measure(chosen, min_cpu_s)
     memory = peak_memory_bytes(CASES[0]) if "a" in chosen else None
     if as_json:
-        print(json.dumps(_as_json(results, memory), indent=2))
+        print(json.dumps(_as_json(results, memory, _call_cost(results)), indent=2))
     else:
-        _print(results, memory)
+        _print(results, memory, _call_cost(results))
 
 
 def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
@@ -76,13 +78,19 @@ def ratios(results: Sequence[Measurement]) -> dict[str, float]:
     }
 
 
-def _as_json(results: Sequence[Measurement], memory: dict[str, int] | None) -> dict[str, Any]:
+def _call_cost(results: Sequence[Measurement]) -> CallCost | None:
+    by_name = {result.case.name: result for result in results}
+    return call_cost(by_name[BUILT_IN], by_name[IN_PYTHON]) if IN_PYTHON in by_name else None
+
+
+def _as_json(results: Sequence[Measurement], memory: dict[str, int] | None, call: CallCost | None) -> dict[str, Any]:
     return {
         "machine": {"processor": _processor(), "system": platform.platform()},
         "build": build_info(),
         "cases": [_case_json(result) for result in results],
         "ratios": ratios(results),
         "memory_a_bytes": memory,
+        "python_call": call.as_dict() if call else None,
     }
 
 
@@ -100,7 +108,7 @@ def _case_json(result: Measurement) -> dict[str, Any]:
     }
 
 
-def _print(results: Sequence[Measurement], memory: dict[str, int] | None) -> None:
+def _print(results: Sequence[Measurement], memory: dict[str, int] | None, call: CallCost | None) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("", style="cyan", no_wrap=True)
     table.add_column("scenario")
@@ -111,6 +119,10 @@ def _print(results: Sequence[Measurement], memory: dict[str, int] | None) -> Non
     console = output()
     console.print(table)
     _print_ratios(console, results, memory)
+    if call:
+        console.print(
+            f"a call of a controller in Python costs {call.call_ns:.0f} ns, its method {call.body_ns:.0f} of them"
+        )
     console.print(f"{build_info()['version']} {build_info()['profile']}, {_processor()}", style="dim", markup=False)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from ackclock._core import ScenarioError
+from ackclock.running import simulate
 from ackclock.storage import OutputExistsError
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -41,8 +43,8 @@ def guarded(work: Callable[[], object]) -> int:
         return _interrupted() if code == INTERRUPTED else code
     except KeyboardInterrupt:
         return _interrupted()
-    except BrokenPipeError:
-        return DONE
+    except BrokenPipeError as error:
+        return _explain(error) if _is_of_a_controller(error) else DONE
     except Exception as error:
         return _explain(error)
     return DONE
@@ -64,6 +66,9 @@ def _code(ending: SystemExit) -> int:
 def _explain(error: Exception) -> int:
     if os.environ.get("ACKCLOCK_DEBUG") == "1":
         errors().print_exception()
+    if _is_of_a_controller(error):
+        _show_traceback(error)
+        return FAILED
     if isinstance(error, ScenarioError):
         print_diagnostics(error)
         return WRONG_INPUT
@@ -78,6 +83,22 @@ def _explain(error: Exception) -> int:
         return FAILED
     _say(f"{type(error).__name__}: {error} (this is a fault of ackclock; ACKCLOCK_DEBUG=1 shows where)")
     return FAILED
+
+
+def _is_of_a_controller(error: Exception) -> bool:
+    """The core marks an exception that a class of the user raised, whatever its type."""
+    return hasattr(error, "ackclock_controller")
+
+
+def _show_traceback(error: Exception) -> None:
+    """An exception of the user's own class, as Python prints it, from where the simulation called the class."""
+    frame = inside = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code is simulate.__code__:
+            inside = frame.tb_next
+        frame = frame.tb_next
+    errors().print("".join(traceback.format_exception(type(error), error, inside)), end="", markup=False)
+    _say("a controller of the scenario failed; no results were written")
 
 
 def _say(message: str) -> None:

@@ -105,7 +105,8 @@ def _running(missing: list[Point], backend: BackendName, jobs: int | None) -> Ge
 
     if backend is BackendName.ray:
         return backends.ray(missing, jobs=jobs)
-    return backends.local(missing, jobs=jobs or backends.cores())
+    run = backends.processes if any(point.own for point in missing) else backends.local
+    return run(missing, jobs=jobs or backends.cores())
 
 
 def _write_tables(folder: SweepFolder, points: list[Point]) -> "pl.DataFrame":

@@ -1,9 +1,16 @@
-"""Where the points run: threads of this process (the engine releases the GIL), or a Ray cluster."""
+"""Where the points run: threads of this process, processes of this machine, or a Ray cluster.
 
+The engine lets go of Python's lock, so threads do; with controllers written in Python it cannot, and processes do. What
+travels to a process or a cluster is the scenario's text and folder: classes are imported where they run.
+"""
+
+import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from multiprocessing.synchronize import Event
 from typing import Any
 
 from ackclock._core import Scenario
@@ -15,14 +22,16 @@ class _StoppedError(Exception):
     """The sweep was interrupted while this point ran."""
 
 
-def run_point(scenario_json: str, on_progress: Callable[[Progress], None] | None = None) -> str:
+def run_point(scenario_json: str, folder: str, on_progress: Callable[[Progress], None] | None = None) -> str:
     """Simulate one point and return its summary as JSON text.
 
     Args:
         scenario_json: The effective scenario.
+        folder: Where its classes are looked for first.
         on_progress: As in `ackclock.run`.
     """
-    outcome, _figures = simulate(Scenario.from_json(scenario_json), on_progress=on_progress)
+    scenario = Scenario.from_json(scenario_json, folder=folder)
+    outcome, _figures = simulate(scenario, on_progress=on_progress)
     return outcome.summary_json()
 
 
@@ -49,9 +58,55 @@ def local(points: Iterable[Point], *, jobs: int) -> Generator[tuple[Point, str],
 
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            yield from _as_completed(points, lambda point: pool.submit(run_point, point.scenario_json, check), jobs)
+            yield from _as_completed(
+                points, lambda point: pool.submit(run_point, point.scenario_json, point.folder, check), jobs
+            )
         finally:
             stop.set()
+
+
+def processes(points: Iterable[Point], *, jobs: int) -> Generator[tuple[Point, str], None, None]:
+    """Run points in processes of their own, as `local` does in threads.
+
+    Args:
+        points: To run.
+        jobs: How many at a time.
+
+    Yields:
+        A point and its summary.
+    """
+    context = multiprocessing.get_context("spawn")  # a fork would copy threads that hold locks
+    stop = context.Event()
+    with ProcessPoolExecutor(jobs, context, _begin_process, (stop,)) as pool:
+        try:
+            yield from _as_completed(
+                points, lambda point: pool.submit(_run_in_process, point.scenario_json, point.folder), jobs
+            )
+        finally:
+            stop.set()
+
+
+_stop: Event | None = None
+"""In a process of `processes`: set when the sweep is over."""
+
+
+def _begin_process(stop: Event) -> None:
+    global _stop
+    _stop = stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends a point, never a process that waits for one
+
+
+def _run_in_process(scenario_json: str, folder: str) -> str:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return run_point(scenario_json, folder, _check_stop)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _check_stop(_progress: Progress) -> None:
+    if _stop is not None and _stop.is_set():
+        raise _StoppedError
 
 
 def _as_completed(
@@ -93,7 +148,7 @@ def ray(points: Iterable[Point], *, jobs: int | None) -> Generator[tuple[Point, 
     waiting, running = iter(points), dict[Any, Point]()
     while True:
         for point in waiting:
-            running[task.remote(point.scenario_json)] = point
+            running[task.remote(point.scenario_json, point.folder)] = point
             if len(running) >= limit:
                 break
         if not running:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ackclock import controllers
 from ackclock._core import Scenario
 from ackclock.version import __version__
 
@@ -41,16 +42,21 @@ class Point:
         parameters: The value of each axis.
         scenario_json: The effective scenario, checked.
         scenario_hash: Of the effective scenario, seed included.
+        folder: Where classes of Python are looked for first.
+        own: SHA-256 of the file of each class of Python that controls a flow; empty if none does.
     """
 
     parameters: dict[str, Any]
     scenario_json: str
     scenario_hash: str
+    folder: str = "."
+    own: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
-        """Name of its result: the same scenario in the same version is the same result."""
-        return hashlib.sha256(f"{__version__} {self.scenario_hash}".encode()).hexdigest()[:32]
+        """Name of its result: the same scenario in the same version, with the same classes, is the same result."""
+        identity = " ".join((__version__, self.scenario_hash, *self.own))
+        return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
 
 def parse_axis(text: str) -> Axis:
@@ -141,4 +147,6 @@ def grid_of(axes: Sequence[Axis], make: Callable[[list[str]], Scenario]) -> list
 def _point(paths: list[str], values: tuple[Any, ...], make: Callable[[list[str]], Scenario]) -> Point:
     parameters = dict(zip(paths, values, strict=True))
     scenario = make([f"{path}={override_text(value)}" for path, value in parameters.items()])
-    return Point({**parameters, "seed": scenario.seed}, scenario.to_json(), scenario.hash)
+    own = tuple(source["sha256"] for source in controllers.sources(scenario).values())
+    text = scenario.to_json()
+    return Point({**parameters, "seed": scenario.seed}, text, scenario.hash, str(scenario.folder), own)

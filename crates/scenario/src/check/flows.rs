@@ -160,7 +160,7 @@ impl<'a> Checker<'a, '_> {
             from,
             to,
             start: plan.start,
-            controller_name: controller.kind().to_owned(),
+            controller_name: controller.name(),
             controller: self
                 .controller(&controller, sender.mss, &path.key("controller"))
                 .seeded(self.stream_seed(plan)),
@@ -283,6 +283,9 @@ impl<'a> Checker<'a, '_> {
             Controller::Cubic(table) => ControllerConfig::Cubic(self.cubic(table, path)),
             Controller::Vegas(table) => ControllerConfig::Vegas(self.vegas(table, path)),
             Controller::VegasModified(table) => ControllerConfig::Vegas(self.vegas_modified(table, path)),
+            Controller::VegasSkewTolerant(table) => ControllerConfig::Vegas(self.vegas_skew_tolerant(table, path)),
+            Controller::Python(table) => self.python(table, path),
+            Controller::External(table) => self.program(table, path),
             Controller::Fixed(table) => {
                 let Some(window) = table.window else {
                     self.missing(&path.key("window"), "window = \"100 segments\"");

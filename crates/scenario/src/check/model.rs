@@ -24,7 +24,7 @@ enum Range {
 
 impl Checker<'_, '_> {
     /// A number that a file may set, within its range.
-    fn number(&mut self, value: Option<f64>, default: f64, range: Range, path: &FieldPath) -> f64 {
+    fn parameter(&mut self, value: Option<f64>, default: f64, range: Range, path: &FieldPath) -> f64 {
         let value = value.unwrap_or(default);
         let (is_within, remedy) = match range {
             Range::Fraction => (value > 0.0 && value < 1.0, "more than 0 and less than 1".to_owned()),
@@ -53,13 +53,13 @@ impl Checker<'_, '_> {
             self.report(&path.key("bandwidth_window"), "is no round trip", "use at least 1; the draft says 10");
         }
         BbrConfig {
-            high_gain: self.number(
+            high_gain: self.parameter(
                 table.high_gain,
                 default.high_gain,
                 Range::Within(1.01, 100.0),
                 &path.key("high_gain"),
             ),
-            cwnd_gain: self.number(
+            cwnd_gain: self.parameter(
                 table.cwnd_gain,
                 default.cwnd_gain,
                 Range::Within(1.0, 100.0),
@@ -81,15 +81,15 @@ impl Checker<'_, '_> {
         let gains = Range::Within(1.01, 100.0);
         let fraction = Range::Fraction;
         Bbr3Config {
-            startup_gain: self.number(table.startup_gain, default.startup_gain, gains, &path.key("startup_gain")),
-            loss_threshold: self.number(
+            startup_gain: self.parameter(table.startup_gain, default.startup_gain, gains, &path.key("startup_gain")),
+            loss_threshold: self.parameter(
                 table.loss_threshold,
                 default.loss_threshold,
                 fraction,
                 &path.key("loss_threshold"),
             ),
-            beta: self.number(table.beta, default.beta, fraction, &path.key("beta")),
-            headroom: self.number(table.headroom, default.headroom, fraction, &path.key("headroom")),
+            beta: self.parameter(table.beta, default.beta, fraction, &path.key("beta")),
+            headroom: self.parameter(table.headroom, default.headroom, fraction, &path.key("headroom")),
             probe_rtt_interval: self.time(
                 table.probe_rtt_interval,
                 default.probe_rtt_interval,
@@ -108,8 +108,8 @@ impl Checker<'_, '_> {
         let default = DctcpConfig::default();
         let (gain, alpha) = (path.key("gain"), path.key("initial_alpha"));
         DctcpConfig {
-            gain: self.number(table.gain, default.gain, Range::Fraction, &gain),
-            initial_alpha: self.number(table.initial_alpha, default.initial_alpha, Range::Within(0.0, 1.0), &alpha),
+            gain: self.parameter(table.gain, default.gain, Range::Fraction, &gain),
+            initial_alpha: self.parameter(table.initial_alpha, default.initial_alpha, Range::Within(0.0, 1.0), &alpha),
         }
     }
 
@@ -117,16 +117,16 @@ impl Checker<'_, '_> {
         let default = PragueConfig::default();
         let (gain, alpha) = (path.key("gain"), path.key("initial_alpha"));
         PragueConfig {
-            gain: self.number(table.gain, default.gain, Range::Fraction, &gain),
-            initial_alpha: self.number(table.initial_alpha, default.initial_alpha, Range::Within(0.0, 1.0), &alpha),
+            gain: self.parameter(table.gain, default.gain, Range::Fraction, &gain),
+            initial_alpha: self.parameter(table.initial_alpha, default.initial_alpha, Range::Within(0.0, 1.0), &alpha),
             reference_rtt: self.time(table.reference_rtt, default.reference_rtt, &path.key("reference_rtt")),
-            beta: self.number(table.beta, default.beta, Range::Fraction, &path.key("beta")),
+            beta: self.parameter(table.beta, default.beta, Range::Fraction, &path.key("beta")),
         }
     }
 
     pub(crate) fn allegro(&mut self, table: &AllegroParameters, path: &FieldPath) -> AllegroConfig {
         let default = AllegroConfig::default();
-        let mut fraction = |value, default, name| self.number(value, default, Range::Fraction, &path.key(name));
+        let mut fraction = |value, default, name| self.parameter(value, default, Range::Fraction, &path.key(name));
         let min_epsilon = fraction(table.min_epsilon, default.min_epsilon, "min_epsilon");
         let max_epsilon = fraction(table.max_epsilon, default.max_epsilon, "max_epsilon");
         let loss_threshold = fraction(table.loss_threshold, default.loss_threshold, "loss_threshold");
@@ -136,7 +136,7 @@ impl Checker<'_, '_> {
             self.report(&path.key(field), what, "let min_epsilon be at most max_epsilon; the paper says 0.01 and 0.05");
         }
         let steep = Range::Within(1.0, 1e6);
-        let steepness = self.number(table.steepness, default.steepness, steep, &path.key("steepness"));
+        let steepness = self.parameter(table.steepness, default.steepness, steep, &path.key("steepness"));
         AllegroConfig { loss_threshold, steepness, min_epsilon, max_epsilon, seed: default.seed }
     }
 
@@ -144,7 +144,7 @@ impl Checker<'_, '_> {
         const PRICE: Range = Range::Within(0.0, 1e6);
         const STEP: Range = Range::Within(1e-6, 1e6);
         let default = VivaceConfig::default();
-        let mut number = |value, default, range, name| self.number(value, default, range, &path.key(name));
+        let mut number = |value, default, range, name| self.parameter(value, default, range, &path.key(name));
         VivaceConfig {
             exponent: number(table.exponent, default.exponent, Range::Fraction, "exponent"),
             latency_coefficient: number(

@@ -11,7 +11,7 @@ use super::model::{
     AllegroParameters, Bbr3Parameters, BbrParameters, DctcpParameters, PragueParameters, SiadParameters,
     VivaceParameters,
 };
-use super::{Amount, Overlay};
+use super::{Amount, ExternalParameters, Overlay, PythonParameters};
 
 impl Controller {
     /// The loss recovery that its name stands for, if it does.
@@ -20,6 +20,15 @@ impl Controller {
             Self::Tahoe(_) => Some(LossRecovery::Tahoe),
             Self::NewReno(_) => Some(LossRecovery::NewReno),
             _ => None,
+        }
+    }
+
+    /// What results call it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Python(PythonParameters { class: Some(class), .. }) => format!("python:{class}"),
+            Self::External(ExternalParameters { name: Some(name), .. }) => name.clone(),
+            _ => self.kind().to_owned(),
         }
     }
 
@@ -66,6 +75,12 @@ kinds! {
         "vegas" = Vegas(VegasParameters),
         /// Vegas on the delay of the forward path, from timestamps.
         "vegas_modified" = VegasModified(ModifiedVegasParameters),
+        /// The same on clocks that drift apart or are set.
+        "vegas_skew_tolerant" = VegasSkewTolerant(ModifiedVegasParameters),
+        /// A class of Python.
+        "python" = Python(PythonParameters),
+        /// A controller of the program that reads the scenario.
+        "external" = External(ExternalParameters),
     }
 }
 

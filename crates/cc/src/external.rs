@@ -1,0 +1,144 @@
+//! The door for algorithms that are not in this crate: a user's own, in Rust or behind another language.
+//!
+//! Source: none. Departures: none.
+//!
+//! A controller that cannot go on unwinds ([`std::panic::resume_unwind`]) with its error as the payload. Whoever runs the
+//! simulation catches that and drops the simulation, so that the loop need not ask after every event whether all is well.
+
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+
+use ackclock_units::Bytes;
+
+use crate::controller::CongestionController;
+
+/// What every controller starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// The initial window (RFC 6928).
+    pub initial_window: Bytes,
+    /// The slow-start threshold to begin with; `None` is arbitrarily high.
+    pub initial_ssthresh: Option<Bytes>,
+}
+
+/// A controller from outside. Every [`CongestionController`] that can be cloned and shared between threads is one.
+pub trait ExternalController: CongestionController + Sync {
+    /// A copy that goes on alike: a simulation can be cloned while it runs.
+    fn boxed_clone(&self) -> Box<dyn ExternalController>;
+}
+
+impl<T: CongestionController + Sync + Clone + 'static> ExternalController for T {
+    fn boxed_clone(&self) -> Box<dyn ExternalController> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn ExternalController> {
+    fn clone(&self) -> Self {
+        self.as_ref().boxed_clone()
+    }
+}
+
+type Make = dyn Fn(&Start) -> Box<dyn ExternalController> + Send + Sync;
+
+/// How controllers from outside come to be: a name for results, and a function that makes one.
+///
+/// Two are equal if they are clones of one.
+#[derive(Clone)]
+pub struct ExternalConfig {
+    name: Arc<str>,
+    make: Arc<Make>,
+}
+
+impl ExternalConfig {
+    /// `make` is called for either end of each connection, and again when the handshake has settled the segment size.
+    pub fn new<C: ExternalController + 'static>(
+        name: &str,
+        make: impl Fn(&Start) -> C + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), make: Arc::new(move |start| Box::new(make(start))) }
+    }
+
+    /// What results call the controller.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn make(&self, start: &Start) -> Box<dyn ExternalController> {
+        (self.make)(start)
+    }
+}
+
+impl Debug for ExternalConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ExternalConfig").field(&self.name).finish()
+    }
+}
+
+impl PartialEq for ExternalConfig {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.make, &other.make)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, loss};
+    use crate::{AckEvent, CongestionEvent, Controller, ControllerConfig};
+
+    /// Adds what is acknowledged; a loss leaves the initial window.
+    #[derive(Clone, Debug)]
+    struct Exponential {
+        initial: Bytes,
+        cwnd: Bytes,
+    }
+
+    impl CongestionController for Exponential {
+        fn on_ack(&mut self, ack: &AckEvent) {
+            self.cwnd += ack.newly_acked;
+        }
+        fn on_congestion(&mut self, _event: &CongestionEvent) {
+            self.cwnd = self.initial;
+        }
+        fn cwnd(&self) -> Bytes {
+            self.cwnd
+        }
+    }
+
+    fn config() -> ExternalConfig {
+        ExternalConfig::new("exponential", |start| Exponential {
+            initial: start.initial_window,
+            cwnd: start.initial_window,
+        })
+    }
+
+    #[test]
+    fn a_controller_from_outside_is_told_and_asked_like_ours() {
+        let config = ControllerConfig::External(config());
+        let mut controller = Controller::new(&config, Bytes(1_000), Bytes(10_000), None);
+        controller.on_ack(&ack(2_000));
+        assert_eq!((controller.cwnd(), controller.ssthresh()), (Bytes(12_000), None)); // 10 000 + 2 000
+        controller.on_congestion(&loss(12_000));
+        assert_eq!(controller.cwnd(), Bytes(10_000));
+    }
+
+    #[test]
+    fn a_clone_goes_its_own_way() {
+        let config = ControllerConfig::External(config());
+        let mut controller = Controller::new(&config, Bytes(1_000), Bytes(10_000), None);
+        let mut copy = controller.clone();
+        controller.on_ack(&ack(1_000));
+        copy.on_ack(&ack(3_000));
+        assert_eq!((controller.cwnd(), copy.cwnd()), (Bytes(11_000), Bytes(13_000)));
+    }
+
+    #[test]
+    fn only_clones_of_a_configuration_are_equal() {
+        let one = config();
+        assert_eq!(one, one.clone());
+        assert_ne!(one, config());
+    }
+}

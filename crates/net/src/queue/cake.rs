@@ -1,0 +1,244 @@
+//! CAKE's core (Høiland-Jørgensen, Täht and Morton 2018): flow queues found by an 8-way set-associative hash, turns by
+//! octets that are fair between hosts first, COBALT on each queue, a shaper, and a filter for ACKs.
+//!
+//! **Departures**: one priority tin (`besteffort`); a host's share is divided without Linux's dithering; a host's flows
+//! count while they are scheduled, whether sparse or bulk; a dropped packet is not charged to its flow.
+
+mod ack_filter;
+mod cobalt;
+mod hosts;
+mod shaper;
+
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use super::flow_hash::{Perturbation, bucket};
+use super::flow_queues::FlowQueues;
+use super::flow_schedule::FlowSchedule;
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued};
+use crate::packet::Packet;
+use crate::rng::RandomStream;
+
+pub use ack_filter::AckFilter;
+use cobalt::{Cobalt, CobaltParameters};
+use hosts::{HostLoads, HostPair};
+pub use hosts::{HostTable, Isolation};
+use shaper::Shaper;
+pub use shaper::{CellFraming, ShaperConfig};
+
+/// Queues of one set of the hash.
+const WAYS: u32 = 8;
+
+/// Octets of a full packet, for what a slow link takes to send one.
+const MTU: Bytes = Bytes(1514);
+
+/// Parameters; the defaults are Linux's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CakeConfig {
+    /// The shaper.
+    pub shaper: ShaperConfig,
+    /// Between whom it is fair.
+    pub isolation: Isolation,
+    /// The host of each endpoint, for fairness between hosts.
+    pub hosts: HostTable,
+    /// What becomes of superfluous ACKs.
+    pub ack_filter: AckFilter,
+    /// The round trip that the control law reckons with; its target is a twentieth.
+    pub rtt: SimDuration,
+    /// Mark what is ECN-capable instead of dropping it.
+    pub ecn: bool,
+    /// Octets that may wait; `None` is four times rate times `rtt`, and 4 MiB at least.
+    pub memory_limit: Option<Bytes>,
+    /// Queues that flows are hashed into; a multiple of 8.
+    pub flows: u32,
+}
+
+impl Default for CakeConfig {
+    fn default() -> Self {
+        Self {
+            shaper: ShaperConfig::default(),
+            isolation: Isolation::default(),
+            hosts: HostTable::default(),
+            ack_filter: AckFilter::default(),
+            rtt: SimDuration::from_millis(100),
+            ecn: true,
+            memory_limit: None,
+            flows: 1024,
+        }
+    }
+}
+
+/// What CAKE keeps of a queue, besides its packets.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    /// The endpoint that its packets go to.
+    tag: u32,
+    hosts: HostPair,
+    cobalt: Cobalt,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Cake {
+    config: CakeConfig,
+    control: CobaltParameters,
+    memory_limit: u64,
+    quantum: u64,
+    /// What a full packet takes to send.
+    mtu_time: SimDuration,
+    perturbation: Perturbation,
+    random: RandomStream,
+    queues: FlowQueues,
+    schedule: FlowSchedule,
+    flows: Vec<Flow>,
+    busy: u64,
+    hosts: HostLoads,
+    shaper: Shaper,
+    counters: QueueCounters,
+    filtered: u64,
+    /// The queue that sent last, for whoever asks.
+    last: u32,
+}
+
+impl Cake {
+    /// Empty queues. The hash is perturbed by the stream's first number; the others are
+    /// BLUE's.
+    pub fn new(config: &CakeConfig, place: &QueuePlace<'_>) -> Self {
+        let mut random = place.random();
+        let rate = config.shaper.rate.unwrap_or(place.rate);
+        let mtu_time = rate.serialization_delay(MTU);
+        // At a low rate a good queue is one of a packet and a half.
+        let target = (config.rtt / 20).max(mtu_time * 3 / 2);
+        let interval = (config.rtt + target - config.rtt / 20).max(target * 2);
+        let memory_limit = config.memory_limit.unwrap_or(Bytes((4 * rate.bytes_in(config.rtt).0).max(4 << 20)));
+        let idle = Flow { tag: u32::MAX, hosts: HostPair::default(), cobalt: Cobalt::default() };
+        Self {
+            config: config.clone(),
+            control: CobaltParameters { target, interval, ecn: config.ecn },
+            memory_limit: memory_limit.0,
+            quantum: config.shaper.rate.map_or(MTU.0, |rate| (rate.0 / 8 / 4096).clamp(300, MTU.0)),
+            mtu_time,
+            perturbation: Perturbation::draw(&mut random),
+            random,
+            queues: FlowQueues::new(config.flows),
+            schedule: FlowSchedule::new(config.flows),
+            flows: vec![idle; config.flows as usize],
+            busy: 0,
+            hosts: HostLoads::new(config.hosts.clone(), config.isolation),
+            shaper: Shaper::new(config.shaper),
+            counters: QueueCounters::default(),
+            filtered: 0,
+            last: 0,
+        }
+    }
+
+    /// The queue of a packet: its own, in the set that the hash says; if it has none, an idle one of that set; if there
+    /// is none, the one that the hash says, with another flow.
+    fn place(&self, packet: &Packet) -> u32 {
+        let direct = bucket(packet, self.perturbation, self.config.flows);
+        let (set, way) = (direct / WAYS * WAYS, direct % WAYS);
+        let ways = (0..WAYS).map(|next| set + (way + next) % WAYS);
+        let own = ways.clone().find(|queue| self.flows[*queue as usize].tag == packet.endpoint);
+        own.or_else(|| ways.clone().find(|queue| self.schedule.is_idle(*queue))).unwrap_or(direct)
+    }
+
+    fn filter_ack(&mut self, queue: u32, arrival: &Packet) {
+        if self.config.ack_filter == AckFilter::Off {
+            return;
+        }
+        let found = ack_filter::superfluous(self.config.ack_filter, arrival, self.queues.waiting(queue));
+        if let Some(position) = found {
+            self.queues.remove(queue, position);
+            self.filtered += 1;
+            self.counters.drops += 1;
+        }
+    }
+
+    fn drop_from_fattest(&mut self, now: SimTime) {
+        let fattest = self.queues.fattest();
+        self.flows[fattest as usize].cobalt.on_overflow(now, &self.control);
+        self.queues.pop(fattest);
+        self.counters.drops += 1;
+    }
+
+    /// The next packet of a queue that COBALT lets through.
+    fn next_of(&mut self, now: SimTime, flow: u32) -> Option<Queued> {
+        let tolerated = self.mtu_time * (4.max(2 * self.busy));
+        loop {
+            let mut packet = self.queues.pop(flow)?;
+            let cobalt = &mut self.flows[flow as usize].cobalt;
+            let drops = cobalt.drops(now, &mut packet, &self.control, tolerated, &mut self.random, &mut self.counters);
+            if !drops || self.queues.packets_of(flow) == 0 {
+                return Some(packet); // the last packet stays: with it would go the sender's only signal
+            }
+            self.counters.drops += 1;
+        }
+    }
+
+    fn on_empty(&mut self, now: SimTime, flow: u32) {
+        self.flows[flow as usize].cobalt.on_empty(now, &self.control);
+        if self.schedule.on_empty(flow) {
+            self.busy -= 1;
+            self.hosts.on_idle(self.flows[flow as usize].hosts);
+        }
+    }
+}
+
+impl QueueDiscipline for Cake {
+    fn enqueue(&mut self, now: SimTime, arrival: Queued) {
+        let queue = self.place(&arrival.packet);
+        if self.schedule.is_idle(queue) {
+            let hosts = self.hosts.pair(&arrival.packet);
+            self.flows[queue as usize].hosts = hosts;
+            self.hosts.on_busy(hosts);
+            self.busy += 1;
+            self.schedule.activate(queue, self.quantum / self.hosts.sharing(hosts));
+        }
+        self.flows[queue as usize].tag = arrival.packet.endpoint;
+        self.filter_ack(queue, &arrival.packet);
+        self.queues.push(queue, arrival);
+        while self.queues.octets() > self.memory_limit {
+            self.drop_from_fattest(now);
+        }
+    }
+
+    fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
+        if self.shaper.ready_at(now) > now {
+            return None;
+        }
+        loop {
+            let (flows, hosts, quantum) = (&self.flows, &self.hosts, self.quantum);
+            let flow = self.schedule.turn(|flow| quantum / hosts.sharing(flows[flow as usize].hosts))?;
+            if let Some(packet) = self.next_of(now, flow) {
+                self.schedule.charge(flow, packet.octets);
+                self.shaper.on_departure(now, packet.packet.size());
+                self.last = flow;
+                return Some(packet);
+            }
+            self.on_empty(now, flow);
+        }
+    }
+
+    fn ready_at(&self, now: SimTime) -> Option<SimTime> {
+        (self.queues.len() > 0).then(|| self.shaper.ready_at(now))
+    }
+
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    fn octets(&self) -> u64 {
+        self.queues.octets()
+    }
+
+    fn counters(&self) -> QueueCounters {
+        self.counters
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        self.flows[self.last as usize].cobalt.inspect(record);
+        record("acks_filtered", self.filtered as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests;

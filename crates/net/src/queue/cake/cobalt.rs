@@ -1,0 +1,181 @@
+//! COBALT, CAKE's control of one queue: `CoDel`'s control law, whose count is worked off instead of forgotten when the
+//! queue is good again, with BLUE beside it (Feng and others 1999), which answers to overflow and to emptiness.
+
+use ackclock_units::{SimDuration, SimTime};
+use ackclock_wire::Ecn;
+
+use crate::queue::{QueueCounters, Queued};
+use crate::rng::RandomStream;
+
+/// What BLUE's probability grows by when the queue overflows, and shrinks by when it runs empty.
+const BLUE_UP: f64 = 1.0 / 256.0;
+const BLUE_DOWN: f64 = 1.0 / 4096.0;
+
+/// Parameters, the same for all queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CobaltParameters {
+    pub(super) target: SimDuration,
+    pub(super) interval: SimDuration,
+    pub(super) ecn: bool,
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cobalt {
+    count: u64,
+    dropping: bool,
+    signal_next: SimTime,
+    blue: f64,
+    blue_changed: SimTime,
+    sojourn: SimDuration,
+}
+
+impl Cobalt {
+    /// The queue had to drop for want of memory.
+    pub(super) fn on_overflow(&mut self, now: SimTime, parameters: &CobaltParameters) {
+        if now.saturating_since(self.blue_changed) > parameters.target {
+            self.blue = (self.blue + BLUE_UP).min(1.0);
+            self.blue_changed = now;
+        }
+        self.dropping = true;
+        self.signal_next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// The queue was found empty.
+    pub(super) fn on_empty(&mut self, now: SimTime, parameters: &CobaltParameters) {
+        if self.blue > 0.0 && now.saturating_since(self.blue_changed) > parameters.target {
+            self.blue = (self.blue - BLUE_DOWN).max(0.0);
+            self.blue_changed = now;
+        }
+        self.dropping = false;
+        self.sojourn = SimDuration::ZERO;
+        if self.count > 0 && now >= self.signal_next {
+            self.count -= 1;
+            self.signal_next = now + self.spacing(parameters);
+        }
+    }
+
+    /// Says whether a departing packet is to be dropped; it may have been marked. `tolerated` is how long packets wait on
+    /// a good queue at this rate, where that is longer than the target.
+    pub(super) fn drops(
+        &mut self,
+        now: SimTime,
+        packet: &mut Queued,
+        parameters: &CobaltParameters,
+        tolerated: SimDuration,
+        random: &mut RandomStream,
+        counters: &mut QueueCounters,
+    ) -> bool {
+        self.sojourn = now - packet.since;
+        if self.sojourn > parameters.target.max(tolerated) {
+            self.begin(now, parameters);
+        } else {
+            self.dropping = false;
+        }
+        let mut drops = false;
+        if self.dropping && now >= self.signal_next {
+            let is_marked = packet.packet.segment.ecn == Ecn::Ce;
+            drops = !(parameters.ecn && (is_marked || counters.mark(&mut packet.packet)));
+            self.count += 1;
+            self.signal_next += self.spacing(parameters);
+        } else {
+            self.work_off(now, parameters);
+        }
+        drops || (self.blue > 0.0 && random.chance(self.blue))
+    }
+
+    fn begin(&mut self, now: SimTime, parameters: &CobaltParameters) {
+        if !self.dropping {
+            self.dropping = true;
+            self.count = self.count.max(1);
+            self.signal_next = now + self.spacing(parameters);
+        }
+    }
+
+    /// Each signal that would have been due while the queue was good makes the next episode's first one come later.
+    fn work_off(&mut self, now: SimTime, parameters: &CobaltParameters) {
+        while self.count > 0 && !self.dropping && now >= self.signal_next {
+            self.count -= 1;
+            self.signal_next += self.spacing(parameters);
+        }
+    }
+
+    fn spacing(&self, parameters: &CobaltParameters) -> SimDuration {
+        SimDuration((parameters.interval.0 as f64 / (self.count.max(1) as f64).sqrt()) as u64)
+    }
+
+    /// Reports the state to whoever asks.
+    pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("queue_delay", self.sojourn.as_secs_f64());
+        record("drop_count", self.count as f64);
+        record("drop_probability", self.blue);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::testing::arrival_with;
+
+    const MS: u64 = 1_000_000;
+    const PARAMETERS: CobaltParameters =
+        CobaltParameters { target: SimDuration::from_millis(5), interval: SimDuration::from_millis(100), ecn: true };
+
+    /// Packets that waited `waited` leave every 0.1 ms; when one is dropped, in ms.
+    fn drop_times(cobalt: &mut Cobalt, from: u64, until: u64, waited: u64) -> Vec<f64> {
+        let mut random = RandomStream::new(1, "test");
+        let mut counters = QueueCounters::default();
+        let times = (from * 10..until * 10).map(|tenth| tenth * MS / 10);
+        let mut drops = |now: &u64| {
+            let mut packet = arrival_with(SimTime(now - waited * MS), 0, 1500, Ecn::NotEct);
+            cobalt.drops(SimTime(*now), &mut packet, &PARAMETERS, SimDuration::ZERO, &mut random, &mut counters)
+        };
+        times.filter(|now| drops(now)).map(|now| now as f64 / 1e6).collect()
+    }
+
+    fn assert_times(times: &[f64], expected: &[f64]) {
+        assert_eq!(times.len(), expected.len(), "{times:?}");
+        for (time, expected) in times.iter().zip(expected) {
+            assert!((0.0..=0.1001).contains(&(time - expected)), "{times:?}, expected {expected}");
+        }
+    }
+
+    #[test]
+    fn the_control_law_is_codels() {
+        // Above target from 10 ms: an interval later the first, then with counts 2, 3, 4: + 70.7, + 57.7, + 50.0 ms.
+        let times = drop_times(&mut Cobalt::default(), 10, 300, 6);
+        assert_times(&times, &[110.0, 180.71, 238.45, 288.45]);
+    }
+
+    #[test]
+    fn the_count_is_worked_off_while_the_queue_is_good() {
+        let mut cobalt = Cobalt::default();
+        drop_times(&mut cobalt, 10, 240, 6); // three drops: the count is 4, the next is due at 288.45 ms
+        assert_eq!(cobalt.count, 4);
+        drop_times(&mut cobalt, 240, 350, 1); // at 288.45 it becomes 3, 57.7 ms later, at 346.2 ms, 2
+        assert_eq!(cobalt.count, 2);
+        // above target again at 350 ms: the first drop 70.7 ms later, not 100
+        assert_times(&drop_times(&mut cobalt, 350, 430, 6), &[420.71]);
+    }
+
+    #[test]
+    fn blue_answers_to_overflow_and_emptiness_once_a_target() {
+        let mut cobalt = Cobalt::default();
+        for ms in 0..61 {
+            cobalt.on_overflow(SimTime(ms * MS), &PARAMETERS); // more than 5 ms apart: at 6, 12, .. 60 ms
+        }
+        assert!((cobalt.blue - 10.0 / 256.0).abs() < 1e-12);
+        for ms in 61..127 {
+            cobalt.on_empty(SimTime(ms * MS), &PARAMETERS); // at 66, 72, .. 126 ms
+        }
+        assert!((cobalt.blue - (10.0 / 256.0 - 11.0 / 4096.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn blue_drops_with_its_probability() {
+        let mut cobalt = Cobalt { blue: 0.25, ..Cobalt::default() };
+        let drops = drop_times(&mut cobalt, 10, 1_010, 1).len(); // 10 000 packets on a good queue
+        assert!(drops.abs_diff(2_500) < 4 * 44, "{drops}"); // standard deviation sqrt(10 000 * 0.25 * 0.75) = 43.3
+    }
+}

@@ -1,0 +1,327 @@
+//! `DualPI2` (RFC 9332 appendix A): two queues, one for L4S packets (ECT(1) or CE) and one for the others, under one PI
+//! controller of the classic queue's delay. Its output p' is squared for classic packets and multiplied by `k` for L4S
+//! packets, which balances the flow rates of the two kinds; L4S packets are also marked beyond a shallow threshold.
+//!
+//! When p' reaches 1/k the marks of the L4S queue saturate: from there on it loses packets as the classic queue does.
+//!
+//! A discipline has no timer: updates that were due are made up for at the next arrival or departure, with the delay as it
+//! was at their time.
+//!
+//! **Departures**: the L4S queue marks from a step at 1 ms by default, as Linux does; the RFC's example is a ramp from
+//! 0.8 to 1.2 ms, which `threshold` and `ramp` can say. Both queues lose or gain signals at departure only.
+
+use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_wire::Ecn;
+
+use super::fifo::{Fifo, Head};
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use crate::config::QueueLimit;
+
+/// Which of the two queues sends, when both could (RFC 9332 section 4.2.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DualScheduler {
+    /// Weighted round robin by octets; the classic queue's share of the link is at least this.
+    Weighted {
+        /// Between 0 and 1; 1/16 in the RFC's example.
+        classic_share: f64,
+    },
+    /// Time-shifted FIFO: the packet that has waited longest, where L4S packets count as if they came this much earlier.
+    TimeShifted {
+        /// By how much.
+        shift: SimDuration,
+    },
+}
+
+/// Parameters; RFC 9332 appendix A.1 gives the defaults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DualPi2Config {
+    /// How much may wait at most, in both queues together.
+    pub limit: QueueLimit,
+    /// Classic queueing delay to hold.
+    pub target: SimDuration,
+    /// The longest round trip to be stable with; the gains follow from it.
+    pub rtt_max: SimDuration,
+    /// The coupling factor k.
+    pub coupling: f64,
+    /// L4S packets that waited longer are marked; with a ramp, where it begins.
+    pub threshold: SimDuration,
+    /// From nothing to everything marked within so much more waiting; zero is a step.
+    pub ramp: SimDuration,
+    /// No L4S packet is marked for its waiting unless more than this waits with it.
+    pub threshold_octets: Bytes,
+    /// Who sends when both could.
+    pub scheduler: DualScheduler,
+}
+
+impl Default for DualPi2Config {
+    fn default() -> Self {
+        Self {
+            limit: QueueLimit::Packets(10_000),
+            target: SimDuration::from_millis(15),
+            rtt_max: SimDuration::from_millis(100),
+            coupling: 2.0,
+            threshold: SimDuration::from_millis(1),
+            ramp: SimDuration::ZERO,
+            threshold_octets: Bytes(1500),
+            scheduler: DualScheduler::Weighted { classic_share: 1.0 / 16.0 },
+        }
+    }
+}
+
+impl DualPi2Config {
+    /// Time between updates: the target, unless a third of the longest round trip is shorter.
+    pub fn t_update(&self) -> SimDuration {
+        self.target.min(self.rtt_max / 3)
+    }
+}
+
+/// The PI controller.
+#[derive(Clone, Copy, Debug)]
+struct Controller {
+    /// In Hz.
+    alpha: f64,
+    /// In Hz.
+    beta: f64,
+    /// In seconds.
+    target: f64,
+    t_update: SimDuration,
+    next_update: SimTime,
+    /// In seconds, at the last update.
+    old_delay: f64,
+    /// p'.
+    base: f64,
+}
+
+impl Controller {
+    fn new(config: &DualPi2Config) -> Self {
+        let (t_update, rtt_max) = (config.t_update(), config.rtt_max.as_secs_f64());
+        Self {
+            alpha: 0.1 * t_update.as_secs_f64() / (rtt_max * rtt_max),
+            beta: 0.3 / rtt_max,
+            target: config.target.as_secs_f64(),
+            t_update,
+            next_update: SimTime::ZERO + t_update,
+            old_delay: 0.0,
+            base: 0.0,
+        }
+    }
+
+    /// Makes the updates due by `now`; the packet that has waited longest came at `oldest`.
+    fn catch_up(&mut self, now: SimTime, oldest: Option<SimTime>) {
+        while self.next_update <= now {
+            if oldest.is_none() && self.base == 0.0 && self.old_delay == 0.0 {
+                let missed = (now - self.next_update).0 / self.t_update.0 + 1;
+                self.next_update += self.t_update * missed;
+                return;
+            }
+            self.update(oldest.map_or(0.0, |since| self.next_update.saturating_since(since).as_secs_f64()));
+            self.next_update += self.t_update;
+        }
+    }
+
+    fn update(&mut self, delay: f64) {
+        let step = self.alpha * (delay - self.target) + self.beta * (delay - self.old_delay);
+        self.base = (self.base + step).clamp(0.0, 1.0);
+        self.old_delay = delay;
+    }
+}
+
+/// One of the queues.
+#[derive(Clone, Debug, Default)]
+struct Side {
+    queue: Fifo,
+    /// What of a signal is due: signals come as evenly as their probability allows (the RFC's `recur`).
+    due: f64,
+}
+
+impl Side {
+    /// True if it is this packet's turn, at this probability.
+    fn signals(&mut self, probability: f64) -> bool {
+        self.due += probability;
+        let signals = self.due > 1.0;
+        if signals {
+            self.due -= 1.0;
+        }
+        signals
+    }
+}
+
+/// What becomes of a departing packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Send,
+    Mark,
+    Drop,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct DualPi2 {
+    config: DualPi2Config,
+    room: Room,
+    controller: Controller,
+    l4s: Side,
+    classic: Side,
+    /// Octets that the classic queue is owed.
+    credit: f64,
+    counters: QueueCounters,
+    l4s_sojourn: SimDuration,
+}
+
+impl DualPi2 {
+    /// Empty queues.
+    pub fn new(config: &DualPi2Config, place: &QueuePlace<'_>) -> Self {
+        Self {
+            config: *config,
+            room: Room::new(config.limit, place.rate),
+            controller: Controller::new(config),
+            l4s: Side::default(),
+            classic: Side::default(),
+            credit: 0.0,
+            counters: QueueCounters::default(),
+            l4s_sojourn: SimDuration::ZERO,
+        }
+    }
+
+    fn catch_up(&mut self, now: SimTime) {
+        let oldest = match (self.l4s.queue.head_since(), self.classic.queue.head_since()) {
+            (Some(l4s), Some(classic)) => Some(l4s.min(classic)),
+            (l4s, classic) => l4s.or(classic),
+        };
+        self.controller.catch_up(now, oldest);
+    }
+
+    /// Drop or mark probability of classic packets.
+    fn p_classic(&self) -> f64 {
+        self.controller.base * self.controller.base
+    }
+
+    /// Coupled mark probability of L4S packets; 1 is saturation.
+    fn p_coupled(&self) -> f64 {
+        (self.config.coupling * self.controller.base).min(1.0)
+    }
+
+    /// Beyond this the classic queue drops what is ECN-capable too: there the L4S queue's marks saturate.
+    fn p_classic_max(&self) -> f64 {
+        (1.0 / (self.config.coupling * self.config.coupling)).min(1.0)
+    }
+
+    /// Marks by the L4S queue's own delay.
+    fn p_native(&self, sojourn: SimDuration, waiting: u64) -> f64 {
+        let DualPi2Config { threshold, ramp, threshold_octets, .. } = self.config;
+        if waiting <= threshold_octets.0 || sojourn <= threshold {
+            0.0
+        } else if sojourn >= threshold + ramp {
+            1.0
+        } else {
+            (sojourn - threshold).as_secs_f64() / ramp.as_secs_f64()
+        }
+    }
+
+    fn is_l4s_next(&self) -> bool {
+        let (Some(l4s), Some(classic)) = (self.l4s.queue.head_since(), self.classic.queue.head_since()) else {
+            return self.l4s.queue.len() > 0;
+        };
+        match self.config.scheduler {
+            DualScheduler::Weighted { .. } => self.credit <= 0.0,
+            DualScheduler::TimeShifted { shift } => l4s <= classic + shift,
+        }
+    }
+
+    /// While both wait, the classic queue is owed its share of what leaves; a queue that was alone owes nothing.
+    fn settle(&mut self, is_l4s: bool, octets: u64) {
+        let DualScheduler::Weighted { classic_share } = self.config.scheduler else { return };
+        let other = if is_l4s { &self.classic } else { &self.l4s };
+        let sent = if is_l4s { classic_share } else { classic_share - 1.0 };
+        self.credit = if other.queue.len() == 0 { 0.0 } else { self.credit + octets as f64 * sent };
+    }
+
+    fn l4s_fate(&mut self, sojourn: SimDuration, waiting: u64) -> Fate {
+        let (coupled, classic) = (self.p_coupled(), self.p_classic());
+        if coupled < 1.0 {
+            let probability = coupled.max(self.p_native(sojourn, waiting));
+            return if self.l4s.signals(probability) { Fate::Mark } else { Fate::Send };
+        }
+        if self.l4s.signals(classic) {
+            Fate::Drop
+        } else if self.l4s.signals(coupled) {
+            Fate::Mark
+        } else {
+            Fate::Send
+        }
+    }
+
+    fn classic_fate(&mut self, ecn: Ecn) -> Fate {
+        let probability = self.p_classic();
+        if !self.classic.signals(probability) {
+            Fate::Send
+        } else if ecn == Ecn::NotEct || probability >= self.p_classic_max() {
+            Fate::Drop
+        } else {
+            Fate::Mark
+        }
+    }
+}
+
+impl QueueDiscipline for DualPi2 {
+    fn enqueue(&mut self, now: SimTime, arrival: Queued) {
+        self.catch_up(now);
+        if !self.room.takes(self.len(), self.octets(), arrival.octets) {
+            self.counters.drops += 1;
+            return;
+        }
+        let is_l4s = matches!(arrival.packet.segment.ecn, Ecn::Ect1 | Ecn::Ce);
+        let side = if is_l4s { &mut self.l4s } else { &mut self.classic };
+        side.queue.push(arrival);
+    }
+
+    fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
+        self.catch_up(now);
+        loop {
+            let is_l4s = self.is_l4s_next();
+            let side = if is_l4s { &mut self.l4s } else { &mut self.classic };
+            let waiting = side.queue.octets();
+            let mut packet = side.queue.pop()?;
+            let sojourn = now - packet.since;
+            let fate = if is_l4s {
+                self.l4s_sojourn = sojourn;
+                self.l4s_fate(sojourn, waiting)
+            } else {
+                self.classic_fate(packet.packet.segment.ecn)
+            };
+            if fate == Fate::Drop {
+                self.counters.drops += 1;
+                continue;
+            }
+            if fate == Fate::Mark && packet.packet.segment.ecn != Ecn::Ce {
+                self.counters.mark(&mut packet.packet);
+            }
+            self.settle(is_l4s, packet.octets);
+            return Some(packet);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.l4s.queue.len() + self.classic.queue.len()
+    }
+
+    fn octets(&self) -> u64 {
+        self.l4s.queue.octets() + self.classic.queue.octets()
+    }
+
+    fn counters(&self) -> QueueCounters {
+        self.counters
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("drop_probability", self.p_classic());
+        record("mark_probability", self.p_coupled());
+        record("queue_delay", self.controller.old_delay);
+        record("l4s_queue_delay", self.l4s_sojourn.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod coexistence;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! Packets in order of arrival, with their octets counted: what most disciplines are made of.
+
+use std::collections::VecDeque;
+
+use ackclock_units::SimTime;
+
+use super::Queued;
+
+/// A queue that one can only take from at its head.
+pub(super) trait Head {
+    /// Takes the first packet.
+    fn pop(&mut self) -> Option<Queued>;
+
+    /// Octets waiting.
+    fn octets(&self) -> u64;
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fifo {
+    packets: VecDeque<Queued>,
+    octets: u64,
+}
+
+impl Fifo {
+    pub(super) fn push(&mut self, arrival: Queued) {
+        self.octets += arrival.octets;
+        self.packets.push_back(arrival);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// When the first packet arrived.
+    pub(super) fn head_since(&self) -> Option<SimTime> {
+        self.packets.front().map(|first| first.since)
+    }
+}
+
+impl Head for Fifo {
+    fn pop(&mut self) -> Option<Queued> {
+        let first = self.packets.pop_front()?;
+        self.octets -= first.octets;
+        Some(first)
+    }
+
+    fn octets(&self) -> u64 {
+        self.octets
+    }
+}

@@ -1,0 +1,172 @@
+//! FQ-PIE (draft-tahiliani-tsvwg-fq-pie): the flow queues and turns of FQ-CoDel, each queue under a PIE of its own. A
+//! packet for which there is no room is dropped, whoever sent it, since PIE decides at arrival.
+//!
+//! **Departures**: none known.
+
+use ackclock_units::{Bytes, SimTime};
+
+use super::flow_hash::{Perturbation, bucket};
+use super::flow_queues::FlowQueues;
+use super::flow_schedule::FlowSchedule;
+use super::pie::{PieControl, PieParameters, Verdict};
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use crate::config::QueueLimit;
+use crate::rng::RandomStream;
+
+/// Parameters; the defaults are the draft's, which are FQ-CoDel's and PIE's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FqPieConfig {
+    /// How much may wait in all queues together.
+    pub limit: QueueLimit,
+    /// Octets in all queues together.
+    pub memory_limit: Bytes,
+    /// Queues that flows are hashed into.
+    pub flows: u32,
+    /// Octets that a queue may send each round.
+    pub quantum: Bytes,
+    /// Each queue's controller.
+    pub control: PieParameters,
+}
+
+impl Default for FqPieConfig {
+    fn default() -> Self {
+        Self {
+            limit: QueueLimit::Packets(10_240),
+            memory_limit: Bytes(32 << 20),
+            flows: 1024,
+            quantum: Bytes(1514),
+            control: PieParameters::default(),
+        }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct FqPie {
+    config: FqPieConfig,
+    room: Room,
+    perturbation: Perturbation,
+    random: RandomStream,
+    queues: FlowQueues,
+    schedule: FlowSchedule,
+    controls: Vec<PieControl>,
+    counters: QueueCounters,
+    /// The queue that sent last, for whoever asks.
+    last: u32,
+}
+
+impl FqPie {
+    /// Empty queues. The hash is perturbed by the stream's first number; the others decide on drops.
+    pub fn new(config: &FqPieConfig, place: &QueuePlace<'_>) -> Self {
+        let mut random = place.random();
+        Self {
+            config: *config,
+            room: Room::new(config.limit, place.rate),
+            perturbation: Perturbation::draw(&mut random),
+            random,
+            queues: FlowQueues::new(config.flows),
+            schedule: FlowSchedule::new(config.flows),
+            controls: vec![PieControl::new(&config.control); config.flows as usize],
+            counters: QueueCounters::default(),
+            last: 0,
+        }
+    }
+
+    /// Says whether the packet stays, marked or not.
+    fn admit(&mut self, now: SimTime, queue: u32, arrival: &mut Queued) -> bool {
+        let has_room = self.room.takes(self.queues.len(), self.queues.octets(), arrival.octets)
+            && self.queues.octets() + arrival.octets <= self.config.memory_limit.0;
+        let (control, waiting) = (&mut self.controls[queue as usize], self.queues.octets_of(queue));
+        control.catch_up(now, &self.config.control, waiting);
+        if !has_room {
+            return false;
+        }
+        match control.judge(now, &self.config.control, waiting, arrival.octets, &mut self.random) {
+            Verdict::Keep => true,
+            Verdict::Signal => control.marks(&self.config.control) && self.counters.mark(&mut arrival.packet),
+        }
+    }
+}
+
+impl QueueDiscipline for FqPie {
+    fn enqueue(&mut self, now: SimTime, mut arrival: Queued) {
+        let queue = bucket(&arrival.packet, self.perturbation, self.config.flows);
+        if !self.admit(now, queue, &mut arrival) {
+            self.counters.drops += 1;
+            return;
+        }
+        self.queues.push(queue, arrival);
+        self.schedule.activate(queue, self.config.quantum.0);
+    }
+
+    fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
+        loop {
+            let flow = self.schedule.turn(|_| self.config.quantum.0)?;
+            let control = &mut self.controls[flow as usize];
+            control.catch_up(now, &self.config.control, self.queues.octets_of(flow));
+            if let Some(packet) = self.queues.pop(flow) {
+                control.on_departure(now, &packet, self.queues.octets_of(flow));
+                self.schedule.charge(flow, packet.octets);
+                self.last = flow;
+                return Some(packet);
+            }
+            self.schedule.on_empty(flow);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    fn octets(&self) -> u64 {
+        self.queues.octets()
+    }
+
+    fn counters(&self) -> QueueCounters {
+        self.counters
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        self.controls[self.last as usize].inspect(record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::testing::{PLACE, arrival};
+    use ackclock_units::SimDuration;
+
+    #[test]
+    fn who_fills_the_queue_is_dropped_and_who_does_not_is_not() {
+        // A link of 12 Mbit/s, a packet a ms. Flow 0 sends two packets each ms, flow 1 one in ten.
+        let mut queue = FqPie::new(&FqPieConfig::default(), &PLACE);
+        let (mut now, mut served) = (SimTime::ZERO, [0; 2]);
+        for round in 0..5_000 {
+            for _ in 0..2 {
+                queue.enqueue(now, arrival(now, 0, 1500));
+            }
+            if round % 10 == 5 {
+                queue.enqueue(now, arrival(now, 1, 1500));
+            }
+            let packet = queue.dequeue(now).expect("flow 0 sends too much");
+            served[packet.packet.flow() as usize] += 1;
+            now += SimDuration::from_millis(1);
+        }
+        assert_eq!(served, [4_500, 500]); // every packet of flow 1
+        // Of flow 0's 10 000 packets 4500 left and about 15 wait: the others were dropped, more than half.
+        let dropped = queue.counters().drops;
+        assert_eq!(dropped + 4_500 + queue.len() as u64, 10_000);
+        assert!(dropped > 5_000);
+    }
+
+    #[test]
+    fn the_limit_drops_what_arrives() {
+        let mut queue = FqPie::new(&FqPieConfig { limit: QueueLimit::Packets(10), ..FqPieConfig::default() }, &PLACE);
+        for _ in 0..10 {
+            queue.enqueue(SimTime::ZERO, arrival(SimTime::ZERO, 0, 1500));
+        }
+        queue.enqueue(SimTime::ZERO, arrival(SimTime::ZERO, 1, 1500));
+        assert_eq!((queue.len(), queue.counters().drops), (10, 1));
+    }
+}

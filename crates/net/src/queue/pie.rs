@@ -1,0 +1,347 @@
+//! PIE (RFC 8033): each arriving packet is dropped, or marked, with a probability that a PI controller moves every
+//! `t_update` by how far the queueing delay is from `target` and how it moved. With all of the RFC's section 4 and 5:
+//! gains that depend on the probability, a burst allowance, delay from the departure rate or from timestamps, marking up
+//! to a threshold, derandomised drops, a cap on the increase, and activation by length.
+//!
+//! A discipline has no timer: the updates that were due are made up for at the next arrival or departure, which sees the
+//! same, since nothing happened to the queue in between.
+//!
+//! **Departures**: a measured departure counts the octets that left, where the RFC's pseudocode takes them for 16 KiB
+//! whatever they were. Linux's steeper increase above 250 ms of delay is not in the RFC, and not here.
+
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use super::fifo::{Fifo, Head};
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use crate::config::QueueLimit;
+use crate::rng::RandomStream;
+
+/// How PIE learns how long packets wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DelayEstimate {
+    /// How long the last packet that left had waited (RFC 8033 section 4.3; Linux's default).
+    #[default]
+    Timestamps,
+    /// Octets waiting over the departure rate, which is measured over 16 KiB at a time (section 5.2).
+    DepartureRate,
+}
+
+/// Parameters of the controller; RFC 8033 section 4 gives the defaults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PieParameters {
+    /// Queueing delay to hold.
+    pub target: SimDuration,
+    /// Time between updates of the probability.
+    pub t_update: SimDuration,
+    /// Gain for the distance from the target, in Hz.
+    pub alpha: f64,
+    /// Gain for the change since the last update, in Hz.
+    pub beta: f64,
+    /// How long a queue may build up before anything is dropped.
+    pub max_burst: SimDuration,
+    /// Mark what is ECN-capable instead of dropping it.
+    pub ecn: bool,
+    /// The probability from which on even ECN-capable packets are dropped.
+    pub mark_threshold: f64,
+    /// Delay estimation.
+    pub delay: DelayEstimate,
+    /// Spread drops evenly (section 5.4).
+    pub derandomize: bool,
+    /// Drop small packets less, by their size over `mean_packet`.
+    pub byte_mode: bool,
+    /// What counts as a packet: a queue of no more than two of these drops nothing. Linux takes the MTU.
+    pub mean_packet: Bytes,
+    /// Be inactive until so much waits; the RFC suggests a third of the limit (section 5.3).
+    pub activation: Option<Bytes>,
+}
+
+impl Default for PieParameters {
+    fn default() -> Self {
+        Self {
+            target: SimDuration::from_millis(15),
+            t_update: SimDuration::from_millis(15),
+            alpha: 0.125,
+            beta: 1.25,
+            max_burst: SimDuration::from_millis(150),
+            ecn: true,
+            mark_threshold: 0.1,
+            delay: DelayEstimate::default(),
+            derandomize: true,
+            byte_mode: false,
+            mean_packet: Bytes(1500),
+            activation: None,
+        }
+    }
+}
+
+/// Parameters of a PIE queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PieConfig {
+    /// How much may wait at most; Linux allows 1000 packets.
+    pub limit: QueueLimit,
+    /// The controller.
+    pub control: PieParameters,
+}
+
+impl Default for PieConfig {
+    fn default() -> Self {
+        Self { limit: QueueLimit::Packets(1000), control: PieParameters::default() }
+    }
+}
+
+/// What becomes of an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Keep,
+    Signal,
+}
+
+/// Octets over which the departure rate is measured (RFC 8033 section 5.2).
+const DQ_THRESHOLD: u64 = 1 << 14;
+
+/// Weight of a new measurement of the departure rate: [`DQ_THRESHOLD`] over 2^16.
+const DQ_WEIGHT: f64 = 0.25;
+
+/// The controller of one queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PieControl {
+    probability: f64,
+    /// Drop probabilities of the packets kept since the last drop, added up.
+    accumulated: f64,
+    burst_allowance: SimDuration,
+    /// In seconds, at the last update.
+    old_delay: f64,
+    /// Of the last packet that left, in seconds; zero once nothing waits.
+    sojourn: f64,
+    next_update: SimTime,
+    rate: DepartureRate,
+    active: bool,
+}
+
+/// Time that 16 KiB take to leave, averaged.
+#[derive(Clone, Copy, Debug, Default)]
+struct DepartureRate {
+    since: Option<SimTime>,
+    departed: u64,
+    average: Option<f64>,
+}
+
+impl DepartureRate {
+    fn on_departure(&mut self, now: SimTime, octets: u64, waiting: u64) {
+        if self.since.is_none() && waiting + octets >= DQ_THRESHOLD {
+            (self.since, self.departed) = (Some(now), 0);
+            return; // what leaves now was sent before the measurement
+        }
+        let Some(since) = self.since else { return };
+        self.departed += octets;
+        if self.departed >= DQ_THRESHOLD {
+            let took = (now - since).as_secs_f64() * DQ_THRESHOLD as f64 / self.departed as f64;
+            self.average = Some(self.average.map_or(took, |old| took * DQ_WEIGHT + old * (1.0 - DQ_WEIGHT)));
+            self.since = None;
+        }
+    }
+}
+
+impl PieControl {
+    pub(super) fn new(parameters: &PieParameters) -> Self {
+        Self {
+            probability: 0.0,
+            accumulated: 0.0,
+            burst_allowance: parameters.max_burst,
+            old_delay: 0.0,
+            sojourn: 0.0,
+            next_update: SimTime::ZERO + parameters.t_update,
+            rate: DepartureRate::default(),
+            active: parameters.activation.is_none(),
+        }
+    }
+
+    /// Makes the updates that were due while nothing happened, with `waiting` octets in the queue.
+    pub(super) fn catch_up(&mut self, now: SimTime, parameters: &PieParameters, waiting: u64) {
+        while self.next_update <= now {
+            if self.is_at_rest(parameters, waiting) {
+                let missed = (now - self.next_update).0 / parameters.t_update.0 + 1;
+                self.next_update += parameters.t_update * missed;
+                return;
+            }
+            self.update(parameters, waiting);
+            self.next_update += parameters.t_update;
+        }
+    }
+
+    /// True if an update changes nothing.
+    fn is_at_rest(&self, parameters: &PieParameters, waiting: u64) -> bool {
+        let quiet = self.probability == 0.0 && self.old_delay == 0.0 && self.delay(parameters, waiting) == 0.0;
+        !self.active || (quiet && self.burst_allowance == parameters.max_burst && parameters.activation.is_none())
+    }
+
+    fn delay(&self, parameters: &PieParameters, waiting: u64) -> f64 {
+        match parameters.delay {
+            DelayEstimate::Timestamps => self.sojourn,
+            DelayEstimate::DepartureRate => {
+                self.rate.average.map_or(0.0, |average| waiting as f64 * average / DQ_THRESHOLD as f64)
+            }
+        }
+    }
+
+    /// RFC 8033 sections 4.2, 4.4 and 5.5.
+    fn update(&mut self, parameters: &PieParameters, waiting: u64) {
+        let delay = self.delay(parameters, waiting);
+        let target = parameters.target.as_secs_f64();
+        let step = parameters.alpha * (delay - target) + parameters.beta * (delay - self.old_delay);
+        let step = step / auto_tuning(self.probability);
+        let step = if self.probability >= 0.1 { step.min(0.02) } else { step };
+        let mut probability = self.probability + step;
+        if delay == 0.0 && self.old_delay == 0.0 {
+            probability *= 0.98;
+        }
+        self.probability = probability.clamp(0.0, 1.0);
+        self.burst_allowance = SimDuration(self.burst_allowance.0.saturating_sub(parameters.t_update.0));
+        let quiet = delay < target / 2.0 && self.old_delay < target / 2.0;
+        if self.probability == 0.0 && quiet {
+            self.burst_allowance = parameters.max_burst;
+            let empty = delay == 0.0 && self.old_delay == 0.0;
+            self.active &= !(empty && parameters.activation.is_some());
+        }
+        self.old_delay = delay;
+    }
+
+    /// A packet of `octets` arrives at a queue of `waiting` octets: is congestion to be signalled with it?
+    pub(super) fn judge(
+        &mut self,
+        now: SimTime,
+        parameters: &PieParameters,
+        waiting: u64,
+        octets: u64,
+        random: &mut RandomStream,
+    ) -> Verdict {
+        self.activate(now, parameters, waiting);
+        let early = self.active && self.burst_allowance.is_zero() && self.signals(parameters, waiting, octets, random);
+        if early { Verdict::Signal } else { Verdict::Keep }
+    }
+
+    fn activate(&mut self, now: SimTime, parameters: &PieParameters, waiting: u64) {
+        if !self.active && parameters.activation.is_some_and(|octets| waiting >= octets.0) {
+            *self = Self { next_update: now + parameters.t_update, active: true, ..Self::new(parameters) };
+        }
+    }
+
+    fn signals(&mut self, parameters: &PieParameters, waiting: u64, octets: u64, random: &mut RandomStream) -> bool {
+        let uncongested = self.old_delay < parameters.target.as_secs_f64() / 2.0 && self.probability < 0.2;
+        if uncongested || waiting <= 2 * parameters.mean_packet.0 {
+            return false;
+        }
+        let size = octets as f64 / parameters.mean_packet.0 as f64;
+        let probability = if parameters.byte_mode { self.probability * size.min(1.0) } else { self.probability };
+        if !parameters.derandomize {
+            return random.chance(probability);
+        }
+        self.accumulated = if self.probability == 0.0 { 0.0 } else { self.accumulated + probability };
+        let signals = self.accumulated >= 0.85 && (self.accumulated >= 8.5 || random.chance(probability));
+        if signals {
+            self.accumulated = 0.0;
+        }
+        signals
+    }
+
+    /// A packet left a queue in which `waiting` octets remain.
+    pub(super) fn on_departure(&mut self, now: SimTime, packet: &Queued, waiting: u64) {
+        self.sojourn = if waiting == 0 { 0.0 } else { (now - packet.since).as_secs_f64() };
+        self.rate.on_departure(now, packet.octets, waiting);
+    }
+
+    /// True if what is to be signalled may be signalled by a mark (RFC 8033 section 5.1).
+    pub(super) fn marks(&self, parameters: &PieParameters) -> bool {
+        parameters.ecn && self.probability < parameters.mark_threshold
+    }
+
+    /// Reports the state to whoever asks.
+    pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("drop_probability", self.probability);
+        record("queue_delay", self.old_delay);
+        record("burst_allowance", self.burst_allowance.as_secs_f64());
+    }
+}
+
+/// By how much the step is divided at a probability: the table of RFC 8033 section 4.2.
+fn auto_tuning(probability: f64) -> f64 {
+    match probability {
+        p if p < 0.000_001 => 2048.0,
+        p if p < 0.000_01 => 512.0,
+        p if p < 0.000_1 => 128.0,
+        p if p < 0.001 => 32.0,
+        p if p < 0.01 => 8.0,
+        p if p < 0.1 => 2.0,
+        _ => 1.0,
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    room: Room,
+    parameters: PieParameters,
+    queue: Fifo,
+    control: PieControl,
+    random: RandomStream,
+    counters: QueueCounters,
+}
+
+impl Pie {
+    /// An empty queue.
+    pub fn new(config: &PieConfig, place: &QueuePlace<'_>) -> Self {
+        Self {
+            room: Room::new(config.limit, place.rate),
+            parameters: config.control,
+            queue: Fifo::default(),
+            control: PieControl::new(&config.control),
+            random: place.random(),
+            counters: QueueCounters::default(),
+        }
+    }
+}
+
+impl QueueDiscipline for Pie {
+    fn enqueue(&mut self, now: SimTime, mut arrival: Queued) {
+        let waiting = self.queue.octets();
+        self.control.catch_up(now, &self.parameters, waiting);
+        let verdict = if self.room.takes(self.queue.len(), waiting, arrival.octets) {
+            self.control.judge(now, &self.parameters, waiting, arrival.octets, &mut self.random)
+        } else {
+            self.counters.drops += 1;
+            return;
+        };
+        let mark = self.control.marks(&self.parameters);
+        if verdict == Verdict::Keep || (mark && self.counters.mark(&mut arrival.packet)) {
+            self.queue.push(arrival);
+        } else {
+            self.counters.drops += 1;
+        }
+    }
+
+    fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
+        self.control.catch_up(now, &self.parameters, self.queue.octets());
+        let packet = self.queue.pop()?;
+        self.control.on_departure(now, &packet, self.queue.octets());
+        Some(packet)
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn octets(&self) -> u64 {
+        self.queue.octets()
+    }
+
+    fn counters(&self) -> QueueCounters {
+        self.counters
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        self.control.inspect(record);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! Packets to try disciplines with.
+
+use ackclock_units::{Bandwidth, Bytes, SimTime};
+use ackclock_wire::{Ecn, Segment};
+
+use super::{QueueDiscipline, QueuePlace, Queued};
+use crate::packet::Packet;
+
+/// Where queues under test stand.
+pub(super) const PLACE: QueuePlace<'static> = QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 };
+
+/// A packet of `flow`, from the end that opened the connection.
+pub(super) fn arrival(now: SimTime, flow: u32, octets: u32) -> Queued {
+    arrival_with(now, flow, octets, Ecn::NotEct)
+}
+
+/// The same with this ECN field.
+pub(super) fn arrival_with(now: SimTime, flow: u32, octets: u32, ecn: Ecn) -> Queued {
+    let segment = Segment { payload: octets - 40, ecn, ..Segment::default() };
+    Queued { packet: Packet::new(segment, 2 * flow + 1, 0), octets: u64::from(octets), since: now }
+}
+
+/// Serves a queue at `rate` until it is empty; returns each packet with the time its service began.
+pub(super) fn drain(queue: &mut impl QueueDiscipline, from: SimTime, rate: Bandwidth) -> Vec<(SimTime, Queued)> {
+    let mut now = from;
+    std::iter::from_fn(|| {
+        let packet = queue.dequeue(now)?;
+        let begun = now;
+        now += rate.serialization_delay(Bytes(packet.octets));
+        Some((begun, packet))
+    })
+    .collect()
+}

@@ -1,0 +1,18 @@
+//! Congestion controllers written in Python.
+//!
+//! A user's class derives from `ackclock.CongestionController`, which derives from [`PyControllerState`]. What the sender
+//! wants to know (window, threshold, pacing rate) lies in atomics that both sides share, so that the sender asks without
+//! calling Python, and a wrong value raises where it is assigned. Python is called for events only, and only for those
+//! whose method the class overrides.
+
+mod events;
+mod extensions;
+mod failure;
+mod hook;
+mod python;
+mod state;
+
+pub(crate) use events::{PyAckEvent, PyCongestionEvent, PySendEvent, PyStart};
+pub(crate) use extensions::extensions;
+pub(crate) use failure::ControllerFailure;
+pub(crate) use state::PyControllerState;

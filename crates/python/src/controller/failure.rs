@@ -1,0 +1,39 @@
+//! An exception of a user's class, on its way out of the simulation.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use ackclock_units::SimTime;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+
+/// The payload that unwinds the simulation.
+#[derive(Debug)]
+pub(crate) struct ControllerFailure {
+    error: PyErr,
+}
+
+/// The attribute by which the command line tells a user's exception from a fault of ours.
+const MARK: &str = "ackclock_controller";
+
+impl ControllerFailure {
+    /// Leaves the simulation with `error`, which keeps its traceback and learns where it came from. What is no
+    /// `Exception` (Ctrl-C) passes as it is.
+    pub(super) fn leave(py: Python<'_>, error: PyErr, controller: &str, call: &str, now: Option<SimTime>) -> ! {
+        if error.is_instance_of::<PyException>(py) {
+            let when = now.map(|now| format!(" at {} s of simulated time", now.as_secs_f64())).unwrap_or_default();
+            let value = error.value(py);
+            // An exception may refuse either (`__slots__`); it is reported all the same.
+            let _ = value.call_method1("add_note", (format!("in {call} of {controller}{when}"),));
+            let _ = value.setattr(MARK, controller);
+        }
+        resume_unwind(Box::new(Self { error }))
+    }
+
+    /// Does `work`, in which controllers may fail, and returns the exception with which one did.
+    pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+        catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<Self>() {
+            Ok(failure) => failure.error,
+            Err(panic) => resume_unwind(panic),
+        })
+    }
+}

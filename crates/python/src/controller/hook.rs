@@ -1,0 +1,80 @@
+//! A method of a user's class that takes an event.
+
+use pyo3::PyClass;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::False;
+use pyo3::types::PyTuple;
+
+/// References to an event that nobody but its hook holds: the hook's own, and that of the argument tuple.
+const OWN_REFERENCES: isize = 2;
+
+/// A bound method with its argument. One event object serves every call, unless the user's code has kept it: then it
+/// keeps what it says, and the next call gets a new one.
+pub(super) struct Hook<E: PyClass> {
+    method: Py<PyAny>,
+    argument: Option<Argument<E>>,
+}
+
+struct Argument<E: PyClass> {
+    event: Py<E>,
+    tuple: Py<PyTuple>,
+}
+
+impl<E: PyClass<Frozen = False> + Into<PyClassInitializer<E>>> Hook<E> {
+    /// The method `name` of `object`.
+    pub(super) fn new(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        Ok(Self { method: object.getattr(name)?.unbind(), argument: None })
+    }
+
+    pub(super) fn call(&mut self, py: Python<'_>, event: E) -> PyResult<()> {
+        let method = self.method.bind(py);
+        let answer = match &self.argument {
+            Some(argument) if argument.is_ours(py) => {
+                *argument.event.borrow_mut(py) = event;
+                method.call1(argument.tuple.bind(py))?
+            }
+            _ => {
+                let argument = self.argument.insert(Argument::new(py, event)?);
+                method.call1(argument.tuple.bind(py))?
+            }
+        };
+        nothing(&answer, method)
+    }
+}
+
+impl<E: PyClass + Into<PyClassInitializer<E>>> Argument<E> {
+    fn new(py: Python<'_>, event: E) -> PyResult<Self> {
+        let event = Py::new(py, event)?;
+        let tuple = PyTuple::new(py, [event.clone_ref(py)])?.unbind();
+        Ok(Self { event, tuple })
+    }
+
+    /// True if nothing else refers to the event.
+    #[allow(unsafe_code, reason = "PyO3 has no safe way to ask for the number of references")]
+    fn is_ours(&self, _py: Python<'_>) -> bool {
+        // SAFETY: the pointer is that of an object that `self` keeps alive, and Python's lock is held.
+        unsafe { pyo3::ffi::Py_REFCNT(self.event.as_ptr()) == OWN_REFERENCES }
+    }
+}
+
+/// What the methods of a controller return.
+pub(super) fn nothing(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyResult<()> {
+    if answer.is_none() { Ok(()) } else { Err(something(answer, method)) }
+}
+
+#[cold]
+fn something(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyErr {
+    let shown = answer.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+    PyTypeError::new_err(format!(
+        "{} returned {shown}, where nothing belongs; assign what changes, such as self.cwnd_bytes, and return None",
+        place_of(method).unwrap_or_else(|_| "a method".to_owned())
+    ))
+}
+
+/// `on_ack (mine.py:12)`.
+fn place_of(method: &Bound<'_, PyAny>) -> PyResult<String> {
+    let code = method.getattr("__code__")?;
+    let (file, line) = (code.getattr("co_filename")?, code.getattr("co_firstlineno")?);
+    Ok(format!("{} ({file}:{line})", method.getattr("__name__")?))
+}

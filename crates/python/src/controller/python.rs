@@ -1,0 +1,167 @@
+//! A user's class as the sender sees it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, SendEvent, Start};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::hook::{Hook, nothing};
+use super::state::{PyControllerState, Window};
+use super::{ControllerFailure, PyAckEvent, PyCongestionEvent, PySendEvent, PyStart};
+
+/// A class, and the arguments of its constructor.
+#[derive(Debug)]
+pub(super) struct Class {
+    /// As in results: `python:module:Class`.
+    pub(super) name: String,
+    pub(super) constructor: Py<PyAny>,
+    /// Keyword arguments, as JSON: every controller gets values of its own.
+    pub(super) parameters: String,
+    /// Names of the methods that the class overrides.
+    pub(super) overridden: Vec<String>,
+}
+
+impl Class {
+    fn overrides(&self, method: &str) -> bool {
+        self.overridden.iter().any(|name| name == method)
+    }
+
+    fn instance<'py>(&self, py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {
+        let parameters = py.import("json")?.call_method1("loads", (&self.parameters,))?.cast_into::<PyDict>()?;
+        self.constructor.bind(py).call((Py::new(py, PyStart(*start))?,), Some(&parameters))
+    }
+
+    fn leave(&self, py: Python<'_>, error: PyErr, call: &str, now: Option<SimTime>) -> ! {
+        ControllerFailure::leave(py, error, &self.name, call, now)
+    }
+}
+
+/// An instance of a user's class.
+pub(super) struct PythonController {
+    class: Arc<Class>,
+    object: Py<PyAny>,
+    window: Arc<Window>,
+    on_ack: Hook<PyAckEvent>,
+    on_congestion: Hook<PyCongestionEvent>,
+    on_send: Option<Hook<PySendEvent>>,
+    start: Start,
+}
+
+impl PythonController {
+    pub(super) fn new(class: &Arc<Class>, start: &Start) -> Self {
+        Python::attach(|py| {
+            let made = class.instance(py, start).and_then(|object| Self::around(class, &object, start));
+            made.unwrap_or_else(|error| class.leave(py, error, "__init__", None))
+        })
+    }
+
+    fn around(class: &Arc<Class>, object: &Bound<'_, PyAny>, start: &Start) -> PyResult<Self> {
+        let window = Arc::clone(&object.cast::<PyControllerState>()?.get().window);
+        let on_send = class.overrides("on_send").then(|| Hook::new(object, "on_send"));
+        Ok(Self {
+            class: Arc::clone(class),
+            object: object.clone().unbind(),
+            window,
+            on_ack: Hook::new(object, "on_ack")?,
+            on_congestion: Hook::new(object, "on_congestion")?,
+            on_send: on_send.transpose()?,
+            start: *start,
+        })
+    }
+
+    /// Calls a method that is called rarely, by its name.
+    fn call(&self, name: &str, argument: Option<u64>, now: Option<SimTime>) {
+        Python::attach(|py| {
+            let method = self.object.bind(py).getattr(name);
+            let answer = method.and_then(|method| nothing(&method.call1((argument,))?, &method));
+            answer.unwrap_or_else(|error| self.class.leave(py, error, name, now));
+        });
+    }
+
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let start = Py::new(py, PyStart(self.start))?;
+        let object = py.import("ackclock.controllers")?.call_method1("copy_of", (&self.object, start))?;
+        let copy = Self::around(&self.class, &object, &self.start)?;
+        copy.window.copy_from(&self.window);
+        Ok(copy)
+    }
+}
+
+impl CongestionController for PythonController {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        Python::attach(|py| {
+            if let Err(error) = self.on_ack.call(py, PyAckEvent(*ack)) {
+                self.class.leave(py, error, "on_ack", Some(ack.now));
+            }
+        });
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        Python::attach(|py| {
+            if let Err(error) = self.on_congestion.call(py, PyCongestionEvent(*event)) {
+                self.class.leave(py, error, "on_congestion", Some(event.now));
+            }
+        });
+    }
+
+    fn on_spurious(&mut self, now: SimTime) {
+        if self.class.overrides("on_spurious") {
+            self.call("on_spurious", Some(now.0), Some(now));
+        }
+    }
+
+    fn on_send(&mut self, sent: &SendEvent) {
+        let Some(hook) = &mut self.on_send else { return };
+        Python::attach(|py| {
+            if let Err(error) = hook.call(py, PySendEvent(*sent)) {
+                self.class.leave(py, error, "on_send", Some(sent.now));
+            }
+        });
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        if self.class.overrides("set_cwnd") {
+            self.call("set_cwnd", Some(cwnd.0), None);
+        } else {
+            self.window.set_cwnd(cwnd);
+        }
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        if self.class.overrides("set_ssthresh") {
+            self.call("set_ssthresh", ssthresh.map(|bytes| bytes.0), None);
+        } else {
+            self.window.set_ssthresh(ssthresh);
+        }
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.window.ssthresh()
+    }
+
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        self.window.pacing_rate()
+    }
+}
+
+impl Clone for PythonController {
+    fn clone(&self) -> Self {
+        Python::attach(|py| self.copy(py).unwrap_or_else(|error| self.class.leave(py, error, "a copy", None)))
+    }
+}
+
+impl fmt::Debug for PythonController {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PythonController")
+            .field("class", &self.class.name)
+            .field("window", &self.window)
+            .finish_non_exhaustive()
+    }
+}

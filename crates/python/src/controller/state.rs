@@ -1,0 +1,157 @@
+//! `ControllerState`: what a controller of Python and the sender share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ackclock_cc::Start;
+use ackclock_units::{Bandwidth, Bytes};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::PyStart;
+
+/// No value.
+const NONE: u64 = u64::MAX;
+
+/// As the scenario's check has it for every other window.
+const MAX_WINDOW: u64 = 1 << 40;
+
+/// 1 Pbit/s: more than any link, and far from where sums overflow.
+const MAX_RATE: u64 = 1_000_000_000_000_000;
+
+/// One thread at a time has the simulation, so the order of memory is that of the program.
+const ORDER: Ordering = Ordering::Relaxed;
+
+/// The numbers themselves.
+#[derive(Debug)]
+pub(crate) struct Window {
+    cwnd: AtomicU64,
+    ssthresh: AtomicU64,
+    pacing_rate: AtomicU64,
+}
+
+impl Window {
+    fn new(start: &Start) -> Self {
+        Self {
+            cwnd: AtomicU64::new(start.initial_window.0),
+            ssthresh: AtomicU64::new(start.initial_ssthresh.map_or(NONE, |bytes| bytes.0)),
+            pacing_rate: AtomicU64::new(NONE),
+        }
+    }
+
+    pub(crate) fn cwnd(&self) -> Bytes {
+        Bytes(self.cwnd.load(ORDER))
+    }
+
+    pub(crate) fn ssthresh(&self) -> Option<Bytes> {
+        known(&self.ssthresh).map(Bytes)
+    }
+
+    pub(crate) fn pacing_rate(&self) -> Option<Bandwidth> {
+        known(&self.pacing_rate).map(Bandwidth)
+    }
+
+    pub(crate) fn set_cwnd(&self, cwnd: Bytes) {
+        self.cwnd.store(cwnd.0, ORDER);
+    }
+
+    pub(crate) fn set_ssthresh(&self, ssthresh: Option<Bytes>) {
+        self.ssthresh.store(ssthresh.map_or(NONE, |bytes| bytes.0), ORDER);
+    }
+
+    /// Takes over the numbers of another.
+    pub(crate) fn copy_from(&self, other: &Self) {
+        for (to, from) in
+            [(&self.cwnd, &other.cwnd), (&self.ssthresh, &other.ssthresh), (&self.pacing_rate, &other.pacing_rate)]
+        {
+            to.store(from.load(ORDER), ORDER);
+        }
+    }
+}
+
+fn known(value: &AtomicU64) -> Option<u64> {
+    Some(value.load(ORDER)).filter(|value| *value != NONE)
+}
+
+/// Base of `ackclock.CongestionController`.
+#[pyclass(module = "ackclock._core", name = "ControllerState", subclass, frozen)]
+pub(crate) struct PyControllerState {
+    pub(crate) window: Arc<Window>,
+    start: Start,
+}
+
+#[pymethods]
+impl PyControllerState {
+    /// Whatever else the constructor of a derived class takes is its own affair.
+    #[new]
+    #[pyo3(signature = (start, *_arguments, **_parameters))]
+    fn new(start: &PyStart, _arguments: &Bound<'_, PyTuple>, _parameters: Option<&Bound<'_, PyDict>>) -> Self {
+        Self { window: Arc::new(Window::new(&start.0)), start: start.0 }
+    }
+
+    #[getter]
+    fn mss_bytes(&self) -> u64 {
+        self.start.mss.0
+    }
+
+    #[getter]
+    fn cwnd_bytes(&self) -> u64 {
+        self.window.cwnd.load(ORDER)
+    }
+
+    #[setter]
+    fn set_cwnd_bytes(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.window.cwnd.store(whole(value, "cwnd_bytes", "bytes", MAX_WINDOW)?, ORDER);
+        Ok(())
+    }
+
+    #[getter]
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        known(&self.window.ssthresh)
+    }
+
+    #[setter]
+    fn set_ssthresh_bytes(&self, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let value = value.map(|value| whole(value, "ssthresh_bytes", "bytes", MAX_WINDOW)).transpose()?;
+        self.window.ssthresh.store(value.unwrap_or(NONE), ORDER);
+        Ok(())
+    }
+
+    #[getter]
+    fn pacing_rate_bps(&self) -> Option<u64> {
+        known(&self.window.pacing_rate)
+    }
+
+    #[setter]
+    fn set_pacing_rate_bps(&self, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let value = value.map(|value| whole(value, "pacing_rate_bps", "bits per second", MAX_RATE)).transpose()?;
+        self.window.pacing_rate.store(value.unwrap_or(NONE), ORDER);
+        Ok(())
+    }
+}
+
+/// A whole number from 1 to `most`; numbers with decimals are refused, since what is cut off would be lost unseen.
+fn whole(value: &Bound<'_, PyAny>, field: &str, unit: &str, most: u64) -> PyResult<u64> {
+    match value.extract::<u64>() {
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        Ok(number) => {
+            Err(PyValueError::new_err(format!("{field} = {number} is out of range; assign 1 to {most} {unit}")))
+        }
+        Err(error) => Err(not_whole(value, field, unit, most, error)),
+    }
+}
+
+#[cold]
+fn not_whole(value: &Bound<'_, PyAny>, field: &str, unit: &str, most: u64, error: PyErr) -> PyErr {
+    let shown = value.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+    if error.is_instance_of::<PyTypeError>(value.py()) {
+        let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        PyTypeError::new_err(format!(
+            "{field} = {shown} ({kind}) is no whole number; assign whole {unit}, as int(...) makes them, and keep a \
+             fraction in an attribute of your own"
+        ))
+    } else {
+        PyValueError::new_err(format!("{field} = {shown} is out of range; assign 1 to {most} {unit}"))
+    }
+}

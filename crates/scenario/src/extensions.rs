@@ -1,0 +1,82 @@
+//! Controllers that a scenario names and that whoever reads it brings along: classes of Python, types of a Rust program.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ackclock_cc::ExternalConfig;
+use serde_json::{Map, Value};
+
+/// Where a controller from outside comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `kind = "python"`: a class, as `module:Class`.
+    Python,
+    /// `kind = "external"`: a name that the reading program knows.
+    Program,
+}
+
+/// A controller that a scenario asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct ControllerRequest<'a> {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// `module:Class`, or the name.
+    pub name: &'a str,
+    /// The scenario's `parameters`.
+    pub parameters: &'a Map<String, Value>,
+}
+
+/// Why there is no such controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The field to blame.
+    pub field: BlamedField,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+/// Which field of the controller's table is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlamedField {
+    /// `class` or `name`.
+    Name,
+    /// `parameters`.
+    Parameters,
+}
+
+type Find = dyn Fn(&ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> + Send + Sync;
+
+/// What answers such requests; by default nothing does, and every request is a mistake of the scenario.
+#[derive(Clone, Default)]
+pub struct Extensions(Option<Arc<Find>>);
+
+impl Extensions {
+    /// Extensions that `find` finds. It is asked once for each flow, while the scenario is checked.
+    pub fn new(
+        find: impl Fn(&ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(find)))
+    }
+
+    pub(crate) fn find(&self, request: &ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> {
+        self.0.as_ref().map_or_else(|| Err(nobody(request.origin)), |find| find(request))
+    }
+}
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Extensions").field(&self.0.is_some()).finish()
+    }
+}
+
+fn nobody(origin: Origin) -> Refusal {
+    let (message, remedy) = match origin {
+        Origin::Python => ("is a class of Python, which cannot be had here", "use `ackclock run` or `ackclock.run`"),
+        Origin::Program => {
+            ("is a controller that this program does not bring", "run the scenario with the program that does")
+        }
+    };
+    Refusal { field: BlamedField::Name, message: message.to_owned(), remedy: remedy.to_owned() }
+}

@@ -1,0 +1,29 @@
+//! Controllers from outside as a file says them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::macros::table;
+
+table! {
+    /// A class of Python.
+    pub(crate) struct PythonParameters {
+        /// Where the class is: "module:Class", looked for beside the scenario, then wherever Python looks.
+        #[schemars(required)]
+        class: String,
+        /// Keyword arguments of its constructor.
+        parameters: Map<String, Value>,
+    }
+}
+
+table! {
+    /// A controller of the program that reads the scenario.
+    pub(crate) struct ExternalParameters {
+        /// What the program calls it.
+        #[schemars(required)]
+        name: String,
+        /// What the program makes of these is its own affair.
+        parameters: Map<String, Value>,
+    }
+}

@@ -1,0 +1,26 @@
+//! `controller = "python:module:Class"` for `{ kind = "python", class = "module:Class" }`.
+
+use super::node::{Node, Value};
+use super::path::Step;
+
+const PREFIX: &str = "python:";
+
+/// Writes the short form out, wherever the format has a controller. What is written out has the place of the short form.
+pub(crate) fn expand_controllers(root: &mut Node) {
+    expand_in(root);
+    if let Some(Node { value: Value::List(flows), .. }) = root.child_mut(&Step::Key("flow".to_owned())) {
+        flows.iter_mut().for_each(expand_in);
+    }
+}
+
+fn expand_in(table: &mut Node) {
+    let Some(controller) = table.child_mut(&Step::Key("controller".to_owned())) else { return };
+    let Value::Text(text) = &controller.value else { return };
+    let Some(class) = text.strip_prefix(PREFIX) else { return };
+    let node = |text: &str| Node {
+        value: Value::Text(text.to_owned()),
+        origin: controller.origin.clone(),
+        key_origin: controller.key_origin.clone(),
+    };
+    controller.value = Value::Table(vec![("kind".to_owned(), node("python")), ("class".to_owned(), node(class))]);
+}

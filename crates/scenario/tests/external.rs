@@ -1,0 +1,104 @@
+//! Controllers that whoever reads a scenario brings along.
+
+use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, ControllerConfig, ExternalConfig};
+use ackclock_scenario::{BlamedField, Diagnostic, Extensions, Origin, Refusal, Scenario};
+use ackclock_units::Bytes;
+
+/// Holds so many segments.
+#[derive(Clone, Debug)]
+struct Steady {
+    cwnd: Bytes,
+}
+
+impl CongestionController for Steady {
+    fn on_ack(&mut self, _ack: &AckEvent) {}
+    fn on_congestion(&mut self, _event: &CongestionEvent) {}
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+}
+
+/// Knows "steady" and Python's "mine:Steady", with a parameter `segments`.
+fn extensions() -> Extensions {
+    let refuse = |field, message: &str, remedy: &str| {
+        Err(Refusal { field, message: message.to_owned(), remedy: remedy.to_owned() })
+    };
+    Extensions::new(move |request| {
+        let known = match request.origin {
+            Origin::Program => "steady",
+            Origin::Python => "mine:Steady",
+        };
+        if request.name != known {
+            return refuse(BlamedField::Name, "is no controller of this test", "use \"steady\"");
+        }
+        let Some(segments) = request.parameters.get("segments").and_then(serde_json::Value::as_u64) else {
+            return refuse(BlamedField::Parameters, "lack segments", "add segments = 10");
+        };
+        Ok(ExternalConfig::new(known, move |start| Steady { cwnd: Bytes(segments * start.mss.0) }))
+    })
+}
+
+fn dumbbell(controller: &str) -> String {
+    format!(
+        "duration = \"10 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
+         bottleneck = {{ rate = \"10 Mbit/s\", delay = \"8 ms\" }}\n[[flow]]\ncontroller = {controller}\n"
+    )
+}
+
+fn read(controller: &str, overrides: &[&str]) -> Result<Scenario, Vec<Diagnostic>> {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    Scenario::parse_with(&dumbbell(controller), "test.toml", &overrides, &extensions())
+        .map_err(|error| error.diagnostics)
+}
+
+fn mistake(controller: &str) -> Diagnostic {
+    let [mistake] = &read(controller, &[]).expect_err("a mistake")[..] else { panic!("one mistake") };
+    mistake.clone()
+}
+
+#[test]
+fn a_controller_of_the_program_is_found_by_its_name() {
+    let scenario =
+        read(r#"{ kind = "external", name = "steady", parameters = { segments = 7 } }"#, &[]).expect("valid");
+    let flow = &scenario.config().flows[0];
+    assert!(matches!(&flow.controller, ControllerConfig::External(config) if config.name() == "steady"));
+    assert_eq!(flow.controller_name, "steady");
+}
+
+#[test]
+fn the_short_form_is_a_table_whose_parameters_an_override_reaches() {
+    let short = read("\"python:mine:Steady\"", &["flow[0].controller.parameters.segments=7"]).expect("valid");
+    let long = r#"{ kind = "python", class = "mine:Steady", parameters = { segments = 7 } }"#;
+    assert_eq!(short.to_json(), read(long, &[]).expect("valid").to_json());
+    assert_eq!(short.config().flows[0].controller_name, "python:mine:Steady");
+    let overridden = read("\"cubic\"", &["flow[0].controller=python:mine:Steady"]).expect_err("no segments");
+    assert_eq!(overridden[0].field, "flow[0].controller.parameters");
+}
+
+#[test]
+fn what_was_read_once_is_read_again_from_its_json_and_under_another_seed() {
+    let long = r#"{ kind = "external", name = "steady", parameters = { segments = 7, deep = { list = [1, "two"] } } }"#;
+    let scenario = read(long, &[]).expect("valid");
+    let again = Scenario::from_json_with(&scenario.to_json(), &[], &extensions()).expect("valid");
+    assert_eq!(again.to_json(), scenario.to_json());
+    assert!(matches!(scenario.with_seed(5).config().flows[0].controller, ControllerConfig::External(_)));
+}
+
+#[test]
+fn a_refusal_is_blamed_on_its_place() {
+    let unknown = mistake(r#"{ kind = "external", name = "gentle" }"#);
+    assert_eq!((unknown.line, unknown.field.as_str()), (Some(7), "flow[0].controller.name"));
+    assert_eq!(unknown.value.as_deref(), Some("\"gentle\""));
+    assert_eq!(unknown.remedy, "use \"steady\"");
+    let short = mistake("\"python:other:Steady\"");
+    assert_eq!((short.line, short.field.as_str()), (Some(7), "flow[0].controller.class"));
+    assert_eq!(mistake(r#"{ kind = "external" }"#).field, "flow[0].controller.name");
+    assert_eq!(mistake("\"python\"").field, "flow[0].controller.class");
+}
+
+#[test]
+fn without_extensions_every_request_is_a_mistake() {
+    let text = dumbbell(r#"{ kind = "external", name = "steady", parameters = { segments = 7 } }"#);
+    let error = Scenario::parse(&text, "test.toml", &[]).expect_err("nobody brings it");
+    assert!(error.to_string().contains("this program does not bring"), "{error}");
+}

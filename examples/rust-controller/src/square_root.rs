@@ -1,0 +1,109 @@
+//! SQRT, a binomial algorithm: it gives way less than Reno on a loss, and grows less afterwards.
+//!
+//! Source: Bansal and Balakrishnan, Binomial Congestion Control Algorithms, INFOCOM 2001: with w in segments,
+//! `w += alpha / sqrt(w)` in a round trip, `w -= beta * sqrt(w)` on congestion. Departures: slow start and what follows a
+//! timeout are Reno's (RFC 5681).
+
+use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, Start};
+use ackclock_units::Bytes;
+
+/// Parameters of [`SquareRoot`].
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters {
+    /// Growth in a round trip, times the square root of the window; in segments.
+    pub alpha: f64,
+    /// Decrease on congestion, over the square root of the window; in segments.
+    pub beta: f64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct SquareRoot {
+    parameters: Parameters,
+    mss: f64,
+    /// In segments.
+    window: f64,
+    ssthresh: Option<f64>,
+}
+
+impl SquareRoot {
+    /// Begins with the initial window.
+    pub fn new(parameters: Parameters, start: &Start) -> Self {
+        let mss = start.mss.0 as f64;
+        let segments = |bytes: Bytes| bytes.0 as f64 / mss;
+        let (window, ssthresh) = (segments(start.initial_window), start.initial_ssthresh.map(segments));
+        Self { parameters, mss, window, ssthresh }
+    }
+
+    fn bytes(&self, segments: f64) -> Bytes {
+        Bytes((segments * self.mss) as u64)
+    }
+}
+
+impl CongestionController for SquareRoot {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if !ack.may_grow() {
+            return;
+        }
+        let acked = ack.newly_acked.0 as f64 / self.mss;
+        let in_slow_start = self.ssthresh.is_none_or(|ssthresh| self.window < ssthresh);
+        // A round trip acknowledges a window: each segment of it brings one w-th of the growth.
+        self.window +=
+            if in_slow_start { acked } else { self.parameters.alpha / self.window.sqrt() * acked / self.window };
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if !event.is_repeated() {
+            let flight = event.flight_size.0 as f64 / self.mss;
+            self.ssthresh = Some((flight - self.parameters.beta * flight.sqrt()).max(2.0));
+        }
+        self.window = if event.is_timeout() { 1.0 } else { self.ssthresh.unwrap_or(self.window) };
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.bytes(self.window)
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window = cwnd.0 as f64 / self.mss;
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.ssthresh.map(|segments| self.bytes(segments))
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.ssthresh = ssthresh.map(|bytes| bytes.0 as f64 / self.mss);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ackclock_cc::{CongestionCause, ControllerConfig};
+    use ackclock_units::SimTime;
+
+    use super::*;
+
+    #[test]
+    fn congestion_takes_beta_square_roots_of_the_window() {
+        let start = Start { mss: Bytes(1_000), initial_window: Bytes(100_000), initial_ssthresh: None };
+        let mut controller = SquareRoot::new(Parameters { alpha: 1.0, beta: 0.5 }, &start);
+        controller.on_congestion(&CongestionEvent {
+            now: SimTime::ZERO,
+            cause: CongestionCause::Loss,
+            flight_size: Bytes(100_000),
+            newly_lost: Bytes(1_000),
+        });
+        assert_eq!(controller.cwnd(), Bytes(95_000)); // 100 - 0.5 * sqrt(100) segments
+    }
+
+    #[test]
+    fn the_library_takes_it_as_one_of_its_own() {
+        let config = ackclock_cc::ExternalConfig::new("sqrt", |start| {
+            SquareRoot::new(Parameters { alpha: 1.0, beta: 0.5 }, start)
+        });
+        let config = ControllerConfig::External(config);
+        let controller = ackclock_cc::Controller::new(&config, Bytes(1_000), Bytes(10_000), None);
+        assert_eq!(controller.cwnd(), Bytes(10_000));
+    }
+}

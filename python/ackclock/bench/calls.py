@@ -1,0 +1,98 @@
+"""What a call of a controller written in Python costs: the same run with the built-in Reno and with Reno in Python."""
+
+import timeit
+from dataclasses import dataclass
+
+from ackclock.bench.cases import Case
+from ackclock.bench.measure import Measurement
+from ackclock.bench.reno import Reno
+from ackclock.controllers import AckEvent, CongestionEvent, Start
+from ackclock.running import simulate
+
+GROUP = "python-controller"
+BUILT_IN, IN_PYTHON = "python-controller-none", "python-controller"
+"""Names of the two cases."""
+
+_KEPT = 2_000
+_REPETITIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class CallCost:
+    """CPU time of a call.
+
+    Attributes:
+        calls: In one run.
+        call_ns: All of it: what the run takes longer, for each call.
+        body_ns: The part that the method itself takes when Python calls it; the rest is the way there and back.
+    """
+
+    calls: int
+    call_ns: float
+    body_ns: float
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the entry of the JSON."""
+        return {"calls": self.calls, "call_ns": self.call_ns, "body_ns": self.body_ns}
+
+
+class Counting(Reno):
+    """Reno that counts its calls and keeps some of its ACKs."""
+
+    calls = 0
+    kept: tuple[AckEvent, ...] = ()
+
+    def on_ack(self, ack: AckEvent) -> None:
+        """Count.
+
+        Args:
+            ack: Handed on.
+        """
+        Counting.calls += 1
+        if len(Counting.kept) < _KEPT and ack.may_grow:
+            Counting.kept += (ack,)
+        super().on_ack(ack)
+
+    def on_congestion(self, event: CongestionEvent) -> None:
+        """Count.
+
+        Args:
+            event: Handed on.
+        """
+        Counting.calls += 1
+        super().on_congestion(event)
+
+
+def call_cost(built_in: Measurement, in_python: Measurement) -> CallCost:
+    """Work out what a call costs.
+
+    Args:
+        built_in: The run with the built-in Reno.
+        in_python: The same with Reno in Python.
+    """
+    Counting.calls, Counting.kept = 0, ()
+    case = in_python.case
+    simulate(Case(GROUP, "counting", case.title, (_controller(Counting),)).scenario())
+    longer_s = in_python.cpu_s / in_python.runs - built_in.cpu_s / built_in.runs
+    return CallCost(Counting.calls, 1e9 * longer_s / Counting.calls, _body_ns(Counting.kept))
+
+
+def _controller(kind: type[Reno]) -> str:
+    return f'flow[0].controller="python:{kind.__module__}:{kind.__name__}"'
+
+
+def _body_ns(acks: tuple[AckEvent, ...]) -> float:
+    """Time for Python itself to call the method with events of the run, in congestion avoidance as nearly always."""
+    start = Start(mss_bytes=1448, initial_window_bytes=14_480, initial_ssthresh_bytes=14_480)
+    reno = Reno(start)
+
+    def call_each() -> None:
+        for ack in acks:
+            reno.on_ack(ack)
+
+    def call_nothing() -> None:
+        for _ack in acks:
+            pass
+
+    seconds = [min(timeit.repeat(loop, number=1, repeat=_REPETITIONS)) for loop in (call_each, call_nothing)]
+    return 1e9 * (seconds[0] - seconds[1]) / len(acks)

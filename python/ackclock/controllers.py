@@ -1,0 +1,273 @@
+"""Congestion controllers of your own: the class to derive from, and how a scenario finds yours."""
+
+import copy
+import hashlib
+import importlib
+import importlib.machinery
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ackclock._core import AckEvent, CongestionEvent, ControllerState, Scenario, SendEvent, Start
+
+__all__ = ["AckEvent", "CongestionController", "CongestionEvent", "SendEvent", "Start"]
+
+
+class CongestionController(ControllerState):
+    """One congestion-control algorithm for one flow; derive yours from it.
+
+    The sender detects loss, opens and closes congestion episodes and runs recovery. It tells the controller by calling
+    the methods below, and reads the three numbers that the controller assigns, all of them whole:
+
+    - `cwnd_bytes`: the congestion window; the initial window to begin with.
+    - `ssthresh_bytes`: the slow-start threshold; None while it is arbitrarily high.
+    - `pacing_rate_bps`: the rate to pace at; None leaves pacing to the stack.
+
+    `mss_bytes` is the payload of a full segment. `on_ack` and `on_congestion` are required; a method that a class does
+    not override is never called and costs nothing. An exception ends the run.
+
+    A controller is made for either end of a connection, and again when the handshake has settled the segment size. It
+    must not look at a clock or draw numbers from anything but a generator seeded by itself, or runs will not repeat.
+    """
+
+    def __init__(self, start: Start) -> None:
+        """Begin with the initial window.
+
+        Args:
+            start: What every controller starts from. Parameters of a scenario come as keyword arguments besides.
+        """
+
+    def on_ack(self, ack: AckEvent) -> None:
+        """Take an ACK that delivered data or told of loss: every one, during recovery too.
+
+        Args:
+            ack: What the sender knows of it.
+        """
+        raise NotImplementedError
+
+    def on_congestion(self, event: CongestionEvent) -> None:
+        """Begin a congestion episode, and assign the window and threshold that follow from it.
+
+        Called once for each episode, never once for each lost segment. During fast recovery the sender clocks the
+        window down to the threshold by itself.
+
+        Args:
+            event: Its cause, and what a decrease starts from.
+        """
+        raise NotImplementedError
+
+    def on_spurious(self, now_ns: int) -> None:
+        """Undo the last episode, which was a mistake of the sender's.
+
+        Args:
+            now_ns: Simulated time.
+        """
+
+    def on_send(self, sent: SendEvent) -> None:
+        """Take note of a data segment that left.
+
+        Args:
+            sent: Its size, and how long nothing had been outstanding before it.
+        """
+
+    def set_cwnd(self, cwnd_bytes: int) -> None:
+        """Let the sender set the window: at a timeout, after idle time, or because it was not used.
+
+        Override it if the window is worked out from something else that has to follow.
+
+        Args:
+            cwnd_bytes: The window that the sender wants.
+        """
+        self.cwnd_bytes = cwnd_bytes
+
+    def set_ssthresh(self, ssthresh_bytes: int | None) -> None:
+        """Let the sender set the threshold, as `set_cwnd` the window.
+
+        Args:
+            ssthresh_bytes: The threshold that the sender wants.
+        """
+        self.ssthresh_bytes = ssthresh_bytes
+
+
+_REQUIRED = ("on_ack", "on_congestion")
+_METHODS = (*_REQUIRED, "on_spurious", "on_send", "set_cwnd", "set_ssthresh")
+
+
+class RefusedError(ValueError):
+    """A scenario names no usable class.
+
+    Attributes:
+        field: The field to blame, `class` or `parameters`.
+        message: What is wrong.
+        remedy: What to write instead.
+    """
+
+    def __init__(self, field: str, message: str, remedy: str) -> None:
+        """Say what is wrong."""
+        super().__init__(f"{message}; {remedy}")
+        self.field, self.message, self.remedy = field, message, remedy
+
+
+def find(path: str, parameters: Mapping[str, Any], folder: Path) -> tuple[type[CongestionController], list[str]]:
+    """Find the class that a scenario names, and check that it will do.
+
+    Args:
+        path: `module:Class`.
+        parameters: Keyword arguments that its constructor will get.
+        folder: Where its module is looked for first.
+
+    Returns:
+        The class, and the names of the methods that it overrides.
+
+    Raises:
+        RefusedError: If there is no such class, or it is no controller, or does not take these parameters.
+    """
+    found = _member(path, folder)
+    if not (isinstance(found, type) and issubclass(found, CongestionController)):
+        raise RefusedError("class", "is no controller", "derive the class from ackclock.CongestionController")
+    overridden = [name for name in _METHODS if getattr(found, name) is not getattr(CongestionController, name)]
+    missing = [name for name in _REQUIRED if name not in overridden]
+    if missing:
+        raise RefusedError("class", f"lacks {' and '.join(missing)}", f"define {', '.join(missing)} in the class")
+    _check_parameters(found, parameters)
+    return found, overridden
+
+
+def _member(path: str, folder: Path) -> object:
+    module_name, _, class_name = path.partition(":")
+    if not all(part.isidentifier() for part in [*module_name.split("."), *class_name.split(".")]):
+        raise RefusedError("class", "does not name a class", 'write it like "mymodule:MyController"')
+    found: object = _module(module_name, folder)
+    for part in class_name.split("."):
+        if not hasattr(found, part):
+            classes = [name for name, value in vars(found).items() if isinstance(value, type)]
+            known = ", ".join(classes) or "no classes"
+            raise RefusedError("class", f"there is no {part} in {_place(found)}", f"it has {known}")
+        found = getattr(found, part)
+    return found
+
+
+def _module(name: str, folder: Path) -> ModuleType:
+    """Import a module, from the scenario's folder if it is there."""
+    with _first_on_path(folder):
+        beside = importlib.machinery.PathFinder.find_spec(name.partition(".")[0], [str(folder)])
+        try:
+            if beside is not None and _is_taken(beside):
+                return _other_of_that_name(name, beside)
+            return importlib.import_module(name)
+        except Exception as error:
+            raise _not_importable(name, folder, error) from error
+
+
+def _is_taken(spec: importlib.machinery.ModuleSpec) -> bool:
+    """Say whether another module has the name already, from another scenario's folder."""
+    known = sys.modules.get(spec.name)
+    return known is not None and getattr(known.__spec__, "origin", None) != spec.origin
+
+
+def _other_of_that_name(name: str, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+    """Import a module whose name is taken, under its file's name."""
+    if "." in name or spec.origin is None:
+        raise ImportError(f"another package {spec.name} is imported already")
+    alias = f"{name} of {spec.origin}"
+    if alias not in sys.modules:
+        aliased = importlib.util.spec_from_file_location(alias, spec.origin)
+        if aliased is None or aliased.loader is None:
+            raise ImportError(f"{spec.origin} is no module")
+        module = importlib.util.module_from_spec(aliased)
+        sys.modules[alias] = module
+        try:
+            aliased.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[alias]
+            raise
+    return sys.modules[alias]
+
+
+@contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def _not_importable(name: str, folder: Path, error: Exception) -> RefusedError:
+    if isinstance(error, ModuleNotFoundError) and error.name is not None and f"{name}.".startswith(f"{error.name}."):
+        return RefusedError(
+            "class",
+            f"there is no module {error.name}",
+            f"put {error.name.replace('.', '/')}.py into {folder}, or add its folder to PYTHONPATH",
+        )
+    return RefusedError("class", f"its module cannot be imported: {_in_short(error)}", "correct the module")
+
+
+def _in_short(error: Exception) -> str:
+    """An exception with the place where it was raised."""
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"
+
+
+def _place(thing: object) -> str:
+    return str(getattr(thing, "__file__", None) or getattr(thing, "__name__", thing))
+
+
+def _check_parameters(found: type[CongestionController], parameters: Mapping[str, Any]) -> None:
+    signature = inspect.signature(found)
+    try:
+        signature.bind(None, **parameters)
+    except TypeError as error:
+        taken = [name for name in list(signature.parameters)[1:] if name not in ("args", "kwargs")]
+        remedy = f"{found.__name__} takes: {', '.join(taken) or 'none'}"
+        raise RefusedError("parameters", f"do not fit the constructor: {error}", remedy) from error
+
+
+def copy_of(controller: CongestionController, start: Start) -> CongestionController:
+    """Copy a controller with all that it holds; the window is the caller's business.
+
+    Args:
+        controller: To copy.
+        start: What it started from.
+    """
+    kind = type(controller)
+    twin = kind.__new__(kind, start)
+    for name, value in _attributes(controller).items():
+        setattr(twin, name, copy.deepcopy(value))
+    return twin
+
+
+def _attributes(controller: CongestionController) -> dict[str, Any]:
+    slots = [name for kind in type(controller).__mro__ for name in _slots(kind) if hasattr(controller, name)]
+    return {name: getattr(controller, name) for name in slots} | vars(controller)
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    named = vars(kind).get("__slots__", ())
+    return (named,) if isinstance(named, str) else tuple(named)
+
+
+def sources(scenario: Scenario) -> dict[str, dict[str, str]]:
+    """Say which files the classes of a scenario are in, for manifests.
+
+    Args:
+        scenario: Whose flows they control.
+
+    Returns:
+        For each class, `module:Class`, its file and the file's SHA-256; nothing for a class without a file.
+    """
+    described = {}
+    for path in scenario.python_classes:
+        found = _member(path, scenario.folder)
+        file = getattr(sys.modules.get(getattr(found, "__module__", "")), "__file__", None)
+        if file is not None:
+            described[path] = {"file": file, "sha256": hashlib.sha256(Path(file).read_bytes()).hexdigest()}
+    return described
