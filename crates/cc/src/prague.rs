@@ -163,8 +163,9 @@ impl CongestionController for Prague {
         Demands { marks: true, ..Demands::default() }
     }
 
+    /// Whole segments, rounded up: pacing keeps to the fraction.
     fn cwnd(&self) -> Bytes {
-        Bytes(self.cwnd as u64)
+        Bytes(((self.cwnd / self.mss).ceil() * self.mss) as u64)
     }
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(prague.cwnd(), Bytes(90_000));
         prague.on_ack(&marked(25, 3));
         // alpha is of the 25 ms: 15/16 * 0.2 + 1/16 * 1 = 0.25
-        assert_eq!(prague.cwnd(), Bytes(78_750)); // 90 000 * (1 - 0.125)
+        assert_eq!(prague.cwnd(), Bytes(79_000)); // 90 000 * (1 - 0.125), and up to whole segments
     }
 
     #[test]
@@ -246,7 +247,7 @@ mod tests {
         prague.on_ack(&at(0, 0, 100));
         assert_eq!(prague.pacing_rate(), Some(Bandwidth(8_000_800))); // 100 010 octets in 100 ms
         prague.on_congestion(&loss(100 * MSS));
-        assert_eq!(prague.cwnd(), Bytes(50_005));
+        assert_eq!(prague.cwnd(), Bytes(51_000)); // 50 005, up to whole segments
     }
 
     /// The mean rate, segments a second, over a path that marks each segment with probability `p`.
