@@ -1,5 +1,6 @@
 //! What there is, for `ackclock controllers`: names, sources, parameters.
 
+mod classic;
 mod delay;
 mod model;
 
@@ -132,6 +133,16 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
             HYSTART,
         ],
     },
+    classic::AIMD,
+    classic::BIC,
+    classic::HIGHSPEED,
+    classic::HTCP,
+    classic::HYBLA,
+    classic::ILLINOIS,
+    classic::SCALABLE,
+    classic::VENO,
+    classic::WESTWOOD,
+    classic::YEAH,
     delay::VEGAS,
     delay::VEGAS_MODIFIED,
     delay::VEGAS_SKEW_TOLERANT,

@@ -13,7 +13,7 @@ use crate::{
     Bbr, Bbr3, Bbr3Config, BbrConfig, Cubic, CubicConfig, CubicVariant, Dctcp, DctcpConfig, Fixed, FixedConfig,
     Increase, LinuxCubic, LinuxReno, Prague, PragueConfig, Reno, RenoConfig,
 };
-use crate::{Vegas, VegasConfig};
+use crate::{Classic, ClassicConfig, Vegas, VegasConfig};
 
 /// One congestion-control algorithm for one flow.
 pub trait CongestionController: Debug + Send {
@@ -103,6 +103,8 @@ pub enum ControllerConfig {
     Vivace(VivaceConfig),
     /// SIAD.
     Siad(SiadConfig),
+    /// Reno's relatives: `HighSpeed`, Scalable, H-TCP and others.
+    Classic(ClassicConfig),
     /// Vegas, on the delay of the round trip or of the forward path.
     Vegas(VegasConfig),
     /// An algorithm from outside this crate.
@@ -151,6 +153,8 @@ pub enum Controller {
     Vivace(Box<Vivace>),
     /// See [`Siad`].
     Siad(Box<Siad>),
+    /// See [`Classic`].
+    Classic(Box<Classic>),
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
     /// See [`ExternalController`].
@@ -190,6 +194,7 @@ impl Controller {
             ControllerConfig::Allegro(config) => Self::Allegro(Box::new(Allegro::new(config, start))),
             ControllerConfig::Vivace(config) => Self::Vivace(Box::new(Vivace::new(config, start))),
             ControllerConfig::Siad(config) => Self::Siad(Box::new(Siad::new(config, start))),
+            ControllerConfig::Classic(config) => Self::Classic(Box::new(Classic::new(config, start))),
             ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
             ControllerConfig::External(config) => {
                 Self::External(config.make(&external::Start { mss, initial_window, initial_ssthresh }))
@@ -213,6 +218,7 @@ macro_rules! dispatch {
             Controller::Allegro($inner) => $call,
             Controller::Vivace($inner) => $call,
             Controller::Siad($inner) => $call,
+            Controller::Classic($inner) => $call,
             Controller::Vegas($inner) => $call,
             Controller::External($inner) => $call,
         }

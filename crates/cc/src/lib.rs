@@ -7,6 +7,7 @@
 
 mod bbr;
 mod catalog;
+mod classic;
 mod controller;
 mod cubic;
 mod dctcp;
@@ -30,6 +31,11 @@ mod vegas;
 
 pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig};
 pub use catalog::{CONTROLLERS, ControllerInfo, ParameterInfo};
+pub use classic::{
+    Aimd, AimdConfig, Bic, BicConfig, Classic, ClassicConfig, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp,
+    HtcpConfig, Hybla, HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno, VenoConfig, Westwood,
+    WestwoodConfig, Yeah, YeahConfig,
+};
 pub use controller::{CongestionController, Controller, ControllerConfig};
 pub use cubic::{Cubic, CubicConfig, CubicVariant};
 pub use dctcp::{Dctcp, DctcpConfig};

@@ -16,6 +16,7 @@ mod fq;
 mod fq_codel;
 mod fq_pie;
 mod limit;
+mod longest;
 mod pie;
 mod priority;
 mod red;

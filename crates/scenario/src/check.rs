@@ -2,6 +2,7 @@
 //! every name is known, every default is filled in. All mistakes are collected.
 
 mod aqm;
+mod classic_controllers;
 mod delay_controllers;
 mod discard;
 mod external;

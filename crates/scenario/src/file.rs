@@ -3,6 +3,7 @@
 
 mod app;
 mod aqm;
+mod classic_controllers;
 mod controller;
 mod delay_controllers;
 mod either;
@@ -22,6 +23,10 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
 pub(crate) use aqm::{Cake, Codel, DualPi2, DualScheduling, FqCodel, FqPie, Pie, PieControl};
+pub(crate) use classic_controllers::{
+    AimdParameters, BicParameters, HighSpeedParameters, HtcpParameters, HyblaParameters, IllinoisParameters,
+    ScalableParameters, VenoParameters, WestwoodParameters, YeahParameters,
+};
 pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
 pub(crate) use delay_controllers::{ModifiedVegasParameters, VegasParameters};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};

@@ -16,6 +16,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use ackclock_units::SimTime;
 
 use self::rounds::{Rounds, Virtual};
+use super::longest::Longest;
 use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::config::QueueLimit;
 
@@ -35,6 +36,7 @@ pub struct Fq {
     /// The first packet of each flow by its finish number; ties by arrival. What is not first any more is out of date.
     firsts: BinaryHeap<Reverse<(Virtual, u64, u32)>>,
     arrivals: u64,
+    longest: Longest,
     room: Room,
     packets: usize,
     octets: u64,
@@ -62,6 +64,7 @@ impl Fq {
             flows: Vec::new(),
             firsts: BinaryHeap::new(),
             arrivals: 0,
+            longest: Longest::default(),
             room: Room::new(config.limit, place.rate),
             packets: 0,
             octets: 0,
@@ -71,11 +74,12 @@ impl Fq {
 
     /// The last packet of the longest queue, in octets, gives way.
     fn steal(&mut self) {
-        let longest = (0..self.flows.len()).max_by_key(|&flow| (self.flows[flow].octets, Reverse(flow)));
-        if let Some(flow) = longest
-            && let Some(last) = self.flows[flow].packets.pop_back()
-        {
+        let flows = &self.flows;
+        let Some(key) = self.longest.find(flows.len(), |flow| flows[flow as usize].octets) else { return };
+        let flow = key as usize;
+        if let Some(last) = self.flows[flow].packets.pop_back() {
             self.on_removed(flow, last.queued.octets);
+            self.longest.on_taken(key, self.flows[flow].octets);
             self.counters.drops += 1;
         }
     }
@@ -84,6 +88,9 @@ impl Fq {
         self.flows[flow].octets -= octets;
         self.packets -= 1;
         self.octets -= octets;
+        if self.packets == 0 {
+            self.longest.on_empty();
+        }
     }
 }
 
@@ -101,9 +108,10 @@ impl QueueDiscipline for Fq {
         }
         queue.packets.push_back(Numbered { finish, arrival: self.arrivals, queued: arrival });
         queue.octets += arrival.octets;
+        self.longest.on_growth(arrival.packet.endpoint, queue.octets);
         self.packets += 1;
         self.octets += arrival.octets;
-        while !self.room.holds(self.packets, self.octets, arrival.octets) {
+        while !self.room.holds(self.packets, self.octets, arrival.octets) && self.packets > 0 {
             self.steal();
         }
     }

@@ -2,11 +2,12 @@
 //!
 //! Source: Shreedhar and Varghese 1995, section 3: each turn adds a quantum to what a queue may send, what is left of it
 //! is kept for the next turn, and a queue that runs empty keeps nothing. A packet costs constant time if the quantum is
-//! at least the largest packet. A drop looks at every queue in which something waits, for the longest.
+//! at least the largest packet.
 
 use std::collections::VecDeque;
 
 use super::Queued;
+use super::longest::Longest;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -18,6 +19,7 @@ pub(super) struct RoundRobin {
     active: VecDeque<u32>,
     /// The first of them has got its quantum.
     has_begun: bool,
+    longest: Longest,
     packets: usize,
     octets: u64,
 }
@@ -47,6 +49,7 @@ impl RoundRobin {
             queues: Vec::new(),
             active: VecDeque::new(),
             has_begun: false,
+            longest: Longest::default(),
             packets: 0,
             octets: 0,
         }
@@ -72,6 +75,7 @@ impl RoundRobin {
         }
         queue.octets += arrival.octets;
         queue.packets.push_back(arrival);
+        self.longest.on_growth(key, queue.octets);
         self.packets += 1;
         self.octets += arrival.octets;
     }
@@ -95,16 +99,13 @@ impl RoundRobin {
         }
     }
 
-    /// Takes the last packet out of the longest queue, in octets; of several the first in turn.
+    /// Takes the last packet out of the longest queue, in octets; of several the one that grew last.
     pub(super) fn steal(&mut self) -> Option<Queued> {
-        let mut longest = *self.active.front()?;
-        for &key in &self.active {
-            if self.queues[key as usize].octets > self.queues[longest as usize].octets {
-                longest = key;
-            }
-        }
-        let last = self.queues[longest as usize].packets.pop_back()?;
-        self.on_removed(longest, last.octets);
+        let queues = &self.queues;
+        let key = self.longest.find(queues.len(), |key| queues[key as usize].octets)?;
+        let last = self.queues[key as usize].packets.pop_back()?;
+        self.on_removed(key, last.octets);
+        self.longest.on_taken(key, self.queues[key as usize].octets);
         Some(last)
     }
 
@@ -119,6 +120,9 @@ impl RoundRobin {
                 self.has_begun = false;
             } else {
                 self.active.retain(|other| *other != key); // it gave way out of its turn
+            }
+            if self.active.is_empty() {
+                self.longest.on_empty();
             }
         }
     }

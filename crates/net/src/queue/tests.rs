@@ -32,6 +32,18 @@ fn every_discipline() -> Vec<QueueConfig> {
         QueueConfig::Fq(FqConfig { limit: QueueLimit::Bytes(Bytes(9_000)) }),
         shared(Sharing::LongestQueueDrop),
         shared(Sharing::DynamicThreshold { alpha: 2.0 }),
+        QueueConfig::Codel(CodelConfig { limit, ..CodelConfig::default() }),
+        QueueConfig::FqCodel(FqCodelConfig { limit, flows: 3, quantum: Bytes(500), ..FqCodelConfig::default() }),
+        QueueConfig::Pie(PieConfig { limit, ..PieConfig::default() }),
+        QueueConfig::FqPie(FqPieConfig { limit, flows: 3, quantum: Bytes(500), ..FqPieConfig::default() }),
+        QueueConfig::Cake(CakeConfig { memory_limit: Some(Bytes(9_000)), flows: 8, ..CakeConfig::default() }),
+        QueueConfig::Cake(CakeConfig {
+            shaper: ShaperConfig { rate: Some(Bandwidth(1_000_000)), ..ShaperConfig::default() },
+            ack_filter: AckFilter::Aggressive,
+            flows: 8,
+            ..CakeConfig::default()
+        }),
+        QueueConfig::DualPi2(DualPi2Config { limit, ..DualPi2Config::default() }),
     ]
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::queues::{DEFAULT_LIMIT, LIMIT};
 use super::{entry, parameter};
 
-const QUANTUM: &str = "\"64 bytes\" or more";
+const QUANTUM: &str = "\"40 bytes\" or more";
 const QUANTUM_MEANING: &str = "what a flow may send in a turn; at least the largest packet, or turns come to nothing";
 const ALL_FLOWS: &str = "how much may wait, all flows together";
 

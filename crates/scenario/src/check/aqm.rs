@@ -252,7 +252,7 @@ impl Checker<'_, '_> {
         default
     }
 
-    fn flow_quantum(&mut self, given: Option<Size>, default: Bytes, path: &FieldPath) -> Bytes {
+    pub(super) fn flow_quantum(&mut self, given: Option<Size>, default: Bytes, path: &FieldPath) -> Bytes {
         let quantum = given.map_or(default, |size| size.0);
         if (MIN_QUANTUM..=MAX_QUANTUM).contains(&quantum) {
             return quantum;

@@ -1,6 +1,6 @@
 //! Flows: groups spread out, hosts found, controllers and applications settled.
 
-use ackclock_cc::{ControllerConfig, CubicConfig, CubicVariant, FixedConfig, RenoConfig};
+use ackclock_cc::{ClassicConfig, ControllerConfig, CubicConfig, CubicVariant, FixedConfig, RenoConfig};
 use ackclock_net::{RandomStream, Router};
 use ackclock_sim::{AppConfig, FlowConfig, Span};
 use ackclock_tcp::TcpConfig;
@@ -281,6 +281,24 @@ impl<'a> Checker<'a, '_> {
                 ControllerConfig::Reno(self.reno(table, path))
             }
             Controller::Cubic(table) => ControllerConfig::Cubic(self.cubic(table, path)),
+            Controller::Aimd(table) => ControllerConfig::Classic(ClassicConfig::Aimd(self.aimd(table, path))),
+            Controller::Bic(table) => ControllerConfig::Classic(ClassicConfig::Bic(self.bic(table, path))),
+            Controller::HighSpeed(table) => {
+                ControllerConfig::Classic(ClassicConfig::HighSpeed(self.high_speed(table, path)))
+            }
+            Controller::Htcp(table) => ControllerConfig::Classic(ClassicConfig::Htcp(self.htcp(table))),
+            Controller::Hybla(table) => ControllerConfig::Classic(ClassicConfig::Hybla(self.hybla(table, path))),
+            Controller::Illinois(table) => {
+                ControllerConfig::Classic(ClassicConfig::Illinois(self.illinois(table, path)))
+            }
+            Controller::Scalable(table) => {
+                ControllerConfig::Classic(ClassicConfig::Scalable(self.scalable(table, path)))
+            }
+            Controller::Veno(table) => ControllerConfig::Classic(ClassicConfig::Veno(self.veno(table, path))),
+            Controller::Westwood(table) => {
+                ControllerConfig::Classic(ClassicConfig::Westwood(self.westwood(table, path)))
+            }
+            Controller::Yeah(table) => ControllerConfig::Classic(ClassicConfig::Yeah(self.yeah(table, path))),
             Controller::Vegas(table) => ControllerConfig::Vegas(self.vegas(table, path)),
             Controller::VegasModified(table) => ControllerConfig::Vegas(self.vegas_modified(table, path)),
             Controller::VegasSkewTolerant(table) => ControllerConfig::Vegas(self.vegas_skew_tolerant(table, path)),

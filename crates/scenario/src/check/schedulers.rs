@@ -10,13 +10,10 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use super::queues::{Limits, PendingFlows, place};
 use super::{Checker, suggest};
-use crate::file::{Band, Drr, Fq, Limit, Priority, Red, Sfq, SharedBuffer, Sharing, Size, Tbf};
+use crate::file::{Band, Drr, Fq, Limit, Priority, Red, Sfq, SharedBuffer, Sharing, Tbf};
 use crate::tree::FieldPath;
 
 const FULL_PACKET: Bytes = Bytes(1_500);
-
-/// The least that a turn may bring, and the most: below, turns outnumber packets; above, nobody shares.
-const QUANTUM: (Bytes, Bytes) = (Bytes(64), Bytes(1_000_000_000));
 
 const MAX_BUCKETS: u32 = 65_536;
 const MAX_BANDS: usize = 64;
@@ -142,7 +139,7 @@ impl Checker<'_, '_> {
     }
 
     pub(super) fn drr(&mut self, table: &Drr, default_limit: Limit, limits: &mut Limits<'_>) -> QueueConfig {
-        let quantum = self.quantum(table.quantum, FULL_PACKET, limits);
+        let quantum = self.flow_quantum(table.quantum, FULL_PACKET, limits.path);
         let limit = limits.note("limit", table.limit.unwrap_or(default_limit), place!(Drr.limit));
         QueueConfig::Drr(DrrConfig { quantum, limit })
     }
@@ -158,7 +155,7 @@ impl Checker<'_, '_> {
                 default.buckets
             }
         };
-        let quantum = self.quantum(table.quantum, default.quantum, limits);
+        let quantum = self.flow_quantum(table.quantum, default.quantum, limits.path);
         let perturb = table.perturb.map_or(default.perturb, |period| period.0);
         if perturb > SimDuration::ZERO && perturb < SimDuration::from_millis(1) {
             self.report(&limits.path.key("perturb"), "is shorter than 1 ms", "use \"10 s\", or \"0 s\" for never");
@@ -173,7 +170,7 @@ impl Checker<'_, '_> {
         default_limit: Limit,
         limits: &mut Limits<'_>,
     ) -> QueueConfig {
-        let quantum = self.quantum(table.quantum, FULL_PACKET, limits);
+        let quantum = self.flow_quantum(table.quantum, FULL_PACKET, limits.path);
         let sharing = match &table.sharing {
             None | Some(Sharing::LongestQueueDrop(_)) => SharingConfig::LongestQueueDrop,
             Some(Sharing::DynamicThreshold(table)) => {
@@ -187,15 +184,6 @@ impl Checker<'_, '_> {
         };
         let limit = limits.note("limit", table.limit.unwrap_or(default_limit), place!(SharedBuffer.limit));
         QueueConfig::SharedBuffer(SharedBufferConfig { sharing, quantum, limit })
-    }
-
-    fn quantum(&mut self, quantum: Option<Size>, default: Bytes, limits: &Limits<'_>) -> Bytes {
-        let quantum = quantum.map_or(default, |size| size.0);
-        if !(QUANTUM.0..=QUANTUM.1).contains(&quantum) {
-            let remedy = format!("use {} to {}, best at least the largest packet", QUANTUM.0, QUANTUM.1);
-            self.report(&limits.path.key("quantum"), "is out of range", remedy);
-        }
-        quantum
     }
 
     /// What could only be looked at when every flow was known: `largest` is the largest packet of those that cross.

@@ -5,6 +5,10 @@ use ackclock_tcp::LossRecovery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::classic_controllers::{
+    AimdParameters, BicParameters, HighSpeedParameters, HtcpParameters, HyblaParameters, IllinoisParameters,
+    ScalableParameters, VenoParameters, WestwoodParameters, YeahParameters,
+};
 use super::delay_controllers::{ModifiedVegasParameters, VegasParameters};
 use super::macros::{kinds, layer, table, words};
 use super::model::{
@@ -71,6 +75,26 @@ kinds! {
         "pcc_vivace" = Vivace(VivaceParameters),
         /// A congestion event every so many round trips, and decreases that empty the queue.
         "siad" = Siad(SiadParameters),
+        /// Additive increase, multiplicative decrease by given numbers.
+        "aimd" = Aimd(AimdParameters),
+        /// Binary search for the window.
+        "bic" = Bic(BicParameters),
+        /// `HighSpeed` TCP (RFC 3649).
+        "highspeed" = HighSpeed(HighSpeedParameters),
+        /// H-TCP: grows by the time since the last congestion.
+        "htcp" = Htcp(HtcpParameters),
+        /// Grows as a short round trip would.
+        "hybla" = Hybla(HyblaParameters),
+        /// Growth and decrease by the queueing delay.
+        "illinois" = Illinois(IllinoisParameters),
+        /// Scalable TCP: grows by a fraction of itself.
+        "scalable" = Scalable(ScalableParameters),
+        /// Reno that tells random loss from congestion.
+        "veno" = Veno(VenoParameters),
+        /// Westwood+: falls to the bandwidth that it measured.
+        "westwood" = Westwood(WestwoodParameters),
+        /// Scalable TCP until there is a queue, then Reno.
+        "yeah" = Yeah(YeahParameters),
         /// Keeps a few segments queued, by the delay of the round trip.
         "vegas" = Vegas(VegasParameters),
         /// Vegas on the delay of the forward path, from timestamps.

@@ -1,0 +1,302 @@
+//! Window rules that differ from Reno's in two numbers: what congestion avoidance adds for an acknowledged segment, and
+//! what a loss leaves. Slow start, undo and bookkeeping are the same for all, here; each rule is a file.
+//!
+//! Windows are segments as `f64`: what a rule adds to a large window for one segment is far below a byte.
+//!
+//! Departures of all: slow start is RFC 5681's with the byte counting of RFC 3465 (L = 2), and acknowledged segments are
+//! counted by octets where the sources count ACKs, so that delayed ACKs do not slow a rule down.
+
+mod aimd;
+mod bic;
+mod highspeed;
+mod htcp;
+mod hybla;
+mod illinois;
+mod scalable;
+mod veno;
+mod westwood;
+mod yeah;
+
+use std::fmt::Debug;
+
+use ackclock_units::{Bytes, SimTime};
+
+use crate::controller::{CongestionController, Start};
+use crate::event::{AckEvent, CongestionEvent};
+use crate::slow_start::{Hystart, Pace, SlowStart, Window};
+
+pub use aimd::{Aimd, AimdConfig};
+pub use bic::{Bic, BicConfig};
+pub use highspeed::{HighSpeed, HighSpeedConfig, HighSpeedResponse};
+pub use htcp::{Htcp, HtcpConfig};
+pub use hybla::{Hybla, HyblaConfig};
+pub use illinois::{Illinois, IllinoisConfig};
+pub use scalable::{Scalable, ScalableConfig};
+pub use veno::{Veno, VenoConfig};
+pub use westwood::{Westwood, WestwoodConfig};
+pub use yeah::{Yeah, YeahConfig};
+
+/// What an ACK finds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grown<'a> {
+    pub(crate) ack: &'a AckEvent,
+    /// Window, segments.
+    pub(crate) cwnd: f64,
+    /// Acknowledged, segments.
+    pub(crate) acked: f64,
+}
+
+/// A rule of congestion avoidance.
+pub(crate) trait Rule: Debug {
+    /// Every ACK, also during recovery and slow start.
+    fn on_ack(&mut self, _ack: &AckEvent, _cwnd: f64, _mss: u64) {}
+
+    /// Segments to add for what an ACK acknowledges in congestion avoidance; negative to shrink.
+    fn increase(&mut self, grown: &Grown<'_>) -> f64;
+
+    /// Segments to add for what an ACK acknowledges in slow start, if not as many as it acknowledges.
+    fn slow_start(&self, _grown: &Grown<'_>) -> Option<f64> {
+        None
+    }
+
+    /// An episode begins: the window to fall to, segments. `flight` is what was in flight.
+    fn decrease(&mut self, event: &CongestionEvent, cwnd: f64, flight: f64) -> f64;
+
+    /// See [`CongestionController::inspect`].
+    fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident($config:ident),)*) => {
+        /// Which rule, with its parameters.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum ClassicConfig {
+            $($(#[$doc])* $name($config),)*
+        }
+
+        #[derive(Clone, Debug)]
+        enum AnyRule {
+            $($name($name),)*
+        }
+
+        impl AnyRule {
+            fn new(config: &ClassicConfig) -> Self {
+                match config {
+                    $(ClassicConfig::$name(config) => Self::$name($name::new(*config)),)*
+                }
+            }
+
+            fn rule(&self) -> &dyn Rule {
+                match self {
+                    $(Self::$name(rule) => rule,)*
+                }
+            }
+
+            fn rule_mut(&mut self) -> &mut dyn Rule {
+                match self {
+                    $(Self::$name(rule) => rule,)*
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    /// Additive increase, multiplicative decrease by given numbers.
+    Aimd(AimdConfig),
+    /// BIC.
+    Bic(BicConfig),
+    /// `HighSpeed` TCP (RFC 3649).
+    HighSpeed(HighSpeedConfig),
+    /// H-TCP.
+    Htcp(HtcpConfig),
+    /// Hybla.
+    Hybla(HyblaConfig),
+    /// Illinois.
+    Illinois(IllinoisConfig),
+    /// Scalable TCP.
+    Scalable(ScalableConfig),
+    /// Veno.
+    Veno(VenoConfig),
+    /// Westwood+.
+    Westwood(WestwoodConfig),
+    /// `YeAH`.
+    Yeah(YeahConfig),
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Classic {
+    rule: AnyRule,
+    mss: u64,
+    /// Segments.
+    cwnd: f64,
+    ssthresh: Option<f64>,
+    slow_start: SlowStart,
+    before_episode: Option<(f64, Option<f64>)>,
+}
+
+impl Classic {
+    pub(crate) fn new(config: &ClassicConfig, start: Start) -> Self {
+        let segments = |bytes: u64| bytes as f64 / start.mss as f64;
+        Self {
+            rule: AnyRule::new(config),
+            mss: start.mss,
+            cwnd: segments(start.initial_window),
+            ssthresh: start.initial_ssthresh.map(segments),
+            slow_start: SlowStart::new(Hystart::Off),
+            before_episode: None,
+        }
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
+    }
+
+    /// Returns the segments left over for congestion avoidance.
+    fn grow_in_slow_start(&mut self, ack: &AckEvent) -> f64 {
+        let mss = self.mss as f64;
+        let grown = Grown { ack, cwnd: self.cwnd, acked: ack.newly_acked.0 as f64 / mss };
+        if let Some(more) = self.rule.rule().slow_start(&grown) {
+            self.cwnd += more;
+            self.cwnd = self.ssthresh.map_or(self.cwnd, |ssthresh| self.cwnd.min(ssthresh));
+            return 0.0;
+        }
+        let window = Window { cwnd: self.cwnd().0, ssthresh: self.ssthresh().map(|bytes| bytes.0), mss: self.mss };
+        let limit = self.slow_start.byte_limit(self.mss);
+        let (cwnd, left) = self.slow_start.grow(Pace::Ordinary, window, ack.newly_acked.0, limit);
+        self.cwnd = cwnd as f64 / mss;
+        left as f64 / mss
+    }
+}
+
+impl CongestionController for Classic {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.rule.rule_mut().on_ack(ack, self.cwnd, self.mss);
+        if !ack.may_grow() {
+            return;
+        }
+        let mut acked = ack.newly_acked.0 as f64 / self.mss as f64;
+        if self.in_slow_start() {
+            acked = self.grow_in_slow_start(ack);
+            if acked <= 0.0 {
+                return;
+            }
+        }
+        let grown = Grown { ack, cwnd: self.cwnd, acked };
+        self.cwnd = (self.cwnd + self.rule.rule_mut().increase(&grown)).max(1.0);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.slow_start.on_congestion(event);
+        if !event.is_repeated() {
+            self.before_episode = Some((self.cwnd, self.ssthresh));
+            let flight = event.flight_size.0 as f64 / self.mss as f64;
+            let kept = self.rule.rule_mut().decrease(event, self.cwnd, flight);
+            self.ssthresh = Some(kept.max(2.0));
+        }
+        self.cwnd = if event.is_timeout() { 1.0 } else { self.ssthresh.unwrap_or(self.cwnd) };
+    }
+
+    fn on_spurious(&mut self, _now: SimTime) {
+        if let Some((cwnd, ssthresh)) = self.before_episode.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = ssthresh;
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes((self.cwnd * self.mss as f64) as u64)
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd.0 as f64 / self.mss as f64;
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.ssthresh = ssthresh.map(|bytes| bytes.0 as f64 / self.mss as f64);
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.ssthresh.map(|segments| Bytes((segments * self.mss as f64) as u64))
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        self.rule.rule().inspect(record);
+    }
+}
+
+/// Delays of the path, as the rules that look at them need them: the least and the greatest ever, and the mean and the
+/// least of the round trip under way. Seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delays {
+    pub(crate) least: f64,
+    pub(crate) greatest: f64,
+    round: u64,
+    sum: f64,
+    count: f64,
+    least_of_round: f64,
+}
+
+/// One round trip's delays, seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundDelays {
+    pub(crate) mean: f64,
+    pub(crate) least: f64,
+}
+
+impl Delays {
+    /// Takes an ACK; returns the delays of the round trip that it ends.
+    pub(crate) fn on_ack(&mut self, ack: &AckEvent) -> Option<RoundDelays> {
+        let ended = (ack.round != self.round && self.count > 0.0)
+            .then(|| RoundDelays { mean: self.sum / self.count, least: self.least_of_round });
+        if ack.round != self.round {
+            (self.round, self.sum, self.count) = (ack.round, 0.0, 0.0);
+        }
+        if let Some(sample) = ack.rtt_sample {
+            let rtt = sample.as_secs_f64();
+            self.least = if self.least > 0.0 { self.least.min(rtt) } else { rtt };
+            self.greatest = self.greatest.max(rtt);
+            self.least_of_round = if self.count > 0.0 { self.least_of_round.min(rtt) } else { rtt };
+            self.sum += rtt;
+            self.count += 1.0;
+        }
+        ended
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use super::{Classic, ClassicConfig};
+    use crate::controller::{CongestionController, Start};
+    use crate::event::AckEvent;
+    use crate::testing::{ack, loss};
+    use ackclock_units::{SimDuration, SimTime};
+
+    pub(super) const MSS: u64 = 1_000;
+
+    /// In congestion avoidance with a window of so many segments.
+    pub(super) fn avoiding(config: &ClassicConfig, segments: f64) -> Classic {
+        let window = (segments * MSS as f64) as u64;
+        Classic::new(config, Start { mss: MSS, initial_window: window, initial_ssthresh: Some(window) })
+    }
+
+    /// Segments gained in a round trip of `rtt_ms` that began at `from_ms`: an ACK for each segment.
+    pub(super) fn gain_of_round(controller: &mut Classic, round: u64, from_ms: u64, rtt_ms: u64) -> f64 {
+        let before = controller.cwnd;
+        let segments = before as u64;
+        for number in 0..segments {
+            let now =
+                SimTime::ZERO + SimDuration::from_millis(from_ms) + SimDuration(rtt_ms * 1_000_000 * number / segments);
+            controller.on_ack(&AckEvent { now, round, rtt_sample: Some(SimDuration::from_millis(rtt_ms)), ..ack(MSS) });
+        }
+        controller.cwnd - before
+    }
+
+    /// What a loss with the whole window in flight leaves, as a fraction.
+    pub(super) fn kept_of_loss(controller: &mut Classic) -> f64 {
+        let before = controller.cwnd;
+        controller.on_congestion(&loss((before * MSS as f64) as u64));
+        controller.cwnd / before
+    }
+}

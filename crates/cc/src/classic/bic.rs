@@ -1,0 +1,114 @@
+//! BIC: binary search between the window after the last loss and the one before it, then a careful search beyond.
+//!
+//! Source: Xu, Harfoush, Rhee, Binary Increase Congestion Control for Fast, Long Distance Networks, INFOCOM 2004, section
+//! III: `S_max` = 32, `S_min` = 0.01, beta = 0.125, a low window of 14 segments, fast convergence.
+//!
+//! Departures: beyond the old maximum the step doubles each round trip from `S_min` to `S_max`, which is the paper's slow
+//! start of "max probing" with what it has gained as its window.
+
+use super::{Grown, Rule};
+use crate::event::CongestionEvent;
+
+/// Parameters of [`Bic`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BicConfig {
+    /// `S_max`: the most that a round trip adds, segments.
+    pub max_increment: f64,
+    /// `S_min`: the least, segments.
+    pub min_increment: f64,
+    /// Fraction taken away on congestion.
+    pub beta: f64,
+    /// Segments up to which Reno's rules hold.
+    pub low_window: f64,
+    /// Aim lower when the window falls twice in a row.
+    pub fast_convergence: bool,
+}
+
+impl Default for BicConfig {
+    fn default() -> Self {
+        Self { max_increment: 32.0, min_increment: 0.01, beta: 0.125, low_window: 14.0, fast_convergence: true }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Bic {
+    config: BicConfig,
+    /// The window that the search aims at; `None` before the first loss.
+    max_window: Option<f64>,
+}
+
+impl Bic {
+    pub(super) fn new(config: BicConfig) -> Self {
+        Self { config, max_window: None }
+    }
+
+    /// Segments that the round trip adds.
+    fn step(&self, cwnd: f64) -> f64 {
+        let config = &self.config;
+        let Some(max_window) = self.max_window.filter(|max| cwnd < *max) else {
+            // Max probing: as much as has been gained, from S_min on.
+            let gained = cwnd - self.max_window.unwrap_or(cwnd);
+            return gained.clamp(config.min_increment, config.max_increment);
+        };
+        let half = (max_window - cwnd) / 2.0;
+        half.clamp(config.min_increment, config.max_increment)
+    }
+}
+
+impl Rule for Bic {
+    fn increase(&mut self, grown: &Grown<'_>) -> f64 {
+        let step = if grown.cwnd < self.config.low_window { 1.0 } else { self.step(grown.cwnd) };
+        step * grown.acked / grown.cwnd
+    }
+
+    fn decrease(&mut self, _event: &CongestionEvent, cwnd: f64, flight: f64) -> f64 {
+        if cwnd < self.config.low_window {
+            self.max_window = Some(cwnd);
+            return flight / 2.0;
+        }
+        let kept = flight * (1.0 - self.config.beta);
+        let falls_again = self.max_window.is_some_and(|max| cwnd < max);
+        self.max_window =
+            Some(if self.config.fast_convergence && falls_again { f64::midpoint(cwnd, kept) } else { cwnd });
+        kept
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("max_window_segments", self.max_window.unwrap_or(f64::NAN));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ClassicConfig;
+    use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
+    use super::*;
+
+    #[test]
+    fn a_step_is_half_of_the_way_within_its_bounds() {
+        let bic = Bic { config: BicConfig::default(), max_window: Some(1_000.0) };
+        assert!((bic.step(875.0) - 32.0).abs() < 1e-12); // half of 125 is beyond S_max
+        assert!((bic.step(980.0) - 10.0).abs() < 1e-12); // (1000 - 980) / 2
+        assert!((bic.step(999.999) - 0.01).abs() < 1e-12); // S_min
+        assert!((bic.step(1_000.0) - 0.01).abs() < 1e-12); // probing begins at S_min
+        assert!((bic.step(1_005.0) - 5.0).abs() < 1e-12);
+        assert!((bic.step(1_200.0) - 32.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_loss_takes_an_eighth_and_the_search_goes_back_up() {
+        let mut bic = avoiding(&ClassicConfig::Bic(BicConfig::default()), 1_000.0);
+        assert!((kept_of_loss(&mut bic) - 0.875).abs() < 1e-3);
+        let gained = gain_of_round(&mut bic, 1, 0, 100);
+        assert!((gained - 31.4).abs() < 0.7, "{gained}"); // S_max, less as the window grows under the ACKs
+    }
+
+    #[test]
+    fn a_second_loss_below_the_maximum_aims_lower() {
+        let mut bic = Bic { config: BicConfig::default(), max_window: Some(1_000.0) };
+        let event = crate::testing::loss(800_000);
+        assert!((bic.decrease(&event, 800.0, 800.0) - 700.0).abs() < 1e-9);
+        assert_eq!(bic.max_window, Some(750.0)); // (800 + 700) / 2
+    }
+}

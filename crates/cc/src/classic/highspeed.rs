@@ -1,0 +1,234 @@
+//! `HighSpeed` TCP: increase and decrease depend on the window, so that a window of 83,000 segments needs a loss rate of
+//! only 1e-7.
+//!
+//! Source: RFC 3649 section 5 (the response function and the formulas of a(w) and b(w)) and appendix B (their table).
+//! Departures: none. With `response = "table"` a(w) and b(w) are those of the greatest entry not above w, as the RFC's
+//! appendix gives them; it ends at 94,717 segments.
+
+use ackclock_units::math::{ln, pow};
+
+use super::{Grown, Rule};
+use crate::event::CongestionEvent;
+
+/// Where a(w) and b(w) come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HighSpeedResponse {
+    /// The formulas of section 5.
+    #[default]
+    Formula,
+    /// The table of appendix B.
+    Table,
+}
+
+/// Parameters of [`HighSpeed`]; the defaults are the RFC's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HighSpeedConfig {
+    /// Formulas or table.
+    pub response: HighSpeedResponse,
+    /// Segments up to which Reno's rules hold.
+    pub low_window: f64,
+    /// The window that is to be reached at `high_p`.
+    pub high_window: f64,
+    /// The loss rate at `high_window`.
+    pub high_p: f64,
+    /// The decrease at `high_window`.
+    pub high_decrease: f64,
+}
+
+impl Default for HighSpeedConfig {
+    fn default() -> Self {
+        Self {
+            response: HighSpeedResponse::Formula,
+            low_window: 38.0,
+            high_window: 83_000.0,
+            high_p: 1e-7,
+            high_decrease: 0.1,
+        }
+    }
+}
+
+/// Section 5: the loss rate at `low_window`.
+const LOW_P: f64 = 1e-3;
+
+/// Appendix B: w, a(w) is the entry's number, and 100 b(w).
+const TABLE: [(u32, u8); 73] = [
+    (38, 50),
+    (118, 44),
+    (221, 41),
+    (347, 38),
+    (495, 37),
+    (663, 35),
+    (851, 34),
+    (1058, 33),
+    (1284, 32),
+    (1529, 31),
+    (1793, 30),
+    (2076, 29),
+    (2378, 28),
+    (2699, 28),
+    (3039, 27),
+    (3399, 27),
+    (3778, 26),
+    (4177, 26),
+    (4596, 25),
+    (5036, 25),
+    (5497, 24),
+    (5979, 24),
+    (6483, 23),
+    (7009, 23),
+    (7558, 22),
+    (8130, 22),
+    (8726, 22),
+    (9346, 21),
+    (9991, 21),
+    (10661, 21),
+    (11358, 20),
+    (12082, 20),
+    (12834, 20),
+    (13614, 19),
+    (14424, 19),
+    (15265, 19),
+    (16137, 19),
+    (17042, 18),
+    (17981, 18),
+    (18955, 18),
+    (19965, 17),
+    (21013, 17),
+    (22101, 17),
+    (23230, 17),
+    (24402, 16),
+    (25618, 16),
+    (26881, 16),
+    (28193, 16),
+    (29557, 15),
+    (30975, 15),
+    (32450, 15),
+    (33986, 15),
+    (35586, 14),
+    (37253, 14),
+    (38992, 14),
+    (40808, 14),
+    (42707, 13),
+    (44694, 13),
+    (46776, 13),
+    (48961, 13),
+    (51258, 13),
+    (53677, 12),
+    (56230, 12),
+    (58932, 12),
+    (61799, 12),
+    (64851, 11),
+    (68113, 11),
+    (71617, 11),
+    (75401, 10),
+    (79517, 10),
+    (84035, 10),
+    (89053, 10),
+    (94717, 9),
+];
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct HighSpeed {
+    config: HighSpeedConfig,
+    /// The window, rounded, for which a and b were worked out last: logarithms are dear.
+    known_for: f64,
+    known: (f64, f64),
+}
+
+impl HighSpeed {
+    pub(super) fn new(config: HighSpeedConfig) -> Self {
+        Self { config, known_for: 0.0, known: (1.0, 0.5) }
+    }
+
+    /// a(w), segments a round trip, and b(w).
+    fn response(&mut self, window: f64) -> (f64, f64) {
+        let window = window.floor();
+        if window.to_bits() != self.known_for.to_bits() {
+            self.known_for = window;
+            self.known = if window <= self.config.low_window {
+                (1.0, 0.5)
+            } else if self.config.response == HighSpeedResponse::Table {
+                from_table(window)
+            } else {
+                from_formulas(&self.config, window)
+            };
+        }
+        self.known
+    }
+}
+
+fn from_table(window: f64) -> (f64, f64) {
+    let entries = TABLE.partition_point(|(from, _)| f64::from(*from) <= window).max(1);
+    (entries as f64, f64::from(TABLE[entries - 1].1) / 100.0)
+}
+
+/// Section 5: b(w) falls linearly in log w; a(w) follows from b(w) and the loss rate p(w) that is to give w.
+fn from_formulas(config: &HighSpeedConfig, window: f64) -> (f64, f64) {
+    let span = ln(config.high_window) - ln(config.low_window);
+    let place = (ln(window) - ln(config.low_window)) / span;
+    let b = (config.high_decrease - 0.5) * place + 0.5;
+    let p = LOW_P * pow(config.high_p / LOW_P, place);
+    (window * window * p * 2.0 * b / (2.0 - b), b)
+}
+
+impl Rule for HighSpeed {
+    fn increase(&mut self, grown: &Grown<'_>) -> f64 {
+        self.response(grown.cwnd).0 * grown.acked / grown.cwnd
+    }
+
+    fn decrease(&mut self, _event: &CongestionEvent, cwnd: f64, flight: f64) -> f64 {
+        flight * (1.0 - self.response(cwnd).1)
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("a_segments", self.known.0);
+        record("b", self.known.1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ClassicConfig;
+    use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
+    use super::*;
+
+    #[test]
+    fn the_formulas_give_the_table_of_appendix_b() {
+        // The table has a(w) rounded to whole segments at the first window that reaches them, b(w) to two digits.
+        for (number, (window, hundredths)) in (1_u32..).zip(TABLE) {
+            if window < 118 {
+                continue;
+            }
+            let (a, b) = from_formulas(&HighSpeedConfig::default(), f64::from(window));
+            assert!((a - f64::from(number)).abs() < 0.03 * f64::from(number), "a({window}) = {a}");
+            assert!((b - f64::from(hundredths) / 100.0).abs() < 0.0151, "b({window}) = {b}");
+        }
+    }
+
+    #[test]
+    fn at_the_high_window_a_is_72_and_b_a_tenth() {
+        // RFC 3649 section 5: a(83000) = 72 segments for b = 0.1 and p = 1e-7:
+        // 83000^2 * 1e-7 * 2 * 0.1 / 1.9 = 72.5
+        let mut high_speed = avoiding(&ClassicConfig::HighSpeed(HighSpeedConfig::default()), 83_000.0);
+        let gained = gain_of_round(&mut high_speed, 1, 0, 100);
+        assert!((gained - 72.5).abs() < 0.5, "{gained}");
+        let kept = kept_of_loss(&mut high_speed);
+        assert!((kept - 0.9).abs() < 0.001, "{kept}");
+    }
+
+    #[test]
+    fn below_the_low_window_it_is_reno() {
+        let mut high_speed = avoiding(&ClassicConfig::HighSpeed(HighSpeedConfig::default()), 30.0);
+        let gained = gain_of_round(&mut high_speed, 1, 0, 100);
+        assert!((0.95..=1.0).contains(&gained), "{gained}");
+        assert!((kept_of_loss(&mut high_speed) - 0.5).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_table_is_read_downwards() {
+        assert_eq!(from_table(117.0), (1.0, 0.50));
+        assert_eq!(from_table(118.0), (2.0, 0.44));
+        assert_eq!(from_table(1e6), (73.0, 0.09));
+    }
+}

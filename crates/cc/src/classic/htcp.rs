@@ -1,0 +1,154 @@
+//! H-TCP: the longer since the last congestion, the faster the window grows; what is kept follows the queue's share of
+//! the round trip.
+//!
+//! Source: Leith and Shorten, H-TCP: TCP for High-Speed and Long-Distance Networks, `PFLDnet` 2004; draft-leith-tcp-htcp:
+//! `alpha(D) = 1 + 10 (D - D_L) + 0.25 (D - D_L)^2` segments a round trip, D the seconds since the last congestion,
+//! `D_L` = 1 s; `beta = RTT_min / RTT_max` between 0.5 and 0.8, and 0.5 if throughput changed by more than a fifth; alpha
+//! is multiplied by `2 (1 - beta)`, and for fairness between round trips by `RTT_min / 100 ms`, between 1/10 and 2.
+//!
+//! Departures: throughput between congestions is what was acknowledged over the time.
+
+use ackclock_units::SimTime;
+
+use super::{Delays, Grown, Rule};
+use crate::event::{AckEvent, CongestionEvent};
+
+/// Parameters of [`Htcp`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HtcpConfig {
+    /// beta from the round trips, rather than 0.5.
+    pub adaptive_backoff: bool,
+    /// alpha in proportion to the round trip.
+    pub rtt_scaling: bool,
+}
+
+impl Default for HtcpConfig {
+    fn default() -> Self {
+        Self { adaptive_backoff: true, rtt_scaling: true }
+    }
+}
+
+/// Seconds after congestion in which growth is Reno's.
+const LOW_SPEED_S: f64 = 1.0;
+const REFERENCE_RTT_S: f64 = 0.1;
+/// A change of throughput beyond this fraction lets beta be 0.5.
+const SAME_THROUGHPUT: f64 = 0.2;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Htcp {
+    config: HtcpConfig,
+    beta: f64,
+    alpha: f64,
+    delays: Delays,
+    last_congestion: SimTime,
+    /// Segments acknowledged since then, and the throughput between the congestions before, segments/s.
+    acked: f64,
+    throughput: f64,
+}
+
+impl Htcp {
+    pub(super) fn new(config: HtcpConfig) -> Self {
+        Self {
+            config,
+            beta: 0.5,
+            alpha: 1.0,
+            delays: Delays::default(),
+            last_congestion: SimTime::ZERO,
+            acked: 0.0,
+            throughput: 0.0,
+        }
+    }
+
+    fn adapt_alpha(&mut self, now: SimTime) {
+        let beyond = (now.saturating_since(self.last_congestion).as_secs_f64() - LOW_SPEED_S).max(0.0);
+        let scale = if self.config.rtt_scaling && self.delays.least > 0.0 {
+            (self.delays.least / REFERENCE_RTT_S).clamp(0.1, 2.0)
+        } else {
+            1.0
+        };
+        let alpha = (1.0 + 10.0 * beyond + 0.25 * beyond * beyond) * scale;
+        self.alpha = (2.0 * (1.0 - self.beta) * alpha).max(1.0);
+    }
+
+    fn adapt_beta(&mut self, now: SimTime) {
+        let span = now.saturating_since(self.last_congestion).as_secs_f64();
+        let throughput = if span > 0.0 { self.acked / span } else { 0.0 };
+        let changed = (throughput - self.throughput).abs() > SAME_THROUGHPUT * self.throughput;
+        self.throughput = throughput;
+        self.beta = if self.config.adaptive_backoff && !changed && self.delays.greatest > 0.0 {
+            (self.delays.least / self.delays.greatest).clamp(0.5, 0.8)
+        } else {
+            0.5
+        };
+    }
+}
+
+impl Rule for Htcp {
+    fn on_ack(&mut self, ack: &AckEvent, _cwnd: f64, mss: u64) {
+        self.delays.on_ack(ack);
+        self.acked += ack.newly_acked.0 as f64 / mss as f64;
+    }
+
+    fn increase(&mut self, grown: &Grown<'_>) -> f64 {
+        self.adapt_alpha(grown.ack.now);
+        self.alpha * grown.acked / grown.cwnd
+    }
+
+    fn decrease(&mut self, event: &CongestionEvent, _cwnd: f64, flight: f64) -> f64 {
+        self.adapt_beta(event.now);
+        (self.last_congestion, self.acked, self.delays.greatest) = (event.now, 0.0, self.delays.least);
+        flight * self.beta
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("alpha_segments", self.alpha);
+        record("beta", self.beta);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, loss};
+    use ackclock_units::SimDuration;
+
+    fn at(seconds: f64) -> SimTime {
+        SimTime((seconds * 1e9) as u64)
+    }
+
+    #[test]
+    fn alpha_is_the_drafts() {
+        let mut htcp = Htcp::new(HtcpConfig { rtt_scaling: false, ..HtcpConfig::default() });
+        for (seconds, alpha) in [(0.5, 1.0), (1.0, 1.0), (2.0, 11.25), (5.0, 45.0)] {
+            htcp.adapt_alpha(at(seconds)); // 1 + 10 + 0.25; 1 + 40 + 4
+            assert!((htcp.alpha - alpha).abs() < 1e-9, "{seconds} s: {}", htcp.alpha);
+        }
+        htcp.beta = 0.8;
+        htcp.adapt_alpha(at(5.0));
+        assert!((htcp.alpha - 0.4 * 45.0).abs() < 1e-9); // 2 (1 - 0.8)
+    }
+
+    #[test]
+    fn a_round_trip_of_50_ms_grows_half_as_fast() {
+        let mut htcp = Htcp::new(HtcpConfig::default());
+        let rtt_sample = Some(SimDuration::from_millis(50));
+        htcp.on_ack(&AckEvent { rtt_sample, ..ack(1_000) }, 10.0, 1_000);
+        htcp.adapt_alpha(at(5.0));
+        assert!((htcp.alpha - 22.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn beta_is_the_share_of_the_path_in_the_round_trip() {
+        let mut htcp = Htcp::new(HtcpConfig::default());
+        for seconds in [10.0, 20.0] {
+            // the same throughput between congestions, round trips from 70 to 100 ms
+            for rtt in [70, 100] {
+                let rtt_sample = Some(SimDuration::from_millis(rtt));
+                htcp.on_ack(&AckEvent { rtt_sample, ..ack(1_000) }, 10.0, 1_000);
+            }
+            htcp.decrease(&CongestionEvent { now: at(seconds), ..loss(10_000) }, 10.0, 10.0);
+        }
+        assert!((htcp.beta - 0.7).abs() < 1e-9); // 70 / 100; the first congestion knew no throughput before
+    }
+}

@@ -1,0 +1,151 @@
+//! Illinois: grows fast while the queue is short and slowly while it is long; keeps more when it was short.
+//!
+//! Source: Liu, Basar, Srikant, TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for High-Speed Networks,
+//! Performance Evaluation 65, 2008: alpha from 10 to 0.3 and beta from 1/8 to 1/2 as functions of the mean queueing delay
+//! `d_a`, with `d_m` the longest; `eta_1` = 0.01, `eta_2` = 0.1, `eta_3` = 0.8; a window threshold of 15 segments; alpha
+//! goes up to its largest only after 5 round trips with a short queue.
+//!
+//! Departures: none.
+
+use super::{Delays, Grown, RoundDelays, Rule};
+use crate::event::{AckEvent, CongestionEvent};
+
+/// Parameters of [`Illinois`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IllinoisConfig {
+    /// The most and the least segments that a round trip adds.
+    pub alpha_max: f64,
+    /// See `alpha_max`.
+    pub alpha_min: f64,
+    /// The most and the least that congestion takes away.
+    pub beta_max: f64,
+    /// See `beta_max`.
+    pub beta_min: f64,
+    /// Segments up to which Reno's rules hold.
+    pub window_threshold: f64,
+}
+
+impl Default for IllinoisConfig {
+    fn default() -> Self {
+        Self { alpha_max: 10.0, alpha_min: 0.3, beta_max: 0.5, beta_min: 0.125, window_threshold: 15.0 }
+    }
+}
+
+const ETA_1: f64 = 0.01;
+const ETA_2: f64 = 0.1;
+const ETA_3: f64 = 0.8;
+/// theta: round trips with a short queue before alpha is the largest again.
+const PATIENCE: u32 = 5;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Illinois {
+    config: IllinoisConfig,
+    delays: Delays,
+    alpha: f64,
+    beta: f64,
+    short_rounds: u32,
+}
+
+impl Illinois {
+    pub(super) fn new(config: IllinoisConfig) -> Self {
+        // Before anything is known of the path: Reno.
+        Self { config, delays: Delays::default(), alpha: 1.0, beta: 0.5, short_rounds: 0 }
+    }
+
+    fn adapt(&mut self, round: RoundDelays) {
+        let longest = self.delays.greatest - self.delays.least;
+        if longest <= 0.0 {
+            return;
+        }
+        let mean = round.mean - self.delays.least;
+        self.alpha = self.next_alpha(mean, longest);
+        self.beta = beta(&self.config, mean, longest);
+    }
+
+    /// The paper's `f_1`.
+    fn next_alpha(&mut self, mean: f64, longest: f64) -> f64 {
+        let IllinoisConfig { alpha_max, alpha_min, .. } = self.config;
+        let short = ETA_1 * longest;
+        if mean <= short {
+            self.short_rounds += 1;
+            let is_long_enough = self.short_rounds >= PATIENCE;
+            return if is_long_enough || self.alpha >= alpha_max { alpha_max } else { self.alpha };
+        }
+        self.short_rounds = 0;
+        let kappa_1 = (longest - short) * alpha_min * alpha_max / (alpha_max - alpha_min);
+        let kappa_2 = (longest - short) * alpha_min / (alpha_max - alpha_min) - short;
+        kappa_1 / (kappa_2 + mean)
+    }
+}
+
+/// The paper's `f_2`.
+fn beta(config: &IllinoisConfig, mean: f64, longest: f64) -> f64 {
+    let (from, to) = (ETA_2 * longest, ETA_3 * longest);
+    let place = ((mean - from) / (to - from)).clamp(0.0, 1.0);
+    config.beta_min + (config.beta_max - config.beta_min) * place
+}
+
+impl Rule for Illinois {
+    fn on_ack(&mut self, ack: &AckEvent, _cwnd: f64, _mss: u64) {
+        if let Some(round) = self.delays.on_ack(ack) {
+            self.adapt(round);
+        }
+    }
+
+    fn increase(&mut self, grown: &Grown<'_>) -> f64 {
+        let alpha = if grown.cwnd < self.config.window_threshold { 1.0 } else { self.alpha };
+        alpha * grown.acked / grown.cwnd
+    }
+
+    fn decrease(&mut self, event: &CongestionEvent, cwnd: f64, flight: f64) -> f64 {
+        if event.is_timeout() {
+            (self.alpha, self.beta, self.short_rounds) = (1.0, 0.5, 0);
+        }
+        let taken = if cwnd < self.config.window_threshold { 0.5 } else { self.beta };
+        flight * (1.0 - taken)
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("alpha_segments", self.alpha);
+        record("beta", self.beta);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alpha_goes_from_ten_to_three_tenths_as_the_queue_grows() {
+        let mut illinois = Illinois::new(IllinoisConfig::default());
+        illinois.alpha = 10.0;
+        assert!((illinois.next_alpha(0.0005, 0.1) - 10.0).abs() < 1e-12); // below eta_1 d_m = 1 ms
+        // at d_m: kappa_1 / (kappa_2 + d_m) = alpha_min
+        assert!((illinois.next_alpha(0.1, 0.1) - 0.3).abs() < 1e-12);
+        // half way: kappa_1 = 0.099 * 3 / 9.7 = 0.030619, kappa_2 = 0.099 * 0.3 / 9.7 - 0.001 = 0.0020619;
+        // 0.030619 / 0.0520619 = 0.58812
+        assert!((illinois.next_alpha(0.05, 0.1) - 0.588_12).abs() < 1e-5);
+    }
+
+    #[test]
+    fn beta_goes_from_an_eighth_to_a_half() {
+        let config = IllinoisConfig::default();
+        assert!((beta(&config, 0.01, 0.1) - 0.125).abs() < 1e-12);
+        assert!((beta(&config, 0.045, 0.1) - 0.3125).abs() < 1e-12); // half way from 10 to 80 ms
+        assert!((beta(&config, 0.08, 0.1) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn alpha_rises_again_after_five_short_rounds() {
+        let mut illinois = Illinois::new(IllinoisConfig::default());
+        illinois.alpha = 0.3;
+        let alphas: Vec<f64> = (0..5)
+            .map(|_| {
+                illinois.alpha = illinois.next_alpha(0.0, 0.1);
+                illinois.alpha
+            })
+            .collect();
+        assert_eq!(alphas, [0.3, 0.3, 0.3, 0.3, 10.0]);
+    }
+}

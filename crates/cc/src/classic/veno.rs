@@ -1,0 +1,91 @@
+//! Veno: Reno that tells, by Vegas' estimate of the queue, loss by congestion from loss at random.
+//!
+//! Source: Fu and Liew, TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks, IEEE JSAC 21(2), 2003:
+//! `N = (Expected - Actual) BaseRTT`, threshold 3 segments; from there on the window grows every other round trip; a loss
+//! keeps 4/5 of it while N is below, else 1/2.
+//!
+//! Departures: growth every other round trip is half a segment in each. Actual uses the latest RTT.
+
+use super::{Grown, Rule};
+use crate::event::{AckEvent, CongestionEvent};
+
+/// Parameters of [`Veno`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VenoConfig {
+    /// Segments queued from which the path counts as congested.
+    pub beta: f64,
+}
+
+impl Default for VenoConfig {
+    fn default() -> Self {
+        Self { beta: 3.0 }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Veno {
+    beta: f64,
+    /// N, segments.
+    queued: f64,
+}
+
+impl Veno {
+    pub(super) fn new(config: VenoConfig) -> Self {
+        Self { beta: config.beta, queued: 0.0 }
+    }
+}
+
+impl Rule for Veno {
+    fn on_ack(&mut self, ack: &AckEvent, cwnd: f64, _mss: u64) {
+        if let Some(rtt) = ack.rtt_sample {
+            let (rtt, base) = (rtt.as_secs_f64(), ack.rtt.min_rtt.as_secs_f64());
+            self.queued = if rtt > 0.0 { cwnd * (rtt - base) / rtt } else { 0.0 };
+        }
+    }
+
+    fn increase(&mut self, grown: &Grown<'_>) -> f64 {
+        let step = if self.queued < self.beta { 1.0 } else { 0.5 };
+        step * grown.acked / grown.cwnd
+    }
+
+    fn decrease(&mut self, event: &CongestionEvent, _cwnd: f64, flight: f64) -> f64 {
+        let is_random = self.queued < self.beta && !event.is_timeout();
+        flight * if is_random { 0.8 } else { 0.5 }
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("queued_segments", self.queued);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, loss};
+    use ackclock_units::SimDuration;
+
+    fn with_rtt(rtt_ms: u64) -> Veno {
+        let mut veno = Veno::new(VenoConfig::default());
+        let ack = AckEvent { rtt_sample: Some(SimDuration::from_millis(rtt_ms)), ..ack(1_000) };
+        veno.on_ack(&ack, 30.0, 1_000); // BaseRTT 100 ms
+        veno
+    }
+
+    #[test]
+    fn a_loss_without_a_queue_is_taken_for_random() {
+        let mut veno = with_rtt(105); // N = 30 * 5 / 105 = 1.43
+        assert!((veno.queued - 1.428_57).abs() < 1e-5);
+        assert!((veno.decrease(&loss(30_000), 30.0, 30.0) - 24.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn with_a_queue_it_halves_and_grows_half_as_fast() {
+        let mut veno = with_rtt(120); // N = 30 * 20 / 120 = 5
+        assert!((veno.queued - 5.0).abs() < 1e-9);
+        let ack = ack(1_000);
+        let grown = Grown { ack: &ack, cwnd: 30.0, acked: 30.0 };
+        assert!((veno.increase(&grown) - 0.5).abs() < 1e-9);
+        assert!((veno.decrease(&loss(30_000), 30.0, 30.0) - 15.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,94 @@
+//! Westwood+: after a loss the window falls to what the path has been delivering, so that random loss costs little.
+//!
+//! Source: Grieco and Mascolo, Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion
+//! Control, CCR 34(2), 2004: a sample of the bandwidth each round trip, `B = 7/8 B + 1/8 sample`,
+//! `ssthresh = max(2, B RTT_min)`.
+//!
+//! Departures: none.
+
+use ackclock_units::{SimDuration, SimTime};
+
+use super::{Delays, Grown, Rule};
+use crate::event::{AckEvent, CongestionEvent};
+
+/// Parameters of [`Westwood`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WestwoodConfig {
+    /// Share of the old estimate in the new one.
+    pub filter: f64,
+}
+
+impl Default for WestwoodConfig {
+    fn default() -> Self {
+        Self { filter: 0.875 }
+    }
+}
+
+/// A sample is taken over a round trip, but over this long at least.
+const SHORTEST_SAMPLE: SimDuration = SimDuration::from_millis(50);
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    filter: f64,
+    /// Segments/s; zero before the first sample.
+    bandwidth: f64,
+    acked: f64,
+    sampled_at: Option<SimTime>,
+    delays: Delays,
+}
+
+impl Westwood {
+    pub(super) fn new(config: WestwoodConfig) -> Self {
+        Self { filter: config.filter, bandwidth: 0.0, acked: 0.0, sampled_at: None, delays: Delays::default() }
+    }
+}
+
+impl Rule for Westwood {
+    fn on_ack(&mut self, ack: &AckEvent, _cwnd: f64, mss: u64) {
+        self.delays.on_ack(ack);
+        let from = *self.sampled_at.get_or_insert(ack.now);
+        let span = ack.now.saturating_since(from);
+        self.acked += ack.newly_acked.0 as f64 / mss as f64;
+        if span >= ack.rtt.latest.max(SHORTEST_SAMPLE) {
+            let sample = self.acked / span.as_secs_f64();
+            let old = if self.bandwidth > 0.0 { self.bandwidth } else { sample };
+            self.bandwidth = self.filter * old + (1.0 - self.filter) * sample;
+            (self.acked, self.sampled_at) = (0.0, Some(ack.now));
+        }
+    }
+
+    fn increase(&mut self, grown: &Grown<'_>) -> f64 {
+        grown.acked / grown.cwnd
+    }
+
+    fn decrease(&mut self, _event: &CongestionEvent, cwnd: f64, flight: f64) -> f64 {
+        if self.bandwidth > 0.0 { (self.bandwidth * self.delays.least).min(cwnd) } else { flight / 2.0 }
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("bandwidth_segments_per_s", self.bandwidth);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ClassicConfig;
+    use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
+    use super::*;
+
+    #[test]
+    fn the_window_falls_to_bandwidth_times_least_round_trip() {
+        let mut westwood = avoiding(&ClassicConfig::Westwood(WestwoodConfig::default()), 100.0);
+        // 100 segments in 100 ms at first; then a queue doubles the round trip of a window of 100
+        gain_of_round(&mut westwood, 1, 0, 100);
+        for round in 0..200 {
+            westwood.cwnd = 100.0;
+            gain_of_round(&mut westwood, 2 + round, 100 + 200 * round, 200);
+        }
+        // 100 segments each 200 ms are 500 a second; 500 * 0.1 s = 50 segments of the hundred
+        westwood.cwnd = 100.0;
+        let kept = kept_of_loss(&mut westwood);
+        assert!((kept - 0.5).abs() < 0.01, "{kept}");
+    }
+}

@@ -1,0 +1,145 @@
+//! `YeAH`: Scalable TCP while the queue is short, Reno while it is long, and it empties the queue before that overflows.
+//!
+//! Source: Baiocchi, Castellani, Vacirca, `YeAH-TCP`: Yet Another Highspeed TCP, `PFLDnet` 2007: the queue is
+//! `Q = (RTT - RTT_base) W / RTT` with the least RTT of a round trip; fast while `Q < Q_max` = 80 segments and
+//! `(RTT - RTT_base) / RTT_base < 1/phi` = 1/8; else, once a round trip, `W -= Q` (precautionary decongestion) unless
+//! Reno's flows would have pushed the window lower; a loss takes `min(max(W/8, Q), W/2)` away, or half where Reno flows are
+//! there.
+//!
+//! Departures: Reno flows are taken to be there after 12 slow round trips in a row, as in the authors' program; the count
+//! of Reno's window that bounds decongestion grows by a segment for each slow round trip.
+
+use super::{Delays, Grown, RoundDelays, Rule};
+use crate::event::{AckEvent, CongestionEvent};
+
+/// Parameters of [`Yeah`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct YeahConfig {
+    /// `Q_max`: segments queued at most.
+    pub max_queue: f64,
+    /// phi: the round trip may be longer than its least by this part of it.
+    pub phi: f64,
+    /// Segments added for each acknowledged one while fast.
+    pub increase: f64,
+}
+
+impl Default for YeahConfig {
+    fn default() -> Self {
+        Self { max_queue: 80.0, phi: 8.0, increase: 0.01 }
+    }
+}
+
+/// Slow round trips in a row that tell of Reno flows.
+const GREEDY_ROUNDS: u32 = 12;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Yeah {
+    config: YeahConfig,
+    delays: Delays,
+    /// Q, segments.
+    queued: f64,
+    is_fast: bool,
+    slow_rounds: u32,
+    /// What Reno's window would be, segments.
+    reno_window: f64,
+    /// Segments that decongestion still has to take away.
+    to_shed: f64,
+}
+
+impl Yeah {
+    pub(super) fn new(config: YeahConfig) -> Self {
+        Self {
+            config,
+            delays: Delays::default(),
+            queued: 0.0,
+            is_fast: true,
+            slow_rounds: 0,
+            reno_window: 2.0,
+            to_shed: 0.0,
+        }
+    }
+
+    fn judge(&mut self, round: RoundDelays, cwnd: f64) {
+        let base = self.delays.least;
+        let delay = round.least - base;
+        self.queued = delay * cwnd / round.least;
+        self.is_fast = self.queued < self.config.max_queue && delay / base < 1.0 / self.config.phi;
+        if self.is_fast {
+            (self.slow_rounds, self.reno_window) = (0, 2.0_f64.max(cwnd / 2.0).min(self.reno_window.max(2.0)));
+            return;
+        }
+        self.slow_rounds += 1;
+        self.reno_window += 1.0;
+        if self.queued > self.config.max_queue && cwnd > self.reno_window {
+            self.to_shed = self.queued.min(cwnd - self.reno_window).min(cwnd / 2.0);
+        }
+    }
+}
+
+impl Rule for Yeah {
+    fn on_ack(&mut self, ack: &AckEvent, cwnd: f64, _mss: u64) {
+        if let Some(round) = self.delays.on_ack(ack) {
+            self.judge(round, cwnd);
+        }
+    }
+
+    fn increase(&mut self, grown: &Grown<'_>) -> f64 {
+        let shed = std::mem::take(&mut self.to_shed);
+        if shed > 0.0 {
+            return -shed;
+        }
+        if self.is_fast { self.config.increase * grown.acked } else { grown.acked / grown.cwnd }
+    }
+
+    fn decrease(&mut self, event: &CongestionEvent, cwnd: f64, flight: f64) -> f64 {
+        let competes = self.slow_rounds >= GREEDY_ROUNDS || event.is_timeout();
+        let taken = if competes { flight / 2.0 } else { (flight / 8.0).max(self.queued).min(flight / 2.0) };
+        self.reno_window = (self.reno_window / 2.0).max(2.0).min(cwnd);
+        flight - taken
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("queued_segments", self.queued);
+        record("is_fast", f64::from(u8::from(self.is_fast)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, loss};
+
+    fn judged(least_s: f64, cwnd: f64) -> Yeah {
+        let mut yeah = Yeah::new(YeahConfig::default());
+        yeah.delays.least = 0.1;
+        yeah.judge(RoundDelays { mean: least_s, least: least_s }, cwnd);
+        yeah
+    }
+
+    #[test]
+    fn it_is_fast_while_the_queue_is_short() {
+        let mut yeah = judged(0.105, 1_000.0); // Q = 5/105 * 1000 = 47.6 < 80, 5 % < 1/8
+        assert!(yeah.is_fast && (yeah.queued - 47.619).abs() < 1e-3);
+        let ack = ack(1_000);
+        let grown = Grown { ack: &ack, cwnd: 1_000.0, acked: 1.0 };
+        assert!((yeah.increase(&grown) - 0.01).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_long_queue_is_emptied() {
+        let mut yeah = judged(0.11, 1_100.0); // Q = 10/110 * 1100 = 100 > 80
+        let ack = ack(1_000);
+        let grown = Grown { ack: &ack, cwnd: 1_100.0, acked: 1.0 };
+        assert!((yeah.increase(&grown) + 100.0).abs() < 1e-9);
+        assert!(yeah.increase(&grown) > 0.0, "once");
+    }
+
+    #[test]
+    fn a_loss_takes_the_queue_away_but_an_eighth_at_least() {
+        let mut yeah = judged(0.105, 1_000.0);
+        assert!((yeah.decrease(&loss(1_000_000), 1_000.0, 1_000.0) - 875.0).abs() < 1e-9); // 125 > 47.6
+        let mut yeah = judged(0.125, 1_000.0); // Q = 200
+        assert!((yeah.decrease(&loss(1_000_000), 1_000.0, 1_000.0) - 800.0).abs() < 1e-9);
+    }
+}
