@@ -2,6 +2,7 @@
 
 mod classic;
 mod delay;
+mod model;
 
 /// One parameter of a controller.
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +163,13 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
             meaning: "the window to hold",
         }],
     },
+    model::BBR,
+    model::BBR3,
+    model::DCTCP,
+    model::PRAGUE,
+    model::ALLEGRO,
+    model::VIVACE,
+    model::SIAD,
     ControllerInfo {
         name: "python",
         summary: "a class of your own: \"python:module:Class\", or a table; see docs/how-to/own-controller-python.md",

@@ -4,11 +4,17 @@ use std::fmt::Debug;
 
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
+use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 use crate::external::{self, ExternalConfig, ExternalController};
+use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
+use crate::siad::{Siad, SiadConfig};
+use crate::{
+    Bbr, Bbr3, Bbr3Config, BbrConfig, Cubic, CubicConfig, CubicVariant, Dctcp, DctcpConfig, Fixed, FixedConfig,
+    Increase, LinuxCubic, LinuxReno, Prague, PragueConfig, Reno, RenoConfig,
+};
 use crate::{Classic, ClassicConfig};
 use crate::{Copa, CopaConfig, Fast, FastConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig};
-use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
 use crate::{Swift, SwiftConfig, Vegas, VegasConfig};
 
 /// One congestion-control algorithm for one flow.
@@ -46,6 +52,32 @@ pub trait CongestionController: Debug + Send {
         None
     }
 
+    /// What it wants beyond these events; the same throughout its life.
+    fn demands(&self) -> Demands {
+        Demands::default()
+    }
+
+    /// A segment has reached the receiver: told of each that an ACK delivers, before [`Self::on_ack`]. Needs
+    /// [`Demands::samples`], as the following do.
+    fn on_delivered(&mut self, _segment: &SegmentReport) {}
+
+    /// A segment is taken for lost: told of each, before [`Self::on_ack`] or [`Self::on_congestion`] of the same moment.
+    fn on_lost(&mut self, _segment: &SegmentReport) {}
+
+    /// True while the controller sends less than the path takes, on purpose: samples then count as limited by the
+    /// application.
+    fn limits_itself(&self) -> bool {
+        false
+    }
+
+    /// When [`Self::on_timer`] has something to do.
+    fn deadline(&self) -> SimTime {
+        SimTime::NEVER
+    }
+
+    /// Time has reached [`Self::deadline`].
+    fn on_timer(&mut self, _now: SimTime) {}
+
     /// Reports named internals (`"w_max_segments"`, `"k_s"`) to whoever asks.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -59,6 +91,20 @@ pub enum ControllerConfig {
     Cubic(CubicConfig),
     /// A window that never changes.
     Fixed(FixedConfig),
+    /// BBR, first version.
+    Bbr(BbrConfig),
+    /// BBR, third version.
+    Bbr3(Bbr3Config),
+    /// DCTCP.
+    Dctcp(DctcpConfig),
+    /// Prague.
+    Prague(PragueConfig),
+    /// PCC Allegro.
+    Allegro(AllegroConfig),
+    /// PCC Vivace.
+    Vivace(VivaceConfig),
+    /// SIAD.
+    Siad(SiadConfig),
     /// Reno's relatives: `HighSpeed`, Scalable, H-TCP and others.
     Classic(ClassicConfig),
     /// Vegas, on the delay of the round trip or of the forward path.
@@ -77,6 +123,21 @@ pub enum ControllerConfig {
     External(ExternalConfig),
 }
 
+impl ControllerConfig {
+    /// With the seed of the algorithm's random stream, if it has one.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Self {
+        match &mut self {
+            Self::Bbr(config) => config.seed = seed,
+            Self::Bbr3(config) => config.seed = seed,
+            Self::Allegro(config) => config.seed = seed,
+            Self::Vivace(config) => config.seed = seed,
+            _ => {}
+        }
+        self
+    }
+}
+
 /// One of the built-in algorithms, or one from outside.
 #[derive(Clone, Debug)]
 pub enum Controller {
@@ -90,6 +151,20 @@ pub enum Controller {
     LinuxCubic(LinuxCubic),
     /// See [`Fixed`].
     Fixed(Fixed),
+    /// See [`Bbr`].
+    Bbr(Box<Bbr>),
+    /// See [`Bbr3`].
+    Bbr3(Box<Bbr3>),
+    /// See [`Dctcp`].
+    Dctcp(Box<Dctcp>),
+    /// See [`Prague`].
+    Prague(Box<Prague>),
+    /// See [`Allegro`].
+    Allegro(Box<Allegro>),
+    /// See [`Vivace`].
+    Vivace(Box<Vivace>),
+    /// See [`Siad`].
+    Siad(Box<Siad>),
     /// See [`Classic`].
     Classic(Box<Classic>),
     /// See [`Vegas`].
@@ -134,6 +209,13 @@ impl Controller {
                 CubicVariant::Linux => Self::LinuxCubic(LinuxCubic::new(config, start)),
             },
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
+            ControllerConfig::Bbr(config) => Self::Bbr(Box::new(Bbr::new(config, start))),
+            ControllerConfig::Bbr3(config) => Self::Bbr3(Box::new(Bbr3::new(config, start))),
+            ControllerConfig::Dctcp(config) => Self::Dctcp(Box::new(Dctcp::new(config, start))),
+            ControllerConfig::Prague(config) => Self::Prague(Box::new(Prague::new(config, start))),
+            ControllerConfig::Allegro(config) => Self::Allegro(Box::new(Allegro::new(config, start))),
+            ControllerConfig::Vivace(config) => Self::Vivace(Box::new(Vivace::new(config, start))),
+            ControllerConfig::Siad(config) => Self::Siad(Box::new(Siad::new(config, start))),
             ControllerConfig::Classic(config) => Self::Classic(Box::new(Classic::new(config, start))),
             ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
             ControllerConfig::Fast(config) => Self::Fast(Box::new(Fast::new(config, start))),
@@ -158,6 +240,13 @@ macro_rules! dispatch {
             Controller::Cubic($inner) => $call,
             Controller::LinuxCubic($inner) => $call,
             Controller::Fixed($inner) => $call,
+            Controller::Bbr($inner) => $call,
+            Controller::Bbr3($inner) => $call,
+            Controller::Dctcp($inner) => $call,
+            Controller::Prague($inner) => $call,
+            Controller::Allegro($inner) => $call,
+            Controller::Vivace($inner) => $call,
+            Controller::Siad($inner) => $call,
             Controller::Classic($inner) => $call,
             Controller::Vegas($inner) => $call,
             Controller::Fast($inner) => $call,
@@ -197,6 +286,24 @@ impl CongestionController for Controller {
     }
     fn pacing_rate(&self) -> Option<Bandwidth> {
         dispatch!(self, inner => inner.pacing_rate())
+    }
+    fn demands(&self) -> Demands {
+        dispatch!(self, inner => inner.demands())
+    }
+    fn on_delivered(&mut self, segment: &SegmentReport) {
+        dispatch!(self, inner => inner.on_delivered(segment));
+    }
+    fn on_lost(&mut self, segment: &SegmentReport) {
+        dispatch!(self, inner => inner.on_lost(segment));
+    }
+    fn limits_itself(&self) -> bool {
+        dispatch!(self, inner => inner.limits_itself())
+    }
+    fn deadline(&self) -> SimTime {
+        dispatch!(self, inner => inner.deadline())
+    }
+    fn on_timer(&mut self, now: SimTime) {
+        dispatch!(self, inner => inner.on_timer(now));
     }
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         dispatch!(self, inner => inner.inspect(record));

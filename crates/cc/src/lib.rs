@@ -2,14 +2,18 @@
 //!
 //! A controller owns cwnd, ssthresh and (where it has one) the pacing rate. The *sender* detects loss, opens and closes
 //! congestion episodes and runs recovery, so an algorithm is told once per episode, never once per lost segment. A
-//! controller reads no clock, does no I/O and draws no random numbers: all it may know arrives in the events.
+//! controller reads no clock and does no I/O: all it may know arrives in the events. One that draws random numbers gets the
+//! seed of its own stream with its parameters.
 
 mod base_delay;
+mod bbr;
 mod catalog;
 mod classic;
 mod controller;
 mod copa;
 mod cubic;
+mod dctcp;
+mod delivery;
 mod event;
 mod external;
 mod fast;
@@ -20,9 +24,12 @@ mod ledbat;
 mod ledbat_plus_plus;
 mod linux_cubic;
 mod linux_reno;
+mod pcc;
 mod peer_clock;
+mod prague;
 mod reno;
 mod segment_window;
+mod siad;
 mod slow_start;
 mod swift;
 #[cfg(test)]
@@ -30,6 +37,7 @@ mod testing;
 mod vegas;
 mod windowed_min;
 
+pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig};
 pub use catalog::{CONTROLLERS, ControllerInfo, ParameterInfo};
 pub use classic::{
     Aimd, AimdConfig, Bic, BicConfig, Classic, ClassicConfig, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp,
@@ -39,6 +47,8 @@ pub use classic::{
 pub use controller::{CongestionController, Controller, ControllerConfig};
 pub use copa::{Copa, CopaConfig};
 pub use cubic::{Cubic, CubicConfig, CubicVariant};
+pub use dctcp::{Dctcp, DctcpConfig};
+pub use delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
 pub use event::{AckEvent, CongestionCause, CongestionEvent, RttStats, SegmentTimestamps, SendEvent};
 pub use external::{ExternalConfig, ExternalController, Start};
 pub use fast::{Fast, FastConfig};
@@ -47,7 +57,10 @@ pub use ledbat::{Ledbat, LedbatConfig, LedbatDelay};
 pub use ledbat_plus_plus::{LedbatPlusPlus, LedbatPlusPlusConfig};
 pub use linux_cubic::LinuxCubic;
 pub use linux_reno::LinuxReno;
+pub use pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
+pub use prague::{Prague, PragueConfig};
 pub use reno::{Increase, Reno, RenoConfig};
+pub use siad::{Siad, SiadConfig};
 pub use slow_start::Hystart;
 pub use swift::{Swift, SwiftConfig};
 pub use vegas::{Vegas, VegasConfig, VegasDelay, VegasRtt, VegasVariant};

@@ -80,6 +80,8 @@ pub enum QueueConfig {
     DropTail(DropTailConfig),
     /// Small packets before all others.
     Sgpq(SgpqConfig),
+    /// First in, first out, with a mark for what finds more than a threshold.
+    Threshold(ThresholdConfig),
     /// Random Early Detection.
     Red(RedConfig),
     /// A token bucket that shapes.
@@ -106,6 +108,15 @@ pub enum QueueConfig {
     Cake(CakeConfig),
     /// Coupled queues for L4S (RFC 9332).
     DualPi2(DualPi2Config),
+}
+
+/// Parameters of the queue that marks by its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThresholdConfig {
+    /// A packet that finds more than this waiting is marked.
+    pub threshold: QueueLimit,
+    /// How much may wait.
+    pub limit: QueueLimit,
 }
 
 /// Parameters of DropTail.

@@ -19,7 +19,7 @@ mod steps;
 pub use channel::ChannelConfig;
 pub use config::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId, PacketClass,
-    QueueConfig, QueueLimit, Selection, SgpqConfig,
+    QueueConfig, QueueLimit, Selection, SgpqConfig, ThresholdConfig,
 };
 pub use datagram::{Datagram, UDP_HEADER};
 pub use discarder::Discarder;

@@ -27,6 +27,7 @@ mod shared_buffer;
 mod tbf;
 #[cfg(test)]
 mod testing;
+mod threshold;
 
 use std::fmt::Debug;
 
@@ -53,6 +54,7 @@ pub use sfq::{Sfq, SfqConfig};
 pub use sgpq::Sgpq;
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, Sharing};
 pub use tbf::{Tbf, TbfConfig};
+pub use threshold::Threshold;
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -185,6 +187,8 @@ disciplines! {
     DropTail,
     /// Small packets first.
     Sgpq,
+    /// Marks above a length.
+    Threshold,
     /// Early drops or marks by the average queue.
     Red,
     /// Held back to a rate.

@@ -12,6 +12,7 @@ mod external;
 mod flows;
 mod impairments;
 mod links;
+mod model;
 mod queues;
 mod schedulers;
 mod sizes;

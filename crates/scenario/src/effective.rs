@@ -48,6 +48,7 @@ pub(crate) fn table_of(config: &TcpConfig) -> TcpTable {
         ecn: Some(config.ecn.mode.into()),
         accurate_ecn: Some(config.ecn.accurate),
         ect1: Some(config.ecn.ect1),
+        dctcp_feedback: Some(config.ecn.dctcp_feedback),
         delayed_ack: Some(SwitchOr::Table(DelayedAckTable {
             segments: Some(config.delayed_ack.segments),
             timeout: Some(Duration(config.delayed_ack.timeout)),

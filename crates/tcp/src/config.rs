@@ -193,6 +193,9 @@ pub struct EcnConfig {
     pub accurate: bool,
     /// Mark data ECT(1), the identifier of L4S (RFC 9331), in place of ECT(0).
     pub ect1: bool,
+    /// With the exact echo of DCTCP (RFC 8257 section 3.2), if both ends are set so: ECE says how the latest segment
+    /// arrived, and an ACK goes out whenever that changes. Not with `accurate`.
+    pub dctcp_feedback: bool,
 }
 
 /// What a sender does when it finds that it has repaired what was not broken.
@@ -393,7 +396,7 @@ impl Default for TcpConfig {
             prr: true,
             decrease_from: DecreaseFrom::FlightSize,
             undo: UndoConfig { eifel: false, dsack: false, frto: false },
-            ecn: EcnConfig { mode: EcnMode::Off, accurate: false, ect1: false },
+            ecn: EcnConfig { mode: EcnMode::Off, accurate: false, ect1: false, dctcp_feedback: false },
             delayed_ack: DelayedAck {
                 segments: 2,
                 timeout: SimDuration::from_millis(40),

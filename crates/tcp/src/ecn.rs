@@ -1,10 +1,11 @@
 //! Explicit congestion notification: what the handshake settles, what each half keeps.
 //!
-//! Sources: RFC 3168 section 6.1 (classic), RFC 9768 sections 3.1 and 3.2 (accurate: the ACE field).
+//! Sources: RFC 3168 section 6.1 (classic), RFC 9768 sections 3.1 and 3.2 (accurate: the ACE field),
+//! RFC 8257 section 3.2 (the exact echo of DCTCP).
 //!
 //! Departures: the `AccECN` option, which RFC 9768 makes optional, is not sent; a sender corrects for wraps of the ACE
 //! field only by the marks that the acknowledged segments make possible (appendix A.1 without the safety of A.2.1).
-//! Retransmissions, pure ACKs and SYNs are not ECN-capable.
+//! Of DCTCP's echo: one ACK goes out at a change, in the new state, and not two. Retransmissions, pure ACKs and SYNs are not ECN-capable.
 
 use ackclock_wire::{Ecn, Flags};
 
@@ -18,6 +19,8 @@ pub(crate) enum Feedback {
     None,
     /// ECE and CWR (RFC 3168).
     Classic,
+    /// ECE for each segment as it arrived (RFC 8257).
+    Exact,
     /// The ACE field counts marked packets (RFC 9768).
     Accurate,
 }
@@ -40,8 +43,13 @@ pub(crate) fn answer(config: EcnConfig, flags: Flags, ecn: Ecn) -> (Feedback, Fl
     } else if flags.has(Flags::AE) && config.accurate {
         (Feedback::Accurate, handshake_encoding(ecn))
     } else {
-        (Feedback::Classic, Flags::ECE)
+        (classic(config), Flags::ECE)
     }
+}
+
+/// What ECE means, once RFC 3168's handshake has settled that it is used: DCTCP has no handshake of its own.
+fn classic(config: EcnConfig) -> Feedback {
+    if config.dctcp_feedback { Feedback::Exact } else { Feedback::Classic }
 }
 
 /// What the peer's SYN-ACK agrees to, of what we asked for.
@@ -50,7 +58,7 @@ pub(crate) fn agreed(config: EcnConfig, flags: Flags) -> Feedback {
         return Feedback::None;
     }
     match (flags.has(Flags::AE), flags.has(Flags::CWR), flags.has(Flags::ECE)) {
-        (false, false, true) => Feedback::Classic,
+        (false, false, true) => classic(config),
         (false, false, false) | (true, true, true) => Feedback::None,
         _ if config.accurate => Feedback::Accurate,
         _ => Feedback::None,
@@ -104,6 +112,7 @@ impl EcnSender {
         match self.feedback {
             Feedback::None => 0,
             Feedback::Classic => u64::from(flags.has(Flags::ECE)),
+            Feedback::Exact => u64::from(flags.has(Flags::ECE)) * segments,
             Feedback::Accurate if std::mem::take(&mut self.awaits_handshake) => 0,
             Feedback::Accurate => {
                 let delta = ace_of(flags).wrapping_sub(self.marked) & 7;
@@ -116,7 +125,7 @@ impl EcnSender {
 
     /// cwnd was reduced.
     pub(crate) fn on_reduction(&mut self) {
-        self.owes_cwr = self.feedback == Feedback::Classic;
+        self.owes_cwr = matches!(self.feedback, Feedback::Classic | Feedback::Exact);
     }
 
     /// The reduction was undone.
@@ -182,6 +191,7 @@ impl EcnReceiver {
                 self.echoes |= is_marked;
                 begins || answered
             }
+            Feedback::Exact => has_payload && std::mem::replace(&mut self.echoes, is_marked) != is_marked,
             Feedback::Accurate => {
                 self.marked += u64::from(is_marked);
                 is_marked
@@ -195,7 +205,7 @@ impl EcnReceiver {
             return flags;
         }
         match self.feedback {
-            Feedback::Classic if self.echoes => Flags::ECE,
+            Feedback::Classic | Feedback::Exact if self.echoes => Flags::ECE,
             Feedback::Accurate => {
                 let flag = |bit: u64, flag| if self.marked & bit != 0 { flag } else { Flags::default() };
                 flag(4, Flags::AE).with(flag(2, Flags::CWR)).with(flag(1, Flags::ECE))
@@ -209,7 +219,7 @@ impl EcnReceiver {
 mod tests {
     use super::*;
 
-    const REQUEST: EcnConfig = EcnConfig { mode: EcnMode::Request, accurate: true, ect1: false };
+    const REQUEST: EcnConfig = EcnConfig { mode: EcnMode::Request, accurate: true, ect1: false, dctcp_feedback: false };
 
     #[test]
     fn the_accurate_handshake_is_that_of_table_2() {
@@ -246,5 +256,24 @@ mod tests {
         assert_eq!(receiver.flags(), Flags::ECE);
         receiver.on_segment(Flags::ACK.with(Flags::CWR), Ecn::Ect0, true);
         assert_eq!(receiver.flags(), Flags::default());
+    }
+
+    #[test]
+    fn the_exact_echo_says_how_the_latest_segment_arrived_and_tells_of_changes_at_once() {
+        let config = EcnConfig { accurate: false, dctcp_feedback: true, ..REQUEST };
+        let (feedback, flags) = answer(config, syn_flags(config), Ecn::NotEct);
+        assert_eq!((feedback, agreed(config, flags)), (Feedback::Exact, Feedback::Exact)); // RFC 3168's handshake
+        let mut receiver = EcnReceiver::default();
+        receiver.set_feedback(feedback);
+        let mut arrive = |ecn| {
+            let is_due = receiver.on_segment(Flags::ACK, ecn, true);
+            (is_due, receiver.flags() == Flags::ECE)
+        };
+        let arrivals = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ect0].map(&mut arrive);
+        assert_eq!(arrivals, [(false, false), (true, true), (false, true), (true, false), (false, false)]);
+        let mut sender = EcnSender::new(config);
+        sender.set_feedback(feedback, false);
+        assert_eq!(sender.on_ack(Flags::ECE, 2), 2); // all that the ACK covers was marked
+        assert_eq!(sender.on_ack(Flags::ACK, 2), 0);
     }
 }

@@ -10,7 +10,8 @@ pub(super) const DEFAULT_LIMIT: &str = "\"1 bdp\" at the bottleneck of a dumbbel
 
 /// Queue disciplines with their parameters.
 pub fn queues() -> Value {
-    let mut queues = vec![drop_tail(), sgpq(), red(), tbf(), priority(), drr(), sfq(), fq(), shared_buffer()];
+    let mut queues =
+        vec![drop_tail(), sgpq(), red(), tbf(), priority(), drr(), sfq(), fq(), shared_buffer(), threshold()];
     queues.extend(super::aqm::entries());
     json!(queues)
 }
@@ -40,6 +41,19 @@ fn sgpq() -> Value {
             parameter("threshold", "\"80 bytes\"", "a size", "packets of at most this size of IP are small"),
             parameter("small_limit", "\"unlimited\"", LIMIT, "how many small packets may wait"),
             parameter("limit", DEFAULT_LIMIT, LIMIT, "how many of the others may wait"),
+        ],
+    )
+}
+
+fn threshold() -> Value {
+    entry(
+        "threshold",
+        "first in, first out; what finds more than a threshold waiting is marked (CE)",
+        "RFC 8257 section 3.1; Alizadeh et al., SIGCOMM 2010",
+        "none; what allows no mark is kept as any other",
+        &[
+            parameter("threshold", "required", LIMIT, "DCTCP's K; a seventh of a bdp is enough to keep the link busy"),
+            parameter("limit", DEFAULT_LIMIT, LIMIT, "how much may wait"),
         ],
     )
 }

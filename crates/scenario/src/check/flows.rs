@@ -6,6 +6,7 @@ use ackclock_sim::{AppConfig, FlowConfig, Span};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
+use super::model::set_ecn;
 use super::tcp::{HostTables, Layer, MAX_WINDOW, amount};
 use super::topology::BuiltTopology;
 use super::traffic::{Role, role};
@@ -143,8 +144,11 @@ impl<'a> Checker<'a, '_> {
         let layers = self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref()));
         let profile = self.profile(&layers);
         let controller = controller.over(&profile.reno, &profile.cubic);
-        let sender = self.tcp(&layers, recovery);
-        let receiver = self.tcp(&self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref())), recovery);
+        let mut sender = self.tcp(&layers, recovery);
+        set_ecn(&mut sender, &controller, &layers);
+        let layers = self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref()));
+        let mut receiver = self.tcp(&layers, recovery);
+        set_ecn(&mut receiver, &controller, &layers);
         if let Some(rate) = table.read_rate
             && rate.0.0 == 0
         {
@@ -162,7 +166,9 @@ impl<'a> Checker<'a, '_> {
             to,
             start: plan.start,
             controller_name: controller.name(),
-            controller: self.controller(&controller, sender.mss, &path.key("controller")),
+            controller: self
+                .controller(&controller, sender.mss, &path.key("controller"))
+                .seeded(self.stream_seed(plan)),
             sender,
             receiver,
             app,
@@ -171,11 +177,17 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
+    /// Of the controller's random stream.
+    fn stream_seed(&self, plan: &FlowPlan<'_>) -> u64 {
+        RandomStream::new(self.seed, &format!("controller {}", plan.name)).bits()
+    }
+
     /// An endpoint by itself, outside any network.
     pub(crate) fn endpoint(&mut self, table: &TcpTable, controller: &Controller) -> (TcpConfig, ControllerConfig) {
         let layers = [Layer { path: FieldPath::of("tcp"), table: table.clone() }];
         let profile = self.profile(&layers);
-        let tcp = self.tcp(&layers, controller.recovery());
+        let mut tcp = self.tcp(&layers, controller.recovery());
+        set_ecn(&mut tcp, controller, &layers);
         let controller = controller.over(&profile.reno, &profile.cubic);
         let controller = self.controller(&controller, tcp.mss, &FieldPath::of("controller"));
         (tcp, controller)
@@ -316,6 +328,13 @@ impl<'a> Checker<'a, '_> {
                 }
                 ControllerConfig::Fixed(FixedConfig { window })
             }
+            Controller::Bbr(table) => ControllerConfig::Bbr(self.bbr(table, path)),
+            Controller::Bbr3(table) => ControllerConfig::Bbr3(self.bbr3(table, path)),
+            Controller::Dctcp(table) => ControllerConfig::Dctcp(self.dctcp(table, path)),
+            Controller::Prague(table) => ControllerConfig::Prague(self.prague(table, path)),
+            Controller::Allegro(table) => ControllerConfig::Allegro(self.allegro(table, path)),
+            Controller::Vivace(table) => ControllerConfig::Vivace(self.vivace(table, path)),
+            Controller::Siad(table) => ControllerConfig::Siad(self.siad(table, path)),
         }
     }
 

@@ -1,11 +1,11 @@
 //! Queue disciplines: from what a file says to parameters in range.
 
-use ackclock_net::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig};
+use ackclock_net::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig, ThresholdConfig};
 use ackclock_units::{Bandwidth, Bytes};
 
 use super::Checker;
 use super::schedulers::fq;
-use crate::file::{Limit, Names, Queue, Sgpq};
+use crate::file::{Limit, Names, Queue, Sgpq, Threshold};
 use crate::tree::FieldPath;
 
 /// Every pure ACK: 60 octets of TCP header with options, 20 of IPv4.
@@ -127,6 +127,7 @@ impl Checker<'_, '_> {
             None => drop_tail(default_limit, &mut limits),
             Some(Queue::DropTail(table)) => drop_tail(table.limit.unwrap_or(default_limit), &mut limits),
             Some(Queue::Sgpq(table)) => self.sgpq(table, default_limit, &mut limits),
+            Some(Queue::Threshold(table)) => self.threshold(table, default_limit, &mut limits),
             Some(Queue::Red(table)) => self.red(table, default_limit, rate, &mut limits),
             Some(Queue::Tbf(table)) => self.tbf(table, default_limit, &mut limits),
             Some(Queue::Priority(table)) => self.priority(table, default_limit, &mut limits),
@@ -142,6 +143,18 @@ impl Checker<'_, '_> {
             Some(Queue::DualPi2(table)) => self.dualpi2(table, &mut limits),
         };
         (config, PendingQueue { path: path.clone(), limits: limits.pending, flows: limits.flows })
+    }
+
+    fn threshold(&mut self, table: &Threshold, default_limit: Limit, limits: &mut Limits<'_>) -> QueueConfig {
+        if table.threshold.is_none() {
+            self.missing(&limits.path.key("threshold"), "threshold = \"20 packets\"");
+        }
+        let threshold = limits.note("threshold", table.threshold.unwrap_or(default_limit), place!(Threshold.threshold));
+        if let Some(pending) = limits.pending.last_mut() {
+            pending.holds_packets = false; // marking all is an answer
+        }
+        let limit = limits.note("limit", table.limit.unwrap_or(default_limit), place!(Threshold.limit));
+        QueueConfig::Threshold(ThresholdConfig { threshold, limit })
     }
 
     fn sgpq(&mut self, table: &Sgpq, default_limit: Limit, limits: &mut Limits<'_>) -> QueueConfig {

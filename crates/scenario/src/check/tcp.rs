@@ -127,6 +127,7 @@ impl Checker<'_, '_> {
             mode: table.ecn.map_or(config.ecn.mode, Into::into),
             accurate: table.accurate_ecn.unwrap_or(config.ecn.accurate),
             ect1: table.ect1.unwrap_or(config.ecn.ect1),
+            dctcp_feedback: table.dctcp_feedback.unwrap_or(config.ecn.dctcp_feedback),
         };
     }
 

@@ -14,6 +14,10 @@ use super::delay_controllers::{
     SwiftParameters, VegasParameters,
 };
 use super::macros::{kinds, layer, table, words};
+use super::model::{
+    AllegroParameters, Bbr3Parameters, BbrParameters, DctcpParameters, PragueParameters, SiadParameters,
+    VivaceParameters,
+};
 use super::{Amount, ExternalParameters, Overlay, PythonParameters};
 
 impl Controller {
@@ -60,6 +64,20 @@ kinds! {
         "cubic" = Cubic(CubicParameters),
         /// A window that never changes.
         "fixed" = Fixed(FixedParameters),
+        /// BBR, the first version.
+        "bbr" = Bbr(BbrParameters),
+        /// BBR, the third version.
+        "bbr3" = Bbr3(Bbr3Parameters),
+        /// Reno's window with an answer to marks in proportion to them.
+        "dctcp" = Dctcp(DctcpParameters),
+        /// DCTCP for the Internet's low-latency service.
+        "prague" = Prague(PragueParameters),
+        /// Tries rates and keeps what is worth more.
+        "pcc_allegro" = Allegro(AllegroParameters),
+        /// Follows the gradient of a utility that counts delay as it grows.
+        "pcc_vivace" = Vivace(VivaceParameters),
+        /// A congestion event every so many round trips, and decreases that empty the queue.
+        "siad" = Siad(SiadParameters),
         /// Additive increase, multiplicative decrease by given numbers.
         "aimd" = Aimd(AimdParameters),
         /// Binary search for the window.

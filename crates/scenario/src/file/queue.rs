@@ -13,6 +13,8 @@ kinds! {
         "drop_tail" = DropTail(DropTail),
         /// Small packets before all others.
         "sgpq" = Sgpq(Sgpq),
+        /// First in, first out, with a mark for what finds more than a threshold.
+        "threshold" = Threshold(Threshold),
         /// Random Early Detection.
         "red" = Red(Red),
         /// A token bucket that holds packets back to a rate.
@@ -60,6 +62,17 @@ table! {
         /// How many small packets may wait; "unlimited" by default.
         small_limit: Limit,
         /// How many of the others may wait: as `drop_tail`.
+        limit: Limit,
+    }
+}
+
+table! {
+    /// First in, first out, with a mark for what finds more than a threshold.
+    pub(crate) struct Threshold {
+        /// A packet that finds more than this waiting is marked, if it allows that.
+        #[schemars(required)]
+        threshold: Limit,
+        /// How much may wait: as `drop_tail`.
         limit: Limit,
     }
 }

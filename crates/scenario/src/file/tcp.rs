@@ -81,6 +81,8 @@ layer! {
         accurate_ecn: bool,
         /// Mark data ECT(1), the identifier of L4S (RFC 9331).
         ect1: bool,
+        /// The exact echo of DCTCP (RFC 8257), at both ends.
+        dctcp_feedback: bool,
         /// When in-order data is acknowledged; false acknowledges each segment.
         delayed_ack: SwitchOr<DelayedAckTable>,
         /// An ACK that is due waits so long for further segments, as behind receive offload; zero does not.

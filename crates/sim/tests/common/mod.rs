@@ -1,6 +1,8 @@
 //! A dumbbell for tests: one bottleneck, every flow with access links of its own.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses a part")]
 
+pub mod model;
+
 use ackclock_cc::{ControllerConfig, CubicConfig};
 use ackclock_net::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, NetworkConfig, NodeConfig, PacketClass, QueueConfig,
@@ -17,10 +19,15 @@ pub struct Dumbbell {
     pub one_way: SimDuration,
     pub limit: QueueLimit,
     pub access: Bandwidth,
+    /// What each flow's path is longer by, one way; zero beyond the end.
+    pub extra_one_way: Vec<SimDuration>,
+    /// The bottleneck's, if not DropTail.
+    pub queue: Option<QueueConfig>,
     pub tcp: TcpConfig,
     pub controllers: Vec<ControllerConfig>,
     pub app: AppConfig,
     pub discard: Option<(PacketClass, Selection)>,
+    pub discard_from: SimTime,
     pub duration: SimDuration,
     pub measure: MeasureWindow,
     pub trace: Vec<ackclock_sim::FlowSeries>,
@@ -40,10 +47,13 @@ impl Dumbbell {
             one_way,
             limit,
             access: Bandwidth(rate.0.saturating_mul(10)),
+            extra_one_way: Vec::new(),
+            queue: None,
             tcp: TcpConfig::default(),
             controllers: vec![cubic()],
             app: AppConfig::Bulk,
             discard: None,
+            discard_from: SimTime::ZERO,
             duration,
             measure: MeasureWindow::default(),
             trace: Vec::new(),
@@ -59,13 +69,14 @@ impl Dumbbell {
             network.nodes.push(NodeConfig { name: name.to_owned(), discarder: None });
         }
         let unlimited = QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited });
-        let bottleneck = QueueConfig::DropTail(DropTailConfig { limit: self.limit });
+        let drop_tail = QueueConfig::DropTail(DropTailConfig { limit: self.limit });
+        let bottleneck = self.queue.clone().unwrap_or(drop_tail);
         cable(&mut network, (0, 1), self.rate, self.one_way, &bottleneck);
         if let Some((class, selection)) = &self.discard {
             let rule = DiscardRule {
                 class: *class,
                 flow: None,
-                from: SimTime::ZERO,
+                from: self.discard_from,
                 until: SimTime::NEVER,
                 selection: selection.clone(),
             };
@@ -78,7 +89,8 @@ impl Dumbbell {
             for side in ["a", "b"] {
                 network.nodes.push(NodeConfig { name: format!("{side}{index}"), discarder: None });
             }
-            cable(&mut network, (from, 0), self.access, SimDuration::ZERO, &unlimited);
+            let extra = self.extra_one_way.get(index).copied().unwrap_or_default();
+            cable(&mut network, (from, 0), self.access, extra, &unlimited);
             cable(&mut network, (1, to), self.access, SimDuration::ZERO, &unlimited);
             flows.push(FlowConfig {
                 name: format!("flow{}", index + 1),
@@ -111,6 +123,10 @@ impl Dumbbell {
                 traced_links: vec![0],
             },
         }
+    }
+
+    pub fn start(&self) -> Simulation {
+        Simulation::new(&self.config())
     }
 
     pub fn run(&self) -> Outcome {

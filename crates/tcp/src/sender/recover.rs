@@ -23,6 +23,9 @@ impl Sender {
         }
         if progress.marked > 0 {
             self.undo.clear(); // a mark is no mistake
+            if self.demands.marks {
+                self.ecn.on_reduction(); // the controller has its own way with them
+            }
         }
         if progress.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
             return self.await_reneging(now, progress);
@@ -80,7 +83,7 @@ impl Sender {
                 return self.enter_recovery(now, progress);
             }
         }
-        if progress.marked > 0 && matches!(self.phase, Phase::Open) {
+        if progress.marked > 0 && matches!(self.phase, Phase::Open) && !self.demands.marks {
             self.answer_mark(now, progress);
         }
     }
@@ -207,6 +210,7 @@ impl Sender {
         self.ecn.on_reduction();
         let ssthresh = self.controller.ssthresh().unwrap_or_else(|| self.controller.cwnd()).0;
         match self.loss_recovery {
+            _ if self.demands.recovery_window => RecoveryWindow::Ssthresh,
             LossRecovery::Sack if self.config.prr => {
                 let from = match self.config.decrease_from {
                     // RFC 9937: what was outstanding and not delivered before this ACK.

@@ -55,7 +55,12 @@ pub fn switches(recovery: LossRecovery, some: u32) -> TcpConfig {
         idle_restart: if is(16) { IdleRestart::Linux } else { IdleRestart::Off },
         cwnd_validation: if is(17) { CwndValidation::Linux } else { CwndValidation::Rfc7661 },
         rto: RtoConfig::of(if is(18) { RtoEstimator::Linux } else { RtoEstimator::Rfc6298 }),
-        ecn: EcnConfig { mode: if is(19) { EcnMode::Request } else { EcnMode::Off }, accurate: is(20), ect1: false },
+        ecn: EcnConfig {
+            mode: if is(19) { EcnMode::Request } else { EcnMode::Off },
+            accurate: is(20),
+            ect1: false,
+            dctcp_feedback: is(21),
+        },
         ..plain
     }
 }

@@ -1,0 +1,215 @@
+//! DCTCP: answers marks by how many there are, with Reno's window in every other respect.
+//!
+//! Source: RFC 8257 sections 3.3 (the fraction of marked octets, the answer), 3.4 (losses), 3.5 (other), 4.1 (parameters);
+//! Alizadeh et al., SIGCOMM 2010. The receiver's part (section 3.2) is the endpoint's: `dctcp_feedback`.
+//!
+//! Departures: none. The reduction is at once, as section 3.3 writes it, where Linux spreads it over a round trip; the
+//! window does not grow on ACKs that tell of marks (RFC 3168 section 6.1.2).
+
+use ackclock_units::{Bytes, SimTime};
+
+use crate::controller::{CongestionController, Start};
+use crate::delivery::Demands;
+use crate::event::{AckEvent, CongestionEvent};
+use crate::reno::{Reno, RenoConfig};
+
+/// Parameters of [`Dctcp`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DctcpConfig {
+    /// The estimation gain `g`: weight of the latest window in the moving average.
+    pub gain: f64,
+    /// `DCTCP.Alpha` to begin with.
+    pub initial_alpha: f64,
+}
+
+impl Default for DctcpConfig {
+    fn default() -> Self {
+        Self { gain: 1.0 / 16.0, initial_alpha: 1.0 }
+    }
+}
+
+/// `DCTCP.Alpha`: a moving average of the fraction of marked octets, brought up to date once in a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MarkedFraction {
+    gain: f64,
+    alpha: f64,
+    acked: u64,
+    marked: u64,
+}
+
+impl MarkedFraction {
+    pub(crate) fn new(gain: f64, initial: f64) -> Self {
+        Self { gain, alpha: initial, acked: 0, marked: 0 }
+    }
+
+    pub(crate) fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// Counts an ACK.
+    pub(crate) fn count(&mut self, ack: &AckEvent) {
+        self.acked += ack.newly_acked.0;
+        self.marked += ack.newly_ce_marked.0;
+    }
+
+    /// The window of observation ends: `Alpha = Alpha * (1 - g) + g * M`.
+    pub(crate) fn update(&mut self) {
+        if self.acked > 0 {
+            let fraction = self.marked as f64 / self.acked as f64;
+            self.alpha += self.gain * (fraction - self.alpha);
+        }
+        (self.acked, self.marked) = (0, 0);
+    }
+}
+
+/// The window of data in which a mark has been answered: until all of it is acknowledged, there is no other answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Answered {
+    /// Acknowledged in all; and how much of that is the end.
+    acked: u64,
+    until: u64,
+}
+
+impl Answered {
+    pub(crate) fn count(&mut self, ack: &AckEvent) {
+        self.acked += ack.newly_acked.0;
+    }
+
+    /// True if the ACK tells of data that left after the last answer.
+    pub(crate) fn is_over(&self) -> bool {
+        self.acked > self.until
+    }
+
+    /// A mark is answered on this ACK.
+    pub(crate) fn restart(&mut self, ack: &AckEvent) {
+        self.until = self.acked + ack.prior_flight_size.0.saturating_sub(ack.newly_acked.0);
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    mss: u64,
+    window: Reno,
+    marks: MarkedFraction,
+    round: u64,
+    answered: Answered,
+}
+
+impl Dctcp {
+    pub(crate) fn new(config: &DctcpConfig, start: Start) -> Self {
+        Self {
+            mss: start.mss,
+            window: Reno::new(&RenoConfig::default(), start),
+            marks: MarkedFraction::new(config.gain, config.initial_alpha),
+            round: 0,
+            answered: Answered::default(),
+        }
+    }
+
+    /// `cwnd = cwnd * (1 - Alpha / 2)`, once in a window.
+    fn answer_marks(&mut self, ack: &AckEvent) {
+        if !self.answered.is_over() || ack.in_recovery {
+            return;
+        }
+        self.answered.restart(ack);
+        let kept = (self.window.cwnd().0 as f64 * (1.0 - self.marks.alpha() / 2.0)) as u64;
+        let kept = Bytes(kept.max(2 * self.mss));
+        self.window.set_ssthresh(Some(kept));
+        self.window.set_cwnd(kept);
+    }
+}
+
+impl CongestionController for Dctcp {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.answered.count(ack);
+        self.marks.count(ack);
+        if ack.round > self.round {
+            self.round = ack.round;
+            self.marks.update();
+        }
+        if ack.newly_ce_marked.0 > 0 {
+            self.answer_marks(ack);
+        } else {
+            self.window.on_ack(ack);
+        }
+    }
+
+    /// Section 3.4: losses are answered as ever.
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.window.on_congestion(event);
+    }
+
+    fn demands(&self) -> Demands {
+        Demands { marks: true, ..Demands::default() }
+    }
+
+    fn on_spurious(&mut self, now: SimTime) {
+        self.window.on_spurious(now);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.window.ssthresh()
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.window.set_ssthresh(ssthresh);
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("alpha", self.marks.alpha());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, loss};
+
+    const MSS: u64 = 1_000;
+
+    fn dctcp(initial_alpha: f64) -> Dctcp {
+        let start = Start { mss: MSS, initial_window: 100 * MSS, initial_ssthresh: Some(50 * MSS) };
+        Dctcp::new(&DctcpConfig { initial_alpha, ..DctcpConfig::default() }, start)
+    }
+
+    #[test]
+    fn alpha_is_the_moving_average_of_the_marked_fraction() {
+        let mut dctcp = dctcp(1.0);
+        let mut window = |round, marked: u64| {
+            dctcp.on_ack(&AckEvent { newly_ce_marked: Bytes(marked), round: round - 1, ..ack(4_000) });
+            dctcp.on_ack(&AckEvent { round, ..ack(4_000) });
+            dctcp.marks.alpha()
+        };
+        assert_eq!(window(1, 0).to_bits(), 0.9375_f64.to_bits()); // 15/16 * 1
+        assert_eq!(window(2, 4_000).to_bits(), 0.910_156_25_f64.to_bits()); // 15/16 * 0.9375 + 1/16 * 1/2
+    }
+
+    #[test]
+    fn a_mark_takes_half_of_alpha_once_in_a_window_and_a_loss_half() {
+        let mark = AckEvent { newly_ce_marked: Bytes(MSS), prior_flight_size: Bytes(100 * MSS), ..ack(MSS) };
+        let mut few = dctcp(0.2);
+        few.on_ack(&mark);
+        assert_eq!(few.cwnd(), Bytes(90 * MSS)); // 100 * (1 - 0.1)
+        for _ in 0..99 {
+            few.on_ack(&mark);
+        }
+        assert_eq!(few.cwnd(), Bytes(90 * MSS)); // what was in flight at the first mark has arrived
+        few.on_ack(&mark);
+        assert_eq!(few.cwnd(), Bytes(81 * MSS));
+        let mut all = dctcp(1.0);
+        all.on_ack(&mark);
+        assert_eq!(all.cwnd(), Bytes(50 * MSS)); // as Reno would
+        let mut lossy = dctcp(0.2);
+        lossy.on_congestion(&loss(100 * MSS));
+        assert_eq!(lossy.cwnd(), Bytes(50 * MSS));
+    }
+}

@@ -1,0 +1,187 @@
+//! PCC: tries sending rates, observes what each is worth, and moves towards what is worth more.
+//!
+//! Time is cut into monitor intervals, each with a rate of its own. Once the fate of all that left in one is known, its
+//! rate, loss and delay make a utility. [`Allegro`] and [`Vivace`] differ in the utility and in where they go from there.
+
+mod allegro;
+mod monitor;
+mod vivace;
+
+use std::fmt::Debug;
+
+use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
+
+pub use allegro::AllegroConfig;
+pub use vivace::VivaceConfig;
+
+use crate::controller::{CongestionController, Start};
+use crate::delivery::{Demands, SegmentReport};
+use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use allegro::AllegroStrategy;
+use monitor::{Interval, Monitor};
+use vivace::VivaceStrategy;
+
+/// More than any window: the rate alone bounds sending.
+const NO_WINDOW: u64 = 1 << 40;
+
+/// Two segments in a round trip, bit/s: where rates begin, and less than which there is nothing to observe.
+fn least_rate(mss: u64, rtt: SimDuration) -> f64 {
+    2.0 * mss as f64 * 8.0 / rtt.as_secs_f64()
+}
+
+/// What the next interval is to be.
+#[derive(Clone, Copy, Debug)]
+struct Plan<P> {
+    /// bit/s.
+    rate: f64,
+    length: SimDuration,
+    purpose: P,
+}
+
+/// Where the rates come from.
+trait Strategy: Debug + Clone + Send {
+    /// What an interval was for.
+    type Purpose: Debug + Clone + Copy + Send;
+
+    /// Of the random stream.
+    const NAME: &'static str;
+
+    /// The next interval, with a smoothed round trip of `rtt`.
+    fn plan(&mut self, rtt: SimDuration, random: &mut RandomStream) -> Plan<Self::Purpose>;
+
+    /// What came of an interval.
+    fn learn(&mut self, interval: &Interval<Self::Purpose>);
+
+    /// Changes when the outcomes of earlier intervals no longer matter.
+    fn stage(&self) -> u32;
+
+    /// The rate from which trials depart, bit/s.
+    fn base_rate(&self) -> f64;
+}
+
+/// A strategy at work on a connection.
+#[derive(Clone, Debug)]
+struct Pcc<S: Strategy> {
+    strategy: S,
+    monitor: Monitor<S::Purpose>,
+    random: RandomStream,
+    initial_window: u64,
+    srtt: SimDuration,
+    /// bit/s; zero before the first round trip is known.
+    rate: u64,
+}
+
+impl<S: Strategy> Pcc<S> {
+    fn with(strategy: S, seed: u64, start: Start) -> Self {
+        Self {
+            strategy,
+            monitor: Monitor::default(),
+            random: RandomStream::new(seed, S::NAME),
+            initial_window: start.initial_window,
+            srtt: SimDuration::ZERO,
+            rate: 0,
+        }
+    }
+
+    /// Ends the present interval, if there is one, and begins the next.
+    fn begin_interval(&mut self, now: SimTime) {
+        let Plan { rate, length, purpose } = self.strategy.plan(self.srtt, &mut self.random);
+        self.rate = rate as u64;
+        self.monitor.begin(now, now + length, self.rate, purpose);
+    }
+
+    /// Takes in what is known by now. A strategy that enters another stage does so at once: the present interval ends.
+    fn learn(&mut self, now: SimTime) {
+        let before = self.strategy.stage();
+        while let Some(interval) = self.monitor.take_finished() {
+            self.strategy.learn(&interval);
+        }
+        if self.strategy.stage() != before {
+            self.begin_interval(now);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let is_first = self.srtt.is_zero() && !ack.rtt.srtt.is_zero();
+        self.srtt = ack.rtt.srtt;
+        if is_first {
+            self.begin_interval(ack.now);
+        }
+        self.monitor.on_ack();
+        self.learn(ack.now);
+    }
+
+    fn on_send(&mut self, sent: &SendEvent) {
+        if !self.srtt.is_zero() && sent.now >= self.monitor.end() {
+            self.begin_interval(sent.now);
+        }
+        self.monitor.on_send(sent.size.0);
+    }
+
+    fn on_timer(&mut self, now: SimTime) {
+        self.learn(now);
+        if now >= self.monitor.end() {
+            self.begin_interval(now);
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(if self.rate == 0 { self.initial_window } else { NO_WINDOW })
+    }
+}
+
+/// The two controllers, each a strategy by a name of its own.
+macro_rules! controllers {
+    ($($(#[$meta:meta])* $name:ident($strategy:ty, $config:ty) = $make:expr;)*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Debug)]
+        pub struct $name(Pcc<$strategy>);
+
+        impl $name {
+            pub(crate) fn new(config: &$config, start: Start) -> Self {
+                Self(Pcc::with($make(config, start), config.seed, start))
+            }
+        }
+
+        impl CongestionController for $name {
+            fn on_ack(&mut self, ack: &AckEvent) {
+                self.0.on_ack(ack);
+            }
+            fn on_congestion(&mut self, _event: &CongestionEvent) {}
+            fn on_send(&mut self, sent: &SendEvent) {
+                self.0.on_send(sent);
+            }
+            fn on_delivered(&mut self, segment: &SegmentReport) {
+                self.0.monitor.on_delivered(segment);
+            }
+            fn on_lost(&mut self, segment: &SegmentReport) {
+                self.0.monitor.on_lost(segment);
+            }
+            fn deadline(&self) -> SimTime {
+                self.0.monitor.deadline()
+            }
+            fn on_timer(&mut self, now: SimTime) {
+                self.0.on_timer(now);
+            }
+            fn demands(&self) -> Demands {
+                Demands { samples: true, recovery_window: true, marks: true }
+            }
+            fn cwnd(&self) -> Bytes {
+                self.0.cwnd()
+            }
+            fn pacing_rate(&self) -> Option<Bandwidth> {
+                (self.0.rate > 0).then_some(Bandwidth(self.0.rate))
+            }
+            fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+                record("base_rate_bps", self.0.strategy.base_rate());
+            }
+        }
+    )*};
+}
+
+controllers! {
+    /// See [`allegro`].
+    Allegro(AllegroStrategy, AllegroConfig) = AllegroStrategy::new;
+    /// See [`vivace`].
+    Vivace(VivaceStrategy, VivaceConfig) = VivaceStrategy::new;
+}

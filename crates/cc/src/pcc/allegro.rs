@@ -1,0 +1,263 @@
+//! PCC Allegro: the first PCC, with randomised trials of a little more and a little less.
+//!
+//! Source: Dong, Li, Zarchy, Godfrey, Schapira, "PCC: Re-architecting Congestion Control for Consistent High Performance",
+//! NSDI 2015, sections 2.2 (the safe utility) and 3.2 (the control algorithm).
+//!
+//! Departures: the rate is at least two segments in a round trip; the first window leaves at once.
+
+use ackclock_units::{RandomStream, SimDuration, math};
+
+use super::monitor::Interval;
+use super::{Plan, Strategy, least_rate};
+use crate::controller::Start;
+
+/// Parameters of [`Allegro`](super::Allegro).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AllegroConfig {
+    /// The loss beyond which the sigmoid takes the value of throughput away.
+    pub loss_threshold: f64,
+    /// The sigmoid's steepness, alpha.
+    pub steepness: f64,
+    /// The least and the greatest step of a trial, as a fraction of the rate.
+    pub min_epsilon: f64,
+    /// See `min_epsilon`.
+    pub max_epsilon: f64,
+    /// Of the random stream that orders trials and draws the lengths of intervals.
+    pub seed: u64,
+}
+
+impl Default for AllegroConfig {
+    fn default() -> Self {
+        Self { loss_threshold: 0.05, steepness: 100.0, min_epsilon: 0.01, max_epsilon: 0.05, seed: 0 }
+    }
+}
+
+/// What an interval was for, and of which stage: outcomes of stages gone by tell nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Purpose {
+    stage: u32,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A rate that is itself in question.
+    Step,
+    /// A trial: which of the four, and whether it is more or less.
+    Trial { index: usize, up: bool },
+    /// Outcomes are awaited.
+    Wait,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Doubling.
+    Starting,
+    /// Four trials, in two pairs: how many have begun, and what came of them (utility, and whether it was of more).
+    Deciding { begun: usize, outcomes: [Option<(f64, bool)>; 4], first_up: [bool; 2] },
+    /// Steps of growing size in one direction.
+    Adjusting { direction: f64, steps: u32 },
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct AllegroStrategy {
+    config: AllegroConfig,
+    mss: u64,
+    state: State,
+    stage: u32,
+    /// bit/s; zero before the first interval.
+    rate: f64,
+    epsilon: f64,
+    /// Rate and utility of the last step.
+    last: Option<(f64, f64)>,
+}
+
+impl AllegroStrategy {
+    pub(super) fn new(config: &AllegroConfig, start: Start) -> Self {
+        Self {
+            config: *config,
+            mss: start.mss,
+            state: State::Starting,
+            stage: 0,
+            rate: 0.0,
+            epsilon: config.min_epsilon,
+            last: None,
+        }
+    }
+
+    /// `T(x) * Sigmoid(L - 0.05) - x * L`, T what arrives of the x Mbit/s that leave.
+    fn utility(&self, sent: f64, loss: f64) -> f64 {
+        let over = self.config.steepness * (loss - self.config.loss_threshold);
+        let sigmoid = 1.0 / (1.0 + math::exp(over));
+        sent * (1.0 - loss) * sigmoid - sent * loss
+    }
+
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        self.stage += 1;
+    }
+
+    fn decide(&mut self, rate: f64) {
+        self.rate = rate;
+        self.last = None;
+        self.enter(State::Deciding { begun: 0, outcomes: [None; 4], first_up: [false; 2] });
+    }
+
+    /// A step was worth `utility`. Returns the rate to go back to if that is less than the step before.
+    fn judge_step(&mut self, rate: f64, utility: f64) -> Option<f64> {
+        let before = self.last.replace((rate, utility));
+        before.filter(|(_, better)| utility < *better).map(|(rate, _)| rate)
+    }
+
+    fn learn_trial(&mut self, index: usize, up: bool, utility: f64) {
+        let State::Deciding { outcomes, .. } = &mut self.state else { return };
+        outcomes[index] = Some((utility, up));
+        let [Some(a), Some(b), Some(c), Some(d)] = *outcomes else { return };
+        let wins_up = |one: (f64, bool), other: (f64, bool)| {
+            let (more, less) = if one.1 { (one.0, other.0) } else { (other.0, one.0) };
+            more > less
+        };
+        let verdict = (wins_up(a, b), wins_up(c, d));
+        if verdict.0 != verdict.1 {
+            // Noise: try again with larger steps.
+            self.epsilon = (self.epsilon + self.config.min_epsilon).min(self.config.max_epsilon);
+            return self.decide(self.rate);
+        }
+        let direction = if verdict.0 { 1.0 } else { -1.0 };
+        self.rate *= 1.0 + direction * self.epsilon;
+        self.epsilon = self.config.min_epsilon;
+        self.last = None;
+        self.enter(State::Adjusting { direction, steps: 0 });
+    }
+
+    /// Trials come in pairs, each in random order.
+    fn plan_trial(&mut self, random: &mut RandomStream) -> (f64, Kind) {
+        let State::Deciding { begun, first_up, .. } = &mut self.state else { return (self.rate, Kind::Wait) };
+        let index = *begun;
+        if index == 4 {
+            return (self.rate, Kind::Wait);
+        }
+        *begun += 1;
+        let (pair, is_first) = (index / 2, index.is_multiple_of(2));
+        if is_first {
+            first_up[pair] = random.chance(0.5);
+        }
+        let up = first_up[pair] == is_first;
+        let sign = if up { 1.0 } else { -1.0 };
+        (self.rate * (1.0 + sign * self.epsilon), Kind::Trial { index, up })
+    }
+
+    /// `r_n = r_(n-1) * (1 + n * epsilon_min * direction)`, the first step being where the decision led.
+    fn plan_step(&mut self) -> (f64, Kind) {
+        let State::Adjusting { direction, steps } = &mut self.state else { return (self.rate, Kind::Wait) };
+        self.rate *= 1.0 + f64::from(*steps) * self.config.min_epsilon * *direction;
+        *steps += 1;
+        (self.rate, Kind::Step)
+    }
+}
+
+impl Strategy for AllegroStrategy {
+    type Purpose = Purpose;
+
+    const NAME: &'static str = "pcc_allegro";
+
+    fn plan(&mut self, rtt: SimDuration, random: &mut RandomStream) -> Plan<Purpose> {
+        let (segment, least) = (self.mss as f64 * 8.0, least_rate(self.mss, rtt));
+        let (rate, kind) = match self.state {
+            State::Starting => {
+                // Two segments in a round trip, then twice as much in each interval.
+                self.rate = if self.rate == 0.0 { least } else { 2.0 * self.rate };
+                (self.rate, Kind::Step)
+            }
+            State::Deciding { .. } => {
+                self.rate = self.rate.max(least);
+                self.plan_trial(random)
+            }
+            State::Adjusting { .. } => self.plan_step(),
+        };
+        // Ten segments, or 1.7 to 2.2 round trips, drawn anew for each.
+        let ten = 10.0 * segment / rate;
+        let trips = (1.7 + 0.5 * random.uniform()) * rtt.as_secs_f64();
+        Plan { rate, length: SimDuration::from_secs_f64(ten.max(trips)), purpose: Purpose { stage: self.stage, kind } }
+    }
+
+    fn learn(&mut self, interval: &Interval<Purpose>) {
+        let Purpose { stage, kind } = interval.purpose;
+        if stage != self.stage {
+            return;
+        }
+        let utility = self.utility(interval.sent_mbps(), interval.loss());
+        match kind {
+            Kind::Wait => {}
+            Kind::Trial { index, up } => self.learn_trial(index, up, utility),
+            Kind::Step => {
+                if let Some(rate) = self.judge_step(interval.rate as f64, utility) {
+                    self.decide(rate);
+                }
+            }
+        }
+    }
+
+    fn stage(&self) -> u32 {
+        self.stage
+    }
+
+    fn base_rate(&self) -> f64 {
+        self.rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strategy() -> AllegroStrategy {
+        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        AllegroStrategy::new(&AllegroConfig::default(), start)
+    }
+
+    #[test]
+    fn the_utility_by_hand() {
+        let strategy = strategy();
+        // no loss: 100 * 1 / (1 + e^-5); at the threshold: 95 / 2 - 5; beyond: 90 / (1 + e^5) - 10
+        for (loss, utility) in [(0.0, 99.330_715), (0.05, 42.5), (0.1, -9.397_643)] {
+            assert!((strategy.utility(100.0, loss) - utility).abs() < 1e-5, "at {loss}");
+        }
+    }
+
+    #[test]
+    fn starting_doubles_and_two_pairs_that_agree_decide() {
+        let (mut strategy, mut random) = (strategy(), RandomStream::new(1, "test"));
+        let rtt = SimDuration::from_millis(100);
+        let rates: Vec<f64> = (0..3).map(|_| strategy.plan(rtt, &mut random).rate).collect();
+        assert_eq!(rates, [160_000.0, 320_000.0, 640_000.0]); // 2 * 8000 bit in 0.1 s
+        strategy.decide(1e6);
+        let trials: Vec<(f64, Kind)> =
+            (0..5).map(|_| strategy.plan(rtt, &mut random)).map(|plan| (plan.rate, plan.purpose.kind)).collect();
+        assert_eq!(trials[4], (1e6, Kind::Wait));
+        let mut ups = 0;
+        for (rate, kind) in &trials[..4] {
+            let Kind::Trial { index, up } = *kind else { panic!("four trials") };
+            assert!((rate - if up { 1.01e6 } else { 0.99e6 }).abs() < 1e-3);
+            ups += u32::from(up);
+            strategy.learn_trial(index, up, if up { 2.0 } else { 1.0 });
+        }
+        assert_eq!(ups, 2);
+        // 1.01 first; then 1 and 2 steps of a hundredth more
+        for expected in [1.01e6, 1.01e6 * 1.01, 1.01e6 * 1.01 * 1.02] {
+            assert!((strategy.plan_step().0 - expected).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn pairs_that_disagree_widen_the_trial() {
+        let mut strategy = strategy();
+        strategy.decide(1e6);
+        for (index, utility) in [(0, 2.0), (1, 1.0), (2, 1.0), (3, 2.0)] {
+            strategy.learn_trial(index, index % 2 == 0, utility);
+        }
+        assert!(matches!(strategy.state, State::Deciding { begun: 0, .. }));
+        assert!((strategy.epsilon - 0.02).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,229 @@
+//! Monitor intervals: what left in each, and what became of it.
+
+use std::collections::VecDeque;
+
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+use crate::delivery::SegmentReport;
+
+/// One interval.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interval<P> {
+    pub(super) purpose: P,
+    /// What was aimed at, bit/s.
+    pub(super) rate: u64,
+    start: SimTime,
+    end: SimTime,
+    sent: u64,
+    /// The largest segment.
+    largest: u64,
+    acked: u64,
+    lost: u64,
+    round_trips: Regression,
+}
+
+impl<P> Interval<P> {
+    /// Mbit/s that left: what was aimed at, unless the application fell short of that by more than whole segments explain.
+    pub(super) fn sent_mbps(&self) -> f64 {
+        let Bytes(aimed_at) = Bandwidth(self.rate).bytes_in(self.length());
+        if self.sent + 2 * self.largest >= aimed_at {
+            return self.rate as f64 / 1e6;
+        }
+        self.sent as f64 * 8.0 / self.length().as_secs_f64() / 1e6
+    }
+
+    /// Fraction that was lost.
+    pub(super) fn loss(&self) -> f64 {
+        self.lost as f64 / (self.acked + self.lost).max(1) as f64
+    }
+
+    /// How fast the round trip grew, in seconds a second.
+    pub(super) fn rtt_gradient(&self) -> f64 {
+        self.round_trips.slope()
+    }
+
+    fn length(&self) -> SimDuration {
+        self.end.saturating_since(self.start)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.acked + self.lost >= self.sent
+    }
+
+    fn holds(&self, sent_at: SimTime) -> bool {
+        self.start <= sent_at && sent_at < self.end
+    }
+}
+
+/// Least squares of round trips over the times at which their segments left.
+#[derive(Clone, Copy, Debug, Default)]
+struct Regression {
+    count: f64,
+    time: f64,
+    rtt: f64,
+    time_squared: f64,
+    time_rtt: f64,
+}
+
+impl Regression {
+    fn add(&mut self, time: f64, rtt: f64) {
+        self.count += 1.0;
+        self.time += time;
+        self.rtt += rtt;
+        self.time_squared += time * time;
+        self.time_rtt += time * rtt;
+    }
+
+    /// Zero where there are too few points to tell.
+    fn slope(&self) -> f64 {
+        let spread = self.count * self.time_squared - self.time * self.time;
+        if spread > 0.0 { (self.count * self.time_rtt - self.time * self.rtt) / spread } else { 0.0 }
+    }
+}
+
+/// The intervals whose outcome is not known, the present one last.
+#[derive(Clone, Debug)]
+pub(super) struct Monitor<P> {
+    intervals: VecDeque<Interval<P>>,
+    /// Of the segments that the ACK at hand delivers, the last: when it left, and its round trip.
+    newest: Option<(SimTime, SimDuration)>,
+}
+
+impl<P> Default for Monitor<P> {
+    fn default() -> Self {
+        Self { intervals: VecDeque::new(), newest: None }
+    }
+}
+
+impl<P: Copy> Monitor<P> {
+    /// Begins an interval at `start`, where the present one ends.
+    pub(super) fn begin(&mut self, start: SimTime, end: SimTime, rate: u64, purpose: P) {
+        if let Some(present) = self.intervals.back_mut() {
+            present.end = start;
+        }
+        let round_trips = Regression::default();
+        self.intervals.push_back(Interval {
+            purpose,
+            rate,
+            start,
+            end,
+            sent: 0,
+            largest: 0,
+            acked: 0,
+            lost: 0,
+            round_trips,
+        });
+    }
+
+    /// When the present interval ends.
+    pub(super) fn end(&self) -> SimTime {
+        self.intervals.back().map_or(SimTime::NEVER, |present| present.end)
+    }
+
+    /// As [`Self::end`], but of an interval in which something has left: a sender with nothing to send needs no timer.
+    pub(super) fn deadline(&self) -> SimTime {
+        self.intervals.back().filter(|present| present.sent > 0).map_or(SimTime::NEVER, |present| present.end)
+    }
+
+    pub(super) fn on_send(&mut self, octets: u64) {
+        if let Some(present) = self.intervals.back_mut() {
+            present.sent += octets;
+            present.largest = present.largest.max(octets);
+        }
+    }
+
+    pub(super) fn on_delivered(&mut self, segment: &SegmentReport) {
+        if let Some(interval) = self.find(segment.sent_at) {
+            interval.acked += segment.size.0;
+            if !segment.is_retransmission {
+                self.newest = Some((segment.sent_at, segment.now.saturating_since(segment.sent_at)));
+            }
+        }
+    }
+
+    /// All that an ACK delivers has been reported: the last of it did not wait for the ACK to be sent.
+    pub(super) fn on_ack(&mut self) {
+        if let Some((sent_at, rtt)) = self.newest.take()
+            && let Some(interval) = self.find(sent_at)
+        {
+            let time = sent_at.saturating_since(interval.start).as_secs_f64();
+            interval.round_trips.add(time, rtt.as_secs_f64());
+        }
+    }
+
+    pub(super) fn on_lost(&mut self, segment: &SegmentReport) {
+        if let Some(interval) = self.find(segment.sent_at) {
+            interval.lost += segment.size.0;
+        }
+    }
+
+    fn find(&mut self, sent_at: SimTime) -> Option<&mut Interval<P>> {
+        self.intervals.iter_mut().find(|interval| interval.holds(sent_at))
+    }
+
+    /// The oldest interval, once it has ended and all that left in it is accounted for.
+    pub(super) fn take_finished(&mut self) -> Option<Interval<P>> {
+        while self.intervals.len() > 1 && self.intervals.front()?.is_settled() {
+            let finished = self.intervals.pop_front()?;
+            if finished.sent > 0 {
+                return Some(finished);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_units::Bytes;
+
+    const MS: u64 = 1_000_000;
+
+    fn report(sent_ms: u64, now_ms: u64) -> SegmentReport {
+        SegmentReport {
+            now: SimTime(now_ms * MS),
+            sent_at: SimTime(sent_ms * MS),
+            start: 0,
+            size: Bytes(1_000),
+            delivered: Bytes::ZERO,
+            prior_delivered: Bytes::ZERO,
+            tx_in_flight: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            is_app_limited: false,
+            is_retransmission: false,
+        }
+    }
+
+    #[test]
+    fn an_interval_is_finished_when_the_fate_of_all_that_left_is_known() {
+        let mut monitor = Monitor::default();
+        monitor.begin(SimTime(0), SimTime(10 * MS), 4_000_000, 'a');
+        for _ in 0..4 {
+            monitor.on_send(1_000);
+        }
+        monitor.begin(SimTime(10 * MS), SimTime(20 * MS), 1, 'b');
+        // Round trips of 20, 21 and 22 ms for what left at 0, 2 and 4 ms: half a second a second
+        for (sent, now) in [(0, 20), (2, 23), (4, 26)] {
+            monitor.on_delivered(&report(sent, now));
+            monitor.on_ack();
+        }
+        assert!(monitor.take_finished().is_none());
+        monitor.on_lost(&report(9, 30));
+        let interval = monitor.take_finished().expect("it is finished");
+        assert_eq!((interval.purpose, interval.loss()), ('a', 0.25));
+        assert!((interval.sent_mbps() - 4.0).abs() < 1e-9); // 5 segments aimed at, of which 4 left
+        let short = Interval { rate: 6_000_000, ..interval };
+        assert!((short.sent_mbps() - 3.2).abs() < 1e-9); // 7.5 aimed at: 32 000 bit in 10 ms
+        assert!((interval.rtt_gradient() - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn nothing_sent_needs_no_timer() {
+        let mut monitor = Monitor::default();
+        monitor.begin(SimTime(0), SimTime(10), 1, ());
+        assert_eq!(monitor.deadline(), SimTime::NEVER);
+        monitor.on_send(1);
+        assert_eq!(monitor.deadline(), SimTime(10));
+    }
+}

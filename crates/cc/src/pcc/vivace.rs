@@ -1,0 +1,269 @@
+//! PCC Vivace: follows the gradient of a utility that counts delay as it grows.
+//!
+//! Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey, Schapira, "PCC Vivace: Online-Learning Congestion Control", NSDI
+//! 2018, equation (1) and section 4 (rate control), with the constants of section 6.
+//!
+//! Departures: the delay's gradient is the slope of a regression over the interval; the rate is at least two segments in a
+//! round trip; the first window leaves at once.
+
+use ackclock_units::{RandomStream, SimDuration, math};
+
+use super::monitor::Interval;
+use super::{Plan, Strategy, least_rate};
+use crate::controller::Start;
+
+/// Parameters of [`Vivace`](super::Vivace).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VivaceConfig {
+    /// t: what a rate is worth, `x^t`.
+    pub exponent: f64,
+    /// b: the price of a round trip that grows.
+    pub latency_coefficient: f64,
+    /// c: the price of loss.
+    pub loss_coefficient: f64,
+    /// The step of a trial, as a fraction of the rate.
+    pub epsilon: f64,
+    /// `theta_0`: the step along the gradient, Mbit/s for each unit of it.
+    pub conversion: f64,
+    /// omega and delta: the bound of a change, as a fraction of the rate, and what each bounded one adds to it.
+    pub bound: f64,
+    /// See `bound`.
+    pub bound_step: f64,
+    /// Gradients of the round trip below this are noise.
+    pub latency_tolerance: f64,
+    /// Of the random stream that orders trials.
+    pub seed: u64,
+}
+
+impl Default for VivaceConfig {
+    fn default() -> Self {
+        Self {
+            exponent: 0.9,
+            latency_coefficient: 900.0,
+            loss_coefficient: 11.35,
+            epsilon: 0.05,
+            conversion: 1.0,
+            bound: 0.05,
+            bound_step: 0.1,
+            latency_tolerance: 0.01,
+            seed: 0,
+        }
+    }
+}
+
+/// What an interval was for, and of which step: outcomes of steps gone by tell nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Purpose {
+    step: u32,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Start,
+    Trial { up: bool },
+    Wait,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Doubling, with rate and utility of the last interval known.
+    Starting { last: Option<(f64, f64)> },
+    /// A pair of trials: how many have begun, which comes first, and their utilities.
+    Probing { begun: u32, first_up: bool, more: Option<f64>, less: Option<f64> },
+}
+
+const PROBING: State = State::Probing { begun: 0, first_up: false, more: None, less: None };
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct VivaceStrategy {
+    config: VivaceConfig,
+    mss: u64,
+    state: State,
+    step: u32,
+    /// Mbit/s; zero before the first interval.
+    rate: f64,
+    /// The direction of the last change, how many there were in a row, and how many of those were bounded.
+    direction: f64,
+    in_a_row: f64,
+    bounded: f64,
+}
+
+impl VivaceStrategy {
+    pub(super) fn new(config: &VivaceConfig, start: Start) -> Self {
+        Self {
+            config: *config,
+            mss: start.mss,
+            state: State::Starting { last: None },
+            step: 0,
+            rate: 0.0,
+            direction: 0.0,
+            in_a_row: 0.0,
+            bounded: 0.0,
+        }
+    }
+
+    /// `x^t - b x dRTT/dT - c x L`, x in Mbit/s.
+    fn utility(&self, sent: f64, gradient: f64, loss: f64) -> f64 {
+        let is_noise = gradient.abs() < self.config.latency_tolerance;
+        let gradient = if is_noise { 0.0 } else { gradient };
+        math::pow(sent, self.config.exponent)
+            - self.config.latency_coefficient * sent * gradient
+            - self.config.loss_coefficient * sent * loss
+    }
+
+    fn probe(&mut self, rate: f64) {
+        self.rate = rate;
+        self.state = PROBING;
+        self.step += 1;
+    }
+
+    /// Moves along the gradient: faster as steps in one direction follow each other, by no more than a bound that widens
+    /// as it is met.
+    fn follow(&mut self, gradient: f64) {
+        let direction = gradient.signum();
+        if direction * self.direction > 0.0 {
+            self.in_a_row += 1.0;
+        } else {
+            (self.direction, self.in_a_row, self.bounded) = (direction, 1.0, 0.0);
+        }
+        let amplifier = if self.in_a_row <= 3.0 { self.in_a_row } else { 2.0 * self.in_a_row - 3.0 };
+        let wanted = amplifier * self.config.conversion * gradient;
+        let bound = self.config.bound + self.bounded * self.config.bound_step;
+        let change = if wanted.abs() > bound * self.rate {
+            self.bounded += 1.0;
+            direction * bound * self.rate
+        } else {
+            // The least bound that would not have been met.
+            let over = wanted.abs() / self.rate - self.config.bound;
+            self.bounded = (over / self.config.bound_step).ceil().max(0.0);
+            wanted
+        };
+        self.probe(self.rate + change);
+    }
+
+    fn learn_trial(&mut self, up: bool, utility: f64) {
+        let State::Probing { more, less, .. } = &mut self.state else { return };
+        if up {
+            *more = Some(utility);
+        } else {
+            *less = Some(utility);
+        }
+        if let (Some(more), Some(less)) = (*more, *less) {
+            self.follow((more - less) / (2.0 * self.config.epsilon * self.rate));
+        }
+    }
+
+    fn plan_trial(&mut self, random: &mut RandomStream) -> (f64, Kind) {
+        let State::Probing { begun, first_up, .. } = &mut self.state else { return (self.rate, Kind::Wait) };
+        if *begun == 2 {
+            return (self.rate, Kind::Wait);
+        }
+        if *begun == 0 {
+            *first_up = random.chance(0.5);
+        }
+        let up = *first_up == (*begun == 0);
+        *begun += 1;
+        let sign = if up { 1.0 } else { -1.0 };
+        (self.rate * (1.0 + sign * self.config.epsilon), Kind::Trial { up })
+    }
+}
+
+impl Strategy for VivaceStrategy {
+    type Purpose = Purpose;
+
+    const NAME: &'static str = "pcc_vivace";
+
+    /// Intervals last a round trip.
+    fn plan(&mut self, rtt: SimDuration, random: &mut RandomStream) -> Plan<Purpose> {
+        let least = least_rate(self.mss, rtt) / 1e6;
+        let (rate, kind) = match self.state {
+            State::Starting { .. } => {
+                self.rate = if self.rate == 0.0 { least } else { 2.0 * self.rate };
+                (self.rate, Kind::Start)
+            }
+            State::Probing { .. } => {
+                self.rate = self.rate.max(least);
+                self.plan_trial(random)
+            }
+        };
+        Plan { rate: rate * 1e6, length: rtt, purpose: Purpose { step: self.step, kind } }
+    }
+
+    fn learn(&mut self, interval: &Interval<Purpose>) {
+        let Purpose { step, kind } = interval.purpose;
+        if step != self.step {
+            return;
+        }
+        let utility = self.utility(interval.sent_mbps(), interval.rtt_gradient(), interval.loss());
+        match (kind, &mut self.state) {
+            (Kind::Start, State::Starting { last }) => {
+                let before = last.replace((interval.rate as f64 / 1e6, utility));
+                if let Some((rate, _)) = before.filter(|(_, better)| utility < *better) {
+                    self.probe(rate);
+                }
+            }
+            (Kind::Trial { up }, _) => self.learn_trial(up, utility),
+            _ => {}
+        }
+    }
+
+    fn stage(&self) -> u32 {
+        self.step
+    }
+
+    fn base_rate(&self) -> f64 {
+        self.rate * 1e6
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strategy(rate: f64) -> VivaceStrategy {
+        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        let mut strategy = VivaceStrategy::new(&VivaceConfig::default(), start);
+        strategy.probe(rate);
+        strategy
+    }
+
+    #[test]
+    fn the_utility_by_hand() {
+        let strategy = strategy(100.0);
+        // 100^0.9 = 63.095 734; 900 * 100 * 0.02 = 1800; 11.35 * 100 * 0.01 = 11.35
+        for (gradient, loss, utility) in [(0.0, 0.0, 63.095_734), (0.02, 0.0, -1_736.904_266), (0.0, 0.01, 51.745_734)]
+        {
+            assert!((strategy.utility(100.0, gradient, loss) - utility).abs() < 1e-5);
+        }
+        let (noise, none) = (strategy.utility(100.0, 0.009, 0.0), strategy.utility(100.0, 0.0, 0.0));
+        assert_eq!(noise.to_bits(), none.to_bits());
+    }
+
+    #[test]
+    fn steps_in_a_row_are_amplified_and_turning_begins_anew() {
+        let mut strategy = strategy(100.0);
+        let mut follow = |gradient| {
+            let before = strategy.rate;
+            strategy.follow(gradient);
+            strategy.rate - before
+        };
+        // m = 1, 2, 3, 5 (2 * 4 - 3)
+        for change in [0.5, 1.0, 1.5, 2.5] {
+            assert!((follow(0.5) - change).abs() < 1e-9);
+        }
+        assert!((follow(-0.5) + 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_bound_of_a_change_widens_by_a_tenth() {
+        let mut strategy = strategy(100.0);
+        strategy.follow(1e6);
+        assert!((strategy.rate - 105.0).abs() < 1e-9); // 5 %
+        strategy.follow(1e6);
+        assert!((strategy.rate - 120.75).abs() < 1e-9); // 15 % of 105
+        strategy.follow(-1e6);
+        assert!((strategy.rate - 120.75 * 0.95).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,289 @@
+//! Prague: DCTCP for the Internet's low-latency service (L4S): it counts marks as DCTCP does, grows through them, and
+//! shares a bottleneck as if no round trip were shorter than 25 ms.
+//!
+//! Source: draft-briscoe-iccrg-prague-congestion-control-04 sections 2.3 and 2.4; RFC 9331 section 4 for what it has to
+//! meet. Marks are fed back by RFC 9768 and data is sent as ECT(1): the endpoint's `accurate_ecn` and `ect1`.
+//!
+//! Departures: a bottleneck that marks as RFC 3168 says is not detected, and so not answered as Reno would; the reference
+//! round trip counts from the beginning and not only after some hundred round trips; losses are answered as Reno does.
+
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+use crate::controller::{CongestionController, Start};
+use crate::dctcp::{Answered, MarkedFraction};
+use crate::delivery::Demands;
+use crate::event::{AckEvent, CongestionCause, CongestionEvent};
+
+/// Parameters of [`Prague`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PragueConfig {
+    /// Weight of the latest window in the moving average of the marked fraction.
+    pub gain: f64,
+    /// `alpha` to begin with.
+    pub initial_alpha: f64,
+    /// No round trip counts as shorter than this, where windows grow and marks are averaged.
+    pub reference_rtt: SimDuration,
+    /// Fraction of cwnd kept on a loss.
+    pub beta: f64,
+}
+
+impl Default for PragueConfig {
+    fn default() -> Self {
+        Self { gain: 1.0 / 16.0, initial_alpha: 1.0, reference_rtt: SimDuration::from_millis(25), beta: 0.5 }
+    }
+}
+
+/// A stretch of time that lasts a round trip, measured in packets, and at least the reference one.
+#[derive(Clone, Copy, Debug, Default)]
+struct VirtualRound {
+    began: SimTime,
+    round: u64,
+}
+
+impl VirtualRound {
+    fn restart(&mut self, ack: &AckEvent) {
+        (self.began, self.round) = (ack.now, ack.round);
+    }
+
+    fn is_over(&self, ack: &AckEvent, rtt: SimDuration) -> bool {
+        ack.round > self.round && ack.now >= self.began + rtt
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Prague {
+    config: PragueConfig,
+    mss: f64,
+    /// Octets and parts of them.
+    cwnd: f64,
+    ssthresh: Option<f64>,
+    marks: MarkedFraction,
+    observed: VirtualRound,
+    answered: Answered,
+    answered_at: SimTime,
+    srtt: SimDuration,
+    before_loss: Option<(f64, Option<f64>)>,
+}
+
+impl Prague {
+    pub(crate) fn new(config: &PragueConfig, start: Start) -> Self {
+        Self {
+            config: *config,
+            mss: start.mss as f64,
+            cwnd: start.initial_window as f64,
+            ssthresh: start.initial_ssthresh.map(|octets| octets as f64),
+            marks: MarkedFraction::new(config.gain, config.initial_alpha),
+            observed: VirtualRound::default(),
+            answered: Answered::default(),
+            answered_at: SimTime::ZERO,
+            srtt: SimDuration::ZERO,
+            before_loss: None,
+        }
+    }
+
+    fn virtual_rtt(&self) -> SimDuration {
+        self.srtt.max(self.config.reference_rtt)
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
+    }
+
+    /// A paced window is hardly ever full: half of it counts.
+    fn is_in_use(&self, ack: &AckEvent) -> bool {
+        ack.is_cwnd_limited || 2.0 * ack.prior_flight_size.0 as f64 >= self.cwnd
+    }
+
+    fn update_marks(&mut self, ack: &AckEvent) {
+        self.marks.count(ack);
+        if self.observed.is_over(ack, self.virtual_rtt()) {
+            self.marks.update();
+            self.observed.restart(ack);
+        }
+    }
+
+    /// What was acknowledged without a mark lets the window grow, by a segment in a reference round trip.
+    fn grow(&mut self, ack: &AckEvent) {
+        let unmarked = ack.newly_acked.0.saturating_sub(ack.newly_ce_marked.0) as f64;
+        if self.in_slow_start() {
+            self.cwnd += unmarked;
+            return;
+        }
+        let share = self.srtt.as_secs_f64() / self.virtual_rtt().as_secs_f64();
+        self.cwnd += unmarked * self.mss / self.cwnd * share * share;
+    }
+
+    /// `cwnd = cwnd * (1 - alpha / 2)`, once in a virtual round trip.
+    fn answer_marks(&mut self, ack: &AckEvent) {
+        self.answered.count(ack);
+        let is_due = self.answered.is_over() && ack.now >= self.answered_at + self.virtual_rtt();
+        if ack.newly_ce_marked.0 > 0 && is_due && !ack.in_recovery {
+            self.answered.restart(ack);
+            self.answered_at = ack.now;
+            self.keep(1.0 - self.marks.alpha() / 2.0);
+        }
+    }
+
+    fn keep(&mut self, fraction: f64) {
+        self.cwnd = (self.cwnd * fraction).max(2.0 * self.mss);
+        self.ssthresh = Some(self.cwnd);
+    }
+}
+
+impl CongestionController for Prague {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.srtt = ack.rtt.srtt;
+        self.update_marks(ack);
+        if ack.is_cumulative && !ack.in_recovery && self.is_in_use(ack) {
+            self.grow(ack);
+        }
+        self.answer_marks(ack);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.cause == CongestionCause::Ecn || event.is_repeated() {
+            return;
+        }
+        self.before_loss = Some((self.cwnd, self.ssthresh));
+        self.keep(self.config.beta);
+        if event.is_timeout() {
+            self.cwnd = self.mss;
+        }
+    }
+
+    fn on_spurious(&mut self, _now: SimTime) {
+        if let Some((cwnd, ssthresh)) = self.before_loss.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = ssthresh;
+        }
+    }
+
+    fn demands(&self) -> Demands {
+        Demands { marks: true, ..Demands::default() }
+    }
+
+    /// Whole segments, rounded up: pacing keeps to the fraction.
+    fn cwnd(&self) -> Bytes {
+        Bytes(((self.cwnd / self.mss).ceil() * self.mss) as u64)
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd.0 as f64;
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.ssthresh.map(|octets| Bytes(octets as u64))
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.ssthresh = ssthresh.map(|octets| octets.0 as f64);
+    }
+
+    /// The window in a round trip; twice that in slow start, which doubles it.
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        let ratio = if self.in_slow_start() { 2.0 } else { 1.0 };
+        (!self.srtt.is_zero()).then(|| Bandwidth((ratio * self.cwnd * 8.0 / self.srtt.as_secs_f64()) as u64))
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("alpha", self.marks.alpha());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::RttStats;
+    use crate::testing::{ack, loss};
+
+    const MSS: u64 = 1_000;
+
+    fn prague(initial_alpha: f64) -> Prague {
+        let start = Start { mss: MSS, initial_window: 100 * MSS, initial_ssthresh: Some(50 * MSS) };
+        Prague::new(&PragueConfig { initial_alpha, ..PragueConfig::default() }, start)
+    }
+
+    fn at(ms: u64, round: u64, rtt_ms: u64) -> AckEvent {
+        let rtt = SimDuration::from_millis(rtt_ms);
+        let now = SimTime::ZERO + SimDuration::from_millis(ms);
+        AckEvent { now, round, rtt: RttStats { srtt: rtt, ..RttStats::default() }, ..ack(MSS) }
+    }
+
+    #[test]
+    fn below_the_reference_round_trip_growth_is_that_of_it() {
+        let growth = |rtt_ms| {
+            let mut prague = prague(0.0);
+            prague.on_ack(&at(0, 0, rtt_ms));
+            prague.cwnd - 100_000.0
+        };
+        assert!((growth(25) - 10.0).abs() < 1e-9); // 1000 * 1000 / 100 000
+        assert!((growth(50) - 10.0).abs() < 1e-9); // longer ones grow as Reno does
+        assert!((growth(5) - 0.4).abs() < 1e-9); // (5/25)^2 of it
+    }
+
+    #[test]
+    fn marks_take_half_of_alpha_once_in_a_virtual_round_trip() {
+        let mut prague = prague(0.2);
+        let marked = |ms: u64, round| AckEvent {
+            newly_ce_marked: Bytes(MSS),
+            prior_flight_size: Bytes(MSS),
+            ..at(100 + ms, round, 10)
+        };
+        prague.observed.began = SimTime::ZERO + SimDuration::from_millis(100);
+        prague.on_ack(&marked(0, 0));
+        assert_eq!(prague.cwnd(), Bytes(90_000)); // 100 000 * (1 - 0.2 / 2); what is marked does not grow the window
+        prague.on_ack(&marked(11, 1));
+        prague.on_ack(&marked(24, 2));
+        assert_eq!(prague.cwnd(), Bytes(90_000));
+        prague.on_ack(&marked(25, 3));
+        // alpha is of the 25 ms: 15/16 * 0.2 + 1/16 * 1 = 0.25
+        assert_eq!(prague.cwnd(), Bytes(79_000)); // 90 000 * (1 - 0.125), and up to whole segments
+    }
+
+    #[test]
+    fn a_loss_halves_and_the_window_leaves_paced() {
+        let mut prague = prague(0.2);
+        prague.on_ack(&at(0, 0, 100));
+        assert_eq!(prague.pacing_rate(), Some(Bandwidth(8_000_800))); // 100 010 octets in 100 ms
+        prague.on_congestion(&loss(100 * MSS));
+        assert_eq!(prague.cwnd(), Bytes(51_000)); // 50 005, up to whole segments
+    }
+
+    /// The mean rate, segments a second, over a path that marks each segment with probability `p`.
+    fn mean_rate(p: f64, rtt_ms: u64) -> f64 {
+        let mut random = ackclock_units::RandomStream::new(1, "marks");
+        let mut prague = prague(p);
+        prague.cwnd = 20.0 * MSS as f64;
+        let (mut time, mut sent) = (0, 0.0);
+        for round in 0..100_000 {
+            let window = prague.cwnd().0 / MSS;
+            for place in 0..window {
+                let now = SimTime(1_000_000 * (time + place * rtt_ms / window));
+                let marked = if random.chance(p) { MSS } else { 0 };
+                let prior_flight_size = Bytes(window * MSS);
+                prague.on_ack(&AckEvent {
+                    newly_ce_marked: Bytes(marked),
+                    prior_flight_size,
+                    now,
+                    ..at(time, round, rtt_ms)
+                });
+            }
+            time += rtt_ms;
+            sent += window as f64;
+        }
+        sent / time as f64 * 1e3
+    }
+
+    #[test]
+    fn under_random_marks_the_rate_depends_on_the_virtual_round_trip_alone() {
+        // A window W of a virtual round trip loses W p / 2 once in that and the wait for the next mark, 1 / p segments,
+        // and gains a segment in each: W p / 2 = 1 + 1 / (p W), so W = (1 + sqrt 3) / p.
+        let p = 0.05;
+        let law = 2.732 / p;
+        for (rtt_ms, virtual_s) in [(5, 0.025), (10, 0.025), (25, 0.025), (50, 0.05)] {
+            let window = mean_rate(p, rtt_ms) * virtual_s;
+            assert!((window / law - 1.0).abs() < 0.15, "{rtt_ms} ms: {window} segments against {law}");
+        }
+    }
+}

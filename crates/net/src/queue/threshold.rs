@@ -1,0 +1,108 @@
+//! A queue that marks by its length at the moment: all of the signal that DCTCP needs of a switch.
+//!
+//! Source: RFC 8257 section 3.1; Alizadeh et al., SIGCOMM 2010, section 3.1: an arriving packet is marked if the queue
+//! holds more than K.
+//!
+//! Departures: none. A packet that allows no mark (it is not ECN-capable) is kept as any other.
+
+use std::collections::VecDeque;
+
+use ackclock_units::SimTime;
+
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use crate::config::ThresholdConfig;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Threshold {
+    /// What may wait without marks.
+    unmarked: Room,
+    room: Room,
+    packets: VecDeque<Queued>,
+    octets: u64,
+    counters: QueueCounters,
+}
+
+impl Threshold {
+    /// An empty queue.
+    pub fn new(config: &ThresholdConfig, place: &QueuePlace<'_>) -> Self {
+        Self {
+            unmarked: Room::new(config.threshold, place.rate),
+            room: Room::new(config.limit, place.rate),
+            packets: VecDeque::new(),
+            octets: 0,
+            counters: QueueCounters::default(),
+        }
+    }
+}
+
+impl QueueDiscipline for Threshold {
+    fn enqueue(&mut self, _now: SimTime, mut arrival: Queued) {
+        if !self.room.takes(self.packets.len(), self.octets, arrival.octets) {
+            self.counters.drops += 1;
+            return;
+        }
+        // As many packets, or octets, as the threshold itself are not more than it.
+        let is_above = match self.packets.len() {
+            0 => false,
+            waiting => !self.unmarked.takes(waiting - 1, self.octets, 0),
+        };
+        if is_above {
+            self.counters.mark(&mut arrival.packet);
+        }
+        self.octets += arrival.octets;
+        self.packets.push_back(arrival);
+    }
+
+    fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
+        let first = self.packets.pop_front()?;
+        self.octets -= first.octets;
+        Some(first)
+    }
+
+    fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    fn octets(&self) -> u64 {
+        self.octets
+    }
+
+    fn counters(&self) -> QueueCounters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::QueueLimit;
+    use ackclock_units::{Bandwidth, Bytes};
+    use ackclock_wire::Ecn;
+
+    fn marked(threshold: QueueLimit, ecn: Ecn) -> (Vec<usize>, QueueCounters) {
+        let config = ThresholdConfig { threshold, limit: QueueLimit::Packets(6) };
+        let mut queue = Threshold::new(&config, &QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 });
+        for _ in 0..8 {
+            let mut packet = crate::packet::Packet { size: 1_500, ..Default::default() };
+            packet.segment.ecn = ecn;
+            queue.enqueue(SimTime::ZERO, Queued { packet, octets: 1_500, since: SimTime::ZERO });
+        }
+        let order = std::iter::from_fn(|| queue.dequeue(SimTime::ZERO)).enumerate();
+        let marked = order.filter(|(_, queued)| queued.packet.segment.ecn == Ecn::Ce).map(|(place, _)| place).collect();
+        (marked, queue.counters())
+    }
+
+    #[test]
+    fn what_finds_more_than_the_threshold_is_marked() {
+        let counters = QueueCounters { drops: 2, marks: 2 };
+        // The fifth finds four, more than three; the seventh and eighth find no room.
+        assert_eq!(marked(QueueLimit::Packets(3), Ecn::Ect0), (vec![4, 5], counters));
+        assert_eq!(marked(QueueLimit::Bytes(Bytes(4_500)), Ecn::Ect1), (vec![4, 5], counters));
+    }
+
+    #[test]
+    fn what_allows_no_mark_is_kept() {
+        assert_eq!(marked(QueueLimit::Packets(3), Ecn::NotEct), (vec![], QueueCounters { drops: 2, marks: 0 }));
+    }
+}
