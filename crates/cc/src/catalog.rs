@@ -1,6 +1,7 @@
 //! What there is, for `ackclock controllers`: names, sources, parameters.
 
 mod delay;
+mod model;
 
 /// One parameter of a controller.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +146,8 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
             meaning: "the window to hold",
         }],
     },
+    model::BBR,
+    model::BBR3,
     ControllerInfo {
         name: "python",
         summary: "a class of your own: \"python:module:Class\", or a table; see docs/how-to/own-controller-python.md",

@@ -4,9 +4,13 @@ use std::fmt::Debug;
 
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
+use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
-use crate::external::{self, ExternalConfig, ExternalController};
-use crate::{Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic, LinuxReno, Reno, RenoConfig};
+use crate::external::{ExternalConfig, ExternalController};
+use crate::{
+    Bbr, Bbr3, Bbr3Config, BbrConfig, Cubic, CubicConfig, CubicVariant, Fixed, FixedConfig, Increase, LinuxCubic,
+    LinuxReno, Reno, RenoConfig,
+};
 use crate::{Vegas, VegasConfig};
 
 /// One congestion-control algorithm for one flow.
@@ -44,6 +48,32 @@ pub trait CongestionController: Debug + Send {
         None
     }
 
+    /// What it wants beyond these events; the same throughout its life.
+    fn demands(&self) -> Demands {
+        Demands::default()
+    }
+
+    /// A segment has reached the receiver: told of each that an ACK delivers, before [`Self::on_ack`]. Needs
+    /// [`Demands::samples`], as the following do.
+    fn on_delivered(&mut self, _segment: &SegmentReport) {}
+
+    /// A segment is taken for lost: told of each, before [`Self::on_ack`] or [`Self::on_congestion`] of the same moment.
+    fn on_lost(&mut self, _segment: &SegmentReport) {}
+
+    /// True while the controller sends less than the path takes, on purpose: samples then count as limited by the
+    /// application.
+    fn limits_itself(&self) -> bool {
+        false
+    }
+
+    /// When [`Self::on_timer`] has something to do.
+    fn deadline(&self) -> SimTime {
+        SimTime::NEVER
+    }
+
+    /// Time has reached [`Self::deadline`].
+    fn on_timer(&mut self, _now: SimTime) {}
+
     /// Reports named internals (`"w_max_segments"`, `"k_s"`) to whoever asks.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -57,10 +87,28 @@ pub enum ControllerConfig {
     Cubic(CubicConfig),
     /// A window that never changes.
     Fixed(FixedConfig),
+    /// BBR, first version.
+    Bbr(BbrConfig),
+    /// BBR, third version.
+    Bbr3(Bbr3Config),
     /// Vegas, on the delay of the round trip or of the forward path.
     Vegas(VegasConfig),
     /// An algorithm from outside this crate.
     External(ExternalConfig),
+}
+
+impl ControllerConfig {
+    /// With the seed of the algorithm's random stream, if it has one.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Self {
+        match &mut self {
+            Self::Bbr(config) => config.seed = seed,
+            Self::Bbr3(config) => config.seed = seed,
+            Self::External(config) => config.set_seed(seed),
+            _ => {}
+        }
+        self
+    }
 }
 
 /// One of the built-in algorithms, or one from outside.
@@ -76,6 +124,10 @@ pub enum Controller {
     LinuxCubic(LinuxCubic),
     /// See [`Fixed`].
     Fixed(Fixed),
+    /// See [`Bbr`].
+    Bbr(Box<Bbr>),
+    /// See [`Bbr3`].
+    Bbr3(Box<Bbr3>),
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
     /// See [`ExternalController`].
@@ -108,10 +160,10 @@ impl Controller {
                 CubicVariant::Linux => Self::LinuxCubic(LinuxCubic::new(config, start)),
             },
             ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
+            ControllerConfig::Bbr(config) => Self::Bbr(Box::new(Bbr::new(config, start))),
+            ControllerConfig::Bbr3(config) => Self::Bbr3(Box::new(Bbr3::new(config, start))),
             ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
-            ControllerConfig::External(config) => {
-                Self::External(config.make(&external::Start { mss, initial_window, initial_ssthresh }))
-            }
+            ControllerConfig::External(config) => Self::External(config.make(mss, initial_window, initial_ssthresh)),
         }
     }
 }
@@ -124,6 +176,8 @@ macro_rules! dispatch {
             Controller::Cubic($inner) => $call,
             Controller::LinuxCubic($inner) => $call,
             Controller::Fixed($inner) => $call,
+            Controller::Bbr($inner) => $call,
+            Controller::Bbr3($inner) => $call,
             Controller::Vegas($inner) => $call,
             Controller::External($inner) => $call,
         }
@@ -157,6 +211,24 @@ impl CongestionController for Controller {
     }
     fn pacing_rate(&self) -> Option<Bandwidth> {
         dispatch!(self, inner => inner.pacing_rate())
+    }
+    fn demands(&self) -> Demands {
+        dispatch!(self, inner => inner.demands())
+    }
+    fn on_delivered(&mut self, segment: &SegmentReport) {
+        dispatch!(self, inner => inner.on_delivered(segment));
+    }
+    fn on_lost(&mut self, segment: &SegmentReport) {
+        dispatch!(self, inner => inner.on_lost(segment));
+    }
+    fn limits_itself(&self) -> bool {
+        dispatch!(self, inner => inner.limits_itself())
+    }
+    fn deadline(&self) -> SimTime {
+        dispatch!(self, inner => inner.deadline())
+    }
+    fn on_timer(&mut self, now: SimTime) {
+        dispatch!(self, inner => inner.on_timer(now));
     }
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         dispatch!(self, inner => inner.inspect(record));

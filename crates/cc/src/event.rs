@@ -2,6 +2,8 @@
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
+use crate::delivery::DeliveryReport;
+
 /// The sender's view of the round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RttStats {
@@ -59,6 +61,8 @@ pub struct AckEvent {
     pub round: u64,
     /// True if the sender spreads its segments over the round trip.
     pub is_paced: bool,
+    /// For controllers that want samples.
+    pub delivery: Option<DeliveryReport>,
 }
 
 impl AckEvent {
@@ -93,6 +97,8 @@ pub struct CongestionEvent {
     pub flight_size: Bytes,
     /// Data marked lost so far.
     pub newly_lost: Bytes,
+    /// Thought to be in the network, without what is lost (RFC 6675's pipe).
+    pub inflight: Bytes,
 }
 
 impl CongestionEvent {

@@ -22,6 +22,7 @@ pub(crate) fn ack(newly_acked: u64) -> AckEvent {
         in_recovery: false,
         round: 0,
         is_paced: false,
+        delivery: None,
     }
 }
 
@@ -31,6 +32,7 @@ pub(crate) fn loss(flight_size: u64) -> CongestionEvent {
         cause: CongestionCause::Loss,
         flight_size: Bytes(flight_size),
         newly_lost: Bytes(1_000),
+        inflight: Bytes(flight_size),
     }
 }
 

@@ -63,6 +63,7 @@ fn ack(now: SimTime, controller: &Controller, bytes: u64, rtt_us: u64, is_paced:
         in_recovery: false,
         round,
         is_paced,
+        delivery: None,
     }
 }
 
@@ -88,8 +89,8 @@ proptest! {
                     prop_assert!(grown <= bytes + 2 * MSS, "{before} grew by {grown} on an ACK of {bytes}");
                 }
                 Event::Congestion(cause) => {
-                    let newly_lost = Bytes(MSS);
-                    controller.on_congestion(&CongestionEvent { now, cause, flight_size: before, newly_lost });
+                    let (flight_size, newly_lost, inflight) = (before, Bytes(MSS), before);
+                    controller.on_congestion(&CongestionEvent { now, cause, flight_size, newly_lost, inflight });
                     prop_assert!(controller.cwnd() <= before.max(Bytes(2 * MSS)));
                 }
                 Event::Spurious => {

@@ -3,11 +3,10 @@
 //! Source: the Packet Discarder node of OPNET Modeler, in spirit. Departures: rules can be combined; a packet that any
 //! rule selects is dropped, and every rule counts every packet that it looks at.
 
-use ackclock_units::SimTime;
+use ackclock_units::{RandomStream, SimTime};
 
 use crate::config::{DiscardRule, DiscarderConfig, PacketClass, Selection};
 use crate::packet::Packet;
-use crate::rng::RandomStream;
 
 /// A discarder at work.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@ mod discard;
 mod external;
 mod flows;
 mod links;
+mod model;
 mod queues;
 mod tcp;
 mod topology;

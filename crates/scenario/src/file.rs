@@ -8,6 +8,7 @@ mod either;
 mod external;
 mod flow;
 mod macros;
+pub(crate) mod model;
 mod queue;
 mod tcp;
 mod text;

@@ -95,6 +95,11 @@ impl Simulation {
         self.network.now
     }
 
+    /// The sending end of a connection, by its place in the scenario.
+    pub fn sender(&self, flow: usize) -> &Endpoint {
+        &self.endpoints[2 * flow]
+    }
+
     /// True at the scenario's end.
     pub fn is_finished(&self) -> bool {
         self.network.now >= self.end

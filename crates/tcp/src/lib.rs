@@ -17,6 +17,7 @@ mod pacing;
 mod prr;
 mod rack;
 mod ranges;
+mod rate_sample;
 mod receiver;
 mod recovery;
 mod rto;

@@ -58,7 +58,7 @@ pub(crate) enum Frto {
 pub(crate) enum RecoveryWindow {
     /// ssthresh plus what duplicate ACKs say has left the network (Reno, `NewReno`).
     Inflated(i64),
-    /// ssthresh at once (RFC 6675).
+    /// What the controller says: ssthresh at once (RFC 6675), or what it makes of its recovery.
     Ssthresh,
     /// The window that PRR gave at the last ACK.
     Prr { prr: Prr, cwnd: u64 },

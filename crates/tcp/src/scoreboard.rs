@@ -108,6 +108,8 @@ pub(crate) struct Scoreboard {
     resent_out: u64,
     /// Without SACK: what duplicate ACKs say has left the network.
     presumed: u64,
+    /// Segments taken for lost, for who wants to know which.
+    newly_lost: Option<Vec<Range>>,
     /// What a segment counts as; zero for its length in octets.
     unit: u64,
     mss: u64,
@@ -132,6 +134,7 @@ impl Scoreboard {
             lost_out: 0,
             resent_out: 0,
             presumed: 0,
+            newly_lost: None,
             unit: if counting == Counting::Segments { mss } else { 0 },
             mss,
         }
@@ -462,6 +465,9 @@ impl Scoreboard {
     fn mark_lost(&mut self, index: usize) -> u64 {
         let sent = &mut self.segments[index];
         let marks = sent.marks;
+        if let Some(newly_lost) = &mut self.newly_lost {
+            newly_lost.push(sent.range());
+        }
         self.repaired = self.repaired.min(sent.start());
         self.lost_below = self.lost_below.max(sent.end);
         sent.marks = (marks & !RESENT) | LOST;
@@ -577,6 +583,16 @@ impl Scoreboard {
             self.holes_edge = self.holes_edge.max(range.end);
         }
         self.resent.push_back(Resent { start: range.start, at: now });
+    }
+
+    /// From now on, keeps what is taken for lost for [`Self::take_newly_lost`].
+    pub(crate) fn keep_newly_lost(&mut self, keep: bool) {
+        self.newly_lost = keep.then(Vec::new);
+    }
+
+    /// What has been taken for lost since the last call.
+    pub(crate) fn take_newly_lost(&mut self) -> Vec<Range> {
+        self.newly_lost.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Without SACK, `octets` more are presumed to have left the network; never more than all but one segment.

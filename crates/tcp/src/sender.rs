@@ -9,13 +9,14 @@
 
 mod ack;
 mod loss;
+mod model;
 mod peer_window;
 mod plain;
 mod recover;
 mod timers;
 mod transmit;
 
-use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent, Controller, RttStats};
+use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent, Controller, Demands, RttStats};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::bursts::Bursts;
@@ -28,6 +29,7 @@ use crate::info::RecoveryState;
 use crate::nagle::SmallSegments;
 use crate::pacing::{Pacer, RateInputs};
 use crate::rack::Rack;
+use crate::rate_sample::RateSampler;
 use crate::recovery::Phase;
 use crate::rto::RtoTimer;
 use crate::scoreboard::Scoreboard;
@@ -89,6 +91,9 @@ pub(crate) struct Sender {
     undo: Undo,
     bursts: Bursts,
     usage: Usage,
+    demands: Demands,
+    /// For a controller that wants samples.
+    rates: Option<Box<RateSampler>>,
     /// What is not looked at for every segment.
     config: Box<TcpConfig>,
     mss: u64,
@@ -162,6 +167,8 @@ impl Sender {
             undo: Undo::new(config.undo),
             bursts: Bursts::new(config.bursts),
             usage: Usage::new(config.cwnd_validation),
+            demands: Demands::default(),
+            rates: None,
             config: Box::new(*config),
             mss,
             send_buffer: config.send_autotuning.map_or(config.send_buffer.0, |tuning| tuning.initial.0),
@@ -213,7 +220,12 @@ impl Sender {
             self.rack = None;
             self.tlp = Tlp::new(false);
         }
+        self.meet_demands();
+    }
+
+    fn settle_plainness(&mut self) {
         self.is_plain_stack = self.rack.is_none()
+            && self.rates.is_none()
             && !self.tlp.is_enabled()
             && !self.usage.is_on()
             && !self.emulates_sack
@@ -318,7 +330,7 @@ impl Sender {
 
     /// When [`Self::on_timer`] has something to do.
     pub(crate) fn deadline(&self) -> SimTime {
-        self.timer.deadline.min(self.pacing_deadline())
+        self.timer.deadline.min(self.pacing_deadline()).min(self.controller_deadline())
     }
 
     /// Segments wait for the pacer until then.
@@ -393,6 +405,7 @@ impl Sender {
             SocketOption::Congestion(config) => {
                 let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
                 self.controller = Controller::new(config, Bytes(self.mss), cwnd, ssthresh);
+                self.meet_demands();
             }
             SocketOption::QuickAck(_) | SocketOption::ReceiveBuffer(_) | SocketOption::MaxSegment(_) => {}
         }
@@ -440,6 +453,7 @@ impl Sender {
     /// Tells the controller of a congestion episode and records it.
     fn begin_episode(&mut self, now: SimTime, cause: CongestionCause, flight_size: u64, newly_lost: u64) {
         self.end_episode(now);
+        self.report_lost(now);
         let before = (self.controller.cwnd(), self.controller.ssthresh());
         let from = match self.config.decrease_from {
             DecreaseFrom::Cwnd => before.0,
@@ -452,6 +466,7 @@ impl Sender {
             cause,
             flight_size: from,
             newly_lost: Bytes(newly_lost),
+            inflight: Bytes(self.board.pipe()),
         });
         self.episode = Some(Episode {
             cause: EpisodeCause::from(cause),

@@ -7,11 +7,13 @@ mod bandwidth;
 mod bytes;
 mod histogram;
 pub mod math;
+mod random;
 mod text;
 mod time;
 
 pub use bandwidth::Bandwidth;
 pub use bytes::Bytes;
 pub use histogram::Histogram;
+pub use random::RandomStream;
 pub use text::ParseQuantityError;
 pub use time::{SimDuration, SimTime};

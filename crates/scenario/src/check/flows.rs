@@ -157,13 +157,20 @@ impl<'a> Checker<'a, '_> {
             to,
             start: plan.start,
             controller_name: controller.name(),
-            controller: self.controller(&controller, sender.mss, &path.key("controller")),
+            controller: self
+                .controller(&controller, sender.mss, &path.key("controller"))
+                .seeded(self.stream_seed(plan)),
             sender,
             receiver,
             app,
             reply: table.reply.as_ref().map(|app| self.app(app, &path.key("reply"))),
             read_rate: table.read_rate.map(|rate| rate.0),
         }
+    }
+
+    /// Of the controller's random stream.
+    fn stream_seed(&self, plan: &FlowPlan<'_>) -> u64 {
+        RandomStream::new(self.seed, &format!("controller {}", plan.name)).bits()
     }
 
     /// An endpoint by itself, outside any network.
@@ -287,6 +294,8 @@ impl<'a> Checker<'a, '_> {
                 }
                 ControllerConfig::Fixed(FixedConfig { window })
             }
+            Controller::Bbr(table) => ControllerConfig::Bbr(self.bbr(table, path)),
+            Controller::Bbr3(table) => ControllerConfig::Bbr3(self.bbr3(table, path)),
         }
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::delay_controllers::{ModifiedVegasParameters, VegasParameters};
 use super::macros::{kinds, layer, table, words};
+use super::model::{Bbr3Parameters, BbrParameters};
 use super::{Amount, ExternalParameters, Overlay, PythonParameters};
 
 impl Controller {
@@ -53,6 +54,10 @@ kinds! {
         "cubic" = Cubic(CubicParameters),
         /// A window that never changes.
         "fixed" = Fixed(FixedParameters),
+        /// BBR, the first version.
+        "bbr" = Bbr(BbrParameters),
+        /// BBR, the third version.
+        "bbr3" = Bbr3(Bbr3Parameters),
         /// Keeps a few segments queued, by the delay of the round trip.
         "vegas" = Vegas(VegasParameters),
         /// Vegas on the delay of the forward path, from timestamps.

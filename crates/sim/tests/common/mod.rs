@@ -1,6 +1,8 @@
 //! A dumbbell for tests: one bottleneck, every flow with access links of its own.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses a part")]
 
+pub mod model;
+
 use ackclock_cc::{ControllerConfig, CubicConfig};
 use ackclock_net::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, NetworkConfig, NodeConfig, PacketClass, QueueConfig,
@@ -109,6 +111,10 @@ impl Dumbbell {
                 traced_links: vec![0],
             },
         }
+    }
+
+    pub fn start(&self) -> Simulation {
+        Simulation::new(&self.config())
     }
 
     pub fn run(&self) -> Outcome {

@@ -136,6 +136,7 @@ impl Sender {
         let mut progress = self.update_scoreboard(now, ack, window_changed);
         self.on_probe_ack(now, ack, &progress);
         self.recover(now, ack, &mut progress);
+        self.report_lost(now);
         if progress.delivered > 0 || progress.newly_lost > 0 {
             self.tell_controller(now, ack, &Heard::of(&progress));
         }
@@ -223,12 +224,17 @@ impl Sender {
         let prior_high = self.board.high_sacked();
         let recovery_point = self.phase.ends_at();
         let min_rtt = self.rto.stats().min_rtt;
-        let Self { board, rack, .. } = self;
+        let Self { board, rack, rates, controller, .. } = self;
         timing.high_sacked = prior_high;
         let mut original_arrived = false;
         let mut deliver = |sent: &Sent, timing: &mut Timing| {
             if let Some(rack) = rack.as_mut() {
                 rack.on_delivered(sent, now, min_rtt);
+            }
+            if let Some(rates) = rates.as_mut()
+                && let Some(report) = rates.on_delivered(sent.range(), now)
+            {
+                controller.on_delivered(&report);
             }
             if !sent.was_resent() {
                 original_arrived |= recovery_point.is_some_and(|point| sent.end <= point);
@@ -368,8 +374,10 @@ impl Sender {
             in_recovery: (heard.was_reducing && !self.is_linux_reduction()) || self.phase.is_reducing(),
             round: self.round,
             is_paced: self.is_paced,
+            delivery: self.delivery_report(),
         };
         self.controller.on_ack(&event);
+        self.note_controller_limit();
         self.note_pacing();
         if self.tunes_send_buffer {
             self.tune_send_buffer();

@@ -100,6 +100,7 @@ impl Sender {
         let flight = self.board.flight_size();
         let newly_lost = self.mark_timed_out(now);
         self.counters.lost_octets += newly_lost;
+        self.report_lost(now);
         let is_same_episode = self.is_linux_reduction() && (in_one_window || repeated);
         if !is_same_episode {
             self.begin_episode(now, CongestionCause::Timeout { repeated }, flight, newly_lost);

@@ -80,7 +80,7 @@ impl Sender {
                 return self.enter_recovery(now, progress);
             }
         }
-        if progress.marked > 0 && matches!(self.phase, Phase::Open) {
+        if progress.marked > 0 && matches!(self.phase, Phase::Open) && !self.demands.marks {
             self.answer_mark(now, progress);
         }
     }
@@ -207,6 +207,7 @@ impl Sender {
         self.ecn.on_reduction();
         let ssthresh = self.controller.ssthresh().unwrap_or_else(|| self.controller.cwnd()).0;
         match self.loss_recovery {
+            _ if self.demands.recovery_window => RecoveryWindow::Ssthresh,
             LossRecovery::Sack if self.config.prr => {
                 let from = match self.config.decrease_from {
                     // RFC 9937: what was outstanding and not delivered before this ACK.

@@ -114,6 +114,7 @@ impl Sender {
     /// The timer has fired. Returns true if a zero-window probe is to be sent; whatever else is due comes out of
     /// [`Sender::next_segment`].
     pub(crate) fn on_timer(&mut self, now: SimTime) -> bool {
+        self.run_controller_timer(now);
         if now < self.timer.deadline {
             return false; // the pacer's turn
         }
@@ -193,6 +194,7 @@ impl Sender {
         self.timer = Timer::OFF;
         let (newly_lost, wait_until) = self.detect_by_time(now);
         if newly_lost > 0 {
+            self.report_lost(now);
             if self.phase.is_open() {
                 self.enter_recovery_by_timer(now, newly_lost);
             } else {

@@ -249,6 +249,9 @@ impl Sender {
     /// Nothing new leaves for now.
     fn stop(&mut self, now: SimTime, limit: Limit) -> Option<DataSegment> {
         self.limited_by = limit;
+        if limit == Limit::Application {
+            self.note_application_limit();
+        }
         if self.bursts.is_on() {
             self.bursts.end();
         }
@@ -361,6 +364,7 @@ impl Sender {
         if self.phase.is_reducing() {
             self.phase.on_sent(self.board.weight(range.len()));
         }
+        self.note_rate_of(now, range, is_retransmission);
         let idle_for = self.idle_since.take().map_or(SimDuration::ZERO, |since| now.saturating_since(since));
         self.last_sent = now;
         self.controller.on_send(&SendEvent {

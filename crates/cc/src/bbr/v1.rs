@@ -1,0 +1,402 @@
+//! BBR, the first version: sends at the greatest rate delivered of late, with about twice the path's content in flight,
+//! and looks from time to time whether more is to be had and whether the round trip is as short as it was.
+//!
+//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017), whose names are given; Cardwell, Cheng, Gunn, Hassas
+//! Yeganeh, Jacobson, ACM Queue 14(5), 2016.
+//!
+//! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one, so the send
+//! quantum only enlarges the window; the filter of the rate is exact.
+
+use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
+
+use super::filter::WindowedMax;
+use super::{Rounds, bdp, initial_rate, quantum};
+use crate::controller::{CongestionController, Start};
+use crate::delivery::{DeliveryReport, Demands, Repair};
+use crate::event::{AckEvent, CongestionEvent, SendEvent};
+
+/// Parameters of [`Bbr`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BbrConfig {
+    /// `BBRHighGain`: of rate and window in Startup; Drain paces at its inverse.
+    pub high_gain: f64,
+    /// Of the window in `ProbeBW`, in estimated bandwidth-delay products.
+    pub cwnd_gain: f64,
+    /// `BBRBtlBwFilterLen`: round trips over which the greatest rate is taken.
+    pub bandwidth_window: u64,
+    /// `RTpropFilterLen`: how long the least round trip counts before `ProbeRTT` measures it anew.
+    pub min_rtt_window: SimDuration,
+    /// `ProbeRTTDuration`: how long `ProbeRTT` keeps four segments in flight.
+    pub probe_rtt_duration: SimDuration,
+    /// Of the random stream that chooses the phase in which `ProbeBW` begins.
+    pub seed: u64,
+}
+
+impl Default for BbrConfig {
+    fn default() -> Self {
+        Self {
+            high_gain: 2.0 / std::f64::consts::LN_2,
+            cwnd_gain: 2.0,
+            bandwidth_window: 10,
+            min_rtt_window: SimDuration::from_secs(10),
+            probe_rtt_duration: SimDuration::from_millis(200),
+            seed: 0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// Gains of the phases of `ProbeBW`, each about a round trip long.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+
+/// `BBRMinPipeCwnd`, in segments.
+const MIN_PIPE: u64 = 4;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    config: BbrConfig,
+    mss: u64,
+    initial_window: u64,
+    random: RandomStream,
+    state: State,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    rounds: Rounds,
+    /// `BtlBw`, bit/s, and the samples that it is the greatest of.
+    bandwidth: u64,
+    bandwidth_filter: WindowedMax,
+    /// `RTprop`, and when it was measured.
+    min_rtt: Option<SimDuration>,
+    min_rtt_at: SimTime,
+    /// The pipe has been filled once; the rate that has to be exceeded to say that it is not, and rounds without that.
+    filled_pipe: bool,
+    full_bandwidth: u64,
+    full_rounds: u32,
+    /// `cycle_index`, `cycle_stamp`.
+    phase: usize,
+    phase_began: SimTime,
+    /// `probe_rtt_done_stamp`, `probe_rtt_round_done`.
+    probe_rtt_until: Option<SimTime>,
+    probe_rtt_round_done: bool,
+    idle_restart: bool,
+    cwnd: u64,
+    prior_cwnd: u64,
+    pacing_rate: u64,
+    has_rtt: bool,
+    repair: Repair,
+    /// One segment for each delivered, in the first round of a recovery.
+    conserves: bool,
+}
+
+impl Bbr {
+    pub(crate) fn new(config: &BbrConfig, start: Start) -> Self {
+        let window = start.initial_window;
+        Self {
+            config: *config,
+            mss: start.mss,
+            initial_window: window,
+            random: RandomStream::new(config.seed, "bbr"),
+            state: State::Startup,
+            pacing_gain: config.high_gain,
+            cwnd_gain: config.high_gain,
+            rounds: Rounds::default(),
+            bandwidth: 0,
+            bandwidth_filter: WindowedMax::default(),
+            min_rtt: None,
+            min_rtt_at: SimTime::ZERO,
+            filled_pipe: false,
+            full_bandwidth: 0,
+            full_rounds: 0,
+            phase: 0,
+            phase_began: SimTime::ZERO,
+            probe_rtt_until: None,
+            probe_rtt_round_done: false,
+            idle_restart: false,
+            cwnd: window,
+            prior_cwnd: 0,
+            pacing_rate: initial_rate(window, SimDuration::ZERO, config.high_gain),
+            has_rtt: false,
+            repair: Repair::None,
+            conserves: false,
+        }
+    }
+
+    fn update_model_and_state(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
+        self.update_bandwidth(delivery);
+        self.check_cycle_phase(ack, delivery);
+        self.check_full_pipe(delivery);
+        self.check_drain(ack.now, delivery);
+        let expired = self.update_min_rtt(ack);
+        self.check_probe_rtt(ack.now, delivery, expired);
+    }
+
+    /// `BBRUpdateBtlBw`. A sample that the application limited counts if it is greater all the same.
+    fn update_bandwidth(&mut self, delivery: &DeliveryReport) {
+        let Some(sample) = delivery.sample else {
+            self.rounds.starts = false;
+            return;
+        };
+        self.rounds.on_ack(sample.prior_delivered.0, delivery.delivered.0);
+        if let Some(Bandwidth(rate)) = sample.rate()
+            && (rate >= self.bandwidth || !sample.is_app_limited)
+        {
+            let window = self.config.bandwidth_window;
+            self.bandwidth = self.bandwidth_filter.update(self.rounds.count, window, rate);
+        }
+    }
+
+    /// `BBRCheckCyclePhase`, `BBRIsNextCyclePhase`.
+    fn check_cycle_phase(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
+        if self.state != State::ProbeBw {
+            return;
+        }
+        let is_full_length = self.min_rtt.is_none_or(|rtt| ack.now.saturating_since(self.phase_began) > rtt);
+        let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.newly_lost.0;
+        let is_over = if self.pacing_gain > 1.0 {
+            is_full_length && (ack.newly_lost.0 > 0 || prior_inflight >= self.inflight(self.pacing_gain))
+        } else if self.pacing_gain < 1.0 {
+            is_full_length || prior_inflight <= self.inflight(1.0)
+        } else {
+            is_full_length
+        };
+        if is_over {
+            self.advance_cycle_phase(ack.now);
+        }
+    }
+
+    fn advance_cycle_phase(&mut self, now: SimTime) {
+        self.phase_began = now;
+        self.phase = (self.phase + 1) % CYCLE.len();
+        self.pacing_gain = CYCLE[self.phase];
+    }
+
+    /// `BBRCheckFullPipe`: three rounds without a quarter more.
+    fn check_full_pipe(&mut self, delivery: &DeliveryReport) {
+        let is_app_limited = delivery.sample.is_none_or(|sample| sample.is_app_limited);
+        if self.filled_pipe || !self.rounds.starts || is_app_limited {
+            return;
+        }
+        if self.bandwidth as f64 >= self.full_bandwidth as f64 * 1.25 {
+            self.full_bandwidth = self.bandwidth;
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.filled_pipe = self.full_rounds >= 3;
+    }
+
+    fn check_drain(&mut self, now: SimTime, delivery: &DeliveryReport) {
+        if self.state == State::Startup && self.filled_pipe {
+            self.state = State::Drain;
+            self.pacing_gain = 1.0 / self.config.high_gain;
+            self.cwnd_gain = self.config.high_gain;
+        }
+        if self.state == State::Drain && delivery.inflight.0 <= self.inflight(1.0) {
+            self.enter_probe_bw(now);
+        }
+    }
+
+    /// Begins in any phase but the one that drains, which would have nothing to drain.
+    fn enter_probe_bw(&mut self, now: SimTime) {
+        self.state = State::ProbeBw;
+        self.cwnd_gain = self.config.cwnd_gain;
+        let back = 1 + (self.random.uniform() * (CYCLE.len() - 1) as f64) as usize;
+        self.phase = CYCLE.len() - back;
+        self.advance_cycle_phase(now);
+    }
+
+    fn enter_startup(&mut self) {
+        self.state = State::Startup;
+        (self.pacing_gain, self.cwnd_gain) = (self.config.high_gain, self.config.high_gain);
+    }
+
+    /// `BBRUpdateRTprop`. Returns true if what was known had expired.
+    fn update_min_rtt(&mut self, ack: &AckEvent) -> bool {
+        let expired = self.min_rtt.is_some() && ack.now > self.min_rtt_at + self.config.min_rtt_window;
+        if let Some(rtt) = ack.rtt_sample
+            && (expired || self.min_rtt.is_none_or(|least| rtt <= least))
+        {
+            self.min_rtt = Some(rtt);
+            self.min_rtt_at = ack.now;
+        }
+        expired
+    }
+
+    fn check_probe_rtt(&mut self, now: SimTime, delivery: &DeliveryReport, expired: bool) {
+        if self.state != State::ProbeRtt && expired && !self.idle_restart {
+            self.save_cwnd();
+            self.state = State::ProbeRtt;
+            (self.pacing_gain, self.cwnd_gain) = (1.0, 1.0);
+            self.probe_rtt_until = None;
+        }
+        if self.state == State::ProbeRtt {
+            self.handle_probe_rtt(now, delivery);
+        }
+        self.idle_restart = false;
+    }
+
+    /// Four segments in flight for a while and a round at least.
+    fn handle_probe_rtt(&mut self, now: SimTime, delivery: &DeliveryReport) {
+        match self.probe_rtt_until {
+            None if delivery.inflight.0 <= self.min_pipe() => {
+                self.probe_rtt_until = Some(now + self.config.probe_rtt_duration);
+                self.probe_rtt_round_done = false;
+                self.rounds.restart(delivery.delivered.0);
+            }
+            None => {}
+            Some(until) => {
+                self.probe_rtt_round_done |= self.rounds.starts;
+                if self.probe_rtt_round_done && now > until {
+                    self.min_rtt_at = now;
+                    self.restore_cwnd();
+                    if self.filled_pipe { self.enter_probe_bw(now) } else { self.enter_startup() }
+                }
+            }
+        }
+    }
+
+    fn set_pacing_rate(&mut self, gain: f64) {
+        let rate = (gain * self.bandwidth as f64) as u64;
+        if self.filled_pipe || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// `BBRInflight`: so many estimated bandwidth-delay products, and what offload holds at either end.
+    fn inflight(&self, gain: f64) -> u64 {
+        let Some(rtt) = self.min_rtt else { return self.initial_window };
+        bdp(self.bandwidth, rtt, gain) + 3 * self.send_quantum()
+    }
+
+    fn send_quantum(&self) -> u64 {
+        match self.pacing_rate {
+            ..1_200_000 => self.mss,
+            1_200_000..24_000_000 => 2 * self.mss,
+            rate => quantum(rate, SimDuration::from_millis(1), 0, 65_536),
+        }
+    }
+
+    fn min_pipe(&self) -> u64 {
+        MIN_PIPE * self.mss
+    }
+
+    /// `BBRSetCwnd`.
+    fn set_window(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
+        let target = self.inflight(self.cwnd_gain);
+        let acked = ack.newly_acked.0;
+        self.modulate_for_recovery(ack, delivery);
+        if !self.conserves {
+            if self.filled_pipe {
+                self.cwnd = (self.cwnd + acked).min(target);
+            } else if self.cwnd < target || delivery.delivered.0 < self.initial_window {
+                self.cwnd += acked;
+            }
+            self.cwnd = self.cwnd.max(self.min_pipe());
+        }
+        if self.state == State::ProbeRtt {
+            self.cwnd = self.cwnd.min(self.min_pipe());
+        }
+    }
+
+    /// `BBRModulateCwndForRecovery`, with what entering and leaving a recovery does.
+    fn modulate_for_recovery(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
+        let held = delivery.inflight.0 + ack.newly_acked.0.max(self.mss);
+        if delivery.repair == Repair::Fast && self.repair != Repair::Fast {
+            self.save_cwnd();
+            self.conserves = true;
+            self.rounds.restart(delivery.delivered.0);
+            self.cwnd = held;
+        } else if delivery.repair == Repair::None && self.repair != Repair::None {
+            self.conserves = false;
+            self.restore_cwnd();
+        } else if self.rounds.starts {
+            self.conserves = false;
+        }
+        self.repair = delivery.repair;
+        self.cwnd = self.cwnd.saturating_sub(ack.newly_lost.0).max(self.mss);
+        if self.conserves {
+            self.cwnd = self.cwnd.max(held);
+        }
+    }
+
+    fn save_cwnd(&mut self) {
+        let is_plain = self.repair == Repair::None && self.state != State::ProbeRtt;
+        self.prior_cwnd = if is_plain { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+    }
+
+    fn restore_cwnd(&mut self) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    }
+}
+
+impl CongestionController for Bbr {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let Some(delivery) = &ack.delivery else { return };
+        if !self.has_rtt && !ack.rtt.srtt.is_zero() {
+            self.has_rtt = true;
+            self.pacing_rate = initial_rate(self.initial_window, ack.rtt.srtt, self.config.high_gain);
+        }
+        self.update_model_and_state(ack, delivery);
+        self.set_pacing_rate(self.pacing_gain);
+        self.set_window(ack, delivery);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.is_timeout() {
+            self.save_cwnd();
+            self.repair = Repair::Timeout;
+            self.conserves = false;
+            self.cwnd = self.mss;
+        }
+    }
+
+    fn on_spurious(&mut self, _now: SimTime) {
+        self.conserves = false;
+        self.restore_cwnd();
+    }
+
+    /// `BBRHandleRestartFromIdle`.
+    fn on_send(&mut self, sent: &SendEvent) {
+        if !sent.idle_for.is_zero() && self.has_rtt {
+            self.idle_restart = true;
+            if self.state == State::ProbeBw {
+                self.set_pacing_rate(1.0);
+            }
+        }
+    }
+
+    fn demands(&self) -> Demands {
+        Demands { samples: true, recovery_window: true, marks: true }
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.state == State::ProbeRtt
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.cwnd)
+    }
+
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        Some(Bandwidth(self.pacing_rate))
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("bandwidth_bps", self.bandwidth as f64);
+        record("min_rtt_s", self.min_rtt.unwrap_or_default().as_secs_f64());
+        record("pacing_gain", self.pacing_gain);
+        record("cwnd_gain", self.cwnd_gain);
+        record("is_probing_rtt", f64::from(u8::from(self.state == State::ProbeRtt)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

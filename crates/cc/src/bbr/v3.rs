@@ -1,0 +1,390 @@
+//! BBR, the third version: as the first, and with losses in the model, which bound what is put in flight.
+//!
+//! Source: draft-ietf-ccwg-bbr, the working group's copy of 2025 (`inflight_longterm` was `inflight_hi` before,
+//! `bw_shortterm` `bw_lo`), whose names are given.
+//!
+//! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one, so the send
+//! quantum only enlarges the window; windowed maxima are exact. Earlier texts (draft-ietf-ccwg-bbr-02 and before) measured
+//! the round trip every 5 s: `probe_rtt_interval`. ECN has no part in the draft, and none here.
+
+mod congestion;
+mod control;
+mod probe_bw;
+mod probe_rtt;
+
+use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
+
+use super::filter::WindowedMax;
+use super::{Rounds, initial_rate};
+use crate::controller::{CongestionController, Start};
+use crate::delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
+use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use congestion::{Latest, Undo};
+use probe_bw::ProbeBw;
+use probe_rtt::ProbeRtt;
+
+/// Parameters of [`Bbr3`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bbr3Config {
+    /// `StartupPacingGain`.
+    pub startup_gain: f64,
+    /// `LossThresh`: losses in a round trip, as a fraction of what was in flight, that say that it was too much.
+    pub loss_threshold: f64,
+    /// `Beta`: of the window or rate, what a round trip with losses leaves at least.
+    pub beta: f64,
+    /// `Headroom`: of the long-term limit, what is left free while cruising.
+    pub headroom: f64,
+    /// `ProbeRTTInterval`, `MinRTTFilterLen`.
+    pub probe_rtt_interval: SimDuration,
+    /// `ProbeRTTDuration`.
+    pub probe_rtt_duration: SimDuration,
+    /// Of the random stream that says when to probe for bandwidth.
+    pub seed: u64,
+}
+
+impl Default for Bbr3Config {
+    fn default() -> Self {
+        Self {
+            startup_gain: 4.0 * std::f64::consts::LN_2,
+            loss_threshold: 0.02,
+            beta: 0.7,
+            headroom: 0.15,
+            probe_rtt_interval: SimDuration::from_secs(10),
+            probe_rtt_duration: SimDuration::from_millis(200),
+            seed: 0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+impl State {
+    fn is_probe_bw(self) -> bool {
+        matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
+    }
+
+    /// `IsProbingBW`.
+    fn accelerates(self) -> bool {
+        matches!(self, Self::Startup | Self::Refill | Self::Up)
+    }
+}
+
+/// No bound.
+const UNBOUNDED: u64 = u64::MAX;
+
+/// `MinPipeCwnd`, in segments.
+const MIN_PIPE: u64 = 4;
+
+/// The estimator of a full pipe.
+#[derive(Clone, Copy, Debug, Default)]
+struct FullPipe {
+    /// `full_bw_reached`: ever.
+    reached: bool,
+    /// `full_bw_now`: since the estimator was last reset.
+    now: bool,
+    /// `full_bw`, bit/s.
+    bandwidth: u64,
+    /// `full_bw_count`.
+    rounds: u32,
+}
+
+impl FullPipe {
+    fn reset(&mut self, bandwidth: u64) {
+        *self = Self { reached: self.reached, now: false, bandwidth, rounds: 0 };
+    }
+}
+
+/// `extra_acked`: what arrives acknowledged beyond what the rate lets one expect.
+#[derive(Clone, Debug, Default)]
+struct Aggregation {
+    since: SimTime,
+    delivered: u64,
+    filter: WindowedMax,
+    extra: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Bbr3 {
+    config: Bbr3Config,
+    mss: u64,
+    initial_window: u64,
+    random: RandomStream,
+    state: State,
+    rounds: Rounds,
+    drain_start_round: u64,
+    /// `max_bw`, `bw`, bit/s.
+    max_bandwidth: u64,
+    bandwidth: u64,
+    bandwidth_filter: WindowedMax,
+    cycles: u64,
+    full_pipe: FullPipe,
+    aggregation: Aggregation,
+    latest: Latest,
+    undo: Undo,
+    /// `bw_shortterm`, `inflight_shortterm`, `inflight_longterm`.
+    bandwidth_shortterm: u64,
+    inflight_shortterm: u64,
+    inflight_longterm: u64,
+    probe_bw: ProbeBw,
+    probe_rtt: ProbeRtt,
+    idle_restart: bool,
+    /// The window was full in the present round, or in the last.
+    fills_window: bool,
+    filled_window: bool,
+    cwnd: u64,
+    prior_cwnd: u64,
+    pacing_rate: u64,
+    has_rtt: bool,
+    has_sack: bool,
+    repair: Repair,
+    /// `C.delivered`.
+    delivered: u64,
+}
+
+impl Bbr3 {
+    pub(crate) fn new(config: &Bbr3Config, start: Start) -> Self {
+        let window = start.initial_window;
+        Self {
+            config: *config,
+            mss: start.mss,
+            initial_window: window,
+            random: RandomStream::new(config.seed, "bbr3"),
+            state: State::Startup,
+            rounds: Rounds::default(),
+            drain_start_round: 0,
+            max_bandwidth: 0,
+            bandwidth: 0,
+            bandwidth_filter: WindowedMax::default(),
+            cycles: 0,
+            full_pipe: FullPipe::default(),
+            aggregation: Aggregation::default(),
+            latest: Latest::default(),
+            undo: Undo::default(),
+            bandwidth_shortterm: UNBOUNDED,
+            inflight_shortterm: UNBOUNDED,
+            inflight_longterm: UNBOUNDED,
+            probe_bw: ProbeBw::default(),
+            probe_rtt: ProbeRtt::new(window),
+            idle_restart: false,
+            fills_window: false,
+            filled_window: false,
+            cwnd: window,
+            prior_cwnd: 0,
+            pacing_rate: initial_rate(window, SimDuration::ZERO, config.startup_gain),
+            has_rtt: false,
+            has_sack: true,
+            repair: Repair::None,
+            delivered: 0,
+        }
+    }
+
+    /// `UpdateModelAndState`.
+    fn update_model_and_state(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
+        let sample = delivery.sample.unwrap_or_default();
+        let loss_round_ends = self.update_latest_signals(delivery);
+        self.update_bandwidth(delivery);
+        let ranges = self.update_congestion_signals(loss_round_ends);
+        self.note_use_of_window(ack, delivery);
+        self.update_aggregation(ack);
+        self.check_full_pipe(&sample);
+        self.check_startup_done(&sample, loss_round_ends.then_some(ranges), delivery);
+        self.check_drain_done(ack.now, delivery);
+        self.update_probe_bw(ack, delivery, &sample);
+        let expired = self.update_min_rtt(ack);
+        self.check_probe_rtt(ack.now, delivery, expired);
+        if loss_round_ends {
+            self.latest.restart(&sample);
+        }
+        self.bandwidth = self.max_bandwidth.min(self.bandwidth_shortterm);
+    }
+
+    /// `UpdateMaxBw`, with `UpdateRound`.
+    fn update_bandwidth(&mut self, delivery: &DeliveryReport) {
+        let Some(sample) = delivery.sample else {
+            self.rounds.starts = false;
+            return;
+        };
+        self.rounds.on_ack(sample.prior_delivered.0, delivery.delivered.0);
+        self.probe_bw.rounds_since_up += u64::from(self.rounds.starts);
+        if let Some(Bandwidth(rate)) = sample.rate()
+            && (rate >= self.max_bandwidth || !sample.is_app_limited)
+        {
+            const CYCLES: u64 = 2; // MaxBwFilterLen
+            self.max_bandwidth = self.bandwidth_filter.update(self.cycles, CYCLES, rate);
+        }
+    }
+
+    /// `C.is_cwnd_limited`: the window was full at some moment of this round or the last.
+    fn note_use_of_window(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
+        if self.rounds.starts {
+            self.filled_window = std::mem::take(&mut self.fills_window);
+        }
+        let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.newly_lost.0;
+        self.fills_window |= prior_inflight + self.mss > self.cwnd;
+    }
+
+    fn is_cwnd_limited(&self) -> bool {
+        self.fills_window || self.filled_window
+    }
+
+    /// `UpdateACKAggregation`.
+    fn update_aggregation(&mut self, ack: &AckEvent) {
+        const ROUNDS: u64 = 10; // ExtraAckedFilterLen
+        let rounds = if self.full_pipe.reached { ROUNDS } else { 1 };
+        let seen = &mut self.aggregation;
+        let mut expected = Bandwidth(self.bandwidth).bytes_in(ack.now.saturating_since(seen.since)).0;
+        if seen.delivered <= expected {
+            (seen.since, seen.delivered, expected) = (ack.now, 0, 0);
+        }
+        seen.delivered += ack.newly_acked.0;
+        let extra = (seen.delivered - expected).min(self.cwnd);
+        seen.extra = seen.filter.update(self.rounds.count, rounds, extra);
+    }
+
+    /// `CheckFullBWReached`: three rounds without a quarter more.
+    fn check_full_pipe(&mut self, sample: &RateSample) {
+        if self.full_pipe.now || !self.rounds.starts || sample.is_app_limited {
+            return;
+        }
+        let rate = sample.rate().unwrap_or_default().0;
+        if rate as f64 >= self.full_pipe.bandwidth as f64 * 1.25 {
+            self.full_pipe.reset(rate);
+            return;
+        }
+        self.full_pipe.rounds += 1;
+        self.full_pipe.now = self.full_pipe.rounds >= 3;
+        self.full_pipe.reached |= self.full_pipe.now;
+    }
+
+    /// `CheckStartupDone`; `lost_ranges` of the round of losses that ends with this ACK, if one does.
+    fn check_startup_done(&mut self, sample: &RateSample, lost_ranges: Option<u32>, delivery: &DeliveryReport) {
+        if self.state != State::Startup {
+            return;
+        }
+        if let Some(ranges) = lost_ranges {
+            self.check_startup_loss(sample, ranges, delivery);
+        }
+        if self.full_pipe.reached {
+            self.state = State::Drain;
+            self.drain_start_round = self.rounds.count;
+        }
+    }
+
+    /// `CheckStartupHighLoss`.
+    fn check_startup_loss(&mut self, sample: &RateSample, ranges: u32, delivery: &DeliveryReport) {
+        const LEAST_RANGES: u32 = 6; // BBRStartupFullLossCnt
+        let is_much = if self.has_sack { ranges >= LEAST_RANGES } else { ranges > 0 };
+        if delivery.repair == Repair::Fast && is_much && self.is_too_high(sample) {
+            self.undo.state = Some(State::Startup);
+            self.full_pipe.reached = true;
+            self.inflight_longterm = self.bdp(1.0).max(self.latest.inflight);
+        }
+    }
+
+    fn check_drain_done(&mut self, now: SimTime, delivery: &DeliveryReport) {
+        const LONGEST: u64 = 3;
+        if self.state == State::Drain
+            && (delivery.inflight.0 <= self.inflight(self.bandwidth, 1.0)
+                || self.rounds.count > self.drain_start_round + LONGEST)
+        {
+            self.start_down(now);
+        }
+    }
+
+    /// `OnEnterFastRecovery`, and what leaving a recovery does.
+    fn note_repair(&mut self, repair: Repair) {
+        if repair == Repair::Fast && self.repair != Repair::Fast {
+            self.save_upon_loss();
+        } else if repair == Repair::None && self.repair != Repair::None {
+            self.restore_cwnd();
+        }
+        self.repair = repair;
+    }
+}
+
+impl CongestionController for Bbr3 {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let Some(delivery) = &ack.delivery else { return };
+        if !self.has_rtt && !ack.rtt.srtt.is_zero() {
+            self.has_rtt = true;
+            self.pacing_rate = initial_rate(self.initial_window, ack.rtt.srtt, self.config.startup_gain);
+        }
+        self.has_sack = delivery.has_sack;
+        self.delivered = delivery.delivered.0;
+        self.note_repair(delivery.repair);
+        self.update_model_and_state(ack, delivery);
+        self.set_pacing_rate(self.pacing_gain());
+        self.set_window(ack, delivery);
+    }
+
+    /// `OnEnterRTO`.
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.is_timeout() {
+            self.save_upon_loss();
+            self.repair = Repair::Timeout;
+            self.cwnd = event.inflight.0 + self.mss;
+        }
+    }
+
+    fn on_spurious(&mut self, _now: SimTime) {
+        self.undo_loss();
+    }
+
+    fn on_lost(&mut self, segment: &SegmentReport) {
+        self.on_lost_segment(segment);
+    }
+
+    /// `HandleRestartFromIdle`.
+    fn on_send(&mut self, sent: &SendEvent) {
+        if sent.idle_for.is_zero() || !self.has_rtt {
+            return;
+        }
+        self.idle_restart = true;
+        self.aggregation.since = sent.now;
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate(1.0);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(sent.now);
+        }
+    }
+
+    fn demands(&self) -> Demands {
+        Demands { samples: true, recovery_window: true, marks: true }
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.state == State::ProbeRtt
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.cwnd)
+    }
+
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        Some(Bandwidth(self.pacing_rate))
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let bound = |value: u64| if value == UNBOUNDED { f64::INFINITY } else { value as f64 };
+        record("bandwidth_bps", self.bandwidth as f64);
+        record("max_bandwidth_bps", self.max_bandwidth as f64);
+        record("min_rtt_s", self.probe_rtt.min_rtt.unwrap_or_default().as_secs_f64());
+        record("inflight_longterm_bytes", bound(self.inflight_longterm));
+        record("inflight_shortterm_bytes", bound(self.inflight_shortterm));
+        record("pacing_gain", self.pacing_gain());
+        record("is_probing_rtt", f64::from(u8::from(self.state == State::ProbeRtt)));
+    }
+}
+
+#[cfg(test)]
+mod tests;
