@@ -85,8 +85,11 @@ def _flow_tables(flows: str | Sequence[str | dict[str, Any]]) -> list[dict[str, 
 
 
 def _controller_name(table: dict[str, Any]) -> str:
+    """What a flow is called after; a class of Python by its own name."""
     controller = table.get("controller", "cubic")
-    return str(controller.get("kind", "flow") if isinstance(controller, dict) else controller)
+    if isinstance(controller, dict):
+        return str(controller.get("class") or controller.get("kind", "flow")).rpartition(":")[2]
+    return str(controller).rpartition(":")[2]
 
 
 def _half_of_rtt(rtt: str) -> str:

@@ -135,6 +135,12 @@ def test_aimd_has_the_throughput_of_its_law() -> None:
     assert goodput_bps == pytest.approx(math.sqrt(1.5 / 0.0025) * 1448 * 8 / 0.050, rel=0.12)
 
 
+def test_a_dumbbell_calls_flows_after_their_classes() -> None:
+    table = {"controller": {"kind": "python", "class": "ackclock.bench.reno:Reno"}}
+    assert ackclock.dumbbell(flows=[RENO, "cubic", table], duration="1 s").flow_names == ["Reno-1", "cubic", "Reno-2"]
+    assert ackclock.dumbbell(flows=f"{RENO},reno", duration="1 s").flow_names == ["Reno", "reno"]
+
+
 # ---- what a class is told -------------------------------------------------------------------------------------------
 
 
