@@ -126,9 +126,9 @@ def test_what_is_delivered_adds_up(folder: Path) -> None:
 
 def test_a_flow_may_send_by_the_rate_that_it_measures(folder: Path) -> None:
     _heard, flow = _run(folder, "Paced", limit="60 packets")
-    # A round trip for the handshake, half of one until data arrives; the first window, 10 segments in 40 ms, shows 2.9 of
-    # 9.65 Mbit/s, and each round trip shows a quarter more: 0.70, 0.63, 0.53, 0.41, 0.27 and 0.08 of six go unused. That
-    # is 4.1 of 125 round trips. The window leaves 27 segments in the queue, which holds 60.
+    # A round trip for the handshake, half of one until data arrives; the first window, 10 segments in 40 ms, shows 2.9
+    # of 9.65 Mbit/s, and each round trip shows a quarter more: 0.70, 0.63, 0.53, 0.41, 0.27 and 0.08 of six go unused.
+    # That is 4.1 of 125 round trips. The window leaves 27 segments in the queue, which holds 60.
     assert flow["goodput_bps"] == pytest.approx(10e6 * 1448 / 1500 * (1 - 4.1 / 125), rel=0.012)
     assert flow["retransmitted_segments"] == 0
 
