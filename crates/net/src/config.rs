@@ -3,6 +3,8 @@
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::link::Link;
+use crate::packet::Packet;
+use crate::queue::{DrrConfig, FqConfig, PriorityConfig, RedConfig, SfqConfig, SharedBufferConfig, TbfConfig};
 
 /// Index of a node in [`NetworkConfig::nodes`].
 pub type NodeId = usize;
@@ -73,6 +75,20 @@ pub enum QueueConfig {
     DropTail(DropTailConfig),
     /// Small packets before all others.
     Sgpq(SgpqConfig),
+    /// Random Early Detection.
+    Red(RedConfig),
+    /// A token bucket that shapes.
+    Tbf(TbfConfig),
+    /// Bands in strict order.
+    Priority(PriorityConfig),
+    /// Deficit Round Robin.
+    Drr(DrrConfig),
+    /// Stochastic fairness queueing.
+    Sfq(SfqConfig),
+    /// Fair queueing, bit by bit.
+    Fq(FqConfig),
+    /// A queue for every flow in one memory.
+    SharedBuffer(SharedBufferConfig),
 }
 
 /// Parameters of DropTail.
@@ -115,6 +131,17 @@ pub enum PacketClass {
     Data,
     /// Segments without payload.
     Acks,
+}
+
+impl PacketClass {
+    /// True if the packet is of this class.
+    pub fn has(self, packet: &Packet) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Data => packet.segment.payload > 0,
+            Self::Acks => packet.segment.payload == 0,
+        }
+    }
 }
 
 /// Which of the packets that a rule looks at it drops. Positions count from 1.

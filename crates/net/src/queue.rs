@@ -4,8 +4,17 @@
 //! asked for the next packet when the link is free, so it can decide at either end, as `CoDel` and PIE must.
 
 mod drop_tail;
+mod drr;
+pub mod flow_hash;
+mod fq;
 mod limit;
+mod priority;
+mod red;
+mod round_robin;
+mod sfq;
 mod sgpq;
+mod shared_buffer;
+mod tbf;
 
 use std::fmt::Debug;
 
@@ -17,8 +26,15 @@ use crate::packet::Packet;
 use crate::rng::RandomStream;
 
 pub use drop_tail::DropTail;
+pub use drr::{Drr, DrrConfig};
+pub use fq::{Fq, FqConfig};
 pub use limit::Room;
+pub use priority::{BandConfig, Priority, PriorityConfig};
+pub use red::{Red, RedConfig};
+pub use sfq::{Sfq, SfqConfig};
 pub use sgpq::Sgpq;
+pub use shared_buffer::{SharedBuffer, SharedBufferConfig, Sharing};
+pub use tbf::{Tbf, TbfConfig};
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +74,7 @@ pub trait QueueDiscipline: Debug + Send {
     fn enqueue(&mut self, now: SimTime, arrival: Queued);
 
     /// The link is free: the packet to send next, which leaves the queue. `None` if there is none, or none may leave yet.
+    /// Asked when nothing waits, too, so that a discipline knows since when the link has been idle.
     fn dequeue(&mut self, now: SimTime) -> Option<Queued>;
 
     /// When a packet may leave, for a discipline that holds packets back (token bucket); `None` if nothing waits.
@@ -150,4 +167,21 @@ disciplines! {
     DropTail,
     /// Small packets first.
     Sgpq,
+    /// Early drops or marks by the average queue.
+    Red,
+    /// Held back to a rate.
+    Tbf,
+    /// Bands in strict order.
+    Priority,
+    /// In turn by octets.
+    Drr,
+    /// In turn, flows told apart by a hash.
+    Sfq,
+    /// By finish numbers.
+    Fq,
+    /// One memory for all flows.
+    SharedBuffer,
 }
+
+#[cfg(test)]
+mod tests;

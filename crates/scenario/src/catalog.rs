@@ -1,6 +1,7 @@
 //! What there is to choose from, as JSON for `ackclock controllers`, `queues` and `topologies`.
 
 mod queues;
+mod schedulers;
 
 use ackclock_cc::CONTROLLERS;
 use serde_json::{Value, json};

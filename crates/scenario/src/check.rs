@@ -8,6 +8,7 @@ mod flows;
 mod links;
 mod model;
 mod queues;
+mod schedulers;
 mod tcp;
 mod topology;
 mod trace;

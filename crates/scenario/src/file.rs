@@ -10,6 +10,7 @@ mod flow;
 mod macros;
 pub(crate) mod model;
 mod queue;
+mod schedulers;
 mod tcp;
 mod text;
 mod topology;
@@ -26,6 +27,7 @@ pub(crate) use external::{ExternalParameters, PythonParameters};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
 pub(crate) use queue::{Queue, Sgpq};
+pub(crate) use schedulers::{Band, Drr, Fq, Priority, Red, Sfq, SharedBuffer, Sharing, Tbf};
 pub(crate) use tcp::{AutotuningTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
 pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{

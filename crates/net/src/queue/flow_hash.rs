@@ -1,0 +1,63 @@
+//! Which of a number of queues a packet goes into: a hash of its flow (for TCP the 5-tuple, here the connection and the
+//! direction) and of a perturbation, a number drawn once a run, so that no two flows collide in every run.
+
+use crate::packet::Packet;
+use crate::rng::RandomStream;
+
+/// What makes one run's hash differ from another's; from a random stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Perturbation(u64);
+
+impl Perturbation {
+    /// The next number of the stream.
+    pub fn draw(stream: &mut RandomStream) -> Self {
+        Self((stream.uniform() * (1_u64 << 53) as f64) as u64)
+    }
+}
+
+/// The queue, of `buckets`, of this packet's flow. Flows spread evenly over any number of buckets.
+pub fn bucket(packet: &Packet, perturbation: Perturbation, buckets: u32) -> u32 {
+    reduce(hash(u64::from(packet.endpoint), perturbation), buckets)
+}
+
+/// 64 well-mixed bits of a key.
+pub(super) fn hash(key: u64, perturbation: Perturbation) -> u64 {
+    // SplitMix64's finaliser (Steele, Lea and Flood 2014), which is a bijection: before `reduce` no two keys collide.
+    let mut mixed = (key ^ perturbation.0.rotate_left(32)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// Maps a hash onto `0..buckets` by multiplication, without division.
+pub(super) fn reduce(hash: u64, buckets: u32) -> u32 {
+    ((u128::from(hash) * u128::from(buckets)) >> 64) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(perturbation: Perturbation, flows: u32, buckets: u32) -> usize {
+        let packets = (0..flows).map(|endpoint| Packet { endpoint, ..Packet::default() });
+        let used: std::collections::BTreeSet<u32> = packets.map(|p| bucket(&p, perturbation, buckets)).collect();
+        assert!(used.iter().all(|bucket| *bucket < buckets));
+        used.len()
+    }
+
+    #[test]
+    fn flows_spread_as_balls_thrown_at_random() {
+        // 1024 balls into 1024 bins leave 1024/e = 376.7 empty, standard deviation sqrt(n (1/e - 2/e^2)) = 10.0
+        let empty = 1024 - used(Perturbation(7), 1024, 1024);
+        assert!((337..=417).contains(&empty), "{empty}"); // four standard deviations
+    }
+
+    #[test]
+    fn the_perturbation_changes_who_collides() {
+        let place = |perturbation, endpoint| bucket(&Packet { endpoint, ..Packet::default() }, perturbation, 1024);
+        let mut stream = RandomStream::new(1, "hash");
+        let (first, second) = (Perturbation::draw(&mut stream), Perturbation::draw(&mut stream));
+        let stay = (0..1000).filter(|endpoint| place(first, *endpoint) == place(second, *endpoint)).count();
+        assert!(stay < 10, "{stay} of 1000 flows kept their queue: chance alone keeps one");
+    }
+}
