@@ -10,13 +10,33 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
-from ackclock._core import AckEvent, CongestionEvent, ControllerState, Scenario, SendEvent, Start
+from ackclock._core import (
+    AckEvent,
+    CongestionEvent,
+    ControllerState,
+    DeliveryReport,
+    RateSample,
+    Scenario,
+    SegmentReport,
+    SendEvent,
+    Start,
+)
 
-__all__ = ["AckEvent", "CongestionController", "CongestionEvent", "SendEvent", "Start"]
+__all__ = [
+    "AckEvent",
+    "CongestionController",
+    "CongestionEvent",
+    "DeliveryReport",
+    "RateSample",
+    "SegmentReport",
+    "SendEvent",
+    "Start",
+]
 
 
 class CongestionController(ControllerState):
@@ -33,8 +53,22 @@ class CongestionController(ControllerState):
     not override is never called and costs nothing. An exception ends the run.
 
     A controller is made for either end of a connection, and again when the handshake has settled the segment size. It
-    must not look at a clock or draw numbers from anything but a generator seeded by itself, or runs will not repeat.
+    must not look at a clock, or draw numbers from anything but a generator that it seeds with `start.seed`, or runs
+    will not repeat.
+
+    Algorithms that model the path set `wants_samples`. They get `ack.delivery`, the fate of each segment, and a timer:
+    `on_timer` is called at `deadline_ns`, once. While `limits_itself` is true, samples count as limited by the
+    application.
+
+    Attributes:
+        wants_samples: Of the delivery rate, with each ACK; the methods that take segments and the timer need them.
+        wants_recovery_window: The window bounds sending in fast recovery too, without proportional rate reduction.
+        wants_marks: Marks by the network begin no episode; the controller finds them in the ACKs.
     """
+
+    wants_samples: ClassVar[bool] = False
+    wants_recovery_window: ClassVar[bool] = False
+    wants_marks: ClassVar[bool] = False
 
     def __init__(self, start: Start) -> None:
         """Begin with the initial window.
@@ -76,6 +110,27 @@ class CongestionController(ControllerState):
             sent: Its size, and how long nothing had been outstanding before it.
         """
 
+    def on_delivered(self, segment: SegmentReport) -> None:
+        """Take note of a segment that an ACK delivers, before `on_ack`.
+
+        Args:
+            segment: When it left, and what was in flight then.
+        """
+
+    def on_lost(self, segment: SegmentReport) -> None:
+        """Take note of a segment that is taken for lost, before `on_ack` or `on_congestion` of the same moment.
+
+        Args:
+            segment: When it left, and what was in flight then.
+        """
+
+    def on_timer(self, now_ns: int) -> None:
+        """Do what was to be done at `deadline_ns`, which is None again.
+
+        Args:
+            now_ns: Simulated time.
+        """
+
     def set_cwnd(self, cwnd_bytes: int) -> None:
         """Let the sender set the window: at a timeout, after idle time, or because it was not used.
 
@@ -96,7 +151,26 @@ class CongestionController(ControllerState):
 
 
 _REQUIRED = ("on_ack", "on_congestion")
-_METHODS = (*_REQUIRED, "on_spurious", "on_send", "set_cwnd", "set_ssthresh")
+_OF_SAMPLES = ("on_delivered", "on_lost", "on_timer")
+_METHODS = (*_REQUIRED, *_OF_SAMPLES, "on_spurious", "on_send", "set_cwnd", "set_ssthresh")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A class that a scenario names.
+
+    Attributes:
+        constructor: The class.
+        overridden: Names of the methods that it overrides.
+    """
+
+    constructor: type[CongestionController]
+    overridden: list[str]
+
+    @property
+    def demands(self) -> type[CongestionController]:
+        """What has the attributes `wants_...`."""
+        return self.constructor
 
 
 class RefusedError(ValueError):
@@ -114,7 +188,7 @@ class RefusedError(ValueError):
         self.field, self.message, self.remedy = field, message, remedy
 
 
-def find(path: str, parameters: Mapping[str, Any], folder: Path) -> tuple[type[CongestionController], list[str]]:
+def find(path: str, parameters: Mapping[str, Any], folder: Path) -> Found:
     """Find the class that a scenario names, and check that it will do.
 
     Args:
@@ -123,7 +197,7 @@ def find(path: str, parameters: Mapping[str, Any], folder: Path) -> tuple[type[C
         folder: Where its module is looked for first.
 
     Returns:
-        The class, and the names of the methods that it overrides.
+        The class, and what of it is to be called.
 
     Raises:
         RefusedError: If there is no such class, or it is no controller, or does not take these parameters.
@@ -135,8 +209,11 @@ def find(path: str, parameters: Mapping[str, Any], folder: Path) -> tuple[type[C
     missing = [name for name in _REQUIRED if name not in overridden]
     if missing:
         raise RefusedError("class", f"lacks {' and '.join(missing)}", f"define {', '.join(missing)} in the class")
+    unmet = [name for name in _OF_SAMPLES if name in overridden and not found.wants_samples]
+    if unmet:
+        raise RefusedError("class", f"defines {unmet[0]}, which needs samples", "add wants_samples = True to the class")
     _check_parameters(found, parameters)
-    return found, overridden
+    return Found(found, overridden)
 
 
 def _member(path: str, folder: Path) -> object:

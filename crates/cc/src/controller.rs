@@ -6,7 +6,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
-use crate::external::{self, ExternalConfig, ExternalController};
+use crate::external::{ExternalConfig, ExternalController};
 use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 use crate::siad::{Siad, SiadConfig};
 use crate::{
@@ -132,6 +132,7 @@ impl ControllerConfig {
             Self::Bbr3(config) => config.seed = seed,
             Self::Allegro(config) => config.seed = seed,
             Self::Vivace(config) => config.seed = seed,
+            Self::External(config) => config.set_seed(seed),
             _ => {}
         }
         self
@@ -225,9 +226,7 @@ impl Controller {
             }
             ControllerConfig::Copa(config) => Self::Copa(Box::new(Copa::new(config, start))),
             ControllerConfig::Swift(config) => Self::Swift(Box::new(Swift::new(config, start))),
-            ControllerConfig::External(config) => {
-                Self::External(config.make(&external::Start { mss, initial_window, initial_ssthresh }))
-            }
+            ControllerConfig::External(config) => Self::External(config.make(mss, initial_window, initial_ssthresh)),
         }
     }
 }

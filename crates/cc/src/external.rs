@@ -21,6 +21,8 @@ pub struct Start {
     pub initial_window: Bytes,
     /// The slow-start threshold to begin with; `None` is arbitrarily high.
     pub initial_ssthresh: Option<Bytes>,
+    /// Seed of the controller's random stream, if it wants one: the flow's own, from the scenario's.
+    pub seed: u64,
 }
 
 /// A controller from outside. Every [`CongestionController`] that can be cloned and shared between threads is one.
@@ -45,11 +47,12 @@ type Make = dyn Fn(&Start) -> Box<dyn ExternalController> + Send + Sync;
 
 /// How controllers from outside come to be: a name for results, and a function that makes one.
 ///
-/// Two are equal if they are clones of one.
+/// Two are equal if they are clones of one, with the same seed.
 #[derive(Clone)]
 pub struct ExternalConfig {
     name: Arc<str>,
     make: Arc<Make>,
+    seed: u64,
 }
 
 impl ExternalConfig {
@@ -58,7 +61,7 @@ impl ExternalConfig {
         name: &str,
         make: impl Fn(&Start) -> C + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), make: Arc::new(move |start| Box::new(make(start))) }
+        Self { name: name.into(), make: Arc::new(move |start| Box::new(make(start))), seed: 0 }
     }
 
     /// What results call the controller.
@@ -66,8 +69,17 @@ impl ExternalConfig {
         &self.name
     }
 
-    pub(crate) fn make(&self, start: &Start) -> Box<dyn ExternalController> {
-        (self.make)(start)
+    pub(crate) fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    pub(crate) fn make(
+        &self,
+        mss: Bytes,
+        initial_window: Bytes,
+        initial_ssthresh: Option<Bytes>,
+    ) -> Box<dyn ExternalController> {
+        (self.make)(&Start { mss, initial_window, initial_ssthresh, seed: self.seed })
     }
 }
 
@@ -79,7 +91,7 @@ impl Debug for ExternalConfig {
 
 impl PartialEq for ExternalConfig {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.make, &other.make)
+        Arc::ptr_eq(&self.make, &other.make) && self.seed == other.seed
     }
 }
 
@@ -133,6 +145,15 @@ mod tests {
         controller.on_ack(&ack(1_000));
         copy.on_ack(&ack(3_000));
         assert_eq!((controller.cwnd(), copy.cwnd()), (Bytes(11_000), Bytes(13_000)));
+    }
+
+    #[test]
+    fn the_seed_of_its_flow_arrives() {
+        let seeds = ExternalConfig::new("seeded", |start| Exponential { initial: Bytes(start.seed), cwnd: Bytes(1) });
+        let config = ControllerConfig::External(seeds).seeded(77);
+        let mut controller = Controller::new(&config, Bytes(1_000), Bytes(10_000), None);
+        controller.on_congestion(&loss(1_000));
+        assert_eq!(controller.cwnd(), Bytes(77));
     }
 
     #[test]

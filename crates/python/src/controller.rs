@@ -5,6 +5,7 @@
 //! calling Python, and a wrong value raises where it is assigned. Python is called for events only, and only for those
 //! whose method the class overrides.
 
+mod delivery;
 mod events;
 mod extensions;
 mod failure;
@@ -12,6 +13,7 @@ mod hook;
 mod python;
 mod state;
 
+pub(crate) use delivery::{PyDeliveryReport, PyRateSample, PySegmentReport};
 pub(crate) use events::{PyAckEvent, PyCongestionEvent, PySendEvent, PyStart};
 pub(crate) use extensions::extensions;
 pub(crate) use failure::ControllerFailure;

@@ -19,6 +19,8 @@ mod _core {
     #[pymodule_export]
     use crate::controller::{PyAckEvent, PyCongestionEvent, PyControllerState, PySendEvent, PyStart};
     #[pymodule_export]
+    use crate::controller::{PyDeliveryReport, PyRateSample, PySegmentReport};
+    #[pymodule_export]
     use crate::endpoint::PyEndpoint;
     #[pymodule_export]
     use crate::errors::ScenarioError;

@@ -86,13 +86,14 @@ mod tests {
 
     #[test]
     fn congestion_takes_beta_square_roots_of_the_window() {
-        let start = Start { mss: Bytes(1_000), initial_window: Bytes(100_000), initial_ssthresh: None };
+        let start = Start { mss: Bytes(1_000), initial_window: Bytes(100_000), initial_ssthresh: None, seed: 1 };
         let mut controller = SquareRoot::new(Parameters { alpha: 1.0, beta: 0.5 }, &start);
         controller.on_congestion(&CongestionEvent {
             now: SimTime::ZERO,
             cause: CongestionCause::Loss,
             flight_size: Bytes(100_000),
             newly_lost: Bytes(1_000),
+            inflight: Bytes(99_000),
         });
         assert_eq!(controller.cwnd(), Bytes(95_000)); // 100 - 0.5 * sqrt(100) segments
     }

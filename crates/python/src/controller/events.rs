@@ -4,6 +4,8 @@ use ackclock_cc::{AckEvent, CongestionCause, CongestionEvent, SendEvent, Start};
 use ackclock_units::SimDuration;
 use pyo3::prelude::*;
 
+use super::PyDeliveryReport;
+
 /// What a controller starts from.
 #[pyclass(module = "ackclock._core", name = "Start", frozen)]
 pub(crate) struct PyStart(pub(crate) Start);
@@ -11,13 +13,14 @@ pub(crate) struct PyStart(pub(crate) Start);
 #[pymethods]
 impl PyStart {
     #[new]
-    #[pyo3(signature = (*, mss_bytes, initial_window_bytes, initial_ssthresh_bytes=None))]
-    fn new(mss_bytes: u64, initial_window_bytes: u64, initial_ssthresh_bytes: Option<u64>) -> Self {
+    #[pyo3(signature = (*, mss_bytes, initial_window_bytes, initial_ssthresh_bytes=None, seed=0))]
+    fn new(mss_bytes: u64, initial_window_bytes: u64, initial_ssthresh_bytes: Option<u64>, seed: u64) -> Self {
         use ackclock_units::Bytes;
         Self(Start {
             mss: Bytes(mss_bytes),
             initial_window: Bytes(initial_window_bytes),
             initial_ssthresh: initial_ssthresh_bytes.map(Bytes),
+            seed,
         })
     }
 
@@ -34,6 +37,11 @@ impl PyStart {
     #[getter]
     fn initial_ssthresh_bytes(&self) -> Option<u64> {
         self.0.initial_ssthresh.map(|bytes| bytes.0)
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
     }
 }
 
@@ -149,6 +157,12 @@ impl PyAckEvent {
     fn may_grow(&self) -> bool {
         self.0.may_grow()
     }
+
+    /// For classes that want samples.
+    #[getter]
+    fn delivery(&self) -> Option<PyDeliveryReport> {
+        self.0.delivery.map(PyDeliveryReport)
+    }
 }
 
 /// A congestion episode begins.
@@ -185,6 +199,11 @@ impl PyCongestionEvent {
     #[getter]
     fn newly_lost_bytes(&self) -> u64 {
         self.0.newly_lost.0
+    }
+
+    #[getter]
+    fn inflight_bytes(&self) -> u64 {
+        self.0.inflight.0
     }
 }
 

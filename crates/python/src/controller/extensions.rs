@@ -3,12 +3,38 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ackclock_cc::ExternalConfig;
+use ackclock_cc::{Demands, ExternalConfig};
 use ackclock_scenario::{BlamedField, ControllerRequest, Extensions, Origin, Refusal};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::python::{Class, PythonController};
+
+/// What `ackclock.controllers.find` returns.
+#[derive(FromPyObject)]
+struct Found {
+    constructor: Py<PyAny>,
+    /// Names of methods.
+    overridden: Vec<String>,
+    demands: Wants,
+}
+
+/// Class attributes.
+#[derive(FromPyObject)]
+struct Wants {
+    #[pyo3(attribute("wants_samples"))]
+    samples: bool,
+    #[pyo3(attribute("wants_recovery_window"))]
+    recovery_window: bool,
+    #[pyo3(attribute("wants_marks"))]
+    marks: bool,
+}
+
+impl From<Wants> for Demands {
+    fn from(Wants { samples, recovery_window, marks }: Wants) -> Self {
+        Self { samples, recovery_window, marks }
+    }
+}
 
 /// Classes of Python, looked for in `folder` first.
 pub(crate) fn extensions(folder: PathBuf) -> Extensions {
@@ -26,12 +52,12 @@ fn find(py: Python<'_>, request: &ControllerRequest<'_>, folder: &PathBuf) -> Re
     let parameters = serde_json::Value::Object(request.parameters.clone()).to_string();
     let found = look_up(py, request.name, &parameters, folder).map_err(|error| refusal(py, &error))?;
     let name = format!("python:{}", request.name);
-    let class = Arc::new(Class { name: name.clone(), constructor: found.0, parameters, overridden: found.1 });
+    let Found { constructor, overridden, demands } = found;
+    let class = Arc::new(Class { name: name.clone(), constructor, parameters, overridden, demands: demands.into() });
     Ok(ExternalConfig::new(&name, move |start| PythonController::new(&class, start)))
 }
 
-/// The class, and the names of the methods that it overrides.
-fn look_up(py: Python<'_>, class: &str, parameters: &str, folder: &PathBuf) -> PyResult<(Py<PyAny>, Vec<String>)> {
+fn look_up(py: Python<'_>, class: &str, parameters: &str, folder: &PathBuf) -> PyResult<Found> {
     let parameters = py.import("json")?.call_method1("loads", (parameters,))?.cast_into::<PyDict>()?;
     py.import("ackclock.controllers")?.call_method1("find", (class, parameters, folder))?.extract()
 }

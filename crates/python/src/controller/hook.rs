@@ -9,19 +9,24 @@ use pyo3::types::PyTuple;
 /// References to an event that nobody but its hook holds: the hook's own, and that of the argument tuple.
 const OWN_REFERENCES: isize = 2;
 
+/// A class of events.
+pub(super) trait Event: PyClass<Frozen = False> + Into<PyClassInitializer<Self>> {}
+
+impl<E: PyClass<Frozen = False> + Into<PyClassInitializer<E>>> Event for E {}
+
 /// A bound method with its argument. One event object serves every call, unless the user's code has kept it: then it
 /// keeps what it says, and the next call gets a new one.
-pub(super) struct Hook<E: PyClass> {
+pub(super) struct Hook<E: Event> {
     method: Py<PyAny>,
     argument: Option<Argument<E>>,
 }
 
-struct Argument<E: PyClass> {
+struct Argument<E: Event> {
     event: Py<E>,
     tuple: Py<PyTuple>,
 }
 
-impl<E: PyClass<Frozen = False> + Into<PyClassInitializer<E>>> Hook<E> {
+impl<E: Event> Hook<E> {
     /// The method `name` of `object`.
     pub(super) fn new(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
         Ok(Self { method: object.getattr(name)?.unbind(), argument: None })
@@ -43,7 +48,7 @@ impl<E: PyClass<Frozen = False> + Into<PyClassInitializer<E>>> Hook<E> {
     }
 }
 
-impl<E: PyClass + Into<PyClassInitializer<E>>> Argument<E> {
+impl<E: Event> Argument<E> {
     fn new(py: Python<'_>, event: E) -> PyResult<Self> {
         let event = Py::new(py, event)?;
         let tuple = PyTuple::new(py, [event.clone_ref(py)])?.unbind();

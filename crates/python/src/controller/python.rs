@@ -3,14 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, SendEvent, Start};
+use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, Demands, SegmentReport, SendEvent, Start};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::hook::{Hook, nothing};
+use super::hook::{Event, Hook, nothing};
 use super::state::{PyControllerState, Window};
-use super::{ControllerFailure, PyAckEvent, PyCongestionEvent, PySendEvent, PyStart};
+use super::{ControllerFailure, PyAckEvent, PyCongestionEvent, PySegmentReport, PySendEvent, PyStart};
 
 /// A class, and the arguments of its constructor.
 #[derive(Debug)]
@@ -22,11 +23,17 @@ pub(super) struct Class {
     pub(super) parameters: String,
     /// Names of the methods that the class overrides.
     pub(super) overridden: Vec<String>,
+    pub(super) demands: Demands,
 }
 
 impl Class {
     fn overrides(&self, method: &str) -> bool {
         self.overridden.iter().any(|name| name == method)
+    }
+
+    /// The method `name`, if the class overrides it.
+    fn hook<E: Event>(&self, object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Hook<E>>> {
+        self.overrides(name).then(|| Hook::new(object, name)).transpose()
     }
 
     fn instance<'py>(&self, py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {
@@ -47,6 +54,8 @@ pub(super) struct PythonController {
     on_ack: Hook<PyAckEvent>,
     on_congestion: Hook<PyCongestionEvent>,
     on_send: Option<Hook<PySendEvent>>,
+    on_delivered: Option<Hook<PySegmentReport>>,
+    on_lost: Option<Hook<PySegmentReport>>,
     start: Start,
 }
 
@@ -60,14 +69,15 @@ impl PythonController {
 
     fn around(class: &Arc<Class>, object: &Bound<'_, PyAny>, start: &Start) -> PyResult<Self> {
         let window = Arc::clone(&object.cast::<PyControllerState>()?.get().window);
-        let on_send = class.overrides("on_send").then(|| Hook::new(object, "on_send"));
         Ok(Self {
             class: Arc::clone(class),
             object: object.clone().unbind(),
             window,
             on_ack: Hook::new(object, "on_ack")?,
             on_congestion: Hook::new(object, "on_congestion")?,
-            on_send: on_send.transpose()?,
+            on_send: class.hook(object, "on_send")?,
+            on_delivered: class.hook(object, "on_delivered")?,
+            on_lost: class.hook(object, "on_lost")?,
             start: *start,
         })
     }
@@ -120,6 +130,51 @@ impl CongestionController for PythonController {
                 self.class.leave(py, error, "on_send", Some(sent.now));
             }
         });
+    }
+
+    fn demands(&self) -> Demands {
+        self.class.demands
+    }
+
+    fn on_delivered(&mut self, segment: &SegmentReport) {
+        let Some(hook) = &mut self.on_delivered else { return };
+        Python::attach(|py| {
+            if let Err(error) = hook.call(py, PySegmentReport(*segment)) {
+                self.class.leave(py, error, "on_delivered", Some(segment.now));
+            }
+        });
+    }
+
+    fn on_lost(&mut self, segment: &SegmentReport) {
+        let Some(hook) = &mut self.on_lost else { return };
+        Python::attach(|py| {
+            if let Err(error) = hook.call(py, PySegmentReport(*segment)) {
+                self.class.leave(py, error, "on_lost", Some(segment.now));
+            }
+        });
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.window.limits_itself()
+    }
+
+    fn deadline(&self) -> SimTime {
+        self.window.deadline()
+    }
+
+    fn on_timer(&mut self, now: SimTime) {
+        self.window.clear_deadline();
+        if self.class.overrides("on_timer") {
+            self.call("on_timer", Some(now.0), Some(now));
+        }
+        let next = self.deadline();
+        if next <= now {
+            let error = PyValueError::new_err(format!(
+                "deadline_ns = {} has passed already; assign a time after now_ns = {}, or None",
+                next.0, now.0
+            ));
+            Python::attach(|py| self.class.leave(py, error, "on_timer", Some(now)));
+        }
     }
 
     fn cwnd(&self) -> Bytes {

@@ -1,10 +1,10 @@
 //! `ControllerState`: what a controller of Python and the sender share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ackclock_cc::Start;
-use ackclock_units::{Bandwidth, Bytes};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -20,6 +20,9 @@ const MAX_WINDOW: u64 = 1 << 40;
 /// 1 Pbit/s: more than any link, and far from where sums overflow.
 const MAX_RATE: u64 = 1_000_000_000_000_000;
 
+/// Far beyond the end of any run.
+const MAX_TIME: u64 = u64::MAX / 2;
+
 /// One thread at a time has the simulation, so the order of memory is that of the program.
 const ORDER: Ordering = Ordering::Relaxed;
 
@@ -29,6 +32,8 @@ pub(crate) struct Window {
     cwnd: AtomicU64,
     ssthresh: AtomicU64,
     pacing_rate: AtomicU64,
+    deadline: AtomicU64,
+    limits_itself: AtomicBool,
 }
 
 impl Window {
@@ -37,6 +42,8 @@ impl Window {
             cwnd: AtomicU64::new(start.initial_window.0),
             ssthresh: AtomicU64::new(start.initial_ssthresh.map_or(NONE, |bytes| bytes.0)),
             pacing_rate: AtomicU64::new(NONE),
+            deadline: AtomicU64::new(NONE),
+            limits_itself: AtomicBool::new(false),
         }
     }
 
@@ -52,6 +59,19 @@ impl Window {
         known(&self.pacing_rate).map(Bandwidth)
     }
 
+    pub(crate) fn deadline(&self) -> SimTime {
+        known(&self.deadline).map_or(SimTime::NEVER, SimTime)
+    }
+
+    /// The controller is about to be told that it has come.
+    pub(crate) fn clear_deadline(&self) {
+        self.deadline.store(NONE, ORDER);
+    }
+
+    pub(crate) fn limits_itself(&self) -> bool {
+        self.limits_itself.load(ORDER)
+    }
+
     pub(crate) fn set_cwnd(&self, cwnd: Bytes) {
         self.cwnd.store(cwnd.0, ORDER);
     }
@@ -62,11 +82,15 @@ impl Window {
 
     /// Takes over the numbers of another.
     pub(crate) fn copy_from(&self, other: &Self) {
-        for (to, from) in
-            [(&self.cwnd, &other.cwnd), (&self.ssthresh, &other.ssthresh), (&self.pacing_rate, &other.pacing_rate)]
-        {
+        for (to, from) in [
+            (&self.cwnd, &other.cwnd),
+            (&self.ssthresh, &other.ssthresh),
+            (&self.pacing_rate, &other.pacing_rate),
+            (&self.deadline, &other.deadline),
+        ] {
             to.store(from.load(ORDER), ORDER);
         }
+        self.limits_itself.store(other.limits_itself(), ORDER);
     }
 }
 
@@ -128,6 +152,28 @@ impl PyControllerState {
         let value = value.map(|value| whole(value, "pacing_rate_bps", "bits per second", MAX_RATE)).transpose()?;
         self.window.pacing_rate.store(value.unwrap_or(NONE), ORDER);
         Ok(())
+    }
+
+    #[getter]
+    fn deadline_ns(&self) -> Option<u64> {
+        known(&self.window.deadline)
+    }
+
+    #[setter]
+    fn set_deadline_ns(&self, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let value = value.map(|value| whole(value, "deadline_ns", "nanoseconds", MAX_TIME)).transpose()?;
+        self.window.deadline.store(value.unwrap_or(NONE), ORDER);
+        Ok(())
+    }
+
+    #[getter]
+    fn limits_itself(&self) -> bool {
+        self.window.limits_itself()
+    }
+
+    #[setter]
+    fn set_limits_itself(&self, value: bool) {
+        self.window.limits_itself.store(value, ORDER);
     }
 }
 
