@@ -63,7 +63,7 @@ fn pie_holds_two_cubic_flows_near_its_target() {
     }
 }
 
-/// Round trips of 40 and 80 ms: both within the 100 ms of `CoDel`'s interval. A flow of longer round trip cannot use its
+/// Round trips of 40 and 80 ms: both within the 100 ms of CoDel's interval. A flow of longer round trip cannot use its
 /// share of so short a queue, and then it is not the discipline that keeps it from its half.
 const DIFFERENT_RTTS: &str = "[[flow]]\nname = \"near\"\n[[flow]]\nname = \"far\"\nrtt = \"80 ms\"";
 

@@ -1,7 +1,7 @@
-//! FQ-CoDel (RFC 8290): flows hashed into queues that take turns by octets, new flows first, each queue under a `CoDel`
+//! FQ-CoDel (RFC 8290): flows hashed into queues that take turns by octets, new flows first, each queue under a CoDel
 //! of its own. Beyond the limit, the fattest queue loses packets at its head, up to half of its octets at once.
 //!
-//! **Departures**: the memory limit counts octets of packets, not of a kernel's buffers; `CoDel`'s rule not to reduce
+//! **Departures**: the memory limit counts octets of packets, not of a kernel's buffers; CoDel's rule not to reduce
 //! a backlog of one packet looks at the flow's own queue (as ns-3 does; Linux looks at all queues together).
 
 use ackclock_units::{Bytes, SimTime};

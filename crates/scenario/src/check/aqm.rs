@@ -166,7 +166,7 @@ impl Checker<'_, '_> {
             coupling: self.number(table.coupling, default.coupling, 1.0..=100.0, path, "coupling"),
             threshold: table.threshold.map_or(default.threshold, |threshold| threshold.0),
             ramp: table.ramp.map_or(default.ramp, |ramp| ramp.0),
-            threshold_octets: table.threshold_size.map_or(default.threshold_octets, |size| size.0),
+            threshold_packets: table.threshold_packets.unwrap_or(default.threshold_packets),
             scheduler: self.dual_scheduler(table, path),
         })
     }

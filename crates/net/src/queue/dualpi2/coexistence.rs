@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use ackclock_units::Bandwidth;
+use ackclock_units::{Bandwidth, Bytes};
 
 use super::*;
 use crate::queue::testing::{PLACE, arrival_with};
