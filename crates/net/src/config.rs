@@ -3,7 +3,9 @@
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::link::Link;
+use crate::packet::Packet;
 use crate::queue::{CakeConfig, CodelConfig, DualPi2Config, FqCodelConfig, FqPieConfig, PieConfig};
+use crate::queue::{DrrConfig, FqConfig, PriorityConfig, RedConfig, SfqConfig, SharedBufferConfig, TbfConfig};
 
 /// Index of a node in [`NetworkConfig::nodes`].
 pub type NodeId = usize;
@@ -86,6 +88,20 @@ pub enum QueueConfig {
     Cake(CakeConfig),
     /// Coupled queues for L4S (RFC 9332).
     DualPi2(DualPi2Config),
+    /// Random Early Detection.
+    Red(RedConfig),
+    /// A token bucket that shapes.
+    Tbf(TbfConfig),
+    /// Bands in strict order.
+    Priority(PriorityConfig),
+    /// Deficit Round Robin.
+    Drr(DrrConfig),
+    /// Stochastic fairness queueing.
+    Sfq(SfqConfig),
+    /// Fair queueing, bit by bit.
+    Fq(FqConfig),
+    /// A queue for every flow in one memory.
+    SharedBuffer(SharedBufferConfig),
 }
 
 /// Parameters of DropTail.
@@ -128,6 +144,17 @@ pub enum PacketClass {
     Data,
     /// Segments without payload.
     Acks,
+}
+
+impl PacketClass {
+    /// True if the packet is of this class.
+    pub fn has(self, packet: &Packet) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Data => packet.segment.payload > 0,
+            Self::Acks => packet.segment.payload == 0,
+        }
+    }
 }
 
 /// Which of the packets that a rule looks at it drops. Positions count from 1.

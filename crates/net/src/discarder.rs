@@ -5,7 +5,7 @@
 
 use ackclock_units::SimTime;
 
-use crate::config::{DiscardRule, DiscarderConfig, PacketClass, Selection};
+use crate::config::{DiscardRule, DiscarderConfig, Selection};
 use crate::packet::Packet;
 use crate::rng::RandomStream;
 
@@ -53,12 +53,9 @@ fn sorted(rule: &DiscardRule) -> DiscardRule {
 
 impl DiscardRule {
     fn sees(&self, now: SimTime, packet: &Packet) -> bool {
-        let of_class = match self.class {
-            PacketClass::Any => true,
-            PacketClass::Data => packet.segment.payload > 0,
-            PacketClass::Acks => packet.segment.payload == 0,
-        };
-        of_class && self.flow.is_none_or(|flow| flow as u32 == packet.flow()) && (self.from..self.until).contains(&now)
+        self.class.has(packet)
+            && self.flow.is_none_or(|flow| flow as u32 == packet.flow())
+            && (self.from..self.until).contains(&now)
     }
 }
 
@@ -77,6 +74,7 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::PacketClass;
     use ackclock_wire::Segment;
 
     fn dropped(rule: DiscardRule, packets: impl IntoIterator<Item = (u64, u32, u32)>) -> Vec<usize> {

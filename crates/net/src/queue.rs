@@ -6,16 +6,24 @@
 mod cake;
 mod codel;
 mod drop_tail;
+mod drr;
 mod dualpi2;
 mod fifo;
 pub mod flow_hash;
 mod flow_queues;
 mod flow_schedule;
+mod fq;
 mod fq_codel;
 mod fq_pie;
 mod limit;
 mod pie;
+mod priority;
+mod red;
+mod round_robin;
+mod sfq;
 mod sgpq;
+mod shared_buffer;
+mod tbf;
 #[cfg(test)]
 mod testing;
 
@@ -31,12 +39,19 @@ use crate::rng::RandomStream;
 pub use cake::{AckFilter, Cake, CakeConfig, CellFraming, HostTable, Isolation, ShaperConfig};
 pub use codel::{Codel, CodelConfig, CodelParameters};
 pub use drop_tail::DropTail;
+pub use drr::{Drr, DrrConfig};
 pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
+pub use fq::{Fq, FqConfig};
 pub use fq_codel::{FqCodel, FqCodelConfig};
 pub use fq_pie::{FqPie, FqPieConfig};
 pub use limit::Room;
 pub use pie::{DelayEstimate, Pie, PieConfig, PieParameters};
+pub use priority::{BandConfig, Priority, PriorityConfig};
+pub use red::{Red, RedConfig};
+pub use sfq::{Sfq, SfqConfig};
 pub use sgpq::Sgpq;
+pub use shared_buffer::{SharedBuffer, SharedBufferConfig, Sharing};
+pub use tbf::{Tbf, TbfConfig};
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +91,7 @@ pub trait QueueDiscipline: Debug + Send {
     fn enqueue(&mut self, now: SimTime, arrival: Queued);
 
     /// The link is free: the packet to send next, which leaves the queue. `None` if there is none, or none may leave yet.
+    /// Asked when nothing waits, too, so that a discipline knows since when the link has been idle.
     fn dequeue(&mut self, now: SimTime) -> Option<Queued>;
 
     /// When a packet may leave, for a discipline that holds packets back (token bucket); `None` if nothing waits.
@@ -180,4 +196,21 @@ disciplines! {
     Cake,
     /// A queue for L4S and one for the others, coupled.
     DualPi2,
+    /// Early drops or marks by the average queue.
+    Red,
+    /// Held back to a rate.
+    Tbf,
+    /// Bands in strict order.
+    Priority,
+    /// In turn by octets.
+    Drr,
+    /// In turn, flows told apart by a hash.
+    Sfq,
+    /// By finish numbers.
+    Fq,
+    /// One memory for all flows.
+    SharedBuffer,
 }
+
+#[cfg(test)]
+mod tests;

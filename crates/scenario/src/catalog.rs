@@ -2,6 +2,7 @@
 
 mod aqm;
 mod queues;
+mod schedulers;
 
 use ackclock_cc::CONTROLLERS;
 use serde_json::{Value, json};

@@ -7,6 +7,7 @@ mod discard;
 mod flows;
 mod links;
 mod queues;
+mod schedulers;
 mod tcp;
 mod topology;
 mod trace;

@@ -9,6 +9,7 @@ mod either;
 mod flow;
 mod macros;
 mod queue;
+mod schedulers;
 mod tcp;
 mod text;
 mod topology;
@@ -25,6 +26,7 @@ pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
 pub(crate) use queue::{Queue, Sgpq};
+pub(crate) use schedulers::{Band, Drr, Fq, Priority, Red, Sfq, SharedBuffer, Sharing, Tbf};
 pub(crate) use tcp::{AutotuningTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
 pub(crate) use text::{Amount, Buffer, Duration, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{

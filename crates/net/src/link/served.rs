@@ -180,7 +180,7 @@ impl Link {
     pub fn serve(&mut self, now: SimTime) -> Service {
         let served = self.served.as_deref_mut().expect(NOT_SERVED);
         let mut begins = false;
-        if served.current.is_none() && !served.queue.is_empty() {
+        if served.current.is_none() {
             self.stats.on_queue_change(now, served.queue.len());
             begins = served.begin(now);
             if begins {

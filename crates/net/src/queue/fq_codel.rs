@@ -75,10 +75,9 @@ impl FqCodel {
         }
     }
 
-    /// True if what waits is too much by the packet of `arrived` octets, or more.
-    fn is_over(&self, arrived: u64) -> bool {
-        let (others, octets) = (self.queues.len().saturating_sub(1), self.queues.octets().saturating_sub(arrived));
-        !self.room.takes(others, octets, arrived) || self.queues.octets() > self.config.memory_limit.0
+    fn is_over(&self, newest: u64) -> bool {
+        let octets = self.queues.octets();
+        !self.room.holds(self.queues.len(), octets, newest) || octets > self.config.memory_limit.0
     }
 
     /// RFC 8290 section 4.1: as finding the fattest queue takes a while, it loses several packets at once.
@@ -105,7 +104,7 @@ impl QueueDiscipline for FqCodel {
         let octets = arrival.octets;
         self.queues.push(queue, arrival);
         self.new_flows += u64::from(self.schedule.activate(queue, self.config.quantum.0));
-        while !self.is_empty() && self.is_over(octets) {
+        while self.is_over(octets) {
             self.drop_from_fattest();
         }
     }

@@ -29,4 +29,8 @@ impl Room {
             QueueLimit::Time(limit) => self.rate.serialization_delay(Bytes(octets)) <= limit,
         }
     }
+    /// True if what waits may go on waiting, a packet of `newest` octets among it being the last that came.
+    pub fn holds(&self, packets: usize, octets: u64, newest: u64) -> bool {
+        packets == 0 || self.takes(packets - 1, octets.saturating_sub(newest), newest)
+    }
 }

@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
+use super::schedulers::{drr, fq, priority, red, sfq, shared_buffer, tbf};
 use super::{entry, parameter};
 
-const LIMIT: &str = "\"100 packets\", \"150 kB\", \"20 ms\", \"1 bdp\" or \"unlimited\"";
-const DEFAULT_LIMIT: &str = "\"1 bdp\" at the bottleneck of a dumbbell or parking lot, else \"unlimited\"";
+pub(super) const LIMIT: &str = "\"100 packets\", \"150 kB\", \"20 ms\", \"1 bdp\" or \"unlimited\"";
+pub(super) const DEFAULT_LIMIT: &str = "\"1 bdp\" at the bottleneck of a dumbbell or parking lot, else \"unlimited\"";
 
 /// Queue disciplines with their parameters.
 pub fn queues() -> Value {
-    let mut queues = vec![drop_tail(), sgpq()];
+    let mut queues = vec![drop_tail(), sgpq(), red(), tbf(), priority(), drr(), sfq(), fq(), shared_buffer()];
     queues.extend(super::aqm::entries());
     json!(queues)
 }

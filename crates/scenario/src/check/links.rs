@@ -6,7 +6,7 @@ use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use super::Checker;
-use super::queues::PendingLimit;
+use super::queues::{PendingLimit, PendingQueue};
 use super::topology::BuiltTopology;
 use crate::file::{HalfLink, Limit, LinkTable, Overlay};
 use crate::tree::FieldPath;
@@ -31,8 +31,7 @@ const MILLIONTHS: u128 = 1_000_000;
 /// What remains to be settled of a link when the flows are known.
 #[derive(Clone)]
 pub(crate) struct PendingLink {
-    /// What its queue says in terms of the flows' round trips.
-    pub(crate) limits: Vec<PendingLimit>,
+    pub(crate) queue: PendingQueue,
     /// Where its own `discard` list stands, and the list.
     pub(crate) discard: Option<(FieldPath, crate::file::List<crate::file::DiscardRule>)>,
 }
@@ -80,9 +79,9 @@ impl Checker<'_, '_> {
         if framing > MAX_FRAMING {
             self.report(&path.key("framing"), "is more than any link layer adds", "use at most 65535 bytes");
         }
-        let (queue, limits) = self.queue(half.queue.as_ref(), default_limit, &path.key("queue"));
+        let (queue, settled_later) = self.queue(half.queue.as_ref(), default_limit, rate, &path.key("queue"));
         let discard = half.discard.clone().map(|rules| (path.key("discard"), rules));
-        pending.push(PendingLink { limits, discard });
+        pending.push(PendingLink { queue: settled_later, discard });
         self.network.links.push(LinkConfig {
             name: name.to_owned(),
             from,
@@ -125,14 +124,16 @@ impl Checker<'_, '_> {
         let crossings = self.crossings(flows);
         for (index, pending) in topology.links.iter().enumerate() {
             let largest = Bytes(crossings[index].largest_packet + self.network.links[index].framing.0);
-            for pending in &pending.limits {
+            for pending in &pending.queue.limits {
                 if let Some(limit) = self.resolve(pending, index, crossings[index].base_rtt) {
                     if pending.holds_packets {
                         self.check_limit(limit, largest, pending);
                     }
-                    *(pending.place)(&mut self.network.links[index].queue) = limit;
+                    pending.settle(limit, &mut self.network.links[index].queue);
                 }
             }
+            self.settle_bands(index, &pending.queue.flows, flows);
+            self.check_settled(index, largest, &pending.queue.path);
         }
     }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::macros::{kinds, overlay_replaces, table};
-use super::{Cake, Codel, DualPi2, FqCodel, FqPie, Limit, Pie, Size};
+use super::{Cake, Codel, Drr, DualPi2, Fq, FqCodel, FqPie, Limit, Pie, Priority, Red, Sfq, SharedBuffer, Size, Tbf};
 
 kinds! {
     /// A queue discipline; `ackclock queues` explains each.
@@ -13,6 +13,20 @@ kinds! {
         "drop_tail" = DropTail(DropTail),
         /// Small packets before all others.
         "sgpq" = Sgpq(Sgpq),
+        /// Random Early Detection.
+        "red" = Red(Red),
+        /// A token bucket that holds packets back to a rate.
+        "tbf" = Tbf(Tbf),
+        /// Bands of packets in strict order.
+        "priority" = Priority(Priority),
+        /// Deficit Round Robin: flows in turn, by octets.
+        "drr" = Drr(Drr),
+        /// Stochastic fairness queueing: flows in turn, told apart by a hash.
+        "sfq" = Sfq(Sfq),
+        /// Fair queueing, bit by bit.
+        "fq" = Fq(Fq),
+        /// A queue for every flow in one memory.
+        "shared_buffer" = SharedBuffer(SharedBuffer),
         /// Controlled delay (RFC 8289).
         "codel" = Codel(Codel),
         /// Flow queues in turn, each under CoDel (RFC 8290).

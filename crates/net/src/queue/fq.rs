@@ -1,0 +1,138 @@
+//! FQ, fair queueing: packets leave in the order in which they would end if the link served all flows bit by bit in turn.
+//!
+//! Sources: Nagle 1987 (RFC 970: a queue for every source); Demers, Keshav and Shenker 1989 (by bits: a packet's finish
+//! number is the larger of its flow's last one and the round number, plus its length; the smallest goes first), known since
+//! as weighted fair queueing with equal weights. The round number is kept exactly, as its authors define it: it grows with
+//! the rate over the number of flows that the bit-by-bit server would be serving. Where room is short the longest queue
+//! gives way, at its end.
+//!
+//! Departures: no preference for flows that have been silent (their delta is 0). Not Linux's `fq`, which paces.
+
+mod rounds;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use ackclock_units::SimTime;
+
+use self::rounds::{Rounds, Virtual};
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use crate::config::QueueLimit;
+
+/// Parameters of [`Fq`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqConfig {
+    /// How much may wait, all flows together.
+    pub limit: QueueLimit,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Fq {
+    rounds: Rounds,
+    /// By endpoint.
+    flows: Vec<FlowQueue>,
+    /// The first packet of each flow by its finish number; ties by arrival. What is not first any more is out of date.
+    firsts: BinaryHeap<Reverse<(Virtual, u64, u32)>>,
+    arrivals: u64,
+    room: Room,
+    packets: usize,
+    octets: u64,
+    counters: QueueCounters,
+}
+
+#[derive(Clone, Debug, Default)]
+struct FlowQueue {
+    packets: VecDeque<Numbered>,
+    octets: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Numbered {
+    finish: Virtual,
+    arrival: u64,
+    queued: Queued,
+}
+
+impl Fq {
+    /// An empty queue.
+    pub fn new(config: &FqConfig, place: &QueuePlace<'_>) -> Self {
+        Self {
+            rounds: Rounds::new(place.rate),
+            flows: Vec::new(),
+            firsts: BinaryHeap::new(),
+            arrivals: 0,
+            room: Room::new(config.limit, place.rate),
+            packets: 0,
+            octets: 0,
+            counters: QueueCounters::default(),
+        }
+    }
+
+    /// The last packet of the longest queue, in octets, gives way.
+    fn steal(&mut self) {
+        let longest = (0..self.flows.len()).max_by_key(|&flow| (self.flows[flow].octets, Reverse(flow)));
+        if let Some(flow) = longest
+            && let Some(last) = self.flows[flow].packets.pop_back()
+        {
+            self.on_removed(flow, last.queued.octets);
+            self.counters.drops += 1;
+        }
+    }
+
+    fn on_removed(&mut self, flow: usize, octets: u64) {
+        self.flows[flow].octets -= octets;
+        self.packets -= 1;
+        self.octets -= octets;
+    }
+}
+
+impl QueueDiscipline for Fq {
+    fn enqueue(&mut self, now: SimTime, arrival: Queued) {
+        let flow = arrival.packet.endpoint as usize;
+        if flow >= self.flows.len() {
+            self.flows.resize(flow + 1, FlowQueue::default());
+        }
+        self.arrivals += 1;
+        let finish = self.rounds.on_arrival(now, flow, arrival.octets);
+        let queue = &mut self.flows[flow];
+        if queue.packets.is_empty() {
+            self.firsts.push(Reverse((finish, self.arrivals, flow as u32)));
+        }
+        queue.packets.push_back(Numbered { finish, arrival: self.arrivals, queued: arrival });
+        queue.octets += arrival.octets;
+        self.packets += 1;
+        self.octets += arrival.octets;
+        while !self.room.holds(self.packets, self.octets, arrival.octets) {
+            self.steal();
+        }
+    }
+
+    fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
+        loop {
+            let Reverse((_, arrival, flow)) = self.firsts.pop()?;
+            let flow = flow as usize;
+            let Some(first) = self.flows[flow].packets.pop_front_if(|first| first.arrival == arrival) else { continue };
+            self.on_removed(flow, first.queued.octets);
+            if let Some(next) = self.flows[flow].packets.front() {
+                self.firsts.push(Reverse((next.finish, next.arrival, flow as u32)));
+            }
+            return Some(first.queued);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.packets
+    }
+
+    fn octets(&self) -> u64 {
+        self.octets
+    }
+
+    fn counters(&self) -> QueueCounters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Strict priority: bands of packets; a band is served while nothing waits in those before it.
+//!
+//! Source: head-of-line priority without preemption (Cobham 1954), as in every router with priority queues.
+//!
+//! Departures: none; a band that is always busy starves those after it.
+
+use std::collections::VecDeque;
+
+use ackclock_units::{Bytes, SimTime};
+
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use crate::config::{PacketClass, QueueLimit};
+use crate::packet::Packet;
+
+/// Parameters of [`Priority`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PriorityConfig {
+    /// The most urgent first. A packet goes into the first that takes it, or else into the last.
+    pub bands: Vec<BandConfig>,
+}
+
+/// Which packets a band takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BandConfig {
+    /// These packets only.
+    pub class: PacketClass,
+    /// Only those of these connections (indices of flows in the scenario); `None` is all.
+    pub flows: Option<Vec<usize>>,
+    /// Only those of at most this many octets of IP.
+    pub largest: Option<Bytes>,
+    /// How many may wait.
+    pub limit: QueueLimit,
+}
+
+impl BandConfig {
+    fn takes(&self, packet: &Packet) -> bool {
+        self.class.has(packet)
+            && self.flows.as_ref().is_none_or(|flows| flows.contains(&(packet.flow() as usize)))
+            && self.largest.is_none_or(|largest| packet.size() <= largest)
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Priority {
+    bands: Vec<Band>,
+    packets: usize,
+    octets: u64,
+    counters: QueueCounters,
+}
+
+#[derive(Clone, Debug)]
+struct Band {
+    config: BandConfig,
+    room: Room,
+    packets: VecDeque<Queued>,
+    octets: u64,
+}
+
+impl Priority {
+    /// An empty queue.
+    pub fn new(config: &PriorityConfig, place: &QueuePlace<'_>) -> Self {
+        let band = |config: &BandConfig| Band {
+            config: config.clone(),
+            room: Room::new(config.limit, place.rate),
+            packets: VecDeque::new(),
+            octets: 0,
+        };
+        Self {
+            bands: config.bands.iter().map(band).collect(),
+            packets: 0,
+            octets: 0,
+            counters: QueueCounters::default(),
+        }
+    }
+}
+
+impl QueueDiscipline for Priority {
+    fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
+        let last = self.bands.len() - 1;
+        let place = self.bands.iter().position(|band| band.config.takes(&arrival.packet)).unwrap_or(last);
+        let band = &mut self.bands[place];
+        if band.room.takes(band.packets.len(), band.octets, arrival.octets) {
+            band.octets += arrival.octets;
+            band.packets.push_back(arrival);
+            self.packets += 1;
+            self.octets += arrival.octets;
+        } else {
+            self.counters.drops += 1;
+        }
+    }
+
+    fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
+        let band = self.bands.iter_mut().find(|band| !band.packets.is_empty())?;
+        let first = band.packets.pop_front()?;
+        band.octets -= first.octets;
+        self.packets -= 1;
+        self.octets -= first.octets;
+        Some(first)
+    }
+
+    fn len(&self) -> usize {
+        self.packets
+    }
+
+    fn octets(&self) -> u64 {
+        self.octets
+    }
+
+    fn counters(&self) -> QueueCounters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_units::Bandwidth;
+    use ackclock_wire::Segment;
+
+    #[test]
+    fn bands_take_what_they_say_and_go_in_order() {
+        let band = |class, flows, limit| BandConfig { class, flows, largest: None, limit };
+        let config = PriorityConfig {
+            bands: vec![
+                band(PacketClass::Acks, None, QueueLimit::Unlimited),
+                band(PacketClass::Any, Some(vec![7]), QueueLimit::Packets(1)),
+                band(PacketClass::Any, Some(vec![1]), QueueLimit::Unlimited), // and whatever no other takes
+            ],
+        };
+        let mut queue = Priority::new(&config, &QueuePlace { link: "test", rate: Bandwidth(1_000_000), seed: 1 });
+        // (flow, payload): flow 3 fits no band, the second of flow 7 has no room
+        for (flow, payload) in [(3, 1_000), (1, 500), (7, 700), (7, 701), (3, 0)] {
+            let packet = Packet::new(Segment { payload, ..Segment::default() }, 2 * flow + 1, 0);
+            queue.enqueue(SimTime::ZERO, Queued { packet, octets: u64::from(packet.size), since: SimTime::ZERO });
+        }
+        assert_eq!((queue.len(), queue.counters().drops), (4, 1));
+        let order: Vec<u32> =
+            std::iter::from_fn(|| queue.dequeue(SimTime::ZERO)).map(|q| q.packet.segment.payload).collect();
+        assert_eq!(order, [0, 700, 1_000, 500]);
+        assert_eq!(queue.octets(), 0);
+    }
+}

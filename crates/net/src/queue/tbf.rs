@@ -1,0 +1,164 @@
+//! TBF, a token bucket that shapes: what waits leaves at a rate, after a burst.
+//!
+//! Source: the token bucket of RFC 2697's kind in front of a queue, as Linux's `tbf` arranges it. Tokens are octets of the
+//! link, framing included; they come at `rate` and at most `burst` of them are kept. A packet leaves when there are
+//! tokens for all of it, on a whole nanosecond. Tokens are counted without rounding; only a bucket that is full at that
+//! nanosecond, such as one of a single packet, loses what comes until then.
+//!
+//! Departures from Linux: no peak rate, no minimum packet size.
+
+use std::collections::VecDeque;
+
+use ackclock_units::{Bandwidth, Bytes, SimTime};
+
+use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use crate::config::QueueLimit;
+
+/// Parameters of [`Tbf`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TbfConfig {
+    /// How fast tokens come.
+    pub rate: Bandwidth,
+    /// How many are kept; at least as many as the largest packet takes.
+    pub burst: Bytes,
+    /// How much may wait.
+    pub limit: QueueLimit,
+}
+
+/// Bit-nanoseconds per octet and second.
+const PER_OCTET: u128 = 8_000_000_000;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Tbf {
+    rate: Bandwidth,
+    /// In bits of the rate times nanoseconds: exact.
+    capacity: u128,
+    tokens: u128,
+    /// When `tokens` was right.
+    updated: SimTime,
+    room: Room,
+    packets: VecDeque<Queued>,
+    octets: u64,
+    counters: QueueCounters,
+}
+
+impl Tbf {
+    /// An empty queue; the bucket is full.
+    pub fn new(config: &TbfConfig, _place: &QueuePlace<'_>) -> Self {
+        let capacity = u128::from(config.burst.0) * PER_OCTET;
+        Self {
+            rate: config.rate,
+            capacity,
+            tokens: capacity,
+            updated: SimTime::ZERO,
+            room: Room::new(config.limit, config.rate),
+            packets: VecDeque::new(),
+            octets: 0,
+            counters: QueueCounters::default(),
+        }
+    }
+
+    fn tokens_at(&self, now: SimTime) -> u128 {
+        let earned = u128::from(self.rate.0) * u128::from((now - self.updated).0);
+        (self.tokens + earned).min(self.capacity)
+    }
+}
+
+impl QueueDiscipline for Tbf {
+    fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
+        if self.room.takes(self.packets.len(), self.octets, arrival.octets) {
+            self.octets += arrival.octets;
+            self.packets.push_back(arrival);
+        } else {
+            self.counters.drops += 1;
+        }
+    }
+
+    fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
+        let first = self.packets.front()?;
+        let rest = self.tokens_at(now).checked_sub(u128::from(first.octets) * PER_OCTET)?;
+        (self.tokens, self.updated) = (rest, now);
+        self.octets -= first.octets;
+        self.packets.pop_front()
+    }
+
+    fn ready_at(&self, now: SimTime) -> Option<SimTime> {
+        let first = self.packets.front()?;
+        let missing = (u128::from(first.octets) * PER_OCTET).saturating_sub(self.tokens_at(now));
+        Some(SimTime(now.0 + missing.div_ceil(u128::from(self.rate.0)) as u64))
+    }
+
+    fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    fn octets(&self) -> u64 {
+        self.octets
+    }
+
+    fn counters(&self) -> QueueCounters {
+        self.counters
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("tokens_bytes", (self.tokens / PER_OCTET) as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+
+    /// When each of `count` packets of 1500 octets leaves that all arrive at `start`.
+    fn departures(rate: u64, burst: u64, start: u64, count: usize) -> Vec<u64> {
+        let config = TbfConfig { rate: Bandwidth(rate), burst: Bytes(burst), limit: QueueLimit::Unlimited };
+        let mut queue = Tbf::new(&config, &QueuePlace { link: "test", rate: Bandwidth(1_000_000_000), seed: 1 });
+        let mut now = SimTime(start);
+        for _ in 0..count {
+            queue.enqueue(now, Queued { packet: Packet::default(), octets: 1500, since: now });
+        }
+        let mut left = Vec::new();
+        while let Some(ready) = queue.ready_at(now) {
+            now = ready;
+            queue.dequeue(now).expect("it said that it was ready");
+            left.push(now.0);
+        }
+        left
+    }
+
+    #[test]
+    fn a_burst_at_once_and_then_the_rate() {
+        // burst of three packets; then one each ms at 12 Mbit/s
+        assert_eq!(departures(12_000_000, 4_500, 7, 6), [7, 7, 7, 1_000_007, 2_000_007, 3_000_007]);
+        // 5000 octets: 500 tokens are left after three, so that the fourth waits for 1000: 2/3 ms, rounded up
+        assert_eq!(departures(12_000_000, 5_000, 0, 5), [0, 0, 0, 666_667, 1_666_667]);
+    }
+
+    #[test]
+    fn in_the_long_run_the_rate_is_exact() {
+        // 7 Mbit/s: after the burst of one packet a token is left; the others of 7000 packets take
+        // (7000 * 1500 - 1) * 8 / 7e6 s = 11.999998857142857 s, rounded up once and not each time
+        assert_eq!(departures(7_000_000, 1_501, 0, 7_001).last(), Some(&11_999_998_858));
+    }
+
+    #[test]
+    fn no_more_than_a_burst_is_ever_kept() {
+        // a second's silence at 12 Mbit/s would be 1000 packets
+        assert_eq!(departures(12_000_000, 3_000, 1_000_000_000, 3).last(), Some(&1_001_000_000));
+    }
+
+    #[test]
+    fn a_packet_is_not_let_go_before_its_time() {
+        let config = TbfConfig { rate: Bandwidth(12_000_000), burst: Bytes(1_500), limit: QueueLimit::Packets(2) };
+        let mut queue = Tbf::new(&config, &QueuePlace { link: "test", rate: Bandwidth(1_000_000_000), seed: 1 });
+        for _ in 0..3 {
+            queue.enqueue(SimTime::ZERO, Queued { packet: Packet::default(), octets: 1500, since: SimTime::ZERO });
+        }
+        assert_eq!((queue.len(), queue.counters().drops), (2, 1));
+        assert!(queue.dequeue(SimTime::ZERO).is_some());
+        assert!(queue.dequeue(SimTime(999_999)).is_none());
+        assert!(queue.dequeue(SimTime(1_000_000)).is_some());
+    }
+}
