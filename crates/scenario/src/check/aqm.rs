@@ -20,10 +20,6 @@ const MAX_FLOWS: u32 = 65_536;
 /// Room for the largest packet there is.
 const MIN_MEMORY: Bytes = Bytes(65_536);
 
-/// A quantum must cover a header, or turns come to nothing.
-const MIN_QUANTUM: Bytes = Bytes(40);
-const MAX_QUANTUM: Bytes = Bytes(1 << 30);
-
 /// Updates that were due are made up for one by one.
 const MIN_T_UPDATE: SimDuration = SimDuration::from_micros(100);
 
@@ -63,7 +59,7 @@ impl Checker<'_, '_> {
             limit: limits.note("limit", table.limit.unwrap_or(Limit::Packets(10_240)), place!(FqCodel.limit)),
             memory_limit: self.memory(table.memory_limit, path).unwrap_or(default.memory_limit),
             flows: self.flow_queues(table.flows, default.flows, path),
-            quantum: self.quantum(table.quantum, default.quantum, path),
+            quantum: self.quantum(table.quantum, default.quantum, limits),
             drop_batch: drop_batch.max(1),
             control,
         })
@@ -82,7 +78,7 @@ impl Checker<'_, '_> {
             limit: limits.note("limit", table.limit.unwrap_or(Limit::Packets(10_240)), place!(FqPie.limit)),
             memory_limit: self.memory(table.memory_limit, path).unwrap_or(default.memory_limit),
             flows: self.flow_queues(table.flows, default.flows, path),
-            quantum: self.quantum(table.quantum, default.quantum, path),
+            quantum: self.quantum(table.quantum, default.quantum, limits),
             control: self.pie_control(&table.into(), path),
         })
     }
@@ -249,16 +245,6 @@ impl Checker<'_, '_> {
             return flows;
         }
         self.report(&path.key("flows"), "is no number of queues", format!("use 1 to {MAX_FLOWS}"));
-        default
-    }
-
-    fn quantum(&mut self, given: Option<Size>, default: Bytes, path: &FieldPath) -> Bytes {
-        let quantum = given.map_or(default, |size| size.0);
-        if (MIN_QUANTUM..=MAX_QUANTUM).contains(&quantum) {
-            return quantum;
-        }
-        let remedy = format!("use {MIN_QUANTUM} to {MAX_QUANTUM}; {default} is a full Ethernet frame");
-        self.report(&path.key("quantum"), "is no turn to send in", remedy);
         default
     }
 

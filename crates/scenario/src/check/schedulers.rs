@@ -189,7 +189,7 @@ impl Checker<'_, '_> {
         QueueConfig::SharedBuffer(SharedBufferConfig { sharing, quantum, limit })
     }
 
-    fn quantum(&mut self, quantum: Option<Size>, default: Bytes, limits: &Limits<'_>) -> Bytes {
+    pub(super) fn quantum(&mut self, quantum: Option<Size>, default: Bytes, limits: &Limits<'_>) -> Bytes {
         let quantum = quantum.map_or(default, |size| size.0);
         if !(QUANTUM.0..=QUANTUM.1).contains(&quantum) {
             let remedy = format!("use {} to {}, best at least the largest packet", QUANTUM.0, QUANTUM.1);
