@@ -133,6 +133,7 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
     },
     delay::VEGAS,
     delay::VEGAS_MODIFIED,
+    delay::VEGAS_SKEW_TOLERANT,
     ControllerInfo {
         name: "fixed",
         summary: "holds a given window whatever happens: an instrument for measuring paths and the simulator",

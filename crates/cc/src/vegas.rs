@@ -1,15 +1,16 @@
 //! TCP Vegas: a window that keeps a few segments queued, judged once for each round trip.
 //!
 //! Sources: Brakmo and Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), 1995;
-//! ns-2's Vegas and Linux's by their behaviour; Kim and Kim 1999 for the delay of the forward path ([`forward`]).
+//! ns-2's Vegas and Linux's by their behaviour; Kim and Kim 1999 for the delay of the forward path ([`forward`]);
+//! [`skew_tolerant`] is ours.
 //!
 //! | | brakmo | ns2 | linux |
 //! |---|---|---|---|
 //! | alpha, beta, gamma | 2, 4, 1 | 1, 3, 1 | 2, 4, 1 |
 //! | RTT of the round | the latest | the mean | the least |
-//! | Diff | W (RTT - BaseRTT) / RTT | the same, to the nearest segment | W (RTT - BaseRTT) / BaseRTT, rounded down |
+//! | Diff | W (RTT - `BaseRTT`) / RTT | the same, to the nearest segment | W (RTT - `BaseRTT`) / `BaseRTT`, rounded down |
 //! | slow start doubles | every other round trip | every other round trip | every round trip |
-//! | at its end | the window stays | loses an eighth | falls to W BaseRTT / RTT + 1 |
+//! | at its end | the window stays | loses an eighth | falls to W `BaseRTT` / RTT + 1 |
 //! | +1 segment | spread over the round trip | 1/W for an ACK | at the end of the round trip |
 //! | kept on duplicate ACKs | 3/4 | 3/4 | 1/2 |
 //! | after a timeout | 2 segments | 2 segments | 1 segment |
@@ -21,7 +22,9 @@
 //! with at most two is Reno's (linux).
 
 mod clocks;
+mod envelope;
 mod forward;
+mod skew_tolerant;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +33,7 @@ use ackclock_units::{Bytes, SimDuration};
 use crate::controller::{CongestionController, Start};
 use crate::event::{AckEvent, CongestionEvent};
 use forward::ForwardDelay;
+use skew_tolerant::SkewTolerantDelay;
 
 /// Whose rules: see the table of the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +66,8 @@ pub enum VegasDelay {
     RoundTrip,
     /// That of the forward path, from the timestamps option.
     Forward,
+    /// The same, with the skew and the steps of the clocks taken off.
+    SkewTolerant,
 }
 
 /// Parameters of [`Vegas`]. Thresholds are in segments queued.
@@ -142,6 +148,7 @@ impl Round {
 enum Delays {
     RoundTrip,
     Forward(Box<ForwardDelay>),
+    SkewTolerant(Box<SkewTolerantDelay>),
 }
 
 /// See the module.
@@ -170,6 +177,7 @@ impl Vegas {
         let delays = match config.delay {
             VegasDelay::RoundTrip => Delays::RoundTrip,
             VegasDelay::Forward => Delays::Forward(Box::new(ForwardDelay::new(config.receiver_tick, start.mss))),
+            VegasDelay::SkewTolerant => Delays::SkewTolerant(Box::new(SkewTolerantDelay::new(config.receiver_tick))),
         };
         Self {
             config: *config,
@@ -207,6 +215,7 @@ impl Vegas {
         let forward = match &mut self.delays {
             Delays::RoundTrip => None,
             Delays::Forward(delay) => delay.on_ack(ack),
+            Delays::SkewTolerant(delay) => delay.on_ack(ack),
         };
         forward.or_else(|| ack.rtt_sample.map(|rtt| Sample { rtt: rtt.0 as i64, base_rtt: self.least_rtt }))
     }
@@ -355,8 +364,10 @@ impl CongestionController for Vegas {
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("diff_segments", self.diff);
         record("base_rtt_s", self.least_rtt as f64 / 1e9);
-        if let Delays::Forward(delay) = &self.delays {
-            delay.inspect(record);
+        match &self.delays {
+            Delays::RoundTrip => {}
+            Delays::Forward(delay) => delay.inspect(record),
+            Delays::SkewTolerant(delay) => delay.inspect(record),
         }
     }
 }

@@ -76,18 +76,6 @@ pub enum QueueConfig {
     DropTail(DropTailConfig),
     /// Small packets before all others.
     Sgpq(SgpqConfig),
-    /// Controlled delay (RFC 8289).
-    Codel(CodelConfig),
-    /// Flow queues with CoDel (RFC 8290).
-    FqCodel(FqCodelConfig),
-    /// Proportional integral controller enhanced (RFC 8033).
-    Pie(PieConfig),
-    /// Flow queues with PIE.
-    FqPie(FqPieConfig),
-    /// CAKE.
-    Cake(CakeConfig),
-    /// Coupled queues for L4S (RFC 9332).
-    DualPi2(DualPi2Config),
     /// Random Early Detection.
     Red(RedConfig),
     /// A token bucket that shapes.
@@ -102,6 +90,18 @@ pub enum QueueConfig {
     Fq(FqConfig),
     /// A queue for every flow in one memory.
     SharedBuffer(SharedBufferConfig),
+    /// Controlled delay (RFC 8289).
+    Codel(CodelConfig),
+    /// Flow queues with CoDel (RFC 8290).
+    FqCodel(FqCodelConfig),
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie(PieConfig),
+    /// Flow queues with PIE.
+    FqPie(FqPieConfig),
+    /// CAKE.
+    Cake(CakeConfig),
+    /// Coupled queues for L4S (RFC 9332).
+    DualPi2(DualPi2Config),
 }
 
 /// Parameters of DropTail.

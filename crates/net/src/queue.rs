@@ -1,7 +1,7 @@
 //! Queue disciplines: what waits for a link, in which order it leaves, what is dropped or marked. One file each.
 //!
 //! A discipline sees packets, times and its own parameters; it knows nothing of the link. It is told of an arrival and
-//! asked for the next packet when the link is free, so it can decide at either end, as `CoDel` and PIE must.
+//! asked for the next packet when the link is free, so it can decide at either end, as CoDel and PIE must.
 
 mod cake;
 mod codel;
@@ -184,18 +184,6 @@ disciplines! {
     DropTail,
     /// Small packets first.
     Sgpq,
-    /// Waiting longer than a target for an interval is answered by drops at the head.
-    Codel,
-    /// Flow queues in turn, each under `CoDel`.
-    FqCodel,
-    /// A PI controller of the delay drops at arrival.
-    Pie,
-    /// Flow queues in turn, each under PIE.
-    FqPie,
-    /// Fair between hosts and flows, with a shaper and an ACK filter.
-    Cake,
-    /// A queue for L4S and one for the others, coupled.
-    DualPi2,
     /// Early drops or marks by the average queue.
     Red,
     /// Held back to a rate.
@@ -210,6 +198,18 @@ disciplines! {
     Fq,
     /// One memory for all flows.
     SharedBuffer,
+    /// Waiting longer than a target for an interval is answered by drops at the head.
+    Codel,
+    /// Flow queues in turn, each under CoDel.
+    FqCodel,
+    /// A PI controller of the delay drops at arrival.
+    Pie,
+    /// Flow queues in turn, each under PIE.
+    FqPie,
+    /// Fair between hosts and flows, with a shaper and an ACK filter.
+    Cake,
+    /// A queue for L4S and one for the others, coupled.
+    DualPi2,
 }
 
 #[cfg(test)]

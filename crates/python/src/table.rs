@@ -25,13 +25,13 @@ pub(crate) struct PyTable {
 
 impl PyTable {
     pub(crate) fn new(table: Table) -> Result<Self, ArrowError> {
-        let arrays: Vec<(&'static str, ArrayRef)> = table
+        let arrays: Vec<(String, ArrayRef)> = table
             .columns
             .into_iter()
-            .map(|column| Ok((column.name, to_array(column)?)))
+            .map(|column| Ok((column.name.to_string(), to_array(column)?)))
             .collect::<Result<_, ArrowError>>()?;
         let fields: Vec<Field> =
-            arrays.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+            arrays.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
         let columns = arrays.into_iter().map(|(_, array)| array).collect();
         Ok(Self { batch: RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)? })
     }

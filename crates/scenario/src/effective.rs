@@ -1,11 +1,11 @@
 //! A configuration of TCP as the table that would set all of it: what a profile comes to.
 
-use ackclock_tcp::{Autotuning, TcpConfig};
-use ackclock_units::SimDuration;
+use ackclock_tcp::{Autotuning, ClockStep, TcpConfig};
+use ackclock_units::{SimDuration, SimTime};
 
 use crate::file::{
-    Amount, AutotuningTable, Buffer, DelayedAckTable, Duration, PacingTable, RtoTable, Size, Ssthresh, SwitchOr,
-    TcpTable, TsoTable,
+    Amount, AutotuningTable, Buffer, ClockStepTable, DelayedAckTable, Duration, PacingTable, RtoTable, Size, Ssthresh,
+    SwitchOr, TcpTable, TsoTable,
 };
 
 /// Every switch, said.
@@ -21,6 +21,7 @@ pub(crate) fn table_of(config: &TcpConfig) -> TcpTable {
         timestamp_granularity: Some(Duration(config.clock.granularity)),
         timestamp_offset: Some(config.clock.offset),
         timestamp_skew_ppm: Some(config.clock.skew_ppm),
+        timestamp_step: config.clock.step.map(clock_step),
         window_scaling: Some(config.window_scaling),
         receive_buffer: Some(Buffer::Of(config.receive_buffer)),
         receive_autotuning: Some(autotuning(config.receive_autotuning)),
@@ -79,6 +80,15 @@ pub(crate) fn table_of(config: &TcpConfig) -> TcpTable {
         syn_retries: Some(config.syn_retries),
         syn_linear_timeouts: Some(config.syn_linear_timeouts),
         user_timeout: Some(Duration(config.user_timeout.unwrap_or(SimDuration::ZERO))),
+    }
+}
+
+fn clock_step(step: ClockStep) -> ClockStepTable {
+    let by = Some(Duration(step.by));
+    ClockStepTable {
+        at: Some(Duration(step.at.saturating_since(SimTime::ZERO))),
+        forward: by.filter(|_| step.forward),
+        back: by.filter(|_| !step.forward),
     }
 }
 

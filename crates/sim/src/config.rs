@@ -259,6 +259,8 @@ pub struct TraceConfig {
     pub sampling: Sampling,
     /// Series of flows; empty records none.
     pub flows: Vec<FlowSeries>,
+    /// What controllers tell of themselves, by name ("w_max_segments"): a column each, null where there is none.
+    pub internals: Vec<String>,
     /// Series of links; empty records none.
     pub links: Vec<LinkSeries>,
     /// Which links (indices into the network's); series are recorded for these only.

@@ -1,5 +1,7 @@
 //! What a run leaves behind: a summary, tables of columns, captures.
 
+use std::borrow::Cow;
+
 use ackclock_units::SimTime;
 use ackclock_wire::Segment;
 use serde::Serialize;
@@ -41,7 +43,7 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Such as `cwnd_bytes`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The values.
     pub data: ColumnData,
 }

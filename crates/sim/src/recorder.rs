@@ -20,6 +20,18 @@ pub(crate) struct Recorder {
     pub(crate) per_event: bool,
 }
 
+/// One row of what a controller tells of itself.
+fn record_internals(sender: &Endpoint, columns: &mut [(String, Vec<f64>)]) {
+    for (_, column) in columns.iter_mut() {
+        column.push(f64::NAN);
+    }
+    sender.controller().inspect(&mut |told, value| {
+        if let Some((_, column)) = columns.iter_mut().find(|(name, _)| name == told) {
+            *column.last_mut().expect("a value was just pushed") = value;
+        }
+    });
+}
+
 /// One table under way.
 #[derive(Clone, Debug)]
 struct Series<K> {
@@ -27,6 +39,8 @@ struct Series<K> {
     time: Vec<f64>,
     who: Vec<u32>,
     columns: Vec<Vec<f64>>,
+    /// Columns that bring their own names.
+    named: Vec<(String, Vec<f64>)>,
     /// Counters at the previous sample of each flow or link: time, and three counts.
     previous: Vec<(SimTime, u64, u64, u64)>,
 }
@@ -38,17 +52,25 @@ impl<K: Copy> Series<K> {
             time: Vec::new(),
             who: Vec::new(),
             columns: vec![Vec::new(); kinds.len()],
+            named: Vec::new(),
             previous: vec![(SimTime::ZERO, 0, 0, 0); count],
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.kinds.is_empty() && self.named.is_empty()
+    }
+
     fn into_table(self, who: &'static str, names: Vec<String>, column: impl Fn(K) -> &'static str) -> Table {
         let mut columns = vec![
-            Column { name: "time_s", data: ColumnData::F64(self.time) },
-            Column { name: who, data: ColumnData::Name { codes: self.who, names } },
+            Column { name: "time_s".into(), data: ColumnData::F64(self.time) },
+            Column { name: who.into(), data: ColumnData::Name { codes: self.who, names } },
         ];
         let series = self.kinds.into_iter().zip(self.columns);
-        columns.extend(series.map(|(kind, data)| Column { name: column(kind), data: ColumnData::F64(data) }));
+        columns.extend(series.map(|(kind, data)| Column { name: column(kind).into(), data: ColumnData::F64(data) }));
+        columns.extend(
+            self.named.into_iter().map(|(name, data)| Column { name: name.into(), data: ColumnData::F64(data) }),
+        );
         Table { columns }
     }
 }
@@ -63,18 +85,20 @@ impl Recorder {
             Sampling::Interval(interval) => (interval, false),
             Sampling::Events(interval) => (interval, true),
         };
+        let mut flows = Series::new(&config.flows, streams);
+        flows.named = config.internals.iter().map(|name| (name.clone(), Vec::new())).collect();
         Self {
-            flows: Series::new(&config.flows, streams),
+            per_event: per_event && !flows.is_empty(),
+            flows,
             links: Series::new(&config.links, links),
             traced_links: config.traced_links.clone(),
             interval,
-            per_event: per_event && !config.flows.is_empty(),
         }
     }
 
     /// The first sample's time, if anything is sampled at intervals.
     pub(crate) fn interval(&self) -> Option<SimDuration> {
-        let flows = !self.flows.kinds.is_empty() && !self.per_event;
+        let flows = !self.flows.is_empty() && !self.per_event;
         (flows || self.records_links()).then_some(self.interval)
     }
 
@@ -84,7 +108,7 @@ impl Recorder {
 
     /// A multiple of the interval: flows (unless they are recorded per event) and links.
     pub(crate) fn sample(&mut self, now: SimTime, streams: &[Stream], endpoints: &[Endpoint], links: &mut [Link]) {
-        if !self.flows.kinds.is_empty() && !self.per_event {
+        if !self.flows.is_empty() && !self.per_event {
             for (index, stream) in streams.iter().enumerate() {
                 if stream.is_open {
                     self.record_flow(now, index, stream, endpoints);
@@ -124,6 +148,9 @@ impl Recorder {
                 FlowSeries::Throughput => rate(counts.1 - sent, span),
                 FlowSeries::Goodput => rate(counts.2 - read, span),
             });
+        }
+        if !series.named.is_empty() {
+            record_internals(sender, &mut series.named);
         }
     }
 

@@ -105,7 +105,7 @@ pub(crate) fn episode_table(streams: &[Stream], endpoints: &[Endpoint], names: &
         EpisodeCause::Timeout => 2,
     });
     let lost = rows.iter().map(|(_, mss, episode)| episode.lost.0.div_ceil(*mss)).collect();
-    let column = |name, data| Column { name, data };
+    let column = |name: &'static str, data| Column { name: name.into(), data };
     Table {
         columns: vec![
             column(

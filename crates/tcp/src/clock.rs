@@ -1,11 +1,12 @@
 //! The clock behind the timestamps option: ticks, an offset and a skew (RFC 7323 section 5.4).
 //!
-//! Departures: none. A tick is one granularity on a clock that may run too fast or too slow; the offset is what the
-//! clock shows at time zero, and the peer knows nothing of it.
+//! Departures: none. A tick is one granularity on a clock that may run too fast or too slow and may be set once; the
+//! offset is what the clock shows at time zero, and the peer knows nothing of it. Set back, it shows times that PAWS at the
+//! peer refuses until it has caught up (section 5.4 asks for a clock that only goes on).
 
 use ackclock_units::{SimDuration, SimTime};
 
-use crate::config::ClockConfig;
+use crate::config::{ClockConfig, ClockStep};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,7 @@ impl TimestampClock {
     /// What the clock shows at `now`.
     pub(crate) fn tick(&mut self, now: SimTime) -> u32 {
         let own = if self.config.skew_ppm == 0.0 { now.0 } else { (now.0 as f64 * self.speed()) as u64 };
+        let own = self.config.step.filter(|step| now >= step.at).map_or(own, |step| stepped(own, step));
         if !(self.shown_from..self.shown_until).contains(&own) {
             let count = own / self.config.granularity.0;
             self.tick = (count as u32).wrapping_add(self.config.offset);
@@ -52,6 +54,10 @@ impl TimestampClock {
     }
 }
 
+fn stepped(own: u64, step: ClockStep) -> u64 {
+    if step.forward { own.saturating_add(step.by.0) } else { own.saturating_sub(step.by.0) }
+}
+
 /// True if timestamp `a` lies before `b`, on a clock that wraps (RFC 7323 section 5.2).
 pub(crate) fn is_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
@@ -62,7 +68,7 @@ mod tests {
     use super::*;
 
     fn clock(offset: u32, skew_ppm: f64) -> TimestampClock {
-        TimestampClock::new(ClockConfig { granularity: SimDuration::from_millis(1), offset, skew_ppm })
+        TimestampClock::new(ClockConfig { granularity: SimDuration::from_millis(1), offset, skew_ppm, step: None })
     }
 
     #[test]
@@ -74,6 +80,18 @@ mod tests {
     #[test]
     fn a_clock_100_ppm_fast_gains_a_tick_in_ten_seconds() {
         assert_eq!(clock(0, 100.0).tick(SimTime(10_000_000_000)), 10_001); // 10 s * 1.0001
+    }
+
+    #[test]
+    fn a_clock_that_is_set_goes_on_from_there() {
+        let at = SimTime(10_000_000);
+        let set = |forward| {
+            let step = Some(ClockStep { at, forward, by: SimDuration::from_millis(7) });
+            let mut clock = TimestampClock::new(ClockConfig { step, ..clock(100, 0.0).config });
+            [clock.tick(SimTime(9_999_999)), clock.tick(at), clock.tick(SimTime(12_000_000))]
+        };
+        assert_eq!(set(true), [109, 117, 119]);
+        assert_eq!(set(false), [109, 103, 105]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Every switch of a TCP endpoint. A scenario sets them per host or per flow.
 
-use ackclock_units::{Bytes, SimDuration};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
 /// How a sender repairs loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,6 +230,19 @@ pub struct ClockConfig {
     pub offset: u32,
     /// How much too fast it runs, in parts per million; negative if too slow.
     pub skew_ppm: f64,
+    /// Once it is set to another time.
+    pub step: Option<ClockStep>,
+}
+
+/// A clock is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockStep {
+    /// When.
+    pub at: SimTime,
+    /// Forward, or back.
+    pub forward: bool,
+    /// By how much.
+    pub by: SimDuration,
 }
 
 /// Spreading a window over its round trip.
@@ -360,7 +373,7 @@ impl Default for TcpConfig {
             dsack: true,
             timestamps: true,
             paws: true,
-            clock: ClockConfig { granularity: SimDuration::from_millis(1), offset: 1, skew_ppm: 0.0 },
+            clock: ClockConfig { granularity: SimDuration::from_millis(1), offset: 1, skew_ppm: 0.0, step: None },
             window_scaling: true,
             receive_buffer: MAX_SCALED_WINDOW,
             receive_autotuning: None,

@@ -27,9 +27,9 @@ mod undo;
 mod usage;
 
 pub use config::{
-    Autotuning, BurstConfig, ClockConfig, Counting, CwndValidation, DecreaseFrom, DelayedAck, EcnConfig, EcnMode,
-    FirstSample, IdleRestart, LossDetection, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, Nagle, PacingConfig,
-    RtoConfig, RtoEstimator, TcpConfig, TickRounding, UndoConfig,
+    Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation, DecreaseFrom, DelayedAck, EcnConfig,
+    EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, Nagle,
+    PacingConfig, RtoConfig, RtoEstimator, TcpConfig, TickRounding, UndoConfig,
 };
 pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};
 pub use episode::{Episode, EpisodeCause};

@@ -37,21 +37,22 @@ class Choice:
         name: As studies refer to it.
         title: What is chosen.
         why: Why the first option is the first.
-        quick: Whether every option is tried without `--full`.
+        quick: How many options are tried without `--full`, from the first on.
         options: All of them.
     """
 
     name: str
     title: str
     why: str
-    quick: bool
+    quick: int
     options: tuple[Option, ...]
 
     @classmethod
     def of(cls, table: dict[str, Any]) -> Self:
         """Read a table of `claims.toml`."""
         options = tuple(Option.of(option) for option in table["options"])
-        return cls(table["name"], table["title"], table["why"], table.get("quick", False), options)
+        quick = table.get("quick", 1)
+        return cls(table["name"], table["title"], table["why"], len(options) if quick is True else int(quick), options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,8 @@ class Claim:
         settings: Who fixed which settings.
         reason: What we found where the numbers differ, or what decides them.
         measure: From the cases' results to the number.
+        share: If the source's settings are lost: the share of all choices tried that must agree for the claim to agree;
+            `None` if the verdict rests on the first option of each.
     """
 
     id: str
@@ -106,6 +109,7 @@ class Claim:
     settings: str
     reason: str
     measure: Callable[[Runs], Measured]
+    share: float | None = None
 
     def verdict(self, value: float | None) -> Verdict:
         """Judge a measured value; a claim that nothing was measured for is open."""
@@ -169,7 +173,10 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:
-    cases = tuple(Case(case["name"], path / table["scenario"], tuple(case.get("set", ()))) for case in table["case"])
+    scenario = table["scenario"]
+    cases = tuple(
+        Case(case["name"], path / case.get("scenario", scenario), tuple(case.get("set", ()))) for case in table["case"]
+    )
     return Study(table["name"], table["title"], cases, tuple(choices[name] for name in table["choices"]))
 
 
@@ -188,6 +195,7 @@ def _claim(table: dict[str, Any], studies: dict[str, Study], measures: ModuleTyp
         settings=table["settings"],
         reason=table.get("reason", ""),
         measure=measures.MEASURES[table["id"]],
+        share=table.get("share"),
     )
 
 

@@ -24,7 +24,8 @@ class Finding:
     Attributes:
         claim: The claim.
         measured: Under the first option of every choice; the verdict rests on it.
-        verdict: On `measured`.
+        verdict: On `measured`, or for a claim over a grid on the share of choices that agree.
+        first_verdict: On `measured`.
         recorded: The verdict on record, `None` for a new claim.
         others: The same quantity under other choices, with the verdict that it would give.
     """
@@ -32,18 +33,23 @@ class Finding:
     claim: Claim
     measured: Measured
     verdict: Verdict
+    first_verdict: Verdict
     recorded: Verdict | None
     others: tuple[tuple[Choices, Measured, Verdict], ...]
 
     @property
     def tried(self) -> int:
-        """Number of combinations of choices that were simulated."""
-        return 1 + len(self.others)
+        """Number of combinations of choices under which the question arises."""
+        return sum(verdict != "open" for verdict in self._verdicts)
 
     @property
     def agreeing(self) -> int:
         """Number of those under which the claim agrees: fewer than `tried` means that our choices decide."""
-        return [self.verdict, *(verdict for _, _, verdict in self.others)].count("agrees")
+        return self._verdicts.count("agrees")
+
+    @property
+    def _verdicts(self) -> list[Verdict]:
+        return [self.first_verdict, *(verdict for _, _, verdict in self.others)]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim's entry of `claims.json`."""
@@ -66,6 +72,7 @@ class Finding:
             "reason": claim.reason,
             "choices_agreeing": self.agreeing,
             "choices_tried": self.tried,
+            "share_wanted": claim.share,
             "other_choices": [_other(claim.study, *other) for other in self.others],
         }
 
@@ -115,7 +122,7 @@ class Laboratory:
         Args:
             study: Any.
         """
-        tried = [choice.options if self._full or choice.quick else choice.options[:1] for choice in study.choices]
+        tried = [choice.options if self._full else choice.options[: choice.quick] for choice in study.choices]
         return list(itertools.product(*tried))
 
     def runs(self, study: Study, choices: Choices | None = None) -> dict[str, Results]:
@@ -155,4 +162,26 @@ def _finding(claim: Claim, laboratory: Laboratory, recorded: Verdict | None) -> 
     measured = claim.measure(laboratory.runs(claim.study, first))
     others = [(choices, claim.measure(laboratory.runs(claim.study, choices))) for choices in rest]
     judged = tuple((choices, other, claim.verdict(other.value)) for choices, other in others)
-    return Finding(claim, measured, claim.verdict(measured.value), recorded, judged)
+    first_verdict = claim.verdict(measured.value)
+    verdicts = [first_verdict, *(verdict for _, _, verdict in judged)]
+    verdict = first_verdict if claim.share is None else over_grid(verdicts, claim.share)
+    return Finding(claim, measured, verdict, first_verdict, recorded, judged)
+
+
+def over_grid(verdicts: Sequence[Verdict], share: float) -> Verdict:
+    """Judge a claim whose settings are lost by how many choices agree.
+
+    Args:
+        verdicts: Under each combination of choices; where it is open, the question does not arise.
+        share: The fraction that must agree.
+
+    Examples:
+        >>> over_grid(["agrees", "agrees", "differs"], 0.6), over_grid(["agrees", "differs"], 0.6)
+        ('agrees', 'differs')
+        >>> over_grid(["open", "open"], 0.6), over_grid(["agrees", "open"], 0.6)
+        ('open', 'agrees')
+    """
+    judged = [verdict for verdict in verdicts if verdict != "open"]
+    if not judged:
+        return "open"
+    return "agrees" if judged.count("agrees") >= share * len(judged) else "differs"

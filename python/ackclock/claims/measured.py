@@ -14,9 +14,9 @@ class Measured:
     """The number that is set beside the published one.
 
     Attributes:
-        value: In the claim's unit.
+        value: In the claim's unit; `None` where the choices do not let the question arise.
         also: Other quantities that help to understand it, by a name that includes the unit.
     """
 
-    value: float
+    value: float | None
     also: Mapping[str, float] = field(default_factory=dict)

@@ -28,8 +28,8 @@ def as_json(findings: Sequence[Finding], *, full: bool) -> dict[str, Any]:
     return {"ackclock": build_info()["version"], "full": full, "claims": [finding.as_dict() for finding in findings]}
 
 
-def number(value: float) -> str:
-    """Write a measured value with the digits that can be compared.
+def number(value: float | None) -> str:
+    """Write a measured value with the digits that can be compared; a dash if there is none.
 
     Args:
         value: In the claim's unit.
@@ -38,6 +38,8 @@ def number(value: float) -> str:
         >>> number(10.3941), number(0.97442), number(381.625), number(1.0)
         ('10.39', '0.974', '381.6', '1.000')
     """
+    if value is None:
+        return "-"
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.2f}" if abs(value) < 100 else f"{value:,.1f}"
 
 
@@ -70,8 +72,8 @@ def _page(body: str, findings: Sequence[Finding], laboratory: Laboratory) -> str
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>ackclock: claims</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body><main>'
         f"<h1>Claims: paper beside measured</h1><p>{len(findings)} claims: {summary}. {len(laboratory)} simulations, "
-        f"ackclock {escape(build_info()['version'])}. A verdict rests on the first option of each choice; the tables "
-        f"under each claim show the others.</p>{body}</main></body></html>\n"
+        f"ackclock {escape(build_info()['version'])}. A verdict rests on the first option of each choice, or where a claim "
+        f"says so on the share of all choices that agree; the tables under each claim show the others.</p>{body}</main></body></html>\n"
     )
 
 
@@ -131,13 +133,19 @@ def _finding(finding: Finding) -> str:
         ("paper", claim.published),
         ("measured", f"{number(finding.measured.value)} {claim.unit}".strip()),
         ("also", _also(finding.measured)),
-        ("agreement", f"{_limits(claim)}. {claim.why}"),
+        ("agreement", f"{_limits(claim)}{_share(finding)}. {claim.why}"),
         ("settings", claim.settings),
         ("what decides" if finding.verdict == "agrees" else "reason", claim.reason),
     ]
     body = "".join(f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in rows if text)
     head = f'<h3 id="{escape(claim.id)}">{escape(claim.id)} {_badge(finding.verdict)}</h3>'
     return f'<section>{head}<table class="facts"><tbody>{body}</tbody></table>{_others(finding)}</section>'
+
+
+def _share(finding: Finding) -> str:
+    if finding.claim.share is None:
+        return ""
+    return f", under {finding.claim.share:.0%} of the choices; it is so under {finding.agreeing} of {finding.tried}"
 
 
 def _limits(claim: Claim) -> str:
@@ -159,8 +167,9 @@ def _others(finding: Finding) -> str:
     rows = "".join(_other(*other) for other in finding.others)
     opened = " open" if len(finding.others) <= 4 else ""
     agreeing = sum(verdict == "agrees" for _, _, verdict in finding.others)
+    judged = sum(verdict != "open" for _, _, verdict in finding.others)
     return (
-        f"<details{opened}><summary>under the other choices: {agreeing} of {len(finding.others)} agree</summary>"
+        f"<details{opened}><summary>under the other choices: {agreeing} of {judged} agree</summary>"
         f"<table><thead><tr>{titles}<th>measured</th><th></th></tr></thead><tbody>{rows}</tbody></table></details>"
     )
 

@@ -33,6 +33,13 @@ const RTT: ParameterInfo = ParameterInfo {
     meaning: "which of the delays measured in a round trip stands for it",
 };
 
+const RECEIVER_TICK: ParameterInfo = ParameterInfo {
+    name: "receiver_tick",
+    default: "estimated from the receiver's timestamps",
+    range: "1 ns to 10 s",
+    meaning: "length of a tick of the receiver's timestamp clock, which the sender is not told",
+};
+
 pub(super) const VEGAS: ControllerInfo = ControllerInfo {
     name: "vegas",
     summary: "keeps between alpha and beta segments queued, by the delay of the round trip",
@@ -46,17 +53,13 @@ pub(super) const VEGAS_MODIFIED: ControllerInfo = ControllerInfo {
     summary: "Vegas on the delay of the forward path, from the timestamps option: a queue on the way back counts for nothing",
     source: "J.-D. Kim and C.-K. Kim, 1999",
     departures: "until the receiver's tick is known the round trip counts; the wait of a delayed ACK is taken off; clock skew and clock steps are not withstood",
-    parameters: &[
-        VARIANT,
-        ALPHA,
-        BETA,
-        GAMMA,
-        RTT,
-        ParameterInfo {
-            name: "receiver_tick",
-            default: "estimated from the receiver's timestamps",
-            range: "1 ns to 10 s",
-            meaning: "length of a tick of the receiver's timestamp clock, which the sender is not told",
-        },
-    ],
+    parameters: &[VARIANT, ALPHA, BETA, GAMMA, RTT, RECEIVER_TICK],
+};
+
+pub(super) const VEGAS_SKEW_TOLERANT: ControllerInfo = ControllerInfo {
+    name: "vegas_skew_tolerant",
+    summary: "vegas_modified on clocks that drift apart (up to 1000 ppm) or are set now and then",
+    source: "none; after Kim and Kim 1999; skew as in Moon, Skelly, Towsley, INFOCOM 1999",
+    departures: "ours; assumes constant skew, and steps of more than three ticks of both clocks",
+    parameters: &[VARIANT, ALPHA, BETA, GAMMA, ParameterInfo { default: "\"least\"", ..RTT }, RECEIVER_TICK],
 };

@@ -30,6 +30,9 @@ const TICKS: [i64; 12] = [
 const ENOUGH_TICKS: i64 = 16;
 const ENOUGH_TIME: i64 = 100_000_000;
 
+/// Of ACKs that came before the receiver's tick was known, at most so many of its readings are kept.
+const MOST_EARLY: usize = 1024;
+
 /// When data left, when its ACK left and when that arrived, in ns by the clock of each end, from an origin of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
@@ -66,11 +69,14 @@ pub(super) struct Clocks {
     receiver_tick: Option<i64>,
     /// The sender's clock at the arrival of the latest ACK, and the receiver's that it brought.
     counters: Option<(Counter, Counter)>,
+    /// Before the receiver's tick is known: for each of its readings, in ticks, the latest that data left and the
+    /// earliest that an ACK arrived. Slow start's first round trips find the queues empty; they must not be lost.
+    early: Vec<Times>,
 }
 
 impl Clocks {
     pub(super) fn new(receiver_tick: Option<SimDuration>) -> Self {
-        Self { receiver_tick: receiver_tick.map(|tick| tick.0 as i64), counters: None }
+        Self { receiver_tick: receiver_tick.map(|tick| tick.0 as i64), counters: None, early: Vec::new() }
     }
 
     /// The receiver's tick, ns, once it is known.
@@ -84,11 +90,31 @@ impl Clocks {
         let (arrival, received) = (own.advance(stamps.arrival), peer.advance(stamps.tsval));
         let tick = stamps.tick.0 as i64;
         let arrived = arrival * tick;
+        let flight = i64::from(stamps.arrival.wrapping_sub(stamps.tsecr) as i32) * tick;
+        let times = Times { sent: arrived - flight, received, arrived };
         if self.receiver_tick.is_none() {
             self.receiver_tick = nearest_tick(arrived, received);
+            self.keep(times);
         }
-        let flight = i64::from(stamps.arrival.wrapping_sub(stamps.tsecr) as i32) * tick;
-        Some(Times { sent: arrived - flight, received: received * self.receiver_tick?, arrived })
+        Some(Times { received: received * self.receiver_tick?, ..times })
+    }
+
+    fn keep(&mut self, times: Times) {
+        if let Some(last) = self.early.last_mut().filter(|last| last.received == times.received) {
+            last.sent = last.sent.max(times.sent);
+            last.arrived = last.arrived.min(times.arrived);
+        } else if self.early.len() < MOST_EARLY {
+            self.early.push(times);
+        }
+    }
+
+    /// Once the receiver's tick is known: the times of before, the first call only.
+    pub(super) fn take_early(&mut self) -> Vec<Times> {
+        let tick = self.receiver_tick.unwrap_or(0);
+        std::mem::take(&mut self.early)
+            .into_iter()
+            .map(|times| Times { received: times.received * tick, ..times })
+            .collect()
     }
 }
 
@@ -119,6 +145,20 @@ mod tests {
         let times = clocks.read(&stamps(1_165, 93)).expect("known");
         assert_eq!(clocks.receiver_tick(), Some(10_000_000));
         assert_eq!(times, Times { sent: 85_000_000, received: 160_000_000, arrived: 165_000_000 });
+    }
+
+    #[test]
+    fn what_came_before_the_tick_was_known_is_kept() {
+        let mut clocks = Clocks::new(None);
+        for (arrival, tsval) in [(1_000, 77), (1_001, 77), (1_140, 91)] {
+            assert_eq!(clocks.read(&stamps(arrival, tsval)), None);
+        }
+        clocks.read(&stamps(1_165, 93)).expect("known");
+        // of the two that read 77: the later sent, 80 ms before 1 001, the earlier arrived; the origin is the first ACK
+        let early = clocks.take_early();
+        assert_eq!(early[0], Times { sent: -79_000_000, received: 0, arrived: 0 });
+        assert_eq!(early[1], Times { sent: 60_000_000, received: 140_000_000, arrived: 140_000_000 });
+        assert!(clocks.take_early().is_empty());
     }
 
     #[test]

@@ -49,6 +49,9 @@ impl ForwardDelay {
         let times = self.clocks.read(ack.timestamps.as_ref()?)?;
         let forward = times.received - times.sent - waited(&times, ack, self.mss);
         let backward = times.arrived - times.received;
+        if self.least.is_none() {
+            self.least = Some(least_early(&self.clocks.take_early()).unwrap_or((forward, backward)));
+        }
         let (least_forward, least_backward) = self.least.get_or_insert((forward, backward));
         *least_forward = forward.min(*least_forward);
         *least_backward = backward.min(*least_backward);
@@ -64,6 +67,13 @@ impl ForwardDelay {
         record("forward_queueing_s", (self.forward - forward) as f64 / 1e9);
         record("receiver_tick_s", self.clocks.receiver_tick().unwrap_or(0) as f64 / 1e9);
     }
+}
+
+/// The least delays there and back of the time before the receiver's tick was known.
+fn least_early(early: &[Times]) -> Option<(i64, i64)> {
+    let forward = early.iter().map(|times| times.received - times.sent).min()?;
+    let backward = early.iter().map(|times| times.arrived - times.received).min()?;
+    Some((forward, backward))
 }
 
 /// How long the first segment that an ACK covers waited for the last.

@@ -271,6 +271,7 @@ impl<'a> Checker<'a, '_> {
             Controller::Cubic(table) => ControllerConfig::Cubic(self.cubic(table, path)),
             Controller::Vegas(table) => ControllerConfig::Vegas(self.vegas(table, path)),
             Controller::VegasModified(table) => ControllerConfig::Vegas(self.vegas_modified(table, path)),
+            Controller::VegasSkewTolerant(table) => ControllerConfig::Vegas(self.vegas_skew_tolerant(table, path)),
             Controller::Fixed(table) => {
                 let Some(window) = table.window else {
                     self.missing(&path.key("window"), "window = \"100 segments\"");

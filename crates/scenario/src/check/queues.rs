@@ -127,12 +127,6 @@ impl Checker<'_, '_> {
             None => drop_tail(default_limit, &mut limits),
             Some(Queue::DropTail(table)) => drop_tail(table.limit.unwrap_or(default_limit), &mut limits),
             Some(Queue::Sgpq(table)) => self.sgpq(table, default_limit, &mut limits),
-            Some(Queue::Codel(table)) => self.codel(table, &mut limits),
-            Some(Queue::FqCodel(table)) => self.fq_codel(table, &mut limits),
-            Some(Queue::Pie(table)) => self.pie(table, &mut limits),
-            Some(Queue::FqPie(table)) => self.fq_pie(table, &mut limits),
-            Some(Queue::Cake(table)) => self.cake(table, path),
-            Some(Queue::DualPi2(table)) => self.dualpi2(table, &mut limits),
             Some(Queue::Red(table)) => self.red(table, default_limit, rate, &mut limits),
             Some(Queue::Tbf(table)) => self.tbf(table, default_limit, &mut limits),
             Some(Queue::Priority(table)) => self.priority(table, default_limit, &mut limits),
@@ -140,6 +134,12 @@ impl Checker<'_, '_> {
             Some(Queue::Sfq(table)) => self.sfq(table, &mut limits),
             Some(Queue::Fq(table)) => fq(table, default_limit, &mut limits),
             Some(Queue::SharedBuffer(table)) => self.shared_buffer(table, default_limit, &mut limits),
+            Some(Queue::Codel(table)) => self.codel(table, &mut limits),
+            Some(Queue::FqCodel(table)) => self.fq_codel(table, &mut limits),
+            Some(Queue::Pie(table)) => self.pie(table, &mut limits),
+            Some(Queue::FqPie(table)) => self.fq_pie(table, &mut limits),
+            Some(Queue::Cake(table)) => self.cake(table, path),
+            Some(Queue::DualPi2(table)) => self.dualpi2(table, &mut limits),
         };
         (config, PendingQueue { path: path.clone(), limits: limits.pending, flows: limits.flows })
     }

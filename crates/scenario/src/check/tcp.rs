@@ -147,6 +147,10 @@ impl Checker<'_, '_> {
             self.report(&path, "is no clock", "use -100000 to 100000; crystals are within 100 ppm");
             config.clock.skew_ppm = 0.0;
         }
+        if let Some(step) = &table.timestamp_step {
+            let path = place("timestamp_step", &|table| table.timestamp_step.is_some());
+            config.clock.step = self.clock_step(step, &path);
+        }
     }
 
     fn set_recovery(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {

@@ -6,7 +6,7 @@ use ackclock_units::SimDuration;
 
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
-use crate::file::{Per, SeriesChoice, SwitchOr, TraceTable};
+use crate::file::{List, Per, SeriesChoice, SwitchOr, TraceTable};
 use crate::tree::FieldPath;
 
 const MILLISECOND: u64 = 1_000_000;
@@ -23,7 +23,7 @@ impl Checker<'_, '_> {
         let table = match &self.file.trace {
             Some(SwitchOr::Switch(false)) => {
                 let sampling = Sampling::Interval(self.default_interval());
-                return TraceConfig { sampling, flows: vec![], links: vec![], traced_links: vec![] };
+                return TraceConfig { sampling, flows: vec![], internals: vec![], links: vec![], traced_links: vec![] };
             }
             Some(SwitchOr::Table(table)) => table.clone(),
             Some(SwitchOr::Switch(true)) | None => TraceTable::default(),
@@ -32,7 +32,8 @@ impl Checker<'_, '_> {
         let traced_links = self.traced_links(&table, topology, flows, &path);
         let flow_series = chosen(table.flows, &FlowSeries::ALL);
         let link_series = chosen(table.links, &self.telling_series(&traced_links));
-        let per_sample = values_per_sample(flows.len(), flow_series.len())
+        let internals = self.internals(table.internals.as_ref(), &path);
+        let per_sample = values_per_sample(flows.len(), flow_series.len() + internals.len())
             + values_per_sample(traced_links.len(), link_series.len());
         if interval.is_zero() || (self.duration.0 / interval.0).saturating_mul(per_sample) > MAX_VALUES {
             let least = self.duration.0.saturating_mul(per_sample) / MAX_VALUES;
@@ -45,7 +46,22 @@ impl Checker<'_, '_> {
             Some(Per::Event) => Sampling::Events(interval),
             _ => Sampling::Interval(interval),
         };
-        TraceConfig { sampling, flows: flow_series, links: link_series, traced_links }
+        TraceConfig { sampling, flows: flow_series, internals, links: link_series, traced_links }
+    }
+
+    fn internals(&mut self, wanted: Option<&List<String>>, path: &FieldPath) -> Vec<String> {
+        let mut internals: Vec<String> = Vec::new();
+        for (index, name) in wanted.into_iter().flat_map(List::iter) {
+            let is_taken = ["time_s", "flow"].contains(&name.as_str())
+                || FlowSeries::ALL.iter().any(|series| series.column() == name)
+                || internals.contains(name);
+            if is_taken {
+                self.report(&path.key("internals").index(index), "is a column already", "name each internal once");
+            } else {
+                internals.push(name.clone());
+            }
+        }
+        internals
     }
 
     /// The larger of 10 ms and a 2000th of the duration, in whole milliseconds.

@@ -26,7 +26,7 @@ impl Controller {
             Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
-            Self::Fixed(_) | Self::Vegas(_) | Self::VegasModified(_) => self.clone(),
+            Self::Fixed(_) | Self::Vegas(_) | Self::VegasModified(_) | Self::VegasSkewTolerant(_) => self.clone(),
         }
     }
 }
@@ -48,6 +48,8 @@ kinds! {
         "vegas" = Vegas(VegasParameters),
         /// Vegas on the delay of the forward path, from timestamps.
         "vegas_modified" = VegasModified(ModifiedVegasParameters),
+        /// The same on clocks that drift apart or are set.
+        "vegas_skew_tolerant" = VegasSkewTolerant(ModifiedVegasParameters),
     }
 }
 

@@ -31,6 +31,8 @@ layer! {
         timestamp_offset: u32,
         /// How much too fast the timestamp clock runs, in parts per million.
         timestamp_skew_ppm: f64,
+        /// This host's timestamp clock is set once.
+        timestamp_step: ClockStepTable,
         /// Offer window scaling (RFC 7323).
         window_scaling: bool,
         /// Receive buffer; "unlimited" is the largest window that can be advertised with or without scaling.
@@ -115,6 +117,18 @@ layer! {
         initial: Size,
         /// What it ends at.
         max: Size,
+    }
+}
+
+layer! {
+    /// A clock is set: forward, or back.
+    pub(crate) struct ClockStepTable {
+        /// When.
+        at: Duration,
+        /// By so much forward.
+        forward: Duration,
+        /// Or by so much back.
+        back: Duration,
     }
 }
 

@@ -20,6 +20,8 @@ table! {
         per: Per,
         /// Series of flows; "all" by default.
         flows: SeriesChoice<FlowSeriesWord>,
+        /// What controllers tell of themselves, by name; `ackclock controllers NAME` lists the names. None by default.
+        internals: List<String>,
         /// Series of links; "all" by default.
         links: SeriesChoice<LinkSeriesWord>,
         /// Links to record; by default a dumbbell's or parking lot's bottlenecks, else every link that data crosses.

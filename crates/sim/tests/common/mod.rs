@@ -103,6 +103,7 @@ impl Dumbbell {
             network,
             flows,
             trace: TraceConfig {
+                internals: vec![],
                 sampling: if self.per_event { Sampling::Events(interval) } else { Sampling::Interval(interval) },
                 flows: self.trace.clone(),
                 links: Vec::new(),

@@ -1,0 +1,187 @@
+"""From the results of a study's cases to the number that is set beside the paper's statement."""
+
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from ackclock.claims.measured import Measured, Runs
+from ackclock.results import Results
+
+OBSERVED = ("A1", "A2")
+"""The connections from A to X."""
+COLLAPSE = 0.75
+"""V3b's limit."""
+SETTLED_S = 10.0
+"""Rates are taken from here to the end: the last connection has started at about 3.4 s."""
+
+
+def rates(results: Results, flow: str) -> pl.Series:
+    """Return a connection's goodput in each bin of 0.2 s once all have started, in bit/s."""
+    rows = results.flows.filter((pl.col("flow") == flow) & (pl.col("time_s") > SETTLED_S))
+    return rows["goodput_bps"]
+
+
+def goodput(results: Results, flows: Sequence[str] = OBSERVED) -> float:
+    """Return the goodput of connections together once all have started, in kbit/s."""
+    return sum(_mean(rates(results, flow)) for flow in flows) / 1e3
+
+
+def unsteadiness(results: Results) -> float:
+    """Return the coefficient of variation of the rate in bins of 0.2 s, averaged over the observed connections."""
+    spreads = [_spread(rates(results, flow)) for flow in OBSERVED]
+    return sum(spreads) / len(spreads)
+
+
+def _mean(series: pl.Series) -> float:
+    return float(series.sum()) / len(series)
+
+
+def _spread(series: pl.Series) -> float:
+    mean = _mean(series)
+    deviation = float((series - mean).pow(2).sum()) / len(series)
+    return float(deviation**0.5 / mean) if mean > 0 else float("inf")
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below if below > 0 else float("inf")
+
+
+def where_vegas_collapses(measure: Callable[[Runs], Measured]) -> Callable[[Runs], Measured]:
+    """A cure is judged where there is something to cure: where V3b holds."""
+
+    def measured(runs: Runs) -> Measured:
+        beside = v3b(runs).value
+        found = measure(runs)
+        return found if beside is not None and beside <= COLLAPSE else Measured(None, found.also)
+
+    return measured
+
+
+def _kbps(runs: Runs, *cases: str) -> dict[str, float]:
+    return {f"{case} kbit/s": goodput(runs[case]) for case in cases}
+
+
+def quotient(above: str, below: str) -> Callable[[Runs], Measured]:
+    """Compare the goodput of the observed connections in two cases."""
+
+    def measure(runs: Runs) -> Measured:
+        return Measured(_ratio(goodput(runs[above]), goodput(runs[below])), _kbps(runs, above, below))
+
+    return measure
+
+
+def steadier(vegas: str, tahoe: str) -> Callable[[Runs], Measured]:
+    """Compare how unsteady the rates of two cases are."""
+
+    def measure(runs: Runs) -> Measured:
+        values = {case: unsteadiness(runs[case]) for case in (vegas, tahoe)}
+        return Measured(_ratio(values[vegas], values[tahoe]), {f"variation, {case}": v for case, v in values.items()})
+
+    return measure
+
+
+def v3b(runs: Runs) -> Measured:
+    """What backward congestion leaves of Vegas, beside what it leaves of Tahoe."""
+    vegas = _ratio(goodput(runs["3 vegas"]), goodput(runs["1 vegas"]))
+    tahoe = _ratio(goodput(runs["3 tahoe"]), goodput(runs["1 tahoe"]))
+    return Measured(_ratio(vegas, tahoe), {"left of Vegas": vegas, "left of Tahoe": tahoe})
+
+
+def v3d(runs: Runs) -> Measured:
+    """The load of eight connections' ACKs on the forward link, beside that of experiment 2's connection."""
+    acks = _forward_link(runs["3 vegas"]) - goodput(runs["3 vegas"]) * _HEADERS
+    added = goodput(runs["2 vegas"], ["B"]) * _HEADERS
+    return Measured(_ratio(acks, added), {"ACKs kbit/s": acks, "B kbit/s": added})
+
+
+_HEADERS = 540 / 500
+"""Octets on the link for one of payload."""
+
+
+def _forward_link(results: Results) -> float:
+    rows = results.links.filter((pl.col("link") == "R1->R2") & (pl.col("time_s") > SETTLED_S))
+    return _mean(rows["throughput_bps"]) / 1e3
+
+
+def alone(case: str, flow: str) -> Callable[[Runs], Measured]:
+    """Compare a modified connection with itself when it was plain."""
+
+    def measure(runs: Runs) -> Measured:
+        modified, plain = goodput(runs[case], [flow]), goodput(runs["3 vegas"], [flow])
+        other = next(name for name in OBSERVED if name != flow)
+        also = {"modified kbit/s": modified, "when plain": plain, "the other kbit/s": goodput(runs[case], [other])}
+        return Measured(_ratio(modified, plain), also)
+
+    return measure
+
+
+def both(case: str) -> Callable[[Runs], Measured]:
+    """Compare the one of two modified connections that gains less with itself when it was plain."""
+
+    def measure(runs: Runs) -> Measured:
+        values = {flow: _ratio(goodput(runs[case], [flow]), goodput(runs["3 vegas"], [flow])) for flow in OBSERVED}
+        also = {f"{flow}, times": value for flow, value in values.items()}
+        return Measured(min(values.values()), also | _kbps(runs, case, "3 vegas", "3 vegas, SGPQ"))
+
+    return measure
+
+
+def same(runs: Runs) -> Measured:
+    """The largest difference that the clock's offset makes to any bin of any connection, in bit/s."""
+    reference, *others = [results.flows["goodput_bps"].fill_nan(0.0).fill_null(0.0) for results in runs.values()]
+    differences = [float((series - reference).abs().max() or 0.0) for series in others]  # type: ignore[arg-type]
+    bins = {f"bins, {case}": float(results.flows.height) for case, results in runs.items()}
+    return Measured(max(differences), bins)
+
+
+def worst_of(reference: str, among: str = "") -> Callable[[Runs], Measured]:
+    """Return the least goodput of any other case whose name begins so, relative to that of one case."""
+
+    def measure(runs: Runs) -> Measured:
+        base = goodput(runs[reference])
+        others = {case: results for case, results in runs.items() if case.startswith(among) and case != reference}
+        shares = {case: _ratio(goodput(results), base) for case, results in others.items()}
+        return Measured(min(shares.values()), {f"{reference} kbit/s": base} | shares)
+
+    return measure
+
+
+def base_rtt(runs: Runs) -> Measured:
+    """By how much modified Vegas' BaseRTT lies above plain Vegas' at worst, in microseconds; both lie above the true."""
+    rows = runs["3 both"].flows.filter(pl.col("flow").is_in(OBSERVED))
+    modified = rows["forward_base_s"] + rows["backward_base_s"]
+    difference = (modified - rows["base_rtt_s"]).drop_nans().drop_nulls() * 1e6
+    return Measured(_largest(difference), {"at best": -_largest(-difference), "plain, ms": _largest(-rows["base_rtt_s"].drop_nans()) * -1e3})
+
+
+def _largest(series: pl.Series) -> float:
+    return float(pl.DataFrame({"x": series}).select(pl.col("x").max()).item())
+
+
+MEASURES: dict[str, Callable[[Runs], Measured]] = {
+    "V1a": quotient("1 vegas", "1 tahoe"),
+    "V1b": steadier("1 vegas", "1 tahoe"),
+    "V2a": quotient("2 vegas", "2 tahoe"),
+    "V2b": steadier("2 vegas", "2 tahoe"),
+    "V3a": quotient("3 tahoe", "1 tahoe"),
+    "V3b": v3b,
+    "V3c": quotient("3 vegas", "2 vegas"),
+    "V3d": v3d,
+    "V4a": where_vegas_collapses(quotient("3 vegas, SGPQ", "3 vegas")),
+    "V4b": quotient("3 tahoe, SGPQ", "3 tahoe"),
+    "V5a": where_vegas_collapses(alone("3 first", "A1")),
+    "V5b": where_vegas_collapses(alone("3 second", "A2")),
+    "V6a": where_vegas_collapses(both("3 both")),
+    "V6b": where_vegas_collapses(quotient("3 both, least RTT", "3 vegas, SGPQ")),
+    "V4c": quotient("3 vegas, SGPQ in R1 only", "3 vegas"),
+    "V4d": quotient("3 vegas, data both ways, SGPQ", "3 vegas, data both ways"),
+    "V4e": quotient("2 tahoe, small packets, SGPQ", "2 tahoe, small packets"),
+    "V7a": same,
+    "V7b": worst_of("10 us", "1"),
+    "V8a": worst_of("modified, 0 ppm", "modified"),
+    "V8b": worst_of("tolerant, 0 ppm", "tolerant"),
+    "V8c": worst_of("modified, never set", "modified"),
+    "V8d": worst_of("tolerant, never set", "tolerant"),
+    "V10": base_rtt,
+    "V11": worst_of("20 ms and 20 ms"),
+}
