@@ -17,12 +17,12 @@ use super::fifo::{Fifo, Head};
 use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::config::QueueLimit;
 
-/// Which of the two queues sends, when both could (RFC 9332 section 4.2.3).
+/// Which of the two queues sends, when both could.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DualScheduler {
     /// Weighted round robin by octets; the classic queue's share of the link is at least this.
     Weighted {
-        /// Between 0 and 1; 1/16 in the RFC's example.
+        /// Between 0 and 1; by default 1/16, so that L4S goes 15 times to one.
         classic_share: f64,
     },
     /// Time-shifted FIFO: the packet that has waited longest, where L4S packets count as if they came this much earlier.

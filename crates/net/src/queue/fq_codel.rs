@@ -13,7 +13,7 @@ use super::flow_schedule::FlowSchedule;
 use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::config::QueueLimit;
 
-/// Parameters; RFC 8290 section 5.2 gives the defaults.
+/// Parameters; the defaults are RFC 8290's and, of memory and batch, Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodelConfig {
     /// How much may wait in all queues together.

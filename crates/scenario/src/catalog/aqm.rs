@@ -19,7 +19,7 @@ fn codel() -> Value {
     entry(
         "codel",
         "CoDel: once packets have waited longer than target for an interval, drops at the head, ever closer",
-        "RFC 8289; ce_threshold: RFC 8290",
+        "RFC 8289; ce_threshold: Linux",
         "the square root of the control law is exact",
         &[own.as_slice(), &codel_control()].concat(),
     )
@@ -88,7 +88,7 @@ fn fq_pie() -> Value {
         "fq_pie",
         "FQ-PIE: flows take turns by octets, sparse ones first, each under PIE",
         "draft-tahiliani-tsvwg-fq-pie",
-        "as pie",
+        "as pie; composed of fq_codel's turns and pie, not compared with the draft line by line",
         &[flow_queues(), pie_control()].concat(),
     )
 }

@@ -26,7 +26,7 @@ const MIN_T_UPDATE: SimDuration = SimDuration::from_micros(100);
 const MAX_GAIN: f64 = 1e6;
 const MAX_OVERHEAD: i64 = 65_535;
 
-/// The L4S queue's head start under time-shifted FIFO: twice the classic target.
+/// The L4S queue's head start under time-shifted FIFO: twice the classic target, a choice of ours.
 const SHIFT: SimDuration = SimDuration::from_millis(30);
 
 impl Checker<'_, '_> {
