@@ -98,7 +98,7 @@ pub enum QueueConfig {
     SharedBuffer(SharedBufferConfig),
     /// Controlled delay (RFC 8289).
     Codel(CodelConfig),
-    /// Flow queues with `CoDel` (RFC 8290).
+    /// Flow queues with CoDel (RFC 8290).
     FqCodel(FqCodelConfig),
     /// Proportional integral controller enhanced (RFC 8033).
     Pie(PieConfig),

@@ -1,7 +1,7 @@
 //! Queue disciplines: what waits for a link, in which order it leaves, what is dropped or marked. One file each.
 //!
 //! A discipline sees packets, times and its own parameters; it knows nothing of the link. It is told of an arrival and
-//! asked for the next packet when the link is free, so it can decide at either end, as `CoDel` and PIE must.
+//! asked for the next packet when the link is free, so it can decide at either end, as CoDel and PIE must.
 
 mod cake;
 mod codel;
@@ -205,7 +205,7 @@ disciplines! {
     SharedBuffer,
     /// Waiting longer than a target for an interval is answered by drops at the head.
     Codel,
-    /// Flow queues in turn, each under `CoDel`.
+    /// Flow queues in turn, each under CoDel.
     FqCodel,
     /// A PI controller of the delay drops at arrival.
     Pie,

@@ -63,7 +63,7 @@ fn pie_holds_two_cubic_flows_near_its_target() {
     }
 }
 
-/// Round trips of 40 and 80 ms: both within the 100 ms of `CoDel`'s interval. A flow of longer round trip cannot use its
+/// Round trips of 40 and 80 ms: both within the 100 ms of CoDel's interval. A flow of longer round trip cannot use its
 /// share of so short a queue, and then it is not the discipline that keeps it from its half.
 const DIFFERENT_RTTS: &str = "[[flow]]\nname = \"near\"\n[[flow]]\nname = \"far\"\nrtt = \"80 ms\"";
 
@@ -175,7 +175,7 @@ fn mistakes_name_place_and_remedy() {
     let wrong = [
         ("{ kind = \"codel\", target = \"0 ms\" }", "target", "5 ms"),
         ("{ kind = \"fq_codel\", flows = 0 }", "flows", "1 to 65536"),
-        ("{ kind = \"fq_codel\", quantum = \"1 byte\" }", "quantum", "1.514 kB"),
+        ("{ kind = \"fq_codel\", quantum = \"0 bytes\" }", "quantum", "largest packet"),
         ("{ kind = \"fq_codel\", drop_batch = 0 }", "drop_batch", "at least 1"),
         ("{ kind = \"fq_pie\", memory_limit = \"1 kB\" }", "memory_limit", "at least"),
         ("{ kind = \"pie\", mark_threshold = 1.5 }", "mark_threshold", "0 to 1"),

@@ -1,8 +1,7 @@
-//! `CoDel` (RFC 8289): drops, or marks, at the head once packets have waited longer than `target` for an `interval`,
+//! CoDel (RFC 8289): drops, or marks, at the head once packets have waited longer than `target` for an `interval`,
 //! and then at times that come closer as one over the square root of their count.
 //!
-//! `ce_threshold` is RFC 8290's (section 4.2.3): whatever leaves having waited longer is marked, which is a step for
-//! DCTCP's kind.
+//! `ce_threshold` is Linux's: whatever leaves having waited longer is marked, which is a step for DCTCP's kind.
 //!
 //! **Departures**: the square root is exact, where Linux iterates in 16 bits; the largest packet, below which a backlog
 //! is never reduced, is the largest seen.
@@ -38,7 +37,7 @@ impl Default for CodelParameters {
     }
 }
 
-/// Parameters of a `CoDel` queue.
+/// Parameters of a CoDel queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodelConfig {
     /// How much may wait at most; Linux allows 1000 packets.

@@ -1,4 +1,4 @@
-//! `DualPI2` (RFC 9332 appendix A): two queues, one for L4S packets (ECT(1) or CE) and one for the others, under one PI
+//! DualPI2 (RFC 9332 appendix A): two queues, one for L4S packets (ECT(1) or CE) and one for the others, under one PI
 //! controller of the classic queue's delay. Its output p' is squared for classic packets and multiplied by `k` for L4S
 //! packets, which balances the flow rates of the two kinds; L4S packets are also marked beyond a shallow threshold.
 //!
@@ -10,19 +10,19 @@
 //! **Departures**: the L4S queue marks from a step at 1 ms by default, as Linux does; the RFC's example is a ramp from
 //! 0.8 to 1.2 ms, which `threshold` and `ramp` can say. Both queues lose or gain signals at departure only.
 
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
 use super::fifo::{Fifo, Head};
 use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::config::QueueLimit;
 
-/// Which of the two queues sends, when both could (RFC 9332 section 4.2.3).
+/// Which of the two queues sends, when both could.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DualScheduler {
     /// Weighted round robin by octets; the classic queue's share of the link is at least this.
     Weighted {
-        /// Between 0 and 1; 1/16 in the RFC's example.
+        /// Between 0 and 1; by default 1/16, so that L4S goes 15 times to one.
         classic_share: f64,
     },
     /// Time-shifted FIFO: the packet that has waited longest, where L4S packets count as if they came this much earlier.
@@ -47,8 +47,9 @@ pub struct DualPi2Config {
     pub threshold: SimDuration,
     /// From nothing to everything marked within so much more waiting; zero is a step.
     pub ramp: SimDuration,
-    /// No L4S packet is marked for its waiting unless more than this waits with it.
-    pub threshold_octets: Bytes,
+    /// No L4S packet is marked for its waiting unless more than this many wait, it included: on a slow link a single
+    /// packet takes longer than the threshold.
+    pub threshold_packets: u32,
     /// Who sends when both could.
     pub scheduler: DualScheduler,
 }
@@ -62,7 +63,7 @@ impl Default for DualPi2Config {
             coupling: 2.0,
             threshold: SimDuration::from_millis(1),
             ramp: SimDuration::ZERO,
-            threshold_octets: Bytes(1500),
+            threshold_packets: 1,
             scheduler: DualScheduler::Weighted { classic_share: 1.0 / 16.0 },
         }
     }
@@ -207,9 +208,9 @@ impl DualPi2 {
     }
 
     /// Marks by the L4S queue's own delay.
-    fn p_native(&self, sojourn: SimDuration, waiting: u64) -> f64 {
-        let DualPi2Config { threshold, ramp, threshold_octets, .. } = self.config;
-        if waiting <= threshold_octets.0 || sojourn <= threshold {
+    fn p_native(&self, sojourn: SimDuration, waiting: usize) -> f64 {
+        let DualPi2Config { threshold, ramp, threshold_packets, .. } = self.config;
+        if waiting <= threshold_packets as usize || sojourn <= threshold {
             0.0
         } else if sojourn >= threshold + ramp {
             1.0
@@ -236,7 +237,7 @@ impl DualPi2 {
         self.credit = if other.queue.len() == 0 { 0.0 } else { self.credit + octets as f64 * sent };
     }
 
-    fn l4s_fate(&mut self, sojourn: SimDuration, waiting: u64) -> Fate {
+    fn l4s_fate(&mut self, sojourn: SimDuration, waiting: usize) -> Fate {
         let (coupled, classic) = (self.p_coupled(), self.p_classic());
         if coupled < 1.0 {
             let probability = coupled.max(self.p_native(sojourn, waiting));
@@ -280,7 +281,7 @@ impl QueueDiscipline for DualPi2 {
         loop {
             let is_l4s = self.is_l4s_next();
             let side = if is_l4s { &mut self.l4s } else { &mut self.classic };
-            let waiting = side.queue.octets();
+            let waiting = side.queue.len();
             let mut packet = side.queue.pop()?;
             let sojourn = now - packet.since;
             let fate = if is_l4s {

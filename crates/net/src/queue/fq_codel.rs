@@ -1,7 +1,7 @@
-//! FQ-CoDel (RFC 8290): flows hashed into queues that take turns by octets, new flows first, each queue under a `CoDel`
+//! FQ-CoDel (RFC 8290): flows hashed into queues that take turns by octets, new flows first, each queue under a CoDel
 //! of its own. Beyond the limit, the fattest queue loses packets at its head, up to half of its octets at once.
 //!
-//! **Departures**: the memory limit counts octets of packets, not of a kernel's buffers; `CoDel`'s rule not to reduce
+//! **Departures**: the memory limit counts octets of packets, not of a kernel's buffers; CoDel's rule not to reduce
 //! a backlog of one packet looks at the flow's own queue (as ns-3 does; Linux looks at all queues together).
 
 use ackclock_units::{Bytes, SimTime};
@@ -13,7 +13,7 @@ use super::flow_schedule::FlowSchedule;
 use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::config::QueueLimit;
 
-/// Parameters; RFC 8290 section 5.2 gives the defaults.
+/// Parameters; the defaults are RFC 8290's and, of memory and batch, Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodelConfig {
     /// How much may wait in all queues together.
@@ -75,10 +75,9 @@ impl FqCodel {
         }
     }
 
-    /// True if what waits is too much by the packet of `arrived` octets, or more.
-    fn is_over(&self, arrived: u64) -> bool {
-        let (others, octets) = (self.queues.len().saturating_sub(1), self.queues.octets().saturating_sub(arrived));
-        !self.room.takes(others, octets, arrived) || self.queues.octets() > self.config.memory_limit.0
+    fn is_over(&self, newest: u64) -> bool {
+        let octets = self.queues.octets();
+        !self.room.holds(self.queues.len(), octets, newest) || octets > self.config.memory_limit.0
     }
 
     /// RFC 8290 section 4.1: as finding the fattest queue takes a while, it loses several packets at once.
@@ -105,7 +104,7 @@ impl QueueDiscipline for FqCodel {
         let octets = arrival.octets;
         self.queues.push(queue, arrival);
         self.new_flows += u64::from(self.schedule.activate(queue, self.config.quantum.0));
-        while !self.is_empty() && self.is_over(octets) {
+        while self.is_over(octets) {
             self.drop_from_fattest();
         }
     }

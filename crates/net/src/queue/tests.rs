@@ -14,7 +14,7 @@ fn every_discipline() -> Vec<QueueConfig> {
     let band = |class| BandConfig { class, flows: None, largest: None, limit: QueueLimit::Packets(6) };
     let bands = vec![band(PacketClass::Acks), band(PacketClass::Any)];
     let shared = |sharing| QueueConfig::SharedBuffer(SharedBufferConfig { sharing, quantum: Bytes(500), limit });
-    vec![
+    let mut all = vec![
         QueueConfig::DropTail(DropTailConfig { limit }),
         QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Bytes(Bytes(9_000)) }),
         QueueConfig::Sgpq(SgpqConfig { threshold: Bytes(80), small_limit: limit, limit }),
@@ -32,18 +32,50 @@ fn every_discipline() -> Vec<QueueConfig> {
         QueueConfig::Fq(FqConfig { limit: QueueLimit::Bytes(Bytes(9_000)) }),
         shared(Sharing::LongestQueueDrop),
         shared(Sharing::DynamicThreshold { alpha: 2.0 }),
-        QueueConfig::Codel(CodelConfig { limit, ..CodelConfig::default() }),
-        QueueConfig::FqCodel(FqCodelConfig { limit, flows: 3, quantum: Bytes(500), ..FqCodelConfig::default() }),
-        QueueConfig::Pie(PieConfig { limit, ..PieConfig::default() }),
-        QueueConfig::FqPie(FqPieConfig { limit, flows: 3, quantum: Bytes(500), ..FqPieConfig::default() }),
-        QueueConfig::Cake(CakeConfig { memory_limit: Some(Bytes(9_000)), flows: 8, ..CakeConfig::default() }),
+    ];
+    all.extend(delay_managers(limit));
+    all
+}
+
+/// Those that manage delay, so eager that they drop and mark within the few packets of the test.
+fn delay_managers(limit: QueueLimit) -> Vec<QueueConfig> {
+    let (short, soon) = (SimDuration::from_millis(1), SimDuration::from_millis(3));
+    let quantum = Bytes(500);
+    let codel = |ecn| CodelParameters { target: short, interval: soon, ecn, ce_threshold: Some(soon) };
+    let pie = PieParameters {
+        target: short,
+        t_update: short,
+        alpha: 100.0,
+        max_burst: SimDuration::ZERO,
+        mean_packet: Bytes(100),
+        ..PieParameters::default()
+    };
+    let shaper = ShaperConfig { rate: Some(Bandwidth(1_000_000)), ..ShaperConfig::default() };
+    let dual = DualPi2Config { limit, target: short, rtt_max: soon, ..DualPi2Config::default() };
+    let time_shifted = DualScheduler::TimeShifted { shift: soon };
+    vec![
+        QueueConfig::Codel(CodelConfig { limit, control: codel(false) }),
+        QueueConfig::Codel(CodelConfig { limit, control: codel(true) }),
+        QueueConfig::FqCodel(FqCodelConfig {
+            limit,
+            flows: 3,
+            quantum,
+            control: codel(false),
+            ..FqCodelConfig::default()
+        }),
+        QueueConfig::FqCodel(FqCodelConfig { memory_limit: Bytes(3_000), ..FqCodelConfig::default() }),
+        QueueConfig::Pie(PieConfig { limit, control: pie }),
+        QueueConfig::Pie(PieConfig { limit, control: PieParameters { delay: DelayEstimate::DepartureRate, ..pie } }),
+        QueueConfig::FqPie(FqPieConfig { limit, flows: 3, quantum, control: pie, ..FqPieConfig::default() }),
         QueueConfig::Cake(CakeConfig {
-            shaper: ShaperConfig { rate: Some(Bandwidth(1_000_000)), ..ShaperConfig::default() },
-            ack_filter: AckFilter::Aggressive,
+            memory_limit: Some(Bytes(3_000)),
             flows: 8,
+            rtt: soon,
             ..CakeConfig::default()
         }),
-        QueueConfig::DualPi2(DualPi2Config { limit, ..DualPi2Config::default() }),
+        QueueConfig::Cake(CakeConfig { shaper, rtt: soon, ecn: false, ..CakeConfig::default() }),
+        QueueConfig::DualPi2(dual),
+        QueueConfig::DualPi2(DualPi2Config { scheduler: time_shifted, ..dual }),
     ]
 }
 

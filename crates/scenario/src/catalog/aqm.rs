@@ -19,7 +19,7 @@ fn codel() -> Value {
     entry(
         "codel",
         "CoDel: once packets have waited longer than target for an interval, drops at the head, ever closer",
-        "RFC 8289; ce_threshold: RFC 8290",
+        "RFC 8289; ce_threshold: Linux",
         "the square root of the control law is exact",
         &[own.as_slice(), &codel_control()].concat(),
     )
@@ -88,7 +88,7 @@ fn fq_pie() -> Value {
         "fq_pie",
         "FQ-PIE: flows take turns by octets, sparse ones first, each under PIE",
         "draft-tahiliani-tsvwg-fq-pie",
-        "as pie",
+        "as pie; composed of fq_codel's turns and pie, not compared with the draft line by line",
         &[flow_queues(), pie_control()].concat(),
     )
 }
@@ -129,12 +129,7 @@ fn dualpi2() -> Value {
             parameter("coupling", "2", "1 to 100", "k: L4S packets are marked with k p', classic ones with p' squared"),
             parameter("threshold", "\"1 ms\"", TIME, "L4S packets that waited longer are marked"),
             parameter("ramp", "\"0 ms\"", TIME, "from nothing to everything marked within so much more"),
-            parameter(
-                "threshold_size",
-                "\"1500 bytes\"",
-                SIZE,
-                "of an L4S queue no longer than this nothing is marked",
-            ),
+            parameter("threshold_packets", "1", "a number", "of an L4S queue no longer than this nothing is marked"),
             parameter("scheduler", "\"weighted\"", "\"weighted\" or \"time_shifted\"", "who sends when both could"),
             parameter("classic_share", "0.0625", "0.001 to 0.999", "the least that the classic queue gets (weighted)"),
             parameter("shift", "\"30 ms\"", TIME, "by how much L4S packets count as earlier (time_shifted)"),

@@ -17,14 +17,12 @@ use crate::file::{Cake, Codel, DualPi2, DualScheduling, Duration, FqCodel, FqPie
 use crate::tree::FieldPath;
 
 /// Queues of a discipline: each takes some memory.
+const MIN_QUANTUM: Bytes = Bytes(40);
+const MAX_QUANTUM: Bytes = Bytes(1 << 30);
 const MAX_FLOWS: u32 = 65_536;
 
 /// Room for the largest packet there is.
 const MIN_MEMORY: Bytes = Bytes(65_536);
-
-/// A quantum must cover a header, or turns come to nothing.
-const MIN_QUANTUM: Bytes = Bytes(40);
-const MAX_QUANTUM: Bytes = Bytes(1 << 30);
 
 /// Updates that were due are made up for one by one.
 const MIN_T_UPDATE: SimDuration = SimDuration::from_micros(100);
@@ -32,7 +30,7 @@ const MIN_T_UPDATE: SimDuration = SimDuration::from_micros(100);
 const MAX_GAIN: f64 = 1e6;
 const MAX_OVERHEAD: i64 = 65_535;
 
-/// The L4S queue's head start under time-shifted FIFO: twice the classic target.
+/// The L4S queue's head start under time-shifted FIFO: twice the classic target, a choice of ours.
 const SHIFT: SimDuration = SimDuration::from_millis(30);
 
 impl Checker<'_, '_> {
@@ -65,7 +63,7 @@ impl Checker<'_, '_> {
             limit: limits.note("limit", table.limit.unwrap_or(Limit::Packets(10_240)), place!(FqCodel.limit)),
             memory_limit: self.memory(table.memory_limit, path).unwrap_or(default.memory_limit),
             flows: self.flow_queues(table.flows, default.flows, path),
-            quantum: self.flow_quantum(table.quantum, default.quantum, path),
+            quantum: self.flow_quantum(table.quantum, default.quantum, limits.path),
             drop_batch: drop_batch.max(1),
             control,
         })
@@ -84,7 +82,7 @@ impl Checker<'_, '_> {
             limit: limits.note("limit", table.limit.unwrap_or(Limit::Packets(10_240)), place!(FqPie.limit)),
             memory_limit: self.memory(table.memory_limit, path).unwrap_or(default.memory_limit),
             flows: self.flow_queues(table.flows, default.flows, path),
-            quantum: self.flow_quantum(table.quantum, default.quantum, path),
+            quantum: self.flow_quantum(table.quantum, default.quantum, limits.path),
             control: self.pie_control(&table.into(), path),
         })
     }
@@ -171,7 +169,7 @@ impl Checker<'_, '_> {
             coupling: self.number(table.coupling, default.coupling, 1.0..=100.0, path, "coupling"),
             threshold: table.threshold.map_or(default.threshold, |threshold| threshold.0),
             ramp: table.ramp.map_or(default.ramp, |ramp| ramp.0),
-            threshold_octets: table.threshold_size.map_or(default.threshold_octets, |size| size.0),
+            threshold_packets: table.threshold_packets.unwrap_or(default.threshold_packets),
             scheduler: self.dual_scheduler(table, path),
         })
     }

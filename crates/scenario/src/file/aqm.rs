@@ -214,13 +214,13 @@ table! {
         threshold: Duration,
         /// From nothing to everything marked within so much more waiting; "0 ms" by default, a step.
         ramp: Duration,
-        /// Mark no L4S packet for its waiting unless more than this waits; "1500 bytes" by default.
-        threshold_size: Size,
+        /// Mark no L4S packet for its waiting unless more than this many wait; 1 by default.
+        threshold_packets: u32,
         /// Who sends when both queues could; "weighted" by default.
         scheduler: DualScheduling,
-        /// Of "weighted": the least that the classic queue gets of the link; 0.0625 by default.
+        /// Weighted: the least that the classic queue gets of the link; 0.0625 by default.
         classic_share: f64,
-        /// Of "time_shifted": by how much L4S packets count as earlier; "30 ms" by default.
+        /// Time-shifted: by how much L4S packets count as earlier; "30 ms" by default.
         shift: Duration,
     }
 }

@@ -1,5 +1,5 @@
 //! CAKE's ACK filter: on a narrow way back, pure ACKs that a later one makes superfluous need not be carried (Høiland-
-//! Jørgensen, Täht and Morton 2018, section 3.4).
+//! Jørgensen, Täht and Morton 2018).
 //!
 //! An ACK is superfluous if it carries no data, if a later packet of its flow acknowledges more, or the same and more by
 //! SACK, and if nothing else is lost with it: no flag but ACK and those of ECN, no SACK block that the later one does not

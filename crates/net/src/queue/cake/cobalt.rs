@@ -1,4 +1,4 @@
-//! COBALT, CAKE's control of one queue: `CoDel`'s control law, whose count is worked off instead of forgotten when the
+//! COBALT, CAKE's control of one queue: CoDel's control law, whose count is worked off instead of forgotten when the
 //! queue is good again, with BLUE beside it (Feng and others 1999), which answers to overflow and to emptiness.
 
 use ackclock_units::{SimDuration, SimTime};

@@ -1,14 +1,14 @@
 //! A classic and a scalable sender share coupled queues. Each is the law of its window and nothing else: an ACK a packet, a
 //! round trip of 20 ms and what is waited, marks only.
 //!
-//! In balance the windows are `sqrt(3/2) / sqrt(p_C)` for Reno (Mathis and others 1997) and `2 / p_L` for DCTCP (RFC 9332
-//! section 1.2 and appendix C). With `p_C = p'^2` and `p_L = k p'` their ratio would be 0.61 k at a constant p'. It is not
-//! constant, as Reno's window is a saw: Reno answers to the mean of p'^2, and DCTCP, which follows p' with a lag, has a
-//! window between `2 / (k mean(p'))` and `2 / k mean(1 / p')`.
+//! In balance the windows are `sqrt(3/2) / sqrt(p_C)` for Reno (Mathis and others 1997) and `2 / p_L` for DCTCP. With
+//! `p_C = p'^2` and `p_L = k p'` their ratio would be 0.61 k at a constant p'. It is not constant, as Reno's window is a
+//! saw: Reno answers to the mean of p'^2, and DCTCP, which follows p' with a lag, has a window between
+//! `2 / (k mean(p'))` and `2 / k mean(1 / p')`.
 
 use std::collections::VecDeque;
 
-use ackclock_units::Bandwidth;
+use ackclock_units::{Bandwidth, Bytes};
 
 use super::*;
 use crate::queue::testing::{PLACE, arrival_with};
