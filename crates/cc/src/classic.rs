@@ -4,7 +4,8 @@
 //! Windows are segments as `f64`: what a rule adds to a large window for one segment is far below a byte.
 //!
 //! Departures of all: slow start is RFC 5681's with the byte counting of RFC 3465 (L = 2), and acknowledged segments are
-//! counted by octets where the sources count ACKs, so that delayed ACKs do not slow a rule down.
+//! counted by octets where the sources count ACKs, so that delayed ACKs do not slow a rule down. A spurious episode is undone
+//! in cwnd and ssthresh, not in what a rule remembers.
 
 mod aimd;
 mod bic;
@@ -51,7 +52,12 @@ pub(crate) trait Rule: Debug {
     /// Every ACK, also during recovery and slow start.
     fn on_ack(&mut self, _ack: &AckEvent, _cwnd: f64, _mss: u64) {}
 
-    /// Segments to add for what an ACK acknowledges in congestion avoidance; negative to shrink.
+    /// Segments to take away at once, slow start or not: it ends there.
+    fn shed(&mut self) -> f64 {
+        0.0
+    }
+
+    /// Segments to add for what an ACK acknowledges in congestion avoidance.
     fn increase(&mut self, grown: &Grown<'_>) -> f64;
 
     /// Segments to add for what an ACK acknowledges in slow start, if not as many as it acknowledges.
@@ -173,6 +179,12 @@ impl Classic {
 impl CongestionController for Classic {
     fn on_ack(&mut self, ack: &AckEvent) {
         self.rule.rule_mut().on_ack(ack, self.cwnd, self.mss);
+        let shed = self.rule.rule_mut().shed();
+        if shed > 0.0 {
+            self.cwnd = (self.cwnd - shed).max(2.0);
+            self.ssthresh = Some(self.cwnd);
+            return;
+        }
         if !ack.may_grow() {
             return;
         }
@@ -184,7 +196,7 @@ impl CongestionController for Classic {
             }
         }
         let grown = Grown { ack, cwnd: self.cwnd, acked };
-        self.cwnd = (self.cwnd + self.rule.rule_mut().increase(&grown)).max(1.0);
+        self.cwnd += self.rule.rule_mut().increase(&grown);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {

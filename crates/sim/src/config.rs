@@ -291,7 +291,7 @@ pub struct TraceConfig {
     pub sampling: Sampling,
     /// Series of flows; empty records none.
     pub flows: Vec<FlowSeries>,
-    /// What controllers tell of themselves, by name ("w_max_segments"): a column each, null where there is none.
+    /// What controllers tell of themselves, by name (`w_max_segments`): a column each, null where there is none.
     pub internals: Vec<String>,
     /// Series of links; empty records none.
     pub links: Vec<LinkSeries>,

@@ -111,7 +111,7 @@ pub(super) const HYBLA: ControllerInfo = ControllerInfo {
     name: "hybla",
     summary: "grows as fast in time as a connection of a short round trip",
     source: "Caini, Firrincieli, Int. J. Satellite Communications 22, 2004",
-    departures: "the round trip is the least measured; rho is at most 16; pacing and initial window are the stack's; acknowledged segments are counted by octets",
+    departures: "the round trip is the least measured; rho is at most 40, in slow start 16; pacing and initial window are the stack's; acknowledged segments are counted by octets",
     parameters: &[ParameterInfo {
         name: "rtt0",
         default: "\"25 ms\"",
@@ -188,7 +188,7 @@ pub(super) const WESTWOOD: ControllerInfo = ControllerInfo {
     name: "westwood",
     summary: "Westwood+: falls to the bandwidth that it measured times the least round trip",
     source: "Grieco, Mascolo, CCR 34(2), 2004",
-    departures: "slow start is RFC 5681's, acknowledged segments are counted by octets",
+    departures: "ssthresh is at most the window; a sample spans at least 50 ms; slow start is RFC 5681's, acknowledged segments are counted by octets",
     parameters: &[ParameterInfo {
         name: "filter",
         default: "0.875",
@@ -201,7 +201,7 @@ pub(super) const YEAH: ControllerInfo = ControllerInfo {
     name: "yeah",
     summary: "Scalable TCP while the queue is short, Reno while it is long, and empties the queue in time",
     source: "Baiocchi, Castellani, Vacirca, PFLDnet 2007",
-    departures: "Reno flows are taken to be there after 12 slow round trips in a row; slow start is RFC 5681's, acknowledged segments are counted by octets",
+    departures: "Reno flows are taken to be there after 16 slow round trips in a row; slow start is RFC 5681's, acknowledged segments are counted by octets",
     parameters: &[
         ParameterInfo { name: "max_queue", default: "80", range: "> 0, segments", meaning: "queued at most" },
         ParameterInfo {

@@ -3,8 +3,8 @@
 //! Source: Xu, Harfoush, Rhee, Binary Increase Congestion Control for Fast, Long Distance Networks, INFOCOM 2004, section
 //! III: `S_max` = 32, `S_min` = 0.01, beta = 0.125, a low window of 14 segments, fast convergence.
 //!
-//! Departures: beyond the old maximum the step doubles each round trip from `S_min` to `S_max`, which is the paper's slow
-//! start of "max probing" with what it has gained as its window.
+//! Departures: beyond the old maximum ("max probing") the step is what has been gained there, from `S_min` to `S_max`, so
+//! that it doubles each round trip; the paper slow-starts from one segment, some seven round trips sooner.
 
 use super::{Grown, Rule};
 use crate::event::CongestionEvent;
@@ -46,13 +46,12 @@ impl Bic {
     /// Segments that the round trip adds.
     fn step(&self, cwnd: f64) -> f64 {
         let config = &self.config;
-        let Some(max_window) = self.max_window.filter(|max| cwnd < *max) else {
-            // Max probing: as much as has been gained, from S_min on.
-            let gained = cwnd - self.max_window.unwrap_or(cwnd);
-            return gained.clamp(config.min_increment, config.max_increment);
+        let Some(max_window) = self.max_window else {
+            return config.max_increment; // no maximum is known: the paper's default is a very large one
         };
-        let half = (max_window - cwnd) / 2.0;
-        half.clamp(config.min_increment, config.max_increment)
+        // Below it half of the way; beyond it as much as has been gained.
+        let step = if cwnd < max_window { (max_window - cwnd) / 2.0 } else { cwnd - max_window };
+        step.clamp(config.min_increment, config.max_increment)
     }
 }
 

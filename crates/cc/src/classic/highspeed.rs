@@ -47,8 +47,11 @@ impl Default for HighSpeedConfig {
     }
 }
 
-/// Section 5: the loss rate at `low_window`.
-const LOW_P: f64 = 1e-3;
+/// Section 5: the loss rate at which Reno's window is `low_window`, 1.5 / W^2: `10^-3` for the RFC's 38 segments, rounded
+/// as there.
+fn low_p(low_window: f64) -> f64 {
+    if low_window.to_bits() == 38_f64.to_bits() { 1e-3 } else { 1.5 / (low_window * low_window) }
+}
 
 /// Appendix B: w, a(w) is the entry's number, and 100 b(w).
 const TABLE: [(u32, u8); 73] = [
@@ -168,7 +171,8 @@ fn from_formulas(config: &HighSpeedConfig, window: f64) -> (f64, f64) {
     let span = ln(config.high_window) - ln(config.low_window);
     let place = (ln(window) - ln(config.low_window)) / span;
     let b = (config.high_decrease - 0.5) * place + 0.5;
-    let p = LOW_P * pow(config.high_p / LOW_P, place);
+    let low_p = low_p(config.low_window);
+    let p = low_p * pow(config.high_p / low_p, place);
     (window * window * p * 2.0 * b / (2.0 - b), b)
 }
 

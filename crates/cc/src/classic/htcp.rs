@@ -41,7 +41,8 @@ pub struct Htcp {
     beta: f64,
     alpha: f64,
     delays: Delays,
-    last_congestion: SimTime,
+    /// The flow's first ACK, before there was congestion.
+    last_congestion: Option<SimTime>,
     /// Segments acknowledged since then, and the throughput between the congestions before, segments/s.
     acked: f64,
     throughput: f64,
@@ -54,14 +55,18 @@ impl Htcp {
             beta: 0.5,
             alpha: 1.0,
             delays: Delays::default(),
-            last_congestion: SimTime::ZERO,
+            last_congestion: None,
             acked: 0.0,
             throughput: 0.0,
         }
     }
 
+    fn since_congestion(&self, now: SimTime) -> f64 {
+        self.last_congestion.map_or(0.0, |last| now.saturating_since(last).as_secs_f64())
+    }
+
     fn adapt_alpha(&mut self, now: SimTime) {
-        let beyond = (now.saturating_since(self.last_congestion).as_secs_f64() - LOW_SPEED_S).max(0.0);
+        let beyond = (self.since_congestion(now) - LOW_SPEED_S).max(0.0);
         let scale = if self.config.rtt_scaling && self.delays.least > 0.0 {
             (self.delays.least / REFERENCE_RTT_S).clamp(0.1, 2.0)
         } else {
@@ -72,7 +77,7 @@ impl Htcp {
     }
 
     fn adapt_beta(&mut self, now: SimTime) {
-        let span = now.saturating_since(self.last_congestion).as_secs_f64();
+        let span = self.since_congestion(now);
         let throughput = if span > 0.0 { self.acked / span } else { 0.0 };
         let changed = (throughput - self.throughput).abs() > SAME_THROUGHPUT * self.throughput;
         self.throughput = throughput;
@@ -87,6 +92,7 @@ impl Htcp {
 impl Rule for Htcp {
     fn on_ack(&mut self, ack: &AckEvent, _cwnd: f64, mss: u64) {
         self.delays.on_ack(ack);
+        self.last_congestion.get_or_insert(ack.now);
         self.acked += ack.newly_acked.0 as f64 / mss as f64;
     }
 
@@ -97,7 +103,7 @@ impl Rule for Htcp {
 
     fn decrease(&mut self, event: &CongestionEvent, _cwnd: f64, flight: f64) -> f64 {
         self.adapt_beta(event.now);
-        (self.last_congestion, self.acked, self.delays.greatest) = (event.now, 0.0, self.delays.least);
+        (self.last_congestion, self.acked, self.delays.greatest) = (Some(event.now), 0.0, self.delays.least);
         flight * self.beta
     }
 
@@ -120,6 +126,7 @@ mod tests {
     #[test]
     fn alpha_is_the_drafts() {
         let mut htcp = Htcp::new(HtcpConfig { rtt_scaling: false, ..HtcpConfig::default() });
+        htcp.last_congestion = Some(SimTime::ZERO);
         for (seconds, alpha) in [(0.5, 1.0), (1.0, 1.0), (2.0, 11.25), (5.0, 45.0)] {
             htcp.adapt_alpha(at(seconds)); // 1 + 10 + 0.25; 1 + 40 + 4
             assert!((htcp.alpha - alpha).abs() < 1e-9, "{seconds} s: {}", htcp.alpha);

@@ -4,7 +4,7 @@
 //! and Networking 22, 2004: with `rho = RTT / RTT_0`, slow start adds `2^rho - 1` for a segment and congestion avoidance
 //! `rho^2 / W`.
 //!
-//! Departures: the round trip is the least measured, so that queues do not make it bolder; rho is at most 16; the paper's
+//! Departures: the round trip is the least measured, so that queues do not make it bolder; rho is at most 40 (1 s), in slow start 16; the paper's
 //! pacing and packet-spacing are the stack's (`tcp.pacing`), its larger initial window is `tcp.initial_window`.
 
 use ackclock_units::SimDuration;
@@ -26,7 +26,10 @@ impl Default for HyblaConfig {
     }
 }
 
-const MOST_RHO: f64 = 16.0;
+const MOST_RHO: f64 = 40.0;
+
+/// An ACK adds no more than 2^16 segments.
+const MOST_SLOW_START_RHO: f64 = 16.0;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -54,7 +57,7 @@ impl Rule for Hybla {
     }
 
     fn slow_start(&self, grown: &Grown<'_>) -> Option<f64> {
-        Some((pow(2.0, self.rho) - 1.0) * grown.acked.min(2.0))
+        Some((pow(2.0, self.rho.min(MOST_SLOW_START_RHO)) - 1.0) * grown.acked.min(2.0))
     }
 
     fn decrease(&mut self, _event: &CongestionEvent, _cwnd: f64, flight: f64) -> f64 {

@@ -54,10 +54,8 @@ impl Illinois {
     }
 
     fn adapt(&mut self, round: RoundDelays) {
+        // On a path that never queued, d_m is 0 and no delay is a long one: alpha goes up, beta is the least.
         let longest = self.delays.greatest - self.delays.least;
-        if longest <= 0.0 {
-            return;
-        }
         let mean = round.mean - self.delays.least;
         self.alpha = self.next_alpha(mean, longest);
         self.beta = beta(&self.config, mean, longest);
@@ -82,6 +80,9 @@ impl Illinois {
 /// The paper's `f_2`.
 fn beta(config: &IllinoisConfig, mean: f64, longest: f64) -> f64 {
     let (from, to) = (ETA_2 * longest, ETA_3 * longest);
+    if mean <= from {
+        return config.beta_min;
+    }
     let place = ((mean - from) / (to - from)).clamp(0.0, 1.0);
     config.beta_min + (config.beta_max - config.beta_min) * place
 }
@@ -134,6 +135,16 @@ mod tests {
         assert!((beta(&config, 0.01, 0.1) - 0.125).abs() < 1e-12);
         assert!((beta(&config, 0.045, 0.1) - 0.3125).abs() < 1e-12); // half way from 10 to 80 ms
         assert!((beta(&config, 0.08, 0.1) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_path_without_a_queue_is_fast_and_keeps_seven_eighths() {
+        let mut illinois = Illinois::new(IllinoisConfig::default());
+        (illinois.delays.least, illinois.delays.greatest) = (0.1, 0.1);
+        for _ in 0..5 {
+            illinois.adapt(RoundDelays { mean: 0.1, least: 0.1 });
+        }
+        assert!((illinois.alpha - 10.0).abs() < 1e-12 && (illinois.beta - 0.125).abs() < 1e-12);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Control, CCR 34(2), 2004: a sample of the bandwidth each round trip, `B = 7/8 B + 1/8 sample`,
 //! `ssthresh = max(2, B RTT_min)`.
 //!
-//! Departures: none.
+//! Departures: ssthresh is at most the window, and a sample spans at least 50 ms.
 
 use ackclock_units::{SimDuration, SimTime};
 
@@ -47,7 +47,10 @@ impl Westwood {
 impl Rule for Westwood {
     fn on_ack(&mut self, ack: &AckEvent, _cwnd: f64, mss: u64) {
         self.delays.on_ack(ack);
-        let from = *self.sampled_at.get_or_insert(ack.now);
+        let Some(from) = self.sampled_at else {
+            self.sampled_at = Some(ack.now); // what comes from here on is measured
+            return;
+        };
         let span = ack.now.saturating_since(from);
         self.acked += ack.newly_acked.0 as f64 / mss as f64;
         if span >= ack.rtt.latest.max(SHORTEST_SAMPLE) {
