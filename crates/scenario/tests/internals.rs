@@ -30,7 +30,7 @@ fn each_internal_is_a_column() {
 #[test]
 fn a_name_can_be_only_one_column() {
     for taken in ["[\"cwnd_bytes\"]", "[\"x\", \"x\"]", "[\"flow\"]"] {
-        let error = scenario(taken).err().expect(taken);
+        let error = scenario(taken).expect_err(taken);
         assert!(error.contains("trace.internals") && error.contains("is a column already"), "{error}");
     }
 }

@@ -72,8 +72,9 @@ def _page(body: str, findings: Sequence[Finding], laboratory: Laboratory) -> str
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>ackclock: claims</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body><main>'
         f"<h1>Claims: paper beside measured</h1><p>{len(findings)} claims: {summary}. {len(laboratory)} simulations, "
-        f"ackclock {escape(build_info()['version'])}. A verdict rests on the first option of each choice, or where a claim "
-        f"says so on the share of all choices that agree; the tables under each claim show the others.</p>{body}</main></body></html>\n"
+        f"ackclock {escape(build_info()['version'])}. A verdict rests on the first option of each choice, or where a "
+        "claim says so on the share of all choices that agree; the tables under each claim show the others.</p>"
+        f"{body}</main></body></html>\n"
     )
 
 

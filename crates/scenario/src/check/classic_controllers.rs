@@ -20,15 +20,16 @@ const FRACTION: RangeInclusive<f64> = 1e-6..=0.999_999;
 /// Segments that a round trip may add, and windows.
 const SEGMENTS: RangeInclusive<f64> = 1e-6..=1e9;
 
-impl Checker<'_, '_> {
-    pub(crate) fn htcp(&mut self, table: &HtcpParameters) -> HtcpConfig {
-        let default = HtcpConfig::default();
-        HtcpConfig {
-            adaptive_backoff: table.adaptive_backoff.unwrap_or(default.adaptive_backoff),
-            rtt_scaling: table.rtt_scaling.unwrap_or(default.rtt_scaling),
-        }
+/// Nothing in it can be wrong.
+pub(crate) fn htcp(table: &HtcpParameters) -> HtcpConfig {
+    let default = HtcpConfig::default();
+    HtcpConfig {
+        adaptive_backoff: table.adaptive_backoff.unwrap_or(default.adaptive_backoff),
+        rtt_scaling: table.rtt_scaling.unwrap_or(default.rtt_scaling),
     }
+}
 
+impl Checker<'_, '_> {
     pub(crate) fn veno(&mut self, table: &VenoParameters, path: &FieldPath) -> VenoConfig {
         VenoConfig { beta: self.in_range(table.beta, VenoConfig::default().beta, SEGMENTS, &path.key("beta")) }
     }

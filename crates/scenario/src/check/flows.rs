@@ -291,7 +291,9 @@ impl<'a> Checker<'a, '_> {
             Controller::HighSpeed(table) => {
                 ControllerConfig::Classic(ClassicConfig::HighSpeed(self.high_speed(table, path)))
             }
-            Controller::Htcp(table) => ControllerConfig::Classic(ClassicConfig::Htcp(self.htcp(table))),
+            Controller::Htcp(table) => {
+                ControllerConfig::Classic(ClassicConfig::Htcp(super::classic_controllers::htcp(table)))
+            }
             Controller::Hybla(table) => ControllerConfig::Classic(ClassicConfig::Hybla(self.hybla(table, path))),
             Controller::Illinois(table) => {
                 ControllerConfig::Classic(ClassicConfig::Illinois(self.illinois(table, path)))
