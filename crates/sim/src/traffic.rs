@@ -58,5 +58,6 @@ fn test_link(rate: u64, delay: ackclock_units::SimDuration) -> ackclock_net::Lin
         queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
         discarder: None,
         capture: false,
+        channel: None,
     }
 }
