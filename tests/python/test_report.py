@@ -15,7 +15,13 @@ from ackclock.results import Results
 
 @pytest.fixture(scope="module")
 def pair() -> Results:
-    return ackclock.run(ackclock.dumbbell(bottleneck="10 Mbit/s", flows="cubic,reno", duration="5 s"))
+    """Two flows at a queue that has every series: it marks, drops early and keeps an average."""
+    thresholds = 'min_threshold = "5 packets", max_threshold = "15 packets"'
+    queue = f'topology.bottleneck.queue={{ kind = "red", ecn = true, {thresholds} }}'
+    overrides = [queue, 'tcp.ecn="request"']
+    return ackclock.run(
+        ackclock.dumbbell(bottleneck="10 Mbit/s", flows="cubic,reno", duration="5 s", overrides=overrides)
+    )
 
 
 def test_a_page_needs_no_network_and_shows_every_panel(pair: Results, tmp_path: Path) -> None:
