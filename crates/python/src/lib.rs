@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 /// The compiled core of ackclock.
 #[pymodule]
 mod _core {
+    use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
@@ -71,6 +72,30 @@ mod _core {
     #[pyfunction]
     fn traffic() -> String {
         ackclock_scenario::traffic().to_string()
+    }
+
+    /// The mean window, in segments, of the first flow's controller alone: generated ACKs, a loss of every so many segments.
+    #[pyfunction]
+    fn mean_window(
+        py: Python<'_>,
+        scenario: &PyScenario,
+        rtt_s: f64,
+        segments_per_loss: u64,
+        cycles: u64,
+    ) -> PyResult<f64> {
+        let rtt = ackclock_units::SimDuration::from_secs_f64(rtt_s.max(0.0));
+        let Some(flow) = scenario.inner.config().flows.first() else {
+            return Err(PyValueError::new_err("the scenario has no connection whose controller could be driven"));
+        };
+        if rtt.is_zero() || segments_per_loss == 0 || cycles == 0 {
+            let given = format!("rtt_s {rtt_s}, segments_per_loss {segments_per_loss}, cycles {cycles}");
+            return Err(PyValueError::new_err(format!(
+                "mean_window needs a round trip, a loss and a cycle, not {given}"
+            )));
+        }
+        let mss = ackclock_units::Bytes(u64::from(flow.sender.mss));
+        let drive = ackclock_cc::Drive { mss, rtt, segments_per_loss, cycles };
+        Ok(py.detach(|| ackclock_cc::mean_window(&flow.controller, drive)))
     }
 
     /// Version and kind of this build.

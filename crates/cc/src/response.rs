@@ -1,0 +1,121 @@
+//! A controller alone, driven by generated ACKs: its mean window under regular loss, for windows that no packet-level run
+//! could reach.
+//!
+//! The round trip is fixed and nothing queues. Windows above a thousand segments get an ACK for each thousandth of the
+//! window instead of for each segment. A loss costs no recovery: the window falls and growth goes on.
+
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use crate::controller::{CongestionController, Controller, ControllerConfig};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, RttStats};
+
+/// What to drive a controller with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drive {
+    /// Payload of a segment.
+    pub mss: Bytes,
+    /// The round trip.
+    pub rtt: SimDuration,
+    /// Every so many segments one is lost: 1/p.
+    pub segments_per_loss: u64,
+    /// Losses over which the mean is taken; half as many before that are warm-up.
+    pub cycles: u64,
+}
+
+/// ACKs in a round trip at most, so that an ACK covers a thousandth of a large window.
+const ACKS_PER_ROUND: f64 = 1_000.0;
+
+/// The mean window in segments: segments acknowledged for each round trip.
+pub fn mean_window(config: &ControllerConfig, drive: Drive) -> f64 {
+    let mss = drive.mss.0;
+    let start = Bytes(2 * mss); // in congestion avoidance from the beginning
+    let mut controller = Controller::new(config, drive.mss, start, Some(start));
+    let mut clock = Clock { now_s: 0.0, round_ends_s: drive.rtt.as_secs_f64(), round: 1 };
+    let warm_up = drive.cycles.div_ceil(2);
+    let (mut segments, mut began_s) = (0.0, 0.0);
+    for cycle in 0..warm_up + drive.cycles {
+        if cycle == warm_up {
+            (segments, began_s) = (0.0, clock.now_s);
+        }
+        segments += run_to_loss(&mut controller, drive, &mut clock);
+        controller.on_congestion(&CongestionEvent {
+            now: clock.now(),
+            cause: CongestionCause::Loss,
+            flight_size: controller.cwnd(),
+            newly_lost: drive.mss,
+            inflight: controller.cwnd(),
+        });
+    }
+    segments * drive.rtt.as_secs_f64() / (clock.now_s - began_s)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    now_s: f64,
+    round_ends_s: f64,
+    round: u64,
+}
+
+impl Clock {
+    fn now(&self) -> SimTime {
+        SimTime((self.now_s * 1e9) as u64)
+    }
+
+    fn advance(&mut self, by_s: f64, rtt_s: f64) {
+        self.now_s += by_s;
+        if self.now_s >= self.round_ends_s {
+            self.round += 1;
+            self.round_ends_s = self.now_s + rtt_s;
+        }
+    }
+}
+
+/// Acknowledges the segments up to the next loss, and returns how many they were.
+fn run_to_loss(controller: &mut Controller, drive: Drive, clock: &mut Clock) -> f64 {
+    let (mss, rtt_s) = (drive.mss.0, drive.rtt.as_secs_f64());
+    let mut left = drive.segments_per_loss;
+    while left > 0 {
+        let cwnd = controller.cwnd();
+        let window = cwnd.0 as f64 / mss as f64;
+        let acked = ((window / ACKS_PER_ROUND) as u64).clamp(1, left);
+        clock.advance(acked as f64 / window * rtt_s, rtt_s);
+        controller.on_ack(&ack(clock, Bytes(acked * mss), cwnd, drive.rtt));
+        left -= acked;
+    }
+    drive.segments_per_loss as f64
+}
+
+fn ack(clock: &Clock, newly_acked: Bytes, flight: Bytes, rtt: SimDuration) -> AckEvent {
+    AckEvent {
+        now: clock.now(),
+        newly_acked,
+        is_cumulative: true,
+        newly_lost: Bytes::ZERO,
+        newly_ce_marked: Bytes::ZERO,
+        prior_flight_size: flight,
+        rtt_sample: Some(rtt),
+        rtt: RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt },
+        timestamps: None,
+        is_cwnd_limited: true,
+        in_recovery: false,
+        round: clock.round,
+        is_paced: false,
+        delivery: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Increase, RenoConfig};
+
+    #[test]
+    fn renos_mean_window_is_the_square_root_law() {
+        // W(0) between losses grows from W/2 to W by 1 a round trip: 1/p = 3/8 W^2, mean 3/4 W = sqrt(1.5 / p): 122.5
+        let config = ControllerConfig::Reno(RenoConfig { increase: Increase::Bytes, ..RenoConfig::default() });
+        let rtt = SimDuration::from_millis(100);
+        let drive = Drive { mss: Bytes(1_000), rtt, segments_per_loss: 10_000, cycles: 20 };
+        let mean = mean_window(&config, drive);
+        assert!((mean / 122.47 - 1.0).abs() < 0.02, "{mean}");
+    }
+}

@@ -1,0 +1,3 @@
+"""Figures to come."""
+
+PICTURES = []
