@@ -161,10 +161,10 @@ def load_folder(path: Path) -> Folder:
     table = _toml(path / "claims.toml")
     choices = {entry["name"]: Choice.of(entry) for entry in table["choice"]}
     studies = {entry["name"]: _study(path, entry, choices) for entry in table["study"]}
-    measures = _module(path / "measure.py")
+    measures = load_module(path / "measure.py")
     claims = tuple(_claim(entry, studies, measures) for entry in table["claim"])
     recorded = _toml(path / "verdicts.toml")
-    pictures = _module(path / "pictures.py")
+    pictures = load_module(path / "pictures.py")
     return Folder(path, table["title"], table["source"], table["about"], claims, recorded, pictures)
 
 
@@ -199,7 +199,7 @@ def _claim(table: dict[str, Any], studies: dict[str, Study], measures: ModuleTyp
     )
 
 
-def _module(path: Path) -> ModuleType:
+def load_module(path: Path) -> ModuleType:
     """Load a file of a folder, whose name need not be that of a package."""
     name = f"ackclock_claims_{path.parent.name}_{path.stem}".replace("-", "_")
     spec = importlib.util.spec_from_file_location(name, path)
@@ -215,18 +215,25 @@ def select(folders: Sequence[Folder], prefixes: Sequence[str]) -> list[Claim]:
 
     Args:
         folders: Where to look.
-        prefixes: Such as "O" or "O2"; upper or lower case.
+        prefixes: Such as "O" or "O2", upper or lower case, or the name of a folder such as "rfc".
 
     Raises:
         LookupError: If a prefix names nothing; the message has all ids.
     """
     claims = [claim for folder in folders for claim in folder.claims]
-    wanted = [prefix.lower() for prefix in prefixes]
-    unknown = [prefix for prefix in prefixes if not any(_names(prefix.lower(), claim.id) for claim in claims)]
+    whole = {claim.id for folder in folders if folder.path.name in prefixes for claim in folder.claims}
+    named = {folder.path.name for folder in folders}
+    wanted = [prefix.lower() for prefix in prefixes if prefix not in named]
+    unknown = [prefix for prefix in wanted if not any(_names(prefix, claim.id) for claim in claims)]
     if unknown:
         known = ", ".join(claim.id for claim in claims)
-        raise LookupError(f"there is no claim {', '.join(unknown)}; there are: {known}")
-    return [claim for claim in claims if not wanted or any(_names(prefix, claim.id) for prefix in wanted)]
+        folders_known = ", ".join(sorted(named))
+        raise LookupError(
+            f"there is no claim {', '.join(unknown)}; there are: {known}; and the folders {folders_known}"
+        )
+    if not prefixes:
+        return claims
+    return [claim for claim in claims if claim.id in whole or any(_names(prefix, claim.id) for prefix in wanted)]
 
 
 def _names(prefix: str, claim_id: str) -> bool:

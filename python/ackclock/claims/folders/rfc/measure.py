@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 from ackclock._core import Scenario, mean_window
@@ -65,6 +66,31 @@ def _beyond(length: float, steps: int) -> list[float]:
     return [max(0.0, (number + 0.5) * length / steps - 1.0) for number in range(steps)]
 
 
+def bic(p: float) -> float:
+    """Return the mean window of BIC, by the phases of its paper's section IV.
+
+    A cycle falls from W to (1 - beta) W, adds S_max a round trip until 2 S_max below W, then halves what is left until that
+    is S_min. Its segments are 1/p.
+    """
+    low, high = 1.0, 1e9
+    for _ in range(200):
+        top = math.sqrt(low * high)
+        segments, _ = _bic_cycle(top)
+        low, high = (top, high) if segments < 1 / p else (low, top)
+    segments, rounds = _bic_cycle(low)
+    return segments / rounds
+
+
+def _bic_cycle(top: float) -> tuple[float, float]:
+    s_max, s_min, beta = 32.0, 0.01, 0.125
+    linear = max(0.0, (beta * top - 2 * s_max) / s_max)
+    begins = top * (1 - beta)
+    distance = min(beta * top, 2 * s_max)
+    halvings = math.log2(max(distance / (2 * s_min), 1.0)) + 1
+    segments = linear * (begins + linear * s_max / 2) + halvings * top - 2 * distance
+    return segments, linear + halvings
+
+
 def _table(values: Mapping[float, float]) -> Law:
     return lambda p: values[p]
 
@@ -73,11 +99,11 @@ RANGES = {
     "Reno": (1e-3, 1e-7),
     "AIMD(0.2, 0.125)": (1e-3, 1e-7),
     "CUBIC": (1e-3, 1e-8),
-    "HighSpeed": (1e-3, 1e-10),
+    "HighSpeed": (1e-3, 1e-7),
     "HighSpeed, table": (1e-3, 1e-7),
     "Scalable": (1e-3, 1e-7),
     "H-TCP": (1e-3, 1e-7),
-    "BIC": (1e-3, 1e-9),
+    "BIC": (1e-3, 1e-8),
 }
 """Loss rates with the controller alone: the greatest and the least."""
 LAWS: dict[str, Law] = {
@@ -88,7 +114,7 @@ LAWS: dict[str, Law] = {
     "HighSpeed, table": _table(HIGHSPEED),
     "Scalable": scalable,
     "H-TCP": htcp,
-    "BIC": aimd(32.0, 0.125),
+    "BIC": bic,
 }
 
 
@@ -109,6 +135,7 @@ def loss_rates(name: str) -> list[float]:
     return [float(f"1e{-3 - decade}") for decade in range(decades + 1)]
 
 
+@cache
 def alone(name: str, p: float) -> float:
     """Return the mean window of a controller alone, segments."""
     return mean_window(_scenario(name), RTT_S, round(1 / p), CYCLES)

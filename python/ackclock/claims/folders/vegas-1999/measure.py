@@ -151,7 +151,10 @@ def base_rtt(runs: Runs) -> Measured:
     rows = runs["3 both"].flows.filter(pl.col("flow").is_in(OBSERVED))
     modified = rows["forward_base_s"] + rows["backward_base_s"]
     difference = (modified - rows["base_rtt_s"]).drop_nans().drop_nulls() * 1e6
-    return Measured(_largest(difference), {"at best": -_largest(-difference), "plain, ms": _largest(-rows["base_rtt_s"].drop_nans()) * -1e3})
+    return Measured(
+        _largest(difference),
+        {"at best": -_largest(-difference), "plain, ms": _largest(-rows["base_rtt_s"].drop_nans()) * -1e3},
+    )
 
 
 def _largest(series: pl.Series) -> float:
