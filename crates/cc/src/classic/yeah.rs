@@ -7,7 +7,7 @@
 //! there.
 //!
 //! Departures: Reno flows are taken to be there after 16 slow round trips in a row; the Reno window that bounds
-//! decongestion begins at half of the window and grows by a segment for each slow round trip.
+//! decongestion begins at half of the window and grows by a segment for each slow round trip; 50 fast ones forget it.
 
 use super::{Delays, Grown, RoundDelays, Rule};
 use crate::event::{AckEvent, CongestionEvent};
@@ -31,6 +31,10 @@ impl Default for YeahConfig {
 
 /// Slow round trips in a row that tell of Reno flows.
 const GREEDY_ROUNDS: u32 = 16;
+/// Fast round trips after which Reno's window is forgotten.
+const FORGETTING_ROUNDS: u32 = 50;
+/// Segments.
+const LEAST_WINDOW: f64 = 2.0;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -41,6 +45,7 @@ pub struct Yeah {
     queued: f64,
     is_fast: bool,
     slow_rounds: u32,
+    fast_rounds: u32,
     /// What Reno's window would be, segments.
     reno_window: f64,
     /// Segments that decongestion still has to take away.
@@ -55,7 +60,8 @@ impl Yeah {
             queued: 0.0,
             is_fast: true,
             slow_rounds: 0,
-            reno_window: 2.0,
+            fast_rounds: 0,
+            reno_window: LEAST_WINDOW,
             to_shed: 0.0,
         }
     }
@@ -67,14 +73,20 @@ impl Yeah {
         self.is_fast = self.queued < self.config.max_queue && delay / base < 1.0 / self.config.phi;
         if self.is_fast {
             self.slow_rounds = 0;
+            self.fast_rounds += 1;
+            if self.fast_rounds > FORGETTING_ROUNDS {
+                (self.fast_rounds, self.reno_window) = (0, LEAST_WINDOW);
+            }
             return;
         }
-        // Where a Reno flow would be: half of the window when the queue began to stand, and a segment each round trip.
-        self.reno_window = if self.slow_rounds == 0 { (cwnd / 2.0).max(2.0) } else { self.reno_window + 1.0 };
-        self.slow_rounds += 1;
         if self.queued > self.config.max_queue && cwnd > self.reno_window {
             self.to_shed = self.queued.min(cwnd - self.reno_window).min(cwnd / 2.0);
         }
+        // Where a Reno flow would be: half of the window when the queue began to stand, and a segment each round trip.
+        let begins = self.reno_window <= LEAST_WINDOW;
+        self.reno_window =
+            if begins { ((cwnd - self.to_shed) / 2.0).max(LEAST_WINDOW) } else { self.reno_window + 1.0 };
+        self.slow_rounds += 1;
     }
 }
 

@@ -28,9 +28,9 @@ def aimd(a: float, b: float) -> Law:
 
 
 def scalable(p: float) -> float:
-    """Return the mean window of Scalable TCP: a segment gains a, so that a cycle from W(1 - b) to W takes b W / a segments.
+    """Return the mean window of Scalable TCP.
 
-    1/p segments a cycle make W = a / (b p); the cycle lasts ln(1 / (1 - b)) / a round trips.
+    A segment gains a, so that a cycle from W(1 - b) to W takes b W / a segments. 1/p segments a cycle make W = a / (b p); the cycle lasts ln(1 / (1 - b)) / a round trips.
     """
     a, b = 0.01, 0.125
     return a / (p * math.log(1 / (1 - b)))
@@ -39,8 +39,8 @@ def scalable(p: float) -> float:
 def htcp(p: float) -> float:
     """Return the mean window of H-TCP by integrating its growth over a cycle.
 
-    On a path whose round trip never changes, beta is 0.8 and alpha is max(1, 0.4 (1 + 10 (D - 1) + 0.25 (D - 1)^2)) beyond
-    D = 1 s. The cycle's length is sought in which the growth makes up for the fall and 1/p segments are sent.
+    On a path whose round trip never changes, beta is 0.8 and alpha is max(1, 0.4 (1 + 10 (D - 1) + 0.25 (D - 1)^2))
+    beyond D = 1 s. The cycle's length is sought in which the growth makes up for the fall and 1/p segments are sent.
     """
     low, high = 1e-3, 1e5
     for _ in range(200):
@@ -69,8 +69,8 @@ def _beyond(length: float, steps: int) -> list[float]:
 def bic(p: float) -> float:
     """Return the mean window of BIC, by the phases of its paper's section IV.
 
-    A cycle falls from W to (1 - beta) W, adds S_max a round trip until 2 S_max below W, then halves what is left until that
-    is S_min. Its segments are 1/p.
+    A cycle falls from W to (1 - beta) W, adds S_max a round trip until 2 S_max below W, then halves what is left until
+    that is S_min. Its segments are 1/p.
     """
     low, high = 1.0, 1e9
     for _ in range(200):

@@ -1,0 +1,86 @@
+//! Reno's relatives on a network, held to laws of their papers.
+
+use ackclock_scenario::Scenario;
+use ackclock_sim::{Simulation, Summary};
+
+const MSS: f64 = 1448.0;
+
+fn run(text: &str) -> Summary {
+    let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    Simulation::new(scenario.config()).finish().summary
+}
+
+/// One flow on a path that never queues; `discard` loses packets. Goodput, bit/s, after a quarter of the time.
+fn without_queue(controller: &str, delay: &str, seconds: u32, discard: &str) -> f64 {
+    let from = seconds / 4;
+    let summary = run(&format!(
+        "duration = \"{seconds} s\"\nmeasure = {{ from = \"{from} s\" }}\n[topology]\nkind = \"dumbbell\"\n\
+         access = {{ rate = \"100 Gbit/s\", delay = \"0 ns\" }}\n\
+         bottleneck = {{ rate = \"100 Gbit/s\", delay = \"{delay}\", discard = [{discard}] }}\n\
+         [tcp]\ndelayed_ack = false\n[[flow]]\ncontroller = {controller}\n"
+    ));
+    summary.flows[0].goodput_bps
+}
+
+/// Mean window, segments, at a round trip of 100 ms under a loss of every `k`-th packet.
+fn mean_window(controller: &str, seconds: u32, k: u32) -> f64 {
+    let discard = format!("{{ kind = \"every\", k = {k}, of = \"data\" }}");
+    without_queue(controller, "50 ms", seconds, &discard) * 0.1 / (8.0 * MSS)
+}
+
+#[test]
+fn illinois_without_a_queue_is_aimd_of_ten_and_an_eighth() {
+    // Liu, Basar, Srikant: d_a = 0 gives alpha = 10, beta = 1/8: W = sqrt(a (2 - b) / (2 b p)) = sqrt(75e4) = 866
+    let window = mean_window("\"illinois\"", 60, 10_000);
+    assert!((window / 866.0 - 1.0).abs() < 0.1, "{window}");
+}
+
+#[test]
+fn veno_without_a_queue_keeps_four_fifths() {
+    // Fu and Liew: N < 3 takes every loss for random: AIMD(1, 1/5): sqrt(1.8 / 0.4 * 1e4) = 212; Reno's is 122
+    let window = mean_window("\"veno\"", 200, 10_000);
+    assert!((window / 212.0 - 1.0).abs() < 0.05, "{window}");
+}
+
+#[test]
+fn hybla_gets_as_much_over_100_ms_as_over_25() {
+    // Caini and Firrincieli: the rate does not depend on the round trip; Reno's is a quarter at four times the RTT.
+    let discard = "{ kind = \"every\", k = 3000, of = \"data\" }";
+    let ratio = |controller: &str| {
+        without_queue(controller, "50 ms", 60, discard) / without_queue(controller, "12.5 ms", 60, discard)
+    };
+    let (hybla, reno) = (ratio("\"hybla\""), ratio("\"reno\""));
+    assert!((hybla - 1.0).abs() < 0.15, "{hybla}");
+    assert!((reno - 0.25).abs() < 0.03, "{reno}");
+}
+
+/// 10 Mbit/s, a round trip of 100 ms.
+fn bottleneck(controller: &str, queue: &str, discard: &str) -> Summary {
+    run(&format!(
+        "duration = \"60 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
+         access = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\
+         bottleneck = {{ rate = \"10 Mbit/s\", delay = \"50 ms\", queue = {{ kind = \"drop_tail\", limit = \"{queue}\" }}, \
+         discard = [{discard}] }}\n[[flow]]\ncontroller = {controller}\n"
+    ))
+}
+
+#[test]
+fn westwood_fills_a_link_that_loses_at_random() {
+    // Grieco and Mascolo: ssthresh is the bandwidth times the least round trip, so a loss without a queue costs nothing.
+    // Under 0.2 % Reno's window is sqrt(1.5 / 0.002) = 27 segments of the path's 83.
+    let discard = "{ kind = \"probability\", p = 0.002, of = \"data\" }";
+    let goodput = |controller: &str| bottleneck(controller, "1 bdp", discard).flows[0].goodput_bps;
+    let (westwood, reno) = (goodput("\"westwood\""), goodput("\"reno\""));
+    assert!(reno < 0.45 * 1e7, "{reno}");
+    assert!(westwood > 2.0 * reno && westwood > 0.8 * 1e7, "{westwood} against {reno}");
+}
+
+#[test]
+fn yeah_fills_the_link_and_empties_its_queue_in_time() {
+    // Baiocchi et al.: no more than Q_max = 80 segments are let queue, however deep the buffer.
+    let summary = bottleneck("\"yeah\"", "unlimited", "");
+    let link = summary.links.iter().find(|link| link.name == "bottleneck").expect("there is one");
+    assert_eq!(summary.flows[0].retransmitted_segments, 0);
+    assert!(link.queue_packets.mean < 80.0 && link.queue_packets.mean > 0.0, "{}", link.queue_packets.mean);
+    assert!(link.utilization > 0.99, "{}", link.utilization);
+}
