@@ -30,7 +30,8 @@ def aimd(a: float, b: float) -> Law:
 def scalable(p: float) -> float:
     """Return the mean window of Scalable TCP.
 
-    A segment gains a, so that a cycle from W(1 - b) to W takes b W / a segments. 1/p segments a cycle make W = a / (b p); the cycle lasts ln(1 / (1 - b)) / a round trips.
+    A segment gains a, so that a cycle from W(1 - b) to W takes b W / a segments. 1/p segments a cycle
+    make W = a / (b p); the cycle lasts ln(1 / (1 - b)) / a round trips.
     """
     a, b = 0.01, 0.125
     return a / (p * math.log(1 / (1 - b)))
