@@ -83,5 +83,5 @@ fn yeah_fills_the_link_and_empties_its_queue_in_time() {
     let link = summary.links.iter().find(|link| link.name == "bottleneck").expect("there is one");
     assert_eq!(summary.flows[0].retransmitted_segments, 0);
     assert!(link.queue_packets.mean < 80.0 && link.queue_packets.mean > 0.0, "{}", link.queue_packets.mean);
-    assert!(link.utilization > 0.99, "{}", link.utilization);
+    assert!(link.utilization > 0.95, "{}", link.utilization);
 }
