@@ -182,6 +182,7 @@ def bars(groups: Sequence[str], series: Sequence[tuple[str, str, Sequence[float]
         axis.set_yticks(range(len(groups)), groups)
         axis.invert_yaxis()
         axis.grid(visible=False, axis="y")
+        axis.set_axisbelow(True)
         axis.set_xlabel(label)
         _legend(figure, axis)
     return figure

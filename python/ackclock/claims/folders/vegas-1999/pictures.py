@@ -59,7 +59,14 @@ def beside(*cases: str) -> Callable[[Laboratory, Study], Figure]:
     return draw
 
 
-NAMES = {"tahoe": "Tahoe", "vegas": "Vegas", "first": "modified on A1", "second": "modified on A2", "both": "modified on both"}
+NAMES = {
+    "tahoe": "Tahoe",
+    "vegas": "Vegas",
+    "first": "modified on A1",
+    "second": "modified on A2",
+    "both": "modified on both",
+}
+"""Of what the two connections run, in the names of cases and in titles."""
 
 
 def _named(case: str) -> str:
@@ -74,12 +81,13 @@ def _over_grid(
     """Draw a table for each quotient of two cases: rates and delays down, queues across; the first seed."""
     rate, delay, queue, seed = study.choices
     grid = {tuple(o.name for o in choices): choices for choices in laboratory.grid(study)}
-    tried = [[o.name for o in choice.options if any(o.name == key[i] for key in grid)] for i, choice in enumerate(study.choices)]
+    tried = [list(dict.fromkeys(key[i] for key in grid)) for i in range(len(study.choices))]
     rows = [(r, d) for r in tried[0] for d in tried[1]]
     parts = []
     for title, above, below in cells:
         values = [
-            [_quotient(laboratory, study, grid[r, d, q, seed.options[0].name], above, below) for q in tried[2]] for r, d in rows
+            [_quotient(laboratory, study, grid[r, d, q, seed.options[0].name], above, below) for q in tried[2]]
+            for r, d in rows
         ]
         parts.append(Table(title, values, *ends, scale="log" if scale == "log" else "linear"))
     names = [f"{r}, {d}" for r, d in rows]
@@ -116,7 +124,7 @@ def skew(laboratory: Laboratory, study: Study) -> Figure:
     for choices in _each(laboratory, study, "delay"):
         runs = laboratory.runs(study, choices)
         xs = [float(value) for value in SKEWS]
-        curves = [Curve(f"{kind}", xs, [_goodput(runs[f"{kind}, {ppm} ppm"]) for ppm in SKEWS], c) for kind, c in TOLERANCE]
+        curves = [Curve(kind, xs, [_goodput(runs[f"{kind}, {ppm} ppm"]) for ppm in SKEWS], c) for kind, c in TOLERANCE]
         plain = Curve("plain Vegas", xs, [_goodput(runs["plain Vegas"])] * len(SKEWS), YELLOW, "--")
         parts.append((f"one-way delay {choices[0].name}", [*curves, plain]))
     axis = Axis("receiver's clock too fast (ppm)", "symlog", (-500, -10, 0, 10, 500))
@@ -134,7 +142,7 @@ STEPS = ("forward by 50 ms", "forward by 1 s", "back by 50 ms")
 
 
 def steps(laboratory: Laboratory, study: Study) -> Figure:
-    """Goodput over time around the moment at which the receiver's clock is set; means over a second."""
+    """Goodput over time around the moment at which the receiver's clock is set."""
     runs = laboratory.runs(study)
     parts = []
     for how in STEPS:
@@ -149,7 +157,8 @@ def _seconds(results: Results, label: str, color: str, dashes: str = "-") -> Cur
     pairs = [_rates(results, flow) for flow in OBSERVED]
     sums = [sum(values) for values in zip(*(values for _, values in pairs), strict=True)]
     whole = range(0, len(sums) // count * count, count)
-    return Curve(label, [pairs[0][0][i] + 1.0 - BIN_S for i in whole], [sum(sums[i : i + count]) / count for i in whole], color, dashes)
+    middles = [pairs[0][0][i] - BIN_S + 1.0 for i in whole]
+    return Curve(label, middles, [sum(sums[i : i + count]) / count for i in whole], color, dashes)
 
 
 def ticks(laboratory: Laboratory, study: Study) -> Figure:
@@ -179,7 +188,10 @@ def both_ways(laboratory: Laboratory, study: Study) -> Figure:
     """Goodput at each ratio and under each remedy beside eight connections that send the other way."""
     runs = laboratory.runs(study)
     places = [(ratio, cure) for ratio in ("10:1", "50:1") for cure in (*CURES, "SGPQ, an ACK for 16")]
-    series = [(who, c, [_goodput(runs[_case(f"{ratio}, 8 back", who, cure)]) for ratio, cure in places]) for who, c in WHO]
+    series = [
+        (who, color, [_goodput(runs[_case(f"{ratio}, 8 back", who, cure)]) for ratio, cure in places])
+        for who, color in WHO
+    ]
     return panels.bars([f"{ratio}, {cure}" for ratio, cure in places], series, "goodput of A1 and A2 (kbit/s)")
 
 
