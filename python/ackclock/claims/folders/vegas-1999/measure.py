@@ -148,7 +148,7 @@ def worst_of(reference: str, among: str = "", without: str = "") -> Callable[[Ru
 
 
 def base_rtt(runs: Runs) -> Measured:
-    """By how much modified Vegas' BaseRTT lies above plain Vegas' at worst, in microseconds; both lie above the true."""
+    """By how much modified Vegas' BaseRTT lies above plain Vegas' at worst, in us; both lie above the true one."""
     rows = runs["3 both"].flows.filter(pl.col("flow").is_in(OBSERVED))
     modified = rows["forward_base_s"] + rows["backward_base_s"]
     difference = (modified - rows["base_rtt_s"]).drop_nans().drop_nulls() * 1e6

@@ -1,4 +1,4 @@
-"""The paper's figures 3 to 13, each beside its pair; what is left and what is gained over the grid; clocks; asymmetry."""
+"""The paper's figures 3 to 13, in pairs; what is left and what is gained over the grid; clocks; asymmetry."""
 
 from collections.abc import Callable, Sequence
 
@@ -102,15 +102,23 @@ def _quotient(laboratory: Laboratory, study: Study, choices: Choices, above: str
 
 def left(laboratory: Laboratory, study: Study) -> Figure:
     """What backward congestion leaves of each, over rates, delays and queues."""
-    cells = [("left of Tahoe", "3 tahoe", "1 tahoe"), ("left of Vegas", "3 vegas", "1 vegas"),
-             ("left of Vegas with SGPQ", "3 vegas, SGPQ", "1 vegas"), ("left, modified on both", "3 both", "1 vegas")]  # fmt: skip
+    cells = [
+        ("left of Tahoe", "3 tahoe", "1 tahoe"),
+        ("left of Vegas", "3 vegas", "1 vegas"),
+        ("left of Vegas with SGPQ", "3 vegas, SGPQ", "1 vegas"),
+        ("left, modified on both", "3 both", "1 vegas"),
+    ]
     return _over_grid(laboratory, study, cells, (0.0, 1.5), "linear")
 
 
 def gains(laboratory: Laboratory, study: Study) -> Figure:
     """What each remedy multiplies the goodput of experiment 3 by, over rates, delays and queues."""
-    cells = [("Vegas, by SGPQ", "3 vegas, SGPQ", "3 vegas"), ("Tahoe, by SGPQ", "3 tahoe, SGPQ", "3 tahoe"),
-             ("by modified Vegas", "3 both", "3 vegas"), ("... with the least RTT", "3 both, least RTT", "3 vegas")]  # fmt: skip
+    cells = [
+        ("Vegas, by SGPQ", "3 vegas, SGPQ", "3 vegas"),
+        ("Tahoe, by SGPQ", "3 tahoe, SGPQ", "3 tahoe"),
+        ("by modified Vegas", "3 both", "3 vegas"),
+        ("... with the least RTT", "3 both, least RTT", "3 vegas"),
+    ]
     return _over_grid(laboratory, study, cells, (0.2, 5.0), "log")
 
 
