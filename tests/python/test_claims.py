@@ -41,6 +41,23 @@ def test_every_claim_of_the_notes_is_there() -> None:
     assert {f"O{number}" for number in range(1, 8)} <= families
 
 
+@pytest.mark.parametrize(("claim", "most"), [("V7a", 0.0), ("V10", 20.0)])
+def test_what_must_be_exact_is_so_over_the_whole_grid(findings: list[Finding], claim: str, most: float) -> None:
+    """An offset of whole ticks cancels in the paper's equations; V10 leaves two ticks of 10 us for rounding."""
+    finding = next(finding for finding in findings if finding.claim.id == claim)
+    measured = [finding.measured, *(other for _, other, _ in finding.others)]
+    assert [m.value for m in measured if m.value is None or m.value > most] == []
+    assert len(measured) == {"V7a": 3 * 2, "V10": 3 * 3 * 2}[claim], "rates, delays and queues of the quick grid"
+    if claim == "V7a":
+        assert all(min(m.also.values()) > 1000 for m in measured), "bins are compared, not none"
+
+
+def test_the_ack_clock_sets_the_rate_where_acks_congest_the_way_back(findings: list[Finding]) -> None:
+    """30,000 bit/s carry 93.75 ACKs of 40 bytes a second, each for a segment of 500 bytes: 375 kbit/s."""
+    finding = next(finding for finding in findings if finding.claim.id == "V9a")
+    assert finding.measured.also["50:1, Vegas kbit/s"] == pytest.approx(375.0, rel=1e-3)
+
+
 def test_measured_windows_and_rates_agree_with_arithmetic(findings: list[Finding]) -> None:
     measured = {finding.claim.id: finding.measured for finding in findings}
     assert measured["O3a"].value == pytest.approx(44 * 1460 / 1000), "whole segments of a window of 65,535 bytes"

@@ -134,12 +134,13 @@ def same(runs: Runs) -> Measured:
     return Measured(max(differences), bins)
 
 
-def worst_of(reference: str, among: str = "") -> Callable[[Runs], Measured]:
+def worst_of(reference: str, among: str = "", without: str = "") -> Callable[[Runs], Measured]:
     """Return the least goodput of any other case whose name begins so, relative to that of one case."""
 
     def measure(runs: Runs) -> Measured:
         base = goodput(runs[reference])
-        others = {case: results for case, results in runs.items() if case.startswith(among) and case != reference}
+        names = [case for case in runs if case.startswith(among) and case not in (reference, without)]
+        others = {case: runs[case] for case in names}
         shares = {case: _ratio(goodput(results), base) for case, results in others.items()}
         return Measured(min(shares.values()), {f"{reference} kbit/s": base} | shares)
 
@@ -147,18 +148,26 @@ def worst_of(reference: str, among: str = "") -> Callable[[Runs], Measured]:
 
 
 def base_rtt(runs: Runs) -> Measured:
-    """By how much modified Vegas' BaseRTT lies above plain Vegas' at worst, in microseconds; both lie above the true."""
+    """By how much modified Vegas' BaseRTT lies above plain Vegas' at worst, in us; both lie above the true one."""
     rows = runs["3 both"].flows.filter(pl.col("flow").is_in(OBSERVED))
     modified = rows["forward_base_s"] + rows["backward_base_s"]
     difference = (modified - rows["base_rtt_s"]).drop_nans().drop_nulls() * 1e6
-    return Measured(
-        _largest(difference),
-        {"at best": -_largest(-difference), "plain, ms": _largest(-rows["base_rtt_s"].drop_nans()) * -1e3},
-    )
+    plain_ms = -1e3 * _largest(-rows["base_rtt_s"].drop_nans())
+    return Measured(_largest(difference), {"at best": -_largest(-difference), "plain, ms": plain_ms})
 
 
 def _largest(series: pl.Series) -> float:
     return float(pl.DataFrame({"x": series}).select(pl.col("x").max()).item())
+
+
+def best_of(above: Sequence[str], below: Sequence[str]) -> Callable[[Runs], Measured]:
+    """Compare the best of some cases with the best of others."""
+
+    def measure(runs: Runs) -> Measured:
+        ends = [max(goodput(runs[case]) for case in cases) for cases in (above, below)]
+        return Measured(_ratio(*ends), _kbps(runs, *above, *below))
+
+    return measure
 
 
 MEASURES: dict[str, Callable[[Runs], Measured]] = {
@@ -180,11 +189,29 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
     "V4d": quotient("3 vegas, data both ways, SGPQ", "3 vegas, data both ways"),
     "V4e": quotient("2 tahoe, small packets, SGPQ", "2 tahoe, small packets"),
     "V7a": same,
-    "V7b": worst_of("10 us", "1"),
+    "V7b": worst_of("10 us", without="plain Vegas"),
     "V8a": worst_of("modified, 0 ppm", "modified"),
     "V8b": worst_of("tolerant, 0 ppm", "tolerant"),
     "V8c": worst_of("modified, never set", "modified"),
     "V8d": worst_of("tolerant, never set", "tolerant"),
+    "V9a": quotient("50:1, Vegas", "1:1, Vegas"),
+    "V9b": quotient("10:1, Vegas", "1:1, Vegas"),
+    "V9c": quotient("50:1, Vegas, SGPQ", "50:1, Vegas"),
+    "V9d": quotient("50:1, modified", "50:1, Vegas"),
+    "V9e": best_of(
+        ["50:1, Vegas, filter", "50:1, Vegas, an ACK for 4"],
+        ["50:1, modified", "50:1, Vegas, SGPQ", "50:1, modified, SGPQ"],
+    ),
+    "V9f": best_of(["50:1, modified, filter"], ["50:1, modified", "50:1, Vegas, filter"]),
+    "V9g": quotient("10:1, Vegas, an ACK for 16", "10:1, Vegas"),
+    "V9h": best_of(
+        ["10:1, 8 back, modified, SGPQ"],
+        ["10:1, 8 back, Vegas, SGPQ", "10:1, 8 back, modified, filter", "10:1, 8 back, modified, SGPQ, an ACK for 16"],
+    ),
+    "V9i": best_of(
+        ["50:1, 8 back, Vegas, SGPQ, an ACK for 16", "50:1, 8 back, modified, SGPQ, an ACK for 16"],
+        ["50:1, 8 back, Vegas, SGPQ", "50:1, 8 back, modified, SGPQ"],
+    ),
     "V10": base_rtt,
     "V11": worst_of("20 ms and 20 ms"),
 }

@@ -1,1 +1,223 @@
-PICTURES = []
+"""The paper's figures 3 to 13, in pairs; what is left and what is gained over the grid; clocks; asymmetry."""
+
+from collections.abc import Callable, Sequence
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from ackclock.claims import panels
+from ackclock.claims.figures import Curve, Picture
+from ackclock.claims.folder import Study
+from ackclock.claims.ledger import Choices, Laboratory
+from ackclock.claims.panels import Axis, Column, Table
+from ackclock.results import Results
+
+FIRST, SECOND, AVERAGE = "#1f5fa8", "#c8501e", "#333333"
+GREEN, YELLOW = "#2f8f5b", "#e0a030"
+OBSERVED = {"A1": FIRST, "A2": SECOND}
+BIN_S = 0.2
+"""The paper's bins; the scenarios' traces have the same interval."""
+SETTLED_S = 10.0
+"""Goodputs are taken from here on, as the claims' are."""
+
+
+def _rates(results: Results, flow: str) -> tuple[list[float], list[float]]:
+    """Return times and goodput in bins, in kbit/s; 0 before the connection starts."""
+    rows = results.flows.filter(pl.col("flow") == flow)
+    values = rows["goodput_bps"].fill_nan(0.0).fill_null(0.0) / 1e3
+    return rows["time_s"].to_list(), values.to_list()
+
+
+def _goodput(results: Results, flows: Sequence[str] = tuple(OBSERVED)) -> float:
+    """Return the goodput of connections together once all have started, in kbit/s."""
+    rows = results.flows.filter(pl.col("flow").is_in(flows) & (pl.col("time_s") > SETTLED_S))
+    bins = rows.filter(pl.col("flow") == flows[0]).height
+    return float(rows["goodput_bps"].sum()) / bins / 1e3
+
+
+def _column(results: Results, title: str) -> Column:
+    """Return rates and their average above, cumulative bytes below."""
+    above, below, all_values = [], [], []
+    for flow, color in OBSERVED.items():
+        time, values = _rates(results, flow)
+        sums = pl.Series(values).cum_sum() * (1e3 * BIN_S / 8 / 1e6)
+        above.append(Curve(flow, time, values, color))
+        below.append(Curve(flow, time, sums.to_list(), color))
+        all_values.append(values)
+    average = [sum(pair) / len(pair) for pair in zip(*all_values, strict=True)]
+    return Column(title, [*above, Curve("average", time, average, AVERAGE)], below)
+
+
+def beside(*cases: str) -> Callable[[Laboratory, Study], Figure]:
+    """Draw cases side by side in the form of the paper's figures."""
+
+    def draw(laboratory: Laboratory, study: Study) -> Figure:
+        runs = laboratory.runs(study)
+        parts = [_column(runs[case], _named(case)) for case in cases]
+        return panels.columns(parts, "rate in bins of 0.2 s (kbit/s)", "received (MB)")
+
+    return draw
+
+
+NAMES = {
+    "tahoe": "Tahoe",
+    "vegas": "Vegas",
+    "first": "modified on A1",
+    "second": "modified on A2",
+    "both": "modified on both",
+}
+"""Of what the two connections run, in the names of cases and in titles."""
+
+
+def _named(case: str) -> str:
+    experiment, _, rest = case.partition(" ")
+    who, *more = rest.split(", ")
+    return ", ".join([f"exp. {experiment}: {NAMES[who]}", *more])
+
+
+def _over_grid(
+    laboratory: Laboratory, study: Study, cells: Sequence[tuple[str, str, str]], ends: tuple[float, float], scale: str
+) -> Figure:
+    """Draw a table for each quotient of two cases: rates and delays down, queues across; the first seed."""
+    rate, delay, queue, seed = study.choices
+    grid = {tuple(o.name for o in choices): choices for choices in laboratory.grid(study)}
+    tried = [list(dict.fromkeys(key[i] for key in grid)) for i in range(len(study.choices))]
+    rows = [(r, d) for r in tried[0] for d in tried[1]]
+    parts = []
+    for title, above, below in cells:
+        values = [
+            [_quotient(laboratory, study, grid[r, d, q, seed.options[0].name], above, below) for q in tried[2]]
+            for r, d in rows
+        ]
+        parts.append(Table(title, values, *ends, scale="log" if scale == "log" else "linear"))
+    names = [f"{r}, {d}" for r, d in rows]
+    return panels.tables(parts, (f"{rate.title}, {delay.title}", names), (f"{queue.title} (packets)", tried[2]))
+
+
+def _quotient(laboratory: Laboratory, study: Study, choices: Choices, above: str, below: str) -> float:
+    runs = laboratory.runs(study, choices)
+    base = _goodput(runs[below])
+    return _goodput(runs[above]) / base if base > 0 else float("inf")
+
+
+def left(laboratory: Laboratory, study: Study) -> Figure:
+    """What backward congestion leaves of each, over rates, delays and queues."""
+    cells = [
+        ("left of Tahoe", "3 tahoe", "1 tahoe"),
+        ("left of Vegas", "3 vegas", "1 vegas"),
+        ("left of Vegas with SGPQ", "3 vegas, SGPQ", "1 vegas"),
+        ("left, modified on both", "3 both", "1 vegas"),
+    ]
+    return _over_grid(laboratory, study, cells, (0.0, 1.5), "linear")
+
+
+def gains(laboratory: Laboratory, study: Study) -> Figure:
+    """What each remedy multiplies the goodput of experiment 3 by, over rates, delays and queues."""
+    cells = [
+        ("Vegas, by SGPQ", "3 vegas, SGPQ", "3 vegas"),
+        ("Tahoe, by SGPQ", "3 tahoe, SGPQ", "3 tahoe"),
+        ("by modified Vegas", "3 both", "3 vegas"),
+        ("... with the least RTT", "3 both, least RTT", "3 vegas"),
+    ]
+    return _over_grid(laboratory, study, cells, (0.2, 5.0), "log")
+
+
+SKEWS = (-500, -100, 0, 1, 10, 100, 500)
+TOLERANCE = (("modified", SECOND), ("tolerant", FIRST))
+
+
+def skew(laboratory: Laboratory, study: Study) -> Figure:
+    """Goodput over the skew of the receiver's clock, a panel for each delay."""
+    parts = []
+    for choices in _each(laboratory, study, "delay"):
+        runs = laboratory.runs(study, choices)
+        xs = [float(value) for value in SKEWS]
+        curves = [Curve(kind, xs, [_goodput(runs[f"{kind}, {ppm} ppm"]) for ppm in SKEWS], c) for kind, c in TOLERANCE]
+        plain = Curve("plain Vegas", xs, [_goodput(runs["plain Vegas"])] * len(SKEWS), YELLOW, "--")
+        parts.append((f"one-way delay {choices[0].name}", [*curves, plain]))
+    axis = Axis("receiver's clock too fast (ppm)", "symlog", (-500, -10, 0, 10, 500))
+    return panels.over(parts, axis, "goodput of A1 and A2 (kbit/s)")
+
+
+def _each(laboratory: Laboratory, study: Study, name: str) -> list[Choices]:
+    """Return the combinations with each option of one choice that is tried, and the first of every other."""
+    index = [choice.name for choice in study.choices].index(name)
+    grid = laboratory.grid(study)
+    return [c for c in grid if all(i == index or option == grid[0][i] for i, option in enumerate(c))]
+
+
+STEPS = ("forward by 50 ms", "forward by 1 s", "back by 50 ms")
+
+
+def steps(laboratory: Laboratory, study: Study) -> Figure:
+    """Goodput over time around the moment at which the receiver's clock is set."""
+    runs = laboratory.runs(study)
+    parts = []
+    for how in STEPS:
+        curves = [_seconds(runs[f"{kind}, {how}"], kind, color) for kind, color in TOLERANCE]
+        parts.append((f"set {how}", [*curves, _seconds(runs["modified, never set"], "never set", "#999999", "--")]))
+    return panels.over(parts, Axis("time (s)"), "goodput of A1 and A2 (kbit/s)", step=20.0)
+
+
+def _seconds(results: Results, label: str, color: str, dashes: str = "-") -> Curve:
+    """Return the goodput of both in bins of 2 s."""
+    count = round(2.0 / BIN_S)
+    pairs = [_rates(results, flow) for flow in OBSERVED]
+    sums = [sum(values) for values in zip(*(values for _, values in pairs), strict=True)]
+    whole = range(0, len(sums) // count * count, count)
+    middles = [pairs[0][0][i] - BIN_S + 1.0 for i in whole]
+    return Curve(label, middles, [sum(sums[i : i + count]) / count for i in whole], color, dashes)
+
+
+def ticks(laboratory: Laboratory, study: Study) -> Figure:
+    """Goodput under each tick of the receiver's clock, with and without delayed ACKs."""
+    cases = [case.name for case in study.cases]
+    colors = (FIRST, GREEN, YELLOW)
+    series = []
+    for choices, color in zip(_each(laboratory, study, "delay"), colors * 2, strict=False):
+        runs = laboratory.runs(study, choices)
+        series.append((f"one-way delay {choices[0].name}", color, [_goodput(runs[case]) for case in cases]))
+    return panels.bars(cases, series, "goodput of A1 and A2 (kbit/s)")
+
+
+CURES = ("plain", "SGPQ", "filter", "an ACK for 4", "an ACK for 16")
+WHO = (("Tahoe", YELLOW), ("Vegas", SECOND), ("modified", FIRST))
+
+
+def asymmetry(laboratory: Laboratory, study: Study) -> Figure:
+    """Goodput at each ratio and under each remedy, nothing but ACKs on the way back."""
+    runs = laboratory.runs(study)
+    places = [("1:1", "plain"), *((ratio, cure) for ratio in ("10:1", "50:1") for cure in CURES)]
+    series = [(who, color, [_goodput(runs[_case(ratio, who, cure)]) for ratio, cure in places]) for who, color in WHO]
+    return panels.bars([f"{ratio}, {cure}" for ratio, cure in places], series, "goodput of A1 and A2 (kbit/s)")
+
+
+def both_ways(laboratory: Laboratory, study: Study) -> Figure:
+    """Goodput at each ratio and under each remedy beside eight connections that send the other way."""
+    runs = laboratory.runs(study)
+    places = [(ratio, cure) for ratio in ("10:1", "50:1") for cure in (*CURES, "SGPQ, an ACK for 16")]
+    series = [
+        (who, color, [_goodput(runs[_case(f"{ratio}, 8 back", who, cure)]) for ratio, cure in places])
+        for who, color in WHO
+    ]
+    return panels.bars([f"{ratio}, {cure}" for ratio, cure in places], series, "goodput of A1 and A2 (kbit/s)")
+
+
+def _case(ratio: str, who: str, cure: str) -> str:
+    return f"{ratio}, {who}" if cure == "plain" else f"{ratio}, {who}, {cure}"
+
+
+PICTURES = [
+    Picture("experiment-1", "V1", "vegas", "Experiment 1: alone", beside("1 tahoe", "1 vegas")),
+    Picture("experiment-2", "V2", "vegas", "Experiment 2: forward congestion", beside("2 tahoe", "2 vegas")),
+    Picture("experiment-3", "V3", "vegas", "Experiment 3: backward congestion", beside("3 tahoe", "3 vegas")),
+    Picture("left", "V3", "vegas", "Experiment 3 / experiment 1, over the grid", left),
+    Picture("sgpq", "V4", "vegas", "Experiment 3 with SGPQ", beside("3 tahoe, SGPQ", "3 vegas, SGPQ")),
+    Picture("modified", "V6", "vegas", "Experiment 3, modified Vegas", beside("3 first", "3 second", "3 both")),
+    Picture("gains", "V6", "vegas", "Experiment 3: goodput with a remedy / without, over the grid", gains),
+    Picture("ticks", "V7b", "ticks", "Ticks of the receiver's clock", ticks),
+    Picture("skew", "V8b", "skew", "Goodput over the skew between the clocks, 300 s", skew),
+    Picture("steps", "V8d", "steps", "Goodput around the moment at which the receiver's clock is set", steps),
+    Picture("asymmetry", "V9", "asymmetry", "A slower way back, 1.5 Mbit/s there; A1 and A2 alone", asymmetry),
+    Picture("asymmetry-both-ways", "V9", "asymmetry", "A slower way back, with eight connections on it", both_ways),
+]

@@ -1,0 +1,188 @@
+"""Figures of more than one row, tables side by side, curves over any axis, and bars.
+
+Numbers that are drawn here come from simulations; nothing is smoothed. Departures: none.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from ackclock.claims.figures import STYLE, Curve
+
+WIDTH = 9.6
+"""Inches: as wide as the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Two sets of curves over the same time, one above the other."""
+
+    title: str
+    above: Sequence[Curve]
+    below: Sequence[Curve]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Numbers in rows and columns, with colours between two ends.
+
+    Attributes:
+        title: Above it.
+        values: A row for each of the rows, which all tables of a figure share.
+        low: The number of the first colour.
+        high: The number of the last colour.
+        scale: How colours lie between those: evenly, or evenly in the logarithm around 1.
+    """
+
+    title: str
+    values: Sequence[Sequence[float]]
+    low: float
+    high: float
+    scale: Literal["linear", "log"] = "linear"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A label and how values lie on the axis; `ticks` replaces matplotlib's choice."""
+
+    label: str
+    scale: Literal["linear", "symlog"] = "linear"
+    ticks: Sequence[float] = field(default_factory=tuple)
+
+
+def columns(parts: Sequence[Column], above: str, below: str) -> Figure:
+    """Draw columns side by side; each row has one vertical axis.
+
+    Args:
+        parts: From left to right.
+        above: Label of the upper vertical axis.
+        below: Label of the lower vertical axis.
+    """
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, 5.2), layout="constrained")
+        axes = figure.subplots(2, len(parts), sharex=True, sharey="row", squeeze=False)
+        for index, part in enumerate(parts):
+            upper, lower = axes[0][index], axes[1][index]
+            _curves(upper, part.above)
+            _curves(lower, part.below)
+            upper.set_title(part.title)
+            lower.set_xlabel("time (s)")
+        for axis, label in ((axes[0][0], above), (axes[1][0], below)):
+            axis.set_ylabel(label)
+            axis.set_ylim(bottom=0)
+        axes[0][0].set_xlim(left=0)
+        _legend(figure, axes[0][0])
+    return figure
+
+
+def _curves(axis: Axes, curves: Sequence[Curve]) -> None:
+    for curve in curves:
+        width = 2.0 if curve.label == "average" else 1.2
+        axis.plot(curve.time_s, curve.values, curve.dashes, color=curve.color, label=curve.label, linewidth=width)
+
+
+def _legend(figure: Figure, axis: Axes) -> None:
+    handles, labels = axis.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5))
+
+
+def tables(parts: Sequence[Table], rows: tuple[str, Sequence[str]], heads: tuple[str, Sequence[str]]) -> Figure:
+    """Draw tables with the same rows and columns side by side; each number stands on its colour.
+
+    Args:
+        parts: From left to right.
+        rows: Their label, and the name of each.
+        heads: The columns' label, and the name of each.
+    """
+    with mpl.rc_context(STYLE | {"axes.grid": False}):
+        figure = Figure(figsize=(WIDTH, 1.4 + 0.3 * len(rows[1])), layout="constrained")
+        axes = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
+        for axis, part in zip(axes, parts, strict=True):
+            _table(axis, part)
+            axis.set_xticks(range(len(heads[1])), heads[1])
+            axis.set_xlabel(heads[0])
+        axes[0].set_yticks(range(len(rows[1])), rows[1])
+        axes[0].set_ylabel(rows[0])
+    return figure
+
+
+def _table(axis: Axes, table: Table) -> None:
+    kind = LogNorm if table.scale == "log" else Normalize
+    norm = kind(table.low, table.high, clip=True)
+    axis.imshow(table.values, cmap="RdYlBu", norm=norm, alpha=0.75, aspect="auto")
+    axis.tick_params(length=0)
+    axis.spines[:].set_visible(False)
+    axis.set_title(table.title, fontsize=9.5)
+    for y, row in enumerate(table.values):
+        for x, value in enumerate(row):
+            axis.text(x, y, f"{value:.2f}" if value < 10 else f"{value:.1f}", ha="center", va="center", fontsize=9)
+
+
+def over(parts: Sequence[tuple[str, Sequence[Curve]]], axis: Axis, label: str, step: float | None = None) -> Figure:
+    """Draw panels of curves over one horizontal axis, with a point for each value if they are few.
+
+    Args:
+        parts: Title and curves of each panel; a curve's `time_s` are the values on the horizontal axis.
+        axis: The horizontal axis.
+        label: Of the vertical axis.
+        step: Where a vertical line stands.
+    """
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, 3.8), layout="constrained")
+        axes = figure.subplots(1, len(parts), sharey=True, sharex=True, squeeze=False)[0]
+        for panel, (title, curves) in zip(axes, parts, strict=True):
+            for curve in curves:
+                mark = "o" if len(curve.values) < 20 else ""
+                panel.plot(
+                    curve.time_s, curve.values, curve.dashes, marker=mark, markersize=4, color=curve.color,
+                    label=curve.label, linewidth=1.4,
+                )  # fmt: skip
+            if step is not None:
+                panel.axvline(step, color="#444444", linewidth=0.9, linestyle=(0, (1, 2)))
+            panel.set_title(title)
+            _horizontal(panel, axis)
+        axes[0].set_ylim(bottom=0)
+        axes[0].set_ylabel(label)
+        _legend(figure, axes[0])
+    return figure
+
+
+def _horizontal(panel: Axes, axis: Axis) -> None:
+    panel.set_xlabel(axis.label)
+    if axis.scale == "symlog":
+        panel.set_xscale("symlog", linthresh=1.0, linscale=0.6)
+        panel.xaxis.set_minor_locator(NullLocator())
+    if axis.ticks:
+        panel.xaxis.set_major_locator(FixedLocator(list(axis.ticks)))
+        panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def bars(groups: Sequence[str], series: Sequence[tuple[str, str, Sequence[float]]], label: str) -> Figure:
+    """Draw groups of horizontal bars, the number at the end of each.
+
+    Args:
+        groups: Name of each group, from above.
+        series: Name, colour and a value for each group, of each bar of a group.
+        label: Of the horizontal axis.
+    """
+    height = 0.8 / len(series)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, 1.2 + (0.12 + 0.2 * len(series)) * len(groups)), layout="constrained")
+        axis = figure.subplots()
+        for index, (name, color, values) in enumerate(series):
+            places = [group + (index - (len(series) - 1) / 2) * height for group in range(len(groups))]
+            drawn = axis.barh(places, values, height=height * 0.9, color=color, label=name)
+            axis.bar_label(drawn, fmt="{:,.0f}", padding=3, fontsize=8)
+        axis.set_yticks(range(len(groups)), groups)
+        axis.invert_yaxis()
+        axis.grid(visible=False, axis="y")
+        axis.set_axisbelow(True)
+        axis.set_xlabel(label)
+        _legend(figure, axis)
+    return figure
