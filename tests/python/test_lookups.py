@@ -74,7 +74,7 @@ def test_every_bench_scenario_is_valid(case: Case) -> None:
     scenario = case.scenario()
     assert scenario.duration_s > 0
     # Short flows are not on the scenario's list.
-    assert len(scenario.flow_names) == {"b": 100, "c": 1000, "short-flows": 0}.get(case.group, 1)
+    assert len(scenario.flow_names) == {"b": 100, "c": 1000, "fq-codel": 1000, "short-flows": 0}.get(case.group, 1)
 
 
 def test_a_call_of_a_python_controller_is_measured(cli: Cli) -> None:
@@ -106,6 +106,8 @@ def test_ratios_compare_the_cost_of_a_packet() -> None:
     assert ratios([result("d10", 1_000_000, 0.2), result("d100000", 2_000_000, 0.5)]) == {
         "d_window": pytest.approx(1.25)
     }
+    # 500 ns a packet through DropTail, 1 us through FQ-CoDel.
+    assert ratios([result("c", 1_000_000, 0.5), result("fq-codel", 500_000, 0.5)]) == {"fq_codel": pytest.approx(2)}
 
 
 @pytest.mark.parametrize(("value", "text"), [(5_123_000, "5.12 M"), (999_700, "1 M"), (1234, "1.23 k"), (12, "12")])

@@ -32,7 +32,9 @@ class Case:
     def scenario(self) -> Scenario:
         """Read the scenario."""
         file = resources.files("ackclock.bench") / "scenarios" / f"{self.group}.toml"
-        return Scenario.parse(file.read_text(encoding="utf-8"), f"{self.group}.toml", self.overrides)
+        # From a path, as a trace is read from beside its scenario.
+        with resources.as_file(file) as path:
+            return Scenario.load(str(path), self.overrides)
 
 
 def _fixed_windows() -> Iterator[Case]:
@@ -49,6 +51,8 @@ CASES: tuple[Case, ...] = (
     Case("b", "b-traced", "the same, default traces on", _TRACED),
     Case("c", "c", "1000 CUBIC flows, 1 Gbit/s, 20 ms, 5 s"),
     *_fixed_windows(),
+    Case("fq-codel", "fq-codel", "the 1000 flows of c through FQ-CoDel"),
+    Case("trace-link", "trace-link", "1 CUBIC flow over a link that follows a trace, 60 s"),
     Case("short-flows", "short-flows", "10,000 short flows a second (Pareto), 40 Gbit/s, 1 s"),
     Case("python-controller", "python-controller-none", "1 Reno flow, 100 Mbit/s, 60 ms, 50 s"),
     Case("python-controller", "python-controller", "the same, Reno written in Python", _IN_PYTHON),

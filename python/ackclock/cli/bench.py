@@ -23,7 +23,10 @@ _GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
 def bench(
     groups: Annotated[
         list[str] | None,
-        typer.Argument(metavar="a b c d short-flows python-controller", help="Which scenarios; all if none is named."),
+        typer.Argument(
+            metavar="a b c d fq-codel trace-link short-flows python-controller",
+            help="Which scenarios; all if none is named.",
+        ),
     ] = None,
     min_cpu_s: Annotated[
         float, typer.Option("--min-cpu", metavar="SECONDS", min=0.0, help="CPU time spent on each, at least.")
@@ -67,10 +70,16 @@ def ratios(results: Sequence[Measurement]) -> dict[str, float]:
         results: Of any cases.
 
     Returns:
-        `a_traced`, `b_traced`: with traces to without; `d_window`: the largest window to the smallest.
+        `a_traced`, `b_traced`: with traces to without; `d_window`: the largest window to the smallest;
+        `fq_codel`: 1000 flows through FQ-CoDel to the same through DropTail.
     """
     by_name = {result.case.name: result.ns_per_packet for result in results}
-    pairs = {"a_traced": ("a-traced", "a"), "b_traced": ("b-traced", "b"), "d_window": ("d100000", "d10")}
+    pairs = {
+        "a_traced": ("a-traced", "a"),
+        "b_traced": ("b-traced", "b"),
+        "d_window": ("d100000", "d10"),
+        "fq_codel": ("fq-codel", "c"),
+    }
     return {
         name: by_name[top] / by_name[bottom]
         for name, (top, bottom) in pairs.items()
@@ -143,6 +152,7 @@ def _print_ratios(console: Console, results: Sequence[Measurement], memory: dict
         "a_traced": "(a) with the default traces on takes {:.2f} times the time",
         "b_traced": "(b) with the default traces on takes {:.2f} times the time",
         "d_window": "(d) a packet at a window of 100,000 costs {:.2f} times that at 10",
+        "fq_codel": "(fq-codel) a packet costs {:.2f} times that of (c), through DropTail",
     }
     for name, ratio in ratios(results).items():
         console.print(texts[name].format(ratio))
