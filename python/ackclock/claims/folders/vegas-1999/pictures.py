@@ -119,7 +119,7 @@ def gains(laboratory: Laboratory, study: Study) -> Figure:
         ("by modified Vegas", "3 both", "3 vegas"),
         ("... with the least RTT", "3 both, least RTT", "3 vegas"),
     ]
-    return _over_grid(laboratory, study, cells, (0.2, 5.0), "log")
+    return _over_grid(laboratory, study, cells, (0.1, 10.0), "log")
 
 
 SKEWS = (-500, -100, 0, 1, 10, 100, 500)
