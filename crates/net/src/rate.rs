@@ -96,6 +96,9 @@ impl RateProcess {
 /// Nanoseconds in a second times bits in an octet: one octet's work, in bit/s times nanoseconds.
 const WORK_OF_OCTET: u64 = 8_000_000_000;
 
+/// After so many changes in a row without a rate there will never be one: outages cover all that a repeated list sends.
+const MOST_CHANGES: u32 = 1_000_000;
+
 /// A rate that changes at instants. Work is counted in bit/s times nanoseconds, so that nothing is ever rounded but the
 /// end of a packet, which is rounded up; what the link could have sent in that last nanosecond is left to the packet
 /// behind.
@@ -103,6 +106,8 @@ const WORK_OF_OCTET: u64 = 8_000_000_000;
 struct StepClock {
     steps: Steps<Bandwidth>,
     outage: Option<Outage>,
+    /// Some step has a rate.
+    ever_sends: bool,
     free_at: SimTime,
     /// Work that fits before `free_at` still.
     spare: u64,
@@ -110,7 +115,8 @@ struct StepClock {
 
 impl StepClock {
     fn new(steps: Steps<Bandwidth>, outage: Option<Outage>) -> Self {
-        Self { steps, outage, free_at: SimTime::ZERO, spare: 0 }
+        let ever_sends = steps.values().any(|rate| rate.0 > 0);
+        Self { steps, outage, ever_sends, free_at: SimTime::ZERO, spare: 0 }
     }
 
     fn service_end(&mut self, start: SimTime, octets: u64) -> SimTime {
@@ -124,14 +130,17 @@ impl StepClock {
     }
 
     fn service_start(&self, mut now: SimTime) -> SimTime {
-        while now != SimTime::NEVER {
+        for _ in 0..MOST_CHANGES {
+            if now == SimTime::NEVER || !self.ever_sends {
+                break;
+            }
             let (rate, until) = self.rate_at(now);
             if rate.0 > 0 {
                 return now;
             }
             now = until;
         }
-        now
+        SimTime::NEVER
     }
 
     fn capacity(&self, mut from: SimTime, until: SimTime) -> f64 {
@@ -147,8 +156,10 @@ impl StepClock {
 
     /// When `work` begun at `now` is done, and what is to spare then.
     fn send(&self, mut now: SimTime, mut work: u64) -> (SimTime, u64) {
-        while now != SimTime::NEVER {
+        let mut silent = 0;
+        while now != SimTime::NEVER && self.ever_sends && silent < MOST_CHANGES {
             let (rate, until) = self.rate_at(now);
+            silent = if rate.0 > 0 { 0 } else { silent + 1 };
             if rate.0 > 0 {
                 let needed = SimDuration(work.div_ceil(rate.0));
                 if now + needed <= until {
@@ -260,6 +271,13 @@ mod tests {
     fn buffers_are_sized_for_the_highest_rate() {
         let steps = vec![(SimDuration(0), Bandwidth(10)), (SimDuration(30), Bandwidth(50))];
         assert_eq!(RateConfig::Schedule(Steps::new(steps, None)).nominal(), Bandwidth(50));
+    }
+
+    #[test]
+    fn a_repeated_list_of_nothing_never_sends() {
+        let mut rate = schedule(&[(0, 0), (7, 0)], Some(14));
+        assert_eq!(rate.service_start(SimTime(3)), SimTime::NEVER);
+        assert_eq!(rate.service_end(SimTime(3), 1500), SimTime::NEVER);
     }
 
     proptest! {
