@@ -24,6 +24,7 @@ __all__ = [
     "build_info",
     "controllers",
     "links",
+    "mean_window",
     "profiles",
     "queues",
     "schema",

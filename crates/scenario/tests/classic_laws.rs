@@ -20,7 +20,7 @@ fn mean_window(controller: &str, seconds: u32, k: u32) -> f64 {
 
 #[test]
 fn highspeed_gets_what_its_table_says_it_gets_beside_reno() {
-    // RFC 3649 table 5 has 1795 segments at p = 1e-5, its table 2 has 379 for Reno: 4.74 times
+    // RFC 3649 section 5 has 1795 segments at p = 1e-5 and 379 for Reno: 4.74 times
     let ratio = mean_window("\"highspeed\"", 400, 100_000) / mean_window("\"reno\"", 1200, 100_000);
     assert!((ratio / 4.74 - 1.0).abs() < 0.1, "{ratio}");
 }
@@ -40,4 +40,36 @@ fn aimd_follows_the_law_of_its_two_numbers() {
     // sqrt(a (2 - b) / (2 b p)) = sqrt(0.2 * 1.875 / 0.25 * 1e4) = 122.5
     let window = mean_window("{ kind = \"aimd\", a = 0.2, b = 0.125 }", 400, 10_000);
     assert!((window / 122.5 - 1.0).abs() < 0.05, "{window}");
+}
+
+#[test]
+fn bic_adds_s_max_until_it_is_near_its_maximum() {
+    // Xu et al.: from 7/8 of W_max, here about 2770, by 32 segments a round trip until 64 are left, then by half of what is
+    // left: 346 segments, 282 of them in nine round trips, and within 32 of W_max in three more.
+    let text = "duration = \"8 s\"\n[topology]\nkind = \"dumbbell\"\naccess = { rate = \"100 Gbit/s\", delay = \"0 ns\" }\n\
+         bottleneck = { rate = \"100 Gbit/s\", delay = \"50 ms\", discard = [{ kind = \"nth\", n = 60000, of = \"data\" }] }\n\
+         [tcp]\ndelayed_ack = false\ninitial_ssthresh = \"2000 segments\"\n\
+         [[flow]]\ncontroller = { kind = \"bic\", max_increment = 32 }\n[trace]\ninterval = \"100 ms\"\nflows = [\"cwnd\"]\n";
+    let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    let flows = Simulation::new(scenario.config()).finish().flows;
+    let ackclock_sim::ColumnData::F64(cwnd) = &flows.columns[2].data else { panic!("cwnd is a number") };
+    let windows: Vec<f64> = cwnd.iter().map(|bytes| bytes / 1448.0).collect();
+    let fall = windows.windows(2).position(|pair| pair[1] < 0.95 * pair[0]).expect("a loss");
+    // The lowest window is that of the recovery; growth begins after it.
+    let low = (fall + 1..fall + 5).min_by(|a, b| windows[*a].total_cmp(&windows[*b])).expect("four of them");
+    let after = &windows[low..];
+    for pair in after[..4].windows(2) {
+        assert!((pair[1] - pair[0] - 32.0).abs() < 1.5, "{after:?}");
+    }
+    let maximum = windows[fall];
+    assert!(after[12] > maximum - 32.0 && after[12] <= maximum + 32.0, "{after:?}");
+}
+
+#[test]
+fn htcp_grows_by_the_time_since_the_last_loss() {
+    // A round trip that never changes makes beta 0.8 and alpha = 0.4 (1 + 10 (D - 1) + 0.25 (D - 1)^2) beyond 1 s. Over a
+    // cycle of 5.36 s: growth 10 * (1 + 0.4 * (4.36 + 95.05 + 6.91)) = 435 segments, a fifth of the window at its end: from
+    // 1740 to 2175, and 1866 in the mean, as most of the growth comes late: 1866 * 53.6 = 1e5 segments.
+    let window = mean_window("\"htcp\"", 400, 100_000);
+    assert!((window / 1866.0 - 1.0).abs() < 0.05, "{window}");
 }
