@@ -175,7 +175,7 @@ fn mistakes_name_place_and_remedy() {
     let wrong = [
         ("{ kind = \"codel\", target = \"0 ms\" }", "target", "5 ms"),
         ("{ kind = \"fq_codel\", flows = 0 }", "flows", "1 to 65536"),
-        ("{ kind = \"fq_codel\", quantum = \"0 bytes\" }", "quantum", "largest packet"),
+        ("{ kind = \"fq_codel\", quantum = \"0 bytes\" }", "quantum", "full Ethernet frame"),
         ("{ kind = \"fq_codel\", drop_batch = 0 }", "drop_batch", "at least 1"),
         ("{ kind = \"fq_pie\", memory_limit = \"1 kB\" }", "memory_limit", "at least"),
         ("{ kind = \"pie\", mark_threshold = 1.5 }", "mark_threshold", "0 to 1"),
