@@ -165,3 +165,8 @@ def test_other_choices_are_named(findings: list[Finding]) -> None:
     assert grown
     assert all(other["verdict"] == "differs" and other["measured"] > 300 for other in grown)
     assert (entry["choices_agreeing"], entry["choices_tried"]) == (2, 4)
+
+
+def test_the_name_of_a_folder_selects_its_claims() -> None:
+    assert {claim.id[0] for claim in select(FOLDERS, ["rfc"])} == {"R"}
+    assert {claim.id[0] for claim in select(FOLDERS, ["rfc", "O1"])} == {"R", "O"}

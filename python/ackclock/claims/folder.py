@@ -223,8 +223,9 @@ def select(folders: Sequence[Folder], prefixes: Sequence[str]) -> list[Claim]:
     claims = [claim for folder in folders for claim in folder.claims]
     whole = {claim.id for folder in folders if folder.path.name in prefixes for claim in folder.claims}
     named = {folder.path.name for folder in folders}
-    wanted = [prefix.lower() for prefix in prefixes if prefix not in named]
-    unknown = [prefix for prefix in wanted if not any(_names(prefix, claim.id) for claim in claims)]
+    ids = [prefix for prefix in prefixes if prefix not in named]
+    wanted = [prefix.lower() for prefix in ids]
+    unknown = [prefix for prefix in ids if not any(_names(prefix.lower(), claim.id) for claim in claims)]
     if unknown:
         known = ", ".join(claim.id for claim in claims)
         folders_known = ", ".join(sorted(named))
