@@ -1,0 +1,160 @@
+//! A segment arrives on an open connection (RFC 9293 section 3.10.7.4): what of it counts, for either half.
+
+use ackclock_cc::SegmentTimestamps;
+use ackclock_units::SimTime;
+use ackclock_wire::{Flags, SackBlock, Segment, Seq, Timestamps};
+
+use super::{ConnectionError, Endpoint, Output, refuse};
+use crate::config::LossRecovery;
+use crate::receiver::Arrival;
+use crate::sender::{IncomingAck, SackReport};
+
+impl Endpoint {
+    pub(super) fn on_segment_open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
+        let Some(start) = self.receiver.offset_of(segment.seq).filter(|start| self.is_acceptable(segment, *start))
+        else {
+            if !segment.flags.has(Flags::RST) {
+                self.receiver.request_ack();
+                self.flush_ack(now, out);
+            }
+            return;
+        };
+        if segment.flags.has(Flags::RST) {
+            return self.on_reset(now, start, out);
+        }
+        let occupies = segment.sequence_len() > 0;
+        if self.refuses_data && segment.payload > 0 && start + u64::from(segment.payload) > self.receiver.rcv_nxt() {
+            refuse(segment, out);
+            return self.fail(ConnectionError::Reset);
+        }
+        if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload > 0) {
+            self.receiver.request_ack();
+        }
+        if segment.flags.has(Flags::SYN) {
+            // Our ACK of the SYN-ACK was lost, or an old SYN came along (RFC 9293 section 3.10.7.4).
+            self.receiver.request_ack();
+        } else if occupies {
+            self.on_data(now, segment, start);
+        } else if start < self.receiver.rcv_nxt() {
+            self.receiver.request_ack(); // a probe: below the window, so it is answered
+        }
+        if segment.flags.has(Flags::ACK) {
+            self.on_ack(now, segment, start, occupies, out);
+        }
+        self.flush_ack(now, out);
+    }
+
+    /// RFC 9293 section 3.10.7.4, first check, and PAWS before it (RFC 7323 section 5.3).
+    fn is_acceptable(&mut self, segment: &Segment, start: u64) -> bool {
+        if let Some(timestamps) = segment.timestamps.filter(|_| self.negotiated.timestamps)
+            && !segment.flags.has(Flags::RST)
+            && !self.receiver.accepts_timestamp(start, timestamps.value, self.paws)
+        {
+            return false;
+        }
+        start <= self.receiver.window_end()
+    }
+
+    /// RFC 5961 section 3.2: only a reset at exactly the next octet counts; another draws an ACK.
+    fn on_reset(&mut self, now: SimTime, start: u64, out: &mut impl Output) {
+        if start == self.receiver.rcv_nxt() {
+            self.fail(ConnectionError::Reset);
+        } else if start > self.receiver.rcv_nxt() {
+            self.receiver.request_ack();
+            self.flush_ack(now, out);
+        }
+    }
+
+    fn on_data(&mut self, now: SimTime, segment: &Segment, start: u64) {
+        if self.receiver.is_tuned()
+            && let Some(timestamps) = segment.timestamps.filter(|timestamps| timestamps.echo != 0)
+        {
+            self.receiver.on_rtt(now.saturating_since(self.clock.time_of(timestamps.echo, now)));
+        }
+        let arrival = Arrival {
+            start,
+            len: u64::from(segment.payload),
+            has_fin: segment.flags.has(Flags::FIN),
+            rto: self.sender.rto.rto(),
+        };
+        self.receiver.on_arrival(now, &arrival);
+        if self.receiver.is_finished() {
+            if self.sender.is_closed() {
+                self.receiver.request_ack(); // both are done: nothing will carry the ACK
+            } else {
+                self.peer_closed_first = true;
+            }
+        }
+    }
+
+    fn on_ack(&mut self, now: SimTime, segment: &Segment, seq: u64, occupies: bool, out: &mut impl Output) {
+        let una = self.sender.board.una();
+        let Some(ack) = segment.ack.offset_near(self.initial_sequence, una) else { return };
+        if ack > self.sender.board.high_data() {
+            self.receiver.request_ack(); // acknowledges what was never sent
+            return;
+        }
+        let is_old = ack < una;
+        if is_old && segment.sack.is_empty() {
+            return;
+        }
+        let mut sack = SackReport::default();
+        if !segment.sack.is_empty() {
+            self.read_sack(segment, una, &mut sack);
+        }
+        let window = u64::from(segment.window) << self.negotiated.snd_scale;
+        let timestamps = segment.timestamps.filter(|_| self.negotiated.timestamps);
+        let incoming = IncomingAck {
+            ack: ack.max(una),
+            window: if is_old { self.sender.peer.size() } else { window },
+            seq,
+            occupies,
+            flags: segment.flags,
+            sack: &sack,
+            timestamps: timestamps.map(|Timestamps { value, echo }| SegmentTimestamps {
+                tsval: value,
+                tsecr: echo,
+                arrival: self.clock.tick(now),
+                tick: self.clock.granularity(),
+            }),
+        };
+        self.sender.on_ack(now, &incoming);
+        if ack > una {
+            // What lies below is acknowledged, and its numbers may come again 4 GiB later.
+            self.last_sack = [SackBlock::default(); 4];
+        }
+        self.transmit(now, out);
+    }
+
+    /// SACK blocks as offsets, without those that only repeat the ACK before and without malformed ones; a first block
+    /// that reports a duplicate (RFC 2883 section 4) apart. The older recoveries know nothing of SACK.
+    fn read_sack(&mut self, segment: &Segment, una: u64, report: &mut SackReport) {
+        if !self.negotiated.sack || self.config.loss_recovery != LossRecovery::Sack {
+            return;
+        }
+        let initial = self.initial_sequence;
+        let offsets = |block: &SackBlock| {
+            let offset = |seq: Seq| seq.offset_near(initial, una);
+            offset(block.start).zip(offset(block.end)).filter(|(start, end)| start < end)
+        };
+        let mut blocks = segment.sack.as_slice();
+        let ack = segment.ack.offset_near(initial, una).unwrap_or(una);
+        let duplicate = blocks.first().and_then(offsets).filter(|&(start, end)| {
+            let within = |&(outer_start, outer_end): &(u64, u64)| outer_start <= start && end <= outer_end;
+            end <= ack || start < ack || blocks.get(1).and_then(offsets).as_ref().is_some_and(within)
+        });
+        if let Some((_, end)) = duplicate {
+            report.dsack_end = Some(end);
+            blocks = &blocks[1..];
+        }
+        for (block, known) in blocks.iter().zip(&mut self.last_sack) {
+            if block == known {
+                continue;
+            }
+            *known = *block;
+            if let Some((start, end)) = offsets(block) {
+                report.push(start, end);
+            }
+        }
+    }
+}

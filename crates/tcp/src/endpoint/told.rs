@@ -1,0 +1,146 @@
+//! What an endpoint tells of itself.
+
+use ackclock_cc::{CongestionController, RttStats};
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use super::{ConnectionError, Endpoint, Progress, State};
+use crate::episode::Episode;
+use crate::info::{TcpInfo, tcp_info};
+use crate::sender::SenderCounters;
+
+impl Endpoint {
+    /// The state by RFC 9293's names.
+    pub fn state(&self) -> State {
+        match self.progress {
+            Progress::Closed => State::Closed,
+            Progress::Listen => State::Listen,
+            Progress::SynSent => State::SynSent,
+            Progress::SynReceived => State::SynReceived,
+            Progress::Open => match (self.sender.is_closed(), self.sender.is_finished(), self.receiver.is_finished()) {
+                (false, _, false) => State::Established,
+                (false, _, true) => State::CloseWait,
+                (true, false, false) => State::FinWait1,
+                (true, true, false) => State::FinWait2,
+                (true, false, true) if self.peer_closed_first => State::LastAck,
+                (true, false, true) => State::Closing,
+                (true, true, true) if self.peer_closed_first => State::Closed,
+                (true, true, true) => State::TimeWait,
+            },
+        }
+    }
+
+    /// True if the connection was given up or reset.
+    pub fn is_aborted(&self) -> bool {
+        self.error.is_some() || (self.progress == Progress::Closed && self.sender.board.high_data() > 0)
+    }
+
+    /// The congestion window in force: the controller's, or during recovery what the recovery leaves of it.
+    pub fn cwnd(&self) -> Bytes {
+        Bytes(self.sender.window())
+    }
+
+    /// The controller, for its ssthresh and internals.
+    pub fn controller(&self) -> &impl CongestionController {
+        &self.sender.controller
+    }
+
+    /// Sent and not cumulatively acknowledged.
+    pub fn flight_size(&self) -> Bytes {
+        Bytes(self.sender.board.flight_size())
+    }
+
+    /// RFC 6675's estimate of what is in the network.
+    pub fn pipe(&self) -> Bytes {
+        Bytes(self.sender.board.pipe())
+    }
+
+    /// RTT estimates.
+    pub fn rtt(&self) -> RttStats {
+        self.sender.rtt_stats()
+    }
+
+    /// True once there was an RTT sample.
+    pub fn has_rtt_sample(&self) -> bool {
+        self.sender.rto.has_sample()
+    }
+
+    /// The RTT sample that the last ACK gave, if it gave one.
+    pub fn latest_rtt_sample(&self) -> Option<SimDuration> {
+        self.sender.latest_rtt_sample()
+    }
+
+    /// The retransmission timeout with its back-off.
+    pub fn rto(&self) -> SimDuration {
+        self.sender.rto.rto()
+    }
+
+    /// The window that the peer advertises, scaled.
+    pub fn rwnd(&self) -> Bytes {
+        Bytes(self.sender.peer.size())
+    }
+
+    /// Octets written and not sent for the first time.
+    pub fn unsent(&self) -> Bytes {
+        Bytes(self.sender.unsent())
+    }
+
+    /// Octets that the application may write now without exceeding the send buffer or `TCP_NOTSENT_LOWAT`.
+    pub fn writable(&self) -> Bytes {
+        Bytes(self.sender.writable())
+    }
+
+    /// Octets in order that the application, reading on call, has not read.
+    pub fn unread(&self) -> Bytes {
+        Bytes(self.receiver.unread())
+    }
+
+    /// True once all that the peer will ever send has arrived.
+    pub fn is_peer_finished(&self) -> bool {
+        self.receiver.is_finished()
+    }
+
+    /// Why the connection ended, if it did before its time.
+    pub fn error(&self) -> Option<ConnectionError> {
+        self.error
+    }
+
+    /// What the endpoint tells of itself.
+    pub fn tcp_info(&self, now: SimTime) -> TcpInfo {
+        tcp_info(self.state(), &self.sender, &self.receiver, now)
+    }
+
+    /// Counts of the sending half.
+    pub fn counters(&self) -> SenderCounters {
+        self.sender.counters
+    }
+
+    /// Payload that has arrived in order.
+    pub fn received(&self) -> Bytes {
+        Bytes(self.receiver.payload_octets())
+    }
+
+    /// Payload that the application has read at `now`.
+    pub fn read(&self, now: SimTime) -> Bytes {
+        Bytes(self.receiver.read_octets(now))
+    }
+
+    /// When the application will have read `octets` in all; `None` while they have not all arrived.
+    pub fn time_of_read(&mut self, octets: Bytes, now: SimTime) -> Option<SimTime> {
+        self.receiver.time_of_read(octets.0, now)
+    }
+
+    /// Payload of a full segment, as negotiated.
+    pub fn mss(&self) -> u32 {
+        self.config.mss
+    }
+
+    /// Episodes that have ended since the last call.
+    pub fn take_episodes(&mut self) -> Vec<Episode> {
+        std::mem::take(&mut self.sender.finished_episodes)
+    }
+
+    /// The episode under way, if there is one.
+    pub fn current_episode(&self) -> Option<Episode> {
+        self.sender.episode
+    }
+}

@@ -1,0 +1,176 @@
+//! What is taken for lost, and what of it is sent again (RFC 6675 section 4).
+
+use ackclock_units::SimTime;
+
+use super::{EVER_RESENT, LOST, RESENT, Resent, SACKED, Scoreboard, Sent};
+use crate::ranges::{Range, RangeSet};
+
+impl Scoreboard {
+    /// RFC 6675 section 4, `IsLost`, for everything at once: a segment is lost if `dup_thresh` discontiguous SACKed
+    /// ranges, or more than `(dup_thresh - 1) * mss` SACKed octets, lie above it. Returns what is newly lost.
+    pub(crate) fn detect_loss(&mut self, dup_thresh: u32) -> u64 {
+        let (mut octets, mut ranges) = (0, 0);
+        let edge = self.sacked.iter().rev().find_map(|range| {
+            octets += range.len();
+            ranges += 1;
+            (ranges >= dup_thresh || octets > u64::from(dup_thresh - 1) * self.mss).then_some(range.start)
+        });
+        edge.map_or(0, |edge| self.mark_lost_below(edge))
+    }
+
+    /// Marks everything below `edge` lost that was sent once and is not SACKed. Returns what is newly lost.
+    pub(crate) fn mark_lost_below(&mut self, edge: u64) -> u64 {
+        self.mark_lost_while(|sent| sent.start() < edge)
+    }
+
+    /// Marks segments lost that were sent once, in order, as long as `is_lost` says so of them. Returns what is newly
+    /// lost.
+    pub(crate) fn mark_lost_while(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {
+        let mut newly_lost = 0;
+        let mut index = self.index_of(self.lost_edge);
+        while index < self.segments.len() {
+            let sent = self.segments[index];
+            if sent.marks == 0 {
+                if !is_lost(&sent) {
+                    break;
+                }
+                newly_lost += self.mark_lost(index);
+            }
+            self.lost_edge = sent.end;
+            index += 1;
+        }
+        newly_lost
+    }
+
+    /// Marks the first segment lost, whatever is known of it. Returns what is newly lost.
+    pub(crate) fn mark_first_lost(&mut self) -> u64 {
+        match self.segments.front() {
+            Some(first) if first.may_arrive() => self.mark_lost(0),
+            _ => 0,
+        }
+    }
+
+    /// A segment, or its retransmission, is lost.
+    fn mark_lost(&mut self, index: usize) -> u64 {
+        let sent = &mut self.segments[index];
+        let marks = sent.marks;
+        if let Some(newly_lost) = &mut self.newly_lost {
+            newly_lost.push(sent.range());
+        }
+        self.repaired = self.repaired.min(sent.start());
+        self.lost_below = self.lost_below.max(sent.end);
+        sent.marks = (marks & !RESENT) | LOST;
+        let weight = self.weight(u64::from(self.segments[index].len));
+        self.uncount(marks & RESENT, weight);
+        self.count_marks(LOST & !marks, weight);
+        weight
+    }
+
+    /// Retransmissions, in the order of leaving, are lost again as long as `is_lost` says so. Returns what that amounts
+    /// to.
+    pub(crate) fn mark_resent_lost_while(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {
+        let mut newly_lost = 0;
+        while let Some(resent) = self.resent.front().copied() {
+            if let Some(index) = self.index_of_resent(resent) {
+                if !is_lost(&self.segments[index]) {
+                    break;
+                }
+                newly_lost += self.mark_lost(index);
+            }
+            self.resent.pop_front();
+        }
+        newly_lost
+    }
+
+    /// The segment whose latest transmission this entry is, if it is still in the network.
+    fn index_of_resent(&self, resent: Resent) -> Option<usize> {
+        let index = self.index_of(resent.start.max(self.una));
+        let sent = self.segments.get(index)?;
+        (sent.has(RESENT) && sent.at == resent.at).then_some(index)
+    }
+
+    /// The retransmission timer expired: what `is_lost` says, of all that is not SACKed, is lost, the first segment in
+    /// any case, and so are their retransmissions. Returns what is newly lost.
+    pub(crate) fn mark_all_lost(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {
+        let mut newly_lost = 0;
+        self.presumed = 0;
+        for index in 0..self.segments.len() {
+            let sent = self.segments[index];
+            if !sent.is_sacked() && (index == 0 || is_lost(&sent)) && sent.may_arrive() {
+                newly_lost += self.mark_lost(index);
+            }
+        }
+        self.lost_edge = self.una;
+        newly_lost
+    }
+
+    /// The receiver threw away what it had SACKed (RFC 2018 section 8): forget that it did.
+    pub(crate) fn forget_sacks(&mut self) {
+        self.sacked = RangeSet::default();
+        self.sacked_out = 0;
+        for sent in &mut self.segments {
+            sent.marks &= !SACKED;
+        }
+        self.lost_edge = self.una;
+    }
+
+    /// Nothing was lost after all: what has not been sent again need not be.
+    pub(crate) fn unmark_lost(&mut self) {
+        for sent in &mut self.segments {
+            sent.marks &= !LOST;
+        }
+        self.lost_out = 0;
+        self.lost_edge = self.una;
+    }
+
+    /// RFC 6675 section 4, `NextSeg` rule 1: the first lost segment not yet sent again.
+    pub(crate) fn next_lost(&mut self) -> Option<Range> {
+        if self.lost_out == 0 || self.repaired >= self.lost_below {
+            return None;
+        }
+        let mut index = self.index_of(self.repaired);
+        while let Some(sent) = self.segments.get(index).filter(|sent| sent.start() < self.lost_below) {
+            if sent.waits_for_retransmission() {
+                return Some(sent.range());
+            }
+            self.repaired = sent.end;
+            index += 1;
+        }
+        None
+    }
+
+    /// `NextSeg` rule 3: the first segment below the highest SACKed octet that has neither been SACKed nor sent again.
+    pub(crate) fn next_hole(&self) -> Option<Range> {
+        let bound = self.sacked.last()?.start;
+        let mut index = self.index_of(self.lost_edge.max(self.holes_edge));
+        while let Some(sent) = self.segments.get(index).filter(|sent| sent.start() < bound) {
+            if !sent.is_sacked() && !sent.has(RESENT) {
+                return Some(sent.range());
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// `NextSeg` rule 4: the last outstanding segment, if it is not SACKed.
+    pub(crate) fn last_unsacked(&self) -> Option<Range> {
+        self.segments.back().filter(|sent| !sent.is_sacked()).map(Sent::range)
+    }
+
+    /// A segment left again.
+    pub(crate) fn on_retransmitted(&mut self, range: Range, now: SimTime) {
+        let index = self.index_of(range.start);
+        let sent = &mut self.segments[index];
+        sent.at = now;
+        let was_resent = sent.has(RESENT);
+        sent.marks |= RESENT | EVER_RESENT;
+        let weight = self.weight(u64::from(self.segments[index].len));
+        if !was_resent {
+            self.resent_out += weight;
+        }
+        if range.start >= self.lost_edge {
+            self.holes_edge = self.holes_edge.max(range.end);
+        }
+        self.resent.push_back(Resent { start: range.start, at: now });
+    }
+}
