@@ -74,7 +74,7 @@ impl Simulation {
             network.queue.push(flow.start, Event::Start(index as u32));
         }
         let traffic = Traffic::new(config, &mut network, &mut router);
-        traffic::add_placeholders(config, &mut endpoints, &mut ports);
+        traffic::hold_numbers_of_datagrams(config, &mut endpoints, &mut ports);
         network.find_express_links(&config.network);
         let recorder = Recorder::new(&config.trace, streams.len(), config.trace.traced_links.len());
         let end = SimTime(config.duration.0);
