@@ -2,7 +2,7 @@
 
 use ackclock_cc::SegmentTimestamps;
 use ackclock_units::SimTime;
-use ackclock_wire::{Flags, SackBlock, Segment, Seq, Timestamps};
+use ackclock_wire::{Ecn, Flags, SackBlock, Segment, Seq, Timestamps};
 
 use super::{ConnectionError, Endpoint, Output, refuse};
 use crate::config::LossRecovery;
@@ -71,6 +71,9 @@ impl Endpoint {
         {
             self.receiver.on_rtt(now.saturating_since(self.clock.time_of(timestamps.echo, now)));
         }
+        if segment.ack_ratio > 0 && self.negotiated.ack_control {
+            self.receiver.acks.set_ratio(u32::from(segment.ack_ratio));
+        }
         let arrival = Arrival {
             start,
             len: u64::from(segment.payload),
@@ -95,6 +98,9 @@ impl Endpoint {
             return;
         }
         let is_old = ack < una;
+        if let Some(control) = self.sender.ack_control.as_mut().filter(|_| !occupies) {
+            control.on_pure_ack(is_old, segment.ecn == Ecn::Ce);
+        }
         if is_old && segment.sack.is_empty() {
             return;
         }
