@@ -5,8 +5,9 @@
 //! lets out).
 //!
 //! Where the RFC leaves a choice: R is never below 2, which it permits. ACKs are missed in whole multiples of R full
-//! segments, so that short segments hide a loss and never feign one. What was missed is judged once a window, less
-//! the ACKs that came late in it: the reordering of section 5.4. While the receiver is being told of a new ratio, none is
+//! segments, so that short segments hide a loss and never feign one. What was missed is judged once a window, less the
+//! ACKs that came late in it; what the last three ACKs stepped over waits for the next window: the parallel to duplicate
+//! ACKs of section 5.4. While the receiver is being told of a new ratio, none is
 //! missed (the last way of section 4.4). The option is on the first new segment after the change and on every
 //! retransmission until that segment is acknowledged, beside the payload of a full segment. While R is above 2, the sender
 //! paces (4.7); what an ACK adds to the window is the controller's matter. What a peer's data carries counts as an ACK.
@@ -18,6 +19,9 @@ pub(crate) const FIRST_RATIO: u32 = 2;
 
 /// The least number of ACKs for a window of data (K of section 4.5).
 const ACKS_PER_WINDOW: u64 = 2;
+
+/// So many ACKs may overtake one before it counts as lost.
+const OVERTAKING: usize = 3;
 
 /// What an ACK tells.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +55,10 @@ pub(crate) struct AckControl {
     window_end: u64,
     /// Data below was outstanding when something was sent again: ACKs of it tell nothing of ACKs (section 4.4.1).
     repaired_below: u64,
-    /// In this window: ACKs that should have come, ACKs that came late, and whether one was marked.
+    /// ACKs that should have come before the last three ACKs, and before each of these, the newest first.
     missed: u64,
+    overtaken: [u64; OVERTAKING],
+    /// ACKs that came late, and whether one of this window was marked.
     late: u64,
     marked: bool,
     /// Octets acknowledged since the ratio changed or an ACK was lost, and how many make R one less.
@@ -72,6 +78,7 @@ impl AckControl {
             window_end: 0,
             repaired_below: 0,
             missed: 0,
+            overtaken: [0; OVERTAKING],
             late: 0,
             marked: false,
             clean: 0,
@@ -130,7 +137,8 @@ impl AckControl {
         match self.knowledge {
             Knowledge::Stale { first_new: Some(first) } if ack.una > first => {
                 self.knowledge = Knowledge::Current;
-                self.begin_window(ack.high_data);
+                self.window_end = ack.high_data;
+                (self.missed, self.overtaken, self.late, self.marked) = (0, [0; OVERTAKING], 0, false);
             }
             Knowledge::Stale { .. } => {}
             Knowledge::Current => self.watch(ack),
@@ -139,9 +147,7 @@ impl AckControl {
 
     fn watch(&mut self, ack: AckSeen) {
         if ack.is_in_order && ack.from >= self.repaired_below {
-            let acked = ack.una - ack.from;
-            self.missed += acked.saturating_sub(1) / (u64::from(self.ratio) * self.mss);
-            self.clean += acked;
+            self.count_missed(ack.una - ack.from);
         }
         if ack.una >= self.window_end {
             self.end_window(ack);
@@ -152,22 +158,28 @@ impl AckControl {
         }
     }
 
+    /// An ACK of more than R segments stands for those that should have come before it (section 4.4).
+    fn count_missed(&mut self, acked: u64) {
+        self.overtaken.rotate_right(1);
+        let stepped_over = acked.saturating_sub(1) / (u64::from(self.ratio) * self.mss);
+        self.missed += std::mem::replace(&mut self.overtaken[0], stepped_over);
+        self.clean += acked;
+    }
+
     /// Section 4.5: doubled after a window with lost or marked ACKs, one less after cwnd / (R^2 - R) windows without.
     fn end_window(&mut self, ack: AckSeen) {
         let lost = self.missed.saturating_sub(self.late);
+        let overtaken: u64 = self.overtaken.iter().sum();
+        self.late = self.late.saturating_sub(self.missed).min(overtaken);
         self.lost_acks += lost;
         if lost > 0 || self.marked {
             let doubled = (2 * self.ratio).min(self.highest(ack.cwnd));
             self.change_to(doubled.max(self.ratio), ack.cwnd);
-        } else if self.ratio > FIRST_RATIO && self.clean >= self.enough {
+        } else if self.ratio > FIRST_RATIO && self.clean >= self.enough && overtaken == 0 {
             self.change_to(self.ratio - 1, ack.cwnd);
         }
-        self.begin_window(ack.high_data);
-    }
-
-    fn begin_window(&mut self, high_data: u64) {
-        self.window_end = high_data;
-        (self.missed, self.late, self.marked) = (0, 0, false);
+        self.window_end = ack.high_data;
+        (self.missed, self.marked) = (0, false);
     }
 
     /// `max(2, cwnd / (K*MSS))`, rounded up, and what the option and the configuration can say.

@@ -76,6 +76,22 @@ fn a_late_ack_was_not_lost() {
 }
 
 #[test]
+fn an_ack_missed_at_the_end_of_a_window_has_three_more_to_come_in() {
+    let mut flow = Flow::new(20);
+    flow.ack(2); // the window ends at 20
+    (0..7).for_each(|_| assert_eq!(flow.ack(2), 0)); // 16
+    assert_eq!(flow.ack(4), 0); // 20, one missing: judged at the end of the next window
+    // of the 20 that were out then: 16 + 20 = 20 + 8 * 2
+    assert_eq!([2; 9].map(|segments| flow.ack(segments)), [0, 0, 0, 0, 0, 0, 0, 4, 0]);
+}
+
+#[test]
+fn a_way_back_that_loses_every_other_ack_doubles_the_ratio_too() {
+    let mut flow = Flow::new(20);
+    assert_eq!((0..20).map(|_| flow.ack(4)).max(), Some(4));
+}
+
+#[test]
 fn a_marked_ack_counts_as_a_lost_one() {
     let mut flow = Flow::new(20);
     flow.ack(2);
@@ -103,10 +119,7 @@ fn the_ratio_leaves_two_acks_a_window() {
     // max(2, cwnd / (2 MSS)), rounded up: 11 segments give 6.
     let mut flow = Flow::new(11);
     flow.double_once();
-    for _ in 0..4 {
-        flow.ack(11); // one ACK a window: there should have been more
-        flow.ack(11);
-    }
+    (0..20).for_each(|_| assert!(flow.ack(11) < 7)); // one ACK a window: there should have been more
     assert_eq!(flow.control.ratio(), 6);
     flow.window = 5 * MSS; // cwnd fell: 5 / 2 rounded up
     flow.ack(1);
@@ -122,7 +135,7 @@ fn the_configuration_bounds_the_ratio() {
     let mut flow = Flow::new(100);
     flow.control.config.max_ratio = 5;
     flow.double_once();
-    let _ = [100; 8].map(|segments| flow.ack(segments));
+    (0..20).for_each(|_| assert!(flow.ack(100) < 6));
     assert_eq!(flow.control.ratio(), 5);
 }
 

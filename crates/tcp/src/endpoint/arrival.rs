@@ -14,6 +14,7 @@ impl Endpoint {
         let Some(start) = self.receiver.offset_of(segment.seq).filter(|start| self.is_acceptable(segment, *start))
         else {
             if !segment.flags.has(Flags::RST) {
+                self.note_late_ack(segment);
                 self.receiver.request_ack();
                 self.flush_ack(now, out);
             }
@@ -53,6 +54,15 @@ impl Endpoint {
             return false;
         }
         start <= self.receiver.window_end()
+    }
+
+    /// A refused ACK that a higher one has overtaken was not lost: with timestamps, PAWS refuses it.
+    fn note_late_ack(&mut self, segment: &Segment) {
+        let una = self.sender.board.una();
+        let is_late = segment.ack.offset_near(self.initial_sequence, una).is_some_and(|ack| ack < una);
+        if let Some(control) = self.sender.ack_control.as_mut().filter(|_| segment.sequence_len() == 0) {
+            control.on_pure_ack(is_late, segment.ecn == Ecn::Ce);
+        }
     }
 
     /// RFC 5961 section 3.2: only a reset at exactly the next octet counts; another draws an ACK.
