@@ -151,8 +151,8 @@ fn share_of_the_one(queue: &str) -> f64 {
     text += &link("R", "S", &format!("rate = \"20 Mbit/s\"\ndelay = \"18 ms\"\nqueue = {queue}"));
     for flow in 0..5 {
         let (from, to) = if flow < 4 { ("A", "C") } else { ("B", "D") };
-        text += &datagrams(&format!("flow{flow}"), "cbr", "25 Mbit/s", 1500);
-        text += &format!("from = \"{from}\"\nto = \"{to}\"\n");
+        let datagrams = datagrams(&format!("flow{flow}"), "cbr", "25 Mbit/s", 1500);
+        text = format!("{text}{datagrams}from = \"{from}\"\nto = \"{to}\"\n");
     }
     let goodputs: Vec<f64> = run(&text).datagrams.iter().map(|flow| flow.goodput_bps).collect();
     goodputs[4] / goodputs.iter().sum::<f64>()

@@ -5,11 +5,12 @@
 //! 2010, figure 4) and the data-mining traffic of VL2 (Greenberg et al., SIGCOMM 2009, figure 2). They count packets of
 //! 1460 bytes; between two points the distribution function is straight.
 //!
-//! Verified point by point against tables published elsewhere: the web-search one against TrafficGenerator's `DCTCP_CDF.txt`
-//! and HPCC's `WebSearch_distribution.txt`, whose round bytes it has in packets of 1500; the data-mining one against
-//! TrafficGenerator's `CDF_vl2.txt`. The later `VL2_CDF.txt` there is another reading
-//! of VL2's figure, with sizes below a packet and 2 % of flows beyond 100 MB. Departures: sizes between the points are any
-//! number of bytes, where ns-2 draws whole packets.
+//! Verified point by point against tables published elsewhere: the web-search one against `DCTCP_CDF.txt` of
+//! `TrafficGenerator` and `WebSearch_distribution.txt` of HPCC, whose round bytes it has in packets of 1500; the data-mining
+//! one against the former's `CDF_vl2.txt`. The later `VL2_CDF.txt` there is another reading of VL2's figure, with sizes
+//! below a packet and 2 % of flows beyond 100 MB.
+//!
+//! Departures: sizes between the points are any number of bytes, where ns-2 draws whole packets.
 
 use std::sync::Arc;
 
