@@ -168,10 +168,13 @@ impl Simulation {
             }
             return;
         }
+        if let Event::Service(link) = event {
+            self.network.on_service(link);
+            return;
+        }
         self.network.queue.drop_first();
         match event {
-            Event::Link(_) => unreachable!("handled above"),
-            Event::Service(link) => self.network.on_service(link),
+            Event::Link(_) | Event::Service(_) => unreachable!("handled above"),
             Event::Timer(endpoint) => self.on_timer(endpoint as usize),
             Event::App(stream) => self.on_app(stream as usize),
             Event::Start(flow) => self.on_start(2 * flow as usize),
