@@ -1,32 +1,9 @@
 //! Reno's relatives on a network, held to laws of their papers.
 
-use ackclock_scenario::Scenario;
-use ackclock_sim::{Simulation, Summary};
+mod common;
 
-const MSS: f64 = 1448.0;
-
-fn run(text: &str) -> Summary {
-    let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
-    Simulation::new(scenario.config()).finish().summary
-}
-
-/// One flow on a path that never queues; `discard` loses packets. Goodput, bit/s, after a quarter of the time.
-fn without_queue(controller: &str, delay: &str, seconds: u32, discard: &str) -> f64 {
-    let from = seconds / 4;
-    let summary = run(&format!(
-        "duration = \"{seconds} s\"\nmeasure = {{ from = \"{from} s\" }}\n[topology]\nkind = \"dumbbell\"\n\
-         access = {{ rate = \"100 Gbit/s\", delay = \"0 ns\" }}\n\
-         bottleneck = {{ rate = \"100 Gbit/s\", delay = \"{delay}\", discard = [{discard}] }}\n\
-         [tcp]\ndelayed_ack = false\n[[flow]]\ncontroller = {controller}\n"
-    ));
-    summary.flows[0].goodput_bps
-}
-
-/// Mean window, segments, at a round trip of 100 ms under a loss of every `k`-th packet.
-fn mean_window(controller: &str, seconds: u32, k: u32) -> f64 {
-    let discard = format!("{{ kind = \"every\", k = {k}, of = \"data\" }}");
-    without_queue(controller, "50 ms", seconds, &discard) * 0.1 / (8.0 * MSS)
-}
+use ackclock_sim::Summary;
+use common::{mean_window, run, without_queue};
 
 #[test]
 fn illinois_without_a_queue_is_aimd_of_ten_and_an_eighth() {
