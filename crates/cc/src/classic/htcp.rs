@@ -3,10 +3,11 @@
 //!
 //! Source: Leith and Shorten, H-TCP: TCP for High-Speed and Long-Distance Networks, `PFLDnet` 2004; draft-leith-tcp-htcp:
 //! `alpha(D) = 1 + 10 (D - D_L) + 0.25 (D - D_L)^2` segments a round trip, D the seconds since the last congestion,
-//! `D_L` = 1 s; `beta = RTT_min / RTT_max` between 0.5 and 0.8, and 0.5 if throughput changed by more than a fifth; alpha
-//! is multiplied by `2 (1 - beta)`, and for fairness between round trips by `RTT_min / 100 ms`, between 1/10 and 2.
+//! `D_L` = 1 s; `beta = RTT_min / RTT_max` between 0.5 and 0.8, and 0.5 if the largest throughput between two congestions
+//! changed by more than a fifth; alpha is multiplied by `2 (1 - beta)`, and for fairness between round trips by
+//! `RTT_min / 100 ms`, between 1/10 and 2. Constants and the two largest throughputs are as in Linux's module.
 //!
-//! Departures: throughput between congestions is what was acknowledged over the time.
+//! Departures: throughput is measured over each round trip outside of recoveries and not smoothed.
 
 use ackclock_units::SimTime;
 
@@ -43,9 +44,39 @@ pub struct Htcp {
     delays: Delays,
     /// The flow's first ACK, before there was congestion.
     last_congestion: Option<SimTime>,
-    /// Segments acknowledged since then, and the throughput between the congestions before, segments/s.
+    throughput: Throughput,
+    /// The largest throughput between the two congestions before, segments/s.
+    last_peak: f64,
+}
+
+/// What a round trip delivers, and the most that one has since the last congestion.
+#[derive(Clone, Copy, Debug, Default)]
+struct Throughput {
+    round: u64,
+    /// When the round trip began; `None` if it cannot be measured.
+    began: Option<SimTime>,
+    /// Segments since then.
     acked: f64,
-    throughput: f64,
+    /// Segments/s.
+    peak: f64,
+}
+
+impl Throughput {
+    fn on_ack(&mut self, ack: &AckEvent, segments: f64) {
+        if ack.in_recovery {
+            self.began = None; // an ACK may tell of what arrived long before
+        }
+        self.acked += segments;
+        if ack.round == self.round {
+            return;
+        }
+        let span = self.began.map_or(0.0, |began| ack.now.saturating_since(began).as_secs_f64());
+        if span > 0.0 {
+            self.peak = self.peak.max(self.acked / span);
+        }
+        (self.round, self.acked) = (ack.round, 0.0);
+        self.began = (!ack.in_recovery).then_some(ack.now);
+    }
 }
 
 impl Htcp {
@@ -56,8 +87,8 @@ impl Htcp {
             alpha: 1.0,
             delays: Delays::default(),
             last_congestion: None,
-            acked: 0.0,
-            throughput: 0.0,
+            throughput: Throughput::default(),
+            last_peak: 0.0,
         }
     }
 
@@ -76,11 +107,10 @@ impl Htcp {
         self.alpha = (2.0 * (1.0 - self.beta) * alpha).max(1.0);
     }
 
-    fn adapt_beta(&mut self, now: SimTime) {
-        let span = self.since_congestion(now);
-        let throughput = if span > 0.0 { self.acked / span } else { 0.0 };
-        let changed = (throughput - self.throughput).abs() > SAME_THROUGHPUT * self.throughput;
-        self.throughput = throughput;
+    fn adapt_beta(&mut self) {
+        let peak = std::mem::take(&mut self.throughput.peak);
+        let changed = (peak - self.last_peak).abs() > SAME_THROUGHPUT * self.last_peak;
+        self.last_peak = peak;
         self.beta = if self.config.adaptive_backoff && !changed && self.delays.greatest > 0.0 {
             (self.delays.least / self.delays.greatest).clamp(0.5, 0.8)
         } else {
@@ -93,7 +123,7 @@ impl Rule for Htcp {
     fn on_ack(&mut self, ack: &AckEvent, _cwnd: f64, mss: u64) {
         self.delays.on_ack(ack);
         self.last_congestion.get_or_insert(ack.now);
-        self.acked += ack.newly_acked.0 as f64 / mss as f64;
+        self.throughput.on_ack(ack, ack.newly_acked.0 as f64 / mss as f64);
     }
 
     fn increase(&mut self, grown: &Grown<'_>) -> f64 {
@@ -102,8 +132,8 @@ impl Rule for Htcp {
     }
 
     fn decrease(&mut self, event: &CongestionEvent, _cwnd: f64, flight: f64) -> f64 {
-        self.adapt_beta(event.now);
-        (self.last_congestion, self.acked, self.delays.greatest) = (Some(event.now), 0.0, self.delays.least);
+        self.adapt_beta();
+        (self.last_congestion, self.delays.greatest) = (Some(event.now), self.delays.least);
         flight * self.beta
     }
 
@@ -148,14 +178,16 @@ mod tests {
     #[test]
     fn beta_is_the_share_of_the_path_in_the_round_trip() {
         let mut htcp = Htcp::new(HtcpConfig::default());
+        let mut round = 0;
         for seconds in [10.0, 20.0] {
-            // the same throughput between congestions, round trips from 70 to 100 ms
-            for rtt in [70, 100] {
+            // a segment in each round trip, of 70 to 100 ms; the first congestion knew no throughput before
+            for (rtt, at_s) in [(70, 0.0), (100, 0.1)] {
                 let rtt_sample = Some(SimDuration::from_millis(rtt));
-                htcp.on_ack(&AckEvent { rtt_sample, ..ack(1_000) }, 10.0, 1_000);
+                round += 1;
+                htcp.on_ack(&AckEvent { now: at(seconds - 1.0 + at_s), round, rtt_sample, ..ack(1_000) }, 10.0, 1_000);
             }
             htcp.decrease(&CongestionEvent { now: at(seconds), ..loss(10_000) }, 10.0, 10.0);
         }
-        assert!((htcp.beta - 0.7).abs() < 1e-9); // 70 / 100; the first congestion knew no throughput before
+        assert!((htcp.beta - 0.7).abs() < 1e-9); // 70 / 100
     }
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses a part")]
 
 use ackclock_scenario::Scenario;
-use ackclock_sim::{Outcome, Simulation, Summary};
+use ackclock_sim::{ColumnData, Outcome, Simulation, Summary, Table};
 
 /// Payload of a segment of 1500 octets on the wire.
 pub const MSS: f64 = 1448.0;
@@ -32,4 +32,11 @@ pub fn without_queue(controller: &str, delay: &str, seconds: u32, discard: &str)
 pub fn mean_window(controller: &str, seconds: u32, k: u32) -> f64 {
     let discard = format!("{{ kind = \"every\", k = {k}, of = \"data\" }}");
     without_queue(controller, "50 ms", seconds, &discard) * 0.1 / (8.0 * MSS)
+}
+
+/// A column of numbers.
+pub fn numbers(table: &Table, name: &str) -> Vec<f64> {
+    let column = table.columns.iter().find(|column| column.name == name).expect(name);
+    let ColumnData::F64(values) = &column.data else { panic!("{name} holds numbers") };
+    values.clone()
 }
