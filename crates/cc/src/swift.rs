@@ -112,9 +112,7 @@ impl CongestionController for Swift {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        if event.is_timeout() {
-            self.timeouts += 1;
-        }
+        self.timeouts = if event.is_timeout() { self.timeouts + 1 } else { 0 };
         if self.timeouts >= RETRANSMIT_RESET {
             self.window = self.config.min_window;
         } else if self.can_decrease(event.now) {
@@ -204,5 +202,21 @@ mod tests {
         let mut swift = swift(10_000);
         swift.on_congestion(&loss(10_000));
         assert_eq!(swift.cwnd(), Bytes(5_000));
+    }
+
+    #[test]
+    fn five_timeouts_in_a_row_leave_the_smallest_window_and_a_repair_begins_to_count_anew() {
+        let mut swift = swift(10_000);
+        swift.rtt = SimDuration::from_secs(1); // within which no second decrease is made
+        for _ in 0..4 {
+            swift.on_congestion(&crate::testing::timeout(10_000, true));
+        }
+        swift.on_congestion(&loss(10_000));
+        for _ in 0..4 {
+            swift.on_congestion(&crate::testing::timeout(10_000, true));
+            assert!(swift.window > 1.0);
+        }
+        swift.on_congestion(&crate::testing::timeout(10_000, true));
+        assert!((swift.window - 0.001).abs() < 1e-12); // RETX_RESET_THRESHOLD = 5
     }
 }

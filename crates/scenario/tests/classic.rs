@@ -62,3 +62,18 @@ fn yeah_fills_the_link_and_empties_its_queue_in_time() {
     assert!(link.queue_packets.mean < 80.0 && link.queue_packets.mean > 0.0, "{}", link.queue_packets.mean);
     assert!(link.utilization > 0.95, "{}", link.utilization);
 }
+
+#[test]
+fn yeahs_queue_goes_up_to_q_max_and_no_further() {
+    // Fast, the window grows by a hundredth in a round trip, 9 of some 900 segments; a whole round trip with Q beyond
+    // Q_max = 80 lets Q go. So the queue is at its longest between 80 and 80 + 2 * 9.2 segments, and one in service.
+    let text = "duration = \"120 s\"\nmeasure = { from = \"60 s\" }\n[topology]\nkind = \"dumbbell\"\n\
+         access = { rate = \"1 Gbit/s\", delay = \"0 ns\" }\n\
+         bottleneck = { rate = \"100 Mbit/s\", delay = \"50 ms\", \
+         queue = { kind = \"drop_tail\", limit = \"unlimited\" } }\n\
+         [tcp]\ndelayed_ack = false\ninitial_ssthresh = \"800 segments\"\n[[flow]]\ncontroller = \"yeah\"\n";
+    let summary = run(text);
+    let most = summary.links[0].queue_packets.max;
+    assert!((80.0..=100.0).contains(&most), "{most}");
+    assert!(summary.links[0].utilization > 0.97, "{}", summary.links[0].utilization);
+}
