@@ -7,6 +7,9 @@
 //! Departures: windows are octets and fractions of them, and not whole segments; the round trip after a reduction is that
 //! of packets, where the module waits for the window to have grown by alpha and two segments. Left out are the module's
 //! `num_ms`, a time in place of `Num_RTT`, and its guard against a least round trip that creeps up from event to event.
+//!
+//! Checked: decreases, increases and the estimate of the limit against the Linux module; the runs held to it are in
+//! docs/reference/controllers-checked.md.
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 

@@ -17,7 +17,7 @@ pub(super) const BIC: ControllerInfo = ControllerInfo {
     name: "bic",
     summary: "binary search between the window after the last loss and the one before it",
     source: "Xu, Harfoush, Rhee, INFOCOM 2004",
-    departures: "beyond the old maximum the step doubles each round trip, from min_increment to max_increment; slow start is RFC 5681's, acknowledged segments are counted by octets",
+    departures: "fast convergence compares with the old maximum also where the window has passed it; slow start is RFC 5681's, acknowledged segments are counted by octets",
     parameters: &[
         ParameterInfo {
             name: "max_increment",

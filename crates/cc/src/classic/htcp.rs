@@ -8,6 +8,8 @@
 //! `RTT_min / 100 ms`, between 1/10 and 2. Constants and the two largest throughputs are as in Linux's module.
 //!
 //! Departures: throughput is measured over each round trip outside of recoveries and not smoothed.
+//!
+//! Checked: constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_units::SimTime;
 

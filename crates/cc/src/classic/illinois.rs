@@ -6,6 +6,9 @@
 //! goes up to its largest only after 5 round trips with a short queue.
 //!
 //! Departures: none.
+//!
+//! Checked: both functions and their constants against the paper's equations and Linux's module; the runs held to it
+//! are in docs/reference/controllers-checked.md.
 
 use super::{Delays, Grown, RoundDelays, Rule};
 use crate::event::{AckEvent, CongestionEvent};
