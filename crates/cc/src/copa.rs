@@ -14,8 +14,8 @@
 //! A speed above one is dropped as soon as the window is to move the other way, not at the end of the round trip only. The
 //! times are the sender's RTT samples, without the finer clock of the authors' implementation.
 //!
-//! Checked: both windows, the detector's constants, delta's AIMD and the speed against the paper and three
-//! implementations; the runs held to it are in docs/reference/controllers-checked.md.
+//! Checked: both windows, the detector's constants, delta's AIMD and the speed against two implementations of others;
+//! the runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 

@@ -5,8 +5,7 @@
 //! After a timeout the window grows by LEDBAT's own rule, without slow start. The RFC's `INIT_CWND` is the stack's
 //! initial window.
 //!
-//! Checked: the pseudo-code of section 2.4.2 and the bounds of its parameters; the runs held to it are in
-//! docs/reference/controllers-checked.md.
+//! Checked: against the pseudo-code of section 2.4.2; the runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_units::{Bytes, SimDuration};
 

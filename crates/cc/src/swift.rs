@@ -8,8 +8,8 @@
 //! (section 3.4) are left out with it, and so is the number of hops, which belongs into `base_target`. A window below one
 //! segment is one segment paced at cwnd / RTT, as in the paper; at one segment and more segments leave unpaced.
 //!
-//! Checked: algorithm and constants against the paper's pseudo-code as simulators transcribe it; its targets are for
-//! one's own network; the runs held to it are in docs/reference/controllers-checked.md.
+//! Checked: constants and target against simulators of others; the runs held to it are in
+//! docs/reference/controllers-checked.md.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 

@@ -4,8 +4,7 @@
 //! Floyd, Handley and Padhye, A Comparison of Equation-Based and AIMD Congestion Control, 2000:
 //! `W = sqrt(a (2 - b) / (2 b)) / sqrt(p)`. Departures: none.
 //!
-//! Checked: the response function of the paper of 2000; the runs held to it are in docs/reference/controllers-
-//! checked.md.
+//! The runs held to it are in docs/reference/controllers-checked.md.
 
 use super::{Grown, Rule};
 use crate::event::CongestionEvent;

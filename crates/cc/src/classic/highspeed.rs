@@ -5,7 +5,8 @@
 //! Departures: none. With `response = "table"` a(w) and b(w) are those of the greatest entry not above w, as the RFC's
 //! appendix gives them; it ends at 94,717 segments.
 //!
-//! Checked: formulas and table against the RFC; the runs held to it are in docs/reference/controllers-checked.md.
+//! Checked: the RFC's table against its formulas, in the tests below; the runs held to it are in
+//! docs/reference/controllers-checked.md.
 
 use ackclock_units::math::{ln, pow};
 

@@ -4,8 +4,7 @@
 //! b = 0.125, Reno's rules below a legacy window of 16 segments. Its response function there is `W = (a / b) / p`.
 //! Departures: none.
 //!
-//! Checked: constants against the paper and Linux's module; the runs held to it are in docs/reference/controllers-
-//! checked.md.
+//! Checked: both constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
 use super::{Grown, Rule};
 use crate::event::CongestionEvent;

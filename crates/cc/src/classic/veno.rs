@@ -6,8 +6,7 @@
 //!
 //! Departures: growth every other round trip is half a segment in each. Actual uses the latest RTT.
 //!
-//! Checked: threshold, decreases and growth against the paper's and Linux's module; the runs held to it are in
-//! docs/reference/controllers-checked.md.
+//! Checked: the threshold against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
 use super::{Grown, Rule};
 use crate::event::{AckEvent, CongestionEvent};

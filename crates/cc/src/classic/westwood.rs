@@ -6,7 +6,7 @@
 //!
 //! Departures: ssthresh is at most the window, and a sample spans at least 50 ms.
 //!
-//! Checked: filter, sample and ssthresh against the paper's and Linux's module; the runs held to it are in
+//! Checked: filter and length of a sample against Linux's module; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
 use ackclock_units::{SimDuration, SimTime};

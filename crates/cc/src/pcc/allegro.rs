@@ -5,8 +5,7 @@
 //!
 //! Departures: the rate is at least two segments in a round trip; the first window leaves at once.
 //!
-//! Checked: utility, steps and the length of intervals against the paper; the runs held to it are in
-//! docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_units::{RandomStream, SimDuration, math};
 
