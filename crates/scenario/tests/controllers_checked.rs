@@ -25,7 +25,7 @@ fn rows(page: &str) -> Vec<(&str, Vec<(&str, &str)>)> {
             let mut file = "";
             let mut runs = Vec::new();
             for name in quoted(cells[cells.len() - 2]) {
-                if name.ends_with(".rs") { file = name } else { runs.push((file, name)) }
+                if name.contains('/') { file = name } else { runs.push((file, name)) }
             }
             (quoted(cells[1])[0], runs)
         })
