@@ -90,7 +90,7 @@ pub(super) const HTCP: ControllerInfo = ControllerInfo {
     name: "htcp",
     summary: "grows by the time since the last congestion; keeps what the path's share of the round trip is",
     source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp",
-    departures: "throughput is measured over each round trip, not smoothed; slow start is RFC 5681's, acknowledged segments are counted by octets",
+    departures: "throughput is measured over the time of the least round trip, not smoothed; slow start is RFC 5681's, acknowledged segments are counted by octets",
     parameters: &[
         ParameterInfo {
             name: "adaptive_backoff",

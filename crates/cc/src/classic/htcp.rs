@@ -7,7 +7,7 @@
 //! changed by more than a fifth; alpha is multiplied by `2 (1 - beta)`, and for fairness between round trips by
 //! `RTT_min / 100 ms`, between 1/10 and 2. Constants and the two largest throughputs are as in Linux's module.
 //!
-//! Departures: throughput is measured over each round trip outside of recoveries and not smoothed.
+//! Departures: throughput is measured over the time of the least round trip, outside of recoveries, and not smoothed.
 //!
 //! Checked: constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
@@ -51,11 +51,10 @@ pub struct Htcp {
     last_peak: f64,
 }
 
-/// What a round trip delivers, and the most that one has since the last congestion.
+/// What is delivered in the time of a round trip, and the most that was since the last congestion.
 #[derive(Clone, Copy, Debug, Default)]
 struct Throughput {
-    round: u64,
-    /// When the round trip began; `None` if it cannot be measured.
+    /// When the time began; `None` during a recovery, whose ACKs may tell of what arrived long before.
     began: Option<SimTime>,
     /// Segments since then.
     acked: f64,
@@ -64,20 +63,22 @@ struct Throughput {
 }
 
 impl Throughput {
-    fn on_ack(&mut self, ack: &AckEvent, segments: f64) {
+    /// Takes an ACK of so many segments; `rtt` is the least round trip, in seconds.
+    fn on_ack(&mut self, ack: &AckEvent, segments: f64, rtt: f64) {
         if ack.in_recovery {
-            self.began = None; // an ACK may tell of what arrived long before
-        }
-        self.acked += segments;
-        if ack.round == self.round {
+            (self.began, self.acked) = (None, 0.0);
             return;
         }
-        let span = self.began.map_or(0.0, |began| ack.now.saturating_since(began).as_secs_f64());
-        if span > 0.0 {
+        let Some(began) = self.began else {
+            self.began = Some(ack.now);
+            return;
+        };
+        self.acked += segments;
+        let span = ack.now.saturating_since(began).as_secs_f64();
+        if span > 0.0 && span >= rtt {
             self.peak = self.peak.max(self.acked / span);
+            (self.began, self.acked) = (Some(ack.now), 0.0);
         }
-        (self.round, self.acked) = (ack.round, 0.0);
-        self.began = (!ack.in_recovery).then_some(ack.now);
     }
 }
 
@@ -125,7 +126,7 @@ impl Rule for Htcp {
     fn on_ack(&mut self, ack: &AckEvent, _cwnd: f64, mss: u64) {
         self.delays.on_ack(ack);
         self.last_congestion.get_or_insert(ack.now);
-        self.throughput.on_ack(ack, ack.newly_acked.0 as f64 / mss as f64);
+        self.throughput.on_ack(ack, ack.newly_acked.0 as f64 / mss as f64, self.delays.least);
     }
 
     fn increase(&mut self, grown: &Grown<'_>) -> f64 {
@@ -178,15 +179,27 @@ mod tests {
     }
 
     #[test]
+    fn throughput_is_measured_over_a_round_trip_whatever_comes_in_bursts() {
+        let mut throughput = Throughput::default();
+        for ms in [0, 1, 2, 100, 101, 102, 200] {
+            throughput.on_ack(&AckEvent { now: SimTime(ms * 1_000_000), ..ack(1_000) }, 1.0, 0.1);
+        }
+        assert!((throughput.peak - 30.0).abs() < 1e-9); // three segments in each 100 ms after the first
+        let recovering = AckEvent { now: SimTime(201_000_000), in_recovery: true, ..ack(1_000) };
+        throughput.on_ack(&recovering, 50.0, 0.1);
+        throughput.on_ack(&AckEvent { now: SimTime(400_000_000), ..ack(1_000) }, 1.0, 0.1);
+        throughput.on_ack(&AckEvent { now: SimTime(500_000_000), ..ack(1_000) }, 1.0, 0.1);
+        assert!((throughput.peak - 30.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn beta_is_the_share_of_the_path_in_the_round_trip() {
         let mut htcp = Htcp::new(HtcpConfig::default());
-        let mut round = 0;
         for seconds in [10.0, 20.0] {
-            // a segment in each round trip, of 70 to 100 ms; the first congestion knew no throughput before
+            // a segment in a round trip, of 70 to 100 ms; the first congestion knew no throughput before
             for (rtt, at_s) in [(70, 0.0), (100, 0.1)] {
                 let rtt_sample = Some(SimDuration::from_millis(rtt));
-                round += 1;
-                htcp.on_ack(&AckEvent { now: at(seconds - 1.0 + at_s), round, rtt_sample, ..ack(1_000) }, 10.0, 1_000);
+                htcp.on_ack(&AckEvent { now: at(seconds - 1.0 + at_s), rtt_sample, ..ack(1_000) }, 10.0, 1_000);
             }
             htcp.decrease(&CongestionEvent { now: at(seconds), ..loss(10_000) }, 10.0, 10.0);
         }
