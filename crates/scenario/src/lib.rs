@@ -18,6 +18,7 @@ mod scenario;
 mod traces;
 mod traffic_catalog;
 mod tree;
+mod vary;
 
 pub use catalog::{controllers, links, profiles, queues, schema, topologies};
 pub use diagnostic::{Diagnostic, ScenarioError};

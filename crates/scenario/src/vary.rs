@@ -1,0 +1,11 @@
+//! Values that a scenario has drawn: `{ uniform = [a, b] }`, `{ log_uniform = [a, b] }` and `{ choice = [...] }` in place
+//! of a value. Between text and check: the places are found once, and every draw fills them with values.
+
+mod find;
+mod meaning;
+mod place;
+mod quantity;
+mod range;
+
+pub(crate) use find::find_places;
+pub(crate) use place::{Distribution, Draw, DrawnValue, Place, fill, rounds};
