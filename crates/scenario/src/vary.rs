@@ -6,6 +6,7 @@ mod meaning;
 mod place;
 mod quantity;
 mod range;
+mod template;
 
-pub(crate) use find::find_places;
-pub(crate) use place::{Distribution, Draw, DrawnValue, Place, fill, rounds};
+pub(crate) use place::DrawnValue;
+pub use template::{Drawn, ScenarioTemplate};
