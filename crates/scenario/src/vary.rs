@@ -6,7 +6,9 @@ mod meaning;
 mod place;
 mod quantity;
 mod range;
+mod schema;
 mod template;
 
 pub(crate) use place::DrawnValue;
+pub(crate) use schema::with_distributions;
 pub use template::{Drawn, ScenarioTemplate};
