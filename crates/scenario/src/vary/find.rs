@@ -2,11 +2,14 @@
 //! the format has a field of that name itself.
 
 use super::meaning::Meaning;
-use super::place::{Alternative, Distribution, Place};
+use super::place::{Alternative, Distribution, Place, rounds};
 use super::quantity::{Number, Unit, read_number};
 use super::range::{Law, Range};
 use crate::diagnostic::Diagnostics;
 use crate::tree::{FieldPath, Node, Step, Value};
+
+/// Each is tried when the scenario is loaded.
+const MAX_ALTERNATIVES: usize = 1_000;
 
 const WORDS: [&str; 3] = ["uniform", "log_uniform", "choice"];
 
@@ -104,6 +107,12 @@ impl Finder<'_, '_> {
             self.look(item, &FieldPath::default(), &name.index(index), meaning.clone());
             let places = std::mem::replace(&mut self.found, outer);
             alternatives.push(Alternative { node: item.clone(), places });
+        }
+        let all: usize = alternatives.iter().map(|one| rounds(&one.places)).sum();
+        if all > MAX_ALTERNATIVES {
+            let what = format!("has {all} alternatives, those of choices within it included");
+            self.report(name, &what, "give at most 1000, or draw a number from a range");
+            return Distribution::Wrong;
         }
         Distribution::Choice(alternatives)
     }
