@@ -118,7 +118,8 @@ impl Scenario {
         let mut diagnostics = Diagnostics::new("", "", &[], &tree);
         let config = check(&file, &self.config.name, &self.attachments, &self.extensions, &mut diagnostics);
         let config = config.expect("a seed makes no scenario wrong");
-        Self { file, config, ..self.clone() }
+        let (attachments, extensions) = (self.attachments.clone(), self.extensions.clone());
+        Self { file, config, attachments, extensions, drawn: self.drawn.clone(), template: self.template.clone() }
     }
 
     /// The scenario as JSON in a fixed order, overrides, name and seed included. Read by [`Self::from_json`], it is this
