@@ -194,7 +194,7 @@ impl<'source> Diagnostics<'source> {
             let value = node.map(|node| if drawn.is_some() { shorten(&node.to_text()) } else { self.value_text(node) });
             let mut message = message.into();
             if let Some(drawn) = drawn {
-                message += &format!(" (drawn from {})", drawn.distribution);
+                message = format!("{message} (drawn from {})", drawn.distribution);
             }
             self.push(path, origin, value, message, remedy.into());
         }

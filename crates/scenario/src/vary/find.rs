@@ -73,7 +73,7 @@ impl Finder<'_, '_> {
             self.report(name, "cannot be drawn: all that is drawn is drawn from it", "write a number");
             return Distribution::Wrong;
         }
-        if place.ends_with(".kind") {
+        if name.0.last() == Some(&key("kind")) {
             let remedy = "draw the whole table: { choice = [{ kind = ..., ... }, { kind = ..., ... }] }";
             self.report(name, "cannot be drawn alone, since each kind has fields of its own", remedy);
             return Distribution::Wrong;

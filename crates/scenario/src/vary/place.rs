@@ -64,7 +64,7 @@ pub(crate) fn fill(root: &mut Node, places: &[Place], above: &FieldPath, draw: D
     for place in places {
         let Some(node) = root.at_mut(&place.path) else { continue };
         let path = FieldPath([above.0.as_slice(), &place.path.0].concat());
-        let note = drawn.len();
+        let entry = drawn.len();
         drawn.push(DrawnValue {
             path: path.clone(),
             name: place.name.clone(),
@@ -85,7 +85,7 @@ pub(crate) fn fill(root: &mut Node, places: &[Place], above: &FieldPath, draw: D
                 continue;
             }
         }
-        drawn[note].value = Some(node.value.clone());
+        drawn[entry].value = Some(node.value.clone());
     }
 }
 

@@ -174,7 +174,9 @@ fn list(places: &[Place], found: &mut Vec<(String, String)>) {
     for place in places {
         found.push((place.name.clone(), place.text.clone()));
         if let Distribution::Choice(alternatives) = &place.distribution {
-            alternatives.iter().for_each(|alternative| list(&alternative.places, found));
+            for alternative in alternatives {
+                list(&alternative.places, found);
+            }
         }
     }
 }
@@ -201,7 +203,7 @@ fn add_new(found: &mut Vec<Found>, more: Vec<Found>) {
 /// Says of each mistake under which draw it is one; those of a drawn value itself say so already.
 fn with_label(mut found: Vec<Found>, label: &str) -> Vec<Found> {
     for one in found.iter_mut().filter(|one| !one.is_of_drawn) {
-        one.diagnostic.message += &format!(" ({label})");
+        one.diagnostic.message = format!("{} ({label})", one.diagnostic.message);
     }
     found
 }
