@@ -21,6 +21,9 @@ const BINS: usize = 64;
 const FIRST_WIDTH: f64 = 1e8;
 /// Fewer say nothing of a slope.
 const ENOUGH_BINS: usize = 8;
+/// The shortest step that is looked for, in ticks of both clocks together, and in ns.
+const LEAST_TICKS: f64 = 5.0;
+const LEAST_STEP: f64 = 1e6;
 /// Halvings of an interval of skews: 2e-3 / 2^30 is far below a ppm.
 const HALVINGS: u32 = 30;
 
@@ -85,8 +88,14 @@ impl Envelope {
         self.tolerance
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.bins.is_empty()
+    /// The shortest step of a clock that is told from rounding and from what is left of the skew.
+    pub(super) fn least_step(&self) -> f64 {
+        (LEAST_TICKS * self.tolerance).max(LEAST_STEP)
+    }
+
+    /// Long enough to tell what is unusual.
+    pub(super) fn is_established(&self) -> bool {
+        self.bins.len() >= ENOUGH_BINS
     }
 
     /// The propagation delay of both directions.

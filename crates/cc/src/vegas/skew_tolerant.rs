@@ -22,7 +22,7 @@ use ackclock_units::SimDuration;
 
 use super::Sample;
 use super::envelope::{Envelope, Least, Point};
-use super::steps::{Trials, begin_trial};
+use super::steps::Watch;
 use crate::event::AckEvent;
 use crate::peer_clock::{Clocks, Times};
 
@@ -33,14 +33,12 @@ pub(super) struct SkewTolerantDelay {
     envelope: Option<Envelope>,
     /// Steps so far, ns: what the receiver's clock gained beside its skew.
     steps: f64,
-    /// The last delays there and back, all steps taken off.
-    last: Option<(f64, f64)>,
-    trials: Trials,
+    watch: Watch,
 }
 
 impl SkewTolerantDelay {
     pub(super) fn new(receiver_tick: Option<SimDuration>) -> Self {
-        Self { clocks: Clocks::new(receiver_tick), envelope: None, steps: 0.0, last: None, trials: Trials::default() }
+        Self { clocks: Clocks::new(receiver_tick), envelope: None, steps: 0.0, watch: Watch::default() }
     }
 
     /// What an ACK of new data shows; `None` without timestamps or RTT sample, or if they tell nothing yet.
@@ -53,29 +51,18 @@ impl SkewTolerantDelay {
         let backward = (times.arrived - times.received) as f64 + self.steps;
         let forward = rtt - backward;
         let mut envelope = self.envelope.take().unwrap_or_else(|| with_early(ticks, &self.clocks.take_early()));
-        let step = self.watch_for_step(&mut envelope, at, forward, backward);
+        let point = Least { forward: Point { at, delay: forward }, backward: Point { at, delay: backward } };
+        let step = match self.watch.add(ack.round, &point, &mut envelope) {
+            Some(step) => {
+                self.steps += step.size;
+                step.size
+            }
+            None => self.watch.believed(&envelope),
+        };
         let (queued, _) = envelope.above(at, forward - step, backward + step);
         let base_rtt = envelope.base_rtt();
         self.envelope = Some(envelope);
         (base_rtt >= 1.0).then(|| Sample { rtt: (base_rtt + queued.max(0.0)) as i64, base_rtt: base_rtt as i64 })
-    }
-
-    /// Returns the step that is believed in, zero without one.
-    fn watch_for_step(&mut self, envelope: &mut Envelope, at: f64, forward: f64, backward: f64) -> f64 {
-        let point = Least { forward: Point { at, delay: forward }, backward: Point { at, delay: backward } };
-        let last = self.last.replace((forward, backward));
-        if let Some(trial) = last.and_then(|last| begin_trial(envelope, last, &point)) {
-            self.trials.open(trial);
-        }
-        let Some(trial) = self.trials.judge(envelope, &point) else {
-            self.trials.keep(&point, envelope);
-            return self.trials.believed();
-        };
-        let step = trial.estimate();
-        self.trials.accept(&trial, envelope);
-        self.steps += step;
-        self.last = Some((forward - step, backward + step));
-        step
     }
 
     pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
