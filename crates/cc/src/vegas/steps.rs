@@ -2,6 +2,8 @@
 //!
 //! Source: none; see [`super::skew_tolerant`], which says how and what is assumed. Times and delays are in ns.
 
+use std::collections::VecDeque;
+
 use super::envelope::{Envelope, Least};
 
 /// A trial lasts so many round trips, and this long at least, ns.
@@ -9,15 +11,16 @@ const TRIAL_ROUND_TRIPS: f64 = 8.0;
 const SHORTEST_TRIAL: f64 = 5e8;
 /// A trial that waits for the queue on the way back to end lasts so many times as long.
 const PATIENCE_BACK: f64 = 10.0;
+/// Round trips before a jump, and after it, whose least delays are compared.
+const SIDE: usize = 3;
 /// Delays held back at a time; of more, the least of two.
 const MOST_HELD: usize = 64;
 
 /// A step that may be one: what the receiver's clock has gained at once.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
-    /// Where within its bounds the step is looked for: at the jump that was seen, or as near to zero as may be.
+    /// The jump that was seen, and how far off it may be; nothing without.
     expected: f64,
-    /// How far off a jump may be.
     doubt: f64,
     began: f64,
     /// How long a trial lasts once nothing more is to be waited for, and when this one ends.
@@ -60,14 +63,13 @@ impl Trial {
         most < -least_step || least > least_step
     }
 
-    /// The step within its bounds. Where a jump leaves a choice, the way there is taken to have been empty.
+    /// The step within its bounds: the jump, if that is what the bounds are about; else the way there, whose queue is short,
+    /// is taken to have been empty since.
     fn estimate(&self) -> f64 {
         let (least, most) = self.bounds();
-        if least > most {
-            // Within the slack of a verdict: what was shown counts.
-            return if most < 0.0 { most } else { least };
-        }
-        if (most - self.expected).abs() <= self.doubt { most } else { self.expected.clamp(least, most) }
+        let is_near = (least - self.doubt..=most + self.doubt).contains(&self.expected);
+        let is_most = least > most || !is_near || (most - self.expected).abs() <= self.doubt;
+        if is_most { most } else { self.expected.clamp(least, most) }
     }
 
     /// Unproven, a jump that makes the way there look longer counts, since it would cost the flow its window for nothing;
@@ -102,37 +104,52 @@ fn span(point: &Least) -> f64 {
     (TRIAL_ROUND_TRIPS * (point.forward.delay + point.backward.delay)).max(SHORTEST_TRIAL)
 }
 
-/// What the least delays there gained and those back lost, from one round trip to the next but one.
+/// What the least delays there gained and those back lost.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
     step: f64,
     doubt: f64,
 }
 
-/// The least delays there and back of this round trip and the two before. The one in which a clock is set holds delays of
-/// before and after, so that it is skipped.
+/// The least delays there and back of the last round trips, in order.
 #[derive(Clone, Debug, Default)]
 struct Rounds {
     number: u64,
-    current: Option<(f64, f64)>,
-    before: [Option<(f64, f64)>; 2],
+    least: VecDeque<(f64, f64)>,
 }
 
 impl Rounds {
     /// Returns what has jumped, when a round trip has ended.
     fn add(&mut self, number: u64, delays: (f64, f64), envelope: &Envelope) -> Option<Jump> {
         if number == self.number
-            && let Some(least) = &mut self.current
+            && let Some(last) = self.least.back_mut()
         {
-            *least = (least.0.min(delays.0), least.1.min(delays.1));
+            *last = least_pair(*last, delays);
             return None;
         }
         self.number = number;
-        let ended = self.current.replace(delays);
-        let [first, second] = self.before;
-        self.before = [second, ended];
-        jump(first?, ended?, envelope)
+        let jump = self.jump(envelope);
+        if self.least.len() > 2 * SIDE {
+            self.least.pop_front();
+        }
+        self.least.push_back(delays);
+        jump
     }
+
+    /// The round trip in which a clock is set holds delays of before and after, so that one is skipped.
+    fn jump(&self, envelope: &Envelope) -> Option<Jump> {
+        if self.least.len() <= 2 * SIDE {
+            return None;
+        }
+        let least = |rounds: std::ops::Range<usize>| {
+            self.least.range(rounds).copied().fold((f64::INFINITY, f64::INFINITY), least_pair)
+        };
+        jump(least(0..SIDE), least(SIDE + 1..2 * SIDE + 1), envelope)
+    }
+}
+
+fn least_pair(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.min(b.0), a.1.min(b.1))
 }
 
 fn jump(from: (f64, f64), to: (f64, f64), envelope: &Envelope) -> Option<Jump> {
