@@ -27,6 +27,8 @@ const ENOUGH_BINS: usize = 8;
 /// The shortest step that is looked for, in ticks of both clocks together, and in ns.
 const LEAST_TICKS: f64 = 5.0;
 const LEAST_STEP: f64 = 1e6;
+/// A young connection has yet to see its queues empty: so long, in ns, less delay is a shorter queue's.
+const ESTABLISHED: f64 = 5e9;
 /// Halvings of an interval of skews: 2e-3 / 2^30 is far below a ppm.
 const HALVINGS: u32 = 30;
 
@@ -68,7 +70,8 @@ pub(super) struct Envelope {
     backward: LowerHull,
     bins: Vec<Least>,
     width: f64,
-    /// Where the last bin ends.
+    /// When the history begins, and where the last bin ends.
+    began: f64,
     end: f64,
     skew: f64,
     /// The least delays without skew: `T_f + o` and `T_b - o`.
@@ -83,7 +86,7 @@ impl Envelope {
         let least = (f64::INFINITY, f64::INFINITY);
         let (forward, backward) = (LowerHull::default(), LowerHull::default());
         let (bins, slopes) = (Vec::new(), Vec::new());
-        Self { forward, backward, bins, width: FIRST_WIDTH, end: 0.0, skew: 0.0, least, tolerance, slopes }
+        Self { forward, backward, bins, width: FIRST_WIDTH, began: 0.0, end: 0.0, skew: 0.0, least, tolerance, slopes }
     }
 
     /// What the receiver's clock gains, as a fraction.
@@ -102,7 +105,7 @@ impl Envelope {
 
     /// Long enough to tell what is unusual.
     pub(super) fn is_established(&self) -> bool {
-        self.bins.len() >= ENOUGH_BINS
+        self.end - self.began >= ESTABLISHED
     }
 
     /// The propagation delay of both directions.
@@ -134,6 +137,9 @@ impl Envelope {
             self.width *= 2.0;
         }
         self.fit();
+        if self.bins.is_empty() {
+            self.began = at;
+        }
         self.bins.push(*point);
         self.end = at + self.width;
     }

@@ -78,6 +78,14 @@ impl Trial {
         if self.is_proven(least_step) { self.estimate() } else { self.expected.max(0.0) }
     }
 
+    /// A step that goes back soon, by no more, was none: both directions have become shorter, one after the other.
+    fn takes_back(&self, last: &LastStep, envelope: &Envelope) -> bool {
+        let (least, most) = self.bounds();
+        let shown = if most < 0.0 { most } else { least };
+        let slack = envelope.tolerance() + last.size.abs() / 4.0;
+        self.began < last.until && shown * last.size < 0.0 && shown.abs() <= last.size.abs() + slack
+    }
+
     fn judge(&mut self, above: (f64, f64), at: f64, envelope: &Envelope) -> Verdict {
         let was_proven = self.is_proven(envelope.least_step());
         self.least_above = (self.least_above.0.min(above.0), self.least_above.1.min(above.1));
@@ -172,6 +180,14 @@ pub(super) struct Watch {
     trial: Option<Trial>,
     rounds: Rounds,
     held: Vec<Least>,
+    last: Option<LastStep>,
+}
+
+/// The last step that stood its trial, and until when it may still turn out to have been a queue.
+#[derive(Clone, Copy, Debug)]
+struct LastStep {
+    size: f64,
+    until: f64,
 }
 
 impl Watch {
@@ -189,9 +205,13 @@ impl Watch {
             Some(trial) => match trial.judge(above, point.forward.at, envelope) {
                 Verdict::Open => {}
                 Verdict::Queue => self.trial = None,
+                Verdict::Step if self.last.is_some_and(|last| trial.takes_back(&last, envelope)) => {
+                    (self.trial, self.last) = (None, None);
+                }
                 Verdict::Step => {
                     let step = Step { size: trial.estimate(), began: trial.began };
-                    *self = Self { held: std::mem::take(&mut self.held), ..Self::default() };
+                    let last = LastStep { size: step.size, until: point.forward.at + PATIENCE_BACK * trial.span };
+                    *self = Self { held: std::mem::take(&mut self.held), last: Some(last), ..Self::default() };
                     self.hold(point);
                     self.held.iter_mut().for_each(|held| *held = step.without(held));
                     self.release(envelope);
