@@ -29,6 +29,8 @@ const LEAST_TICKS: f64 = 5.0;
 const LEAST_STEP: f64 = 1e6;
 /// A young connection has yet to see its queues empty: so long, in ns, less delay is a shorter queue's.
 const ESTABLISHED: f64 = 5e9;
+/// A share of the propagation delay that Vegas would not notice: of 64 segments it is one.
+const NEGLIGIBLE: f64 = 1.0 / 64.0;
 /// Halvings of an interval of skews: 2e-3 / 2^30 is far below a ppm.
 const HALVINGS: u32 = 30;
 
@@ -178,7 +180,8 @@ impl Envelope {
             }
         }
         let best = f64::midpoint(low, high);
-        let floor = self.base_at(best) - self.tolerance;
+        let most = self.base_at(best);
+        let floor = most - self.tolerance.max(most * NEGLIGIBLE);
         (self.edge(best, -MOST_SKEW, floor), self.edge(best, MOST_SKEW, floor))
     }
 
