@@ -23,7 +23,7 @@ struct Trial {
     expected: f64,
     doubt: f64,
     began: f64,
-    /// How long a trial lasts once nothing more is to be waited for, and when this one ends.
+    /// How long a trial lasts once a delay has shown the step, and when this one ends.
     span: f64,
     until: f64,
     /// The least that either direction lay above the least delays of before, the step not taken off.
@@ -58,6 +58,11 @@ impl Trial {
         (-self.least_above.1, self.least_above.0)
     }
 
+    fn is_within_bounds(&self, step: f64, doubt: f64) -> bool {
+        let (least, most) = self.bounds();
+        (least - doubt..=most + doubt).contains(&step)
+    }
+
     fn is_proven(&self, least_step: f64) -> bool {
         let (least, most) = self.bounds();
         most < -least_step || least > least_step
@@ -67,8 +72,8 @@ impl Trial {
     /// is taken to have been empty since.
     fn estimate(&self) -> f64 {
         let (least, most) = self.bounds();
-        let is_near = (least - self.doubt..=most + self.doubt).contains(&self.expected);
-        let is_most = least > most || !is_near || (most - self.expected).abs() <= self.doubt;
+        let is_far = least > most || !self.is_within_bounds(self.expected, self.doubt);
+        let is_most = is_far || (most - self.expected).abs() <= self.doubt;
         if is_most { most } else { self.expected.clamp(least, most) }
     }
 
@@ -86,7 +91,8 @@ impl Trial {
         self.began < last.until && shown * last.size < 0.0 && shown.abs() <= last.size.abs() + slack
     }
 
-    fn judge(&mut self, above: (f64, f64), at: f64, envelope: &Envelope) -> Verdict {
+    fn judge(&mut self, jump: Option<Jump>, point: &Least, envelope: &Envelope) -> Verdict {
+        let (at, above) = (point.forward.at, above(envelope, point));
         let was_proven = self.is_proven(envelope.least_step());
         self.least_above = (self.least_above.0.min(above.0), self.least_above.1.min(above.1));
         let (least, most) = self.bounds();
@@ -95,13 +101,17 @@ impl Trial {
         if least > most + slack || !(least - slack..=most + slack).contains(&step) {
             return Verdict::Queue;
         }
+        if let Some(jump) = jump.filter(|jump| self.doubt == 0.0 && self.is_within_bounds(jump.step, jump.doubt)) {
+            (self.expected, self.doubt) = (jump.step, jump.doubt);
+        }
         let is_proven = self.is_proven(envelope.least_step());
         if is_proven && !was_proven {
             self.until = self.until.min(at + self.span);
         }
         match at >= self.until {
             false => Verdict::Open,
-            true if is_proven => Verdict::Step,
+            // The way there, if it were no longer than before, would have shown it by now.
+            true if is_proven || self.expected > 0.0 => Verdict::Step,
             true => Verdict::Queue,
         }
     }
@@ -199,32 +209,35 @@ impl Watch {
     /// Delays of another ACK become part of the history; those that a step may have made once that is decided. Returns a
     /// step that has stood its trial, taken off all that was held back.
     pub(super) fn add(&mut self, round: u64, point: &Least, envelope: &mut Envelope) -> Option<Step> {
-        let above = envelope.above(point.forward.at, point.forward.delay, point.backward.delay);
         let jump = self.rounds.add(round, (point.forward.delay, point.backward.delay), envelope);
-        match &mut self.trial {
-            Some(trial) => match trial.judge(above, point.forward.at, envelope) {
-                Verdict::Open => {}
-                Verdict::Queue => self.trial = None,
-                Verdict::Step if self.last.is_some_and(|last| trial.takes_back(&last, envelope)) => {
-                    (self.trial, self.last) = (None, None);
-                }
-                Verdict::Step => {
-                    let step = Step { size: trial.estimate(), began: trial.began };
-                    let last = LastStep { size: step.size, until: point.forward.at + PATIENCE_BACK * trial.span };
-                    *self = Self { held: std::mem::take(&mut self.held), last: Some(last), ..Self::default() };
-                    self.hold(point);
-                    self.held.iter_mut().for_each(|held| *held = step.without(held));
-                    self.release(envelope);
-                    return Some(step);
-                }
-            },
-            None => self.trial = begin(envelope, above, jump, point),
+        let verdict = self.trial.as_mut().map(|trial| trial.judge(jump, point, envelope));
+        match verdict {
+            Some(Verdict::Open) => {}
+            Some(Verdict::Step) => return self.accept(point, envelope),
+            Some(Verdict::Queue) | None => {
+                self.release(envelope);
+                self.trial = begin(envelope, jump, point);
+            }
         }
         self.hold(point);
         if self.trial.is_none() {
             self.release(envelope);
         }
         None
+    }
+
+    fn accept(&mut self, point: &Least, envelope: &mut Envelope) -> Option<Step> {
+        let trial = self.trial.take()?;
+        self.hold(point);
+        let is_step = !self.last.take().is_some_and(|last| trial.takes_back(&last, envelope));
+        let step = Step { size: trial.estimate(), began: trial.began };
+        if is_step {
+            self.held.iter_mut().for_each(|held| *held = step.without(held));
+            self.last = Some(LastStep { size: step.size, until: point.forward.at + PATIENCE_BACK * trial.span });
+            self.rounds = Rounds::default();
+        }
+        self.release(envelope);
+        is_step.then_some(step)
     }
 
     fn hold(&mut self, point: &Least) {
@@ -252,8 +265,13 @@ impl Step {
     }
 }
 
+fn above(envelope: &Envelope, point: &Least) -> (f64, f64) {
+    envelope.above(point.forward.at, point.forward.delay, point.backward.delay)
+}
+
 /// A step seems to have come with this ACK, or some time before it.
-fn begin(envelope: &Envelope, above: (f64, f64), jump: Option<Jump>, point: &Least) -> Option<Trial> {
+fn begin(envelope: &Envelope, jump: Option<Jump>, point: &Least) -> Option<Trial> {
+    let above = above(envelope, point);
     if !envelope.is_established() {
         return None;
     }

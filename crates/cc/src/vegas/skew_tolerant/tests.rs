@@ -27,7 +27,7 @@ fn through(
             tick: SimDuration::from_millis(1),
         });
         let rtt_sample = Some(SimDuration::from_millis(arrived - at_ms));
-        let sample = delay.on_ack(&AckEvent { rtt_sample, timestamps, ..ack(1_000) });
+        let sample = delay.on_ack(&AckEvent { rtt_sample, timestamps, round: at_ms / 100, ..ack(1_000) });
         samples.extend(sample.map(|sample| (second, sample)));
     }
     samples
