@@ -13,6 +13,8 @@ const SHORTEST_TRIAL: f64 = 5e8;
 const PATIENCE_BACK: f64 = 10.0;
 /// Round trips before a jump, and after it, whose least delays are compared.
 const SIDE: usize = 3;
+/// Shorter jumps, as shares of the propagation delay, are of queues mostly and cost Vegas little.
+const LEAST_JUMP: f64 = 1.0 / 8.0;
 /// Delays held back at a time; of more, the least of two.
 const MOST_HELD: usize = 64;
 
@@ -91,7 +93,7 @@ impl Trial {
         self.began < last.until && shown * last.size < 0.0 && shown.abs() <= last.size.abs() + slack
     }
 
-    fn judge(&mut self, jump: Option<Jump>, point: &Least, envelope: &Envelope) -> Verdict {
+    fn judge(&mut self, point: &Least, envelope: &Envelope) -> Verdict {
         let (at, above) = (point.forward.at, above(envelope, point));
         let was_proven = self.is_proven(envelope.least_step());
         self.least_above = (self.least_above.0.min(above.0), self.least_above.1.min(above.1));
@@ -100,9 +102,6 @@ impl Trial {
         let slack = envelope.tolerance() + step.abs() / 4.0;
         if least > most + slack || !(least - slack..=most + slack).contains(&step) {
             return Verdict::Queue;
-        }
-        if let Some(jump) = jump.filter(|jump| self.doubt == 0.0 && self.is_within_bounds(jump.step, jump.doubt)) {
-            (self.expected, self.doubt) = (jump.step, jump.doubt);
         }
         let is_proven = self.is_proven(envelope.least_step());
         if is_proven && !was_proven {
@@ -173,7 +172,8 @@ fn least_pair(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
 fn jump(from: (f64, f64), to: (f64, f64), envelope: &Envelope) -> Option<Jump> {
     let (there, back) = (to.0 - from.0, to.1 - from.1);
     let (step, residue) = ((there - back) / 2.0, (there + back).abs());
-    let is_one = step.abs() >= envelope.least_step() && residue <= envelope.tolerance().max(step.abs() / 4.0);
+    let least_step = envelope.least_step().max(envelope.base_rtt() * LEAST_JUMP);
+    let is_one = step.abs() >= least_step && residue <= envelope.tolerance().max(step.abs() / 4.0);
     is_one.then(|| Jump { step, doubt: residue / 2.0 + envelope.tolerance() })
 }
 
@@ -210,7 +210,7 @@ impl Watch {
     /// step that has stood its trial, taken off all that was held back.
     pub(super) fn add(&mut self, round: u64, point: &Least, envelope: &mut Envelope) -> Option<Step> {
         let jump = self.rounds.add(round, (point.forward.delay, point.backward.delay), envelope);
-        let verdict = self.trial.as_mut().map(|trial| trial.judge(jump, point, envelope));
+        let verdict = self.trial.as_mut().map(|trial| trial.judge(point, envelope));
         match verdict {
             Some(Verdict::Open) => {}
             Some(Verdict::Step) => return self.accept(point, envelope),
