@@ -150,11 +150,16 @@ impl Envelope {
         if self.bins.len() < ENOUGH_BINS {
             return;
         }
-        let (low, high) = self.plateau();
+        let best = self.best_skew();
+        let most = self.base_at(best);
+        let (low, high) = self.plateau(best, most - self.tolerance.max(most * NEGLIGIBLE));
         self.skew = match self.skew_of_clean_direction() {
             Some(skew) => skew.clamp(low, high),
             None if low <= 0.0 && 0.0 <= high => 0.0,
-            None => f64::midpoint(low, high),
+            None => {
+                let (low, high) = self.plateau(best, most - self.tolerance);
+                0.0_f64.clamp(low, high)
+            }
         };
         self.least = self.least_at(self.skew);
     }
@@ -168,8 +173,8 @@ impl Envelope {
         forward + backward
     }
 
-    /// The skews that make the propagation delay as long as any does, but for the rounding of ticks.
-    fn plateau(&self) -> (f64, f64) {
+    /// A skew that makes the propagation delay as long as any does.
+    fn best_skew(&self) -> f64 {
         let (mut low, mut high) = (-MOST_SKEW, MOST_SKEW);
         for _ in 0..2 * HALVINGS {
             let third = (high - low) / 3.0;
@@ -179,9 +184,11 @@ impl Envelope {
                 high -= third;
             }
         }
-        let best = f64::midpoint(low, high);
-        let most = self.base_at(best);
-        let floor = most - self.tolerance.max(most * NEGLIGIBLE);
+        f64::midpoint(low, high)
+    }
+
+    /// The skews that make the propagation delay no shorter than `floor`.
+    fn plateau(&self, best: f64, floor: f64) -> (f64, f64) {
         (self.edge(best, -MOST_SKEW, floor), self.edge(best, MOST_SKEW, floor))
     }
 
