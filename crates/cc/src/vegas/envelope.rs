@@ -25,7 +25,7 @@ const FIRST_WIDTH: f64 = 1e8;
 /// Fewer say nothing of a slope.
 const ENOUGH_BINS: usize = 8;
 /// The shortest step that is looked for, in ticks of both clocks together, and in ns.
-const LEAST_TICKS: f64 = 5.0;
+const LEAST_TICKS: f64 = 2.0;
 const LEAST_STEP: f64 = 1e6;
 /// A young connection has yet to see its queues empty: so long, in ns, less delay is a shorter queue's.
 const ESTABLISHED: f64 = 5e9;
