@@ -9,7 +9,8 @@
 //! too small; it is concave in s and largest at the true s as soon as either direction has been seen empty before and
 //! after the other. Queues that never empty leave a plateau. On it, the slope of
 //! a direction whose least delays lie on a line to within the rounding of ticks decides (the median of the slopes between
-//! all pairs); if there is none, the clocks are taken for equal where that is possible, and else the middle of the plateau.
+//! all pairs); if there is none, the clocks are taken for equal where that shortens the propagation delay by no more than
+//! [`NEGLIGIBLE`], and else the skew is the smallest of the plateau.
 //!
 //! Assumes that s is constant and at most [`MOST_SKEW`]. Of the whole connection the [`LowerHull`]s of both directions are kept:
 //! when a direction was empty counts, since a skew of 300 ppm makes a millisecond of three seconds. For the slopes there are

@@ -1,19 +1,22 @@
 //! The delay of the forward path, from timestamps of clocks that drift apart and are set now and then.
 //!
 //! Source: none; the answer of this project to what Kim and Kim 1999 leave open ([`super::forward`] is theirs). Skew is
-//! measured and taken off ([`super::envelope`]). A clock that is set makes the delays of the two directions jump by the
-//! same amount in opposite directions while the round trip stays. Queues can do so too, by chance; so a step is taken on
-//! trial, several at a time: if without it a delay falls clearly below the least ever seen, it was a queue. At the end of its
-//! trial a step holds if with it some delay would have lain clearly below the least one. A step that was missed, since the
-//! round trip changed with it, is tried once a delay lies below the least one by more than half of the round trip.
+//! measured and taken off ([`super::envelope`]). A clock cannot change the round trip: what it takes from one direction it gives
+//! to the other. So once a connection has had five seconds to learn its least delays, one that lies below them puts a step on
+//! trial ([`super::steps`]): if the other direction is seen less far above its own than the step would have it, it was a
+//! queue; else the step holds after eight round trips. Nothing goes into the history meanwhile, so that no skew is fitted to a
+//! step. A step that soon goes back was none: both directions have become shorter, one after the other. Where the queue on
+//! the way back hides a step forward, a jump of both directions' least delays over three round trips is tried.
 //!
 //! The time at which data left is taken from the arrival of its ACK and the RTT sample, so that a step of the sender's
 //! own clock is one of both its times, a delayed ACK counts from its last segment, and each ACK shows both directions at
 //! once.
 //!
-//! Assumes that the relative skew is constant, below 1000 ppm; that a step is longer than five ticks of both clocks
-//! together; that after a step the direction whose delays seem shorter soon has a queue shorter than half the step. A clock
-//! that is slewed back after an error is a change of skew, which the history of the connection follows slowly.
+//! Assumes that the relative skew is constant, below 1000 ppm; that a step is longer than two ticks of both clocks together and
+//! a millisecond, and comes after the first five seconds, alone within ten trials; that the queue there is short soon after it,
+//! which settles its length. A queue of others that comes there as another of the same length leaves the way back, and stays, is
+//! taken for a step, and the flow then fills the path by that much more. A clock that is slewed back after an error is a
+//! change of skew, which the history of the connection follows slowly.
 
 #[cfg(test)]
 mod tests;
