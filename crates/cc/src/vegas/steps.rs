@@ -86,11 +86,11 @@ impl Trial {
     }
 
     /// A step that goes back soon, by no more, was none: both directions have become shorter, one after the other.
-    fn takes_back(&self, last: &LastStep, envelope: &Envelope) -> bool {
+    fn takes_back(&self, earlier: &LastStep, envelope: &Envelope) -> bool {
         let (least, most) = self.bounds();
         let shown = if most < 0.0 { most } else { least };
-        let slack = envelope.tolerance() + last.size.abs() / 4.0;
-        self.began < last.until && shown * last.size < 0.0 && shown.abs() <= last.size.abs() + slack
+        let slack = envelope.tolerance() + earlier.size.abs() / 4.0;
+        self.began < earlier.until && shown * earlier.size < 0.0 && shown.abs() <= earlier.size.abs() + slack
     }
 
     fn judge(&mut self, point: &Least, envelope: &Envelope) -> Verdict {
