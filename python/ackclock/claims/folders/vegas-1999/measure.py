@@ -148,8 +148,11 @@ def worst_of(reference: str, among: str = "", without: str = "") -> Callable[[Ru
 
 
 def base_rtt(runs: Runs) -> Measured:
-    """By how much modified Vegas' BaseRTT lies above plain Vegas' at worst, in us; both lie above the true one."""
-    rows = runs["3 both"].flows.filter(pl.col("flow").is_in(OBSERVED))
+    """By how much modified Vegas' BaseRTT lies above plain Vegas' at worst, in us; both lie above the true one.
+
+    0 is a BaseRTT before the first sample.
+    """
+    rows = runs["3 both"].flows.filter(pl.col("flow").is_in(OBSERVED) & (pl.col("base_rtt_s") > 0))
     modified = rows["forward_base_s"] + rows["backward_base_s"]
     difference = (modified - rows["base_rtt_s"]).drop_nans().drop_nulls() * 1e6
     plain_ms = -1e3 * _largest(-rows["base_rtt_s"].drop_nans())

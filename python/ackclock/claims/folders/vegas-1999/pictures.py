@@ -13,7 +13,7 @@ from ackclock.claims.panels import Axis, Column, Table
 from ackclock.results import Results
 
 FIRST, SECOND, AVERAGE = "#1f5fa8", "#c8501e", "#333333"
-GREEN, YELLOW = "#2f8f5b", "#e0a030"
+GREEN, YELLOW, PURPLE = "#2f8f5b", "#e0a030", "#7a4fa0"
 OBSERVED = {"A1": FIRST, "A2": SECOND}
 BIN_S = 0.2
 """The paper's bins; the scenarios' traces have the same interval."""
@@ -81,7 +81,7 @@ def _over_grid(
     """Draw a table for each quotient of two cases: rates and delays down, queues across; the first seed."""
     rate, delay, queue, seed = study.choices
     grid = {tuple(o.name for o in choices): choices for choices in laboratory.grid(study)}
-    tried = [list(dict.fromkeys(key[i] for key in grid)) for i in range(len(study.choices))]
+    tried = [sorted({key[i] for key in grid}, key=_leading) for i in range(len(study.choices))]
     rows = [(r, d) for r in tried[0] for d in tried[1]]
     parts = []
     for title, above, below in cells:
@@ -92,6 +92,11 @@ def _over_grid(
         parts.append(Table(title, values, *ends, scale="log" if scale == "log" else "linear"))
     names = [f"{r}, {d}" for r, d in rows]
     return panels.tables(parts, (f"{rate.title}, {delay.title}", names), (f"{queue.title} (packets)", tried[2]))
+
+
+def _leading(name: str) -> float:
+    """Return the number that an option's name begins with: rates, delays and queues are drawn in its order."""
+    return float(name.split()[0])
 
 
 def _quotient(laboratory: Laboratory, study: Study, choices: Choices, above: str, below: str) -> float:
@@ -155,7 +160,8 @@ def steps(laboratory: Laboratory, study: Study) -> Figure:
     parts = []
     for how in STEPS:
         curves = [_seconds(runs[f"{kind}, {how}"], kind, color) for kind, color in TOLERANCE]
-        parts.append((f"set {how}", [*curves, _seconds(runs["modified, never set"], "never set", "#999999", "--")]))
+        still = _seconds(runs["modified, never set"], "modified, never set", "#999999", "--")
+        parts.append((f"set {how}", [*curves, still]))
     return panels.over(parts, Axis("time (s)"), "goodput of A1 and A2 (kbit/s)", step=20.0)
 
 
@@ -172,9 +178,9 @@ def _seconds(results: Results, label: str, color: str, dashes: str = "-") -> Cur
 def ticks(laboratory: Laboratory, study: Study) -> Figure:
     """Goodput under each tick of the receiver's clock, with and without delayed ACKs."""
     cases = [case.name for case in study.cases]
-    colors = (FIRST, GREEN, YELLOW)
+    colors = (FIRST, GREEN, YELLOW, PURPLE)
     series = []
-    for choices, color in zip(_each(laboratory, study, "delay"), colors * 2, strict=False):
+    for choices, color in zip(_each(laboratory, study, "delay"), colors, strict=False):
         runs = laboratory.runs(study, choices)
         series.append((f"one-way delay {choices[0].name}", color, [_goodput(runs[case]) for case in cases]))
     return panels.bars(cases, series, "goodput of A1 and A2 (kbit/s)")
