@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ackclock_agent::{Agent, AgentConfig};
+use ackclock_agent::{Agent, AgentConfig, Observation};
 use ackclock_cc::{CongestionController, Controller, ControllerConfig, ExternalConfig};
 use ackclock_scenario::Scenario;
 use ackclock_sim::{Outcome, Simulation, SimulationConfig};
@@ -103,6 +103,12 @@ impl Environment {
     pub fn observe(&mut self, agent: usize, out: &mut [f32]) {
         let now = self.simulation.now();
         self.agent(agent).observe(now, out);
+    }
+
+    /// The value of an observation now, in its unit.
+    pub fn read(&mut self, agent: usize, observation: &Observation) -> f64 {
+        let now = self.simulation.now();
+        observation.value(&self.agent(agent).view(now))
     }
 
     /// True if a decision of the agent is due.

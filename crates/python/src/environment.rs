@@ -1,9 +1,9 @@
 //! `Environment` and `VectorEnvironment`: simulations with agents, for the environments of Gymnasium.
 
-use ackclock_agent::AgentConfig;
+use ackclock_agent::{ActionSpace, AgentConfig};
 use ackclock_env::{Buffers, Environment, Step, VectorEnvironment};
 use numpy::{PyArray, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -55,6 +55,7 @@ impl PyEnvironment {
 
     /// Takes the first agent's action and runs to its next decision.
     fn step<'py>(&mut self, py: Python<'py>, action: f64) -> PyResult<Stepped<'py>> {
+        self.check(0, action)?;
         let step = self.drive(|environment| environment.step(&[action]))?;
         let reward = self.get_mut()?.reward(0);
         let observation = self.observe(py, 0)?;
@@ -77,6 +78,9 @@ impl PyEnvironment {
             let (given, wanted) = (actions.len(), self.shapes.len());
             return Err(PyValueError::new_err(format!("{given} actions for {wanted} agents; give one for each")));
         }
+        for (agent, action) in actions.iter().enumerate() {
+            self.check(agent, *action)?;
+        }
         let step = self.drive(|environment| environment.step(&actions))?;
         let environment = self.get_mut()?;
         let rewards = (0..environment.agents()).map(|agent| environment.reward(agent)).collect();
@@ -87,6 +91,13 @@ impl PyEnvironment {
     /// True if a decision of the agent is due.
     fn is_waiting(&self, agent: usize) -> PyResult<bool> {
         Ok(self.get()?.is_waiting(agent))
+    }
+
+    /// The value of an observation now, in its unit, whether the agent is shown it or not.
+    fn read(&mut self, agent: usize, name: &str) -> PyResult<f64> {
+        let observation = ackclock_agent::Observation::named(name)
+            .ok_or_else(|| PyKeyError::new_err(format!("no observation {name:?}; `ackclock agents` lists them")))?;
+        Ok(self.get_mut()?.read(agent, observation))
     }
 
     /// A copy that goes on alike.
@@ -135,6 +146,20 @@ impl PyEnvironment {
 
     fn get_mut(&mut self) -> PyResult<&mut Environment> {
         self.inner.as_mut().ok_or_else(over)
+    }
+
+    /// An action that is none is a mistake of the caller's, not one to be cut to something.
+    fn check(&self, agent: usize, action: f64) -> PyResult<()> {
+        match self.get()?.config(agent).action.space() {
+            ActionSpace::Discrete(choices) if !(action >= 0.0 && action < choices as f64 && action.fract() == 0.0) => {
+                let last = choices - 1;
+                Err(PyValueError::new_err(format!("action {action} is no choice; there are 0 to {last}")))
+            }
+            ActionSpace::Range(low, high) if action.is_nan() => {
+                Err(PyValueError::new_err(format!("action is NaN; give a number from {low} to {high}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Moves the simulation on. The exception of a controller of Python ends it.
