@@ -16,6 +16,11 @@ pub const ACTIONS: &[Described] = &[
         source: "Seo and Cho, J. KICS 2023",
     },
     Described {
+        name: "cubic_pace",
+        what: "a segment less; hold; a segment more on CUBIC's curve; a segment more on one three times as steep",
+        source: "Seo and Cho, J. KICS 2024",
+    },
+    Described {
         name: "aurora",
         what: "a in [-1, 1]: the pacing rate times 1 + step a, or divided by 1 - step a",
         source: "Jay et al., ICML 2019, equation (1)",
@@ -41,6 +46,8 @@ pub const ACTIONS: &[Described] = &[
 const LEAST_SEGMENTS: u64 = 2;
 /// Greatest window, in segments.
 const MOST_SEGMENTS: u64 = 1_000_000;
+/// What the choices of [`Action::CubicPace`] add to the window, in segments.
+const CUBIC_STEPS: [i64; 4] = [-1, 0, 1, 1];
 /// A window that follows a rate holds so many of its round trips, so that the rate and not the window limits.
 const WINDOW_GAIN: f64 = 2.0;
 
@@ -54,6 +61,8 @@ pub enum Action {
         #[serde(default = "default_deltas")]
         segments: Vec<i32>,
     },
+    /// CUBIC's next segment: see [`crate::Decision::CubicPace`].
+    CubicPace,
     /// A rate that is multiplied.
     Aurora {
         /// How much an action of 1 changes.
@@ -116,6 +125,7 @@ impl Action {
     pub fn space(&self) -> ActionSpace {
         match self {
             Self::Deltas { segments } => ActionSpace::Discrete(segments.len()),
+            Self::CubicPace => ActionSpace::Discrete(CUBIC_STEPS.len()),
             Self::Aurora { .. } | Self::PacingRate { .. } | Self::Cwnd { .. } => ActionSpace::Range(-1.0, 1.0),
             Self::Orca => ActionSpace::Range(-2.0, 2.0),
         }
@@ -124,6 +134,11 @@ impl Action {
     /// True if the flow's own controller goes on between decisions.
     pub(crate) fn keeps_controller(&self) -> bool {
         matches!(self, Self::Orca)
+    }
+
+    /// True if the choice sets the steeper of CUBIC's curves.
+    pub(crate) fn is_faster(&self, value: f64) -> bool {
+        matches!(self, Self::CubicPace) && value as usize + 1 == CUBIC_STEPS.len()
     }
 
     /// What is wrong with the parameters, if anything: the field, and what would be right.
@@ -156,6 +171,10 @@ impl Action {
                 let delta = i64::from(segments[value as usize]) * ground.mss.0 as i64;
                 window(ground.cwnd.0.saturating_add_signed(delta), ground)
             }
+            Self::CubicPace => {
+                let delta = CUBIC_STEPS[value as usize] * ground.mss.0 as i64;
+                window(ground.cwnd.0.saturating_add_signed(delta), ground)
+            }
             Self::Orca => window((ground.cwnd.0 as f64 * math::pow(2.0, value)) as u64, ground),
             Self::Cwnd { low_segments, high_segments } => {
                 let segments = between(*low_segments as f64, *high_segments as f64, value);
@@ -185,7 +204,7 @@ impl Ground {
 
 /// From `low` at -1 to `high` at 1, evenly by the logarithm.
 fn between(low: f64, high: f64, value: f64) -> f64 {
-    low * math::pow(high / low, (value + 1.0) / 2.0)
+    low * math::pow(high / low, f64::midpoint(value, 1.0))
 }
 
 fn window(cwnd: u64, ground: &Ground) -> Setting {

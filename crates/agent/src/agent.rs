@@ -16,8 +16,9 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::action::Ground;
 use crate::config::AgentConfig;
-use crate::decision::DecisionClock;
+use crate::decision::{Decision, DecisionClock};
 use crate::interval::Interval;
+use crate::pace;
 use crate::view::{Memory, View};
 
 /// See the module.
@@ -33,6 +34,8 @@ pub struct Agent {
     is_in_charge: bool,
     is_waiting: bool,
     in_recovery: bool,
+    /// The last action chose the steeper of CUBIC's curves.
+    is_faster: bool,
     clock: DecisionClock,
     interval: Interval,
     memory: Memory,
@@ -55,6 +58,7 @@ impl Agent {
             is_in_charge: false,
             is_waiting: false,
             in_recovery: false,
+            is_faster: false,
             clock: DecisionClock::new(config.decision),
             interval: Interval::default(),
             memory: Memory::default(),
@@ -128,6 +132,7 @@ impl Agent {
         let ground = Ground { mss: self.mss, cwnd: self.cwnd, pacing_rate: self.pacing_rate, srtt: self.rtt.srtt };
         let setting = self.config.action.setting(action, &ground);
         (self.cwnd, self.pacing_rate) = (setting.cwnd, setting.pacing_rate);
+        self.is_faster = self.config.action.is_faster(action);
         self.own.set_cwnd(self.cwnd);
         self.begin_interval(now);
     }
@@ -136,6 +141,11 @@ impl Agent {
         self.is_waiting = false;
         self.interval = Interval::new(now);
         self.clock.restart(now, self.cwnd);
+    }
+
+    fn is_at_pace(&self, now: SimTime) -> bool {
+        self.config.decision == Decision::CubicPace
+            && self.clock.acked().0 as f64 / self.mss.0 as f64 > pace::count(&self.view(now), self.is_faster)
     }
 
     fn in_slow_start(&self) -> bool {
@@ -181,7 +191,8 @@ impl CongestionController for Agent {
         if self.is_in_charge {
             // In fast recovery the sender clocks the window down by itself: there is nothing to decide.
             let is_bound = ack.in_recovery && !self.config.answers_losses;
-            self.is_waiting |= self.clock.on_ack(ack) && !is_bound;
+            let is_due = self.clock.on_ack(ack) || self.is_at_pace(ack.now);
+            self.is_waiting |= is_due && !is_bound;
         } else {
             self.settle_charge(ack.now);
             self.is_waiting = self.is_in_charge;
@@ -192,6 +203,7 @@ impl CongestionController for Agent {
         self.interval.on_congestion(event);
         self.note_window_rate(event.now);
         let before = self.cwnd;
+        self.is_faster = false;
         if self.config.answers_losses && !event.is_timeout() {
             self.ssthresh = Some(self.cwnd);
         } else {
@@ -244,7 +256,7 @@ impl CongestionController for Agent {
 
     fn demands(&self) -> Demands {
         let own = self.own.demands();
-        let by_time = matches!(self.config.decision, crate::Decision::Every(_));
+        let by_time = matches!(self.config.decision, Decision::Every(_));
         Demands {
             samples: own.samples || by_time,
             recovery_window: own.recovery_window || self.config.answers_losses,

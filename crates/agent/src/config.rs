@@ -175,7 +175,7 @@ fn kind<T: for<'de> Deserialize<'de>>(field: &str, value: Value, known: &[Descri
 fn decision(value: &Value) -> Result<Decision, ConfigError> {
     let refuse = |why: &str| {
         ConfigError(format!(
-            "agent.decide = {value} {why}; write \"ack\", {{\"acks\": n}}, \"window\", \"round\", or a time such as \"20 ms\""
+            "agent.decide = {value} {why}; write \"ack\", {{\"acks\": n}}, \"window\", \"round\", \"cubic_pace\", or a time such as \"20 ms\""
         ))
     };
     match value {
@@ -183,6 +183,7 @@ fn decision(value: &Value) -> Result<Decision, ConfigError> {
             "ack" => Ok(Decision::Acks(1)),
             "window" => Ok(Decision::Window),
             "round" => Ok(Decision::Round),
+            "cubic_pace" => Ok(Decision::CubicPace),
             time => match time.parse::<SimDuration>() {
                 Ok(time) if time >= SimDuration::from_micros(1) => Ok(Decision::Every(time)),
                 Ok(_) => Err(refuse("is shorter than 1 us")),

@@ -17,6 +17,11 @@ pub const DECISIONS: &[Described] = &[
         source: "RFC 5681 section 3.1; Seo and Cho 2023",
     },
     Described { name: "round", what: "once in a packet-timed round trip", source: "Aurora's monitor intervals" },
+    Described {
+        name: "cubic_pace",
+        what: "when CUBIC would add a segment, on the curve that the last action chose",
+        source: "Seo and Cho, J. KICS 2024",
+    },
     Described { name: "20 ms", what: "every so much time, whether ACKs come or not", source: "Orca" },
 ];
 
@@ -29,6 +34,8 @@ pub enum Decision {
     Window,
     /// Once in a packet-timed round trip.
     Round,
+    /// When CUBIC would add a segment, on the curve that the last action chose.
+    CubicPace,
     /// Every so much time.
     Every(SimDuration),
 }
@@ -65,8 +72,13 @@ impl DecisionClock {
             Decision::Acks(every) => self.acks >= every,
             Decision::Window => self.acked >= self.window,
             Decision::Round => std::mem::replace(&mut self.round, ack.round) != ack.round,
-            Decision::Every(_) => false,
+            Decision::CubicPace | Decision::Every(_) => false,
         }
+    }
+
+    /// Acknowledged since the last decision.
+    pub(crate) fn acked(&self) -> Bytes {
+        self.acked
     }
 
     /// When time alone asks for a decision.

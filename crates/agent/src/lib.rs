@@ -11,6 +11,7 @@ mod config;
 mod decision;
 mod interval;
 mod observation;
+mod pace;
 mod reward;
 #[cfg(test)]
 mod tests;

@@ -80,12 +80,12 @@ pub const OBSERVATIONS: &[Observation] = &[
         view.now.saturating_since(view.memory.last_congestion.unwrap_or(view.since)).as_secs_f64() * 1e3
     }),
     milliseconds("interval_ms", "length of the interval", |view| view.interval.length(view.now).as_secs_f64() * 1e3),
-    rate("delivery_rate_bps", "delivered in the interval over its length", |view| view.delivery_rate()),
+    rate("delivery_rate_bps", "delivered in the interval over its length", delivery_rate),
     rate("max_delivery_rate_bps", "the largest of these so far", |view| view.memory.max_delivery_rate),
     rate("send_rate_bps", "sent in the interval over its length", |view| {
         view.interval.rate_of(view.interval.sent, view.now)
     }),
-    rate("window_rate_bps", "congestion window over the latest RTT", |view| view.window_rate()),
+    rate("window_rate_bps", "congestion window over the latest RTT", window_rate),
     rate("pacing_rate_bps", "the rate that the agent has set; 0 without one", |view| {
         view.pacing_rate.map_or(0.0, |rate| rate.0 as f64)
     }),
@@ -131,6 +131,14 @@ pub const OBSERVATIONS: &[Observation] = &[
         read: |view| f64::from(view.interval.acks),
     },
 ];
+
+fn delivery_rate(view: &View<'_>) -> f64 {
+    view.delivery_rate()
+}
+
+fn window_rate(view: &View<'_>) -> f64 {
+    view.window_rate()
+}
 
 fn mean_rtt_ms(view: &View<'_>) -> f64 {
     view.interval.mean_rtt().unwrap_or(view.rtt.latest).as_secs_f64() * 1e3
