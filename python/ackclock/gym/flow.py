@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock._core import Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
+from ackclock.gym.screen import Screen
 
 Observation = NDArray[np.float32]
 Reward = Callable[["Values"], float]
@@ -130,7 +131,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         self._core = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         self.observation_space, self.action_space = spaces_of(self._core.spaces(0))
         self._takes_number = isinstance(self.action_space, gymnasium.spaces.Discrete)
-        self._screen: Any = None
+        self._screen = Screen(self.scenario, self.flow, show=render_mode == "human") if render_mode else None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -146,6 +147,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         observation = self._core.reset(scenario_seed)
         if self._screen is not None:
             self._screen.clear()
+            self._screen.note(self._core)
         return observation, {"seed": scenario_seed, "time_s": self._core.now_s}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -162,6 +164,8 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             stepped = (stepped[0], float(self._own_reward(Values(self._core))), *stepped[2:])
         if stepped[2] or stepped[3]:
             stepped[4]["summary"] = self.summary()
+        if self._screen is not None:
+            self._screen.note(self._core)
         if self.render_mode == "human":
             self.render()
         return stepped
@@ -187,26 +191,22 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
     def clone(self) -> "FlowEnv":
         """Return an environment that goes on alike, apart from this one."""
         twin = copy.copy(self)
-        twin._core, twin._screen = copy.copy(self._core), None
+        twin._core = copy.copy(self._core)
+        twin._screen = None if self._screen is None else self._screen.twin()
         twin._np_random = copy.deepcopy(self._np_random)
         return twin
 
     def render(self) -> Any:
         """Draw cwnd, rate and queue as they have unfolded; an array for `rgb_array`, a window for `human`."""
-        if self.render_mode is None:
+        if self._screen is None:
             gymnasium.logger.warn("render() without render_mode draws nothing; make the environment with one")
             return None
-        if self._screen is None:
-            from ackclock.gym.screen import Screen  # noqa: PLC0415 (Matplotlib is slow to load)
-
-            self._screen = Screen(self.scenario, self.flow, show=self.render_mode == "human")
         return self._screen.draw(self._core)
 
     def close(self) -> None:
         """Close the window, if there is one."""
         if self._screen is not None:
             self._screen.close()
-            self._screen = None
 
 
 def loaded(scenario: ScenarioLike) -> Scenario:
