@@ -5,10 +5,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import gymnasium
 import numpy as np
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
 from ackclock import _core
@@ -38,12 +39,15 @@ class Values(Mapping[str, float]):
         self._core, self._agent = core, agent
 
     def __getitem__(self, name: str) -> float:
+        """Return the value of an observation, or raise KeyError."""
         return self._core.read(self._agent, name)
 
     def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of all observations."""
         return (row["name"] for row in _CATALOGUE["observations"])
 
     def __len__(self) -> int:
+        """Return how many observations there are."""
         return len(_CATALOGUE["observations"])
 
 
@@ -51,11 +55,11 @@ class Values(Mapping[str, float]):
 class State:
     """A simulation at one moment, held by `FlowEnv.save`."""
 
-    __slots__ = ("_core",)
+    __slots__ = ("_core", "is_running")
 
-    def __init__(self, core: _core.Environment) -> None:
-        """Hold a copy of the core's environment."""
-        self._core = copy.copy(core)
+    def __init__(self, core: _core.Environment, *, is_running: bool) -> None:
+        """Hold a copy of the core's environment, and whether its episode goes on."""
+        self._core, self.is_running = copy.copy(core), is_running
 
     def core(self) -> _core.Environment:
         """Return a copy that goes on from that moment."""
@@ -67,8 +71,8 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
 
     ## Description
     A TCP flow of a simulated network is controlled by the agent: the simulation runs from one decision to the next, and
-    the network, the other flows and the rest of the flow's own TCP go on as the scenario says. The flow's own controller
-    opens the window in slow start and answers losses, unless `slow_start` or `on_loss` say `"agent"`.
+    the network, the other flows and the rest of the flow's own TCP go on as the scenario says. The flow's own
+    controller opens the window in slow start and answers losses, unless `slow_start` or `on_loss` say `"agent"`.
 
     ## Action Space
     As `action` says: `Discrete` for a table of segments, else a `Box` with one number. `ackclock agents` lists them.
@@ -96,7 +100,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
     * v0: first version
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["human", "rgb_array"], "render_fps": 10}
+    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 10}  # noqa: RUF012 (the base class's)
 
     def __init__(
         self,
@@ -130,6 +134,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         self.settings = AgentSettings(reward=named, **settings)
         self._core = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         self.observation_space, self.action_space = spaces_of(self._core.spaces(0))
+        self._is_running = self._is_closed = False
         self._takes_number = isinstance(self.action_space, gymnasium.spaces.Discrete)
         self._screen = Screen(self.scenario, self.flow, show=render_mode == "human") if render_mode else None
 
@@ -141,10 +146,16 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         Args:
             seed: Seed of the scenario; drawn from the environment's generator if not given.
             options: Not used.
+
+        Raises:
+            ClosedEnvironmentError: If the environment was closed.
         """
+        if self._is_closed:
+            raise ClosedEnvironmentError("reset() after close(); make a new environment")
         super().reset(seed=seed)
         scenario_seed = int(self.np_random.integers(_SEEDS)) if seed is None else seed
         observation = self._core.reset(scenario_seed)
+        self._is_running = True
         if self._screen is not None:
             self._screen.clear()
             self._screen.note(self._core)
@@ -157,18 +168,28 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             action: A member of the action space.
 
         Raises:
+            ResetNeeded: If no episode has begun, or the last one is over.
+            ClosedEnvironmentError: If the environment was closed.
             ValueError: If the action is none.
         """
+        if not self._is_running:
+            raise self._refusal()
         stepped = self._core.step(action if self._takes_number else action[0])
         if self._own_reward is not None:
             stepped = (stepped[0], float(self._own_reward(Values(self._core))), *stepped[2:])
         if stepped[2] or stepped[3]:
+            self._is_running = False
             stepped[4]["summary"] = self.summary()
         if self._screen is not None:
             self._screen.note(self._core)
         if self.render_mode == "human":
             self.render()
         return stepped
+
+    def _refusal(self) -> Exception:
+        if self._is_closed:
+            return ClosedEnvironmentError("step() after close(); make a new environment")
+        return ResetNeeded("step() without an episode under way; call reset() first")
 
     def summary(self) -> dict[str, Any]:
         """Return the summary of the episode up to now, as in `summary.json`."""
@@ -182,11 +203,11 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
 
     def save(self) -> State:
         """Return the simulation as it is now; `restore` goes on from there, as often as wanted."""
-        return State(self._core)
+        return State(self._core, is_running=self._is_running)
 
     def restore(self, state: State) -> None:
         """Go on from a moment that was saved, in this environment or in one like it."""
-        self._core = state.core()
+        self._core, self._is_running = state.core(), state.is_running
 
     def clone(self) -> "FlowEnv":
         """Return an environment that goes on alike, apart from this one."""
@@ -204,7 +225,8 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         return self._screen.draw(self._core)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window, if there is one; no episode begins or goes on after this."""
+        self._is_running, self._is_closed = False, True
         if self._screen is not None:
             self._screen.close()
 
