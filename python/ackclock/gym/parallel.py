@@ -22,7 +22,7 @@ Steps = tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[st
 """Observations, rewards, terminations, truncations and infos, by agent."""
 
 
-class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc] (it has no types of its own)
+class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
     """Agents on several flows of a scenario.
 
     ## Description
