@@ -12,7 +12,7 @@ const LANES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Dropout {
     /// A node is silent if its 16 bits are below.
-    threshold: u64,
+    threshold: u16,
     /// What the others are multiplied by.
     scale: f32,
 }
@@ -21,7 +21,7 @@ impl Dropout {
     /// `probability` is at least 0 and below 1.
     pub(crate) fn new(probability: f64) -> Self {
         let threshold = (probability * 65_536.0).round().min(65_535.0);
-        Self { threshold: threshold as u64, scale: (1.0 / (1.0 - threshold / 65_536.0)) as f32 }
+        Self { threshold: threshold as u16, scale: (1.0 / (1.0 - threshold / 65_536.0)) as f32 }
     }
 
     /// Fills `factors` with 0 or the scale.
@@ -32,7 +32,7 @@ impl Dropout {
         for group in factors.chunks_mut(LANES) {
             let bits = random.bits();
             for (lane, factor) in group.iter_mut().enumerate() {
-                let drawn = (bits >> (16 * lane)) & 0xffff;
+                let drawn = (bits >> (16 * lane)) as u16;
                 *factor = if drawn < self.threshold { 0.0 } else { self.scale };
             }
         }

@@ -12,20 +12,19 @@ use pulp::{Arch, Simd, WithSimd};
 const ROWS: usize = 6;
 const COLUMNS: usize = 2;
 
-/// A matrix whose elements are picked one by one: A.
+/// A, as it lies in memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Strided<'a> {
-    pub(crate) values: &'a [f32],
-    /// Distance from a row to the next, in elements.
-    pub(crate) row: usize,
-    /// Distance from a column to the next.
-    pub(crate) column: usize,
+pub(crate) enum Left<'a> {
+    /// Row by row.
+    Rows(&'a [f32]),
+    /// Column by column.
+    Columns(&'a [f32]),
 }
 
 /// What to multiply.
 #[derive(Debug)]
 pub(crate) struct Product<'a> {
-    pub(crate) a: Strided<'a>,
+    pub(crate) a: Left<'a>,
     /// Row by row, `width` elements each: as many rows as A has columns.
     pub(crate) b: &'a [f32],
     /// Where each row of C starts from; `None` is zero.
@@ -33,12 +32,7 @@ pub(crate) struct Product<'a> {
     /// Row by row, `width` elements each: as many rows as A has.
     pub(crate) c: &'a mut [f32],
     pub(crate) width: usize,
-    /// Room for a few rows of A, kept from call to call.
-    pub(crate) packed: &'a mut Vec<[f32; ROWS]>,
 }
-
-/// Room that [`Product`] wants.
-pub(crate) type Packed = Vec<[f32; ROWS]>;
 
 impl Product<'_> {
     pub(crate) fn run(self) {
@@ -51,17 +45,11 @@ impl WithSimd for Product<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { a, b, bias, c, width, packed } = self;
+        let Self { a, b, bias, c, width } = self;
+        let inner = b.len() / width;
         for (block, c) in c.chunks_mut(ROWS * width).enumerate() {
-            let first = block * ROWS;
-            let rows = c.len() / width;
-            pack(a, first, rows, b.len() / width, packed);
-            let mut start = [0.0; ROWS];
-            if let Some(bias) = bias {
-                start[..rows].copy_from_slice(&bias[first..first + rows]);
-            }
-            let block = Block { simd, packed, b, start, width };
-            match rows {
+            let block = Block { simd, a, first: block * ROWS, inner, b, bias, width };
+            match c.len() / width {
                 1 => block.fill::<1>(c),
                 2 => block.fill::<2>(c),
                 3 => block.fill::<3>(c),
@@ -73,54 +61,71 @@ impl WithSimd for Product<'_> {
     }
 }
 
-/// Copies rows of A so that what is needed together lies together.
-#[inline(always)]
-fn pack(a: Strided<'_>, first: usize, rows: usize, columns: usize, packed: &mut Packed) {
-    packed.clear();
-    packed.resize(columns, [0.0; ROWS]);
-    for row in 0..rows {
-        let values = a.values[(first + row) * a.row..].iter().step_by(a.column);
-        for (packed, value) in packed.iter_mut().zip(values) {
-            packed[row] = *value;
-        }
-    }
-}
-
 /// Some rows of C.
 struct Block<'a, S> {
     simd: S,
-    packed: &'a [[f32; ROWS]],
+    a: Left<'a>,
+    /// The first of the rows.
+    first: usize,
+    /// Columns of A.
+    inner: usize,
     b: &'a [f32],
-    start: [f32; ROWS],
+    bias: Option<&'a [f32]>,
     width: usize,
 }
 
 impl<S: Simd> Block<'_, S> {
     #[inline(always)]
     fn fill<const R: usize>(&self, c: &mut [f32]) {
+        match self.a {
+            Left::Rows(values) => {
+                let each: [&[f32]; R] =
+                    std::array::from_fn(|row| &values[(self.first + row) * self.inner..][..self.inner]);
+                self.fill_from(c, |column| each.map(|row| row[column]));
+            }
+            Left::Columns(values) => {
+                let height = values.len() / self.inner;
+                self.fill_from(c, |column| {
+                    let rows: &[f32; R] =
+                        values[column * height + self.first..].first_chunk().expect("A has the rows of C");
+                    *rows
+                });
+            }
+        }
+    }
+
+    /// `a` gives a column of A, as much of it as is needed here.
+    #[inline(always)]
+    fn fill_from<const R: usize>(&self, c: &mut [f32], a: impl Fn(usize) -> [f32; R]) {
         let whole = self.width / S::F32_LANES;
         let mut column = 0;
         while column + COLUMNS <= whole {
-            self.columns::<R, COLUMNS>(column, c);
+            self.columns::<R, COLUMNS>(column, c, &a);
             column += COLUMNS;
         }
         while column < whole {
-            self.columns::<R, 1>(column, c);
+            self.columns::<R, 1>(column, c, &a);
             column += 1;
         }
         if whole * S::F32_LANES < self.width {
-            self.rest::<R>(whole * S::F32_LANES, c);
+            self.rest::<R>(whole * S::F32_LANES, c, &a);
         }
+    }
+
+    #[inline(always)]
+    fn start(&self, row: usize) -> S::f32s {
+        self.simd.splat_f32s(self.bias.map_or(0.0, |bias| bias[self.first + row]))
     }
 
     /// `V` vectors from the vector `column` on.
     #[inline(always)]
-    fn columns<const R: usize, const V: usize>(&self, column: usize, c: &mut [f32]) {
+    fn columns<const R: usize, const V: usize>(&self, column: usize, c: &mut [f32], a: &impl Fn(usize) -> [f32; R]) {
         let simd = self.simd;
-        let mut sums: [[S::f32s; V]; R] = std::array::from_fn(|row| [simd.splat_f32s(self.start[row]); V]);
-        for (a, b) in self.packed.iter().zip(self.b.chunks_exact(self.width)) {
+        let mut sums: [[S::f32s; V]; R] = std::array::from_fn(|row| [self.start(row); V]);
+        let rows = self.b.chunks_exact(self.width).take(self.inner);
+        for (k, b) in rows.enumerate() {
             let (b, _) = S::as_simd_f32s(b);
-            let b = &b[column..column + V];
+            let (a, b) = (a(k), &b[column..column + V]);
             for row in 0..R {
                 let factor = simd.splat_f32s(a[row]);
                 for vector in 0..V {
@@ -136,11 +141,11 @@ impl<S: Simd> Block<'_, S> {
 
     /// The elements from `from` on, less than a vector.
     #[inline(always)]
-    fn rest<const R: usize>(&self, from: usize, c: &mut [f32]) {
+    fn rest<const R: usize>(&self, from: usize, c: &mut [f32], a: &impl Fn(usize) -> [f32; R]) {
         let simd = self.simd;
-        let mut sums: [S::f32s; R] = std::array::from_fn(|row| simd.splat_f32s(self.start[row]));
-        for (a, b) in self.packed.iter().zip(self.b.chunks_exact(self.width)) {
-            let b = simd.partial_load_f32s(&b[from..]);
+        let mut sums: [S::f32s; R] = std::array::from_fn(|row| self.start(row));
+        for (k, b) in self.b.chunks_exact(self.width).take(self.inner).enumerate() {
+            let (a, b) = (a(k), simd.partial_load_f32s(&b[from..]));
             for row in 0..R {
                 sums[row] = simd.add_f32s(sums[row], simd.mul_f32s(simd.splat_f32s(a[row]), b));
             }
@@ -153,11 +158,10 @@ impl<S: Simd> Block<'_, S> {
 
 /// `into[j][i] = from[i][j]`: rows become columns. `from` has rows of `width`.
 pub(crate) fn transpose(from: &[f32], width: usize, into: &mut Vec<f32>) {
-    let height = from.len() / width;
     into.resize(from.len(), 0.0);
-    for (i, row) in from.chunks_exact(width).enumerate() {
-        for (value, into) in row.iter().zip(into[i..].iter_mut().step_by(height)) {
-            *into = *value;
+    for (column, row) in into.chunks_exact_mut(from.len() / width).enumerate() {
+        for (value, from) in row.iter_mut().zip(from.chunks_exact(width)) {
+            *value = from[column];
         }
     }
 }
@@ -173,14 +177,13 @@ mod tests {
         (0..count).map(|_| random.uniform() as f32 - 0.5).collect()
     }
 
-    fn multiply<S: Simd>(simd: S, a: Strided<'_>, b: &[f32], bias: &[f32], width: usize) -> Vec<u32> {
+    fn multiply<S: Simd>(simd: S, a: Left<'_>, b: &[f32], bias: &[f32], width: usize) -> Vec<u32> {
         let mut c = vec![f32::NAN; bias.len() * width];
-        let mut packed = Packed::new();
-        Product { a, b, bias: Some(bias), c: &mut c, width, packed: &mut packed }.with_simd(simd);
+        Product { a, b, bias: Some(bias), c: &mut c, width }.with_simd(simd);
         c.iter().map(|value| value.to_bits()).collect()
     }
 
-    struct Widest<'a>(Strided<'a>, &'a [f32], &'a [f32], usize);
+    struct Widest<'a>(Left<'a>, &'a [f32], &'a [f32], usize);
 
     impl WithSimd for Widest<'_> {
         type Output = Vec<u32>;
@@ -199,7 +202,7 @@ mod tests {
             let (values, b) = (numbers(rows * inner, &mut random), numbers(inner * width, &mut random));
             let bias = numbers(rows, &mut random);
             let (row, column) = if transposed { (1, rows) } else { (inner, 1) };
-            let a = Strided { values: &values, row, column };
+            let a = if transposed { Left::Columns(&values) } else { Left::Rows(&values) };
             let expected: Vec<u32> = (0..rows * width)
                 .map(|at| (at / width, at % width))
                 .map(|(i, j)| {

@@ -7,7 +7,7 @@
 use ackclock_units::RandomStream;
 
 use crate::dropout::Dropout;
-use crate::kernel::{Packed, Product, Strided, transpose};
+use crate::kernel::{Left, Product, transpose};
 use crate::network::Network;
 
 /// Room for a batch's numbers in every layer, kept from batch to batch.
@@ -22,7 +22,6 @@ pub struct Pass {
     /// What the loss changes by, for each number of the layer at hand and of the one before it.
     delta: Vec<f32>,
     before: Vec<f32>,
-    packed: Packed,
 }
 
 impl Pass {
@@ -60,9 +59,9 @@ impl Pass {
             let (weights, biases) = layer.split(network.parameters());
             let (before, after) = self.values.split_at_mut(index + 1);
             let (inputs, outputs) = (&before[index], &mut after[0]);
-            let a = Strided { values: weights, row: layer.inputs, column: 1 };
+            let a = Left::Rows(weights);
             let width = self.samples;
-            Product { a, b: inputs, bias: Some(biases), c: outputs, width, packed: &mut self.packed }.run();
+            Product { a, b: inputs, bias: Some(biases), c: outputs, width }.run();
             if let Some(slopes) = self.slopes.get_mut(index) {
                 draw(slopes);
                 for (slope, value) in slopes.iter_mut().zip(outputs) {
@@ -83,17 +82,17 @@ impl Pass {
         for (index, layer) in network.layers().iter().enumerate().rev() {
             let (weights, biases) = layer.split_mut(gradient);
             transpose(&self.values[index], self.samples, &mut self.transposed);
-            let a = Strided { values: &delta, row: self.samples, column: 1 };
+            let a = Left::Rows(&delta);
             let b = &self.transposed;
-            Product { a, b, bias: None, c: weights, width: layer.inputs, packed: &mut self.packed }.run();
+            Product { a, b, bias: None, c: weights, width: layer.inputs }.run();
             for (bias, delta) in biases.iter_mut().zip(delta.chunks_exact(self.samples)) {
                 *bias = delta.iter().fold(0.0, |sum, value| sum + value);
             }
             if index > 0 {
                 self.before.resize(layer.inputs * self.samples, 0.0);
-                let a = Strided { values: layer.split(network.parameters()).0, row: 1, column: layer.inputs };
+                let a = Left::Columns(layer.split(network.parameters()).0);
                 let (c, width) = (&mut self.before, self.samples);
-                Product { a, b: &delta, bias: None, c, width, packed: &mut self.packed }.run();
+                Product { a, b: &delta, bias: None, c, width }.run();
                 for (value, slope) in self.before.iter_mut().zip(&self.slopes[index - 1]) {
                     *value *= *slope;
                 }
