@@ -193,7 +193,7 @@ impl Agent {
 
     /// True until enough tuples have been stored.
     pub fn is_warming_up(&self) -> bool {
-        self.tuples < self.learning.warm_up
+        self.replay.is_empty() || self.tuples < self.learning.warm_up
     }
 
     /// The fraction of actions that are random now.

@@ -25,7 +25,7 @@ impl Dropout {
     }
 
     /// Fills `factors` with 0 or the scale.
-    pub(crate) fn draw(&self, factors: &mut [f32], random: &mut RandomStream) {
+    pub(crate) fn draw(self, factors: &mut [f32], random: &mut RandomStream) {
         if self.threshold == 0 {
             return factors.fill(1.0);
         }
