@@ -54,7 +54,7 @@ pub use dctcp::{Dctcp, DctcpConfig};
 pub use delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
 pub use dqn::{
     BelowSsthresh, DqnConfig, DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig, LearnOn, MaxThroughput,
-    StateScale, StoreOn,
+    StateScale, StoreOn, exercise_agent,
 };
 pub use event::{AckEvent, CongestionCause, CongestionEvent, RttStats, SegmentTimestamps, SendEvent};
 pub use external::{ExternalConfig, ExternalController, Start};

@@ -90,6 +90,11 @@ impl DqnCubic {
         }
     }
 
+    /// See [`exercise_agent`](super::exercise_agent).
+    pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
+        self.learner.exercise(decisions)
+    }
+
     fn state(&self, now: SimTime) -> [f32; 5] {
         let (window, t) = (&self.window, now.saturating_since(self.since));
         [

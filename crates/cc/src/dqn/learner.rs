@@ -106,6 +106,7 @@ const LOSS: f32 = -1.0;
 #[derive(Clone, Debug)]
 pub(super) struct Learner<const N: usize> {
     agent: Agent,
+    warm_up: u64,
     learn_on: LearnOn,
     max_throughput: MaxThroughput,
     /// Segments a second.
@@ -131,6 +132,7 @@ impl<const N: usize> Learner<N> {
         let agent = AgentConfig { inputs: N, actions, normalisation, learning: config.learning.clone() };
         Self {
             agent: Agent::new(&agent, RandomStream::new(config.seed, name)),
+            warm_up: config.learning.warm_up,
             learn_on: config.learn_on,
             max_throughput: config.max_throughput,
             greatest: None,
@@ -187,6 +189,19 @@ impl<const N: usize> Learner<N> {
         self.action = self.agent.decide(&state).action;
         self.pending = Some((state, self.action));
         self.action
+    }
+
+    /// Decides, stores and learns so many times on states and rewards drawn at random, after the warm-up. Returns how many
+    /// steps of learning that was.
+    pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
+        let mut random = RandomStream::new(0, "exercise");
+        let before = self.agent.steps();
+        for _ in 0..self.warm_up + decisions {
+            let state = std::array::from_fn(|_| random.uniform() as f32);
+            self.complete(state, random.uniform() as f32);
+            self.act(state);
+        }
+        self.agent.steps() - before
     }
 
     pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

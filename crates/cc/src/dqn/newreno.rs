@@ -61,6 +61,11 @@ impl DqnNewReno {
         }
     }
 
+    /// See [`exercise_agent`](super::exercise_agent).
+    pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
+        self.learner.exercise(decisions)
+    }
+
     fn state(&self) -> [f32; 3] {
         let window = &self.window;
         [window.threshold() as f32, window.segments() as f32, window.rtt.as_millis_f64() as f32]
