@@ -5,6 +5,8 @@
 //! sum; products are rounded before they are added (no fused multiply-add), since a processor without that instruction would
 //! need a hundred times as long for it.
 
+#![allow(clippy::inline_always, reason = "what is not inlined is compiled for narrow vectors")]
+
 use pulp::{Arch, Simd, WithSimd};
 
 /// Rows of C computed together, each with [`COLUMNS`] vectors: twelve sums, which hide the latency of addition and fit the

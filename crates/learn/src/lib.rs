@@ -5,6 +5,8 @@
 //! says; the order in which terms are added is fixed and does not depend on how wide the processor's vectors are; a product
 //! and a sum are never fused. Random numbers come from the stream that the caller hands over.
 
+#![cfg_attr(test, allow(clippy::float_cmp, reason = "numbers by hand that f32 holds exactly"))]
+
 mod agent;
 mod dropout;
 mod kernel;

@@ -62,7 +62,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// With every weight and bias uniform within `1/sqrt(inputs)` of zero, inputs being those of its layer: what PyTorch's
+    /// With every weight and bias uniform within `1/sqrt(inputs)` of zero, inputs being those of its layer: what `PyTorch`'s
     /// linear layers begin with.
     pub fn new(shape: &Shape, random: &mut RandomStream) -> Self {
         let mut parameters = Vec::with_capacity(shape.parameters());
@@ -110,7 +110,9 @@ impl Network {
                 add_products(rows, from, sums);
             }
             if index < last {
-                into.iter_mut().for_each(|value| *value = value.max(0.0));
+                for value in into.iter_mut() {
+                    *value = value.max(0.0);
+                }
             }
             std::mem::swap(from, into);
         }

@@ -1,6 +1,6 @@
 //! Numbers of different units brought to a size that a network can learn from.
 //!
-//! Source: LeCun, Bottou, Orr, Mueller, "Efficient BackProp", 1998, section 4.3, for inputs of mean 0 and deviation 1;
+//! Source: `LeCun`, Bottou, Orr, Mueller, "Efficient `BackProp`", 1998, section 4.3, for inputs of mean 0 and deviation 1;
 //! Welford 1962 for the running moments. Departures: what lies beyond five deviations counts as five.
 
 /// How.

@@ -32,12 +32,8 @@ const WARM_UP: ParameterInfo =
     parameter("warm_up", "2000", "0 to 1e9, tuples", "stored before anything is learnt; actions are random until then");
 const EPSILON: ParameterInfo =
     parameter("epsilon", "0.015", "0 to 1", "the fraction of actions that are random after the warm-up");
-const LEARN_ON: ParameterInfo = parameter(
-    "learn_on",
-    "\"action\"",
-    "\"action\" or \"tuple\"",
-    "a step of learning with each action, or each tuple",
-);
+const LEARN_ON: ParameterInfo =
+    parameter("learn_on", "\"tuple\"", "\"action\" or \"tuple\"", "a step of learning with each action, or each tuple");
 const NORMALISATION: ParameterInfo = parameter(
     "normalisation",
     "\"running\"",

@@ -9,9 +9,9 @@ use super::window::BelowSsthresh;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LearnOn {
     /// With each action.
-    #[default]
     Action,
     /// With each tuple stored.
+    #[default]
     Tuple,
 }
 
@@ -79,7 +79,7 @@ impl DqnConfig {
         };
         Self {
             learning,
-            learn_on: LearnOn::Action,
+            learn_on: LearnOn::Tuple,
             normalisation: StateScale::Running,
             segment_scale: 1_000.0,
             time_scale: SimDuration::from_millis(100),
@@ -222,6 +222,8 @@ impl<const N: usize> Learner<N> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::float_cmp, reason = "numbers by hand that f64 holds exactly")]
+
     use super::*;
 
     fn told(learner: &Learner<1>, wanted: &str) -> f64 {

@@ -126,6 +126,8 @@ impl CongestionController for DqnNewReno {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::float_cmp, reason = "numbers by hand that f64 holds exactly")]
+
     use super::*;
     use crate::dqn::BelowSsthresh;
     use crate::testing::{ack, loss, timeout};

@@ -15,7 +15,7 @@ impl Checker<'_, '_> {
     pub(crate) fn dqn_newreno(&mut self, table: &DqnNewRenoParameters, path: &FieldPath) -> DqnNewRenoConfig {
         let default = DqnNewRenoConfig::default();
         DqnNewRenoConfig {
-            dqn: self.agent(&table.agent(), default.dqn, path),
+            dqn: self.agent(&table.into(), default.dqn, path),
             store_on: table.store_on.map_or(default.store_on, Into::into),
         }
     }
@@ -23,7 +23,7 @@ impl Checker<'_, '_> {
     pub(crate) fn dqn_cubic(&mut self, table: &DqnCubicParameters, path: &FieldPath) -> DqnCubicConfig {
         let default = DqnCubicConfig::default();
         DqnCubicConfig {
-            dqn: self.agent(&table.agent(), default.dqn, path),
+            dqn: self.agent(&table.into(), default.dqn, path),
             c: self.parameter(table.c, default.c, Range::Within(1e-6, 1e6), &path.key("c")),
             formula_c: table.formula_c.unwrap_or(default.formula_c),
         }

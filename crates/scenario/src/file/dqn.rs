@@ -102,10 +102,10 @@ macro_rules! agent_table {
     (@with $(#[$meta:meta])* $name:ident { $($own:tt)* } $($(#[$field_meta:meta])* $field:ident: $type:ty,)*) => {
         table! { $(#[$meta])* pub(crate) struct $name { $($own)* $($(#[$field_meta])* $field: $type,)* } }
 
-        impl $name {
+        impl From<&$name> for AgentParameters {
             /// What it says of its agent.
-            pub(crate) fn agent(&self) -> AgentParameters {
-                AgentParameters { $($field: self.$field.clone(),)* ..AgentParameters::default() }
+            fn from(table: &$name) -> Self {
+                Self { $($field: table.$field.clone(),)* }
             }
         }
     };
