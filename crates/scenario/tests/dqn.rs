@@ -1,5 +1,7 @@
 //! Controllers that learn in the flow, as a scenario names them.
 
+#![allow(clippy::float_cmp, reason = "counts, and numbers handed on as they are")]
+
 use ackclock_cc::{
     BelowSsthresh, CONTROLLERS, CongestionController, ControllerConfig, LearnOn, OptimiserKind, StoreOn,
 };
@@ -9,7 +11,8 @@ use ackclock_units::{SimDuration, SimTime};
 
 /// A bottleneck of 20 Mbit/s and a round trip of 40 ms, with a buffer of one bandwidth-delay product: 67 segments.
 fn text(controllers: &[&str]) -> String {
-    let flows: String = controllers.iter().map(|one| format!("[[flow]]\ncontroller = {one}\n")).collect();
+    let flows: Vec<String> = controllers.iter().map(|one| format!("[[flow]]\ncontroller = {one}\n")).collect();
+    let flows = flows.concat();
     format!(
         "duration = \"30 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"10 us\" }}\n\
          bottleneck = {{ rate = \"20 Mbit/s\", delay = \"20 ms\", queue = {{ kind = \"drop_tail\", limit = \"1 bdp\" }} }}\n{flows}"
