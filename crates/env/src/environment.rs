@@ -187,6 +187,8 @@ fn needs_care(simulation: &Simulation, flow: usize) -> bool {
 /// The simulation of a scenario in which agents take the place of controllers, which they have inside.
 fn simulate(scenario: &Scenario, seats: &[Seat]) -> Simulation {
     let mut config: SimulationConfig = scenario.config().clone();
+    // Series would grow with every event of an episode, and nobody asks for them.
+    (config.trace.flows, config.trace.links, config.trace.internals) = (Vec::new(), Vec::new(), Vec::new());
     for seat in seats {
         let flow = &mut config.flows[seat.flow];
         let own = flow.controller.clone();
