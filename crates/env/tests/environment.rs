@@ -149,9 +149,37 @@ fn side_by_side_is_as_alone_on_any_number_of_threads() {
 }
 
 #[test]
+fn a_network_is_drawn_for_every_episode() {
+    let text = r#"
+        duration = "5 s"
+        [topology]
+        kind = "dumbbell"
+        access = { rate = "1 Gbit/s", delay = "0 ms" }
+        bottleneck = { rate = "50 Mbit/s", delay = { uniform = ["10 ms", "90 ms"] } }
+        [[flow]]
+        name = "agent"
+        controller = "newreno"
+    "#;
+    let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    let config = AgentConfig::from_json(r#"{"observations": ["min_rtt_ms"], "slow_start": "agent"}"#).expect("right");
+    let mut environment = Environment::new(scenario, vec![("agent".to_owned(), config)]).expect("right");
+    let mut draw = |seed| {
+        environment.reset(seed);
+        observe(&mut environment)[0]
+    };
+    let drawn: Vec<f32> = (0..200).map(&mut draw).collect();
+    assert_eq!(draw(7), drawn[7]);
+    assert!(drawn.iter().all(|rtt| (20.0..181.0).contains(rtt)), "{drawn:?}");
+    // Uniform from 20 to 180 ms: 100 ms on the average, and 46.2 / sqrt(200) = 3.3 about it.
+    let mean = drawn.iter().sum::<f32>() / 200.0;
+    assert!((90.0..110.0).contains(&mean), "{mean}");
+}
+
+#[test]
 fn several_agents_decide_at_the_same_moments() {
     let flows = "[[flow]]\nname = \"a\"\ncontroller = \"newreno\"\n[[flow]]\nname = \"b\"\ncontroller = \"cubic\"\nstart = \"1 s\"";
-    let config = || AgentConfig::from_json(r#"{"decide": "100 ms", "observations": ["cwnd_segments"]}"#).expect("right");
+    let config =
+        || AgentConfig::from_json(r#"{"decide": "100 ms", "observations": ["cwnd_segments"]}"#).expect("right");
     let agents = vec![("a".to_owned(), config()), ("b".to_owned(), config())];
     let mut environment = Environment::new(scenario(flows), agents).expect("a right environment");
     environment.reset(1);
