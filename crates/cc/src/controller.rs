@@ -79,6 +79,11 @@ pub trait CongestionController: Debug + Send {
     /// Time has reached [`Self::deadline`].
     fn on_timer(&mut self, _now: SimTime) {}
 
+    /// True if the simulation is to stop after the event at hand, for a decision from outside.
+    fn wants_to_stop(&self) -> bool {
+        false
+    }
+
     /// Reports named internals (`"w_max_segments"`, `"k_s"`) to whoever asks.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -318,6 +323,12 @@ impl CongestionController for Controller {
     }
     fn on_timer(&mut self, now: SimTime) {
         dispatch!(self, inner => inner.on_timer(now));
+    }
+    fn wants_to_stop(&self) -> bool {
+        match self {
+            Self::External(inner) => inner.wants_to_stop(),
+            _ => false,
+        }
     }
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         dispatch!(self, inner => inner.inspect(record));

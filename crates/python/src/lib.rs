@@ -3,6 +3,7 @@
 
 mod controller;
 mod endpoint;
+mod environment;
 mod errors;
 mod scenario;
 mod simulation;
@@ -23,6 +24,8 @@ mod _core {
     use crate::controller::{PyDeliveryReport, PyRateSample, PySegmentReport};
     #[pymodule_export]
     use crate::endpoint::PyEndpoint;
+    #[pymodule_export]
+    use crate::environment::{PyEnvironment, PyVectorEnvironment};
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
@@ -72,6 +75,12 @@ mod _core {
     #[pyfunction]
     fn traffic() -> String {
         ackclock_scenario::traffic().to_string()
+    }
+
+    /// What agents may be shown, do, be asked and be paid, as JSON.
+    #[pyfunction]
+    fn agents() -> String {
+        ackclock_agent::catalogue().to_string()
     }
 
     /// The mean window, in segments, of the first flow's controller alone: generated ACKs, a loss of every so many segments.
