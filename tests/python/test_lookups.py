@@ -134,3 +134,13 @@ def test_help_and_version(cli: Cli) -> None:
     shown = cli("--help").stdout
     for name in ("run", "sweep", "report", "compare", "claims", "validate", "schema", "controllers", "bench", "doctor"):
         assert f" {name} " in shown
+
+
+def test_the_bench_of_environments_counts_steps(cli: Cli) -> None:
+    done = cli("bench", "gym", "--min-cpu", 0.05, "--json")
+    assert done.returncode == 0, done.stderr
+    paces = {pace["name"]: pace for pace in json.loads(done.stdout)["environments"]}
+    assert set(paces) == {"ack", "interval", "vector-1", "vector"}
+    # A decision on each ACK is hundreds of times less work than one for a tenth of a second at 100 Mbit/s.
+    assert paces["ack"]["steps_per_cpu_s"] > 10 * paces["interval"]["steps_per_cpu_s"]
+    assert all(pace["steps"] > 0 and pace["cpu_s"] > 0 for pace in paces.values())

@@ -5,7 +5,7 @@ import platform
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -28,14 +28,19 @@ from ackclock.bench.learning import GROUP as LEARN
 from ackclock.cli.display import output, si
 from ackclock.cli.failures import InputError, errors
 
-_GROUPS = tuple(dict.fromkeys([*(case.group for case in CASES), LEARN]))
+if TYPE_CHECKING:
+    from ackclock.bench.gym import Pace
+
+GYM = "gym"
+
+_GROUPS = tuple(dict.fromkeys([*(case.group for case in CASES), LEARN, GYM]))
 
 
 def bench(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="a b c d fq-codel trace-link short-flows python-controller learn",
+            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym",
             help="Which scenarios; all if none is named.",
         ),
     ] = None,
@@ -51,11 +56,18 @@ def bench(
     results = _measure(chosen, min_cpu_s)
     memory = peak_memory_bytes(CASES[0]) if "a" in chosen else None
     learning = [learning_cost(name, min_cpu_s=min_cpu_s) for name in LEARNING] if LEARN in chosen else []
+    environments = _paces(min_cpu_s) if GYM in chosen else []
     if as_json:
         figures = _as_json(results, memory, _call_cost(results))
-        print(json.dumps(figures | {"learning": [cost.as_dict() for cost in learning]}, indent=2))
+        figures["learning"] = [cost.as_dict() for cost in learning]
+        figures["environments"] = [pace.as_dict() for pace in environments]
+        print(json.dumps(figures, indent=2))
     else:
         _print(results, memory, _call_cost(results), learning)
+        _print_paces(environments)
+        output().print(
+            f"{build_info()['version']} {build_info()['profile']}, {_processor()}", style="dim", markup=False
+        )
 
 
 def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
@@ -63,6 +75,12 @@ def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
     if unknown:
         raise InputError(f"there is no bench {', '.join(unknown)}; there are: {', '.join(_GROUPS)}")
     return tuple(groups or _GROUPS)
+
+
+def _paces(min_cpu_s: float) -> "list[Pace]":
+    from ackclock.bench.gym import paces  # Gymnasium is slow to load
+
+    return paces(min_cpu_s=min_cpu_s)
 
 
 def _measure(groups: Sequence[str], min_cpu_s: float) -> list[Measurement]:
@@ -157,7 +175,15 @@ def _print(
             f"(learn) {cost.controller}: {cost.decisions_per_cpu_s:,.0f} decisions per CPU second, "
             f"each with its step of learning, {per_decision_us:.0f} µs"
         )
-    console.print(f"{build_info()['version']} {build_info()['profile']}, {_processor()}", style="dim", markup=False)
+
+
+def _print_paces(environments: "Sequence[Pace]") -> None:
+    for pace in environments:
+        threads = f"{pace.threads} threads" if pace.threads > 1 else "1 thread"
+        output().print(
+            f"(gym) {pace.name}: {pace.title}: {pace.steps_per_cpu_s:,.0f} steps per CPU second, "
+            f"{pace.steps_per_s:,.0f} a second on {threads}"
+        )
 
 
 def _cells(result: Measurement) -> list[str]:

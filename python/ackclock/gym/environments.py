@@ -51,7 +51,9 @@ class _Registered(FlowEnv):
             scenario: Another scenario, or the path of its file.
             **settings: Arguments of `FlowEnv` and fields of `AgentSettings`, in place of the environment's own.
         """
-        super().__init__(packaged(self.scenario_name) if scenario is None else scenario, **{**self.defaults, **settings})
+        super().__init__(
+            packaged(self.scenario_name) if scenario is None else scenario, **{**self.defaults, **settings}
+        )
 
     @classmethod
     def vector(cls, scenario: ScenarioLike | None = None, **settings: Any) -> VectorFlowEnv:

@@ -197,7 +197,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             gymnasium.logger.warn("render() without render_mode draws nothing; make the environment with one")
             return None
         if self._screen is None:
-            from ackclock.gym.screen import Screen  # noqa: PLC0415 (Matplotlib is slow to load)
+            from ackclock.gym.screen import Screen  # Matplotlib is slow to load
 
             self._screen = Screen(self.scenario, self.flow, show=self.render_mode == "human")
         return self._screen.draw(self._core)
