@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
+from ackclock._core import Outcome
 from ackclock.gym import FlowEnv
 from ackclock.gym.history import History
 from gym_scenarios import ONE, TWO, go_on, scenario
@@ -25,6 +26,9 @@ class Standing:
 
     def read(self, agent: int, name: str) -> float:
         return {"cwnd_segments": 10.0, "ssthresh_segments": 5.0, "pacing_rate_bps": 1e6}[name]
+
+    def outcome(self) -> Outcome:
+        raise NotImplementedError("a history asks for none")
 
     def snapshot(self) -> tuple[list[tuple[int, float, int]], list[int]]:
         self.looks += 1
@@ -140,6 +144,22 @@ def test_another_episode_begins_on_an_empty_sheet() -> None:
     go_on(env, 5, HOLD)
     env.reset(seed=1)
     assert (env.render() == first).all()
+
+
+def test_the_flows_of_an_episode_may_be_drawn() -> None:
+    # Between one and four flows come before the agent's, and with each come four links.
+    text = ONE.replace("[[flow]]", '[[flow]]\nname = "before"\ncount = { choice = [1, 2, 3, 4] }\n\n[[flow]]')
+    env = FlowEnv(scenario(text), flow="agent", render_mode="rgb_array")
+    links = set()
+    for seed in range(1, 9):
+        env.reset(seed=seed)
+        go_on(env, 20, HOLD)
+        assert env.render().shape == (600, 800, 3)
+        summary = env.summary()
+        links.add(len(summary["links"]))
+        (read,) = (flow["delivered_bytes"] for flow in summary["flows"] if flow["name"] == "agent")
+        assert env._screen.history.column("read_bytes")[-1] == read
+    assert len(links) > 1
 
 
 def test_a_window_opens_is_drawn_again_and_closes() -> None:

@@ -157,8 +157,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         observation = self._core.reset(scenario_seed)
         self._is_running = True
         if self._screen is not None:
-            self._screen.clear()
-            self._screen.note(self._core)
+            self._screen.begin(self._core)
         return observation, {"seed": scenario_seed, "time_s": self._core.now_s}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:

@@ -9,6 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ackclock._core import Outcome
+
 Floats = NDArray[np.float64]
 
 STEPS = 150
@@ -29,6 +31,9 @@ class Look(Protocol):
     def read(self, agent: int, name: str) -> float:
         """Return an observation."""
 
+    def outcome(self) -> Outcome:
+        """Return the results up to now."""
+
     def snapshot(self) -> tuple[list[tuple[int, float, int]], list[int]]:
         """Return window, SRTT and what was read of each flow, and what waits at each link."""
 
@@ -48,11 +53,6 @@ class History:
         self._flow, self._links = flow, links
         self._columns = {name: array("d") for name in _COLUMNS}
         self._queues = [array("d") for _ in range(links)]
-
-    def clear(self) -> None:
-        """Forget all."""
-        for column in (*self._columns.values(), *self._queues):
-            del column[:]
 
     def note(self, core: Look, *, must: bool = False) -> None:
         """Look at an environment, unless that was done a moment ago.

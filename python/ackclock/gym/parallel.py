@@ -130,8 +130,7 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         observations = self._core.reset_all(scenario_seed)
         self.agents = list(self.possible_agents)
         if self._screen is not None:
-            self._screen.clear()
-            self._screen.note(self._core)
+            self._screen.begin(self._core)
         infos = self._infos()
         for info in infos.values():
             info["seed"] = scenario_seed

@@ -1,6 +1,7 @@
 """What an environment draws of itself: window, rates and queue as they have unfolded."""
 
 import copy
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,10 +36,10 @@ class Screen:
             show: Draw into a window.
         """
         self._flow, self._show = flow, show
-        self._link_names = scenario.link_names
-        shown_s = min(SHOWN_S, scenario.duration_s)
+        self._shown_s = min(SHOWN_S, scenario.duration_s)
+        self._link_names: list[str] = []
         self._has_others = len(scenario.flow_names) > 1
-        self.history = History(scenario.flow_names.index(flow), len(self._link_names), shown_s)
+        self.history = History(0, 0, self._shown_s)
         self._figure: Figure | None = None
         self._lines: dict[str, Line2D] = {}
         self._drawn_s = -np.inf
@@ -49,10 +50,19 @@ class Screen:
         twin.history, twin._figure, twin._lines = copy.deepcopy(self.history), None, {}
         return twin
 
-    def clear(self) -> None:
-        """Forget the episode; the window stays."""
-        self.history.clear()
+    def begin(self, core: Look) -> None:
+        """Forget the last episode; the window stays.
+
+        Args:
+            core: The environment, with flows and links as they were drawn for this episode.
+        """
+        summary = json.loads(core.outcome().summary_json())
+        flow_names = [flow["name"] for flow in summary["flows"]]
+        self._link_names = [link["name"] for link in summary["links"]]
+        self._has_others |= len(flow_names) > 1
+        self.history = History(flow_names.index(self._flow), len(self._link_names), self._shown_s)
         self._drawn_s = -np.inf
+        self.note(core)
 
     def note(self, core: Look) -> None:
         """Remember how things stand.
@@ -73,6 +83,8 @@ class Screen:
         Raises:
             RuntimeError: If there is no display for a window.
         """
+        if not self._link_names:
+            self.begin(core)
         if self._show and 0 <= core.now_s - self._drawn_s < self.history.shown_s / STEPS:
             return None
         self.history.note(core, must=True)
