@@ -146,6 +146,22 @@ def test_another_episode_begins_on_an_empty_sheet() -> None:
     assert (env.render() == first).all()
 
 
+def test_the_flows_of_an_episode_may_be_drawn() -> None:
+    # Between one and four flows come before the agent's, and with each come four links.
+    text = ONE.replace("[[flow]]", '[[flow]]\nname = "before"\ncount = { choice = [1, 2, 3, 4] }\n\n[[flow]]')
+    env = FlowEnv(scenario(text), flow="agent", render_mode="rgb_array")
+    links = set()
+    for seed in range(1, 9):
+        env.reset(seed=seed)
+        go_on(env, 20, HOLD)
+        assert env.render().shape == (600, 800, 3)
+        summary = env.summary()
+        links.add(len(summary["links"]))
+        (read,) = (flow["delivered_bytes"] for flow in summary["flows"] if flow["name"] == "agent")
+        assert env._screen.history.column("read_bytes")[-1] == read
+    assert len(links) > 1
+
+
 def test_a_window_opens_is_drawn_again_and_closes() -> None:
     before = plt.get_backend()
     plt.switch_backend("module://window_stub")

@@ -61,6 +61,13 @@ def test_an_episode_that_is_over_makes_room_with_the_next_step() -> None:
     assert (episodes > 2).all()
 
 
+def test_an_episode_without_a_decision_ends_with_its_first_step() -> None:
+    envs = VectorFlowEnv(scenario(ONE, "duration=100 ms"), num_envs=1, copy=True)  # all of it slow start
+    envs.reset(seed=1)
+    ends = [bool(envs.step(np.array([3]))[3][0]) for _ in range(4)]
+    assert ends == [True, False, True, False]
+
+
 def test_later_episodes_follow_from_the_seed_and_differ() -> None:
     envs = VectorFlowEnv(scenario(LOSSY, *SHORT), num_envs=len(SEEDS))
     one, again = course(envs, 200), course(envs, 200)

@@ -16,7 +16,11 @@ pub const DECISIONS: &[Described] = &[
         what: "once as much has been acknowledged as cwnd held at the last decision",
         source: "RFC 5681 section 3.1; Seo and Cho 2023",
     },
-    Described { name: "round", what: "once in a packet-timed round trip", source: "Aurora's monitor intervals" },
+    Described {
+        name: "round",
+        what: "on the first ACK that comes a smoothed RTT or more after the last decision",
+        source: "Aurora's monitor intervals",
+    },
     Described {
         name: "cubic_pace",
         what: "when CUBIC would add a segment, on the curve that the last action chose",
@@ -32,7 +36,8 @@ pub enum Decision {
     Acks(u32),
     /// Once as much has been acknowledged as cwnd held at the last decision.
     Window,
-    /// Once in a packet-timed round trip.
+    /// On the first ACK that comes a smoothed RTT or more after the last decision. (Packet-timed rounds end with cumulative
+    /// ACKs, of which there are none while a hole is being filled.)
     Round,
     /// When CUBIC would add a segment, on the curve that the last action chose.
     CubicPace,
@@ -47,18 +52,18 @@ pub(crate) struct DecisionClock {
     acks: u32,
     acked: Bytes,
     window: Bytes,
-    round: u64,
+    from: SimTime,
     next: SimTime,
 }
 
 impl DecisionClock {
     pub(crate) fn new(decision: Decision) -> Self {
-        Self { decision, acks: 0, acked: Bytes::ZERO, window: Bytes::ZERO, round: 0, next: SimTime::NEVER }
+        Self { decision, acks: 0, acked: Bytes::ZERO, window: Bytes::ZERO, from: SimTime::ZERO, next: SimTime::NEVER }
     }
 
     /// The agent takes charge, or has just acted, with this window.
     pub(crate) fn restart(&mut self, now: SimTime, cwnd: Bytes) {
-        (self.acks, self.acked, self.window) = (0, Bytes::ZERO, cwnd);
+        (self.acks, self.acked, self.window, self.from) = (0, Bytes::ZERO, cwnd, now);
         if let Decision::Every(interval) = self.decision {
             self.next = now + interval;
         }
@@ -71,7 +76,7 @@ impl DecisionClock {
         match self.decision {
             Decision::Acks(every) => self.acks >= every,
             Decision::Window => self.acked >= self.window,
-            Decision::Round => std::mem::replace(&mut self.round, ack.round) != ack.round,
+            Decision::Round => ack.now.saturating_since(self.from) >= ack.rtt.srtt,
             Decision::CubicPace | Decision::Every(_) => false,
         }
     }

@@ -87,6 +87,19 @@ fn between_decisions_the_window_stays() {
 }
 
 #[test]
+fn a_round_is_a_smoothed_round_trip_even_while_a_hole_is_filled() {
+    let mut agent = agent(r#"{"decide": "round", "on_loss": "agent"}"#);
+    agent.on_ack(&ack(100, MSS, 100));
+    agent.act(at(100), 3.0);
+    for ms in [130, 160, 199] {
+        agent.on_ack(&AckEvent { is_cumulative: false, in_recovery: true, ..ack(ms, MSS, 100) });
+        assert!(!agent.is_waiting(), "{ms}");
+    }
+    agent.on_ack(&AckEvent { is_cumulative: false, in_recovery: true, ..ack(201, MSS, 100) });
+    assert!(agent.is_waiting());
+}
+
+#[test]
 fn an_interval_adds_up() {
     let mut agent = agent(r#"{"decide": "20 ms"}"#);
     agent.on_ack(&ack(100, MSS, 100));

@@ -146,7 +146,9 @@ fn on_threads<T: Send>(pool: &ThreadPool, mut shares: impl Iterator<Item = T>, w
 
 impl Lane {
     fn begin(&mut self, seed: u64, row: &mut [f32]) {
-        self.is_over = self.environment.reset(seed).is_last();
+        // An episode that is over before a decision ends with its first step, as a single environment's does.
+        self.environment.reset(seed);
+        self.is_over = false;
         self.environment.observe(0, row);
     }
 

@@ -120,10 +120,9 @@ impl PyEnvironment {
 
     /// For each flow: cwnd, srtt and what was read so far. For each link: packets that wait.
     fn snapshot(&mut self) -> PyResult<(Vec<(u64, f64, u64)>, Vec<usize>)> {
-        let environment = self.get_mut()?;
-        let flows = environment.scenario().config().flows.len();
-        let links = environment.scenario().config().network.links.len();
-        let simulation = environment.simulation();
+        let simulation = self.get_mut()?.simulation();
+        // Those of this episode, whose number may be drawn.
+        let (flows, links) = (simulation.flows(), simulation.links());
         let flow = |flow| {
             let sender = simulation.sender(flow);
             (sender.cwnd().0, sender.rtt().srtt.as_secs_f64() * 1e3, simulation.read(flow).0)

@@ -161,6 +161,16 @@ impl Simulation {
         self.network.now
     }
 
+    /// How many connections there are.
+    pub fn flows(&self) -> usize {
+        self.config.flows.len()
+    }
+
+    /// How many links there are.
+    pub fn links(&self) -> usize {
+        self.config.network.links.len()
+    }
+
     /// The sending end of a connection, by its place in the scenario.
     pub fn sender(&self, flow: usize) -> &Endpoint {
         &self.endpoints[2 * flow]
