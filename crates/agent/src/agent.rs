@@ -204,7 +204,7 @@ impl CongestionController for Agent {
         self.note_window_rate(event.now);
         let before = self.cwnd;
         self.is_faster = false;
-        if self.config.answers_losses && !event.is_timeout() {
+        if self.config.answers_losses && self.is_in_charge && !event.is_timeout() {
             self.ssthresh = Some(self.cwnd);
         } else {
             self.own.on_congestion(event);

@@ -139,6 +139,17 @@ fn a_loss_is_the_stacks_unless_the_agent_wants_it() {
 }
 
 #[test]
+fn slow_start_is_the_stacks_with_the_loss_that_ends_it() {
+    let config = Arc::new(AgentConfig::from_json(r#"{"on_loss": "agent"}"#).expect("a right configuration"));
+    let own = Controller::new(&ControllerConfig::Reno(RenoConfig::default()), Bytes(MSS), Bytes(20 * MSS), None);
+    let mut agent = Agent::new(&config, own, Bytes(MSS));
+    agent.on_ack(&ack(100, MSS, 100));
+    assert!(!agent.is_in_charge());
+    agent.on_congestion(&loss(150));
+    assert_eq!((agent.cwnd(), agent.is_in_charge()), (Bytes(10 * MSS), true)); // half of the flight
+}
+
+#[test]
 fn the_papers_reward_is_a_share_of_the_best_or_a_punishment() {
     let mut agent = agent(r#"{"reward": "dqn"}"#);
     agent.on_ack(&ack(100, MSS, 100));
