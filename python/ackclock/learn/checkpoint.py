@@ -15,7 +15,14 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from ackclock.learn.lanes import FlowVecEnv
 
-_COUNTERS = ("num_timesteps", "_n_updates", "_n_calls", "_episode_num", "_current_progress_remaining", "exploration_rate")
+_COUNTERS = (
+    "num_timesteps",
+    "_n_updates",
+    "_n_calls",
+    "_episode_num",
+    "_current_progress_remaining",
+    "exploration_rate",
+)
 _BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 Curve = list[tuple[int, int, int, float]]

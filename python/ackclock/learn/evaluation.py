@@ -73,7 +73,9 @@ class Trained:
             raise SettingError(f"{folder} is no folder of `ackclock train`: it has no {', '.join(missing)}")
         manifest = json.loads((folder / storage.MANIFEST).read_bytes())
         if "plan" not in manifest:
-            raise SettingError(f"{folder} is no folder of `ackclock train`: its {storage.MANIFEST} is of something else")
+            raise SettingError(
+                f"{folder} is no folder of `ackclock train`: its {storage.MANIFEST} is of something else"
+            )
         kind = ALGORITHMS[manifest["plan"]["algorithm"]].kind
         return cls(folder.name, kind.load(folder / MODEL, device="cpu"), Setting.from_dict(manifest["setting"]))
 
@@ -141,6 +143,4 @@ def _row(summary: dict[str, Any], setting: Setting, who: str, seed: int, reward:
     flow = next(flow for flow in summary["flows"] if flow["name"] == setting.flow)
     rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
     lost = flow["lost_segments"] / max(flow["sent_segments"], 1)
-    return Row(
-        setting.name, who, seed, flow["goodput_bps"], rtt["mean"], rtt["p95"], lost, flow["timeouts"], reward
-    )
+    return Row(setting.name, who, seed, flow["goodput_bps"], rtt["mean"], rtt["p95"], lost, flow["timeouts"], reward)
