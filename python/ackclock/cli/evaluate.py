@@ -37,7 +37,7 @@ def evaluate(
 ) -> None:
     """Run a trained agent on scenarios and print goodput, delay and loss beside controllers.
 
-    The agent takes the flow of the same name as in its training, or else the first. Load models only from where you trust.
+    The agent takes the flow of the same name as in its training, or else the first. Load only models that you trust.
     """
     require_learning()
     from ackclock.learn.evaluation import Trained
@@ -70,7 +70,7 @@ def _table(rows: "list[Row]") -> Table:
         "RTT p95\nms",
         "lost\n%",
         "timeouts",
-        "reward\na decision",
+        "mean\nreward",
     ):
         table.add_column(heading, justify="right")
     for row in rows:

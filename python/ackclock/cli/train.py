@@ -2,7 +2,6 @@
 
 import importlib
 import signal
-import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -56,10 +55,10 @@ def train(
     checkpoint_every: Annotated[int, typer.Option(min=1, help="Decisions between checkpoints.")] = 10_000,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Train an agent with Stable-Baselines3.
+    r"""Train an agent with Stable-Baselines3.
 
-    DIR gets model.zip, manifest.json, curve.parquet and curve.png, the log for TensorBoard, and checkpoint.pt, from which
-    --resume goes on to the same result as if nothing had happened. Needs ackclock\\[learn].
+    DIR gets model.zip, manifest.json, curve.parquet and curve.png, the log for TensorBoard, and checkpoint.pt, from
+    which --resume goes on to the same result as if nothing had happened. Needs ackclock\[learn].
     """
     require_learning()
     from ackclock.learn.algorithms import ALGORITHMS, Plan
@@ -121,7 +120,7 @@ def pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
     return read
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

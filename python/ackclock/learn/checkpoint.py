@@ -1,6 +1,6 @@
 """Everything that the rest of a training depends on, as one file.
 
-It holds tensors and plain values only, so that reading it runs nothing. What it does not hold is built anew from the plan.
+It holds tensors and plain values only, so that reading it runs nothing. What it lacks is built anew from the plan.
 """
 
 import json
@@ -100,10 +100,10 @@ def _fill(model: BaseAlgorithm, replay: dict[str, Any] | None) -> None:
 
 def _generators(model: BaseAlgorithm) -> dict[str, Any]:
     """Every generator that Stable-Baselines3 draws from: Python's, NumPy's, PyTorch's and the action space's."""
-    kind, key, *place = np.random.get_state()  # noqa: NPY002 (the generator is Stable-Baselines3's choice)
+    kind, key, *place = np.random.get_state(legacy=True)  # noqa: NPY002 (the generator is Stable-Baselines3's choice)
     return {
         "python": json.dumps(random.getstate()),
-        "numpy": [kind, key.tolist(), *place],
+        "numpy": [kind, np.asarray(key).tolist(), *place],
         "torch": torch.get_rng_state(),
         "actions": json.dumps(model.action_space.np_random.bit_generator.state),
     }

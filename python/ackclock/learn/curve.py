@@ -48,6 +48,7 @@ def picture(episodes: "Curve", title: str) -> bytes:
     window = max(1, len(paid) // _SHARE)
     axes.plot(steps[window - 1 :], running_mean(paid, window), color=COLOURS[1], label=f"mean of {window}")
     axes.set(title=title, xlabel="decisions", ylabel="reward for a decision")
+    axes.set_xlim(left=0)
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right")
     buffer = BytesIO()

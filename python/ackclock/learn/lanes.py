@@ -39,7 +39,7 @@ class Lane:
         self.episode += 1
         self.actions, self._paid = [], 0.0
         observations, _ = self.environment.reset(seed=[episode_seed(self._seed, self._index, self.episode)])
-        return observations[0].copy()
+        return _first(observations)
 
     def step(self, action: Any) -> Stepped:
         """Act, and begin the next episode at once if this one is over, as Stable-Baselines3 expects it.
@@ -48,8 +48,8 @@ class Lane:
             action: A member of the action space.
 
         Returns:
-            The observation to act on next, the reward, whether the episode has ended, and what Stable-Baselines3 wants to
-            know of its end: the last observation, which the value of a truncated episode is estimated from.
+            The observation to act on next, the reward, whether the episode has ended, and what Stable-Baselines3 wants
+            to know of its end: the last observation, which the value of a truncated episode is estimated from.
         """
         observation, reward, terminated, truncated = self._advance(float(np.asarray(action).reshape(-1)[0]))
         if not (terminated or truncated):
@@ -78,7 +78,12 @@ class Lane:
         self.actions.append(action)
         reward = float(rewards[0])
         self._paid += reward
-        return observations[0].copy(), reward, bool(terminated[0]), bool(truncated[0])
+        return _first(observations), reward, bool(terminated[0]), bool(truncated[0])
+
+
+def _first(observations: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A row of its own: the environment writes into its array again."""
+    return np.array(observations[0])
 
 
 def episode_seed(seed: int, lane: int, episode: int) -> int:
@@ -98,8 +103,8 @@ def episode_seed(seed: int, lane: int, episode: int) -> int:
 class FlowVecEnv(VecEnv):
     """Lanes, stepped on threads. What comes out does not depend on the number of threads.
 
-    The core's vector form begins the next episode in the step after the last one; Stable-Baselines3 wants it in the same
-    step, so that each lane is a vector of one, which is reset by itself.
+    The core's vector form begins the next episode in the step after the last one; Stable-Baselines3 wants it in the
+    same step, so that each lane is a vector of one, which is reset by itself.
     """
 
     def __init__(self, make: Callable[[], VectorFlowEnv], count: int, *, seed: int, threads: int | None = None) -> None:

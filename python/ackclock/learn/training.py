@@ -56,7 +56,8 @@ def train(
 ) -> Trained:
     """Train, and keep model, checkpoint, curve and manifest in a folder.
 
-    Interrupted and resumed, a training ends with the same parameters as one that was not, on the same machine and versions.
+    Interrupted and resumed, a training ends with the same parameters as one that was not, on the same machine with
+    the same versions.
 
     Args:
         setting: What to train on.
