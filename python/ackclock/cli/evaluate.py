@@ -31,6 +31,9 @@ def evaluate(
     overrides: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value of every file.")
     ] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw the model's actions as in training; else it takes the best.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the rows as JSON, and nothing else, on stdout.")
     ] = False,
@@ -49,7 +52,7 @@ def evaluate(
     scenarios = [check.load(file, overrides or []) for file in files or []]
     names = [name.strip() for name in beside.split(",") if name.strip()]
     try:
-        trained = Trained.load(model)
+        trained = Trained.load(model, samples=sample)
         rows = list(run_all(trained, scenarios, list(range(1, seeds + 1)) or [None], names))
     except SettingError as error:
         raise InputError(str(error)) from error

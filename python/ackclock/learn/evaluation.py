@@ -57,13 +57,15 @@ class Trained:
     name: str
     model: BaseAlgorithm
     setting: Setting
+    samples: bool = False
 
     @classmethod
-    def load(cls, folder: Path) -> "Trained":
+    def load(cls, folder: Path, *, samples: bool = False) -> "Trained":
         """Read what `ackclock train` left. As with every model of Stable-Baselines3: only from where you trust.
 
         Args:
             folder: Its folder.
+            samples: Draw actions as in the training, instead of taking the one held best.
 
         Raises:
             SettingError: If it is none.
@@ -77,15 +79,24 @@ class Trained:
                 f"{folder} is no folder of `ackclock train`: its {storage.MANIFEST} is of something else"
             )
         kind = ALGORITHMS[manifest["plan"]["algorithm"]].kind
-        return cls(folder.name, kind.load(folder / MODEL, device="cpu"), Setting.from_dict(manifest["setting"]))
+        model = kind.load(folder / MODEL, device="cpu")
+        return cls(folder.name, model, Setting.from_dict(manifest["setting"]), samples)
+
+    def seed(self, seed: int) -> None:
+        """Seed what actions are drawn with.
+
+        Args:
+            seed: Any number.
+        """
+        self.model.set_random_seed(seed % 2**32)
 
     def choose(self, observation: Any) -> Any:
-        """Return the action that the model holds best.
+        """Return the action that the model holds best, or one that it draws.
 
         Args:
             observation: Of its environment.
         """
-        return self.model.predict(observation, deterministic=True)[0]
+        return self.model.predict(observation, deterministic=not self.samples)[0]
 
 
 def evaluate(
@@ -108,6 +119,7 @@ def evaluate(
     for scenario in scenarios or [trained.setting.scenario]:
         setting = trained.setting.on(scenario)
         for seed in [scenario.seed if seed is None else seed for seed in seeds]:
+            trained.seed(seed)
             yield _of_agent(trained.name, setting, seed, trained.choose)
             for name in beside:
                 if name == RANDOM:
