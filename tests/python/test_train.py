@@ -182,12 +182,22 @@ def test_a_folder_goes_on_only_with_what_it_began_with(setting: Setting, tmp_pat
 
 
 def test_commands_train_stop_resume_and_evaluate(cli: Cli, tmp_path: Path, scenario_file: Path) -> None:
-    arguments = ("train", scenario_file, "--algorithm", "dqn", "--steps", 1_000_000, "-o", "out")
+    arguments = (
+        "train",
+        scenario_file,
+        "--algorithm",
+        "dqn",
+        "--steps",
+        1_000_000,
+        "-o",
+        "out",
+        "--checkpoint-every",
+        100,
+    )
     running = subprocess.Popen(command(*arguments), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 100
-    while not (tmp_path / "out" / "tensorboard" / "run_1").exists() and time.monotonic() < deadline:
+    while not (tmp_path / "out" / CHECKPOINT).exists() and time.monotonic() < deadline:
         time.sleep(0.1)
-    time.sleep(1)
     running.send_signal(signal.SIGINT)
     _, told = running.communicate(timeout=60)
     assert running.returncode == 130, told

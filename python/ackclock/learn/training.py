@@ -85,7 +85,8 @@ def train(
         _write_manifest(folder, manifest)
         keeper = _Keeper(folder, lanes, episodes, checkpoint_every, on_progress, is_stopping)
         before, wall = int(model.num_timesteps), time.perf_counter()
-        model.learn(plan.steps - before, callback=keeper, reset_num_timesteps=state is None, log_interval=1)
+        ahead = {"reset_num_timesteps": state is None, "tb_log_name": plan.algorithm, "log_interval": 1}
+        model.learn(plan.steps - before, callback=keeper, **ahead)
         rate = (model.num_timesteps - before) / max(time.perf_counter() - wall, 1e-9)
         keeper.keep()
     finally:
