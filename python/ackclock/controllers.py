@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 
-class CongestionController(ControllerState):
+class CongestionController(ControllerState, ABC):
     """One congestion-control algorithm for one flow; derive yours from it.
 
     The sender detects loss, opens and closes congestion episodes and runs recovery. It tells the controller by calling
@@ -77,14 +78,15 @@ class CongestionController(ControllerState):
             start: What every controller starts from. Parameters of a scenario come as keyword arguments besides.
         """
 
+    @abstractmethod
     def on_ack(self, ack: AckEvent) -> None:
         """Take an ACK that delivered data or told of loss: every one, during recovery too.
 
         Args:
             ack: What the sender knows of it.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def on_congestion(self, event: CongestionEvent) -> None:
         """Begin a congestion episode, and assign the window and threshold that follow from it.
 
@@ -94,7 +96,6 @@ class CongestionController(ControllerState):
         Args:
             event: Its cause, and what a decrease starts from.
         """
-        raise NotImplementedError
 
     def on_spurious(self, now_ns: int) -> None:
         """Undo the last episode, which was a mistake of the sender's.
@@ -150,7 +151,7 @@ class CongestionController(ControllerState):
         self.ssthresh_bytes = ssthresh_bytes
 
 
-_REQUIRED = ("on_ack", "on_congestion")
+_REQUIRED = tuple(sorted(CongestionController.__abstractmethods__))
 _OF_SAMPLES = ("on_delivered", "on_lost", "on_timer")
 _METHODS = (*_REQUIRED, *_OF_SAMPLES, "on_spurious", "on_send", "set_cwnd", "set_ssthresh")
 

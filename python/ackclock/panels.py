@@ -73,6 +73,7 @@ PANELS = (
     Panel("rttvar", "RTT variation", "flows", (Column("rttvar_s"),), "RTTVAR", _SECONDS),
     Panel("rto", "Retransmission timeout", "flows", (Column("rto_s"),), "RTO", _SECONDS),
     Panel("rwnd", "Receive window", "flows", (Column("rwnd_bytes"),), "advertised", _BYTES),
+    Panel("ack_ratio", "ACK ratio", "flows", (Column("ack_ratio"),), "segments an ACK", ((1.0, "segments"),)),
     Panel("queue", "Queue length", "links", (Column("queue_packets"),), "waiting", ((1.0, "packets"),)),
     Panel("queue_bytes", "Queue size", "links", (Column("queue_bytes"),), "waiting", _BYTES),
     Panel("drops", "Drops", "links", (Column("drops"),), "dropped per sample", ((1.0, "packets"),)),

@@ -24,8 +24,8 @@ def plot(results: Results | list[Results], series: str = "cwnd") -> "Figure":
 
     Args:
         results: One run or several.
-        series: Which panel: cwnd, flight_size, goodput, throughput, rtt, rttvar, rto, rwnd, queue, queue_bytes, drops
-            or link_throughput; or slowdown, of short flows and requests over their size.
+        series: Which panel: cwnd, flight_size, goodput, throughput, rtt, rttvar, rto, rwnd, ack_ratio, queue,
+            queue_bytes, drops or link_throughput; or slowdown, of short flows and requests over their size.
 
     Returns:
         A Plotly figure.

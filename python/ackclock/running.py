@@ -66,13 +66,13 @@ def run(
 
     Args:
         scenario: What to simulate.
-        seed: In place of the scenario's own.
+        seed: In place of the scenario's own; it draws all that the scenario has drawn, too.
         on_progress: Called about ten times a second; an exception that it raises ends the run.
 
     Returns:
         The results. The same scenario and seed give the same, whatever the machine.
     """
-    chosen = scenario if seed is None else scenario.with_seed(seed)
+    chosen = scenario if seed is None else scenario.draw(seed)
     outcome, figures = simulate(chosen, on_progress=on_progress)
     return _results(chosen, outcome, figures)
 
@@ -137,4 +137,4 @@ def _manifest(scenario: Scenario, figures: EngineFigures) -> dict[str, Any]:
         "seed": scenario.seed,
         "versions": {"ackclock": __version__, "python": platform.python_version(), "polars": pl.__version__},
         "engine": figures.as_dict(),
-    } | ({"controllers": own} if own else {})
+    } | {name: entry for name, entry in (("drawn", scenario.drawn), ("controllers", own)) if entry}

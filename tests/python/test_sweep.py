@@ -170,9 +170,12 @@ def test_a_folder_of_other_things_is_left_alone(cli: Cli, scenario_file: Path, t
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter.txt"]
 
 
-def test_ray_backend_names_the_remedy_when_missing(cli: Cli, scenario_file: Path) -> None:
-    if importlib.util.find_spec("ray"):
-        pytest.skip("Ray is installed")
+def test_ray_backend_names_the_remedy_when_missing(
+    cli: Cli, scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hides").mkdir()
+    (tmp_path / "hides" / "ray.py").write_text("raise ModuleNotFoundError(\"No module named 'ray'\", name='ray')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "hides"))
     done = cli("sweep", scenario_file, "-o", "out", "--backend", "ray")
     assert done.returncode == 2
     assert "pip install 'ackclock[ray]'" in done.stderr

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::delivery::{Demands, SegmentReport};
+use crate::dqn::{DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 use crate::external::{ExternalConfig, ExternalController};
 use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
@@ -124,6 +125,10 @@ pub enum ControllerConfig {
     Copa(CopaConfig),
     /// Swift.
     Swift(SwiftConfig),
+    /// `NewReno` with an agent's increase.
+    DqnNewReno(Box<DqnNewRenoConfig>),
+    /// CUBIC with an agent's pace.
+    DqnCubic(Box<DqnCubicConfig>),
     /// An algorithm from outside this crate.
     External(ExternalConfig),
 }
@@ -137,6 +142,8 @@ impl ControllerConfig {
             Self::Bbr3(config) => config.seed = seed,
             Self::Allegro(config) => config.seed = seed,
             Self::Vivace(config) => config.seed = seed,
+            Self::DqnNewReno(config) => config.dqn.seed = seed,
+            Self::DqnCubic(config) => config.dqn.seed = seed,
             Self::External(config) => config.set_seed(seed),
             _ => {}
         }
@@ -185,6 +192,10 @@ pub enum Controller {
     Copa(Box<Copa>),
     /// See [`Swift`].
     Swift(Box<Swift>),
+    /// See [`DqnNewReno`].
+    DqnNewReno(Box<DqnNewReno>),
+    /// See [`DqnCubic`].
+    DqnCubic(Box<DqnCubic>),
     /// See [`ExternalController`].
     External(Box<dyn ExternalController>),
 }
@@ -231,6 +242,8 @@ impl Controller {
             }
             ControllerConfig::Copa(config) => Self::Copa(Box::new(Copa::new(config, start))),
             ControllerConfig::Swift(config) => Self::Swift(Box::new(Swift::new(config, start))),
+            ControllerConfig::DqnNewReno(config) => Self::DqnNewReno(Box::new(DqnNewReno::new(config, start))),
+            ControllerConfig::DqnCubic(config) => Self::DqnCubic(Box::new(DqnCubic::new(config, start))),
             ControllerConfig::External(config) => Self::External(config.make(mss, initial_window, initial_ssthresh)),
         }
     }
@@ -258,6 +271,8 @@ macro_rules! dispatch {
             Controller::LedbatPlusPlus($inner) => $call,
             Controller::Copa($inner) => $call,
             Controller::Swift($inner) => $call,
+            Controller::DqnNewReno($inner) => $call,
+            Controller::DqnCubic($inner) => $call,
             Controller::External($inner) => $call,
         }
     };

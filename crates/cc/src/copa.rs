@@ -13,6 +13,9 @@
 //! Departures: after a timeout, of which the paper says nothing, the window is two segments and slow start begins anew.
 //! A speed above one is dropped as soon as the window is to move the other way, not at the end of the round trip only. The
 //! times are the sender's RTT samples, without the finer clock of the authors' implementation.
+//!
+//! Checked: both windows, the detector's constants, delta's AIMD and the speed against two implementations of others;
+//! the runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 

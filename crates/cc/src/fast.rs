@@ -13,6 +13,8 @@
 //! Departures: alpha does not follow the throughput, as it did in the prototype. "Nothing waits" means less than a
 //! threshold, as in ns-2's FAST (0.75 ms). There is no slow start of another kind: after a timeout the same equation leads
 //! the window up. Losses halve it. The prototype's burstiness control is left to the stack's pacing.
+//!
+//! The runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_units::{Bytes, SimDuration};
 

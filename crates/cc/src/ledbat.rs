@@ -4,6 +4,8 @@
 //! timestamps option, and are not used until the receiver's tick is known; without the option the round trip counts.
 //! After a timeout the window grows by LEDBAT's own rule, without slow start. The RFC's `INIT_CWND` is the stack's
 //! initial window.
+//!
+//! Checked: against the pseudo-code of section 2.4.2; the runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_units::{Bytes, SimDuration};
 
@@ -102,8 +104,7 @@ impl Ledbat {
         let off_target = (target - self.queueing.0 as f64) / target;
         let step = self.config.gain * off_target * ack.newly_acked.0 as f64 * self.mss / self.window;
         let in_flight = ack.prior_flight_size.0 as f64 + f64::from(self.config.allowed_increase) * self.mss;
-        let grown = if step > 0.0 { (self.window + step).min(in_flight.max(self.window)) } else { self.window + step };
-        self.window = grown.max(LEAST_WINDOW * self.mss);
+        self.window = (self.window + step).min(in_flight).max(LEAST_WINDOW * self.mss);
     }
 }
 
@@ -200,6 +201,8 @@ mod tests {
         let mut ledbat = ledbat();
         ledbat.window = 10_900.0;
         assert_eq!(after(&mut ledbat, 50), 11_000); // 10 segments in flight and one more
+        ledbat.window = 20_000.0;
+        assert_eq!(after(&mut ledbat, 50), 11_000); // a window that is not in use falls to that, too
     }
 
     #[test]

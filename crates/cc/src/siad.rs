@@ -5,7 +5,11 @@
 //! section III; the constants of its Linux module.
 //!
 //! Departures: windows are octets and fractions of them, and not whole segments; the round trip after a reduction is that
-//! of packets, where the module waits for the window to have grown by alpha and two segments.
+//! of packets, where the module waits for the window to have grown by alpha and two segments. Left out are the module's
+//! `num_ms`, a time in place of `Num_RTT`, and its guard against a least round trip that creeps up from event to event.
+//!
+//! Checked: decreases, increases and the estimate of the limit against the Linux module; the runs held to it are in
+//! docs/reference/controllers-checked.md.
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
@@ -172,6 +176,13 @@ impl Siad {
         is_time && !is_least
     }
 
+    /// What the last round trip added if Fast Increase began in it: the rest of it was Linear Increment.
+    fn grown_at_the_target(&self) -> f64 {
+        let fast = self.increase / self.mss - 1.0;
+        let linear = (self.target - self.ssthresh.unwrap_or(self.target)).max(0.0) / self.rounds;
+        (1.0 - fast) * linear.max(self.mss) + fast * self.mss
+    }
+
     /// The window of a round trip ago, which met the limit.
     fn limit(&self) -> f64 {
         let grown = if !self.has_grown {
@@ -182,6 +193,8 @@ impl Siad {
             self.increase
         } else if self.increase >= self.cwnd / 2.0 {
             self.cwnd / 3.0
+        } else if self.increase < 2.0 * self.mss {
+            self.grown_at_the_target()
         } else {
             self.increase / 2.0 // doubling: half of it came in the last round trip
         };
@@ -328,6 +341,18 @@ mod tests {
         siad.on_ack(&at(4, 100)); // empty
         siad.on_ack(&at(7, 130));
         assert!(siad.cwnd > 77_000.0);
+    }
+
+    #[test]
+    fn the_limit_is_the_window_of_a_round_trip_ago_also_where_fast_increase_has_just_begun() {
+        let mut siad = siad();
+        siad.on_congestion(&loss(150 * MSS)); // 99 segments, 2.55 more in each round trip up to 150
+        (siad.cwnd, siad.increase, siad.has_grown) = (150_000.0, 1_000.0, true);
+        assert!((siad.limit() - 150_000.0).abs() < 2_550.1, "{}", siad.limit());
+        siad.cwnd = 150_001.0;
+        assert!((siad.limit() - (150_001.0 - 2_550.0)).abs() < 1e-6, "{}", siad.limit());
+        siad.increase = 1_500.0; // half a round trip of either
+        assert!((siad.limit() - (150_001.0 - 1_775.0)).abs() < 1e-6, "{}", siad.limit());
     }
 
     #[test]

@@ -7,6 +7,9 @@
 //! Departures: the delay is that of the round trip, since hosts here take no time; the endpoint's own window and target
 //! (section 3.4) are left out with it, and so is the number of hops, which belongs into `base_target`. A window below one
 //! segment is one segment paced at cwnd / RTT, as in the paper; at one segment and more segments leave unpaced.
+//!
+//! Checked: constants and target against simulators of others; the runs held to it are in
+//! docs/reference/controllers-checked.md.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
@@ -112,9 +115,7 @@ impl CongestionController for Swift {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        if event.is_timeout() {
-            self.timeouts += 1;
-        }
+        self.timeouts = if event.is_timeout() { self.timeouts + 1 } else { 0 };
         if self.timeouts >= RETRANSMIT_RESET {
             self.window = self.config.min_window;
         } else if self.can_decrease(event.now) {
@@ -204,5 +205,21 @@ mod tests {
         let mut swift = swift(10_000);
         swift.on_congestion(&loss(10_000));
         assert_eq!(swift.cwnd(), Bytes(5_000));
+    }
+
+    #[test]
+    fn five_timeouts_in_a_row_leave_the_smallest_window_and_a_repair_begins_to_count_anew() {
+        let mut swift = swift(10_000);
+        swift.rtt = SimDuration::from_secs(1); // within which no second decrease is made
+        for _ in 0..4 {
+            swift.on_congestion(&crate::testing::timeout(10_000, true));
+        }
+        swift.on_congestion(&loss(10_000));
+        for _ in 0..4 {
+            swift.on_congestion(&crate::testing::timeout(10_000, true));
+            assert!(swift.window > 1.0);
+        }
+        swift.on_congestion(&crate::testing::timeout(10_000, true));
+        assert!((swift.window - 0.001).abs() < 1e-12); // RETX_RESET_THRESHOLD = 5
     }
 }

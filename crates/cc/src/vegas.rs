@@ -23,6 +23,7 @@
 
 mod envelope;
 mod forward;
+mod hull;
 mod skew_tolerant;
 mod steps;
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Many environments side by side, stepped on threads into memory of the caller's.
 
 use ackclock_units::RandomStream;
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator};
-use rayon::slice::ParallelSliceMut;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::environment::Environment;
@@ -27,6 +25,8 @@ pub struct Buffers<'a> {
 pub struct VectorEnvironment {
     lanes: Vec<Lane>,
     observation_len: usize,
+    threads: usize,
+    /// All of them but the caller's.
     pool: ThreadPool,
 }
 
@@ -47,7 +47,7 @@ struct Given {
 }
 
 impl VectorEnvironment {
-    /// So many copies of an environment with one agent, on so many threads.
+    /// So many copies of an environment with one agent, on so many threads, the caller's among them.
     pub fn new(environment: &Environment, count: usize, threads: usize) -> Result<Self, EnvironmentError> {
         if environment.agents() != 1 {
             return Err(EnvironmentError::NotOneAgent { agents: environment.agents() });
@@ -55,13 +55,14 @@ impl VectorEnvironment {
         if count == 0 {
             return Err(EnvironmentError::NoEnvironments);
         }
+        let threads = threads.clamp(1, count);
         let pool = ThreadPoolBuilder::new()
-            .num_threads(threads.clamp(1, count))
+            .num_threads((threads - 1).max(1)) // rayon takes 0 for its own choice
             .build()
             .map_err(|error| EnvironmentError::Threads { reason: error.to_string() })?;
         let lane = Lane { environment: environment.clone(), seeds: RandomStream::new(0, "episodes"), is_over: true };
         let observation_len = environment.config(0).observation_len();
-        Ok(Self { lanes: vec![lane; count], observation_len, pool })
+        Ok(Self { lanes: vec![lane; count], observation_len, threads, pool })
     }
 
     /// How many environments there are.
@@ -82,31 +83,65 @@ impl VectorEnvironment {
     /// Begins an episode in each environment: the i-th with the seed `seeds[i]`, from which those of its later episodes
     /// follow.
     pub fn reset(&mut self, seeds: &[u64], observations: &mut [f32]) {
-        let Self { lanes, observation_len, pool } = self;
-        pool.install(|| {
-            let rows = observations.par_chunks_mut(*observation_len);
-            lanes.par_iter_mut().zip(seeds.par_iter()).zip(rows).for_each(|((lane, seed), row)| {
+        let share = self.share();
+        let shares = self.lanes.chunks_mut(share).zip(seeds.chunks(share));
+        let rows = observations.chunks_mut(share * self.observation_len);
+        let length = self.observation_len;
+        on_threads(&self.pool, shares.zip(rows), |((lanes, seeds), rows)| {
+            for ((lane, seed), row) in lanes.iter_mut().zip(seeds).zip(rows.chunks_exact_mut(length)) {
                 lane.seeds = RandomStream::new(*seed, "episodes");
                 lane.begin(*seed, row);
-            });
+            }
         });
     }
 
     /// Takes an action in each environment and runs each to its next decision.
     pub fn step(&mut self, actions: &[f64], buffers: Buffers<'_>) {
-        let Self { lanes, observation_len, pool } = self;
-        let least = (lanes.len() / (4 * pool.current_num_threads())).max(1);
-        pool.install(|| {
-            let rows = buffers.observations.par_chunks_mut(*observation_len);
-            let ends = buffers.terminated.par_iter_mut().zip(buffers.truncated.par_iter_mut());
-            let places = rows.zip(buffers.rewards.par_iter_mut()).zip(ends);
-            let work = lanes.par_iter_mut().zip(actions.par_iter()).zip(places).with_min_len(least);
-            work.for_each(|((lane, action), ((row, reward), (terminated, truncated)))| {
+        let share = self.share();
+        let length = self.observation_len;
+        let shares = self.lanes.chunks_mut(share).zip(actions.chunks(share)).zip(buffers.shares(share, length));
+        on_threads(&self.pool, shares, |((lanes, actions), buffers)| {
+            let rows = buffers.observations.chunks_exact_mut(length);
+            let ends = buffers.terminated.iter_mut().zip(buffers.truncated);
+            let places = rows.zip(buffers.rewards).zip(ends);
+            for ((lane, action), ((row, reward), (terminated, truncated))) in lanes.iter_mut().zip(actions).zip(places)
+            {
                 let given = lane.step(*action, row);
                 (*reward, *terminated, *truncated) = (given.reward, given.terminated.into(), given.truncated.into());
-            });
+            }
         });
     }
+
+    /// How many environments a thread has.
+    fn share(&self) -> usize {
+        self.lanes.len().div_ceil(self.threads)
+    }
+}
+
+impl<'a> Buffers<'a> {
+    /// The places of `share` environments each.
+    fn shares(self, share: usize, observation_len: usize) -> impl Iterator<Item = Buffers<'a>> {
+        let rows = self.observations.chunks_mut(share * observation_len).zip(self.rewards.chunks_mut(share));
+        let ends = self.terminated.chunks_mut(share).zip(self.truncated.chunks_mut(share));
+        rows.zip(ends).map(|((observations, rewards), (terminated, truncated))| Buffers {
+            observations,
+            rewards,
+            terminated,
+            truncated,
+        })
+    }
+}
+
+/// Works on each share on a thread of its own, the first one on the caller's.
+fn on_threads<T: Send>(pool: &ThreadPool, mut shares: impl Iterator<Item = T>, work: impl Fn(T) + Sync) {
+    let work = &work;
+    let Some(first) = shares.next() else { return };
+    pool.in_place_scope(|scope| {
+        for share in shares {
+            scope.spawn(move |_| work(share));
+        }
+        work(first);
+    });
 }
 
 impl Lane {

@@ -107,6 +107,19 @@ mod _core {
         Ok(py.detach(|| ackclock_cc::mean_window(&flow.controller, drive)))
     }
 
+    /// The agent of the first flow's controller alone: so many decisions with a step of learning each, after its warm-up.
+    /// Returns the steps of learning.
+    #[pyfunction]
+    fn exercise_agent(py: Python<'_>, scenario: &PyScenario, decisions: u64) -> PyResult<u64> {
+        let Some(flow) = scenario.inner.config().flows.first() else {
+            return Err(PyValueError::new_err("the scenario has no connection whose agent could be exercised"));
+        };
+        py.detach(|| ackclock_cc::exercise_agent(&flow.controller, decisions)).ok_or_else(|| {
+            let name = &flow.controller_name;
+            PyValueError::new_err(format!("{name} has no agent: use dqn_newreno or dqn_cubic"))
+        })
+    }
+
     /// Version and kind of this build.
     #[pyfunction]
     fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf, absolute};
 use ackclock_cc::ControllerConfig;
 use ackclock_scenario::{Extensions, Scenario, ScenarioError};
 use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::controller::extensions;
 use crate::errors::to_scenario_error;
@@ -86,6 +87,27 @@ impl PyScenario {
 
     fn to_json(&self) -> String {
         self.inner.to_json()
+    }
+
+    /// Every place whose value is drawn, with its distribution.
+    #[getter]
+    fn varies<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.inner.varies().into_py_dict(py)
+    }
+
+    /// The values that were drawn, by their places.
+    #[getter]
+    fn drawn<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let values = self.inner.drawn().iter().map(|drawn| (drawn.place.clone(), drawn.value.clone()));
+        let values: serde_json::Map<String, serde_json::Value> = values.collect();
+        py.import("json")?.call_method1("loads", (serde_json::Value::Object(values).to_string(),))
+    }
+
+    fn draw(&self, py: Python<'_>, seed: u64) -> PyResult<Self> {
+        match self.inner.draw(seed) {
+            Ok(inner) => Ok(Self { inner, folder: self.folder.clone() }),
+            Err(mistakes) => Err(to_scenario_error(py, &mistakes)),
+        }
     }
 
     fn with_seed(&self, seed: u64) -> Self {

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::diagnostic::Diagnostics;
 use crate::file::{App, ArrivalsTable, FlowTable, ScenarioFile, SizeTable, Sizes, TextOr};
+use crate::files::{Attachment, Files};
 use crate::tree::FieldPath;
 
 /// The texts of the files, by the names that the scenario has for them.
@@ -26,42 +27,52 @@ struct Mention<'a> {
 impl Attachments {
     /// Reads every file that `scenario` names. A relative name is taken from `folder`; from then on the scenario has the
     /// name with the folder, and the file's SHA-256, so that its own hash stands for what is in the file.
-    pub(crate) fn read(scenario: &mut ScenarioFile, folder: &Path, diagnostics: &mut Diagnostics<'_>) -> Self {
+    pub(crate) fn read(
+        scenario: &mut ScenarioFile,
+        folder: &Path,
+        files: &mut Files,
+        diagnostics: &mut Diagnostics<'_>,
+    ) -> Self {
         let mut attachments = Self::default();
         let flows = scenario.flow.iter_mut().flat_map(|flows| flows.0.iter_mut().enumerate());
         for (index, flow) in flows.filter_map(|(index, flow)| Some((index, flow.as_mut()?))) {
             for mention in mentions(flow, &FieldPath::of("flow").index(index)) {
-                attachments.take(mention, folder, diagnostics);
+                attachments.take(mention, folder, files, diagnostics);
             }
         }
         attachments
     }
 
-    fn take(&mut self, mention: Mention<'_>, folder: &Path, diagnostics: &mut Diagnostics<'_>) {
+    fn take(&mut self, mention: Mention<'_>, folder: &Path, files: &mut Files, diagnostics: &mut Diagnostics<'_>) {
         let Mention { path, file, sha256 } = mention;
         let Some(name) = file.as_mut() else { return };
         let place = folder.join(&name);
-        let text = match std::fs::read_to_string(&place) {
-            Ok(text) => text,
+        let Attachment { text, sha256: found } = match files.attachment(&place, read) {
+            Ok(attachment) => attachment,
             Err(error) => {
                 let remedy = "check the path; it is taken from the scenario's folder";
                 return diagnostics.report(&path, format!("cannot be read: {error}"), remedy);
             }
         };
-        let found = hex(&Sha256::digest(text.as_bytes()));
         if let Some(wanted) = sha256.as_ref().filter(|wanted| !wanted.eq_ignore_ascii_case(&found)) {
             let what = format!("has the SHA-256 {found}, not {wanted}: it is not the file that it was");
             return diagnostics.report(&path, what, "use the file as it was, or remove sha256");
         }
         *sha256 = Some(found);
         *name = place.to_string_lossy().into_owned();
-        self.texts.insert(name.clone(), text.into());
+        self.texts.insert(name.clone(), text);
     }
 
     /// The text of the file; `None` if it could not be read, which has been reported.
     pub(crate) fn text(&self, name: &str) -> Option<Arc<str>> {
         self.texts.get(name).cloned()
     }
+}
+
+fn read(place: &Path) -> std::io::Result<Attachment> {
+    let text = std::fs::read_to_string(place)?;
+    let sha256 = hex(&Sha256::digest(text.as_bytes()));
+    Ok(Attachment { text: text.into(), sha256 })
 }
 
 /// Bytes in hexadecimal.

@@ -15,7 +15,7 @@ pub use queues::queues;
 
 /// The scenario format as JSON Schema.
 pub fn schema() -> Value {
-    schemars::schema_for!(crate::file::ScenarioFile).to_value()
+    crate::vary::with_distributions(schemars::schema_for!(crate::file::ScenarioFile).to_value())
 }
 
 /// Controllers with their parameters.

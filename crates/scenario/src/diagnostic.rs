@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::tree::{FieldPath, Node, Origin};
+use crate::vary::DrawnValue;
 
 /// No reader looks at more than this many mistakes at once.
 pub(crate) const MAX_DIAGNOSTICS: usize = 100;
@@ -83,6 +84,13 @@ impl ScenarioError {
         Self { diagnostics: vec![diagnostic] }
     }
 
+    /// Every mistake that was found, in the order of the text.
+    pub(crate) fn of_found(mut found: Vec<Found>) -> Self {
+        found.sort_by_key(|found| found.position);
+        found.truncate(MAX_DIAGNOSTICS);
+        Self { diagnostics: found.into_iter().map(|found| found.diagnostic).collect() }
+    }
+
     /// Errors of syntax.
     pub(crate) fn of_syntax(file: &str, errors: Vec<SyntaxError>) -> Self {
         let diagnostic = |error: SyntaxError| Diagnostic {
@@ -116,6 +124,23 @@ impl SyntaxError {
     }
 }
 
+/// A mistake with its place in the text.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// In bytes; what is not in the text comes last.
+    position: usize,
+    /// The value at this very place was drawn from a range, which the message says.
+    pub(crate) is_of_drawn: bool,
+    pub(crate) diagnostic: Diagnostic,
+}
+
+impl Found {
+    /// True if both are about the same field, written at the same place.
+    pub(crate) fn is_of_same_place(&self, other: &Self) -> bool {
+        self.position == other.position && self.diagnostic.field == other.diagnostic.field
+    }
+}
+
 /// Collects the mistakes of one scenario.
 #[derive(Debug)]
 pub(crate) struct Diagnostics<'source> {
@@ -125,7 +150,9 @@ pub(crate) struct Diagnostics<'source> {
     tree: &'source Node,
     /// Values reported as wrong: nothing more is said of them, or of what is missing because of them.
     blamed: Vec<FieldPath>,
-    found: Vec<(usize, Diagnostic)>,
+    /// Values that were drawn.
+    drawn: &'source [DrawnValue],
+    found: Vec<Found>,
 }
 
 impl<'source> Diagnostics<'source> {
@@ -136,7 +163,13 @@ impl<'source> Diagnostics<'source> {
         overrides: &'source [String],
         tree: &'source Node,
     ) -> Self {
-        Self { file, text, overrides, tree, blamed: Vec::new(), found: Vec::new() }
+        Self { file, text, overrides, tree, blamed: Vec::new(), drawn: &[], found: Vec::new() }
+    }
+
+    /// Says of what was drawn from a range that it was; says nothing of what could not be drawn.
+    pub(crate) fn knows_drawn(&mut self, drawn: &'source [DrawnValue]) {
+        self.drawn = drawn;
+        self.blamed.extend(drawn.iter().filter(|drawn| drawn.value.is_none()).map(|drawn| drawn.path.clone()));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -145,7 +178,7 @@ impl<'source> Diagnostics<'source> {
 
     /// True if there is a mistake in the top-level table `name`.
     pub(crate) fn has_mistake_in(&self, name: &str) -> bool {
-        self.found.iter().any(|(_, diagnostic)| diagnostic.field.split(['.', '[']).next() == Some(name))
+        self.found.iter().any(|found| found.diagnostic.field.split(['.', '[']).next() == Some(name))
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -157,8 +190,13 @@ impl<'source> Diagnostics<'source> {
         if !self.is_full() && !self.blamed.iter().any(|blamed| blamed.touches(path)) {
             let node = self.tree.at(path);
             let origin = node.map_or(&self.tree.deepest(path).origin, |node| &node.origin);
-            let value = node.map(|node| self.value_text(node));
-            self.push(path, origin, value, message.into(), remedy.into());
+            let drawn = self.drawn.iter().find(|drawn| drawn.is_from_range && drawn.path == *path);
+            let value = node.map(|node| if drawn.is_some() { shorten(&node.to_text()) } else { self.value_text(node) });
+            let mut message = message.into();
+            if let Some(drawn) = drawn {
+                message = format!("{message} (drawn from {})", drawn.distribution);
+            }
+            self.push(path, origin, value, message, remedy.into());
         }
     }
 
@@ -184,7 +222,7 @@ impl<'source> Diagnostics<'source> {
             message: what.to_owned(),
             remedy: remedy.to_owned(),
         };
-        self.found.push((usize::MAX, diagnostic));
+        self.found.push(Found { position: usize::MAX, is_of_drawn: false, diagnostic });
     }
 
     /// Says nothing more of `path`.
@@ -192,10 +230,12 @@ impl<'source> Diagnostics<'source> {
         self.blamed.push(path);
     }
 
+    pub(crate) fn into_found(self) -> Vec<Found> {
+        self.found
+    }
+
     pub(crate) fn into_error(self) -> ScenarioError {
-        let mut found = self.found;
-        found.sort_by_key(|(position, _)| *position);
-        ScenarioError { diagnostics: found.into_iter().map(|(_, diagnostic)| diagnostic).collect() }
+        ScenarioError::of_found(self.found)
     }
 
     fn push(&mut self, path: &FieldPath, origin: &Origin, value: Option<String>, message: String, remedy: String) {
@@ -217,8 +257,9 @@ impl<'source> Diagnostics<'source> {
             message,
             remedy,
         };
-        if !self.found.iter().any(|(_, other)| *other == diagnostic) {
-            self.found.push((position, diagnostic));
+        if !self.found.iter().any(|other| other.diagnostic == diagnostic) {
+            let is_of_drawn = self.drawn.iter().any(|drawn| drawn.is_from_range && drawn.path == *path);
+            self.found.push(Found { position, is_of_drawn, diagnostic });
         }
     }
 

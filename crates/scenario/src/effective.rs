@@ -4,8 +4,8 @@ use ackclock_tcp::{Autotuning, ClockStep, TcpConfig};
 use ackclock_units::{SimDuration, SimTime};
 
 use crate::file::{
-    Amount, AutotuningTable, Buffer, ClockStepTable, DelayedAckTable, Duration, PacingTable, RtoTable, Size, Ssthresh,
-    SwitchOr, TcpTable, TsoTable,
+    AckControlTable, Amount, AutotuningTable, Buffer, ClockStepTable, DelayedAckTable, Duration, PacingTable, RtoTable,
+    Size, Ssthresh, SwitchOr, TcpTable, TsoTable,
 };
 
 /// Every switch, said.
@@ -54,6 +54,9 @@ pub(crate) fn table_of(config: &TcpConfig) -> TcpTable {
             timeout: Some(Duration(config.delayed_ack.timeout)),
             quickacks: Some(config.delayed_ack.quickacks),
             adaptive: Some(config.delayed_ack.adaptive),
+        })),
+        ack_congestion_control: Some(config.ack_control.map_or(SwitchOr::Switch(false), |control| {
+            SwitchOr::Table(AckControlTable { max_ratio: Some(u32::from(control.max_ratio)) })
         })),
         gro: Some(Duration(config.delayed_ack.gro)),
         rto: Some(rto(config)),

@@ -7,6 +7,7 @@ mod channel;
 mod classic_controllers;
 mod controller;
 mod delay_controllers;
+pub(crate) mod dqn;
 mod either;
 mod external;
 mod flow;
@@ -43,7 +44,9 @@ pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
 pub(crate) use queue::{Queue, Sgpq, Threshold};
 pub(crate) use schedulers::{Band, Drr, Fq, Priority, Red, Sfq, SharedBuffer, Sharing, Tbf};
-pub(crate) use tcp::{AutotuningTable, ClockStepTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable};
+pub(crate) use tcp::{
+    AckControlTable, AutotuningTable, ClockStepTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable,
+};
 pub(crate) use text::{Amount, Buffer, Duration, EventRate, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{
     Chain, DiscardRule, Dumbbell, Explicit, ExplicitLink, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star,

@@ -1,8 +1,8 @@
 //! The scenario file: from text (TOML or JSON) to a checked [`Scenario`] that a simulation can be built from without
 //! any further way to fail.
 //!
-//! Text becomes a tree that knows where everything was written, overrides are put into the tree, the tree is read into
-//! the file types, these are checked and become a configuration. All mistakes are reported at once.
+//! Text becomes a tree that knows where everything was written, overrides are put into the tree, values that the scenario
+//! has drawn are drawn in the tree, the tree is read into the file types, these are checked and become a configuration. All mistakes are reported at once.
 
 mod attachments;
 mod catalog;
@@ -13,11 +13,13 @@ mod effective;
 mod endpoint;
 mod extensions;
 mod file;
+mod files;
 mod profiles;
 mod scenario;
 mod traces;
 mod traffic_catalog;
 mod tree;
+mod vary;
 
 pub use catalog::{controllers, links, profiles, queues, schema, topologies};
 pub use diagnostic::{Diagnostic, ScenarioError};
@@ -25,3 +27,4 @@ pub use endpoint::endpoint_config;
 pub use extensions::{BlamedField, ControllerRequest, Extensions, Origin, Refusal};
 pub use scenario::Scenario;
 pub use traffic_catalog::traffic;
+pub use vary::{Drawn, ScenarioTemplate};

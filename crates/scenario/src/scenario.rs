@@ -4,12 +4,12 @@ use ackclock_sim::SimulationConfig;
 use sha2::{Digest, Sha256};
 
 use crate::attachments::{Attachments, hex};
-use crate::check::{check, read_file};
-use crate::diagnostic::{Diagnostics, ScenarioError, SyntaxError};
+use crate::check::check;
+use crate::diagnostic::{Diagnostics, ScenarioError};
 use crate::extensions::Extensions;
 use crate::file::ScenarioFile;
-use crate::traces;
-use crate::tree::{Node, apply_overrides, expand_controllers, parse_json, parse_toml};
+use crate::tree::{Node, parse_json, parse_toml};
+use crate::vary::{Drawn, ScenarioTemplate};
 
 /// A scenario that has been checked: a simulation can be built from it without any further way to fail.
 #[derive(Clone, Debug)]
@@ -18,6 +18,9 @@ pub struct Scenario {
     config: SimulationConfig,
     attachments: Attachments,
     extensions: Extensions,
+    drawn: Vec<Drawn>,
+    /// What it was drawn from, if values of it were.
+    template: Option<ScenarioTemplate>,
 }
 
 impl Scenario {
@@ -34,7 +37,7 @@ impl Scenario {
         overrides: &[String],
         extensions: &Extensions,
     ) -> Result<Self, ScenarioError> {
-        Self::from_tree(parse_toml(text), text, file, overrides, extensions)
+        Ok(ScenarioTemplate::load(parse_toml(text), text, file, overrides, extensions)?.1)
     }
 
     /// Reads the same format written as JSON.
@@ -44,7 +47,7 @@ impl Scenario {
 
     /// As [`Self::from_json`], with controllers from outside.
     pub fn from_json_with(text: &str, overrides: &[String], extensions: &Extensions) -> Result<Self, ScenarioError> {
-        Self::from_tree(parse_json(text), text, "<json>", overrides, extensions)
+        Ok(ScenarioTemplate::load(parse_json(text), text, "<json>", overrides, extensions)?.1)
     }
 
     /// Reads a TOML file.
@@ -66,29 +69,38 @@ impl Scenario {
         Self::parse_with(&text, &name, overrides, extensions)
     }
 
-    fn from_tree(
-        parsed: Result<Node, Vec<SyntaxError>>,
-        text: &str,
-        file: &str,
-        overrides: &[String],
-        extensions: &Extensions,
-    ) -> Result<Self, ScenarioError> {
-        let mut tree = parsed.map_err(|errors| ScenarioError::of_syntax(file, errors))?;
-        expand_controllers(&mut tree); // before, so that an override reaches into what was short
-        let unapplied = apply_overrides(&mut tree, overrides);
-        expand_controllers(&mut tree);
-        let mut diagnostics = Diagnostics::new(file, text, overrides, &tree);
-        for (index, message) in &unapplied {
-            diagnostics.report_override(*index, message);
-        }
-        let mut read = read_file(&tree, &mut diagnostics);
-        traces::embed(&mut read, file, &mut diagnostics);
-        let attachments = Attachments::read(&mut read, folder(file), &mut diagnostics);
-        let config = check(&read, stem(file), &attachments, extensions, &mut diagnostics);
-        let Some(config) = config else { return Err(diagnostics.into_error()) };
-        read.name = Some(config.name.clone());
-        read.seed = Some(config.seed);
-        Ok(Self { file: read, config, attachments, extensions: extensions.clone() })
+    /// One with a name and a seed, which `file` has from now on.
+    pub(crate) fn of(
+        mut file: ScenarioFile,
+        config: SimulationConfig,
+        attachments: Attachments,
+        extensions: Extensions,
+        drawn: Vec<Drawn>,
+    ) -> Self {
+        file.name = Some(config.name.clone());
+        file.seed = Some(config.seed);
+        Self { file, config, attachments, extensions, drawn, template: None }
+    }
+
+    /// The same, able to be drawn again.
+    pub(crate) fn with_template(self, template: &ScenarioTemplate) -> Self {
+        Self { template: Some(template.clone()), ..self }
+    }
+
+    /// The values that were drawn for it; empty if it has none.
+    pub fn drawn(&self) -> &[Drawn] {
+        &self.drawn
+    }
+
+    /// Every place whose value is drawn, with its distribution; see [`ScenarioTemplate::varies`].
+    pub fn varies(&self) -> Vec<(String, String)> {
+        self.template.as_ref().map_or_else(Vec::new, ScenarioTemplate::varies)
+    }
+
+    /// The scenario that `seed` draws: its drawn values and everything random in the run. Fails as
+    /// [`ScenarioTemplate::draw`] does; never if nothing varies.
+    pub fn draw(&self, seed: u64) -> Result<Self, ScenarioError> {
+        self.template.as_ref().map_or_else(|| Ok(self.with_seed(seed)), |template| template.draw(seed))
     }
 
     /// What a simulation is built from.
@@ -96,7 +108,8 @@ impl Scenario {
         &self.config
     }
 
-    /// The same scenario under another seed: everything random is drawn anew.
+    /// The same scenario under another seed: everything random in the run is drawn anew, while the values that were
+    /// drawn for the scenario itself stay; [`Self::draw`] draws these, too.
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         let mut file = self.file.clone();
@@ -105,7 +118,8 @@ impl Scenario {
         let mut diagnostics = Diagnostics::new("", "", &[], &tree);
         let config = check(&file, &self.config.name, &self.attachments, &self.extensions, &mut diagnostics);
         let config = config.expect("a seed makes no scenario wrong");
-        Self { file, config, attachments: self.attachments.clone(), extensions: self.extensions.clone() }
+        let (attachments, extensions) = (self.attachments.clone(), self.extensions.clone());
+        Self { file, config, attachments, extensions, drawn: self.drawn.clone(), template: self.template.clone() }
     }
 
     /// The scenario as JSON in a fixed order, overrides, name and seed included. Read by [`Self::from_json`], it is this
@@ -121,12 +135,12 @@ impl Scenario {
 }
 
 /// Where the files that `file` names are looked for.
-fn folder(file: &str) -> &std::path::Path {
+pub(crate) fn folder(file: &str) -> &std::path::Path {
     std::path::Path::new(file).parent().unwrap_or(std::path::Path::new(""))
 }
 
 /// `scenarios/two-flows.toml` is called `two-flows`.
-fn stem(file: &str) -> &str {
+pub(crate) fn stem(file: &str) -> &str {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     if stem.is_empty() || stem.starts_with('<') { "scenario" } else { stem }

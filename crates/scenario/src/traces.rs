@@ -1,12 +1,14 @@
 //! Traces that a scenario names by their files: read once, and kept in the scenario, so that it is whole without them.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use ackclock_net::Trace;
 use ackclock_units::Bytes;
 
 use crate::diagnostic::Diagnostics;
 use crate::file::{ExplicitLink, HalfLink, LinkTable, List, Rate, RateTable, ScenarioFile, TextOr, Topology};
+use crate::files::Files;
 use crate::tree::FieldPath;
 
 type RateField = Option<TextOr<Rate, RateTable>>;
@@ -15,21 +17,21 @@ type RateField = Option<TextOr<Rate, RateTable>>;
 const MAX_OCTETS: u64 = 500_000_000;
 
 /// Puts the content of each trace file beside its name; paths are relative to the scenario's own file.
-pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, diagnostics: &mut Diagnostics<'_>) {
+pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, files: &mut Files, diagnostics: &mut Diagnostics<'_>) {
     let folder = Path::new(scenario).parent().unwrap_or_else(|| Path::new(""));
     for (path, rate) in rates(file) {
         let Some(TextOr::Table(table)) = rate else { continue };
         let (Some(name), None) = (&table.trace, &table.instants) else { continue };
         let place = folder.join(name);
-        match read(&place) {
-            Ok(text) => table.instants = Some(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        match files.trace(&place, read) {
+            Ok(times) => table.instants = Some(times.to_string()),
             Err((what, remedy)) => diagnostics.report(&path.key("rate").key("trace"), what, remedy),
         }
     }
 }
 
-/// The text of a trace; else what is wrong, and the remedy.
-fn read(place: &Path) -> Result<String, (String, &'static str)> {
+/// The times of a trace; else what is wrong, and the remedy.
+fn read(place: &Path) -> Result<Arc<str>, (String, &'static str)> {
     let unreadable = |error: std::io::Error| {
         (format!("cannot be read: {}: {error}", place.display()), "give the path from the scenario's own folder")
     };
@@ -38,7 +40,7 @@ fn read(place: &Path) -> Result<String, (String, &'static str)> {
     }
     let text = std::fs::read_to_string(place).map_err(unreadable)?;
     match Trace::parse(&text, Bytes(1), true) {
-        Ok(_) => Ok(text),
+        Ok(_) => Ok(text.split_whitespace().collect::<Vec<_>>().join(" ").into()),
         Err(error) => Err((format!("{}: {error}", place.display()), "write one time in whole ms a line, in order")),
     }
 }

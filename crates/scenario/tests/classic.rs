@@ -1,32 +1,9 @@
 //! Reno's relatives on a network, held to laws of their papers.
 
-use ackclock_scenario::Scenario;
-use ackclock_sim::{Simulation, Summary};
+mod common;
 
-const MSS: f64 = 1448.0;
-
-fn run(text: &str) -> Summary {
-    let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
-    Simulation::new(scenario.config()).finish().summary
-}
-
-/// One flow on a path that never queues; `discard` loses packets. Goodput, bit/s, after a quarter of the time.
-fn without_queue(controller: &str, delay: &str, seconds: u32, discard: &str) -> f64 {
-    let from = seconds / 4;
-    let summary = run(&format!(
-        "duration = \"{seconds} s\"\nmeasure = {{ from = \"{from} s\" }}\n[topology]\nkind = \"dumbbell\"\n\
-         access = {{ rate = \"100 Gbit/s\", delay = \"0 ns\" }}\n\
-         bottleneck = {{ rate = \"100 Gbit/s\", delay = \"{delay}\", discard = [{discard}] }}\n\
-         [tcp]\ndelayed_ack = false\n[[flow]]\ncontroller = {controller}\n"
-    ));
-    summary.flows[0].goodput_bps
-}
-
-/// Mean window, segments, at a round trip of 100 ms under a loss of every `k`-th packet.
-fn mean_window(controller: &str, seconds: u32, k: u32) -> f64 {
-    let discard = format!("{{ kind = \"every\", k = {k}, of = \"data\" }}");
-    without_queue(controller, "50 ms", seconds, &discard) * 0.1 / (8.0 * MSS)
-}
+use ackclock_sim::Summary;
+use common::{mean_window, run, without_queue};
 
 #[test]
 fn illinois_without_a_queue_is_aimd_of_ten_and_an_eighth() {
@@ -84,4 +61,19 @@ fn yeah_fills_the_link_and_empties_its_queue_in_time() {
     assert_eq!(summary.flows[0].retransmitted_segments, 0);
     assert!(link.queue_packets.mean < 80.0 && link.queue_packets.mean > 0.0, "{}", link.queue_packets.mean);
     assert!(link.utilization > 0.95, "{}", link.utilization);
+}
+
+#[test]
+fn yeahs_queue_goes_up_to_q_max_and_no_further() {
+    // Fast, the window grows by a hundredth in a round trip, 9 of some 900 segments; a whole round trip with Q beyond
+    // Q_max = 80 lets Q go. So the queue is at its longest between 80 and 80 + 2 * 9.2 segments, and one in service.
+    let text = "duration = \"120 s\"\nmeasure = { from = \"60 s\" }\n[topology]\nkind = \"dumbbell\"\n\
+         access = { rate = \"1 Gbit/s\", delay = \"0 ns\" }\n\
+         bottleneck = { rate = \"100 Mbit/s\", delay = \"50 ms\", \
+         queue = { kind = \"drop_tail\", limit = \"unlimited\" } }\n\
+         [tcp]\ndelayed_ack = false\ninitial_ssthresh = \"800 segments\"\n[[flow]]\ncontroller = \"yeah\"\n";
+    let summary = run(text);
+    let most = summary.links[0].queue_packets.max;
+    assert!((80.0..=100.0).contains(&most), "{most}");
+    assert!(summary.links[0].utilization > 0.97, "{}", summary.links[0].utilization);
 }

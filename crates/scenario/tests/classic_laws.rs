@@ -1,22 +1,8 @@
 //! `HighSpeed`, Scalable and AIMD on a path that never queues, held to the laws of their sources.
 
-use ackclock_scenario::Scenario;
-use ackclock_sim::Simulation;
+mod common;
 
-/// Mean window, segments, at a round trip of 100 ms under a loss of every `k`-th data packet, after a quarter of the time.
-fn mean_window(controller: &str, seconds: u32, k: u32) -> f64 {
-    let from = seconds / 4;
-    let text = format!(
-        "duration = \"{seconds} s\"\nmeasure = {{ from = \"{from} s\" }}\n[topology]\nkind = \"dumbbell\"\n\
-         access = {{ rate = \"100 Gbit/s\", delay = \"0 ns\" }}\n\
-         bottleneck = {{ rate = \"100 Gbit/s\", delay = \"50 ms\", \
-         discard = [{{ kind = \"every\", k = {k}, of = \"data\" }}] }}\n\
-         [tcp]\ndelayed_ack = false\n[[flow]]\ncontroller = {controller}\n"
-    );
-    let scenario = Scenario::parse(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
-    let summary = Simulation::new(scenario.config()).finish().summary;
-    summary.flows[0].goodput_bps * 0.1 / (8.0 * 1448.0)
-}
+use common::{MSS, mean_window, simulate};
 
 #[test]
 fn highspeed_gets_what_its_table_says_it_gets_beside_reno() {
@@ -50,10 +36,9 @@ fn bic_adds_s_max_until_it_is_near_its_maximum() {
          bottleneck = { rate = \"100 Gbit/s\", delay = \"50 ms\", discard = [{ kind = \"nth\", n = 60000, of = \"data\" }] }\n\
          [tcp]\ndelayed_ack = false\ninitial_ssthresh = \"2000 segments\"\n\
          [[flow]]\ncontroller = { kind = \"bic\", max_increment = 32 }\n[trace]\ninterval = \"100 ms\"\nflows = [\"cwnd\"]\n";
-    let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
-    let flows = Simulation::new(scenario.config()).finish().flows;
+    let flows = simulate(text).flows;
     let ackclock_sim::ColumnData::F64(cwnd) = &flows.columns[2].data else { panic!("cwnd is a number") };
-    let windows: Vec<f64> = cwnd.iter().map(|bytes| bytes / 1448.0).collect();
+    let windows: Vec<f64> = cwnd.iter().map(|bytes| bytes / MSS).collect();
     let fall = windows.windows(2).position(|pair| pair[1] < 0.95 * pair[0]).expect("a loss");
     // The lowest window is that of the recovery; growth begins after it.
     let low = (fall + 1..fall + 5).min_by(|a, b| windows[*a].total_cmp(&windows[*b])).expect("four of them");

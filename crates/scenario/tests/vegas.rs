@@ -57,7 +57,11 @@ fn congested_way_back(controller: &str, tcp: &str) -> Summary {
 }
 
 fn seeded_way_back(controller: &str, tcp: &str, seed: u32) -> Summary {
-    let text = format!(
+    run_seeded(&way_back_text(controller, tcp), seed)
+}
+
+fn way_back_text(controller: &str, tcp: &str) -> String {
+    format!(
         "duration = \"60 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
          access = {{ rate = \"100 Mbit/s\", delay = \"1 ms\" }}\n\
          bottleneck = {{ rate = \"2 Mbit/s\", delay = \"28 ms\", queue = {{ kind = \"drop_tail\", limit = \"50 packets\" }} }}\n\
@@ -66,8 +70,7 @@ fn seeded_way_back(controller: &str, tcp: &str, seed: u32) -> Summary {
          start = {{ first = \"1 s\", spacing = {{ exponential = \"50 ms\" }} }}\n\
          [[flow]]\nname = \"Z\"\ncount = 8\nreverse = true\ncontroller = \"newreno\"\n\
          start = {{ first = \"3 s\", spacing = {{ exponential = \"50 ms\" }} }}\n"
-    );
-    run_seeded(&text, seed)
+    )
 }
 
 fn forward_goodput(summary: &Summary) -> f64 {
@@ -147,6 +150,31 @@ fn a_clock_set_back_far_costs_the_skew_tolerant_less() {
     let clock = "timestamp_step = { at = \"15 s\", back = \"400 ms\" }";
     let (broken, tolerant) = (on_clock("vegas_modified", clock), on_clock("vegas_skew_tolerant", clock));
     assert!(tolerant > 1.5 * broken, "{tolerant} against {broken}");
+}
+
+#[test]
+fn a_clock_set_by_1_ms_to_1_s_either_way_costs_the_skew_tolerant_little() {
+    let still = on_clock("vegas_skew_tolerant", "timestamp_granularity = \"10 us\"");
+    for size in ["1 ms", "10 ms", "50 ms", "1 s"] {
+        for way in ["forward", "back"] {
+            let step = format!("timestamp_step = {{ at = \"15 s\", {way} = \"{size}\" }}");
+            let tolerant = on_clock("vegas_skew_tolerant", &format!("timestamp_granularity = \"10 us\", {step}"));
+            assert!(tolerant > 0.9 * still, "{way} {size}: {tolerant} against {still}");
+        }
+    }
+}
+
+#[test]
+fn bursts_the_other_way_are_not_taken_for_steps() {
+    // The eight send 300 ms at 1 Mbit/s, then nothing for 700 ms on average: the way back fills and empties; no clock steps.
+    let bursts = "app = { kind = \"on_off\", on = { exponential = \"300 ms\" }, off = { exponential = \"700 ms\" }, rate = \"1 Mbit/s\" }\n";
+    let goodput = |kind: &str| {
+        let controller = format!("{{ kind = \"{kind}\", rtt = \"least\" }}");
+        let one = |seed| forward_goodput(&run_seeded(&(way_back_text(&controller, "") + bursts), seed));
+        (1..=4).map(one).sum::<f64>() / 4.0
+    };
+    let (modified, tolerant) = (goodput("vegas_modified"), goodput("vegas_skew_tolerant"));
+    assert!(tolerant > 0.95 * modified, "{tolerant} against {modified}");
 }
 
 #[test]

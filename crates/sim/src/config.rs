@@ -149,6 +149,8 @@ pub enum FlowSeries {
     Throughput,
     /// Bits per second that the receiving application got in order since the previous sample.
     Goodput,
+    /// For how many segments the peer is asked to send an ACK; null without ACK congestion control.
+    AckRatio,
 }
 
 /// A quantity of a link that can be recorded over time.
@@ -175,7 +177,7 @@ pub enum LinkSeries {
 
 impl FlowSeries {
     /// Every series, in column order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Cwnd,
         Self::Ssthresh,
         Self::FlightSize,
@@ -186,6 +188,7 @@ impl FlowSeries {
         Self::Rwnd,
         Self::Throughput,
         Self::Goodput,
+        Self::AckRatio,
     ];
 
     /// Its name in a scenario.
@@ -201,6 +204,7 @@ impl FlowSeries {
             Self::Rwnd => "rwnd",
             Self::Throughput => "throughput",
             Self::Goodput => "goodput",
+            Self::AckRatio => "ack_ratio",
         }
     }
 
@@ -217,6 +221,7 @@ impl FlowSeries {
             Self::Rwnd => "rwnd_bytes",
             Self::Throughput => "throughput_bps",
             Self::Goodput => "goodput_bps",
+            Self::AckRatio => "ack_ratio",
         }
     }
 }

@@ -158,15 +158,22 @@ impl Network {
     fn offer(&mut self, link: usize, packet: &Packet) {
         self.depart(link);
         self.links[link].offer(self.now, packet);
-        self.serve(link);
+        if let Some(time) = self.serve(link) {
+            self.queue.push(time, Event::Service(link as u32));
+        }
     }
 
-    /// The service event of `link` fires.
+    /// The service event of `link` fires; it is the queue's first.
     pub(crate) fn on_service(&mut self, link: u32) {
-        let link = link as usize;
-        if self.links[link].is_due(self.now) {
-            self.depart(link);
-            self.serve(link);
+        let index = link as usize;
+        let mut next = None;
+        if self.links[index].is_due(self.now) {
+            self.depart(index);
+            next = self.serve(index);
+        }
+        match next {
+            Some(time) => self.queue.replace_first(time, Event::Service(link)),
+            None => self.queue.drop_first(),
         }
     }
 
@@ -176,15 +183,14 @@ impl Network {
         self.links[link].depart(self.now, |arrival| queue.push(arrival, Event::Link(link as u32)));
     }
 
-    fn serve(&mut self, link: usize) {
+    /// Begins what service a link can. Returns when it is to be served again, if no event is pending for that.
+    fn serve(&mut self, link: usize) -> Option<SimTime> {
         let service = self.links[link].serve(self.now);
-        if let Some(time) = service.wake {
-            self.queue.push(time, Event::Service(link as u32));
-        }
         if service.begins && self.captures[link].is_some() {
             let packet = *self.links[link].in_service().expect("it has just begun");
             self.capture(link, self.now, &packet);
         }
+        service.wake
     }
 
     fn capture(&mut self, link: usize, time: SimTime, packet: &Packet) {

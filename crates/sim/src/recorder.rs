@@ -147,6 +147,7 @@ impl Recorder {
                 FlowSeries::Rwnd => sender.rwnd().0 as f64,
                 FlowSeries::Throughput => rate(counts.1 - sent, span),
                 FlowSeries::Goodput => rate(counts.2 - read, span),
+                FlowSeries::AckRatio => sender.ack_ratio().map_or(f64::NAN, f64::from),
             });
         }
         if !series.named.is_empty() {

@@ -75,7 +75,7 @@ impl Simulation {
             network.queue.push(flow.start, Event::Start(index as u32));
         }
         let traffic = Traffic::new(config, &mut network, &mut router);
-        traffic::add_placeholders(config, &mut endpoints, &mut ports);
+        traffic::hold_numbers_of_datagrams(config, &mut endpoints, &mut ports);
         network.find_express_links(&config.network);
         let recorder = Recorder::new(&config.trace, streams.len(), config.trace.traced_links.len());
         let end = SimTime(config.duration.0);
@@ -215,10 +215,13 @@ impl Simulation {
             }
             return;
         }
+        if let Event::Service(link) = event {
+            self.network.on_service(link);
+            return;
+        }
         self.network.queue.drop_first();
         match event {
-            Event::Link(_) => unreachable!("handled above"),
-            Event::Service(link) => self.network.on_service(link),
+            Event::Link(_) | Event::Service(_) => unreachable!("handled above"),
             Event::Timer(endpoint) => self.on_timer(endpoint as usize),
             Event::App(stream) => self.on_app(stream as usize),
             Event::Start(flow) => self.on_start(2 * flow as usize),

@@ -134,3 +134,19 @@ fn the_third_version_finds_what_path_and_buffer_hold_and_loses_little() {
         assert!((0.98..1.03).contains(&limit), "buffer {buffer}: {limit} of what path and buffer hold");
     }
 }
+
+#[test]
+fn flows_of_the_first_version_together_keep_two_path_fulls_in_flight() {
+    // Each overestimates its share, so that the window, cwnd_gain = 2 estimated bandwidth-delay products (and some quanta),
+    // is what bounds it: path and queue hold two path fulls, less what the measuring of the round trip takes away.
+    for flows in [2, 4] {
+        let mut path = path(&v1(), 40, QueueLimit::Unlimited, 60);
+        path.controllers = vec![v1(); flows];
+        let mut simulation = path.start();
+        let held = mean(&mut simulation, (20.0, 60.0), |simulation| {
+            (0..flows).map(|flow| simulation.sender(flow).flight_size().0 as f64).sum::<f64>()
+        });
+        let share = held / (RATE / 8.0 * 0.04);
+        assert!((1.75..2.05).contains(&share), "{flows} flows: {share} bandwidth-delay products");
+    }
+}

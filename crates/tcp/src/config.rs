@@ -224,6 +224,14 @@ pub struct DelayedAck {
     pub gro: SimDuration,
 }
 
+/// ACK congestion control (RFC 5690).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckControlConfig {
+    /// The sender asks for no fewer ACKs than one for so many segments, at least 2 (J of section 4.5); 255 is what the
+    /// option can say.
+    pub max_ratio: u8,
+}
+
 /// The clock behind the timestamps option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockConfig {
@@ -336,6 +344,9 @@ pub struct TcpConfig {
     pub ecn: EcnConfig,
     /// When in-order data is acknowledged.
     pub delayed_ack: DelayedAck,
+    /// Offer ACK congestion control: the sender says for how many segments the receiver sends an ACK, from 2 on, whatever
+    /// `delayed_ack` says. Used when both ends offer it.
+    pub ack_control: Option<AckControlConfig>,
     /// The retransmission timer.
     pub rto: RtoConfig,
     /// cwnd while something else limits the sender.
@@ -404,6 +415,7 @@ impl Default for TcpConfig {
                 adaptive: false,
                 gro: SimDuration::ZERO,
             },
+            ack_control: None,
             rto: RtoConfig::of(RtoEstimator::Rfc6298),
             cwnd_validation: CwndValidation::Hold,
             idle_restart: IdleRestart::Off,

@@ -1,9 +1,11 @@
 //! When in-order data is acknowledged.
 //!
-//! Sources: RFC 5681 section 4.2, RFC 9293 section 3.8.6.3; Linux's quickack mode and adaptive delay by their behaviour.
+//! Sources: RFC 5681 section 4.2, RFC 9293 section 3.8.6.3; RFC 5690 sections 4.3 and 4.6, where the sender says for how
+//! many segments; Linux's quickack mode and adaptive delay by their behaviour.
 //!
 //! Departures: none from the RFCs. With `adaptive`, more than one full segment is acknowledged at once, as Linux counts
-//! octets and not segments.
+//! octets and not segments. Under RFC 5690 its count of segments alone decides, receive offload does not wait (the first
+//! way of section 5.8), and quickack mode is over once the sender asks for fewer ACKs than one for two segments.
 
 use ackclock_units::{SimDuration, SimTime};
 
@@ -15,10 +17,22 @@ const LONGEST: SimDuration = SimDuration::from_millis(200);
 /// Octets that receive offload gathers at most.
 const LARGEST_GATHERED: u64 = 65_536;
 
+/// RFC 5681 acknowledges at least every second full-sized segment.
+const ORDINARY_RATIO: u32 = 2;
+
+/// Enough for a fast retransmit.
+const AT_ONCE_ABOVE_A_HOLE: u32 = 3;
+
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DelayedAcks {
     config: DelayedAck,
+    /// An ACK for so many segments.
+    ratio: u32,
+    /// More than a full segment is acknowledged at once.
+    counts_octets: bool,
+    /// Segments above a hole that were acknowledged at once, since there is one.
+    disordered: u32,
     /// In-order segments, and octets, since the last ACK.
     segments: u32,
     octets: u64,
@@ -37,6 +51,9 @@ impl DelayedAcks {
     pub(crate) fn new(config: DelayedAck) -> Self {
         Self {
             config,
+            ratio: config.segments,
+            counts_octets: config.adaptive,
+            disordered: 0,
             segments: 0,
             octets: 0,
             deadline: SimTime::NEVER,
@@ -55,6 +72,42 @@ impl DelayedAcks {
         } else {
             self.due = true;
         }
+    }
+
+    /// The sender says for how many segments it wants an ACK (RFC 5690 section 4.3).
+    pub(crate) fn set_ratio(&mut self, ratio: u32) {
+        self.ratio = ratio.max(1);
+        self.counts_octets = false;
+        self.config.gro = SimDuration::ZERO;
+        if self.spares_acks() {
+            (self.config.quickacks, self.quick) = (0, 0);
+        }
+    }
+
+    /// Fewer ACKs are wanted than RFC 5681 has.
+    fn spares_acks(&self) -> bool {
+        self.ratio > ORDINARY_RATIO
+    }
+
+    /// A segment arrived above a hole. RFC 5681 section 4.2 acknowledges it at once; at a large ratio RFC 5690 section 4.6
+    /// does so for the first three only.
+    pub(crate) fn on_out_of_order(&mut self, now: SimTime) {
+        self.disordered += 1;
+        if !self.spares_acks() || self.disordered <= AT_ONCE_ABOVE_A_HOLE {
+            self.due = true;
+            return;
+        }
+        self.segments += 1;
+        if self.segments >= self.ratio {
+            self.due = true;
+        } else {
+            self.deadline = self.deadline.min(now + self.config.timeout);
+        }
+    }
+
+    /// Nothing lies above a hole any more.
+    pub(crate) fn on_order_restored(&mut self) {
+        self.disordered = 0;
     }
 
     /// An ACK is due at once.
@@ -94,8 +147,8 @@ impl DelayedAcks {
         self.segments += if octets <= mss { 1 } else { octets.div_ceil(mss) as u32 }; // a division is dear
         self.octets += octets;
         self.adapt(now, rto);
-        let enough = if self.config.adaptive { self.octets > mss } else { false };
-        if enough || self.segments >= self.config.segments || (self.quick > 0 && !self.is_interactive) {
+        let enough = if self.counts_octets { self.octets > mss } else { false };
+        if enough || self.segments >= self.ratio || (self.quick > 0 && !self.is_interactive) {
             self.due_after_offload(now);
         } else if self.deadline == SimTime::NEVER {
             self.deadline = now + if self.config.adaptive { self.delay } else { self.config.timeout };
@@ -180,6 +233,39 @@ mod tests {
             assert!(!arrive(&mut acks, ms, 1_000));
         }
         assert_eq!(acks.deadline(), SimTime(14 * MS)); // 2 ms after the last
+    }
+
+    #[test]
+    fn the_senders_ratio_takes_the_place_of_the_count_the_octets_and_the_quickacks() {
+        let mut acks = acks(2, true);
+        acks.set_ratio(4);
+        for ms in [1, 2, 3] {
+            assert!(!arrive(&mut acks, ms, 1_000));
+        }
+        assert!(arrive(&mut acks, 4, 1_000));
+        acks.on_ack_sent();
+        assert!(!arrive(&mut acks, 5, 1_000));
+        assert_eq!(acks.deadline(), SimTime(45 * MS)); // the delayed ACK stays
+    }
+
+    #[test]
+    fn above_a_hole_three_are_acknowledged_at_once_then_one_in_r_until_order_is_restored() {
+        let mut acks = acks(0, false);
+        acks.set_ratio(4);
+        let mut above = |ms: u64| {
+            acks.on_out_of_order(SimTime(ms * MS));
+            let due = acks.is_due();
+            if due {
+                acks.on_ack_sent();
+            }
+            due
+        };
+        let due: Vec<bool> = (1..=8).map(&mut above).collect();
+        assert_eq!(due, [true, true, true, false, false, false, true, false]);
+        assert_eq!(acks.deadline(), SimTime(48 * MS));
+        acks.on_order_restored();
+        acks.on_out_of_order(SimTime(9 * MS));
+        assert!(acks.is_due());
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //!
 //! Departures: the `AccECN` option, which RFC 9768 makes optional, is not sent; a sender corrects for wraps of the ACE
 //! field only by the marks that the acknowledged segments make possible (appendix A.1 without the safety of A.2.1).
-//! Of DCTCP's echo: one ACK goes out at a change, in the new state, and not two. Retransmissions, pure ACKs and SYNs are not ECN-capable.
+//! Of DCTCP's echo: one ACK goes out at a change, in the new state, and not two. Retransmissions, SYNs, and pure ACKs without their own
+//! congestion control (RFC 5690) are not ECN-capable.
 
 use ackclock_wire::{Ecn, Flags};
 
@@ -133,6 +134,12 @@ impl EcnSender {
         self.owes_cwr = false;
     }
 
+    /// How a pure ACK is marked, where ACK congestion control answers for it (RFC 5690 section 4.1, RFC 3168 section
+    /// 6.1.4). Accurate feedback counts every marked packet, so that its marks would be taken for the data's.
+    pub(crate) fn mark_of_ack(&self) -> Ecn {
+        if matches!(self.feedback, Feedback::Classic | Feedback::Exact) { self.ect } else { Ecn::NotEct }
+    }
+
     /// How new data is marked, and whether with CWR.
     pub(crate) fn mark_new_data(&mut self) -> (Ecn, bool) {
         if self.feedback == Feedback::None {
@@ -187,8 +194,9 @@ impl EcnReceiver {
                 if answered {
                     self.echoes = false;
                 }
-                let begins = is_marked && !self.echoes;
-                self.echoes |= is_marked;
+                // Marks on pure ACKs are answered by ACK congestion control, not by the data (RFC 5690 section 4).
+                let begins = is_marked && has_payload && !self.echoes;
+                self.echoes |= begins;
                 begins || answered
             }
             Feedback::Exact => has_payload && std::mem::replace(&mut self.echoes, is_marked) != is_marked,

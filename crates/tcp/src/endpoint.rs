@@ -111,6 +111,8 @@ struct Negotiated {
     timestamps: bool,
     sack: bool,
     scaling: bool,
+    /// The sender says for how many segments it wants an ACK.
+    ack_control: bool,
     /// Shift of the windows that the peer advertises.
     snd_scale: u8,
 }
@@ -325,6 +327,7 @@ impl Endpoint {
         let mut segment = self.header(now, data.start, data.flags);
         segment.payload = data.payload;
         segment.ecn = data.ecn;
+        segment.ack_ratio = data.ack_ratio;
         segment
     }
 
@@ -350,7 +353,10 @@ impl Endpoint {
 
     fn flush_ack(&mut self, now: SimTime, out: &mut impl Output) {
         if self.receiver.needs_ack() {
-            let segment = self.header(now, self.sender.board.high_data(), Flags::ACK);
+            let mut segment = self.header(now, self.sender.board.high_data(), Flags::ACK);
+            if self.negotiated.ack_control {
+                segment.ecn = self.sender.ecn.mark_of_ack();
+            }
             out.send(segment);
         }
     }

@@ -3,6 +3,7 @@
 //! [`Endpoint`] is the state machine. Its sending half composes a scoreboard, an RTO estimator, loss recovery and a
 //! controller, each in a file of its own; its receiving half reassembles, advertises and acknowledges.
 
+mod ack_control;
 mod autotuning;
 mod bursts;
 mod clock;
@@ -28,9 +29,9 @@ mod undo;
 mod usage;
 
 pub use config::{
-    Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation, DecreaseFrom, DelayedAck, EcnConfig,
-    EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, Nagle,
-    PacingConfig, RtoConfig, RtoEstimator, TcpConfig, TickRounding, UndoConfig,
+    AckControlConfig, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation, DecreaseFrom,
+    DelayedAck, EcnConfig, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery, MAX_SCALED_WINDOW,
+    MAX_UNSCALED_WINDOW, Nagle, PacingConfig, RtoConfig, RtoEstimator, TcpConfig, TickRounding, UndoConfig,
 };
 pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};
 pub use episode::{Episode, EpisodeCause};

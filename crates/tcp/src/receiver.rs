@@ -231,7 +231,11 @@ impl Receiver {
             self.reader.add(self.payload_octets().saturating_sub(had));
         }
         if self.rcv_nxt == before {
-            self.acks.request(); // out of order, a duplicate, or beyond the window (RFC 5681 section 4.2)
+            if start < end {
+                self.acks.on_out_of_order(now);
+            } else {
+                self.acks.request(); // a duplicate, or beyond the window (RFC 5681 section 4.2)
+            }
         } else if data_end > before {
             self.acks.on_data(now, self.rcv_nxt - before, self.mss, arrival.rto);
             self.tune(now);
@@ -281,6 +285,9 @@ impl Receiver {
                 self.acks.request();
                 while let Some(range) = self.out_of_order.take_front_reaching(self.rcv_nxt) {
                     self.rcv_nxt = self.rcv_nxt.max(range.end);
+                }
+                if self.out_of_order.is_empty() {
+                    self.acks.on_order_restored();
                 }
             }
         } else if let Some(last) = self.out_of_order.extend_last(start, end) {

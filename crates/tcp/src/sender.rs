@@ -8,6 +8,7 @@
 //! segment one octet below `snd_una`, as Linux sends it, and not one octet of new data; it draws the same ACK.
 
 mod ack;
+mod ack_congestion;
 mod loss;
 mod model;
 mod peer_window;
@@ -19,6 +20,7 @@ mod transmit;
 use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent, Controller, Demands, RttStats};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
+use crate::ack_control::AckControl;
 use crate::bursts::Bursts;
 use crate::clock::TimestampClock;
 use crate::config::{DecreaseFrom, LossDetection, LossRecovery, Nagle, RtoEstimator, TcpConfig};
@@ -92,6 +94,8 @@ pub(crate) struct Sender {
     bursts: Bursts,
     usage: Usage,
     demands: Demands,
+    /// Where both ends agreed to it.
+    pub(crate) ack_control: Option<Box<AckControl>>,
     /// For a controller that wants samples.
     rates: Option<Box<RateSampler>>,
     /// What is not looked at for every segment.
@@ -168,6 +172,7 @@ impl Sender {
             bursts: Bursts::new(config.bursts),
             usage: Usage::new(config.cwnd_validation),
             demands: Demands::default(),
+            ack_control: None,
             rates: None,
             config: Box::new(*config),
             mss,
@@ -226,6 +231,7 @@ impl Sender {
     fn settle_plainness(&mut self) {
         self.is_plain_stack = self.rack.is_none()
             && self.rates.is_none()
+            && self.ack_control.is_none()
             && !self.tlp.is_enabled()
             && !self.usage.is_on()
             && !self.emulates_sack
@@ -423,7 +429,7 @@ impl Sender {
 
     /// Settles, after an ACK or a decision, whether segments are spread out: the controller may have found a rate.
     pub(crate) fn note_pacing(&mut self) {
-        self.is_paced = self.pacer.is_on() || self.controller.pacing_rate().is_some();
+        self.is_paced = self.pacer.is_on() || self.controller.pacing_rate().is_some() || self.spreads_for_few_acks();
     }
 
     /// The rate to pace at: the controller's, or that of the window.

@@ -1,8 +1,10 @@
 //! TCP options as bytes: maximum segment size (RFC 9293 section 3.2), window scale and timestamps (RFC 7323), SACK
-//! (RFC 2018).
+//! (RFC 2018), ACK congestion control (RFC 5690), whose two options have the numbers that RFC 4727 sets aside for
+//! experiments, as its section 10 says, without the identifier that RFC 6994 later asked of experiments.
 //!
 //! Departures: MSS, window scale and SACK-permitted are written and believed on a SYN only, SACK blocks on other segments
-//! only, as those documents say they are sent; elsewhere they are skipped like options that nobody knows.
+//! only, as those documents say they are sent; elsewhere they are skipped like options that nobody knows. So are options
+//! with an experiment's number and another length than ours: they are another experiment's.
 
 use crate::parse::ParseError;
 use crate::segment::{Flags, SackBlock, Segment, Timestamps};
@@ -21,6 +23,8 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const ACK_CONTROL_PERMITTED: u8 = 253;
+const ACK_RATIO: u8 = 254;
 
 /// Writes the options of `segment`, padded to whole words, in the order of Linux.
 pub(crate) fn emit_all(segment: &Segment, out: &mut Vec<u8>) {
@@ -28,13 +32,26 @@ pub(crate) fn emit_all(segment: &Segment, out: &mut Vec<u8>) {
         emit_syn(segment, out);
         return;
     }
+    // Beside an ACK Ratio there is no space for NOPs.
+    let nops: &[u8] = if segment.ack_ratio > 0 { &[] } else { &[NOP, NOP] };
+    let start = out.len();
     if let Some(timestamps) = segment.timestamps {
-        out.extend([NOP, NOP]);
+        out.extend(nops);
         emit_timestamps(timestamps, out);
     }
-    let blocks = segment.carried_sack_blocks();
+    if segment.ack_ratio > 0 {
+        out.extend([ACK_RATIO, 3, segment.ack_ratio]);
+    }
+    emit_sack(segment.carried_sack_blocks(), nops, out);
+    while !(out.len() - start).is_multiple_of(4) {
+        out.push(NOP);
+    }
+}
+
+fn emit_sack(blocks: &[SackBlock], nops: &[u8], out: &mut Vec<u8>) {
     if !blocks.is_empty() {
-        out.extend([NOP, NOP, SACK, 2 + 8 * blocks.len() as u8]);
+        out.extend(nops);
+        out.extend([SACK, 2 + 8 * blocks.len() as u8]);
     }
     for block in blocks {
         out.extend(block.start.0.to_be_bytes());
@@ -59,6 +76,9 @@ fn emit_syn(segment: &Segment, out: &mut Vec<u8>) {
     }
     if let Some(shift) = segment.syn.window_scale {
         out.extend([NOP, WINDOW_SCALE, 3, shift]);
+    }
+    if segment.syn.ack_control_permitted {
+        out.extend([NOP, NOP, ACK_CONTROL_PERMITTED, 2]);
     }
 }
 
@@ -109,6 +129,12 @@ fn parse_one(kind: u8, value: &[u8], segment: &mut Segment) -> Option<()> {
             segment.timestamps = Some(Timestamps { value, echo });
         }
         SACK => parse_sack(value, segment)?,
+        ACK_CONTROL_PERMITTED if value.is_empty() => segment.syn.ack_control_permitted = is_syn,
+        ACK_RATIO => {
+            if let (&[ratio], false) = (value, is_syn) {
+                segment.ack_ratio = ratio;
+            }
+        }
         _ => {}
     }
     Some(())

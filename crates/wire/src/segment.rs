@@ -128,6 +128,8 @@ pub struct SynOptions {
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 section 2).
     pub sack_permitted: bool,
+    /// The ACKs of the option's sender may be controlled (RFC 5690 section 4.1).
+    pub ack_control_permitted: bool,
 }
 
 /// A TCP segment. Fields that are read together lie together, and none of octets before words: segments are copied whole
@@ -153,6 +155,8 @@ pub struct Segment {
     pub syn: SynOptions,
     /// ECN field of the IP packet that carries it.
     pub ecn: Ecn,
+    /// ACK Ratio option of a data segment: one ACK for so many segments (RFC 5690 section 4.2); zero is absent.
+    pub ack_ratio: u8,
 }
 
 /// Octets of an IPv4 header without options.
@@ -175,9 +179,13 @@ impl Segment {
     }
 
     /// Octets of the options, padded to a multiple of four as stacks lay them out (timestamps: 2 NOPs + 10; SACK:
-    /// 2 NOPs + 2 + 8 a block; on a SYN each option in its own four-octet slot).
+    /// 2 NOPs + 2 + 8 a block; on a SYN each option in its own four-octet slot). Beside an ACK Ratio of 3 octets the
+    /// options follow each other without NOPs, so that as many SACK blocks have space.
     pub fn options_len(&self) -> u32 {
         let mut len = 0;
+        if self.ack_ratio > 0 && !self.flags.has(Flags::SYN) {
+            return self.tight_options_len().next_multiple_of(4);
+        }
         if self.timestamps.is_some() {
             len += 12;
         }
@@ -190,8 +198,15 @@ impl Segment {
             len += if self.syn.window_scale.is_some() { 4 } else { 0 };
             // SACK-permitted takes the place of the two NOPs before the timestamps, where there are any.
             len += if self.syn.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
+            len += if self.syn.ack_control_permitted { 4 } else { 0 };
         }
         len
+    }
+
+    fn tight_options_len(&self) -> u32 {
+        let sack_blocks = self.carried_sack_blocks().len() as u32;
+        let timestamps = if self.timestamps.is_some() { 10 } else { 0 };
+        3 + timestamps + if sack_blocks > 0 { 2 + 8 * sack_blocks } else { 0 }
     }
 
     /// Octets of the IPv4 packet.
@@ -214,10 +229,23 @@ mod tests {
         let ack = Segment { flags: Flags::ACK, timestamps: Some(Timestamps::default()), ..Segment::default() };
         assert_eq!(ack.ip_len(), 52); // 20 + 20 + 12
         assert_eq!(Segment { payload: 1448, ..ack }.ip_len(), 1500);
-        let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true };
+        let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true, ..SynOptions::default() };
         assert_eq!(Segment { flags: Flags::SYN, syn, ..ack }.ip_len(), 60); // what Linux sends
+        let syn = SynOptions { ack_control_permitted: true, ..syn };
+        assert_eq!(Segment { flags: Flags::SYN, syn, ..ack }.ip_len(), 64); // + 2 NOPs, kind, length
+        assert_eq!(Segment { ack_ratio: 4, payload: 1448, ..ack }.ip_len(), 1504); // 10 + 3 + 3 of padding
         let mut sack = SackBlocks::default();
         sack.push(SackBlock::default());
         assert_eq!(Segment { sack, ..ack }.ip_len(), 64); // + 2 NOPs, kind, length, 8
+    }
+
+    #[test]
+    fn options_never_take_more_than_their_40_octets() {
+        let mut sack = SackBlocks::default();
+        (0..4).for_each(|_| sack.push(SackBlock::default()));
+        let full = Segment { sack, ack_ratio: 2, ..Segment::default() };
+        assert_eq!(full.options_len(), 40); // 3 + 2 + 4 * 8 = 37, padded
+        let timestamps = Some(Timestamps::default());
+        assert_eq!(Segment { timestamps, ..full }.options_len(), 40); // 10 + 3 + 2 + 3 * 8 = 39, padded
     }
 }

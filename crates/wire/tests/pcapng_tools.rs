@@ -20,7 +20,7 @@ const ACCEPTOR: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(172, 16, 0, 1), 5
 fn connection() -> Vec<(bool, Segment)> {
     let stamped =
         |value, echo| Segment { timestamps: Some(Timestamps { value, echo }), window: 500, ..Segment::default() };
-    let syn = SynOptions { mss: 1_460, window_scale: Some(7), sack_permitted: true };
+    let syn = SynOptions { mss: 1_460, window_scale: Some(7), sack_permitted: true, ..SynOptions::default() };
     let data = |seq| Segment {
         seq: Seq(seq),
         ack: Seq(1),

@@ -13,6 +13,7 @@ import typer
 
 from ackclock import version
 from ackclock.cli import (
+    agents,
     arrivals,
     bench,
     catalogs,
@@ -74,6 +75,7 @@ app.command(rich_help_panel=_LEARN)(catalogs.queues)
 app.command(rich_help_panel=_LEARN)(catalogs.links)
 app.command(rich_help_panel=_LEARN)(catalogs.topologies)
 app.command(rich_help_panel=_LEARN)(catalogs.traffic)
+app.command(rich_help_panel=_LEARN)(agents.agents)
 app.command(rich_help_panel=_MACHINE)(bench.bench)
 app.command(rich_help_panel=_MACHINE)(doctor.doctor)
 

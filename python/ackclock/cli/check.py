@@ -33,6 +33,8 @@ def _is_valid(file: Path, overrides: list[str]) -> bool:
         return False
     flows, links = len(scenario.flow_names), len(scenario.link_names)
     print(f'{file}: ok: "{scenario.name}", {scenario.duration_s:g} s, {flows} flows, {links} links')
+    for place, distribution in scenario.varies.items():
+        print(f"  drawn: {place} = {distribution}")
     return True
 
 

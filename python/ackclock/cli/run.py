@@ -72,7 +72,7 @@ def run(
 
 def _scenario(file: Path | None, given: dict[str, str], overrides: list[str], seed: int | None) -> Scenario:
     scenario = _from_options(given, overrides) if file is None else _from_file(file, given, overrides)
-    return scenario if seed is None else scenario.with_seed(seed)
+    return scenario if seed is None else scenario.draw(seed)
 
 
 def _from_file(file: Path, given: dict[str, str], overrides: list[str]) -> Scenario:

@@ -1,6 +1,6 @@
 """`ackclock sweep`: a grid of runs."""
 
-import importlib.util
+import importlib
 import sys
 from collections.abc import Generator
 from contextlib import closing, nullcontext
@@ -82,8 +82,12 @@ def sweep(
 
 
 def _check_backend(backend: BackendName) -> None:
-    if backend is BackendName.ray and importlib.util.find_spec("ray") is None:
-        raise InputError("the Ray backend needs Ray, which is not installed; pip install 'ackclock[ray]'")
+    if backend is not BackendName.ray:
+        return
+    try:
+        importlib.import_module("ray")
+    except ImportError as error:
+        raise InputError(f"the Ray backend needs Ray ({error}); pip install 'ackclock[ray]'") from error
 
 
 def _untraced(axes: list[Axis]) -> list[str]:

@@ -20,6 +20,8 @@ def print_results(results: Results) -> None:
     """
     console = output()
     console.print(_headline(results), markup=False)
+    for place, value in results.manifest.get("drawn", {}).items():
+        console.print(f"drawn: {place} = {value}", style="dim", markup=False)
     console.print()
     if results.summary["flows"]:
         console.print(_flow_table(results.summary["flows"]))

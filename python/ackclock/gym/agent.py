@@ -49,7 +49,7 @@ class AgentSettings:
         return replace(self, **changes)
 
 
-def spaces_of(described: str) -> tuple[spaces.Box, spaces.Space[Any]]:
+def spaces_of(described: str) -> "tuple[spaces.Box[np.float32], spaces.Space[Any]]":
     """Return the spaces of observations and actions that the core describes.
 
     Args:

@@ -51,7 +51,9 @@ class _Registered(FlowEnv):
             scenario: Another scenario, or the path of its file.
             **settings: Arguments of `FlowEnv` and fields of `AgentSettings`, in place of the environment's own.
         """
-        super().__init__(packaged(self.scenario_name) if scenario is None else scenario, **{**self.defaults, **settings})
+        super().__init__(
+            packaged(self.scenario_name) if scenario is None else scenario, **{**self.defaults, **settings}
+        )
 
     @classmethod
     def vector(cls, scenario: ScenarioLike | None = None, **settings: Any) -> VectorFlowEnv:
@@ -69,15 +71,15 @@ class SingleFlow(_Registered):
     """One flow alone on a bottleneck.
 
     ## Description
-    A bulk flow over a bottleneck of 10 Mbit/s and 40 ms with a DropTail queue of twice the path's content, for 30 s. The
-    agent sets the pacing rate once in a round trip.
+    A bulk flow over a bottleneck of 10 Mbit/s and 40 ms with a DropTail queue of twice the path's content, for 30 s.
+    The agent sets the pacing rate once in a round trip.
 
     ## Action Space
     `Box(-1, 1, (1,))`: the rate is multiplied by 1 + 0.025 a, or divided by 1 - 0.025 a (Aurora).
 
     ## Observation Space
-    `Box(-1, 1, (10, 5))`: latency gradient, latency ratio, send ratio, loss fraction and the share of the largest delivery
-    rate, of the last ten decisions.
+    `Box(-1, 1, (10, 5))`: latency gradient, latency ratio, send ratio, loss fraction and the share of the largest
+    delivery rate, of the last ten decisions.
 
     ## Rewards
     Kleinrock's power: the share of the largest delivery rate, over the RTT as a multiple of the least; at most 1.
@@ -111,7 +113,8 @@ class SharedLink(_Registered):
     `Box(-1, 1, (10, 5))`: as in `ackclock/SingleFlow-v0`.
 
     ## Rewards
-    The logarithm of the throughput in Mbit/s less a tenth of that of the RTT in ms: what is shared evenly is worth most.
+    The logarithm of the throughput in Mbit/s less a tenth of that of the RTT in ms: what is shared evenly is
+    worth most.
 
     ## Starting State
     The end of slow start, which is the stack's.
@@ -194,8 +197,8 @@ class DqnNewReno(_Registered):
     """The state, actions and reward of DQN-based NewReno, for an agent from outside.
 
     ## Description
-    One flow over 100 Mbit/s and 30 ms one way, as in the paper's single-flow experiment (Seo and Cho, J. KICS 2023), behind
-    FQ-CoDel, for 50 s. Slow start is the stack's; a loss keeps 0.7 of the window.
+    One flow over 100 Mbit/s and 30 ms one way, as in the paper's single-flow experiment (Seo and Cho, J. KICS 2023),
+    behind FQ-CoDel, for 50 s. Slow start is the stack's; a loss keeps 0.7 of the window.
 
     ## Action Space
     `Discrete(7)`: -10, -3, -1, 0, +1, +3 or +10 segments, once for each window's worth of ACKs.
@@ -234,8 +237,8 @@ class DqnCubic(_Registered):
     steep. The curve says when the next action is due.
 
     ## Observation Space
-    `Box(0, ..., (5,))`: the window after the last congestion, cwnd (segments), the latest RTT (ms), W_max (segments), the
-    time since the last reduction (ms).
+    `Box(0, ..., (5,))`: the window after the last congestion, cwnd (segments), the latest RTT (ms), W_max (segments),
+    the time since the last reduction (ms).
 
     ## Rewards
     cwnd / RTT as a share of the largest so far; -1 after a loss.

@@ -5,15 +5,17 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import gymnasium
 import numpy as np
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
 from ackclock import _core
 from ackclock._core import Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
+from ackclock.gym.screen import Screen
 
 Observation = NDArray[np.float32]
 Reward = Callable[["Values"], float]
@@ -37,12 +39,15 @@ class Values(Mapping[str, float]):
         self._core, self._agent = core, agent
 
     def __getitem__(self, name: str) -> float:
+        """Return the value of an observation, or raise KeyError."""
         return self._core.read(self._agent, name)
 
     def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of all observations."""
         return (row["name"] for row in _CATALOGUE["observations"])
 
     def __len__(self) -> int:
+        """Return how many observations there are."""
         return len(_CATALOGUE["observations"])
 
 
@@ -50,11 +55,11 @@ class Values(Mapping[str, float]):
 class State:
     """A simulation at one moment, held by `FlowEnv.save`."""
 
-    __slots__ = ("_core",)
+    __slots__ = ("_core", "is_running")
 
-    def __init__(self, core: _core.Environment) -> None:
-        """Hold a copy of the core's environment."""
-        self._core = copy.copy(core)
+    def __init__(self, core: _core.Environment, *, is_running: bool) -> None:
+        """Hold a copy of the core's environment, and whether its episode goes on."""
+        self._core, self.is_running = copy.copy(core), is_running
 
     def core(self) -> _core.Environment:
         """Return a copy that goes on from that moment."""
@@ -66,8 +71,8 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
 
     ## Description
     A TCP flow of a simulated network is controlled by the agent: the simulation runs from one decision to the next, and
-    the network, the other flows and the rest of the flow's own TCP go on as the scenario says. The flow's own controller
-    opens the window in slow start and answers losses, unless `slow_start` or `on_loss` say `"agent"`.
+    the network, the other flows and the rest of the flow's own TCP go on as the scenario says. The flow's own
+    controller opens the window in slow start and answers losses, unless `slow_start` or `on_loss` say `"agent"`.
 
     ## Action Space
     As `action` says: `Discrete` for a table of segments, else a `Box` with one number. `ackclock agents` lists them.
@@ -95,7 +100,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
     * v0: first version
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["human", "rgb_array"], "render_fps": 10}
+    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 10}  # noqa: RUF012 (the base class's)
 
     def __init__(
         self,
@@ -129,8 +134,9 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         self.settings = AgentSettings(reward=named, **settings)
         self._core = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         self.observation_space, self.action_space = spaces_of(self._core.spaces(0))
+        self._is_running = self._is_closed = False
         self._takes_number = isinstance(self.action_space, gymnasium.spaces.Discrete)
-        self._screen: Any = None
+        self._screen = Screen(self.scenario, self.flow, show=render_mode == "human") if render_mode else None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -140,12 +146,18 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         Args:
             seed: Seed of the scenario; drawn from the environment's generator if not given.
             options: Not used.
+
+        Raises:
+            ClosedEnvironmentError: If the environment was closed.
         """
+        if self._is_closed:
+            raise ClosedEnvironmentError("reset() after close(); make a new environment")
         super().reset(seed=seed)
         scenario_seed = int(self.np_random.integers(_SEEDS)) if seed is None else seed
         observation = self._core.reset(scenario_seed)
+        self._is_running = True
         if self._screen is not None:
-            self._screen.clear()
+            self._screen.begin(self._core)
         return observation, {"seed": scenario_seed, "time_s": self._core.now_s}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -155,16 +167,28 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             action: A member of the action space.
 
         Raises:
+            ResetNeeded: If no episode has begun, or the last one is over.
+            ClosedEnvironmentError: If the environment was closed.
             ValueError: If the action is none.
         """
+        if not self._is_running:
+            raise self._refusal()
         stepped = self._core.step(action if self._takes_number else action[0])
         if self._own_reward is not None:
             stepped = (stepped[0], float(self._own_reward(Values(self._core))), *stepped[2:])
         if stepped[2] or stepped[3]:
+            self._is_running = False
             stepped[4]["summary"] = self.summary()
+        if self._screen is not None:
+            self._screen.note(self._core)
         if self.render_mode == "human":
             self.render()
         return stepped
+
+    def _refusal(self) -> Exception:
+        if self._is_closed:
+            return ClosedEnvironmentError("step() after close(); make a new environment")
+        return ResetNeeded("step() without an episode under way; call reset() first")
 
     def summary(self) -> dict[str, Any]:
         """Return the summary of the episode up to now, as in `summary.json`."""
@@ -178,35 +202,32 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
 
     def save(self) -> State:
         """Return the simulation as it is now; `restore` goes on from there, as often as wanted."""
-        return State(self._core)
+        return State(self._core, is_running=self._is_running)
 
     def restore(self, state: State) -> None:
         """Go on from a moment that was saved, in this environment or in one like it."""
-        self._core = state.core()
+        self._core, self._is_running = state.core(), state.is_running
 
     def clone(self) -> "FlowEnv":
         """Return an environment that goes on alike, apart from this one."""
         twin = copy.copy(self)
-        twin._core, twin._screen = copy.copy(self._core), None
+        twin._core = copy.copy(self._core)
+        twin._screen = None if self._screen is None else self._screen.twin()
         twin._np_random = copy.deepcopy(self._np_random)
         return twin
 
     def render(self) -> Any:
         """Draw cwnd, rate and queue as they have unfolded; an array for `rgb_array`, a window for `human`."""
-        if self.render_mode is None:
+        if self._screen is None:
             gymnasium.logger.warn("render() without render_mode draws nothing; make the environment with one")
             return None
-        if self._screen is None:
-            from ackclock.gym.screen import Screen  # noqa: PLC0415 (Matplotlib is slow to load)
-
-            self._screen = Screen(self.scenario, self.flow, show=self.render_mode == "human")
         return self._screen.draw(self._core)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window, if there is one; no episode begins or goes on after this."""
+        self._is_running, self._is_closed = False, True
         if self._screen is not None:
             self._screen.close()
-            self._screen = None
 
 
 def loaded(scenario: ScenarioLike) -> Scenario:

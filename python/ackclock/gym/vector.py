@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -68,6 +70,8 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         self.single_observation_space, self.single_action_space = spaces_of(one.spaces(0))
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+        self._choices = int(self.single_action_space.n) if isinstance(self.single_action_space, Discrete) else None
+        self._is_begun = False
         self._observations = np.zeros((num_envs, *self.single_observation_space.shape), np.float32)
         self._actions = np.zeros(num_envs)
         self._rewards = np.zeros(num_envs)
@@ -81,7 +85,13 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         Args:
             seed: A seed for each, or one from which `seed + i` follows; drawn if not given.
             options: Not used.
+
+        Raises:
+            ClosedEnvironmentError: If the environments were closed.
+            ValueError: If there are too few seeds or too many.
         """
+        if self.closed:
+            raise ClosedEnvironmentError("reset() after close(); make new environments")
         super().reset(seed=seed if isinstance(seed, int) else None)
         if isinstance(seed, int) or seed is None:
             seeds: list[int | None] = [None if seed is None else seed + index for index in range(self.num_envs)]
@@ -89,6 +99,7 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             seeds = list(seed)
         drawn = [int(self.np_random.integers(_SEEDS)) if one is None else one for one in seeds]
         self._core.reset(drawn, self._observations)
+        self._is_begun = True
         return self._own(self._observations), {}
 
     def step(
@@ -100,14 +111,28 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             actions: An action for each.
 
         Raises:
-            ValueError: If there are too few or too many.
+            ResetNeeded: If no episode has begun.
+            ClosedEnvironmentError: If the environments were closed.
+            ValueError: If there are too few or too many, or one is no member of the action space.
         """
-        self._actions[:] = np.asarray(actions).reshape(-1)
+        if self.closed:
+            raise ClosedEnvironmentError("step() after close(); make new environments")
+        if not self._is_begun:
+            raise ResetNeeded("step() without an episode under way; call reset() first")
+        self._actions[:] = self._checked(np.asarray(actions))
         self._core.step(self._actions, self._observations, self._rewards, self._terminated, self._truncated)
         ends = self._terminated.view(np.bool_), self._truncated.view(np.bool_)
         return self._own(self._observations), self._own(self._rewards), self._own(ends[0]), self._own(ends[1]), {}
 
+    def _checked(self, actions: NDArray[Any]) -> NDArray[Any]:
+        if actions.size != self.num_envs:
+            raise ValueError(f"{actions.size} actions for {self.num_envs} environments; give one for each")
+        if self._choices is None:
+            if np.isnan(actions).any():
+                raise ValueError(f"an action is NaN; give numbers of {self.single_action_space}")
+        elif actions.min() < 0 or actions.max() >= self._choices:
+            raise ValueError(f"an action of {actions.tolist()} is no choice; there are 0 to {self._choices - 1}")
+        return actions.reshape(-1)
+
     def _own(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else array
-
-

@@ -22,6 +22,7 @@ struct Injected {
     flags: u16,
     ecn: u8,
     sack: Vec<(i32, i32)>,
+    ack_ratio: u8,
     echo: Option<u32>,
 }
 
@@ -44,7 +45,7 @@ struct Input {
     reads_on_call: bool,
     initial_sequence: u32,
     peer_sequence: u32,
-    syn: (u16, Option<u8>, bool, bool),
+    syn: (u16, Option<u8>, bool, bool, bool),
     steps: Vec<Step>,
 }
 
@@ -58,7 +59,7 @@ fuzz_target!(|input: Input| {
     let mut out: Vec<Segment> = Vec::new();
     let mut now = ackclock_units::SimTime::ZERO;
     end.connect(now, &mut out);
-    let (mss, window_scale, sack_permitted, timestamps) = input.syn;
+    let (mss, window_scale, sack_permitted, timestamps, ack_control_permitted) = input.syn;
     now += SimDuration::from_millis(10);
     end.on_segment(
         now,
@@ -67,7 +68,7 @@ fuzz_target!(|input: Input| {
             ack: Seq(input.initial_sequence.wrapping_add(1)),
             window: 65_535,
             flags: Flags::SYN.with(Flags::ACK),
-            syn: SynOptions { mss, window_scale, sack_permitted },
+            syn: SynOptions { mss, window_scale, sack_permitted, ack_control_permitted },
             timestamps: timestamps.then_some(Timestamps { value: 1, echo: 1 }),
             ..Segment::default()
         },
@@ -92,6 +93,7 @@ fuzz_target!(|input: Input| {
                     ecn: Ecn::of_bits(injected.ecn),
                     timestamps: injected.echo.map(|echo| Timestamps { value: 1, echo }),
                     sack,
+                    ack_ratio: injected.ack_ratio,
                     ..Segment::default()
                 };
                 end.on_segment(now, &segment, &mut out);

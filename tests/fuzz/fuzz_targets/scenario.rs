@@ -24,4 +24,5 @@ fn check(scenario: &Scenario) {
     let again = Scenario::from_json(&scenario.to_json(), &[]).expect("its own JSON is the same scenario");
     assert_eq!(again.config(), scenario.config());
     let _ = scenario.with_seed(scenario.config().seed ^ 1);
+    let _ = scenario.draw(scenario.config().seed ^ 1);
 }

@@ -17,7 +17,7 @@ pub(super) const BIC: ControllerInfo = ControllerInfo {
     name: "bic",
     summary: "binary search between the window after the last loss and the one before it",
     source: "Xu, Harfoush, Rhee, INFOCOM 2004",
-    departures: "beyond the old maximum the step doubles each round trip, from min_increment to max_increment; slow start is RFC 5681's, acknowledged segments are counted by octets",
+    departures: "fast convergence compares with the old maximum also where the window has passed it; slow start is RFC 5681's, acknowledged segments are counted by octets",
     parameters: &[
         ParameterInfo {
             name: "max_increment",
@@ -90,7 +90,7 @@ pub(super) const HTCP: ControllerInfo = ControllerInfo {
     name: "htcp",
     summary: "grows by the time since the last congestion; keeps what the path's share of the round trip is",
     source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp",
-    departures: "throughput between congestions is what was acknowledged over the time; slow start is RFC 5681's, acknowledged segments are counted by octets",
+    departures: "throughput is measured over the time of the least round trip, not smoothed; slow start is RFC 5681's, acknowledged segments are counted by octets",
     parameters: &[
         ParameterInfo {
             name: "adaptive_backoff",

@@ -60,7 +60,7 @@ pub(super) const VEGAS_SKEW_TOLERANT: ControllerInfo = ControllerInfo {
     name: "vegas_skew_tolerant",
     summary: "vegas_modified on clocks that drift apart (up to 1000 ppm) or are set now and then",
     source: "none; after Kim and Kim 1999; skew as in Moon, Skelly, Towsley, INFOCOM 1999",
-    departures: "ours; assumes constant skew, and steps of more than three ticks of both clocks",
+    departures: "ours; assumes constant skew, and steps of more than two ticks of both clocks and 1 ms",
     parameters: &[VARIANT, ALPHA, BETA, GAMMA, ParameterInfo { default: "\"least\"", ..RTT }, RECEIVER_TICK],
 };
 

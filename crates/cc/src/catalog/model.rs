@@ -171,7 +171,7 @@ pub(super) const VIVACE: ControllerInfo = ControllerInfo {
     name: "pcc_vivace",
     summary: "follows the gradient of a utility in which a round trip that grows is dear: full links without queues",
     source: "Dong et al., PCC Vivace: Online-Learning Congestion Control, NSDI 2018",
-    departures: "the delay's gradient is a regression's; the rate is at least two segments in a round trip; the first window leaves at once",
+    departures: "the delay's gradient is a regression's; the rate is at least two segments in a round trip; the first window leaves at once; trials whose outcome looks abnormal are not made again",
     parameters: &[
         ParameterInfo {
             name: "exponent",

@@ -3,6 +3,8 @@
 //! Source: Chiu and Jain, Analysis of the Increase and Decrease Algorithms, 1989; its response function is that of
 //! Floyd, Handley and Padhye, A Comparison of Equation-Based and AIMD Congestion Control, 2000:
 //! `W = sqrt(a (2 - b) / (2 b)) / sqrt(p)`. Departures: none.
+//!
+//! The runs held to it are in docs/reference/controllers-checked.md.
 
 use super::{Grown, Rule};
 use crate::event::CongestionEvent;

@@ -4,6 +4,9 @@
 //! Source: RFC 3649 section 5 (the response function and the formulas of a(w) and b(w)) and appendix B (their table).
 //! Departures: none. With `response = "table"` a(w) and b(w) are those of the greatest entry not above w, as the RFC's
 //! appendix gives them; it ends at 94,717 segments.
+//!
+//! Checked: the RFC's table against its formulas, in the tests below; the runs held to it are in
+//! docs/reference/controllers-checked.md.
 
 use ackclock_units::math::{ln, pow};
 

@@ -3,10 +3,13 @@
 //!
 //! Source: Leith and Shorten, H-TCP: TCP for High-Speed and Long-Distance Networks, `PFLDnet` 2004; draft-leith-tcp-htcp:
 //! `alpha(D) = 1 + 10 (D - D_L) + 0.25 (D - D_L)^2` segments a round trip, D the seconds since the last congestion,
-//! `D_L` = 1 s; `beta = RTT_min / RTT_max` between 0.5 and 0.8, and 0.5 if throughput changed by more than a fifth; alpha
-//! is multiplied by `2 (1 - beta)`, and for fairness between round trips by `RTT_min / 100 ms`, between 1/10 and 2.
+//! `D_L` = 1 s; `beta = RTT_min / RTT_max` between 0.5 and 0.8, and 0.5 if the largest throughput between two congestions
+//! changed by more than a fifth; alpha is multiplied by `2 (1 - beta)`, and for fairness between round trips by
+//! `RTT_min / 100 ms`, between 1/10 and 2. Constants and the two largest throughputs are as in Linux's module.
 //!
-//! Departures: throughput between congestions is what was acknowledged over the time.
+//! Departures: throughput is measured over the time of the least round trip, outside of recoveries, and not smoothed.
+//!
+//! Checked: constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_units::SimTime;
 
@@ -43,9 +46,40 @@ pub struct Htcp {
     delays: Delays,
     /// The flow's first ACK, before there was congestion.
     last_congestion: Option<SimTime>,
-    /// Segments acknowledged since then, and the throughput between the congestions before, segments/s.
+    throughput: Throughput,
+    /// The largest throughput between the two congestions before, segments/s.
+    last_peak: f64,
+}
+
+/// What is delivered in the time of a round trip, and the most that was since the last congestion.
+#[derive(Clone, Copy, Debug, Default)]
+struct Throughput {
+    /// When the time began; `None` during a recovery, whose ACKs may tell of what arrived long before.
+    began: Option<SimTime>,
+    /// Segments since then.
     acked: f64,
-    throughput: f64,
+    /// Segments/s.
+    peak: f64,
+}
+
+impl Throughput {
+    /// Takes an ACK of so many segments; `rtt` is the least round trip, in seconds.
+    fn on_ack(&mut self, ack: &AckEvent, segments: f64, rtt: f64) {
+        if ack.in_recovery {
+            (self.began, self.acked) = (None, 0.0);
+            return;
+        }
+        let Some(began) = self.began else {
+            self.began = Some(ack.now);
+            return;
+        };
+        self.acked += segments;
+        let span = ack.now.saturating_since(began).as_secs_f64();
+        if span > 0.0 && span >= rtt {
+            self.peak = self.peak.max(self.acked / span);
+            (self.began, self.acked) = (Some(ack.now), 0.0);
+        }
+    }
 }
 
 impl Htcp {
@@ -56,8 +90,8 @@ impl Htcp {
             alpha: 1.0,
             delays: Delays::default(),
             last_congestion: None,
-            acked: 0.0,
-            throughput: 0.0,
+            throughput: Throughput::default(),
+            last_peak: 0.0,
         }
     }
 
@@ -76,11 +110,10 @@ impl Htcp {
         self.alpha = (2.0 * (1.0 - self.beta) * alpha).max(1.0);
     }
 
-    fn adapt_beta(&mut self, now: SimTime) {
-        let span = self.since_congestion(now);
-        let throughput = if span > 0.0 { self.acked / span } else { 0.0 };
-        let changed = (throughput - self.throughput).abs() > SAME_THROUGHPUT * self.throughput;
-        self.throughput = throughput;
+    fn adapt_beta(&mut self) {
+        let peak = std::mem::take(&mut self.throughput.peak);
+        let changed = (peak - self.last_peak).abs() > SAME_THROUGHPUT * self.last_peak;
+        self.last_peak = peak;
         self.beta = if self.config.adaptive_backoff && !changed && self.delays.greatest > 0.0 {
             (self.delays.least / self.delays.greatest).clamp(0.5, 0.8)
         } else {
@@ -93,7 +126,7 @@ impl Rule for Htcp {
     fn on_ack(&mut self, ack: &AckEvent, _cwnd: f64, mss: u64) {
         self.delays.on_ack(ack);
         self.last_congestion.get_or_insert(ack.now);
-        self.acked += ack.newly_acked.0 as f64 / mss as f64;
+        self.throughput.on_ack(ack, ack.newly_acked.0 as f64 / mss as f64, self.delays.least);
     }
 
     fn increase(&mut self, grown: &Grown<'_>) -> f64 {
@@ -102,8 +135,8 @@ impl Rule for Htcp {
     }
 
     fn decrease(&mut self, event: &CongestionEvent, _cwnd: f64, flight: f64) -> f64 {
-        self.adapt_beta(event.now);
-        (self.last_congestion, self.acked, self.delays.greatest) = (Some(event.now), 0.0, self.delays.least);
+        self.adapt_beta();
+        (self.last_congestion, self.delays.greatest) = (Some(event.now), self.delays.least);
         flight * self.beta
     }
 
@@ -146,16 +179,30 @@ mod tests {
     }
 
     #[test]
+    fn throughput_is_measured_over_a_round_trip_whatever_comes_in_bursts() {
+        let mut throughput = Throughput::default();
+        for ms in [0, 1, 2, 100, 101, 102, 200] {
+            throughput.on_ack(&AckEvent { now: SimTime(ms * 1_000_000), ..ack(1_000) }, 1.0, 0.1);
+        }
+        assert!((throughput.peak - 30.0).abs() < 1e-9); // three segments in each 100 ms after the first
+        let recovering = AckEvent { now: SimTime(201_000_000), in_recovery: true, ..ack(1_000) };
+        throughput.on_ack(&recovering, 50.0, 0.1);
+        throughput.on_ack(&AckEvent { now: SimTime(400_000_000), ..ack(1_000) }, 1.0, 0.1);
+        throughput.on_ack(&AckEvent { now: SimTime(500_000_000), ..ack(1_000) }, 1.0, 0.1);
+        assert!((throughput.peak - 30.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn beta_is_the_share_of_the_path_in_the_round_trip() {
         let mut htcp = Htcp::new(HtcpConfig::default());
         for seconds in [10.0, 20.0] {
-            // the same throughput between congestions, round trips from 70 to 100 ms
-            for rtt in [70, 100] {
+            // a segment in a round trip, of 70 to 100 ms; the first congestion knew no throughput before
+            for (rtt, at_s) in [(70, 0.0), (100, 0.1)] {
                 let rtt_sample = Some(SimDuration::from_millis(rtt));
-                htcp.on_ack(&AckEvent { rtt_sample, ..ack(1_000) }, 10.0, 1_000);
+                htcp.on_ack(&AckEvent { now: at(seconds - 1.0 + at_s), rtt_sample, ..ack(1_000) }, 10.0, 1_000);
             }
             htcp.decrease(&CongestionEvent { now: at(seconds), ..loss(10_000) }, 10.0, 10.0);
         }
-        assert!((htcp.beta - 0.7).abs() < 1e-9); // 70 / 100; the first congestion knew no throughput before
+        assert!((htcp.beta - 0.7).abs() < 1e-9); // 70 / 100
     }
 }

@@ -6,6 +6,9 @@
 //!
 //! Departures: the round trip is the least measured, so that queues do not make it bolder; rho is at most 40 (1 s), in slow start 16; the paper's
 //! pacing and packet-spacing are the stack's (`tcp.pacing`), its larger initial window is `tcp.initial_window`.
+//!
+//! Checked: both rules and their bounds against Linux's module; the runs held to it are in
+//! docs/reference/controllers-checked.md.
 
 use ackclock_units::SimDuration;
 use ackclock_units::math::pow;

@@ -3,6 +3,8 @@
 //! Source: T. Kelly, Scalable TCP: Improving Performance in Highspeed Wide Area Networks, CCR 33(2), 2003: a = 0.01,
 //! b = 0.125, Reno's rules below a legacy window of 16 segments. Its response function there is `W = (a / b) / p`.
 //! Departures: none.
+//!
+//! Checked: both constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
 use super::{Grown, Rule};
 use crate::event::CongestionEvent;

@@ -5,6 +5,8 @@
 //! keeps 4/5 of it while N is below, else 1/2.
 //!
 //! Departures: growth every other round trip is half a segment in each. Actual uses the latest RTT.
+//!
+//! Checked: the threshold against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
 use super::{Grown, Rule};
 use crate::event::{AckEvent, CongestionEvent};

@@ -5,6 +5,9 @@
 //! `ssthresh = max(2, B RTT_min)`.
 //!
 //! Departures: ssthresh is at most the window, and a sample spans at least 50 ms.
+//!
+//! Checked: filter and length of a sample against Linux's module; the runs held to it are in
+//! docs/reference/controllers-checked.md.
 
 use ackclock_units::{SimDuration, SimTime};
 

@@ -4,6 +4,8 @@
 //! NSDI 2015, sections 2.2 (the safe utility) and 3.2 (the control algorithm).
 //!
 //! Departures: the rate is at least two segments in a round trip; the first window leaves at once.
+//!
+//! The runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_units::{RandomStream, SimDuration, math};
 

@@ -9,10 +9,14 @@
 //! too small; it is concave in s and largest at the true s as soon as either direction has been seen empty before and
 //! after the other. Queues that never empty leave a plateau. On it, the slope of
 //! a direction whose least delays lie on a line to within the rounding of ticks decides (the median of the slopes between
-//! all pairs); if there is none, the clocks are taken for equal where that is possible, and else the middle of the plateau.
+//! all pairs); if there is none, the clocks are taken for equal where that shortens the propagation delay by no more than
+//! [`NEGLIGIBLE`], and else the skew is the smallest of the plateau.
 //!
-//! Assumes that s is constant and at most [`MOST_SKEW`]. The least delays of the whole connection are kept in [`BINS`]
-//! bins, which become twice as long when they are full.
+//! Assumes that s is constant and at most [`MOST_SKEW`]. Of the whole connection the [`LowerHull`]s of both directions are kept:
+//! when a direction was empty counts, since a skew of 300 ppm makes a millisecond of three seconds. For the slopes there are
+//! [`BINS`] bins with the least delays of each, which become twice as long when they are full.
+
+use super::hull::LowerHull;
 
 /// Twice the 500 ppm that a clock may be off, for two of them.
 const MOST_SKEW: f64 = 1e-3;
@@ -21,6 +25,13 @@ const BINS: usize = 64;
 const FIRST_WIDTH: f64 = 1e8;
 /// Fewer say nothing of a slope.
 const ENOUGH_BINS: usize = 8;
+/// The shortest step that is looked for, in ticks of both clocks together, and in ns.
+const LEAST_TICKS: f64 = 2.0;
+const LEAST_STEP: f64 = 1e6;
+/// A young connection has yet to see its queues empty: so long, in ns, less delay is a shorter queue's.
+const ESTABLISHED: f64 = 5e9;
+/// A share of the propagation delay that Vegas would not notice: of 64 segments it is one.
+const NEGLIGIBLE: f64 = 1.0 / 64.0;
 /// Halvings of an interval of skews: 2e-3 / 2^30 is far below a ppm.
 const HALVINGS: u32 = 30;
 
@@ -32,7 +43,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    fn without(self, slope: f64) -> f64 {
+    pub(super) fn without(self, slope: f64) -> f64 {
         self.delay - slope * self.at
     }
 }
@@ -58,9 +69,12 @@ impl Least {
 /// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Envelope {
+    forward: LowerHull,
+    backward: LowerHull,
     bins: Vec<Least>,
     width: f64,
-    /// Where the last bin ends.
+    /// When the history begins, and where the last bin ends.
+    began: f64,
     end: f64,
     skew: f64,
     /// The least delays without skew: `T_f + o` and `T_b - o`.
@@ -73,7 +87,9 @@ pub(super) struct Envelope {
 impl Envelope {
     pub(super) fn new(tolerance: f64) -> Self {
         let least = (f64::INFINITY, f64::INFINITY);
-        Self { bins: Vec::new(), width: FIRST_WIDTH, end: 0.0, skew: 0.0, least, tolerance, slopes: Vec::new() }
+        let (forward, backward) = (LowerHull::default(), LowerHull::default());
+        let (bins, slopes) = (Vec::new(), Vec::new());
+        Self { forward, backward, bins, width: FIRST_WIDTH, began: 0.0, end: 0.0, skew: 0.0, least, tolerance, slopes }
     }
 
     /// What the receiver's clock gains, as a fraction.
@@ -85,8 +101,14 @@ impl Envelope {
         self.tolerance
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.bins.is_empty()
+    /// The shortest step of a clock that is told from rounding and from what is left of the skew.
+    pub(super) fn least_step(&self) -> f64 {
+        (LEAST_TICKS * self.tolerance).max(LEAST_STEP)
+    }
+
+    /// Long enough to tell what is unusual.
+    pub(super) fn is_established(&self) -> bool {
+        self.end - self.began >= ESTABLISHED
     }
 
     /// The propagation delay of both directions.
@@ -100,6 +122,8 @@ impl Envelope {
     }
 
     pub(super) fn add(&mut self, point: &Least) {
+        self.forward.add(point.forward);
+        self.backward.add(point.backward);
         let at = point.forward.at.max(point.backward.at);
         match self.bins.last_mut() {
             Some(bin) if at < self.end => bin.merge(point, self.skew),
@@ -116,6 +140,9 @@ impl Envelope {
             self.width *= 2.0;
         }
         self.fit();
+        if self.bins.is_empty() {
+            self.began = at;
+        }
         self.bins.push(*point);
         self.end = at + self.width;
     }
@@ -124,19 +151,22 @@ impl Envelope {
         if self.bins.len() < ENOUGH_BINS {
             return;
         }
-        let (low, high) = self.plateau();
+        let best = self.best_skew();
+        let most = self.base_at(best);
+        let (low, high) = self.plateau(best, most - self.tolerance.max(most * NEGLIGIBLE));
         self.skew = match self.skew_of_clean_direction() {
             Some(skew) => skew.clamp(low, high),
             None if low <= 0.0 && 0.0 <= high => 0.0,
-            None => f64::midpoint(low, high),
+            None => {
+                let (low, high) = self.plateau(best, most - self.tolerance);
+                0.0_f64.clamp(low, high)
+            }
         };
         self.least = self.least_at(self.skew);
     }
 
     fn least_at(&self, skew: f64) -> (f64, f64) {
-        self.bins.iter().fold((f64::INFINITY, f64::INFINITY), |least, bin| {
-            (least.0.min(bin.forward.without(skew)), least.1.min(bin.backward.without(-skew)))
-        })
+        (self.forward.least_without(skew), self.backward.least_without(-skew))
     }
 
     fn base_at(&self, skew: f64) -> f64 {
@@ -144,8 +174,8 @@ impl Envelope {
         forward + backward
     }
 
-    /// The skews that make the propagation delay as long as any does, but for the rounding of ticks.
-    fn plateau(&self) -> (f64, f64) {
+    /// A skew that makes the propagation delay as long as any does.
+    fn best_skew(&self) -> f64 {
         let (mut low, mut high) = (-MOST_SKEW, MOST_SKEW);
         for _ in 0..2 * HALVINGS {
             let third = (high - low) / 3.0;
@@ -155,8 +185,11 @@ impl Envelope {
                 high -= third;
             }
         }
-        let best = f64::midpoint(low, high);
-        let floor = self.base_at(best) - self.tolerance;
+        f64::midpoint(low, high)
+    }
+
+    /// The skews that make the propagation delay no shorter than `floor`.
+    fn plateau(&self, best: f64, floor: f64) -> (f64, f64) {
         (self.edge(best, -MOST_SKEW, floor), self.edge(best, MOST_SKEW, floor))
     }
 

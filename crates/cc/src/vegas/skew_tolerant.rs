@@ -1,19 +1,22 @@
 //! The delay of the forward path, from timestamps of clocks that drift apart and are set now and then.
 //!
 //! Source: none; the answer of this project to what Kim and Kim 1999 leave open ([`super::forward`] is theirs). Skew is
-//! measured and taken off ([`super::envelope`]). A clock that is set makes the delays of the two directions jump by the
-//! same amount in opposite directions while the round trip stays. Queues can do so too, by chance; so a step is taken on
-//! trial, several at a time: if without it a delay falls clearly below the least ever seen, it was a queue. At the end of its
-//! trial a step holds if with it some delay would have lain clearly below the least one. A step that was missed, since the
-//! round trip changed with it, is tried once a delay lies below the least one by more than half of the round trip.
+//! measured and taken off ([`super::envelope`]). A clock cannot change the round trip: what it takes from one direction it gives
+//! to the other. So once a connection has had five seconds to learn its least delays, one that lies below them puts a step on
+//! trial ([`super::steps`]): if the other direction is seen less far above its own than the step would have it, it was a
+//! queue; else the step holds after eight round trips. Nothing goes into the history meanwhile, so that no skew is fitted to a
+//! step. A step that soon goes back was none: both directions have become shorter, one after the other. Where the queue on
+//! the way back hides a step forward, a jump of both directions' least delays over three round trips is tried.
 //!
 //! The time at which data left is taken from the arrival of its ACK and the RTT sample, so that a step of the sender's
 //! own clock is one of both its times, a delayed ACK counts from its last segment, and each ACK shows both directions at
 //! once.
 //!
-//! Assumes that the relative skew is constant, below 1000 ppm; that a step is longer than five ticks of both clocks
-//! together; that after a step the direction whose delays seem shorter soon has a queue shorter than half the step. A clock
-//! that is slewed back after an error is a change of skew, which the history of the connection follows slowly.
+//! Assumes that the relative skew is constant, below 1000 ppm; that a step is longer than two ticks of both clocks together and
+//! a millisecond, and comes after the first five seconds, alone within ten trials; that the queue there is short soon after it,
+//! which settles its length. A queue of others that comes there as another of the same length leaves the way back, and stays, is
+//! taken for a step, and the flow then fills the path by that much more. A clock that is slewed back after an error is a
+//! change of skew, which the history of the connection follows slowly.
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +25,7 @@ use ackclock_units::SimDuration;
 
 use super::Sample;
 use super::envelope::{Envelope, Least, Point};
-use super::steps::{Trials, begin_trial};
+use super::steps::Watch;
 use crate::event::AckEvent;
 use crate::peer_clock::{Clocks, Times};
 
@@ -33,14 +36,12 @@ pub(super) struct SkewTolerantDelay {
     envelope: Option<Envelope>,
     /// Steps so far, ns: what the receiver's clock gained beside its skew.
     steps: f64,
-    /// The last delays there and back, all steps taken off.
-    last: Option<(f64, f64)>,
-    trials: Trials,
+    watch: Watch,
 }
 
 impl SkewTolerantDelay {
     pub(super) fn new(receiver_tick: Option<SimDuration>) -> Self {
-        Self { clocks: Clocks::new(receiver_tick), envelope: None, steps: 0.0, last: None, trials: Trials::default() }
+        Self { clocks: Clocks::new(receiver_tick), envelope: None, steps: 0.0, watch: Watch::default() }
     }
 
     /// What an ACK of new data shows; `None` without timestamps or RTT sample, or if they tell nothing yet.
@@ -53,29 +54,18 @@ impl SkewTolerantDelay {
         let backward = (times.arrived - times.received) as f64 + self.steps;
         let forward = rtt - backward;
         let mut envelope = self.envelope.take().unwrap_or_else(|| with_early(ticks, &self.clocks.take_early()));
-        let step = self.watch_for_step(&mut envelope, at, forward, backward);
+        let point = Least { forward: Point { at, delay: forward }, backward: Point { at, delay: backward } };
+        let step = match self.watch.add(ack.round, &point, &mut envelope) {
+            Some(step) => {
+                self.steps += step.size;
+                step.size
+            }
+            None => self.watch.believed(&envelope),
+        };
         let (queued, _) = envelope.above(at, forward - step, backward + step);
         let base_rtt = envelope.base_rtt();
         self.envelope = Some(envelope);
         (base_rtt >= 1.0).then(|| Sample { rtt: (base_rtt + queued.max(0.0)) as i64, base_rtt: base_rtt as i64 })
-    }
-
-    /// Returns the step that is believed in, zero without one.
-    fn watch_for_step(&mut self, envelope: &mut Envelope, at: f64, forward: f64, backward: f64) -> f64 {
-        let point = Least { forward: Point { at, delay: forward }, backward: Point { at, delay: backward } };
-        let last = self.last.replace((forward, backward));
-        if let Some(trial) = last.and_then(|last| begin_trial(envelope, last, &point)) {
-            self.trials.open(trial);
-        }
-        let Some(trial) = self.trials.judge(envelope, &point) else {
-            self.trials.keep(&point, envelope);
-            return self.trials.believed();
-        };
-        let step = trial.estimate();
-        self.trials.accept(&trial, envelope);
-        self.steps += step;
-        self.last = Some((forward - step, backward + step));
-        step
     }
 
     pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -1,6 +1,8 @@
-//! Steps of a clock on trial: jumps of the delays that a clock which is set would make, and queues by chance.
+//! Steps of a clock: delays that only a clock which is set could make, or queues by chance, told apart on trial.
 //!
 //! Source: none; see [`super::skew_tolerant`], which says how and what is assumed. Times and delays are in ns.
+
+use std::collections::VecDeque;
 
 use super::envelope::{Envelope, Least};
 
@@ -9,26 +11,23 @@ const TRIAL_ROUND_TRIPS: f64 = 8.0;
 const SHORTEST_TRIAL: f64 = 5e8;
 /// A trial that waits for the queue on the way back to end lasts so many times as long.
 const PATIENCE_BACK: f64 = 10.0;
-/// Steps on trial at a time.
-const MOST_TRIALS: usize = 8;
+/// Round trips before a jump, and after it, whose least delays are compared.
+const SIDE: usize = 3;
+/// Shorter jumps, as shares of the propagation delay, are of queues mostly and cost Vegas little.
+const LEAST_JUMP: f64 = 1.0 / 8.0;
 /// Delays held back at a time; of more, the least of two.
 const MOST_HELD: usize = 64;
-/// The shortest step that is looked for, in ticks of both clocks together.
-const LEAST_TICKS: f64 = 5.0;
 
-/// A step that may be one.
+/// A step that may be one: what the receiver's clock has gained at once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Trial {
-    /// What the receiver's clock has gained at once, ns.
-    step: f64,
-    /// How far off that may be.
+struct Trial {
+    /// The jump that was seen, and how far off it may be; nothing without.
+    expected: f64,
     doubt: f64,
     began: f64,
-    /// How long a trial lasts once nothing more is to be waited for, and when this one ends.
+    /// How long a trial lasts once a delay has shown the step, and when this one ends.
     span: f64,
     until: f64,
-    /// A delay, the step not taken off, lay clearly below the least ever seen.
-    is_proven: bool,
     /// The least that either direction lay above the least delays of before, the step not taken off.
     least_above: (f64, f64),
 }
@@ -39,86 +38,254 @@ enum Verdict {
     Step,
 }
 
-/// The steps on trial.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Trials {
-    open: Vec<Trial>,
-    /// Delays since the first of them that lie below the least ones: they are of a step, or of an empty queue.
-    held: Vec<Least>,
+impl Trial {
+    /// One direction has shown a delay that no queue explains: what it shows is the least that the step may be.
+    fn of_delay_below(point: &Least, above: (f64, f64)) -> Self {
+        let span = span(point);
+        let began = point.forward.at;
+        Self { expected: 0.0, doubt: 0.0, began, span, until: began + span, least_above: above }
+    }
+
+    /// The least delays of both directions have jumped by as much, between round trips.
+    fn of_jump(jump: Jump, point: &Least, above: (f64, f64)) -> Self {
+        let span = span(point);
+        let began = point.forward.at;
+        // Which direction has to show it: the way there, whose queue is short, or the way back.
+        let patience = if jump.step > 0.0 { PATIENCE_BACK } else { 1.0 };
+        Self { expected: jump.step, doubt: jump.doubt, began, span, until: began + patience * span, least_above: above }
+    }
+
+    /// The bounds of the step: with less, a delay there would lie below the least one of before, with more, one back.
+    fn bounds(&self) -> (f64, f64) {
+        (-self.least_above.1, self.least_above.0)
+    }
+
+    fn is_within_bounds(&self, step: f64, doubt: f64) -> bool {
+        let (least, most) = self.bounds();
+        (least - doubt..=most + doubt).contains(&step)
+    }
+
+    fn is_proven(&self, least_step: f64) -> bool {
+        let (least, most) = self.bounds();
+        most < -least_step || least > least_step
+    }
+
+    /// The step within its bounds: the jump, if that is what the bounds are about; else the way there, whose queue is short,
+    /// is taken to have been empty since.
+    fn estimate(&self) -> f64 {
+        let (least, most) = self.bounds();
+        let is_far = least > most || !self.is_within_bounds(self.expected, self.doubt);
+        let is_most = is_far || (most - self.expected).abs() <= self.doubt;
+        if is_most { most } else { self.expected.clamp(least, most) }
+    }
+
+    /// Unproven, a jump that makes the way there look longer counts, since it would cost the flow its window for nothing;
+    /// the other lasts only until the queue there ends.
+    fn believed(&self, least_step: f64) -> f64 {
+        if self.is_proven(least_step) { self.estimate() } else { self.expected.max(0.0) }
+    }
+
+    /// A step that goes back soon, by no more, was none: both directions have become shorter, one after the other.
+    fn takes_back(&self, earlier: &LastStep, envelope: &Envelope) -> bool {
+        let (least, most) = self.bounds();
+        let shown = if most < 0.0 { most } else { least };
+        let slack = envelope.tolerance() + earlier.size.abs() / 4.0;
+        self.began < earlier.until && shown * earlier.size < 0.0 && shown.abs() <= earlier.size.abs() + slack
+    }
+
+    fn judge(&mut self, point: &Least, envelope: &Envelope) -> Verdict {
+        let (at, above) = (point.forward.at, above(envelope, point));
+        let was_proven = self.is_proven(envelope.least_step());
+        self.least_above = (self.least_above.0.min(above.0), self.least_above.1.min(above.1));
+        let (least, most) = self.bounds();
+        let step = self.believed(envelope.least_step());
+        let slack = envelope.tolerance() + step.abs() / 4.0;
+        if least > most + slack || !(least - slack..=most + slack).contains(&step) {
+            return Verdict::Queue;
+        }
+        let is_proven = self.is_proven(envelope.least_step());
+        if is_proven && !was_proven {
+            self.until = self.until.min(at + self.span);
+        }
+        match at >= self.until {
+            false => Verdict::Open,
+            // The way there, if it were no longer than before, would have shown it by now.
+            true if is_proven || self.expected > 0.0 => Verdict::Step,
+            true => Verdict::Queue,
+        }
+    }
 }
 
-impl Trials {
-    pub(super) fn open(&mut self, trial: Trial) {
-        let is_like = |other: &Trial| (other.step - trial.step).abs() < trial.step.abs() / 4.0;
-        if self.open.iter().any(is_like) {
-            return;
-        }
-        if self.open.len() < MOST_TRIALS {
-            self.open.push(trial);
-        } else if let Some(least) = self.open.iter_mut().min_by(|a, b| a.step.abs().total_cmp(&b.step.abs()))
-            && trial.step.abs() > least.step.abs()
+/// How long the directions are given to contradict a step.
+fn span(point: &Least) -> f64 {
+    (TRIAL_ROUND_TRIPS * (point.forward.delay + point.backward.delay)).max(SHORTEST_TRIAL)
+}
+
+/// What the least delays there gained and those back lost.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    step: f64,
+    doubt: f64,
+}
+
+/// The least delays there and back of the last round trips, in order.
+#[derive(Clone, Debug, Default)]
+struct Rounds {
+    number: u64,
+    least: VecDeque<(f64, f64)>,
+}
+
+impl Rounds {
+    /// Returns what has jumped, when a round trip has ended.
+    fn add(&mut self, number: u64, delays: (f64, f64), envelope: &Envelope) -> Option<Jump> {
+        if number == self.number
+            && let Some(last) = self.least.back_mut()
         {
-            *least = trial;
+            *last = least_pair(*last, delays);
+            return None;
         }
-    }
-
-    /// Goes on with every trial; returns one that has stood its own.
-    pub(super) fn judge(&mut self, envelope: &Envelope, point: &Least) -> Option<Trial> {
-        let mut accepted: Option<Trial> = None;
-        self.open.retain_mut(|trial| match trial.judge(envelope, point) {
-            Verdict::Open => true,
-            Verdict::Queue => false,
-            Verdict::Step => {
-                accepted.get_or_insert(*trial);
-                false
-            }
-        });
-        accepted
-    }
-
-    /// Delays become part of the history, those that a step may have made only once nothing is on trial.
-    pub(super) fn keep(&mut self, point: &Least, envelope: &mut Envelope) {
-        let (there, back) = envelope.above(point.forward.at, point.forward.delay, point.backward.delay);
-        if self.open.is_empty() {
-            self.held.drain(..).for_each(|held| envelope.add(&held));
-            envelope.add(point);
-        } else if there.min(back) >= 0.0 {
-            envelope.add(point);
-        } else {
-            if self.held.len() == MOST_HELD {
-                self.held = self.held.chunks(2).map(merged).collect();
-            }
-            self.held.push(*point);
+        self.number = number;
+        let jump = self.jump(envelope);
+        if self.least.len() > 2 * SIDE {
+            self.least.pop_front();
         }
+        self.least.push_back(delays);
+        jump
     }
 
-    /// A step holds: what was held back since then goes without it into the history.
-    pub(super) fn accept(&mut self, trial: &Trial, envelope: &mut Envelope) {
-        self.open.clear();
-        let step = trial.estimate();
-        for mut held in self.held.drain(..) {
-            if held.forward.at >= trial.began {
-                held.forward.delay -= step;
-            }
-            if held.backward.at >= trial.began {
-                held.backward.delay += step;
-            }
-            envelope.add(&held);
+    /// The round trip in which a clock is set holds delays of before and after, so that one is skipped.
+    fn jump(&self, envelope: &Envelope) -> Option<Jump> {
+        if self.least.len() <= 2 * SIDE {
+            return None;
         }
-    }
-
-    /// The largest step that is proven, or that makes the way there look shorter: unproven, one that makes it look longer
-    /// would cost the flow its window for nothing, and the other lasts only until the queue there ends.
-    pub(super) fn believed(&self) -> f64 {
-        let believed = |trial: &Trial| {
-            if trial.is_proven { Some(trial.estimate()) } else { Some(trial.step).filter(|step| *step > 0.0) }
+        let least = |rounds: std::ops::Range<usize>| {
+            self.least.range(rounds).copied().fold((f64::INFINITY, f64::INFINITY), least_pair)
         };
-        self.open.iter().filter_map(believed).max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0)
+        jump(least(0..SIDE), least(SIDE + 1..2 * SIDE + 1), envelope)
     }
+}
+
+fn least_pair(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.min(b.0), a.1.min(b.1))
+}
+
+fn jump(from: (f64, f64), to: (f64, f64), envelope: &Envelope) -> Option<Jump> {
+    let (there, back) = (to.0 - from.0, to.1 - from.1);
+    let (step, residue) = ((there - back) / 2.0, (there + back).abs());
+    let least_step = envelope.least_step().max(envelope.base_rtt() * LEAST_JUMP);
+    let is_one = step.abs() >= least_step && residue <= envelope.tolerance().max(step.abs() / 4.0);
+    is_one.then(|| Jump { step, doubt: residue / 2.0 + envelope.tolerance() })
+}
+
+/// A step that has stood its trial.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) size: f64,
+    began: f64,
+}
+
+/// The step on trial, and what is to come into the history once it is decided.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watch {
+    trial: Option<Trial>,
+    rounds: Rounds,
+    held: Vec<Least>,
+    last: Option<LastStep>,
+}
+
+/// The last step that stood its trial, and until when it may still turn out to have been a queue.
+#[derive(Clone, Copy, Debug)]
+struct LastStep {
+    size: f64,
+    until: f64,
+}
+
+impl Watch {
+    /// What the receiver's clock seems to have gained at once, zero mostly.
+    pub(super) fn believed(&self, envelope: &Envelope) -> f64 {
+        self.trial.map_or(0.0, |trial| trial.believed(envelope.least_step()))
+    }
+
+    /// Delays of another ACK become part of the history; those that a step may have made once that is decided. Returns a
+    /// step that has stood its trial, taken off all that was held back.
+    pub(super) fn add(&mut self, round: u64, point: &Least, envelope: &mut Envelope) -> Option<Step> {
+        let jump = self.rounds.add(round, (point.forward.delay, point.backward.delay), envelope);
+        let verdict = self.trial.as_mut().map(|trial| trial.judge(point, envelope));
+        match verdict {
+            Some(Verdict::Open) => {}
+            Some(Verdict::Step) => return self.accept(point, envelope),
+            Some(Verdict::Queue) | None => {
+                self.release(envelope);
+                self.trial = begin(envelope, jump, point);
+            }
+        }
+        self.hold(point);
+        if self.trial.is_none() {
+            self.release(envelope);
+        }
+        None
+    }
+
+    fn accept(&mut self, point: &Least, envelope: &mut Envelope) -> Option<Step> {
+        let trial = self.trial.take()?;
+        self.hold(point);
+        let is_step = !self.last.take().is_some_and(|last| trial.takes_back(&last, envelope));
+        let step = Step { size: trial.estimate(), began: trial.began };
+        if is_step {
+            self.held.iter_mut().for_each(|held| *held = step.without(held));
+            self.last = Some(LastStep { size: step.size, until: point.forward.at + PATIENCE_BACK * trial.span });
+            self.rounds = Rounds::default();
+        }
+        self.release(envelope);
+        is_step.then_some(step)
+    }
+
+    fn hold(&mut self, point: &Least) {
+        if self.held.len() == MOST_HELD {
+            self.held = self.held.chunks(2).map(least_of).collect();
+        }
+        self.held.push(*point);
+    }
+
+    fn release(&mut self, envelope: &mut Envelope) {
+        self.held.drain(..).for_each(|held| envelope.add(&held));
+    }
+}
+
+impl Step {
+    fn without(&self, point: &Least) -> Least {
+        let mut point = *point;
+        if point.forward.at >= self.began {
+            point.forward.delay -= self.size;
+        }
+        if point.backward.at >= self.began {
+            point.backward.delay += self.size;
+        }
+        point
+    }
+}
+
+fn above(envelope: &Envelope, point: &Least) -> (f64, f64) {
+    envelope.above(point.forward.at, point.forward.delay, point.backward.delay)
+}
+
+/// A step seems to have come with this ACK, or some time before it.
+fn begin(envelope: &Envelope, jump: Option<Jump>, point: &Least) -> Option<Trial> {
+    let above = above(envelope, point);
+    if !envelope.is_established() {
+        return None;
+    }
+    let is_below = above.0.min(above.1) < -envelope.least_step();
+    // A round trip shorter than the shortest is no clock's doing: the other direction would have to be as much longer.
+    let is_in_both = above.0 + above.1 > -envelope.tolerance();
+    if is_below && is_in_both {
+        return Some(Trial::of_delay_below(point, above));
+    }
+    jump.map(|jump| Trial::of_jump(jump, point, above))
 }
 
 /// The least of each direction.
-fn merged(points: &[Least]) -> Least {
+fn least_of(points: &[Least]) -> Least {
     let mut least = points[0];
     for point in &points[1..] {
         if point.forward.delay < least.forward.delay {
@@ -129,69 +296,4 @@ fn merged(points: &[Least]) -> Least {
         }
     }
     least
-}
-
-/// A step seems to have come with this ACK, or some time before it.
-pub(super) fn begin_trial(envelope: &Envelope, last: (f64, f64), point: &Least) -> Option<Trial> {
-    if envelope.is_empty() {
-        return None;
-    }
-    let ticks = envelope.tolerance();
-    let (there, back) = (point.forward.delay - last.0, point.backward.delay - last.1);
-    let (step, residue) = ((there - back) / 2.0, (there + back).abs());
-    if step.abs() >= LEAST_TICKS * ticks && residue <= ticks.max(step.abs() / 4.0) {
-        return Some(Trial::new(step, residue / 2.0 + ticks, point));
-    }
-    // A step that came with a change of the round trip, or while nothing was measured.
-    let (there, back) = envelope.above(point.forward.at, point.forward.delay, point.backward.delay);
-    let step = if back < there { -back } else { there };
-    let is_far_below = there.min(back) < -(LEAST_TICKS * ticks).max(envelope.base_rtt() / 2.0);
-    is_far_below.then(|| Trial::new(step, f64::INFINITY, point))
-}
-
-impl Trial {
-    fn new(step: f64, doubt: f64, point: &Least) -> Self {
-        let rtt = point.forward.delay + point.backward.delay;
-        let span = (TRIAL_ROUND_TRIPS * rtt).max(SHORTEST_TRIAL);
-        // Which direction has to show it: the way there, whose queue is short, or the way back.
-        let patience = if step > 0.0 { PATIENCE_BACK } else { 1.0 };
-        let until = point.forward.at + patience * span;
-        Self {
-            step,
-            doubt,
-            began: point.forward.at,
-            span,
-            until,
-            is_proven: false,
-            least_above: (f64::INFINITY, f64::INFINITY),
-        }
-    }
-
-    /// The step as the least delays since bound it: without it none may lie below those of before. Where that leaves a
-    /// choice, the way there is taken to have been empty.
-    pub(super) fn estimate(&self) -> f64 {
-        let (most, least) = (self.least_above.0, -self.least_above.1);
-        if least > most {
-            return self.step;
-        }
-        if (most - self.step).abs() <= self.doubt { most } else { self.step.clamp(least, most) }
-    }
-
-    fn judge(&mut self, envelope: &Envelope, point: &Least) -> Verdict {
-        let (there, back) = envelope.above(point.forward.at, point.forward.delay, point.backward.delay);
-        let slack = envelope.tolerance() + self.step.abs() / 4.0;
-        if there - self.step < -slack || back + self.step < -slack {
-            return Verdict::Queue;
-        }
-        self.least_above = (self.least_above.0.min(there), self.least_above.1.min(back));
-        if !self.is_proven && there.min(back) < -self.step.abs() / 2.0 {
-            self.is_proven = true;
-            self.until = self.until.min(point.forward.at + self.span);
-        }
-        match point.forward.at >= self.until {
-            false => Verdict::Open,
-            true if self.is_proven => Verdict::Step,
-            true => Verdict::Queue,
-        }
-    }
 }

@@ -26,7 +26,8 @@ pub(crate) struct Served {
     queue: Queue,
     rate: RateProcess,
     policer: Option<Policer>,
-    flight: Flight,
+    /// `None` on a plain link, on which nothing but its delay becomes of a packet.
+    flight: Option<Flight>,
     /// What is about to travel on.
     arrivals: Vec<Arrival>,
     /// On a link on which packets overtake, of each that travels, in the order of arrival: how many left before it.
@@ -73,7 +74,7 @@ impl Served {
             queue: Queue::new(&config.queue, &place),
             rate: RateProcess::new(&channel.rate, channel.outage),
             policer: channel.policer.map(Policer::new),
-            flight: Flight::new(&channel, &config.name, seed),
+            flight: config.channel.is_some().then(|| Flight::new(&channel, &config.name, seed)),
             arrivals: Vec::new(),
             places: VecDeque::new(),
             next_place: 0,
@@ -144,18 +145,25 @@ impl Served {
 
     /// When something is to be done next, if no event is pending for it.
     fn next_wake(&mut self, now: SimTime) -> Option<SimTime> {
-        let service = match (&self.current, self.queue.ready_at(now)) {
-            (Some(current), _) => current.end,
-            (None, None) => SimTime::NEVER,
-            (None, Some(ready)) if ready > now => ready,
-            (None, Some(_)) => self.rate.service_start(now).max(SimTime(now.0 + 1)),
+        let service = match &self.current {
+            Some(current) => current.end,
+            None => self.next_start(now),
         };
-        let next = service.min(self.flight.release_at());
+        let next = self.flight.as_ref().map_or(service, |flight| service.min(flight.release_at()));
         if next == self.wake {
             return None;
         }
         self.wake = next;
         (next < SimTime::NEVER).then_some(next)
+    }
+
+    /// When a free link may begin its next service.
+    fn next_start(&mut self, now: SimTime) -> SimTime {
+        match self.queue.ready_at(now) {
+            None => SimTime::NEVER,
+            Some(ready) if ready > now => ready,
+            Some(_) => self.rate.service_start(now).max(SimTime(now.0 + 1)),
+        }
     }
 
     /// What the queue dropped and marked since the last call.
@@ -190,13 +198,21 @@ impl Link {
     /// What leaves the link at `now` travels on; `schedule` is told of the arrivals that need an event.
     pub fn depart(&mut self, now: SimTime, mut schedule: impl FnMut(SimTime)) {
         let served = self.served.as_deref_mut().expect(NOT_SERVED);
+        let sent = served.finish(now);
+        let Some(flight) = &mut served.flight else {
+            let Some(sent) = sent else { return };
+            if self.carry(now + self.delay, &sent.packet) {
+                schedule(now + self.delay);
+            }
+            return;
+        };
         let mut arrivals = std::mem::take(&mut served.arrivals);
-        if let Some(sent) = served.finish(now)
-            && !served.flight.depart(now, &sent.packet, sent.octets, &mut arrivals)
+        if let Some(sent) = sent
+            && !flight.depart(now, &sent.packet, sent.octets, &mut arrivals)
         {
             self.stats.on_lost();
         }
-        served.flight.release(now, &mut arrivals);
+        flight.release(now, &mut arrivals);
         for arrival in &arrivals {
             self.carry_on(arrival, &mut schedule);
         }
@@ -290,6 +306,9 @@ impl Link {
 
     fn count_news(&mut self) {
         let news = self.served.as_deref_mut().expect(NOT_SERVED).news();
+        if news == QueueCounters::default() {
+            return;
+        }
         self.total_marks += news.marks;
         self.stats.on_marks(news.marks);
         for _ in 0..news.drops {

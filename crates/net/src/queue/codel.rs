@@ -58,18 +58,14 @@ pub(super) struct CodelControl {
     /// When waiting will have been too long for an interval; `None` while it is not too long.
     first_above: Option<SimTime>,
     dropping: bool,
+    /// A packet was dropped, and `drop_next` is to move on if the next one waited too long as well.
+    moves_on: bool,
     drop_next: SimTime,
     count: u64,
     last_count: u64,
     largest_packet: u64,
     /// How long the packet that left last had waited.
     sojourn: SimDuration,
-}
-
-/// The packet at the head, and whether waiting has been too long for an interval.
-struct Candidate {
-    packet: Queued,
-    ok_to_drop: bool,
 }
 
 impl CodelControl {
@@ -81,73 +77,64 @@ impl CodelControl {
         counters: &mut QueueCounters,
         queue: &mut impl Head,
     ) -> Option<Queued> {
-        let candidate = self.next(now, parameters, queue);
-        let kept = if self.dropping {
-            self.go_on_dropping(now, parameters, counters, queue, candidate)
-        } else if candidate.as_ref().is_some_and(|candidate| candidate.ok_to_drop) {
-            self.begin_dropping(now, parameters, counters, queue, candidate?.packet)
-        } else {
-            candidate.map(|candidate| candidate.packet)
-        };
-        kept.map(|mut packet| {
-            let beyond = parameters.ce_threshold.is_some_and(|threshold| now - packet.since > threshold);
-            if beyond && packet.packet.segment.ecn != Ecn::Ce {
-                counters.mark(&mut packet.packet);
+        loop {
+            let Some(mut packet) = queue.pop() else {
+                (self.first_above, self.dropping, self.moves_on) = (None, false, false);
+                return None;
+            };
+            if !self.signals(now, parameters, &packet, queue.octets()) {
+                step_mark(now, parameters, counters, &mut packet);
+                return Some(packet);
             }
-            packet
-        })
-    }
-
-    fn next(&mut self, now: SimTime, parameters: &CodelParameters, queue: &mut impl Head) -> Option<Candidate> {
-        let Some(packet) = queue.pop() else {
-            self.first_above = None;
-            return None;
-        };
-        self.largest_packet = self.largest_packet.max(packet.octets);
-        self.sojourn = now - packet.since;
-        // Below one packet's backlog there is nothing to gain: at low rates the link itself takes longer than `target`.
-        if self.sojourn < parameters.target || queue.octets() <= self.largest_packet {
-            self.first_above = None;
-            return Some(Candidate { packet, ok_to_drop: false });
-        }
-        let first_above = *self.first_above.get_or_insert(now + parameters.interval);
-        Some(Candidate { packet, ok_to_drop: now >= first_above })
-    }
-
-    fn go_on_dropping(
-        &mut self,
-        now: SimTime,
-        parameters: &CodelParameters,
-        counters: &mut QueueCounters,
-        queue: &mut impl Head,
-        mut candidate: Option<Candidate>,
-    ) -> Option<Queued> {
-        self.dropping = candidate.as_ref().is_some_and(|candidate| candidate.ok_to_drop);
-        while self.dropping && now >= self.drop_next {
-            let mut packet = candidate?.packet;
-            self.count += 1;
             if parameters.ecn && counters.mark(&mut packet.packet) {
-                self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
+                self.move_on(parameters);
                 return Some(packet);
             }
             counters.drops += 1;
-            candidate = self.next(now, parameters, queue);
-            self.dropping = candidate.as_ref().is_some_and(|candidate| candidate.ok_to_drop);
-            if self.dropping {
-                self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
-            }
         }
-        candidate.map(|candidate| candidate.packet)
     }
 
-    fn begin_dropping(
-        &mut self,
-        now: SimTime,
-        parameters: &CodelParameters,
-        counters: &mut QueueCounters,
-        queue: &mut impl Head,
-        mut packet: Queued,
-    ) -> Option<Queued> {
+    /// Says whether congestion is to be signalled with a packet that has just been taken, `behind` octets waiting after it.
+    fn signals(&mut self, now: SimTime, parameters: &CodelParameters, packet: &Queued, behind: u64) -> bool {
+        let ok_to_drop = self.waited_too_long(now, parameters, packet, behind);
+        if !self.dropping {
+            if ok_to_drop {
+                self.begin_dropping(now, parameters);
+            }
+            return ok_to_drop;
+        }
+        if ok_to_drop {
+            self.move_on(parameters);
+        }
+        (self.dropping, self.moves_on) = (ok_to_drop, false);
+        let signals = ok_to_drop && now >= self.drop_next;
+        if signals {
+            self.count += 1;
+            self.moves_on = true;
+        }
+        signals
+    }
+
+    /// RFC 8289's `dodequeue`: true once packets have waited longer than the target for an interval.
+    fn waited_too_long(&mut self, now: SimTime, parameters: &CodelParameters, packet: &Queued, behind: u64) -> bool {
+        self.largest_packet = self.largest_packet.max(packet.octets);
+        self.sojourn = now - packet.since;
+        // Below one packet's backlog there is nothing to gain: at low rates the link itself takes longer than `target`.
+        if self.sojourn < parameters.target || behind <= self.largest_packet {
+            self.first_above = None;
+            return false;
+        }
+        now >= *self.first_above.get_or_insert(now + parameters.interval)
+    }
+
+    fn move_on(&mut self, parameters: &CodelParameters) {
+        if self.moves_on {
+            self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
+            self.moves_on = false;
+        }
+    }
+
+    fn begin_dropping(&mut self, now: SimTime, parameters: &CodelParameters) {
         self.dropping = true;
         // Soon after the last time: go on at the rate that controlled the queue then.
         let since_then = self.count - self.last_count;
@@ -155,11 +142,6 @@ impl CodelControl {
         self.count = if since_then > 1 && recent { since_then } else { 1 };
         self.last_count = self.count;
         self.drop_next = control_law(now, parameters.interval, self.count);
-        if parameters.ecn && counters.mark(&mut packet.packet) {
-            return Some(packet);
-        }
-        counters.drops += 1;
-        self.next(now, parameters, queue).map(|candidate| candidate.packet)
     }
 
     /// Reports the state to whoever asks.
@@ -167,6 +149,14 @@ impl CodelControl {
         record("queue_delay", self.sojourn.as_secs_f64());
         record("drop_count", self.count as f64);
         record("dropping", f64::from(u8::from(self.dropping)));
+    }
+}
+
+/// Marks what waited longer than the step, whatever the control law says.
+fn step_mark(now: SimTime, parameters: &CodelParameters, counters: &mut QueueCounters, packet: &mut Queued) {
+    let beyond = parameters.ce_threshold.is_some_and(|threshold| now - packet.since > threshold);
+    if beyond && packet.packet.segment.ecn != Ecn::Ce {
+        counters.mark(&mut packet.packet);
     }
 }
 

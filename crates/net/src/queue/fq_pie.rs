@@ -1,7 +1,11 @@
 //! FQ-PIE (draft-tahiliani-tsvwg-fq-pie): the flow queues and turns of FQ-CoDel, each queue under a PIE of its own. A
 //! packet for which there is no room is dropped, whoever sent it, since PIE decides at arrival.
 //!
-//! **Departures**: composed of FQ-CoDel's turns and RFC 8033's PIE; not compared with the draft line by line.
+//! Verified against the draft (revision 02), section by section: which queue a packet goes to, PIE at arrival only, the
+//! delay of the packet that left last, the drop without further ado of what exceeds the limit, turns and their new flows,
+//! marks as RFC 8033 section 5.1 has them. The draft leaves sizes open; they are Linux's.
+//!
+//! **Departures**: marks are on by default, as for the other disciplines here; the draft allows them, Linux has them off.
 
 use ackclock_units::{Bytes, SimTime};
 
@@ -13,7 +17,7 @@ use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::config::QueueLimit;
 use crate::rng::RandomStream;
 
-/// Parameters; the defaults are the draft's, which are FQ-CoDel's and PIE's.
+/// Parameters; the defaults are Linux's, which are FQ-CoDel's and PIE's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FqPieConfig {
     /// How much may wait in all queues together.
@@ -79,6 +83,7 @@ impl FqPie {
         let (control, waiting) = (&mut self.controls[queue as usize], self.queues.octets_of(queue));
         control.catch_up(now, &self.config.control, waiting);
         if !has_room {
+            control.on_full();
             return false;
         }
         match control.judge(now, &self.config.control, waiting, arrival.octets, &mut self.random) {

@@ -6,8 +6,13 @@
 //! A discipline has no timer: the updates that were due are made up for at the next arrival or departure, which sees the
 //! same, since nothing happened to the queue in between.
 //!
-//! **Departures**: a measured departure counts the octets that left, where the RFC's pseudocode takes them for 16 KiB
-//! whatever they were. Linux's steeper increase above 250 ms of delay is not in the RFC, and not here.
+//! Verified against the RFC's section 4 as ns-3, FreeBSD and Linux read it: target and update interval 15 ms, gains 0.125
+//! and 1.25 Hz, the table of divisors, the cap of 2 %, the decay by 0.98, 150 ms of burst, 16 KiB a measurement weighed
+//! 1/4, marks below 10 %, 0.85 and 8.5 of accumulated probability, which any drop sets back, at a full queue too.
+//!
+//! **Departures**: the probability decays where there was no delay twice (section 4.2), not, as the pseudocode of the RFC's
+//! appendix has it, below half the target. A measured departure counts the octets that left, where the pseudocode takes
+//! them for 16 KiB whatever they were. Linux's steeper increase above 250 ms of delay is not in the RFC, and not here.
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
@@ -244,6 +249,11 @@ impl PieControl {
         signals
     }
 
+    /// A packet found no room, and was dropped.
+    pub(super) fn on_full(&mut self) {
+        self.accumulated = 0.0;
+    }
+
     /// A packet left a queue in which `waiting` octets remain.
     pub(super) fn on_departure(&mut self, now: SimTime, packet: &Queued, waiting: u64) {
         self.sojourn = if waiting == 0 { 0.0 } else { (now - packet.since).as_secs_f64() };
@@ -305,12 +315,12 @@ impl QueueDiscipline for Pie {
     fn enqueue(&mut self, now: SimTime, mut arrival: Queued) {
         let waiting = self.queue.octets();
         self.control.catch_up(now, &self.parameters, waiting);
-        let verdict = if self.room.takes(self.queue.len(), waiting, arrival.octets) {
-            self.control.judge(now, &self.parameters, waiting, arrival.octets, &mut self.random)
-        } else {
+        if !self.room.takes(self.queue.len(), waiting, arrival.octets) {
+            self.control.on_full();
             self.counters.drops += 1;
             return;
-        };
+        }
+        let verdict = self.control.judge(now, &self.parameters, waiting, arrival.octets, &mut self.random);
         let mark = self.control.marks(&self.parameters);
         if verdict == Verdict::Keep || (mark && self.counters.mark(&mut arrival.packet)) {
             self.queue.push(arrival);

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::queues::LIMIT;
 use super::{entry, parameter};
 
-const LIMIT: &str = "\"100 packets\", \"150 kB\", \"20 ms\", \"1 bdp\" or \"unlimited\"";
 const TIME: &str = "a duration";
 const SIZE: &str = "a size";
 const SWITCH: &str = "true or false";
@@ -60,7 +60,8 @@ fn pie() -> Value {
         "pie",
         "PIE: drops at arrival with a probability that a PI controller moves by the delay",
         "RFC 8033",
-        "a measured departure rate counts the octets that left",
+        "the probability decays where there was no delay twice (section 4.2), not below half the target (appendix); a \
+         measured departure rate counts the octets that left",
         &[own.as_slice(), &pie_control()].concat(),
     )
 }
@@ -88,7 +89,7 @@ fn fq_pie() -> Value {
         "fq_pie",
         "FQ-PIE: flows take turns by octets, sparse ones first, each under PIE",
         "draft-tahiliani-tsvwg-fq-pie",
-        "as pie; composed of fq_codel's turns and pie, not compared with the draft line by line",
+        "as pie; marks are on by default, which the draft leaves open",
         &[flow_queues(), pie_control()].concat(),
     )
 }
@@ -100,7 +101,8 @@ fn cake() -> Value {
         "cake",
         "CAKE: fair between hosts, then flows; COBALT on each queue, a shaper, an ACK filter",
         "Høiland-Jørgensen, Täht and Morton 2018; Linux",
-        "one priority tin; no dithering of a host's shares; a host's sparse flows count as its bulk flows do",
+        "one priority tin; no dithering of a host's shares; a host's sparse flows count as its bulk flows do; a new flow that \
+         is empty waits a round among the old ones; without a shaper the link's rate sets the target",
         &[
             parameter("bandwidth", "none", "a rate", "rate of the shaper"),
             parameter("overhead", "0", "octets, may be negative", "what the shaper adds to each IP packet"),

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use ackclock_tcp::{
-    Autotuning, BurstConfig, DelayedAck, EcnConfig, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, PacingConfig,
-    RtoConfig, RtoEstimator, TcpConfig,
+    AckControlConfig, Autotuning, BurstConfig, DelayedAck, EcnConfig, LossRecovery, MAX_SCALED_WINDOW,
+    MAX_UNSCALED_WINDOW, PacingConfig, RtoConfig, RtoEstimator, TcpConfig,
 };
 use ackclock_units::{Bytes, SimDuration};
 
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
-use crate::file::{Amount, AutotuningTable, Buffer, Overlay, RtoTable, Ssthresh, SwitchOr, TcpTable};
+use crate::file::{AckControlTable, Amount, AutotuningTable, Buffer, Overlay, RtoTable, Ssthresh, SwitchOr, TcpTable};
 use crate::profiles::{Profile, profile, profiles};
 use crate::tree::FieldPath;
 
@@ -184,6 +184,25 @@ impl Checker<'_, '_> {
             let path = place("delayed_ack", &|table| table.delayed_ack.is_some()).key("segments");
             self.report(&path, "acknowledges nothing", "use at least 1, or delayed_ack = false for 1");
         }
+        config.ack_control = match &table.ack_congestion_control {
+            None | Some(SwitchOr::Switch(false)) => None,
+            Some(SwitchOr::Switch(true)) => Some(AckControlConfig { max_ratio: u8::MAX }),
+            Some(SwitchOr::Table(table)) => {
+                let path = place("ack_congestion_control", &|table| table.ack_congestion_control.is_some());
+                Some(self.ack_control(table, &path))
+            }
+        };
+    }
+
+    /// RFC 5690 sections 4.2 and 4.5: a ratio of at least 2, in an octet.
+    fn ack_control(&mut self, table: &AckControlTable, path: &FieldPath) -> AckControlConfig {
+        let wanted = table.max_ratio.unwrap_or(u32::from(u8::MAX));
+        let max_ratio = u8::try_from(wanted).ok().filter(|ratio| *ratio >= 2);
+        if max_ratio.is_none() {
+            let remedy = "use 2 to 255, or ack_congestion_control = false";
+            self.report(&path.key("max_ratio"), "is no ACK ratio that a sender can ask for", remedy);
+        }
+        AckControlConfig { max_ratio: max_ratio.unwrap_or(u8::MAX) }
     }
 
     fn set_sending(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {

@@ -30,7 +30,7 @@ impl Checker<'_, '_> {
         };
         let interval = table.interval.map_or(self.default_interval(), |interval| interval.0);
         let traced_links = self.traced_links(&table, topology, flows, &path);
-        let flow_series = chosen(table.flows, &FlowSeries::ALL);
+        let flow_series = chosen(table.flows, &series_of_flows(flows));
         let link_series = chosen(table.links, &self.telling_series(&traced_links));
         let internals = self.internals(table.internals.as_ref(), &path);
         let per_sample = values_per_sample(flows.len(), flow_series.len() + internals.len())
@@ -150,4 +150,10 @@ fn chosen<Word: Copy, Series: From<Word> + Copy + Ord>(
             series
         }
     }
+}
+
+/// What is recorded of flows unless others are asked for: the ACK ratio where it may be agreed on.
+fn series_of_flows(flows: &[FlowConfig]) -> Vec<FlowSeries> {
+    let controls = flows.iter().any(|flow| flow.sender.ack_control.is_some());
+    FlowSeries::ALL.into_iter().filter(|series| controls || *series != FlowSeries::AckRatio).collect()
 }

@@ -85,6 +85,8 @@ layer! {
         dctcp_feedback: bool,
         /// When in-order data is acknowledged; false acknowledges each segment.
         delayed_ack: SwitchOr<DelayedAckTable>,
+        /// The sender says for how many segments the receiver sends an ACK (RFC 5690); in force when both ends offer it.
+        ack_congestion_control: SwitchOr<AckControlTable>,
         /// An ACK that is due waits so long for further segments, as behind receive offload; zero does not.
         gro: Duration,
         /// The retransmission timer.
@@ -165,6 +167,14 @@ layer! {
         quickacks: u32,
         /// The delay follows the spacing of arriving segments.
         adaptive: bool,
+    }
+}
+
+layer! {
+    /// ACK congestion control.
+    pub(crate) struct AckControlTable {
+        /// No fewer ACKs than one for so many segments.
+        max_ratio: u32,
     }
 }
 

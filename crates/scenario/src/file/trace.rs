@@ -50,6 +50,7 @@ words! {
         "rwnd" = Rwnd,
         "throughput" = Throughput,
         "goodput" = Goodput,
+        "ack_ratio" = AckRatio,
     }
 }
 

@@ -34,3 +34,26 @@ fn from_json(value: serde_json::Value) -> Option<Value> {
 fn unplaced(value: Value) -> Node {
     Node::new(value, Origin::Unknown)
 }
+
+impl Value {
+    /// The value as JSON.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Bool(value) => (*value).into(),
+            Self::Integer(value) => match (u64::try_from(*value), i64::try_from(*value)) {
+                (Ok(value), _) => value.into(),
+                (_, Ok(value)) => value.into(),
+                _ => (*value as f64).into(),
+            },
+            Self::Float(value) => (*value).into(),
+            Self::Text(text) | Self::Datetime(text) => text.as_str().into(),
+            Self::List(items) => items.iter().map(|item| item.value.to_json()).collect(),
+            Self::Table(entries) => entries
+                .iter()
+                .map(|(key, node)| (key.clone(), node.value.to_json()))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            Self::Pruned => serde_json::Value::Null,
+        }
+    }
+}

@@ -16,7 +16,7 @@ pub(crate) enum Origin {
 }
 
 /// A value with its origin.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub(crate) value: Value,
     pub(crate) origin: Origin,
@@ -24,7 +24,7 @@ pub(crate) struct Node {
     pub(crate) key_origin: Origin,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Bool(bool),
     Integer(i128),
@@ -81,6 +81,10 @@ impl Node {
 
     pub(crate) fn at(&self, path: &FieldPath) -> Option<&Self> {
         path.0.iter().try_fold(self, |node, step| node.child(step))
+    }
+
+    pub(crate) fn at_mut(&mut self, path: &FieldPath) -> Option<&mut Self> {
+        path.0.iter().try_fold(self, |node, step| node.child_mut(step))
     }
 
     /// The node at `path`, or the deepest one above it that there is.

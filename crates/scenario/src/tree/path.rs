@@ -28,6 +28,13 @@ impl FieldPath {
         Self(steps)
     }
 
+    /// The path one step further down.
+    pub(crate) fn step(&self, step: Step) -> Self {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Self(steps)
+    }
+
     pub(crate) fn index(&self, index: usize) -> Self {
         let mut steps = self.0.clone();
         steps.push(Step::Index(index));

@@ -325,8 +325,13 @@ impl Simulation {
     }
 }
 
-/// Numbers of endpoints count on through flows of datagrams, which have no endpoint at work.
-pub(super) fn add_placeholders(config: &SimulationConfig, endpoints: &mut Vec<Endpoint>, ports: &mut Vec<PortState>) {
+/// Queues that tell flows apart take the number of an endpoint for a place in a list, so that numbers count on through flows of
+/// datagrams, too. No endpoint is at work there; what stands in its place keeps the list whole.
+pub(super) fn hold_numbers_of_datagrams(
+    config: &SimulationConfig,
+    endpoints: &mut Vec<Endpoint>,
+    ports: &mut Vec<PortState>,
+) {
     let controller = ControllerConfig::Fixed(FixedConfig { window: Bytes(1) });
     for _ in 0..2 * config.traffic.datagrams.len() {
         endpoints.push(Endpoint::new(&TcpConfig::default(), &controller, Reading::AtOnce));

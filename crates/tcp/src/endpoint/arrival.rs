@@ -2,7 +2,7 @@
 
 use ackclock_cc::SegmentTimestamps;
 use ackclock_units::SimTime;
-use ackclock_wire::{Flags, SackBlock, Segment, Seq, Timestamps};
+use ackclock_wire::{Ecn, Flags, SackBlock, Segment, Seq, Timestamps};
 
 use super::{ConnectionError, Endpoint, Output, refuse};
 use crate::config::LossRecovery;
@@ -14,6 +14,7 @@ impl Endpoint {
         let Some(start) = self.receiver.offset_of(segment.seq).filter(|start| self.is_acceptable(segment, *start))
         else {
             if !segment.flags.has(Flags::RST) {
+                self.note_late_ack(segment);
                 self.receiver.request_ack();
                 self.flush_ack(now, out);
             }
@@ -55,6 +56,15 @@ impl Endpoint {
         start <= self.receiver.window_end()
     }
 
+    /// A refused ACK that a higher one has overtaken was not lost: with timestamps, PAWS refuses it.
+    fn note_late_ack(&mut self, segment: &Segment) {
+        let una = self.sender.board.una();
+        let is_late = segment.ack.offset_near(self.initial_sequence, una).is_some_and(|ack| ack < una);
+        if let Some(control) = self.sender.ack_control.as_mut().filter(|_| segment.sequence_len() == 0) {
+            control.on_pure_ack(is_late, segment.ecn == Ecn::Ce);
+        }
+    }
+
     /// RFC 5961 section 3.2: only a reset at exactly the next octet counts; another draws an ACK.
     fn on_reset(&mut self, now: SimTime, start: u64, out: &mut impl Output) {
         if start == self.receiver.rcv_nxt() {
@@ -70,6 +80,9 @@ impl Endpoint {
             && let Some(timestamps) = segment.timestamps.filter(|timestamps| timestamps.echo != 0)
         {
             self.receiver.on_rtt(now.saturating_since(self.clock.time_of(timestamps.echo, now)));
+        }
+        if segment.ack_ratio > 0 && self.negotiated.ack_control {
+            self.receiver.acks.set_ratio(u32::from(segment.ack_ratio));
         }
         let arrival = Arrival {
             start,
@@ -95,6 +108,9 @@ impl Endpoint {
             return;
         }
         let is_old = ack < una;
+        if let Some(control) = self.sender.ack_control.as_mut().filter(|_| !occupies) {
+            control.on_pure_ack(is_old, segment.ecn == Ecn::Ce);
+        }
         if is_old && segment.sack.is_empty() {
             return;
         }

@@ -5,6 +5,7 @@ use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::{Flags, Segment, Seq, SynOptions, Timestamps};
 
 use super::{ConnectionError, Endpoint, Negotiated, Output, Progress, TIMESTAMPS_LEN, refuse};
+use crate::ack_control::FIRST_RATIO;
 use crate::ecn;
 use crate::receiver::Receiver;
 
@@ -69,6 +70,7 @@ impl Endpoint {
             timestamps,
             scaling: scale.is_some(),
             sack: config.sack && syn.syn.sack_permitted,
+            ack_control: config.ack_control.is_some() && syn.syn.ack_control_permitted,
             snd_scale: scale.unwrap_or(0).min(14), // RFC 7323 section 2.3: a shift above 14 means 14
         };
         let options = if timestamps { TIMESTAMPS_LEN } else { 0 };
@@ -78,6 +80,10 @@ impl Endpoint {
         self.set_mss(mss);
         self.sender.set_negotiated(u64::from(mss), self.negotiated.sack);
         self.receiver.on_syn(syn.seq.0, syn.timestamps.map(|timestamps| timestamps.value));
+        if self.negotiated.ack_control {
+            self.sender.control_acks_of_peer();
+            self.receiver.acks.set_ratio(FIRST_RATIO);
+        }
         let own_mss = u64::from(self.offered_mss - options);
         self.receiver.set_scale(if scale.is_some() { self.own_scale() } else { 0 }, own_mss);
     }
@@ -134,6 +140,7 @@ impl Endpoint {
                 mss: self.offered_mss.min(u32::from(u16::MAX)) as u16,
                 window_scale: wants_scale.then(|| self.own_scale()),
                 sack_permitted: offer(self.config.sack, self.negotiated.sack),
+                ack_control_permitted: offer(self.config.ack_control.is_some(), self.negotiated.ack_control),
             },
             timestamps: timestamps.then(|| Timestamps {
                 value: self.clock.tick(now),

@@ -114,6 +114,16 @@ impl Endpoint {
         self.sender.counters
     }
 
+    /// For how many segments the peer is asked to send an ACK; `None` without ACK congestion control.
+    pub fn ack_ratio(&self) -> Option<u32> {
+        self.sender.ack_control.as_ref().map(|control| control.ratio())
+    }
+
+    /// ACKs that ACK congestion control found missing.
+    pub fn lost_acks(&self) -> u64 {
+        self.sender.ack_control.as_ref().map_or(0, |control| control.lost_acks())
+    }
+
     /// Payload that has arrived in order.
     pub fn received(&self) -> Bytes {
         Bytes(self.receiver.payload_octets())

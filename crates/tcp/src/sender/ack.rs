@@ -133,10 +133,14 @@ impl Sender {
         if self.is_plain_ack(ack) {
             return self.on_plain_ack(now, ack);
         }
+        let watch = self.watch_of_acks();
         let mut progress = self.update_scoreboard(now, ack, window_changed);
         self.on_probe_ack(now, ack, &progress);
         self.recover(now, ack, &mut progress);
         self.report_lost(now);
+        if let Some(watch) = watch {
+            self.control_acks(watch);
+        }
         if progress.delivered > 0 || progress.newly_lost > 0 {
             self.tell_controller(now, ack, &Heard::of(&progress));
         }

@@ -184,6 +184,9 @@ impl Sender {
             return self.give_up();
         }
         self.timeouts_in_a_row += 1;
+        if let Some(control) = &mut self.ack_control {
+            control.on_timeout();
+        }
         self.enter_loss(now);
         self.rto.back_off();
         self.timer = Timer::retransmission(self.within_user_timeout(now + self.rto.rto()));

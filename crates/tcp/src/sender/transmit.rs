@@ -21,6 +21,8 @@ pub(crate) struct DataSegment {
     /// ACK, and FIN, PSH, CWR where they belong.
     pub(crate) flags: Flags,
     pub(crate) ecn: Ecn,
+    /// The ACK Ratio option, zero for none.
+    pub(crate) ack_ratio: u8,
 }
 
 /// Why nothing more could be sent.
@@ -392,7 +394,8 @@ impl Sender {
         if cwr {
             flags = flags.with(Flags::CWR);
         }
-        DataSegment { start: range.start, payload: payload as u32, flags, ecn }
+        let ack_ratio = self.ack_ratio_option(range, payload > 0, is_retransmission);
+        DataSegment { start: range.start, payload: payload as u32, flags, ecn, ack_ratio }
     }
 
     /// A write ends in this segment.

@@ -3,11 +3,12 @@
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_tcp::{
-    BurstConfig, Counting, CwndValidation, DecreaseFrom, DelayedAck, EcnConfig, EcnMode, Endpoint, IdleRestart,
-    LossDetection, LossRecovery, Nagle, PacingConfig, Reading, RtoConfig, RtoEstimator, TcpConfig, UndoConfig,
+    AckControlConfig, BurstConfig, Counting, CwndValidation, DecreaseFrom, DelayedAck, EcnConfig, EcnMode, Endpoint,
+    IdleRestart, LossDetection, LossRecovery, Nagle, PacingConfig, Reading, RtoConfig, RtoEstimator, TcpConfig,
+    UndoConfig,
 };
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use ackclock_wire::Segment;
+use ackclock_wire::{Ecn, Segment};
 
 pub const MSS: u32 = 1_000;
 pub const OPENER: usize = 0;
@@ -61,12 +62,16 @@ pub fn switches(recovery: LossRecovery, some: u32) -> TcpConfig {
             ect1: false,
             dctcp_feedback: is(21),
         },
+        ack_control: is(22).then_some(AckControlConfig { max_ratio: 255 }),
         ..plain
     }
 }
 
 /// Says whether a segment is lost on the way.
 pub type Drops = Box<dyn FnMut(usize, usize, &Segment) -> bool>;
+
+/// Says whether a segment is marked on the way.
+pub type Marks = Box<dyn FnMut(usize, &Segment) -> bool>;
 
 /// A segment seen on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +88,8 @@ pub struct Pair {
     pub one_way: SimDuration,
     /// Drops a segment: `(sender, how many segments that end has sent before, segment)`.
     pub drop: Drops,
+    /// Marks a segment that is ECN-capable.
+    pub mark: Marks,
     pub seen: Vec<Seen>,
     wire: Vec<(SimTime, usize, Segment)>,
     sent: [usize; 2],
@@ -102,6 +109,7 @@ impl Pair {
             now: SimTime::ZERO,
             one_way: SimDuration::from_millis(50),
             drop: Box::new(|_, _, _| false),
+            mark: Box::new(|_, _| false),
             seen: Vec::new(),
             wire: Vec::new(),
             sent: [0; 2],
@@ -112,10 +120,13 @@ impl Pair {
     pub fn call(&mut self, end: usize, call: impl FnOnce(&mut Endpoint, SimTime, &mut Vec<Segment>)) {
         let mut out = Vec::new();
         call(&mut self.ends[end], self.now, &mut out);
-        for segment in out {
+        for mut segment in out {
             let dropped = (self.drop)(end, self.sent[end], &segment);
             self.sent[end] += 1;
             self.seen.push(Seen { time: self.now, from: end, segment, dropped });
+            if segment.ecn != Ecn::NotEct && (self.mark)(end, &segment) {
+                segment.ecn = Ecn::Ce;
+            }
             if !dropped {
                 self.wire.push((self.now + self.one_way, 1 - end, segment));
             }

@@ -21,7 +21,7 @@ fn a_syn_is_that_of_linux() {
         seq: Seq(1_000),
         window: 65_535,
         flags: Flags::SYN,
-        syn: SynOptions { mss: 1_460, window_scale: Some(7), sack_permitted: true },
+        syn: SynOptions { mss: 1_460, window_scale: Some(7), sack_permitted: true, ..SynOptions::default() },
         timestamps: Some(Timestamps { value: 1, echo: 0 }),
         ..Segment::default()
     };
@@ -80,6 +80,19 @@ fn a_fourth_sack_block_has_no_space_beside_timestamps() {
         Segment { flags: Flags::ACK, sack, timestamps: Some(Timestamps::default()), ..Segment::default() };
     assert_eq!(emitted(&with_timestamps, 0).len(), 80); // 20 + 20 + 12 + 4 + 3 * 8
     assert_eq!(emitted(&Segment { timestamps: None, ..with_timestamps }, 0).len(), 76); // 20 + 20 + 4 + 4 * 8
+}
+
+#[test]
+fn the_options_of_ack_congestion_control_have_the_numbers_of_experiments() {
+    // RFC 5690 sections 4.1, 4.2 and 10; RFC 4727 section 3: 253 and 254.
+    let syn = SynOptions { ack_control_permitted: true, ..SynOptions::default() };
+    let packet = emitted(&Segment { flags: Flags::SYN, syn, ..Segment::default() }, 0);
+    assert_eq!(packet[40..], [1, 1, 253, 2]);
+    let data = Segment { flags: Flags::ACK, payload: 100, ack_ratio: 8, ..Segment::default() };
+    assert_eq!(emitted(&data, 0)[40..], [254, 3, 8, 1]);
+    let timestamps = Some(Timestamps::default());
+    let packet = emitted(&Segment { timestamps, ..data }, 0);
+    assert_eq!(packet[40..], [8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 254, 3, 8, 1, 1, 1]);
 }
 
 #[test]

@@ -28,10 +28,11 @@ fn sack_blocks(at_most: usize) -> impl Strategy<Value = SackBlocks> {
 }
 
 fn syn_options() -> impl Strategy<Value = SynOptions> {
-    (any::<u16>(), option::of(0..=14u8), any::<bool>()).prop_map(|(mss, window_scale, sack_permitted)| SynOptions {
+    (any::<u16>(), option::of(0..=14u8), any::<[bool; 2]>()).prop_map(|(mss, window_scale, permitted)| SynOptions {
         mss,
         window_scale,
-        sack_permitted,
+        sack_permitted: permitted[0],
+        ack_control_permitted: permitted[1],
     })
 }
 
@@ -51,11 +52,13 @@ fn fixed_fields() -> impl Strategy<Value = Segment> {
 
 /// Segments that carry only what their kind can carry.
 fn segments() -> impl Strategy<Value = Segment> {
-    (fixed_fields(), timestamps(), syn_options(), sack_blocks(4)).prop_map(|(fixed, timestamps, syn, sack)| {
+    let options = (timestamps(), syn_options(), sack_blocks(4), any::<u8>());
+    (fixed_fields(), options).prop_map(|(fixed, (timestamps, syn, sack, ack_ratio))| {
         let mut segment = Segment { timestamps, ..fixed };
         if segment.flags.has(Flags::SYN) {
             segment.syn = syn;
         } else {
+            segment.ack_ratio = ack_ratio;
             segment.sack = sack;
             let carried = segment.carried_sack_blocks().to_vec();
             segment.sack = SackBlocks::default();
@@ -146,6 +149,13 @@ fn options_that_nobody_knows_are_skipped() {
 fn options_of_a_syn_mean_nothing_elsewhere() {
     let packet = packet_with_options(&[2, 4, 5, 0xb4, 1, 3, 3, 7, 1, 1, 4, 2]);
     assert_eq!(parse(&packet).unwrap().1.syn, SynOptions::default());
+}
+
+#[test]
+fn another_experiment_with_the_same_numbers_is_skipped() {
+    // Kind 253 with an identifier as RFC 6994 has it, kind 254 of 4 octets.
+    let (_, segment) = parse(&packet_with_options(&[253, 4, 0, 1, 254, 4, 7, 7])).unwrap();
+    assert_eq!((segment.syn, segment.ack_ratio), (SynOptions::default(), 0));
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn through(
             tick: SimDuration::from_millis(1),
         });
         let rtt_sample = Some(SimDuration::from_millis(arrived - at_ms));
-        let sample = delay.on_ack(&AckEvent { rtt_sample, timestamps, ..ack(1_000) });
+        let sample = delay.on_ack(&AckEvent { rtt_sample, timestamps, round: at_ms / 100, ..ack(1_000) });
         samples.extend(sample.map(|sample| (second, sample)));
     }
     samples
@@ -66,13 +66,41 @@ fn skew_of_1_to_500_ppm_is_taken_off() {
 
 #[test]
 fn a_clock_that_is_set_is_found_and_followed() {
-    for step in [-400.0, -40.0, 40.0, 400.0] {
+    // 100 ppm apart; 1 s is more than the round trip. The queue there empties for 100 ms of each second.
+    let queues = |second: f64| (if second % 1.0 < 0.1 { 0 } else { congested(second).0 }, congested(second).1);
+    for step in [-1_000.0, -400.0, -40.0, 40.0, 400.0, 1_000.0] {
         let ahead = |second: f64| 0.1 * second + if second < 20.5 { 0.0 } else { step };
         let mut delay = tolerant();
-        let samples = through(&mut delay, 0..60, congested, ahead);
-        assert_forward_queue(&samples, 10.0, 60.0, |_| 5);
+        let samples = through(&mut delay, 0..60, queues, ahead);
+        // Two seconds are given for what is undecided.
+        let settled = |second: &f64| !(20.4..22.5).contains(second);
+        let samples: Vec<_> = samples.into_iter().filter(|(second, _)| settled(second)).collect();
+        assert_forward_queue(&samples, 10.0, 60.0, |second| queues(second).0);
         assert!((delay.steps / 1e6 - step).abs() <= 2.0, "{} for {step}", delay.steps / 1e6);
     }
+}
+
+#[test]
+fn delays_that_fall_by_less_than_half_of_the_round_trip_after_a_step_back_stay_out_of_the_history() {
+    // After 50 ms back the first delays there wait behind a burst of 40, 30, 20 ms that ends: 10, 20, 30 ms below the least.
+    let mut delay = tolerant();
+    through(&mut delay, 0..20, |second| (0, if second < 1.0 { 0 } else { 20 }), |_| 0.0);
+    let burst = |second: f64| ([40, 30, 20][((second - 20.0) * 10.0).min(2.0) as usize], 20);
+    let ahead = |_| -50.0;
+    through(&mut delay, 20..21, burst, ahead);
+    let samples = through(&mut delay, 21..40, |_| (0, 20), ahead);
+    assert_forward_queue(&samples, 23.0, 40.0, |_| 0);
+    assert!((delay.steps / 1e6 + 50.0).abs() <= 2.0, "{}", delay.steps / 1e6);
+}
+
+#[test]
+fn a_direction_that_is_first_seen_empty_late_is_no_step() {
+    // The connection begins behind 30 ms of queue back, which is gone for a tenth of each second from the eighth on.
+    let queues = |second: f64| (0, if second > 8.0 && second % 1.0 < 0.1 { 0 } else { 30 });
+    let mut delay = tolerant();
+    let samples = through(&mut delay, 0..30, queues, |_| 0.0);
+    assert_forward_queue(&samples, 9.0, 30.0, |_| 0);
+    assert!(delay.steps.abs() < 1e6, "{}", delay.steps);
 }
 
 #[test]

@@ -1,5 +1,12 @@
 //! COBALT, CAKE's control of one queue: CoDel's control law, whose count is worked off instead of forgotten when the
 //! queue is good again, with BLUE beside it (Feng and others 1999), which answers to overflow and to emptiness.
+//!
+//! Its paper has no pseudocode; constants and order of steps were verified against Linux's `sch_cake`: the increments of
+//! BLUE and that each waits for a target; a signal that was due before the queue turned bad comes at once; what of the
+//! schedule is overdue after a mark is forgiven, after a drop it is not; a queue with no count waits a whole interval.
+//!
+//! **Departures**: the square root is exact; a queue that is bad from its first packet on, after a silence of an interval
+//! or more, has its first signal an interval later (with Linux's it comes with the second packet).
 
 use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Ecn;
@@ -50,10 +57,14 @@ impl Cobalt {
         }
         self.dropping = false;
         self.sojourn = SimDuration::ZERO;
-        if self.count > 0 && now >= self.signal_next {
+        if self.is_due(now) {
             self.count -= 1;
-            self.signal_next = now + self.spacing(parameters);
+            self.signal_next += self.spacing(parameters);
         }
+    }
+
+    fn is_due(&self, now: SimTime) -> bool {
+        self.count > 0 && now >= self.signal_next
     }
 
     /// Says whether a departing packet is to be dropped; it may have been marked. `tolerated` is how long packets wait on
@@ -68,21 +79,28 @@ impl Cobalt {
         counters: &mut QueueCounters,
     ) -> bool {
         self.sojourn = now - packet.since;
+        let is_due = self.is_due(now);
         if self.sojourn > parameters.target.max(tolerated) {
             self.begin(now, parameters);
         } else {
             self.dropping = false;
         }
         let mut drops = false;
-        if self.dropping && now >= self.signal_next {
+        if self.dropping && is_due {
             let is_marked = packet.packet.segment.ecn == Ecn::Ce;
             drops = !(parameters.ecn && (is_marked || counters.mark(&mut packet.packet)));
             self.count += 1;
             self.signal_next += self.spacing(parameters);
-        } else {
+        } else if is_due {
             self.work_off(now, parameters);
         }
-        drops || (self.blue > 0.0 && random.chance(self.blue))
+        drops |= self.blue > 0.0 && random.chance(self.blue);
+        if self.count == 0 {
+            self.signal_next = now + parameters.interval;
+        } else if !drops {
+            self.signal_next = self.signal_next.max(now);
+        }
+        drops
     }
 
     fn begin(&mut self, now: SimTime, parameters: &CobaltParameters) {
@@ -95,7 +113,7 @@ impl Cobalt {
 
     /// Each signal that would have been due while the queue was good makes the next episode's first one come later.
     fn work_off(&mut self, now: SimTime, parameters: &CobaltParameters) {
-        while self.count > 0 && !self.dropping && now >= self.signal_next {
+        while self.is_due(now) {
             self.count -= 1;
             self.signal_next += self.spacing(parameters);
         }
@@ -157,6 +175,51 @@ mod tests {
         assert_eq!(cobalt.count, 2);
         // above target again at 350 ms: the first drop 70.7 ms later, not 100
         assert_times(&drop_times(&mut cobalt, 350, 430, 6), &[420.71]);
+    }
+
+    #[test]
+    fn an_empty_queue_works_its_count_off_by_its_schedule() {
+        let mut cobalt = Cobalt::default();
+        drop_times(&mut cobalt, 10, 240, 6); // the count is 4, the next signal due at 288.45 ms
+        cobalt.on_empty(SimTime(288 * MS), &PARAMETERS);
+        assert_eq!(cobalt.count, 4);
+        // found empty at 400 ms, for the signal of 288.45: 3, and the next was due 57.7 ms later, at 346.2 ms; found empty
+        // once more, for that one
+        cobalt.on_empty(SimTime(400 * MS), &PARAMETERS);
+        assert_eq!(cobalt.count, 3);
+        cobalt.on_empty(SimTime(401 * MS), &PARAMETERS);
+        assert_eq!(cobalt.count, 2);
+    }
+
+    /// When packets of a bad queue are signalled to, marks or drops, that leave at these times, ms.
+    fn signals_at(cobalt: &mut Cobalt, ecn: Ecn, times: impl Iterator<Item = u64>) -> Vec<u64> {
+        let mut random = RandomStream::new(1, "test");
+        let mut counters = QueueCounters::default();
+        let mut signalled = |ms: &u64| {
+            let (now, before) = (SimTime(ms * MS), counters.marks);
+            let mut packet = arrival_with(SimTime(now.0 - 6 * MS), 0, 1500, ecn);
+            cobalt.drops(now, &mut packet, &PARAMETERS, SimDuration::ZERO, &mut random, &mut counters)
+                || counters.marks > before
+        };
+        times.filter(|ms| signalled(ms)).collect()
+    }
+
+    #[test]
+    fn what_is_overdue_is_made_up_for_by_drops_and_forgiven_by_marks() {
+        // The first signal is due at 110 ms, then with counts 2, 3, 4, 5, .. at 180.7, 238.4, 288.4, 333.2, 374.0 ms. Nothing
+        // leaves between 20 and 300 ms, then a packet each ms: at 300 ms four are overdue.
+        let times = || (10..20).chain(300..340);
+        assert_eq!(signals_at(&mut Cobalt::default(), Ecn::NotEct, times()), [300, 301, 302, 303, 334]);
+        // A mark at 300 ms; the next was due at 180.7 ms and is at once; then with count 3 57.7 ms after 300 ms.
+        assert_eq!(signals_at(&mut Cobalt::default(), Ecn::Ect0, times()), [300, 301]);
+    }
+
+    #[test]
+    fn a_signal_that_was_due_when_the_queue_turns_bad_comes_at_once() {
+        let mut cobalt = Cobalt::default();
+        drop_times(&mut cobalt, 10, 240, 6); // the count is 4, the next signal due at 288.45 ms
+        drop_times(&mut cobalt, 240, 241, 1); // good again
+        assert_eq!(drop_times(&mut cobalt, 289, 300, 6), [289.0]);
     }
 
     #[test]

@@ -96,6 +96,21 @@ fn derandomised_drops_are_never_close_and_never_far() {
 }
 
 #[test]
+fn a_drop_at_a_full_queue_counts_as_the_last_one() {
+    // At 0.1 each the ninth packet is the first that may be dropped; a drop for want of room after eight begins anew.
+    let parameters = PieParameters::default();
+    let mut control = PieControl { burst_allowance: SimDuration::ZERO, ..control(0.1, 0.030, 0.030) };
+    let mut random = RandomStream::new(1, "test");
+    let mut kept = |control: &mut PieControl, packets: u32| {
+        (0..packets).all(|_| control.judge(SimTime(1), &parameters, 150_000, 1500, &mut random) == Verdict::Keep)
+    };
+    assert!(kept(&mut control, 8));
+    control.on_full();
+    assert!(kept(&mut control, 8));
+    assert_close(control.accumulated, 0.8);
+}
+
+#[test]
 fn random_drops_have_their_probability() {
     let gaps = gaps(false);
     assert!((mean(&gaps) - 10.0).abs() < 4.0 * 9.5 / (gaps.len() as f64).sqrt(), "{}", mean(&gaps));

@@ -35,6 +35,30 @@ fn the_data_mining_table_has_the_mean_of_its_trapezoids() {
 }
 
 #[test]
+fn the_web_search_table_is_the_published_one() {
+    // kB and per cent, of TrafficGenerator's DCTCP_CDF.txt and HPCC's WebSearch_distribution.txt; in packets of 1500 bytes
+    // these are ours, rounded: 6.7 (6), 13.3 (13), 20 (19), 33.3 (33), 53.3 (53), ..
+    let published = [
+        (10, 15),
+        (20, 20),
+        (30, 30),
+        (50, 40),
+        (80, 53),
+        (200, 60),
+        (1_000, 70),
+        (2_000, 80),
+        (5_000, 90),
+        (10_000, 97),
+        (30_000, 100),
+    ];
+    assert_eq!(WEB_SEARCH.len(), published.len() + 1);
+    for (point, (kilobytes, percent)) in WEB_SEARCH[1..].iter().zip(published) {
+        assert!((point.size / 1460.0 - f64::from(kilobytes) / 1.5).abs() <= 1.0, "{point:?}");
+        assert!((point.fraction * 100.0 - f64::from(percent)).abs() < 1e-9, "{point:?}");
+    }
+}
+
+#[test]
 fn draws_from_a_table_pass_through_its_points() {
     let sizes = drawn(&SizeDistribution::Cdf(WEB_SEARCH.into()), 200_000);
     // Three standard errors of a fraction near 1/2 of 200,000 are 0.0034. Half a byte is added against rounding.

@@ -212,6 +212,16 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
         ["50:1, 8 back, Vegas, SGPQ, an ACK for 16", "50:1, 8 back, modified, SGPQ, an ACK for 16"],
         ["50:1, 8 back, Vegas, SGPQ", "50:1, 8 back, modified, SGPQ"],
     ),
+    "V9j": quotient("50:1, Vegas, adaptive", "50:1, Vegas"),
+    "V9k": quotient("10:1, Vegas, adaptive", "10:1, Vegas"),
+    "V9l": best_of(["50:1, modified, adaptive"], ["50:1, modified", "50:1, Vegas, adaptive"]),
+    "V9m": best_of(
+        ["50:1, Vegas, adaptive", "50:1, modified, adaptive"], ["50:1, Vegas, filter", "50:1, modified, filter"]
+    ),
+    "V9n": best_of(
+        ["50:1, 8 back, Vegas, SGPQ, adaptive", "50:1, 8 back, modified, SGPQ, adaptive"],
+        ["50:1, 8 back, Vegas, SGPQ", "50:1, 8 back, modified, SGPQ"],
+    ),
     "V10": base_rtt,
     "V11": worst_of("20 ms and 20 ms"),
 }

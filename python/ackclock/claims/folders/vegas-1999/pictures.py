@@ -180,7 +180,7 @@ def ticks(laboratory: Laboratory, study: Study) -> Figure:
     return panels.bars(cases, series, "goodput of A1 and A2 (kbit/s)")
 
 
-CURES = ("plain", "SGPQ", "filter", "an ACK for 4", "an ACK for 16")
+CURES = ("plain", "SGPQ", "filter", "an ACK for 4", "an ACK for 16", "adaptive")
 WHO = (("Tahoe", YELLOW), ("Vegas", SECOND), ("modified", FIRST))
 
 
@@ -195,7 +195,7 @@ def asymmetry(laboratory: Laboratory, study: Study) -> Figure:
 def both_ways(laboratory: Laboratory, study: Study) -> Figure:
     """Goodput at each ratio and under each remedy beside eight connections that send the other way."""
     runs = laboratory.runs(study)
-    places = [(ratio, cure) for ratio in ("10:1", "50:1") for cure in (*CURES, "SGPQ, an ACK for 16")]
+    places = [(ratio, cure) for ratio in ("10:1", "50:1") for cure in (*CURES, "SGPQ, an ACK for 16", "SGPQ, adaptive")]
     series = [
         (who, color, [_goodput(runs[_case(f"{ratio}, 8 back", who, cure)]) for ratio, cure in places])
         for who, color in WHO

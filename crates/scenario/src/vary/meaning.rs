@@ -1,0 +1,123 @@
+//! What the format says of a place, from its own JSON Schema: whether a table there has a field of its own that is called
+//! like a distribution, and whether a number there may have decimals.
+
+use std::sync::LazyLock;
+
+use serde_json::Value as Json;
+
+use crate::tree::{Node, Step, Value};
+
+static SCHEMA: LazyLock<Json> = LazyLock::new(|| schemars::schema_for!(crate::file::ScenarioFile).to_value());
+
+/// Schemas that may hold at a place; none where the format takes anything, or has no such place.
+#[derive(Clone, Debug)]
+pub(crate) struct Meaning(Vec<&'static Json>);
+
+impl Meaning {
+    /// That of a whole scenario.
+    pub(crate) fn of_scenario() -> Self {
+        Self::of(&SCHEMA)
+    }
+
+    /// That of `node`, which stands at this place: a table with a `kind` is of this kind only.
+    pub(crate) fn of_node(mut self, node: &Node) -> Self {
+        let kind = node.child(&Step::Key("kind".to_owned())).map(|kind| &kind.value);
+        if let Some(Value::Text(kind)) = kind {
+            let is_other = |known: &Json| known.as_str() != Some(kind);
+            self.0.retain(|schema| !schema.pointer("/properties/kind/const").is_some_and(is_other));
+        }
+        self
+    }
+
+    /// That of the field `key` of this table.
+    pub(crate) fn of_field(&self, key: &str) -> Self {
+        self.below(|schema| schema.get("properties")?.get(key))
+    }
+
+    /// That of each item of this list.
+    pub(crate) fn of_item(&self) -> Self {
+        self.below(|schema| schema.get("items"))
+    }
+
+    /// True if a table has a field `key` here, or any field.
+    pub(crate) fn has_field(&self, key: &str) -> bool {
+        let has = |schema: &&Json| {
+            let is_open = schema.get("additionalProperties").is_some_and(|more| *more != Json::Bool(false));
+            is_open || schema.get("properties").is_some_and(|known| known.get(key).is_some())
+        };
+        self.0.iter().any(has)
+    }
+
+    /// True if a number may have decimals here: one is then drawn with them, whatever the ends of its range.
+    pub(crate) fn is_real(&self) -> bool {
+        let is = |schema: &&Json, name: &str| match schema.get("type") {
+            Some(Json::String(only)) => only == name,
+            Some(Json::Array(several)) => several.iter().any(|one| one == name),
+            _ => false,
+        };
+        self.0.iter().any(|schema| is(schema, "number")) && !self.0.iter().any(|schema| is(schema, "integer"))
+    }
+
+    fn of(schema: &'static Json) -> Self {
+        let mut found = Vec::new();
+        collect(schema, &mut found);
+        Self(found)
+    }
+
+    fn below(&self, find: impl Fn(&'static Json) -> Option<&'static Json>) -> Self {
+        Self(self.0.iter().filter_map(|schema| find(schema)).flat_map(|schema| Self::of(schema).0).collect())
+    }
+}
+
+/// `schema`, or what it refers to, or each that it is any of.
+fn collect(schema: &'static Json, found: &mut Vec<&'static Json>) {
+    if let Some(name) = schema.get("$ref").and_then(Json::as_str) {
+        if let Some(target) = name.strip_prefix('#').and_then(|pointer| SCHEMA.pointer(pointer)) {
+            collect(target, found);
+        }
+        return;
+    }
+    let alternatives = ["anyOf", "oneOf", "allOf"].iter().filter_map(|word| schema.get(word)?.as_array()).flatten();
+    let before = found.len();
+    alternatives.for_each(|alternative| collect(alternative, found));
+    if found.len() == before {
+        found.push(schema);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(keys: &[&str]) -> Meaning {
+        keys.iter().fold(Meaning::of_scenario(), |meaning, key| match *key {
+            "[]" => meaning.of_item(),
+            key => meaning.of_field(key),
+        })
+    }
+
+    #[test]
+    fn sizes_have_a_uniform_of_their_own_and_rates_have_none() {
+        assert!(at(&["flow", "[]", "arrivals", "size"]).has_field("uniform"));
+        assert!(!at(&["flow", "[]", "arrivals", "size"]).has_field("choice"));
+        assert!(!at(&["topology", "bottleneck", "rate"]).has_field("uniform"));
+        assert!(!at(&["flow", "[]", "start"]).has_field("uniform"));
+    }
+
+    #[test]
+    fn probabilities_have_decimals_and_counts_have_none() {
+        assert!(at(&["topology", "bottleneck", "loss", "p"]).is_real());
+        assert!(!at(&["flow", "[]", "count"]).is_real());
+        assert!(!at(&["tcp", "mss"]).is_real());
+        assert!(!at(&["no", "such", "place"]).is_real());
+    }
+
+    #[test]
+    fn a_kind_decides_between_fields_of_the_same_name() {
+        let text = |word: &str| Node::new(Value::Text(word.to_owned()), crate::tree::Origin::Unknown);
+        let app = |kind| Node::new(Value::Table(vec![("kind".to_owned(), text(kind))]), crate::tree::Origin::Unknown);
+        let request = |kind| at(&["flow", "[]", "app"]).of_node(&app(kind)).of_field("request");
+        assert!(request("request_response").has_field("uniform"), "each request's size");
+        assert!(!request("video").has_field("uniform"), "one size");
+    }
+}
