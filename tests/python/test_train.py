@@ -23,14 +23,31 @@ from ackclock.cli import failures  # noqa: E402
 from ackclock.cli.app import app  # noqa: E402
 from ackclock.learn import checkpoint  # noqa: E402
 from ackclock.learn.algorithms import Plan, build  # noqa: E402
+from ackclock.learn.evaluation import Trained, evaluate  # noqa: E402
 from ackclock.learn.lanes import FlowVecEnv, episode_seed  # noqa: E402
-from ackclock.learn.setting import Setting, SettingError, registered  # noqa: E402
+from ackclock.learn.setting import Setting, SettingError, of_scenario, registered  # noqa: E402
 from ackclock.learn.training import CHECKPOINT, train  # noqa: E402
 
 pytestmark = pytest.mark.learn
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "train_dqn.py"
 SHORT = ("duration=3 s",)
+DRAWN = """\
+duration = "5 s"
+
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "1 ms" }
+
+[topology.bottleneck]
+rate = { choice = ["2 Mbit/s", "20 Mbit/s"] }
+delay = "9 ms"
+queue = { kind = "drop_tail", limit = "100 packets" }
+
+[[flow]]
+name = "agent"
+controller = "cubic"
+"""
 PLANS = {
     "dqn": Plan("dqn", 600, hyperparameters={"learning_starts": 100, "buffer_size": 300, "target_update_interval": 50}),
     "ppo": Plan("ppo", 600, envs=3, hyperparameters={"n_steps": 32, "batch_size": 32, "n_epochs": 2}),
@@ -217,6 +234,21 @@ def test_commands_train_stop_resume_and_evaluate(cli: Cli, tmp_path: Path, scena
     assert all(0 < row["goodput_bps"] < 10e6 for row in rows)
     assert all((row["reward"] is None) == (row["who"] == "reno") for row in rows)
     assert steps > 0
+
+
+def test_what_a_scenario_leaves_to_chance_is_drawn_for_model_and_controller_alike(tmp_path: Path) -> None:
+    file = tmp_path / "drawn.toml"
+    file.write_text(DRAWN)
+    train(of_scenario(file, [], {}, discrete=True), PLANS["dqn"], tmp_path / "run")
+
+    rows = list(evaluate(Trained.load(tmp_path / "run"), [], range(1, 7), ["cubic"]))
+
+    rates = {row.seed: row.goodput_bps for row in rows if row.who == "cubic"}
+    # CUBIC alone for 5 s fills most of a link of 2 or of 20 Mbit/s: nothing lies between.
+    assert all(1e6 < rate < 2e6 or 10e6 < rate < 20e6 for rate in rates.values())
+    assert {rate > 5e6 for rate in rates.values()} == {True, False}
+    for row in rows:
+        assert (row.goodput_bps > 5e6) == (rates[row.seed] > 5e6), f"{row.who} met another network with seed {row.seed}"
 
 
 def test_evaluating_what_is_no_training(cli: Cli, tmp_path: Path) -> None:

@@ -132,8 +132,8 @@ def _setting(target: str, overrides: list[str], agent: dict[str, Any], *, discre
 
     if setting.is_environment(target):
         return setting.registered(target, overrides, agent)
-    scenario = check.load(setting.scenario_file(target), overrides)
-    return setting.of_scenario(target, scenario, agent, discrete=discrete)
+    check.load(Path(target), overrides)  # says of a file that cannot be read why
+    return setting.of_scenario(Path(target), overrides, agent, discrete=discrete)
 
 
 @contextmanager

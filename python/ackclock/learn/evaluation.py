@@ -146,7 +146,7 @@ def _episode(environment: FlowEnv, seed: int, choose: Choose) -> tuple[dict[str,
 
 
 def _of_controller(name: str, setting: Setting, seed: int) -> Row:
-    scenario = setting.scenario
+    scenario = setting.scenario.draw(seed)
     changed = Scenario.from_json(scenario.to_json(), [f"flow.{setting.flow}.controller={name}"], folder=scenario.folder)
     return _row(run(changed, seed=seed).summary, setting, name, seed, None)
 

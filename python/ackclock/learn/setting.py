@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import gymnasium
 
-from ackclock._core import Scenario
+from ackclock._core import Scenario, ScenarioError
 from ackclock.gym import IDS, AgentSettings, FlowEnv, VectorFlowEnv
 from ackclock.gym.environments import DQN_NEWRENO, GENERAL
 from ackclock.gym.flow import first_flow
@@ -23,6 +23,39 @@ class SettingError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """What a scenario was read from: it may leave values to be drawn, which a checked scenario has drawn already.
+
+    Attributes:
+        text: Of the file.
+        file: Its place, beside which other files are looked for.
+        overrides: Changes, each `path=value`.
+    """
+
+    text: str
+    file: str
+    overrides: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, file: Path, overrides: Sequence[str]) -> "Source":
+        """Read a file.
+
+        Args:
+            file: Its place.
+            overrides: Changes.
+        """
+        return cls(file.read_text(encoding="utf-8"), str(file.resolve()), tuple(overrides))
+
+    def scenario(self) -> Scenario:
+        """Return the scenario.
+
+        Raises:
+            ScenarioError: If it is wrong.
+        """
+        return Scenario.parse(self.text, self.file, list(self.overrides))
+
+
+@dataclass(frozen=True, slots=True)
 class Setting:
     """A scenario and the agent in it.
 
@@ -31,12 +64,14 @@ class Setting:
         scenario: What is simulated.
         flow: Name of the agent's flow.
         agent: Fields of `AgentSettings`.
+        source: What the scenario was read from; None for one that a model is only evaluated on.
     """
 
     name: str
     scenario: Scenario
     flow: str
     agent: Mapping[str, Any]
+    source: Source | None = None
 
     def lane(self) -> VectorFlowEnv:
         """Return one environment of the core's vector form, which simulates without Python's lock."""
@@ -61,7 +96,7 @@ class Setting:
             "environment": self.name,
             "scenario": json.loads(self.scenario.to_json()),
             "scenario_hash": self.scenario.hash,
-            "folder": str(self.scenario.folder),
+            "source": asdict(self.source) if self.source else None,
             "flow": self.flow,
             "agent": {name: list(value) if isinstance(value, tuple) else value for name, value in self.agent.items()},
         }
@@ -73,8 +108,8 @@ class Setting:
         Args:
             entry: As `as_dict` returned it.
         """
-        scenario = Scenario.from_json(json.dumps(entry["scenario"]), folder=entry["folder"])
-        return cls(entry["environment"], scenario, entry["flow"], entry["agent"])
+        source = Source(**entry["source"])
+        return cls(entry["environment"], source.scenario(), entry["flow"], entry["agent"], source)
 
 
 def is_environment(name: str) -> bool:
@@ -103,40 +138,34 @@ def registered(name: str, overrides: Sequence[str], agent: Mapping[str, Any]) ->
     module, _, kind = str(gymnasium.spec(name).entry_point).partition(":")
     environment = getattr(import_module(module), kind)
     with as_file(files("ackclock.gym") / "scenarios" / f"{environment.scenario_name}.toml") as path:
-        scenario = Scenario.load(str(path), list(overrides))
-    return _checked(name, scenario, {**environment.defaults, **agent})
+        source = Source.read(path, overrides)
+    return _checked(name, source, {**environment.defaults, **agent})
 
 
-def of_scenario(name: str, scenario: Scenario, agent: Mapping[str, Any], *, discrete: bool) -> Setting:
+def of_scenario(file: Path, overrides: Sequence[str], agent: Mapping[str, Any], *, discrete: bool) -> Setting:
     """Return the setting of a scenario.
 
     Args:
-        name: Of its file.
-        scenario: Read from there.
+        file: Of the scenario.
+        overrides: Changes of it, each `path=value`.
         agent: Changes of the agent, which is otherwise that of `ackclock/SingleFlow-v0`.
         discrete: Let it choose among segments to add, as an algorithm for choices needs it.
     """
     choices = {"action": DQN_NEWRENO["action"], "on_loss": "stack"} if discrete else {}
-    return _checked(name, scenario, {**GENERAL, **choices, **agent})
+    return _checked(str(file), Source.read(file, overrides), {**GENERAL, **choices, **agent})
 
 
-def _checked(name: str, scenario: Scenario, agent: Mapping[str, Any]) -> Setting:
+def _checked(name: str, source: Source, agent: Mapping[str, Any]) -> Setting:
     unknown = sorted(set(agent) - {*_NAMES, "flow"})
     if unknown:
         raise SettingError(f"--agent {unknown[0]}: there is no such setting; there are flow, {', '.join(_NAMES)}")
     chosen = {key: value for key, value in agent.items() if key != "flow"}
     try:
-        setting = Setting(name, scenario, agent.get("flow") or first_flow(scenario), chosen)
+        scenario = source.scenario()
+        setting = Setting(name, scenario, agent.get("flow") or first_flow(scenario), chosen, source)
         setting.lane()
+    except ScenarioError:
+        raise
     except (TypeError, ValueError) as error:
         raise SettingError(str(error)) from error
     return setting
-
-
-def scenario_file(name: str) -> Path:
-    """Return the absolute place of a scenario file, so that its folder is found again from elsewhere.
-
-    Args:
-        name: As the user gave it.
-    """
-    return Path(name).resolve()

@@ -168,7 +168,9 @@ def _open(folder: Path, manifest: dict[str, Any], *, resume: bool) -> bytes | No
 def _compare(folder: Path, kept: dict[str, Any], given: dict[str, Any]) -> None:
     """More steps are welcome, and a scenario may move; anything else must be as it was."""
     for name in [name for name in {**kept, **given} if name.startswith(("setting.", "plan."))]:
-        if name not in ("plan.steps", "setting.folder") and kept.get(name) != given.get(name):
+        if name not in ("plan.steps", "setting.source.file", "setting.environment") and kept.get(name) != given.get(
+            name
+        ):
             raise SettingError(
                 f"{folder} was trained with {name} = {kept.get(name)}, not {given.get(name)}; "
                 "give what was given then, or choose another folder"
