@@ -20,11 +20,13 @@ from ackclock.cli import (
     check,
     claims,
     doctor,
+    evaluate,
     failures,
     report,
     run,
     script,
     sweep,
+    train,
     validate_linux,
 )
 
@@ -63,6 +65,8 @@ app.command(rich_help_panel=_SIMULATE)(claims.claims)
 app.command("validate-linux", rich_help_panel=_SIMULATE)(validate_linux.validate_linux)
 app.command(rich_help_panel=_SIMULATE)(script.script)
 app.command(rich_help_panel=_SIMULATE)(arrivals.arrivals)
+app.command(rich_help_panel=_SIMULATE)(train.train)
+app.command(rich_help_panel=_SIMULATE)(evaluate.evaluate)
 app.command(rich_help_panel=_LEARN)(check.validate)
 app.command(rich_help_panel=_LEARN)(check.schema)
 app.command(rich_help_panel=_LEARN)(catalogs.controllers)
