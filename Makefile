@@ -12,7 +12,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-rust test-python bench lint format docs wheel fuzz fuzz-short claims-full validate-linux peers lock clean
+.PHONY: help setup build learn run test test-rust test-python test-learn bench lint format docs wheel fuzz fuzz-short claims-full validate-linux peers lock clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -38,6 +38,13 @@ $(VENV)/.extension: $(VENV)/.packages $(RUST_SOURCES)
 	@touch $@
 
 build: $(VENV)/.extension ## build the extension in release, if its sources changed
+
+$(VENV)/.learning: $(VENV)/.extension requirements-learn.lock
+	@echo "installing the packages for learning into $(VENV): PyTorch is large"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-learn.lock
+	@touch $@
+
+learn: $(VENV)/.learning ## add the packages of ackclock[learn], for `ackclock train`
 
 # ---- using ----------------------------------------------------------------------------------------------------------
 
@@ -66,6 +73,9 @@ test-rust: $(VENV)/.packages ## the tests of the crates
 
 test-python: build ## the tests of the package, the command line and the wheel
 	$(BIN)/python -m pytest -q
+
+test-learn: learn ## the tests of training, which need the packages of ackclock[learn]
+	$(BIN)/python -m pytest -q -m learn tests/python
 
 lint: build ## formatting, lints, types, and the stub against the binary
 	cargo fmt --all --check
@@ -107,6 +117,8 @@ lock: ## resolve the packages anew, with hashes
 		--generate-hashes pyproject.toml -o requirements.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes pyproject.toml requirements-dev.in -c requirements.lock -o requirements-dev.lock
+	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes pyproject.toml --extra learn -c requirements-dev.lock -o requirements-learn.lock
 
 clean: ## remove what was built
 	rm -rf $(VENV) dist target

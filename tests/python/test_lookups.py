@@ -91,6 +91,20 @@ def test_a_call_of_a_python_controller_is_measured(cli: Cli) -> None:
     assert 0 < call["body_ns"] < call["call_ns"] < 6_000
 
 
+def test_the_bench_of_learning_counts_decisions(cli: Cli) -> None:
+    done = cli("bench", "learn", "--min-cpu", 0.2, "--json")
+    costs = json.loads(done.stdout)["learning"]
+    assert [cost["controller"] for cost in costs] == ["dqn_newreno", "dqn_cubic"]
+    for cost in costs:
+        assert cost["decisions"] >= 2_000
+        assert cost["decisions_per_cpu_s"] == pytest.approx(cost["decisions"] / cost["cpu_s"])
+    # 3 x 30 has a fifth of the products of 5 x 50, or less
+    assert costs[0]["decisions_per_cpu_s"] > costs[1]["decisions_per_cpu_s"]
+    said = cli("bench", "learn", "--min-cpu", 0).stdout
+    assert "dqn_cubic" in said
+    assert "decisions per CPU second" in said
+
+
 def test_unknown_bench_is_wrong_input(cli: Cli) -> None:
     done = cli("bench", "q")
     assert done.returncode == 2
@@ -120,3 +134,13 @@ def test_help_and_version(cli: Cli) -> None:
     shown = cli("--help").stdout
     for name in ("run", "sweep", "report", "compare", "claims", "validate", "schema", "controllers", "bench", "doctor"):
         assert f" {name} " in shown
+
+
+def test_the_bench_of_environments_counts_steps(cli: Cli) -> None:
+    done = cli("bench", "gym", "--min-cpu", 0.05, "--json")
+    assert done.returncode == 0, done.stderr
+    paces = {pace["name"]: pace for pace in json.loads(done.stdout)["environments"]}
+    assert set(paces) == {"ack", "interval", "vector-1", "vector"}
+    # A decision on each ACK is hundreds of times less work than one for a tenth of a second at 100 Mbit/s.
+    assert paces["ack"]["steps_per_cpu_s"] > 10 * paces["interval"]["steps_per_cpu_s"]
+    assert all(pace["steps"] > 0 and pace["cpu_s"] > 0 for pace in paces.values())

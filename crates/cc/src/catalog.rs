@@ -2,6 +2,7 @@
 
 mod classic;
 mod delay;
+mod learned;
 mod model;
 
 /// One parameter of a controller.
@@ -170,6 +171,8 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
     model::ALLEGRO,
     model::VIVACE,
     model::SIAD,
+    learned::DQN_NEWRENO,
+    learned::DQN_CUBIC,
     ControllerInfo {
         name: "python",
         summary: "a class of your own: \"python:module:Class\", or a table; see docs/how-to/own-controller-python.md",

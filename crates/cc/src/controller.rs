@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::delivery::{Demands, SegmentReport};
+use crate::dqn::{DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 use crate::external::{ExternalConfig, ExternalController};
 use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
@@ -78,6 +79,11 @@ pub trait CongestionController: Debug + Send {
     /// Time has reached [`Self::deadline`].
     fn on_timer(&mut self, _now: SimTime) {}
 
+    /// True if the simulation is to stop after the event at hand, for a decision from outside.
+    fn wants_to_stop(&self) -> bool {
+        false
+    }
+
     /// Reports named internals (`"w_max_segments"`, `"k_s"`) to whoever asks.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -119,6 +125,10 @@ pub enum ControllerConfig {
     Copa(CopaConfig),
     /// Swift.
     Swift(SwiftConfig),
+    /// `NewReno` with an agent's increase.
+    DqnNewReno(Box<DqnNewRenoConfig>),
+    /// CUBIC with an agent's pace.
+    DqnCubic(Box<DqnCubicConfig>),
     /// An algorithm from outside this crate.
     External(ExternalConfig),
 }
@@ -132,6 +142,8 @@ impl ControllerConfig {
             Self::Bbr3(config) => config.seed = seed,
             Self::Allegro(config) => config.seed = seed,
             Self::Vivace(config) => config.seed = seed,
+            Self::DqnNewReno(config) => config.dqn.seed = seed,
+            Self::DqnCubic(config) => config.dqn.seed = seed,
             Self::External(config) => config.set_seed(seed),
             _ => {}
         }
@@ -180,6 +192,10 @@ pub enum Controller {
     Copa(Box<Copa>),
     /// See [`Swift`].
     Swift(Box<Swift>),
+    /// See [`DqnNewReno`].
+    DqnNewReno(Box<DqnNewReno>),
+    /// See [`DqnCubic`].
+    DqnCubic(Box<DqnCubic>),
     /// See [`ExternalController`].
     External(Box<dyn ExternalController>),
 }
@@ -226,6 +242,8 @@ impl Controller {
             }
             ControllerConfig::Copa(config) => Self::Copa(Box::new(Copa::new(config, start))),
             ControllerConfig::Swift(config) => Self::Swift(Box::new(Swift::new(config, start))),
+            ControllerConfig::DqnNewReno(config) => Self::DqnNewReno(Box::new(DqnNewReno::new(config, start))),
+            ControllerConfig::DqnCubic(config) => Self::DqnCubic(Box::new(DqnCubic::new(config, start))),
             ControllerConfig::External(config) => Self::External(config.make(mss, initial_window, initial_ssthresh)),
         }
     }
@@ -253,6 +271,8 @@ macro_rules! dispatch {
             Controller::LedbatPlusPlus($inner) => $call,
             Controller::Copa($inner) => $call,
             Controller::Swift($inner) => $call,
+            Controller::DqnNewReno($inner) => $call,
+            Controller::DqnCubic($inner) => $call,
             Controller::External($inner) => $call,
         }
     };
@@ -303,6 +323,12 @@ impl CongestionController for Controller {
     }
     fn on_timer(&mut self, now: SimTime) {
         dispatch!(self, inner => inner.on_timer(now));
+    }
+    fn wants_to_stop(&self) -> bool {
+        match self {
+            Self::External(inner) => inner.wants_to_stop(),
+            _ => false,
+        }
     }
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         dispatch!(self, inner => inner.inspect(record));

@@ -5,6 +5,7 @@
 //! A controller that cannot go on unwinds ([`std::panic::resume_unwind`]) with its error as the payload. Whoever runs the
 //! simulation catches that and drops the simulation, so that the loop need not ask after every event whether all is well.
 
+use std::any::Any;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
@@ -29,11 +30,18 @@ pub struct Start {
 pub trait ExternalController: CongestionController + Sync {
     /// A copy that goes on alike: a simulation can be cloned while it runs.
     fn boxed_clone(&self) -> Box<dyn ExternalController>;
+
+    /// Itself, for whoever knows its type.
+    fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
 impl<T: CongestionController + Sync + Clone + 'static> ExternalController for T {
     fn boxed_clone(&self) -> Box<dyn ExternalController> {
         Box::new(self.clone())
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
     }
 }
 

@@ -14,6 +14,7 @@ mod copa;
 mod cubic;
 mod dctcp;
 mod delivery;
+mod dqn;
 mod event;
 mod external;
 mod fast;
@@ -38,6 +39,7 @@ mod testing;
 mod vegas;
 mod windowed_min;
 
+pub use ackclock_learn::{Learning, OptimiserKind};
 pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig};
 pub use catalog::{CONTROLLERS, ControllerInfo, ParameterInfo};
 pub use classic::{
@@ -50,6 +52,10 @@ pub use copa::{Copa, CopaConfig};
 pub use cubic::{Cubic, CubicConfig, CubicVariant};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
+pub use dqn::{
+    BelowSsthresh, DqnConfig, DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig, LearnOn, MaxThroughput,
+    StateScale, StoreOn, exercise_agent,
+};
 pub use event::{AckEvent, CongestionCause, CongestionEvent, RttStats, SegmentTimestamps, SendEvent};
 pub use external::{ExternalConfig, ExternalController, Start};
 pub use fast::{Fast, FastConfig};

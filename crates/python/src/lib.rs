@@ -3,6 +3,7 @@
 
 mod controller;
 mod endpoint;
+mod environment;
 mod errors;
 mod scenario;
 mod simulation;
@@ -23,6 +24,8 @@ mod _core {
     use crate::controller::{PyDeliveryReport, PyRateSample, PySegmentReport};
     #[pymodule_export]
     use crate::endpoint::PyEndpoint;
+    #[pymodule_export]
+    use crate::environment::{PyEnvironment, PyVectorEnvironment};
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
@@ -74,6 +77,12 @@ mod _core {
         ackclock_scenario::traffic().to_string()
     }
 
+    /// What agents may be shown, do, be asked and be paid, as JSON.
+    #[pyfunction]
+    fn agents() -> String {
+        ackclock_agent::catalogue().to_string()
+    }
+
     /// The mean window, in segments, of the first flow's controller alone: generated ACKs, a loss of every so many segments.
     #[pyfunction]
     fn mean_window(
@@ -96,6 +105,19 @@ mod _core {
         let mss = ackclock_units::Bytes(u64::from(flow.sender.mss));
         let drive = ackclock_cc::Drive { mss, rtt, segments_per_loss, cycles };
         Ok(py.detach(|| ackclock_cc::mean_window(&flow.controller, drive)))
+    }
+
+    /// The agent of the first flow's controller alone: so many decisions with a step of learning each, after its warm-up.
+    /// Returns the steps of learning.
+    #[pyfunction]
+    fn exercise_agent(py: Python<'_>, scenario: &PyScenario, decisions: u64) -> PyResult<u64> {
+        let Some(flow) = scenario.inner.config().flows.first() else {
+            return Err(PyValueError::new_err("the scenario has no connection whose agent could be exercised"));
+        };
+        py.detach(|| ackclock_cc::exercise_agent(&flow.controller, decisions)).ok_or_else(|| {
+            let name = &flow.controller_name;
+            PyValueError::new_err(format!("{name} has no agent: use dqn_newreno or dqn_cubic"))
+        })
     }
 
     /// Version and kind of this build.

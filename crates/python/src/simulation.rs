@@ -117,7 +117,7 @@ pub(crate) struct PyOutcome {
 }
 
 impl PyOutcome {
-    fn new(outcome: Outcome) -> PyResult<Self> {
+    pub(crate) fn new(outcome: Outcome) -> PyResult<Self> {
         let table = |table| PyTable::new(table).map_err(to_runtime_error);
         Ok(Self {
             summary: outcome.summary,

@@ -7,6 +7,7 @@ mod channel;
 mod classic_controllers;
 mod delay_controllers;
 mod discard;
+mod dqn;
 mod exchanges;
 mod external;
 mod flows;

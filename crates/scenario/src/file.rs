@@ -7,6 +7,7 @@ mod channel;
 mod classic_controllers;
 mod controller;
 mod delay_controllers;
+pub(crate) mod dqn;
 mod either;
 mod external;
 mod flow;

@@ -3,6 +3,7 @@
 mod exchanges;
 mod traffic;
 
+use ackclock_cc::ExternalController;
 use ackclock_net::{Packet, Router};
 use ackclock_tcp::{Endpoint, Reading, State};
 use ackclock_units::{Bytes, SimTime};
@@ -104,6 +105,11 @@ impl Simulation {
 
     /// Handles every event up to and including `until`, but none after the scenario's end.
     pub fn run_until(&mut self, until: SimTime) {
+        self.run_until_or(until, |_| false);
+    }
+
+    /// As [`Self::run_until`], but stops after the first event that `stop` says so of. Returns true if it did.
+    pub fn run_until_or(&mut self, until: SimTime, mut stop: impl FnMut(&Self) -> bool) -> bool {
         let until = until.min(self.end);
         let mut packet = Packet::default();
         while let Some((time, event)) = self.network.queue.first().filter(|(time, _)| *time <= until) {
@@ -111,13 +117,58 @@ impl Simulation {
             self.network.now = time;
             self.counters.events += 1;
             self.handle(event, &mut packet);
+            if stop(self) {
+                return true;
+            }
         }
         self.network.now = self.network.now.max(until);
+        false
+    }
+
+    /// The controller from outside that a flow's sending end has, if it has one. What it changes takes hold with
+    /// [`Self::resume`].
+    pub fn external_controller(&mut self, flow: usize) -> Option<&mut dyn ExternalController> {
+        self.endpoints[2 * flow].external_controller()
+    }
+
+    /// A flow sends what its controller, changed from outside, now lets go.
+    pub fn resume(&mut self, flow: usize) {
+        self.with_port(2 * flow, |endpoint, now, port| endpoint.resume(now, port));
+        self.arm_timer(2 * flow);
+    }
+
+    /// True once the receiver has all that a flow will ever send, or the connection was given up.
+    pub fn is_over(&self, flow: usize) -> bool {
+        let stream = self.ports[2 * flow].sends;
+        let is_complete = stream != NO_STREAM && self.streams[stream as usize].completion.is_some();
+        is_complete || self.sender(flow).is_aborted()
+    }
+
+    /// Packets that wait for a link.
+    pub fn waiting_packets(&mut self, link: usize) -> usize {
+        let link = &mut self.network.links[link];
+        link.advance(self.network.now);
+        link.waiting()
+    }
+
+    /// What the application at the far end of a flow has read.
+    pub fn read(&self, flow: usize) -> Bytes {
+        self.endpoints[2 * flow + 1].read(self.network.now)
     }
 
     /// The time that has been simulated.
     pub fn now(&self) -> SimTime {
         self.network.now
+    }
+
+    /// How many connections there are.
+    pub fn flows(&self) -> usize {
+        self.config.flows.len()
+    }
+
+    /// How many links there are.
+    pub fn links(&self) -> usize {
+        self.config.network.links.len()
     }
 
     /// The sending end of a connection, by its place in the scenario.
@@ -138,6 +189,12 @@ impl Simulation {
     /// Runs to the end and hands over the results.
     pub fn finish(mut self) -> Outcome {
         self.run_until(self.end);
+        self.stop()
+    }
+
+    /// Hands over the results up to now.
+    pub fn stop(mut self) -> Outcome {
+        let now = self.network.now;
         self.end_measurement();
         let link_stats = self.link_stats.take().expect("the measurement has just ended");
         for stream in &mut self.streams {
@@ -149,7 +206,7 @@ impl Simulation {
         (summary.groups, summary.datagrams) = self.traffic_summaries();
         let link_names: Vec<String> = self.config.network.links.iter().map(|link| link.name.clone()).collect();
         let flow_names: Vec<String> = self.streams.iter().map(|stream| stream.name.clone()).collect();
-        let episodes = summary::episode_table(&self.streams, &self.endpoints, &flow_names, self.end);
+        let episodes = summary::episode_table(&self.streams, &self.endpoints, &flow_names, now);
         let completions = self.completions();
         let captures = summary::captures(self.network.take_captures(), &link_names);
         let (flows, links) = self.recorder.into_tables(flow_names, &link_names);

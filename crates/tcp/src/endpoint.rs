@@ -7,7 +7,7 @@ mod arrival;
 mod handshake;
 mod told;
 
-use ackclock_cc::{Controller, ControllerConfig};
+use ackclock_cc::{Controller, ControllerConfig, ExternalController};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
 
@@ -290,6 +290,20 @@ impl Endpoint {
             Progress::SynSent | Progress::SynReceived => self.sender.deadline(),
             Progress::Open => self.sender.deadline().min(self.receiver.deadline()),
         }
+    }
+
+    /// The controller from outside, if it is one.
+    pub fn external_controller(&mut self) -> Option<&mut dyn ExternalController> {
+        match &mut self.sender.controller {
+            Controller::External(external) => Some(external.as_mut()),
+            _ => None,
+        }
+    }
+
+    /// A controller's window or rate has been changed from outside: sends what it lets go.
+    pub fn resume(&mut self, now: SimTime, out: &mut impl Output) {
+        self.sender.note_pacing();
+        self.transmit(now, out);
     }
 
     fn fail(&mut self, error: ConnectionError) {

@@ -427,8 +427,8 @@ impl Sender {
         self.written_end + u64::from(self.closed)
     }
 
-    /// Settles, after an ACK, whether segments are spread out: the controller may have found a rate.
-    fn note_pacing(&mut self) {
+    /// Settles, after an ACK or a decision, whether segments are spread out: the controller may have found a rate.
+    pub(crate) fn note_pacing(&mut self) {
         self.is_paced = self.pacer.is_on() || self.controller.pacing_rate().is_some() || self.spreads_for_few_acks();
     }
 

@@ -2,6 +2,17 @@
 
 from ackclock.bench.calls import CallCost, call_cost
 from ackclock.bench.cases import CASES, Case
+from ackclock.bench.learning import LearningCost, learning_cost
 from ackclock.bench.measure import Measurement, measure, peak_memory_bytes
 
-__all__ = ["CASES", "CallCost", "Case", "Measurement", "call_cost", "measure", "peak_memory_bytes"]
+__all__ = [
+    "CASES",
+    "CallCost",
+    "Case",
+    "LearningCost",
+    "Measurement",
+    "call_cost",
+    "learning_cost",
+    "measure",
+    "peak_memory_bytes",
+]

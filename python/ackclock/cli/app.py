@@ -13,17 +13,20 @@ import typer
 
 from ackclock import version
 from ackclock.cli import (
+    agents,
     arrivals,
     bench,
     catalogs,
     check,
     claims,
     doctor,
+    evaluate,
     failures,
     report,
     run,
     script,
     sweep,
+    train,
     validate_linux,
 )
 
@@ -62,6 +65,8 @@ app.command(rich_help_panel=_SIMULATE)(claims.claims)
 app.command("validate-linux", rich_help_panel=_SIMULATE)(validate_linux.validate_linux)
 app.command(rich_help_panel=_SIMULATE)(script.script)
 app.command(rich_help_panel=_SIMULATE)(arrivals.arrivals)
+app.command(rich_help_panel=_SIMULATE)(train.train)
+app.command(rich_help_panel=_SIMULATE)(evaluate.evaluate)
 app.command(rich_help_panel=_LEARN)(check.validate)
 app.command(rich_help_panel=_LEARN)(check.schema)
 app.command(rich_help_panel=_LEARN)(catalogs.controllers)
@@ -70,6 +75,7 @@ app.command(rich_help_panel=_LEARN)(catalogs.queues)
 app.command(rich_help_panel=_LEARN)(catalogs.links)
 app.command(rich_help_panel=_LEARN)(catalogs.topologies)
 app.command(rich_help_panel=_LEARN)(catalogs.traffic)
+app.command(rich_help_panel=_LEARN)(agents.agents)
 app.command(rich_help_panel=_MACHINE)(bench.bench)
 app.command(rich_help_panel=_MACHINE)(doctor.doctor)
 

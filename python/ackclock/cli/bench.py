@@ -5,26 +5,42 @@ import platform
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from ackclock._core import build_info
-from ackclock.bench import CASES, CallCost, Measurement, call_cost, measure, peak_memory_bytes
+from ackclock.bench import (
+    CASES,
+    CallCost,
+    LearningCost,
+    Measurement,
+    call_cost,
+    learning_cost,
+    measure,
+    peak_memory_bytes,
+)
 from ackclock.bench.calls import BUILT_IN, IN_PYTHON
+from ackclock.bench.learning import CONTROLLERS as LEARNING
+from ackclock.bench.learning import GROUP as LEARN
 from ackclock.cli.display import output, si
 from ackclock.cli.failures import InputError, errors
 
-_GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
+if TYPE_CHECKING:
+    from ackclock.bench.gym import Pace
+
+GYM = "gym"
+
+_GROUPS = tuple(dict.fromkeys([*(case.group for case in CASES), LEARN, GYM]))
 
 
 def bench(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="a b c d fq-codel trace-link short-flows python-controller",
+            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym",
             help="Which scenarios; all if none is named.",
         ),
     ] = None,
@@ -39,10 +55,19 @@ def bench(
         errors().print("[yellow]warning:[/] this is a debug build; the figures say nothing (make build)")
     results = _measure(chosen, min_cpu_s)
     memory = peak_memory_bytes(CASES[0]) if "a" in chosen else None
+    learning = [learning_cost(name, min_cpu_s=min_cpu_s) for name in LEARNING] if LEARN in chosen else []
+    environments = _paces(min_cpu_s) if GYM in chosen else []
     if as_json:
-        print(json.dumps(_as_json(results, memory, _call_cost(results)), indent=2))
+        figures = _as_json(results, memory, _call_cost(results))
+        figures["learning"] = [cost.as_dict() for cost in learning]
+        figures["environments"] = [pace.as_dict() for pace in environments]
+        print(json.dumps(figures, indent=2))
     else:
-        _print(results, memory, _call_cost(results))
+        _print(results, memory, _call_cost(results), learning)
+        _print_paces(environments)
+        output().print(
+            f"{build_info()['version']} {build_info()['profile']}, {_processor()}", style="dim", markup=False
+        )
 
 
 def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
@@ -50,6 +75,12 @@ def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
     if unknown:
         raise InputError(f"there is no bench {', '.join(unknown)}; there are: {', '.join(_GROUPS)}")
     return tuple(groups or _GROUPS)
+
+
+def _paces(min_cpu_s: float) -> "list[Pace]":
+    from ackclock.bench.gym import paces  # Gymnasium is slow to load
+
+    return paces(min_cpu_s=min_cpu_s)
 
 
 def _measure(groups: Sequence[str], min_cpu_s: float) -> list[Measurement]:
@@ -117,7 +148,12 @@ def _case_json(result: Measurement) -> dict[str, Any]:
     }
 
 
-def _print(results: Sequence[Measurement], memory: dict[str, int] | None, call: CallCost | None) -> None:
+def _print(
+    results: Sequence[Measurement],
+    memory: dict[str, int] | None,
+    call: CallCost | None,
+    learning: Sequence[LearningCost],
+) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("", style="cyan", no_wrap=True)
     table.add_column("scenario")
@@ -126,13 +162,28 @@ def _print(results: Sequence[Measurement], memory: dict[str, int] | None, call: 
     for result in results:
         table.add_row(*_cells(result))
     console = output()
-    console.print(table)
+    if results:
+        console.print(table)
     _print_ratios(console, results, memory)
     if call:
         console.print(
             f"a call of a controller in Python costs {call.call_ns:.0f} ns, its method {call.body_ns:.0f} of them"
         )
-    console.print(f"{build_info()['version']} {build_info()['profile']}, {_processor()}", style="dim", markup=False)
+    for cost in learning:
+        per_decision_us = 1e6 / cost.decisions_per_cpu_s
+        console.print(
+            f"(learn) {cost.controller}: {cost.decisions_per_cpu_s:,.0f} decisions per CPU second, "
+            f"each with its step of learning, {per_decision_us:.0f} µs"
+        )
+
+
+def _print_paces(environments: "Sequence[Pace]") -> None:
+    for pace in environments:
+        threads = f"{pace.threads} threads" if pace.threads > 1 else "1 thread"
+        output().print(
+            f"(gym) {pace.name}: {pace.title}: {pace.steps_per_cpu_s:,.0f} steps per CPU second, "
+            f"{pace.steps_per_s:,.0f} a second on {threads}"
+        )
 
 
 def _cells(result: Measurement) -> list[str]:

@@ -48,7 +48,7 @@ def traffic(name: _Name = None, as_json: _Json = False) -> None:
 def _show(kind: str, catalog: str, name: str | None, as_json: bool) -> None:
     entries: list[dict[str, Any]] = json.loads(catalog)
     if name is not None:
-        entries = [_find(kind, entries, name)]
+        entries = [find(kind, entries, name)]
     if as_json:
         print(json.dumps(entries if name is None else entries[0], indent=2, ensure_ascii=False))
     elif name is None:
@@ -57,7 +57,17 @@ def _show(kind: str, catalog: str, name: str | None, as_json: bool) -> None:
         _print_entry(entries[0])
 
 
-def _find(kind: str, entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
+def find(kind: str, entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """Return the entry with a name.
+
+    Args:
+        kind: What such an entry is, for the message.
+        entries: Where to look.
+        name: Of the entry.
+
+    Raises:
+        InputError: If there is none.
+    """
     names = [str(entry["name"]) for entry in entries]
     if name in names:
         return entries[names.index(name)]

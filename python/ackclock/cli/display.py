@@ -110,3 +110,28 @@ def simulations_progress(name: str) -> Iterator[Callable[[int, int], None] | Non
     with Progress(*columns, console=errors(), transient=True) as bar:
         task = bar.add_task(name, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def training_progress(name: str, steps: int) -> Iterator[Callable[[int, float | None], None] | None]:
+    """Show how far a training is, where somebody is looking.
+
+    Args:
+        name: Of the algorithm.
+        steps: At the end.
+
+    Yields:
+        What to call with the steps so far and the mean return of late, None at first; None if nobody is looking.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} decisions  return {task.fields[paid]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=errors(), transient=True) as bar:
+        task = bar.add_task(name, total=steps, paid="-")
+        yield lambda done, paid: bar.update(task, completed=done, paid="-" if paid is None else f"{paid:.4g}")

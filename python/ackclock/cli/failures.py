@@ -51,9 +51,12 @@ def guarded(work: Callable[[], object]) -> int:
 
 
 def _interrupted() -> int:
-    """A sweep keeps the points that it finished; every other command leaves nothing behind."""
-    kept = "the same command goes on from here" if sys.argv[1:2] == ["sweep"] else "no results were written"
-    errors().print(f"interrupted; {kept}")
+    """A sweep keeps the points that it finished, a training its checkpoint; other commands leave nothing behind."""
+    kept = {
+        "sweep": "the same command goes on from here",
+        "train": "the same command with --resume goes on from the last checkpoint",
+    }
+    errors().print(f"interrupted; {kept.get(''.join(sys.argv[1:2]), 'no results were written')}")
     return INTERRUPTED
 
 

@@ -337,6 +337,8 @@ impl<'a> Checker<'a, '_> {
             Controller::Allegro(table) => ControllerConfig::Allegro(self.allegro(table, path)),
             Controller::Vivace(table) => ControllerConfig::Vivace(self.vivace(table, path)),
             Controller::Siad(table) => ControllerConfig::Siad(self.siad(table, path)),
+            Controller::DqnNewReno(table) => ControllerConfig::DqnNewReno(Box::new(self.dqn_newreno(table, path))),
+            Controller::DqnCubic(table) => ControllerConfig::DqnCubic(Box::new(self.dqn_cubic(table, path))),
         }
     }
 

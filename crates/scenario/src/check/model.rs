@@ -15,7 +15,7 @@ use crate::tree::FieldPath;
 
 /// What a number has to be.
 #[derive(Clone, Copy)]
-enum Range {
+pub(super) enum Range {
     /// More than zero and less than one.
     Fraction,
     /// From the first to the second.
@@ -24,7 +24,7 @@ enum Range {
 
 impl Checker<'_, '_> {
     /// A number that a file may set, within its range.
-    fn parameter(&mut self, value: Option<f64>, default: f64, range: Range, path: &FieldPath) -> f64 {
+    pub(super) fn parameter(&mut self, value: Option<f64>, default: f64, range: Range, path: &FieldPath) -> f64 {
         let value = value.unwrap_or(default);
         let (is_within, remedy) = match range {
             Range::Fraction => (value > 0.0 && value < 1.0, "more than 0 and less than 1".to_owned()),
@@ -38,7 +38,7 @@ impl Checker<'_, '_> {
     }
 
     /// A time that a file may set, more than zero.
-    fn time(&mut self, value: Option<Duration>, default: SimDuration, path: &FieldPath) -> SimDuration {
+    pub(super) fn time(&mut self, value: Option<Duration>, default: SimDuration, path: &FieldPath) -> SimDuration {
         let value = value.map_or(default, |value| value.0);
         if value.is_zero() {
             self.report(path, "is no time at all", format!("use more than zero; the default is {default}"));

@@ -13,6 +13,7 @@ use super::delay_controllers::{
     CopaParameters, FastParameters, LedbatParameters, LedbatPlusPlusParameters, ModifiedVegasParameters,
     SwiftParameters, VegasParameters,
 };
+use super::dqn::{DqnCubicParameters, DqnNewRenoParameters};
 use super::macros::{kinds, layer, table, words};
 use super::model::{
     AllegroParameters, Bbr3Parameters, BbrParameters, DctcpParameters, PragueParameters, SiadParameters,
@@ -114,6 +115,12 @@ kinds! {
         "copa" = Copa(CopaParameters),
         /// Holds the RTT at a target, down to windows below a segment.
         "swift" = Swift(SwiftParameters),
+        /// `NewReno` whose increase a learning agent chooses.
+        #[serde(alias = "dqn-newreno")]
+        "dqn_newreno" = DqnNewReno(DqnNewRenoParameters),
+        /// CUBIC whose pace a learning agent chooses.
+        #[serde(alias = "dqn-cubic")]
+        "dqn_cubic" = DqnCubic(DqnCubicParameters),
         /// A class of Python.
         "python" = Python(PythonParameters),
         /// A controller of the program that reads the scenario.

@@ -1,0 +1,264 @@
+//! What an agent may do, and what follows for the window and the rate.
+//!
+//! Sources: with each. Departures: a window never falls below two segments (RFC 5681's floor for ssthresh) nor grows above
+//! a million, a rate never below two segments a round trip.
+
+use ackclock_units::{Bandwidth, Bytes, SimDuration, math};
+use serde::{Deserialize, Serialize};
+
+use crate::view::Described;
+
+/// The kinds of actions.
+pub const ACTIONS: &[Described] = &[
+    Described {
+        name: "deltas",
+        what: "one of a table of segments to add to cwnd; by default -10, -3, -1, 0, +1, +3, +10",
+        source: "Seo and Cho, J. KICS 2023",
+    },
+    Described {
+        name: "cubic_pace",
+        what: "a segment less; hold; a segment more on CUBIC's curve; a segment more on one three times as steep",
+        source: "Seo and Cho, J. KICS 2024",
+    },
+    Described {
+        name: "aurora",
+        what: "a in [-1, 1]: the pacing rate times 1 + step a, or divided by 1 - step a",
+        source: "Jay et al., ICML 2019, equation (1)",
+    },
+    Described {
+        name: "orca",
+        what: "a in [-2, 2]: the window of the flow's own controller times 2^a, which goes on from there",
+        source: "Abbasloo et al., SIGCOMM 2020, equation (1)",
+    },
+    Described {
+        name: "pacing_rate",
+        what: "a in [-1, 1]: a rate between low and high, by its logarithm; the window is twice the rate's round trip",
+        source: "none",
+    },
+    Described {
+        name: "cwnd",
+        what: "a in [-1, 1]: a window between low and high segments, by its logarithm",
+        source: "none",
+    },
+];
+
+/// Least window, in segments.
+const LEAST_SEGMENTS: u64 = 2;
+/// Greatest window, in segments.
+const MOST_SEGMENTS: u64 = 1_000_000;
+/// What the choices of [`Action::CubicPace`] add to the window, in segments.
+const CUBIC_STEPS: [i64; 4] = [-1, 0, 1, 1];
+/// A window that follows a rate holds so many of its round trips, so that the rate and not the window limits.
+const WINDOW_GAIN: f64 = 2.0;
+
+/// What an agent may do, with its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Action {
+    /// A table of segments to add.
+    Deltas {
+        /// One for each choice.
+        #[serde(default = "default_deltas")]
+        segments: Vec<i32>,
+    },
+    /// CUBIC's next segment: see [`crate::Decision::CubicPace`].
+    CubicPace,
+    /// A rate that is multiplied.
+    Aurora {
+        /// How much an action of 1 changes.
+        #[serde(default = "default_step")]
+        step: f64,
+    },
+    /// A power of two on the window of the flow's own controller.
+    Orca,
+    /// A rate.
+    PacingRate {
+        /// In bit/s, for an action of -1.
+        low_bps: u64,
+        /// In bit/s, for an action of 1.
+        high_bps: u64,
+    },
+    /// A window.
+    Cwnd {
+        /// In segments, for an action of -1.
+        low_segments: u64,
+        /// In segments, for an action of 1.
+        high_segments: u64,
+    },
+}
+
+fn default_deltas() -> Vec<i32> {
+    vec![-10, -3, -1, 0, 1, 3, 10]
+}
+
+fn default_step() -> f64 {
+    0.025
+}
+
+/// What an action looks like from outside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ActionSpace {
+    /// A number from 0 to below this.
+    Discrete(usize),
+    /// A value in this range.
+    Range(f64, f64),
+}
+
+/// What an action sets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Setting {
+    pub(crate) cwnd: Bytes,
+    pub(crate) pacing_rate: Option<Bandwidth>,
+}
+
+/// What an action starts from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ground {
+    pub(crate) mss: Bytes,
+    pub(crate) cwnd: Bytes,
+    pub(crate) pacing_rate: Option<Bandwidth>,
+    pub(crate) srtt: SimDuration,
+}
+
+impl Action {
+    /// What actions of this kind look like.
+    pub fn space(&self) -> ActionSpace {
+        match self {
+            Self::Deltas { segments } => ActionSpace::Discrete(segments.len()),
+            Self::CubicPace => ActionSpace::Discrete(CUBIC_STEPS.len()),
+            Self::Aurora { .. } | Self::PacingRate { .. } | Self::Cwnd { .. } => ActionSpace::Range(-1.0, 1.0),
+            Self::Orca => ActionSpace::Range(-2.0, 2.0),
+        }
+    }
+
+    /// True if the flow's own controller goes on between decisions.
+    pub(crate) fn keeps_controller(&self) -> bool {
+        matches!(self, Self::Orca)
+    }
+
+    /// True if the choice sets the steeper of CUBIC's curves.
+    pub(crate) fn is_faster(&self, value: f64) -> bool {
+        matches!(self, Self::CubicPace) && value as usize + 1 == CUBIC_STEPS.len()
+    }
+
+    /// What is wrong with the parameters, if anything: the field, and what would be right.
+    pub(crate) fn mistake(&self) -> Option<(&'static str, String)> {
+        match self {
+            Self::Deltas { segments } if segments.is_empty() => {
+                Some(("segments", "is empty; give at least one number of segments to add".to_owned()))
+            }
+            Self::Aurora { step } if !(*step > 0.0 && *step <= 10.0) => {
+                Some(("step", format!("= {step} is out of range; give a number above 0, at most 10")))
+            }
+            Self::PacingRate { low_bps, high_bps } if *low_bps == 0 || low_bps >= high_bps => {
+                Some(("low_bps", format!("= {low_bps} must be above 0 and below high_bps = {high_bps}")))
+            }
+            Self::Cwnd { low_segments, high_segments } if *low_segments == 0 || low_segments >= high_segments => Some(
+                ("low_segments", format!("= {low_segments} must be above 0 and below high_segments = {high_segments}")),
+            ),
+            _ => None,
+        }
+    }
+
+    /// What follows from `value`: the number of a choice, or a value of the range, which is cut to it.
+    pub(crate) fn setting(&self, value: f64, ground: &Ground) -> Setting {
+        let value = match self.space() {
+            ActionSpace::Range(low, high) => value.clamp(low, high),
+            ActionSpace::Discrete(choices) => value.clamp(0.0, (choices - 1) as f64),
+        };
+        match self {
+            Self::Deltas { segments } => {
+                let delta = i64::from(segments[value as usize]) * ground.mss.0 as i64;
+                window(ground.cwnd.0.saturating_add_signed(delta), ground)
+            }
+            Self::CubicPace => {
+                let delta = CUBIC_STEPS[value as usize] * ground.mss.0 as i64;
+                window(ground.cwnd.0.saturating_add_signed(delta), ground)
+            }
+            Self::Orca => window((ground.cwnd.0 as f64 * math::pow(2.0, value)) as u64, ground),
+            Self::Cwnd { low_segments, high_segments } => {
+                let segments = between(*low_segments as f64, *high_segments as f64, value);
+                window((segments * ground.mss.0 as f64) as u64, ground)
+            }
+            Self::Aurora { step } => {
+                let rate = ground.rate();
+                rate_and_window(
+                    if value < 0.0 { rate / (1.0 - step * value) } else { rate * (1.0 + step * value) },
+                    ground,
+                )
+            }
+            Self::PacingRate { low_bps, high_bps } => {
+                rate_and_window(between(*low_bps as f64, *high_bps as f64, value), ground)
+            }
+        }
+    }
+}
+
+impl Ground {
+    /// The rate in force, in bit/s: the one set, or the window's.
+    fn rate(&self) -> f64 {
+        let of_window = || self.cwnd.0 as f64 * 8.0 / self.srtt.as_secs_f64().max(1e-6);
+        self.pacing_rate.map_or_else(of_window, |rate| rate.0 as f64)
+    }
+}
+
+/// From `low` at -1 to `high` at 1, evenly by the logarithm.
+fn between(low: f64, high: f64, value: f64) -> f64 {
+    low * math::pow(high / low, f64::midpoint(value, 1.0))
+}
+
+fn window(cwnd: u64, ground: &Ground) -> Setting {
+    let mss = ground.mss.0;
+    Setting { cwnd: Bytes(cwnd.clamp(LEAST_SEGMENTS * mss, MOST_SEGMENTS * mss)), pacing_rate: ground.pacing_rate }
+}
+
+fn rate_and_window(rate: f64, ground: &Ground) -> Setting {
+    let round_trip = ground.srtt.as_secs_f64().max(1e-6);
+    let least = (LEAST_SEGMENTS * ground.mss.0) as f64 * 8.0 / round_trip;
+    let rate = rate.clamp(least, 1e12);
+    let cwnd = (WINDOW_GAIN * rate * round_trip / 8.0) as u64;
+    Setting { pacing_rate: Some(Bandwidth(rate as u64)), ..window(cwnd, ground) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ground() -> Ground {
+        Ground { mss: Bytes(1_000), cwnd: Bytes(20_000), pacing_rate: None, srtt: SimDuration::from_millis(100) }
+    }
+
+    #[test]
+    fn a_table_adds_segments_down_to_two() {
+        let action = Action::Deltas { segments: default_deltas() };
+        let cwnd = |choice, from| action.setting(choice, &Ground { cwnd: Bytes(from), ..ground() }).cwnd;
+        assert_eq!(cwnd(6.0, 20_000), Bytes(30_000)); // +10
+        assert_eq!(cwnd(1.0, 20_000), Bytes(17_000)); // -3
+        assert_eq!(cwnd(0.0, 5_000), Bytes(2_000)); // -10 of 5
+        assert_eq!(action.space(), ActionSpace::Discrete(7));
+    }
+
+    #[test]
+    fn aurora_multiplies_and_divides_so_that_up_and_down_cancel() {
+        let action = Action::Aurora { step: 0.5 };
+        let up = action.setting(1.0, &ground());
+        // 20 000 B * 8 / 0.1 s = 1.6 Mbit/s; times 1.5; two round trips of it are 60 000 B
+        assert_eq!(up, Setting { cwnd: Bytes(60_000), pacing_rate: Some(Bandwidth(2_400_000)) });
+        let down = action.setting(-1.0, &Ground { pacing_rate: up.pacing_rate, ..ground() });
+        assert_eq!(down.pacing_rate, Some(Bandwidth(1_600_000)));
+    }
+
+    #[test]
+    fn orca_doubles_and_quarters() {
+        assert_eq!(Action::Orca.setting(1.0, &ground()).cwnd, Bytes(40_000));
+        assert_eq!(Action::Orca.setting(-2.0, &ground()).cwnd, Bytes(5_000));
+        assert_eq!(Action::Orca.setting(7.0, &ground()).cwnd, Bytes(80_000)); // cut to 2
+    }
+
+    #[test]
+    fn the_middle_of_a_range_is_its_geometric_mean() {
+        let action = Action::Cwnd { low_segments: 4, high_segments: 400 };
+        let cwnd = action.setting(0.0, &ground()).cwnd.0;
+        assert!((39_999..=40_000).contains(&cwnd), "{cwnd}"); // sqrt(4 * 400) = 40
+    }
+}

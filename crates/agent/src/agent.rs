@@ -1,0 +1,297 @@
+//! The controller that an agent acts through.
+//!
+//! Source: none; it joins what the papers of the catalogues have in common. In slow start the flow's own controller runs,
+//! unless the agent has asked for it; then the agent is in charge, is asked at each decision, and between two decisions
+//! window and rate stay (with Orca's action the controller goes on). A loss or a mark is answered by the flow's own
+//! controller, from the window at hand, unless the agent answers by itself. After a timeout slow start begins again.
+//!
+//! Departures: an action takes hold at the instant of the ACK that asked for it, but after what that ACK by itself let go.
+
+use std::sync::Arc;
+
+use ackclock_cc::{
+    AckEvent, CongestionController, CongestionEvent, Controller, Demands, RttStats, SegmentReport, SendEvent,
+};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
+
+use crate::action::Ground;
+use crate::config::AgentConfig;
+use crate::decision::{Decision, DecisionClock};
+use crate::interval::Interval;
+use crate::pace;
+use crate::view::{Memory, View};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    config: Arc<AgentConfig>,
+    /// The flow's own controller.
+    own: Controller,
+    mss: Bytes,
+    cwnd: Bytes,
+    ssthresh: Option<Bytes>,
+    pacing_rate: Option<Bandwidth>,
+    is_in_charge: bool,
+    is_waiting: bool,
+    in_recovery: bool,
+    /// The last action chose the steeper of CUBIC's curves.
+    is_faster: bool,
+    clock: DecisionClock,
+    interval: Interval,
+    memory: Memory,
+    rtt: RttStats,
+    flight_size: Bytes,
+    since: Option<SimTime>,
+    /// Rows of observations, the latest last.
+    history: Vec<f32>,
+}
+
+impl Agent {
+    /// An agent in the place of `own`, for segments of `mss`.
+    pub fn new(config: &Arc<AgentConfig>, own: Controller, mss: Bytes) -> Self {
+        Self {
+            mss,
+            cwnd: own.cwnd(),
+            ssthresh: own.ssthresh(),
+            pacing_rate: None,
+            own,
+            is_in_charge: false,
+            is_waiting: false,
+            in_recovery: false,
+            is_faster: false,
+            clock: DecisionClock::new(config.decision),
+            interval: Interval::default(),
+            memory: Memory::default(),
+            rtt: RttStats::default(),
+            flight_size: Bytes::ZERO,
+            since: None,
+            history: vec![0.0; config.observation_len()],
+            config: Arc::clone(config),
+        }
+    }
+
+    /// How it is set up.
+    pub fn config(&self) -> &AgentConfig {
+        &self.config
+    }
+
+    /// A decision is due.
+    pub fn is_waiting(&self) -> bool {
+        self.is_waiting
+    }
+
+    /// It has the window: slow start is over, or its own.
+    pub fn is_in_charge(&self) -> bool {
+        self.is_in_charge
+    }
+
+    /// All that is known at `now`.
+    pub fn view(&self, now: SimTime) -> View<'_> {
+        View {
+            now,
+            mss: self.mss,
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            pacing_rate: self.pacing_rate,
+            flight_size: self.flight_size,
+            rtt: self.rtt,
+            since: self.since.unwrap_or(now),
+            in_slow_start: self.in_slow_start(),
+            in_recovery: self.in_recovery,
+            memory: &self.memory,
+            interval: &self.interval,
+        }
+    }
+
+    /// Adds a row to the history and writes all of it into `out`, which has room for
+    /// [`AgentConfig::observation_len`] numbers.
+    pub fn observe(&mut self, now: SimTime, out: &mut [f32]) {
+        let rate = self.view(now).delivery_rate();
+        self.memory.max_delivery_rate = self.memory.max_delivery_rate.max(rate);
+        let count = self.config.observations.len();
+        let mut history = std::mem::take(&mut self.history);
+        history.copy_within(count.., 0);
+        let view = self.view(now);
+        let newest = history.len() - count;
+        for (place, observation) in history[newest..].iter_mut().zip(&self.config.observations) {
+            *place = if self.config.is_scaled { observation.scaled(&view) } else { observation.value(&view) } as f32;
+        }
+        out.copy_from_slice(&history);
+        self.history = history;
+    }
+
+    /// What the interval until `now` pays.
+    pub fn reward(&mut self, now: SimTime) -> f64 {
+        let reward = self.config.reward.of(&self.view(now));
+        self.note_window_rate(now);
+        reward
+    }
+
+    /// Takes an action: the number of a choice, or a value. A new interval begins.
+    pub fn act(&mut self, now: SimTime, action: f64) {
+        let ground = Ground { mss: self.mss, cwnd: self.cwnd, pacing_rate: self.pacing_rate, srtt: self.rtt.srtt };
+        let setting = self.config.action.setting(action, &ground);
+        (self.cwnd, self.pacing_rate) = (setting.cwnd, setting.pacing_rate);
+        self.is_faster = self.config.action.is_faster(action);
+        self.own.set_cwnd(self.cwnd);
+        self.begin_interval(now);
+    }
+
+    fn begin_interval(&mut self, now: SimTime) {
+        self.is_waiting = false;
+        self.interval = Interval::new(now);
+        self.clock.restart(now, self.cwnd);
+    }
+
+    fn is_at_pace(&self, now: SimTime) -> bool {
+        self.config.decision == Decision::CubicPace
+            && self.clock.acked().0 as f64 / self.mss.0 as f64 > pace::count(&self.view(now), self.is_faster)
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
+    }
+
+    /// True if the flow's own controller moves the window.
+    fn own_moves(&self) -> bool {
+        !self.is_in_charge || self.config.action.keeps_controller()
+    }
+
+    fn follow_own(&mut self) {
+        (self.cwnd, self.ssthresh) = (self.own.cwnd(), self.own.ssthresh());
+    }
+
+    fn settle_charge(&mut self, now: SimTime) {
+        let belongs = self.config.has_slow_start || !self.in_slow_start();
+        if belongs && !self.is_in_charge {
+            self.is_in_charge = true;
+            self.begin_interval(now);
+        } else if !belongs {
+            self.is_in_charge = false;
+            self.clock.stop();
+        }
+    }
+
+    fn note_window_rate(&mut self, now: SimTime) {
+        self.memory.max_window_rate = self.memory.max_window_rate.max(self.view(now).window_rate());
+    }
+}
+
+impl CongestionController for Agent {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.rtt = ack.rtt;
+        self.since.get_or_insert(ack.now);
+        self.flight_size = ack.prior_flight_size.saturating_sub(ack.newly_acked);
+        self.in_recovery = ack.in_recovery;
+        self.interval.on_ack(ack);
+        if self.own_moves() {
+            self.own.on_ack(ack);
+            self.follow_own();
+        }
+        if self.is_in_charge {
+            // In fast recovery the sender clocks the window down by itself: there is nothing to decide.
+            let is_bound = ack.in_recovery && !self.config.answers_losses;
+            let is_due = self.clock.on_ack(ack) || self.is_at_pace(ack.now);
+            self.is_waiting |= is_due && !is_bound;
+        } else {
+            self.settle_charge(ack.now);
+            self.is_waiting = self.is_in_charge;
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.interval.on_congestion(event);
+        self.note_window_rate(event.now);
+        let before = self.cwnd;
+        self.is_faster = false;
+        if self.config.answers_losses && self.is_in_charge && !event.is_timeout() {
+            self.ssthresh = Some(self.cwnd);
+        } else {
+            self.own.on_congestion(event);
+            self.follow_own();
+            self.settle_charge(event.now);
+        }
+        if !event.is_repeated() {
+            self.memory.threshold = self.ssthresh.unwrap_or(self.cwnd);
+            self.memory.w_max = Bytes(u64::midpoint(before.0, self.memory.threshold.0));
+            self.memory.last_congestion = Some(event.now);
+        }
+    }
+
+    fn on_spurious(&mut self, now: SimTime) {
+        self.own.on_spurious(now);
+        if !self.config.answers_losses {
+            self.follow_own();
+            self.settle_charge(now);
+        }
+    }
+
+    fn on_send(&mut self, sent: &SendEvent) {
+        self.flight_size = sent.flight_size;
+        self.interval.on_send(sent);
+        self.own.on_send(sent);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.own.set_cwnd(cwnd);
+        self.cwnd = cwnd;
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.own.set_ssthresh(ssthresh);
+        self.ssthresh = ssthresh;
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.ssthresh
+    }
+
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        if self.is_in_charge { self.pacing_rate } else { self.own.pacing_rate() }
+    }
+
+    fn demands(&self) -> Demands {
+        let own = self.own.demands();
+        let by_time = matches!(self.config.decision, Decision::Every(_));
+        Demands {
+            samples: own.samples || by_time,
+            recovery_window: own.recovery_window || self.config.answers_losses,
+            marks: own.marks,
+        }
+    }
+
+    fn on_delivered(&mut self, segment: &SegmentReport) {
+        self.own.on_delivered(segment);
+    }
+
+    fn on_lost(&mut self, segment: &SegmentReport) {
+        self.own.on_lost(segment);
+    }
+
+    fn deadline(&self) -> SimTime {
+        self.clock.deadline().min(self.own.deadline())
+    }
+
+    fn on_timer(&mut self, now: SimTime) {
+        if self.own.deadline() <= now {
+            self.own.on_timer(now);
+        }
+        if self.clock.deadline() <= now {
+            self.clock.stop();
+            self.is_waiting = true;
+        }
+    }
+
+    fn wants_to_stop(&self) -> bool {
+        self.is_waiting
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("threshold_segments", self.memory.threshold.0 as f64 / self.mss.0 as f64);
+        record("in_charge", f64::from(u8::from(self.is_in_charge)));
+    }
+}

@@ -1,0 +1,230 @@
+//! How an agent is set up, read from JSON, and the catalogue of all that a configuration may name.
+
+use std::fmt;
+
+use ackclock_units::SimDuration;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::action::{ACTIONS, Action, ActionSpace};
+use crate::decision::{DECISIONS, Decision};
+use crate::observation::{OBSERVATIONS, Observation, Scale};
+use crate::reward::{REWARDS, Reward};
+use crate::view::Described;
+
+/// Longest history: what is beyond is a mistake rather than a wish.
+const MOST_HISTORY: usize = 10_000;
+
+/// Everything that an agent is shown, asked, allowed and paid.
+#[derive(Clone, Debug)]
+pub struct AgentConfig {
+    /// What it is shown, in this order.
+    pub observations: Vec<&'static Observation>,
+    /// Observations of so many decisions, the latest last; those before the first are zero.
+    pub history: usize,
+    /// Observations are brought into [-1, 1].
+    pub is_scaled: bool,
+    /// When it is asked.
+    pub decision: Decision,
+    /// What it may do.
+    pub action: Action,
+    /// What it is paid.
+    pub reward: Reward,
+    /// Slow start, and the return to ssthresh after a timeout, are the agent's too.
+    pub has_slow_start: bool,
+    /// Losses and marks change the window only if the agent does; else the flow's own controller answers them.
+    pub answers_losses: bool,
+}
+
+/// A configuration that is none: which field, what is wrong, what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError(String);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// As written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default = "default_observations")]
+    observations: Vec<String>,
+    #[serde(default = "one")]
+    history: usize,
+    #[serde(default)]
+    scaled: bool,
+    #[serde(default = "default_decision")]
+    decide: Value,
+    #[serde(default = "default_action")]
+    action: Value,
+    #[serde(default = "default_reward")]
+    reward: Value,
+    #[serde(default)]
+    slow_start: Side,
+    #[serde(default)]
+    on_loss: Side,
+}
+
+/// Who does something.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Side {
+    #[default]
+    Stack,
+    Agent,
+}
+
+fn default_observations() -> Vec<String> {
+    ["threshold_segments", "cwnd_segments", "rtt_ms"].map(str::to_owned).to_vec()
+}
+fn one() -> usize {
+    1
+}
+fn default_decision() -> Value {
+    json!("window")
+}
+fn default_action() -> Value {
+    json!("deltas")
+}
+fn default_reward() -> Value {
+    json!("dqn")
+}
+
+impl AgentConfig {
+    /// Reads `{"observations": [...], "history": 1, "scaled": false, "decide": "window", "action": "deltas",
+    /// "reward": "dqn", "slow_start": "stack", "on_loss": "stack"}`; what is left out is as here, with the observations of
+    /// DQN-based `NewReno`.
+    pub fn from_json(text: &str) -> Result<Self, ConfigError> {
+        let written: Written = serde_json::from_str(text).map_err(|error| ConfigError(format!("agent: {error}")))?;
+        if written.observations.is_empty() {
+            return Err(ConfigError("agent.observations is empty; name at least one".to_owned()));
+        }
+        if written.history == 0 || written.history > MOST_HISTORY {
+            let given = written.history;
+            return Err(ConfigError(format!("agent.history = {given} is out of range; give 1 to {MOST_HISTORY}")));
+        }
+        let observations = written.observations.iter().map(|name| observation(name)).collect::<Result<_, _>>()?;
+        let action: Action = kind("action", written.action, ACTIONS)?;
+        refuse("action", action.mistake())?;
+        let reward: Reward = kind("reward", written.reward, REWARDS)?;
+        refuse("reward", reward.mistake())?;
+        Ok(Self {
+            observations,
+            history: written.history,
+            is_scaled: written.scaled,
+            decision: decision(&written.decide)?,
+            action,
+            reward,
+            has_slow_start: written.slow_start == Side::Agent,
+            answers_losses: written.on_loss == Side::Agent,
+        })
+    }
+
+    /// Numbers in an observation.
+    pub fn observation_len(&self) -> usize {
+        self.history * self.observations.len()
+    }
+
+    /// What the spaces look like, as JSON: `{"observation": {"shape", "low", "high"}, "action": {"choices"} or
+    /// {"low", "high"}}`.
+    pub fn spaces(&self) -> Value {
+        let bounds: Vec<(f64, f64)> =
+            self.observations.iter().map(|observation| observation.bounds(self.is_scaled)).collect();
+        let side = |pick: fn(&(f64, f64)) -> f64| bounds.iter().map(pick).collect::<Vec<f64>>();
+        let shape = if self.history == 1 { vec![bounds.len()] } else { vec![self.history, bounds.len()] };
+        let action = match self.action.space() {
+            ActionSpace::Discrete(choices) => json!({ "choices": choices }),
+            ActionSpace::Range(low, high) => json!({ "low": low, "high": high }),
+        };
+        // Before the first observation of a history there are zeros, which every range contains.
+        json!({ "observation": { "shape": shape, "low": side(|b| b.0), "high": side(|b| b.1) }, "action": action })
+    }
+}
+
+fn observation(name: &str) -> Result<&'static Observation, ConfigError> {
+    let known = || OBSERVATIONS.iter().map(|observation| observation.name).collect::<Vec<_>>().join(", ");
+    Observation::named(name).ok_or_else(|| {
+        ConfigError(format!("agent.observations names {name:?}, which is unknown; there are {}", known()))
+    })
+}
+
+fn refuse(field: &str, mistake: Option<(&'static str, String)>) -> Result<(), ConfigError> {
+    match mistake {
+        Some((name, what)) => Err(ConfigError(format!("agent.{field}.{name} {what}"))),
+        None => Ok(()),
+    }
+}
+
+/// A table with a `kind`, or the kind alone.
+fn kind<T: for<'de> Deserialize<'de>>(field: &str, value: Value, known: &[Described]) -> Result<T, ConfigError> {
+    let value = if value.is_string() { json!({ "kind": value }) } else { value };
+    let name = value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    if !known.iter().any(|one| one.name == name) {
+        let names = known.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+        let given = value.get("kind").map_or_else(|| value.to_string(), ToString::to_string);
+        return Err(ConfigError(format!("agent.{field} = {given} is unknown; there are {names}")));
+    }
+    serde_json::from_value(value).map_err(|error| ConfigError(format!("agent.{field}: {error}")))
+}
+
+fn decision(value: &Value) -> Result<Decision, ConfigError> {
+    let refuse = |why: &str| {
+        ConfigError(format!(
+            "agent.decide = {value} {why}; write \"ack\", {{\"acks\": n}}, \"window\", \"round\", \"cubic_pace\", or a time such as \"20 ms\""
+        ))
+    };
+    match value {
+        Value::String(text) => match text.as_str() {
+            "ack" => Ok(Decision::Acks(1)),
+            "window" => Ok(Decision::Window),
+            "round" => Ok(Decision::Round),
+            "cubic_pace" => Ok(Decision::CubicPace),
+            time => match time.parse::<SimDuration>() {
+                Ok(time) if time >= SimDuration::from_micros(1) => Ok(Decision::Every(time)),
+                Ok(_) => Err(refuse("is shorter than 1 us")),
+                Err(_) => Err(refuse("is unknown")),
+            },
+        },
+        Value::Object(table) if table.len() == 1 => {
+            let count = table.get("acks").and_then(Value::as_u64).ok_or_else(|| refuse("is unknown"))?;
+            match u32::try_from(count) {
+                Ok(count) if count > 0 => Ok(Decision::Acks(count)),
+                _ => Err(refuse("is out of range")),
+            }
+        }
+        _ => Err(refuse("is unknown")),
+    }
+}
+
+/// All that configurations may name, as JSON: for tables in documentation and on terminals.
+pub fn catalogue() -> Value {
+    let described = |list: &[Described]| -> Vec<Value> {
+        list.iter().map(|one| json!({ "name": one.name, "what": one.what, "source": one.source })).collect()
+    };
+    let observations: Vec<Value> = OBSERVATIONS.iter().map(observation_row).collect();
+    json!({
+        "observations": observations,
+        "decisions": described(DECISIONS),
+        "actions": described(ACTIONS),
+        "rewards": described(REWARDS),
+    })
+}
+
+fn observation_row(observation: &Observation) -> Value {
+    let scale = match observation.scale {
+        Scale::Linear => "linear".to_owned(),
+        Scale::Log { unit } => format!("logarithmic from {unit}"),
+    };
+    json!({
+        "name": observation.name,
+        "what": observation.what,
+        "low": observation.range.0,
+        "high": observation.range.1,
+        "scale": scale,
+    })
+}

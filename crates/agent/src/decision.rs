@@ -1,0 +1,98 @@
+//! When an agent is asked.
+//!
+//! Sources: a window's worth of ACKs is the moment at which `NewReno` adds a segment (RFC 5681 section 3.1), where
+//! DQN-based `NewReno` acts; fixed times are Orca's and, roughly, Aurora's monitor intervals. Departures: none.
+
+use ackclock_cc::AckEvent;
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use crate::view::Described;
+
+/// The forms of a decision clock.
+pub const DECISIONS: &[Described] = &[
+    Described { name: "ack", what: "on every ACK; { acks = n }: on every n-th", source: "DQN-based NewReno and CUBIC" },
+    Described {
+        name: "window",
+        what: "once as much has been acknowledged as cwnd held at the last decision",
+        source: "RFC 5681 section 3.1; Seo and Cho 2023",
+    },
+    Described {
+        name: "round",
+        what: "on the first ACK that comes a smoothed RTT or more after the last decision",
+        source: "Aurora's monitor intervals",
+    },
+    Described {
+        name: "cubic_pace",
+        what: "when CUBIC would add a segment, on the curve that the last action chose",
+        source: "Seo and Cho, J. KICS 2024",
+    },
+    Described { name: "20 ms", what: "every so much time, whether ACKs come or not", source: "Orca" },
+];
+
+/// When the agent is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// On every n-th ACK.
+    Acks(u32),
+    /// Once as much has been acknowledged as cwnd held at the last decision.
+    Window,
+    /// On the first ACK that comes a smoothed RTT or more after the last decision. (Packet-timed rounds end with cumulative
+    /// ACKs, of which there are none while a hole is being filled.)
+    Round,
+    /// When CUBIC would add a segment, on the curve that the last action chose.
+    CubicPace,
+    /// Every so much time.
+    Every(SimDuration),
+}
+
+/// Where a [`Decision`] stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DecisionClock {
+    decision: Decision,
+    acks: u32,
+    acked: Bytes,
+    window: Bytes,
+    from: SimTime,
+    next: SimTime,
+}
+
+impl DecisionClock {
+    pub(crate) fn new(decision: Decision) -> Self {
+        Self { decision, acks: 0, acked: Bytes::ZERO, window: Bytes::ZERO, from: SimTime::ZERO, next: SimTime::NEVER }
+    }
+
+    /// The agent takes charge, or has just acted, with this window.
+    pub(crate) fn restart(&mut self, now: SimTime, cwnd: Bytes) {
+        (self.acks, self.acked, self.window, self.from) = (0, Bytes::ZERO, cwnd, now);
+        if let Decision::Every(interval) = self.decision {
+            self.next = now + interval;
+        }
+    }
+
+    /// True if the ACK is one to decide at.
+    pub(crate) fn on_ack(&mut self, ack: &AckEvent) -> bool {
+        self.acks += 1;
+        self.acked += ack.newly_acked;
+        match self.decision {
+            Decision::Acks(every) => self.acks >= every,
+            Decision::Window => self.acked >= self.window,
+            Decision::Round => ack.now.saturating_since(self.from) >= ack.rtt.srtt,
+            Decision::CubicPace | Decision::Every(_) => false,
+        }
+    }
+
+    /// Acknowledged since the last decision.
+    pub(crate) fn acked(&self) -> Bytes {
+        self.acked
+    }
+
+    /// When time alone asks for a decision.
+    pub(crate) fn deadline(&self) -> SimTime {
+        self.next
+    }
+
+    /// No decision by time until the next [`Self::restart`].
+    pub(crate) fn stop(&mut self) {
+        self.next = SimTime::NEVER;
+    }
+}

@@ -1,0 +1,263 @@
+//! CUBIC whose pace is an agent's choice.
+//!
+//! Source: Seo, Cho, "DQN-based CUBIC", J. KICS, 2024. The state: threshold, cwnd, `W_max` (segments), RTT, and T, the time
+//! since the last reduction (ms). `W_max` is `cwnd (1 + beta) / 2` at a congestion. When more has been acknowledged than
+//! CUBIC's `cnt`, where it would add a segment, one of four actions is taken: a faster curve, CUBIC's, hold, one segment
+//! less. `cnt` is `cwnd / (target - cwnd)`, at least 2, and `100 cwnd` where the target is not above cwnd, as Linux has it.
+//!
+//! Departures: acknowledged bytes are counted, as segments and parts of one. The target of a curve sets the pace to the next
+//! action, as in CUBIC itself; after hold and less the pace is CUBIC's. There is no floor of Reno's pace.
+
+use ackclock_units::{Bytes, SimDuration, SimTime, math};
+
+use super::learner::{DqnConfig, Kind, Learner};
+use super::window::LearnedWindow;
+use crate::controller::{CongestionController, Start};
+use crate::event::{AckEvent, CongestionEvent};
+
+const ACTIONS: usize = 4;
+const FASTER: usize = 3;
+const CUBICS_PACE: usize = 2;
+const LESS: usize = 0;
+
+/// Parameters of [`DqnCubic`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct DqnCubicConfig {
+    /// Of the agent.
+    pub dqn: DqnConfig,
+    /// C, in segments/s^3.
+    pub c: f64,
+    /// True: C stands before the cube of action 2, as in CUBIC; false: it does not, as the paper is printed.
+    pub formula_c: bool,
+}
+
+impl Default for DqnCubicConfig {
+    fn default() -> Self {
+        Self { dqn: DqnConfig::with_hidden(vec![50; 5]), c: 0.4, formula_c: true }
+    }
+}
+
+/// The curve towards `W_max`: `factor (T - K)^3 + W_max`, in segments and seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Curve {
+    factor: f64,
+    k: f64,
+}
+
+impl Curve {
+    /// `K = cbrt(W_max (1 - beta) / C')`, C' being C for action 2 and `3 C` for action 3.
+    fn new(config: &DqnCubicConfig, is_faster: bool, w_max: f64) -> Self {
+        let c = if is_faster { FASTER as f64 * config.c } else { config.c };
+        let factor = if is_faster || config.formula_c { c } else { 1.0 };
+        Self { factor, k: math::cbrt(w_max * (1.0 - config.dqn.beta) / c) }
+    }
+
+    fn target(&self, t: SimDuration, w_max: f64) -> f64 {
+        let offset = t.as_secs_f64() - self.k;
+        self.factor * offset * offset * offset + w_max
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct DqnCubic {
+    config: DqnCubicConfig,
+    window: LearnedWindow,
+    learner: Learner<5>,
+    /// Segments; `None` until congestion avoidance begins.
+    w_max: Option<f64>,
+    /// The last reduction, or the beginning of congestion avoidance.
+    since: SimTime,
+    is_faster: bool,
+    /// Acknowledged since the last action, segments.
+    acked: f64,
+    /// cwnd when the last tuple was stored.
+    stored_at: u64,
+}
+
+impl DqnCubic {
+    pub(crate) fn new(config: &DqnCubicConfig, start: Start) -> Self {
+        let kinds = [Kind::Segments, Kind::Segments, Kind::Milliseconds, Kind::Segments, Kind::Milliseconds];
+        Self {
+            window: LearnedWindow::new(&config.dqn, start),
+            learner: Learner::new(&config.dqn, "dqn_cubic", kinds, ACTIONS),
+            w_max: None,
+            since: SimTime::ZERO,
+            is_faster: false,
+            acked: 0.0,
+            stored_at: 0,
+            config: config.clone(),
+        }
+    }
+
+    /// See [`exercise_agent`](super::exercise_agent).
+    pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
+        self.learner.exercise(decisions)
+    }
+
+    fn state(&self, now: SimTime) -> [f32; 5] {
+        let (window, t) = (&self.window, now.saturating_since(self.since));
+        [
+            window.threshold() as f32,
+            window.segments() as f32,
+            window.rtt.as_millis_f64() as f32,
+            self.w_max.unwrap_or(0.0) as f32,
+            t.as_millis_f64() as f32,
+        ]
+    }
+
+    /// Segments to be acknowledged for the next action.
+    fn cnt(&self, now: SimTime, w_max: f64) -> f64 {
+        let cwnd = self.window.segments();
+        let curve = Curve::new(&self.config, self.is_faster, w_max);
+        let target = curve.target(now.saturating_since(self.since), w_max);
+        if target > cwnd { (cwnd / (target - cwnd)).max(2.0) } else { 100.0 * cwnd }
+    }
+
+    fn act(&mut self, now: SimTime) {
+        self.acked = 0.0;
+        let action = self.learner.act(self.state(now));
+        self.is_faster = action == FASTER;
+        match action {
+            FASTER | CUBICS_PACE => self.window.step(1),
+            LESS => self.window.step(-1),
+            _ => {}
+        }
+    }
+}
+
+impl CongestionController for DqnCubic {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let Some(acked) = self.window.on_ack(ack) else {
+            if self.window.is_starting() {
+                self.learner.forget();
+            }
+            return;
+        };
+        let w_max = if let Some(w_max) = self.w_max {
+            w_max
+        } else {
+            self.since = ack.now;
+            *self.w_max.insert(self.window.segments())
+        };
+        self.acked += acked as f64 / self.window.mss as f64;
+        let t = ack.now.saturating_since(self.since);
+        if t > ack.rtt.min_rtt || self.window.cwnd != self.stored_at {
+            self.stored_at = self.window.cwnd;
+            self.learner.store(self.state(ack.now), self.window.throughput());
+        }
+        if self.acked > self.cnt(ack.now, w_max) {
+            self.act(ack.now);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        let (throughput, cwnd) = (self.window.throughput(), self.window.segments());
+        self.window.on_congestion(event);
+        if !event.is_repeated() {
+            self.w_max = Some(cwnd * f64::midpoint(1.0, self.config.dqn.beta));
+        }
+        self.since = event.now;
+        self.learner.store_loss(self.state(event.now), throughput);
+        (self.acked, self.is_faster) = (0.0, false);
+    }
+
+    fn on_spurious(&mut self, _now: SimTime) {
+        self.window.on_spurious();
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.bytes()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.cwnd = cwnd.0;
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.window.ssthresh = ssthresh.map(|bytes| bytes.0);
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.window.ssthresh.map(Bytes)
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        self.learner.inspect(record);
+        record("w_max_segments", self.w_max.unwrap_or(f64::NAN));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::float_cmp, reason = "numbers by hand that f64 holds exactly")]
+
+    use super::*;
+    use crate::dqn::BelowSsthresh;
+    use crate::testing::{ack, loss};
+
+    fn close(found: f64, expected: f64) -> bool {
+        (found - expected).abs() < 1e-3
+    }
+
+    #[test]
+    fn curves_by_hand() {
+        let config = DqnCubicConfig::default();
+        // W_max = 85: K = cbrt(85 * 0.3 / 0.4) = cbrt(63.75) = 3.994 8; at T = 0: 85 - 25.5 = 59.5, and the same for
+        // three times C, whose K is cbrt(21.25) = 2.769 9
+        let (plain, faster) = (Curve::new(&config, false, 85.0), Curve::new(&config, true, 85.0));
+        assert!(close(plain.k, 3.994_8) && close(faster.k, 2.769_9), "{plain:?} {faster:?}");
+        for curve in [plain, faster] {
+            assert!(close(curve.target(SimDuration::ZERO, 85.0), 59.5));
+        }
+        // 5 s: 85 + 0.4 * 1.005 2^3 = 85.406; 85 + 1.2 * 2.230 1^3 = 98.309; as printed, 85 + 1.005 2^3 = 86.016
+        let five = SimDuration::from_secs(5);
+        let printed = Curve::new(&DqnCubicConfig { formula_c: false, ..config }, false, 85.0);
+        for (curve, expected) in [(plain, 85.406_3), (faster, 98.309_4), (printed, 86.015_7)] {
+            assert!((curve.target(five, 85.0) - expected).abs() < 5e-3, "{}", curve.target(five, 85.0));
+        }
+    }
+
+    #[test]
+    fn w_max_and_the_pace_by_hand() {
+        let mut config = DqnCubicConfig::default();
+        config.dqn.below_ssthresh = BelowSsthresh::Avoidance;
+        let start = Start { mss: 1_000, initial_window: 100_000, initial_ssthresh: None };
+        let mut dqn = DqnCubic::new(&config, start);
+        dqn.on_congestion(&loss(100_000));
+        assert_eq!(dqn.cwnd(), Bytes(70_000));
+        assert!(close(dqn.w_max.expect("a congestion"), 85.0));
+        // At the beginning the target is 59.5, below the window: 100 * 70. After 5 s it is 85.406: 70 / 15.406 = 4.543 6
+        assert!(close(dqn.cnt(SimTime::ZERO, 85.0), 7_000.0));
+        let now = SimTime(5_000_000_000);
+        assert!((dqn.cnt(now, 85.0) - 4.543_6).abs() < 5e-3);
+        let mut actions = [false; ACTIONS];
+        for _ in 0..40 {
+            let (before, decisions) = (dqn.cwnd().0 as i64, dqn.learner_told("decisions"));
+            let cnt = dqn.cnt(now, 85.0);
+            for _ in 0..cnt.floor() as u64 {
+                dqn.on_ack(&AckEvent { now, ..ack(1_000) });
+            }
+            assert_eq!(dqn.learner_told("decisions"), decisions);
+            dqn.on_ack(&AckEvent { now, ..ack(1_000) });
+            assert_eq!(dqn.learner_told("decisions"), decisions + 1.0);
+            let action = dqn.learner_told("action") as usize;
+            actions[action] = true;
+            assert_eq!(dqn.cwnd().0 as i64 - before, [-1_000, 0, 1_000, 1_000][action]);
+            assert_eq!(dqn.is_faster, action == 3);
+        }
+        assert_eq!(actions, [true; ACTIONS]);
+    }
+
+    impl DqnCubic {
+        fn learner_told(&self, wanted: &str) -> f64 {
+            let mut found = f64::NAN;
+            self.inspect(&mut |name, value| {
+                if name == wanted {
+                    found = value;
+                }
+            });
+            found
+        }
+    }
+}

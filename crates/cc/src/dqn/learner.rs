@@ -1,0 +1,265 @@
+//! What both controllers share: when the agent remembers, learns and acts, and what it is rewarded for.
+
+use ackclock_learn::{Agent, AgentConfig, Learning, Normalisation, OptimiserKind, Tuple};
+use ackclock_units::{RandomStream, SimDuration};
+
+use super::window::BelowSsthresh;
+
+/// When a step of learning is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LearnOn {
+    /// With each action.
+    Action,
+    /// With each tuple stored.
+    #[default]
+    Tuple,
+}
+
+/// Which throughput counts as the greatest, to which rewards relate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MaxThroughput {
+    /// The greatest at a congestion so far; before the first, the greatest of all.
+    #[default]
+    Congestion,
+    /// The greatest of all so far.
+    Always,
+}
+
+/// How windows and times become numbers of a size that a network can learn from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StateScale {
+    /// By mean and deviation of what this flow has seen so far.
+    #[default]
+    Running,
+    /// Divided by `segment_scale` and `time_scale`.
+    Fixed,
+    /// Packets and milliseconds as they are.
+    Raw,
+}
+
+/// Parameters of both controllers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DqnConfig {
+    /// Network, optimiser, replay, exploration.
+    pub learning: Learning,
+    /// When to learn.
+    pub learn_on: LearnOn,
+    /// How states are brought to size.
+    pub normalisation: StateScale,
+    /// A window that counts as 1, segments.
+    pub segment_scale: f64,
+    /// A time that counts as 1.
+    pub time_scale: SimDuration,
+    /// What rewards relate to.
+    pub max_throughput: MaxThroughput,
+    /// Fraction of `FlightSize` kept on congestion: the threshold of the state.
+    pub beta: f64,
+    /// No action takes the window below, in segments.
+    pub min_window: u64,
+    /// What holds when an action takes the window below ssthresh.
+    pub below_ssthresh: BelowSsthresh,
+    /// Of the agent's random stream.
+    pub seed: u64,
+}
+
+impl DqnConfig {
+    /// With the papers' numbers, and ours where they have none.
+    pub(super) fn with_hidden(hidden: Vec<usize>) -> Self {
+        let learning = Learning {
+            hidden,
+            dropout: 0.1,
+            learning_rate: 1e-3,
+            optimiser: OptimiserKind::Adam,
+            discount: 0.9,
+            batch: 32,
+            target_update: 100,
+            replay_capacity: 10_000,
+            warm_up: 2_000,
+            epsilon: 0.015,
+        };
+        Self {
+            learning,
+            learn_on: LearnOn::Tuple,
+            normalisation: StateScale::Running,
+            segment_scale: 1_000.0,
+            time_scale: SimDuration::from_millis(100),
+            max_throughput: MaxThroughput::Congestion,
+            beta: 0.7,
+            min_window: 2,
+            below_ssthresh: BelowSsthresh::SlowStart,
+            seed: 0,
+        }
+    }
+}
+
+/// What a number of the state is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Segments,
+    Milliseconds,
+}
+
+/// The reward of a loss.
+const LOSS: f32 = -1.0;
+
+/// An agent with N numbers in its state.
+#[derive(Clone, Debug)]
+pub(super) struct Learner<const N: usize> {
+    agent: Agent,
+    warm_up: u64,
+    learn_on: LearnOn,
+    max_throughput: MaxThroughput,
+    /// Segments a second.
+    greatest: Option<f64>,
+    greatest_of_all: f64,
+    /// What was seen when the tuple at hand began, and the action that has held since.
+    pending: Option<([f32; N], usize)>,
+    reward: f32,
+    action: usize,
+}
+
+impl<const N: usize> Learner<N> {
+    pub(super) fn new(config: &DqnConfig, name: &str, kinds: [Kind; N], actions: usize) -> Self {
+        let scale = |kind| match kind {
+            Kind::Segments => config.segment_scale,
+            Kind::Milliseconds => config.time_scale.as_millis_f64(),
+        };
+        let normalisation = match config.normalisation {
+            StateScale::Raw => Normalisation::Raw,
+            StateScale::Running => Normalisation::Running,
+            StateScale::Fixed => Normalisation::Scale(kinds.map(scale).to_vec()),
+        };
+        let agent = AgentConfig { inputs: N, actions, normalisation, learning: config.learning.clone() };
+        Self {
+            agent: Agent::new(&agent, RandomStream::new(config.seed, name)),
+            warm_up: config.learning.warm_up,
+            learn_on: config.learn_on,
+            max_throughput: config.max_throughput,
+            greatest: None,
+            greatest_of_all: 0.0,
+            pending: None,
+            reward: 0.0,
+            action: 0,
+        }
+    }
+
+    /// The tuple at hand is complete, and the next begins, under the same action. The reward is
+    /// `throughput / greatest throughput`, in segments a second.
+    pub(super) fn store(&mut self, state: [f32; N], throughput: f64) {
+        self.greatest_of_all = self.greatest_of_all.max(throughput);
+        let greatest = match self.max_throughput {
+            MaxThroughput::Congestion => self.greatest.unwrap_or(self.greatest_of_all),
+            MaxThroughput::Always => self.greatest_of_all,
+        };
+        if greatest > 0.0 {
+            self.complete(state, (throughput / greatest) as f32);
+        }
+    }
+
+    /// As [`Self::store`], with the reward of a loss. What follows is recovery's, not the action's: no tuple begins.
+    pub(super) fn store_loss(&mut self, state: [f32; N], throughput: f64) {
+        self.complete(state, LOSS);
+        self.pending = None;
+        if throughput > 0.0 {
+            self.greatest = Some(self.greatest.unwrap_or(0.0).max(throughput));
+        }
+        self.greatest_of_all = self.greatest_of_all.max(throughput);
+    }
+
+    /// What happens next has nothing to do with the action.
+    pub(super) fn forget(&mut self) {
+        self.pending = None;
+    }
+
+    fn complete(&mut self, next: [f32; N], reward: f32) {
+        let Some((state, action)) = &mut self.pending else { return };
+        self.reward = reward;
+        self.agent.store(&Tuple { state, action: *action, reward, next: &next });
+        *state = next;
+        if self.learn_on == LearnOn::Tuple {
+            self.agent.learn();
+        }
+    }
+
+    /// Chooses an action, under which a tuple begins.
+    pub(super) fn act(&mut self, state: [f32; N]) -> usize {
+        if self.learn_on == LearnOn::Action {
+            self.agent.learn();
+        }
+        self.action = self.agent.decide(&state).action;
+        self.pending = Some((state, self.action));
+        self.action
+    }
+
+    /// Decides, stores and learns so many times on states and rewards drawn at random, after the warm-up. Returns how many
+    /// steps of learning that was.
+    pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
+        let mut random = RandomStream::new(0, "exercise");
+        let before = self.agent.steps();
+        for _ in 0..self.warm_up + decisions {
+            let state = std::array::from_fn(|_| random.uniform() as f32);
+            self.complete(state, random.uniform() as f32);
+            self.act(state);
+        }
+        self.agent.steps() - before
+    }
+
+    pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        const VALUES: [&str; 7] = ["q_0", "q_1", "q_2", "q_3", "q_4", "q_5", "q_6"];
+        record("learning_loss", self.agent.loss().map_or(f64::NAN, f64::from));
+        record("epsilon", self.agent.epsilon());
+        record("reward", f64::from(self.reward));
+        record("action", self.action as f64);
+        record("decisions", self.agent.decisions() as f64);
+        record("tuples", self.agent.tuples() as f64);
+        record("learning_steps", self.agent.steps() as f64);
+        record("max_throughput_segments_per_s", self.greatest.unwrap_or(self.greatest_of_all));
+        for (name, value) in VALUES.into_iter().zip(self.agent.values()) {
+            record(name, f64::from(*value));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::float_cmp, reason = "numbers by hand that f64 holds exactly")]
+
+    use super::*;
+
+    fn told(learner: &Learner<1>, wanted: &str) -> f64 {
+        let mut found = f64::NAN;
+        learner.inspect(&mut |name, value| {
+            if name == wanted {
+                found = value;
+            }
+        });
+        found
+    }
+
+    #[test]
+    fn rewards_relate_to_the_greatest_throughput_at_a_congestion() {
+        let config = DqnConfig::with_hidden(vec![4]);
+        let mut learner = Learner::<1>::new(&config, "test", [Kind::Segments], 2);
+        learner.act([1.0]);
+        learner.store([2.0], 500.0); // the only one so far
+        assert_eq!(told(&learner, "reward"), 1.0);
+        learner.store([3.0], 250.0);
+        assert_eq!(told(&learner, "reward"), 0.5);
+        learner.store_loss([4.0], 400.0);
+        assert_eq!(told(&learner, "reward"), -1.0);
+        learner.store([5.0], 1.0); // begun by no action
+        assert_eq!(told(&learner, "tuples"), 3.0);
+        learner.act([5.0]);
+        learner.store([6.0], 500.0); // 500 / 400
+        assert_eq!(told(&learner, "reward"), 1.25);
+        let always = DqnConfig { max_throughput: MaxThroughput::Always, ..config };
+        let mut learner = Learner::<1>::new(&always, "test", [Kind::Segments], 2);
+        for (throughput, reward) in [(500.0, 1.0), (250.0, 0.5)] {
+            learner.act([1.0]);
+            learner.store_loss([1.0], 400.0);
+            learner.act([1.0]);
+            learner.store([2.0], throughput);
+            assert_eq!(told(&learner, "reward"), reward);
+        }
+    }
+}

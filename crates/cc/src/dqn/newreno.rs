@@ -1,0 +1,211 @@
+//! `NewReno` whose increase is an agent's choice.
+//!
+//! Source: Seo, Cho, "DQN-based `NewReno`", J. KICS, 2023. The state: threshold, cwnd (segments), RTT (ms). When as much
+//! has been acknowledged as the window holds, where `NewReno` would add a segment, one of seven actions is taken.
+//!
+//! Departures: acknowledged bytes are counted, so that delayed ACKs do not halve the number of actions.
+
+use ackclock_units::{Bytes, SimTime};
+
+use super::learner::{DqnConfig, Kind, Learner};
+use super::window::LearnedWindow;
+use crate::controller::{CongestionController, Start};
+use crate::event::{AckEvent, CongestionEvent};
+
+/// What each action adds, in segments.
+const STEPS: [i64; 7] = [-10, -3, -1, 0, 1, 3, 10];
+
+/// When a tuple is stored in congestion avoidance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StoreOn {
+    /// With every ACK.
+    #[default]
+    Ack,
+    /// With every action.
+    Action,
+}
+
+/// Parameters of [`DqnNewReno`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct DqnNewRenoConfig {
+    /// Of the agent.
+    pub dqn: DqnConfig,
+    /// When a tuple is stored.
+    pub store_on: StoreOn,
+}
+
+impl Default for DqnNewRenoConfig {
+    fn default() -> Self {
+        Self { dqn: DqnConfig::with_hidden(vec![30; 3]), store_on: StoreOn::Ack }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct DqnNewReno {
+    store_on: StoreOn,
+    window: LearnedWindow,
+    learner: Learner<3>,
+    /// Acknowledged since the last action.
+    acked: u64,
+}
+
+impl DqnNewReno {
+    pub(crate) fn new(config: &DqnNewRenoConfig, start: Start) -> Self {
+        let kinds = [Kind::Segments, Kind::Segments, Kind::Milliseconds];
+        Self {
+            store_on: config.store_on,
+            window: LearnedWindow::new(&config.dqn, start),
+            learner: Learner::new(&config.dqn, "dqn_newreno", kinds, STEPS.len()),
+            acked: 0,
+        }
+    }
+
+    /// See [`exercise_agent`](super::exercise_agent).
+    pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
+        self.learner.exercise(decisions)
+    }
+
+    fn state(&self) -> [f32; 3] {
+        let window = &self.window;
+        [window.threshold() as f32, window.segments() as f32, window.rtt.as_millis_f64() as f32]
+    }
+}
+
+impl CongestionController for DqnNewReno {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let Some(acked) = self.window.on_ack(ack) else {
+            if self.window.is_starting() {
+                self.learner.forget();
+            }
+            return;
+        };
+        self.acked += acked;
+        let is_due = self.acked >= self.window.cwnd;
+        if is_due || self.store_on == StoreOn::Ack {
+            self.learner.store(self.state(), self.window.throughput());
+        }
+        if is_due {
+            self.acked = 0;
+            let action = self.learner.act(self.state());
+            self.window.step(STEPS[action]);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        let throughput = self.window.throughput();
+        self.window.on_congestion(event);
+        self.learner.store_loss(self.state(), throughput);
+        self.acked = 0;
+    }
+
+    fn on_spurious(&mut self, _now: SimTime) {
+        self.window.on_spurious();
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.bytes()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.cwnd = cwnd.0;
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.window.ssthresh = ssthresh.map(|bytes| bytes.0);
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.window.ssthresh.map(Bytes)
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        self.learner.inspect(record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::float_cmp, reason = "numbers by hand that f64 holds exactly")]
+
+    use super::*;
+    use crate::dqn::BelowSsthresh;
+    use crate::testing::{ack, loss, timeout};
+
+    fn controller(change: impl FnOnce(&mut DqnNewRenoConfig)) -> DqnNewReno {
+        let mut config = DqnNewRenoConfig::default();
+        change(&mut config);
+        DqnNewReno::new(&config, Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None })
+    }
+
+    fn told(controller: &DqnNewReno, wanted: &str) -> f64 {
+        let mut found = f64::NAN;
+        controller.inspect(&mut |name, value| {
+            if name == wanted {
+                found = value;
+            }
+        });
+        found
+    }
+
+    #[test]
+    fn slow_start_is_renos_and_a_loss_keeps_seven_tenths() {
+        let mut dqn = controller(|_| ());
+        (0..10).for_each(|_| dqn.on_ack(&ack(1_000)));
+        assert_eq!((dqn.cwnd(), told(&dqn, "decisions")), (Bytes(20_000), 0.0));
+        dqn.on_congestion(&loss(20_000));
+        assert_eq!((dqn.cwnd(), dqn.ssthresh()), (Bytes(14_000), Some(Bytes(14_000)))); // 0.7 * 20
+        dqn.on_congestion(&timeout(14_000, false));
+        assert_eq!((dqn.cwnd(), dqn.ssthresh()), (Bytes(1_000), Some(Bytes(9_800))));
+    }
+
+    #[test]
+    fn an_action_comes_when_a_window_is_acknowledged_and_moves_it_by_its_number() {
+        let mut dqn = controller(|config| config.dqn.below_ssthresh = BelowSsthresh::Avoidance);
+        dqn.on_congestion(&loss(100_000)); // 70 segments
+        for round in 1..=40 {
+            let before = dqn.cwnd().0;
+            for _ in 1..before / 1_000 {
+                dqn.on_ack(&ack(1_000));
+            }
+            assert_eq!((dqn.cwnd().0, told(&dqn, "decisions")), (before, f64::from(round - 1)));
+            dqn.on_ack(&ack(1_000));
+            assert_eq!(told(&dqn, "decisions"), f64::from(round));
+            let step = [-10, -3, -1, 0, 1, 3, 10][told(&dqn, "action") as usize];
+            let expected = (before as i64 + 1_000 * step).max(2_000);
+            assert_eq!(dqn.cwnd().0 as i64, expected);
+        }
+    }
+
+    #[test]
+    fn tuples_come_with_each_ack_or_each_action() {
+        for (store_on, expected) in [(StoreOn::Ack, 7.0), (StoreOn::Action, 1.0)] {
+            let mut dqn = controller(|config| {
+                config.store_on = store_on;
+                config.dqn.below_ssthresh = BelowSsthresh::Avoidance;
+            });
+            dqn.on_congestion(&loss(10_000));
+            // The seventh ACK acts: nothing is pending before. The window is 7 segments then, and what is acknowledged
+            // in one piece acts again.
+            (0..7).for_each(|_| dqn.on_ack(&ack(1_000)));
+            assert_eq!((told(&dqn, "tuples"), told(&dqn, "decisions")), (0.0, 1.0));
+            let left = dqn.cwnd().0;
+            (0..6).for_each(|_| dqn.on_ack(&ack(1)));
+            dqn.on_ack(&ack(left));
+            assert_eq!((told(&dqn, "tuples"), told(&dqn, "decisions")), (expected, 2.0));
+        }
+    }
+
+    #[test]
+    fn below_ssthresh_it_slow_starts_unless_the_agent_is_free() {
+        for (below, grown) in [(BelowSsthresh::SlowStart, 1_000), (BelowSsthresh::Avoidance, 0)] {
+            let mut dqn = controller(|config| config.dqn.below_ssthresh = below);
+            dqn.on_congestion(&loss(100_000));
+            dqn.on_ack(&ack(1_000));
+            dqn.window.step(-3);
+            assert_eq!(dqn.cwnd(), Bytes(67_000));
+            dqn.on_ack(&ack(1_000));
+            assert_eq!(dqn.cwnd(), Bytes(67_000 + grown));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The window that both controllers move: slow start as Reno and CUBIC have it, the decrease, and steps of whole segments.
+
+use ackclock_units::{Bytes, SimDuration};
+
+use super::learner::DqnConfig;
+use crate::controller::Start;
+use crate::event::{AckEvent, CongestionEvent};
+use crate::slow_start::{Hystart, Pace, SlowStart, Window};
+
+/// What holds when an action has taken the window below ssthresh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BelowSsthresh {
+    /// RFC 5681's rule: slow start, until ssthresh is reached again.
+    #[default]
+    SlowStart,
+    /// Congestion avoidance goes on: the agent is free.
+    Avoidance,
+}
+
+/// cwnd and ssthresh in bytes, and the latest round trip.
+#[derive(Clone, Debug)]
+pub(super) struct LearnedWindow {
+    pub(super) mss: u64,
+    pub(super) cwnd: u64,
+    pub(super) ssthresh: Option<u64>,
+    /// Zero before the first sample.
+    pub(super) rtt: SimDuration,
+    beta: f64,
+    least: u64,
+    below_ssthresh: BelowSsthresh,
+    slow_start: SlowStart,
+    /// Congestion avoidance has begun since the connection began or timed out.
+    is_over: bool,
+    before_episode: Option<(u64, Option<u64>)>,
+}
+
+impl LearnedWindow {
+    pub(super) fn new(config: &DqnConfig, start: Start) -> Self {
+        Self {
+            mss: start.mss,
+            cwnd: start.initial_window,
+            ssthresh: start.initial_ssthresh,
+            rtt: SimDuration::ZERO,
+            beta: config.beta,
+            least: config.min_window * start.mss,
+            below_ssthresh: config.below_ssthresh,
+            slow_start: SlowStart::new(Hystart::Off),
+            is_over: false,
+            before_episode: None,
+        }
+    }
+
+    /// Takes an ACK. Returns the bytes that count for congestion avoidance; `None` if it is not congestion avoidance.
+    pub(super) fn on_ack(&mut self, ack: &AckEvent) -> Option<u64> {
+        if let Some(rtt) = ack.rtt_sample {
+            self.rtt = rtt;
+        }
+        if !ack.may_grow() {
+            return None;
+        }
+        if !self.is_slow_starting() {
+            self.is_over = true;
+            return Some(ack.newly_acked.0);
+        }
+        let window = self.window();
+        let limit = self.slow_start.byte_limit(self.mss);
+        let left;
+        (self.cwnd, left) = self.slow_start.grow(Pace::Ordinary, window, ack.newly_acked.0, limit);
+        self.is_over |= left > 0;
+        (left > 0).then_some(left)
+    }
+
+    fn window(&self) -> Window {
+        Window { cwnd: self.cwnd, ssthresh: self.ssthresh, mss: self.mss }
+    }
+
+    fn is_slow_starting(&self) -> bool {
+        let goes_on = self.is_over && self.below_ssthresh == BelowSsthresh::Avoidance;
+        !goes_on && self.window().in_slow_start()
+    }
+
+    /// True until congestion avoidance begins, and again from a timeout on.
+    pub(super) fn is_starting(&self) -> bool {
+        !self.is_over
+    }
+
+    /// Adds so many segments, which may be less than none. The window stays above its least, or where it is if that is
+    /// less.
+    pub(super) fn step(&mut self, segments: i64) {
+        let change = segments.unsigned_abs() * self.mss;
+        self.cwnd = if segments < 0 {
+            self.cwnd.saturating_sub(change).max(self.least.min(self.cwnd))
+        } else {
+            self.cwnd + change
+        };
+    }
+
+    /// RFC 5681's answer, keeping `beta`; a repeated timeout leaves ssthresh alone.
+    pub(super) fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.slow_start.on_congestion(event);
+        if !event.is_repeated() {
+            self.before_episode = Some((self.cwnd, self.ssthresh));
+            let kept = (event.flight_size.0 as f64 * self.beta) as u64;
+            self.ssthresh = Some(kept.max(2 * self.mss));
+        }
+        self.is_over = !event.is_timeout();
+        self.cwnd = if event.is_timeout() { self.mss } else { self.ssthresh.unwrap_or(self.cwnd) };
+    }
+
+    pub(super) fn on_spurious(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.before_episode.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = ssthresh;
+        }
+    }
+
+    /// Segments.
+    pub(super) fn segments(&self) -> f64 {
+        self.cwnd as f64 / self.mss as f64
+    }
+
+    /// ssthresh in segments; zero before the first congestion, where there is none.
+    pub(super) fn threshold(&self) -> f64 {
+        self.ssthresh.map_or(0.0, |bytes| bytes as f64 / self.mss as f64)
+    }
+
+    /// `cwnd / RTT`, segments a second; zero before the first sample.
+    pub(super) fn throughput(&self) -> f64 {
+        if self.rtt.is_zero() { 0.0 } else { self.segments() / self.rtt.as_secs_f64() }
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes(self.cwnd)
+    }
+}

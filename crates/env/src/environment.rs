@@ -1,0 +1,229 @@
+//! One simulation with agents: from decision to decision.
+
+use std::sync::Arc;
+
+use ackclock_agent::{Agent, AgentConfig, Observation};
+use ackclock_cc::{CongestionController, Controller, ControllerConfig, ExternalConfig};
+use ackclock_scenario::Scenario;
+use ackclock_sim::{Outcome, Simulation, SimulationConfig};
+use ackclock_units::{RandomStream, SimTime};
+
+use crate::error::EnvironmentError;
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Nothing more can happen to an agent's flow: every such flow has delivered all it had, or was given up.
+    pub terminated: bool,
+    /// The scenario's time is over.
+    pub truncated: bool,
+}
+
+impl Step {
+    /// True if the episode is over.
+    pub fn is_last(&self) -> bool {
+        self.terminated || self.truncated
+    }
+}
+
+/// A scenario with agents on some of its flows. A copy goes on alike.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    scenario: Arc<Scenario>,
+    seats: Arc<[Seat]>,
+    simulation: Simulation,
+    /// When the scenario's time is over.
+    end: SimTime,
+    /// The places of the seats' flows in the simulation, which may differ where their number is drawn.
+    flows: Arc<[usize]>,
+}
+
+/// An agent's place.
+#[derive(Clone, Debug)]
+struct Seat {
+    flow: String,
+    config: Arc<AgentConfig>,
+}
+
+/// So many networks are drawn for an episode until one is right: values that are each right may not go together.
+const DRAWS: usize = 100;
+
+impl Environment {
+    /// Agents on the flows of these names. The first episode is that of the scenario's own seed.
+    pub fn new(scenario: Scenario, agents: Vec<(String, AgentConfig)>) -> Result<Self, EnvironmentError> {
+        let mut seats: Vec<Seat> = Vec::new();
+        for (flow, config) in agents {
+            if seats.iter().any(|seat| seat.flow == flow) {
+                return Err(EnvironmentError::TwoAgents { name: flow });
+            }
+            seats.push(Seat { flow, config: Arc::new(config) });
+        }
+        if seats.is_empty() {
+            return Err(EnvironmentError::NoAgents);
+        }
+        let flows = places(&scenario, &seats).map_err(|name| EnvironmentError::UnknownFlow {
+            name: name.to_owned(),
+            known: scenario.config().flows.iter().map(|flow| flow.name.clone()).collect(),
+        })?;
+        let simulation = simulate(&scenario, &seats, &flows);
+        let end = SimTime(scenario.config().duration.0);
+        Ok(Self { scenario: Arc::new(scenario), seats: seats.into(), simulation, end, flows: flows.into() })
+    }
+
+    /// How many agents there are.
+    pub fn agents(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// How an agent is set up.
+    pub fn config(&self, agent: usize) -> &AgentConfig {
+        &self.seats[agent].config
+    }
+
+    /// Begins an episode and runs to its first decision. The seed draws the values that the scenario leaves to chance, and
+    /// decides all that is random in the run. Values that do not go together are drawn again.
+    pub fn reset(&mut self, seed: u64) -> Step {
+        let mut again = RandomStream::new(seed, "draws");
+        let seeds = std::iter::once(seed).chain(std::iter::repeat_with(|| again.bits())).take(DRAWS);
+        let drawn = seeds.filter_map(|seed| self.scenario.draw(seed).ok());
+        let with_places = |scenario: Scenario| places(&scenario, &self.seats).ok().map(|flows| (scenario, flows));
+        let found = drawn.filter_map(with_places).next();
+        let (scenario, flows) = found.unwrap_or_else(|| (self.scenario.with_seed(seed), self.flows.to_vec()));
+        self.simulation = simulate(&scenario, &self.seats, &flows);
+        self.end = SimTime(scenario.config().duration.0);
+        self.flows = flows.into();
+        self.run()
+    }
+
+    /// Takes an action for each agent, and runs to the next decision: the first moment at which every agent in charge of
+    /// its window waits for one. An agent whose time has not come is not asked, and its action changes nothing.
+    pub fn step(&mut self, actions: &[f64]) -> Step {
+        let now = self.simulation.now();
+        for (&flow, action) in self.flows.iter().zip(actions) {
+            let agent = agent(&mut self.simulation, flow);
+            if agent.is_waiting() {
+                agent.act(now, *action);
+                self.simulation.resume(flow);
+            }
+        }
+        self.run()
+    }
+
+    /// An agent's reward for what has happened since its last action. Ask before [`Self::observe`].
+    pub fn reward(&mut self, agent: usize) -> f64 {
+        let now = self.simulation.now();
+        self.agent(agent).reward(now)
+    }
+
+    /// An agent's observation, as many numbers as its configuration says.
+    pub fn observe(&mut self, agent: usize, out: &mut [f32]) {
+        let now = self.simulation.now();
+        self.agent(agent).observe(now, out);
+    }
+
+    /// The value of an observation now, in its unit.
+    pub fn read(&mut self, agent: usize, observation: &Observation) -> f64 {
+        let now = self.simulation.now();
+        observation.value(&self.agent(agent).view(now))
+    }
+
+    /// True if a decision of the agent is due.
+    pub fn is_waiting(&self, agent: usize) -> bool {
+        wants_to_stop(&self.simulation, self.flows[agent])
+    }
+
+    /// The time that has been simulated.
+    pub fn now(&self) -> SimTime {
+        self.simulation.now()
+    }
+
+    /// The simulation, to look at.
+    pub fn simulation(&mut self) -> &mut Simulation {
+        &mut self.simulation
+    }
+
+    /// The scenario as it was given.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The place of an agent's flow in the scenario.
+    pub fn flow(&self, agent: usize) -> usize {
+        self.flows[agent]
+    }
+
+    /// The results up to now.
+    pub fn outcome(&self) -> Outcome {
+        self.simulation.clone().stop()
+    }
+
+    fn agent(&mut self, place: usize) -> &mut Agent {
+        agent(&mut self.simulation, self.flows[place])
+    }
+
+    fn run(&mut self) -> Step {
+        let stopped = if let [flow] = *self.flows {
+            self.simulation.run_until_or(self.end, |simulation| needs_care(simulation, flow))
+        } else {
+            self.run_until_all_wait()
+        };
+        let terminated = self.flows.iter().all(|flow| self.simulation.is_over(*flow));
+        Step { terminated, truncated: !terminated && !stopped }
+    }
+
+    /// Until every agent in charge of its window waits, and at least one does. Returns false if that never comes.
+    fn run_until_all_wait(&mut self) -> bool {
+        loop {
+            let flows = self.flows.iter().copied();
+            let pending: Vec<usize> = flows.filter(|flow| !needs_care(&self.simulation, *flow)).collect();
+            let is_any_waiting = self.flows.iter().any(|flow| wants_to_stop(&self.simulation, *flow));
+            let is_any_deciding = pending.iter().any(|flow| agent(&mut self.simulation, *flow).is_in_charge());
+            if pending.is_empty() || (is_any_waiting && !is_any_deciding) {
+                return true;
+            }
+            let is_one_due = |simulation: &Simulation| pending.iter().any(|flow| needs_care(simulation, *flow));
+            if !self.simulation.run_until_or(self.end, is_one_due) {
+                return false;
+            }
+        }
+    }
+}
+
+fn wants_to_stop(simulation: &Simulation, flow: usize) -> bool {
+    simulation.sender(flow).controller().wants_to_stop()
+}
+
+/// True if a flow's agent is to be asked, or never again.
+fn needs_care(simulation: &Simulation, flow: usize) -> bool {
+    wants_to_stop(simulation, flow) || simulation.is_over(flow)
+}
+
+/// Where the seats' flows are; the name of one that is not there.
+fn places<'a>(scenario: &Scenario, seats: &'a [Seat]) -> Result<Vec<usize>, &'a str> {
+    let flows = &scenario.config().flows;
+    let place = |seat: &'a Seat| flows.iter().position(|flow| flow.name == seat.flow).ok_or(seat.flow.as_str());
+    seats.iter().map(place).collect()
+}
+
+/// The simulation of a scenario in which agents take the place of controllers, which they have inside.
+fn simulate(scenario: &Scenario, seats: &[Seat], flows: &[usize]) -> Simulation {
+    let mut config: SimulationConfig = scenario.config().clone();
+    // Series would grow with every event of an episode, and nobody asks for them.
+    (config.trace.flows, config.trace.links, config.trace.internals) = (Vec::new(), Vec::new(), Vec::new());
+    for (seat, flow) in seats.iter().zip(flows) {
+        let flow = &mut config.flows[*flow];
+        let own = flow.controller.clone();
+        let agent = Arc::clone(&seat.config);
+        flow.controller = ControllerConfig::External(ExternalConfig::new("agent", move |start| {
+            let own = Controller::new(&own, start.mss, start.initial_window, start.initial_ssthresh);
+            Agent::new(&agent, own, start.mss)
+        }));
+        flow.controller_name = format!("agent on {}", flow.controller_name);
+    }
+    Simulation::new(&config)
+}
+
+fn agent(simulation: &mut Simulation, flow: usize) -> &mut Agent {
+    let external = simulation.external_controller(flow).expect("every seat's controller is an agent");
+    external.as_any_mut().downcast_mut().expect("every seat's controller is an agent")
+}

@@ -1,0 +1,54 @@
+//! Why there is no such environment.
+
+use std::fmt;
+
+/// See the module; the text says what is wrong and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EnvironmentError {
+    /// No agents.
+    NoAgents,
+    /// A flow of this name is not in the scenario.
+    UnknownFlow {
+        /// As given.
+        name: String,
+        /// Those there are.
+        known: Vec<String>,
+    },
+    /// A flow has two agents.
+    TwoAgents {
+        /// The flow.
+        name: String,
+    },
+    /// An agent's numbers do not fit into one table with the others' (vector form only).
+    NotOneAgent {
+        /// How many there are.
+        agents: usize,
+    },
+    /// No environments.
+    NoEnvironments,
+    /// Threads could not be had.
+    Threads {
+        /// What the system said.
+        reason: String,
+    },
+}
+
+impl fmt::Display for EnvironmentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAgents => f.write_str("no flow has an agent; name at least one flow"),
+            Self::UnknownFlow { name, known } => {
+                write!(f, "the scenario has no flow {name:?} for an agent; there are {}", known.join(", "))
+            }
+            Self::TwoAgents { name } => write!(f, "the flow {name:?} is named twice; it can have one agent"),
+            Self::NotOneAgent { agents } => write!(
+                f,
+                "the vector form takes one agent in each environment, not {agents}; use the parallel environment for several"
+            ),
+            Self::NoEnvironments => f.write_str("num_envs = 0; give at least 1"),
+            Self::Threads { reason } => write!(f, "no threads to simulate on: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for EnvironmentError {}

@@ -1,0 +1,10 @@
+//! Learning environments: a scenario, agents on some of its flows, and the loop of decisions, for one simulation or for
+//! many side by side on threads.
+
+mod environment;
+mod error;
+mod vector;
+
+pub use environment::{Environment, Step};
+pub use error::EnvironmentError;
+pub use vector::{Buffers, VectorEnvironment};

@@ -1,0 +1,205 @@
+//! Decisions in whole simulations: counted, ended, copied, and the same side by side as alone.
+
+use ackclock_agent::AgentConfig;
+use ackclock_env::{Buffers, Environment, Step, VectorEnvironment};
+use ackclock_scenario::Scenario;
+
+/// 10 Mbit/s, 100 ms, no loss in sight; segments of 1250 bytes on the wire.
+fn scenario(flow: &str) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "10 s"
+        [tcp]
+        mss = 1250
+        delayed_ack = false
+        initial_ssthresh = "25000 bytes"
+        receive_buffer = "1 GB"
+        [topology]
+        kind = "dumbbell"
+        access = {{ rate = "1 Gbit/s", delay = "0 ms" }}
+        bottleneck = {{ rate = "10 Mbit/s", delay = "50 ms", queue = {{ kind = "drop_tail", limit = "unlimited" }} }}
+        {flow}
+        "#
+    );
+    Scenario::parse(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+const BULK: &str = "[[flow]]\nname = \"agent\"\ncontroller = \"newreno\"";
+
+fn environment(flow: &str, settings: &str) -> Environment {
+    let config = AgentConfig::from_json(settings).expect("a right configuration");
+    Environment::new(scenario(flow), vec![("agent".to_owned(), config)]).expect("a right environment")
+}
+
+fn observe(environment: &mut Environment) -> Vec<f32> {
+    let mut out = vec![0.0; environment.config(0).observation_len()];
+    environment.observe(0, &mut out);
+    out
+}
+
+#[test]
+fn ten_segments_a_window_are_ten_segments_a_round_trip() {
+    let mut environment = environment(BULK, r#"{"decide": "window", "observations": ["cwnd_segments"]}"#);
+    assert_eq!(environment.reset(1), Step::default());
+    let first = (environment.now(), observe(&mut environment)[0]);
+    assert!((20.0..=21.0).contains(&first.1), "the window at ssthresh: {first:?}");
+    for _ in 0..5 {
+        environment.step(&[6.0]);
+    }
+    // Each adds 10; the first window's worth of ACKs takes a round trip of 100 ms, as do those after it.
+    let last = (environment.now(), observe(&mut environment)[0]);
+    assert!((last.1 - first.1 - 40.0).abs() < 1e-3 || (last.1 - first.1 - 50.0).abs() < 1e-3, "{first:?} {last:?}");
+    let seconds = (last.0.as_secs_f64() - first.0.as_secs_f64()) / 5.0;
+    assert!((0.1..0.125).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn decisions_by_time_come_by_time() {
+    let mut environment = environment(BULK, r#"{"decide": "20 ms", "observations": ["interval_ms"]}"#);
+    environment.reset(1);
+    let start = environment.now();
+    for n in 1..=50 {
+        environment.step(&[3.0]);
+        assert_eq!(environment.now().0, start.0 + n * 20_000_000);
+        assert_eq!(observe(&mut environment), [20.0]);
+    }
+}
+
+#[test]
+fn an_episode_is_truncated_at_the_duration_and_terminated_by_the_last_byte() {
+    let mut endless = environment(BULK, r#"{"decide": "window"}"#);
+    endless.reset(1);
+    let last = loop {
+        let step = endless.step(&[3.0]);
+        if step.is_last() {
+            break step;
+        }
+    };
+    assert_eq!((last, endless.now().0), (Step { terminated: false, truncated: true }, 10_000_000_000));
+    let file = format!("{BULK}\napp = {{ kind = \"file\", size = \"1 MB\" }}");
+    let mut file = environment(&file, r#"{"decide": "window"}"#);
+    file.reset(1);
+    let last = loop {
+        let step = file.step(&[3.0]);
+        if step.is_last() {
+            break step;
+        }
+    };
+    assert_eq!(last, Step { terminated: true, truncated: false });
+    // 1 MB at 10 Mbit/s takes 0.8 s at the least; the window of 20 segments allows 2 Mbit/s, so about 4 s.
+    assert!((3.5..4.5).contains(&file.now().as_secs_f64()), "{}", file.now().as_secs_f64());
+}
+
+#[test]
+fn a_copy_goes_on_alike_and_apart() {
+    let mut one = environment(BULK, r#"{"decide": "ack"}"#);
+    one.reset(7);
+    for n in 0..300 {
+        one.step(&[f64::from(n % 7)]);
+    }
+    let (mut same, mut other) = (one.clone(), one.clone());
+    for n in 0..300 {
+        one.step(&[f64::from(n % 7)]);
+        same.step(&[f64::from(n % 7)]);
+        other.step(&[0.0]);
+    }
+    assert_eq!(observe(&mut one), observe(&mut same));
+    assert_eq!(one.now(), same.now());
+    assert_eq!(format!("{:?}", one.outcome().summary), format!("{:?}", same.outcome().summary));
+    assert_ne!(one.now(), other.now());
+}
+
+#[test]
+fn side_by_side_is_as_alone_on_any_number_of_threads() {
+    let settings = r#"{"decide": "ack", "observations": ["cwnd_segments", "rtt_ms", "acks"]}"#;
+    let flow = format!("{BULK}\nstart = {{ first = \"0 s\", spacing = {{ exponential = \"50 ms\" }} }}\ncount = 1");
+    let single = environment(&flow.replace("count = 1", ""), settings);
+    let seeds = [3, 4, 5, 6, 7];
+    let mut alone = Vec::new();
+    for seed in seeds {
+        let mut environment = single.clone();
+        environment.reset(seed);
+        let mut course = vec![observe(&mut environment)];
+        for n in 0..200 {
+            environment.step(&[f64::from(n % 7)]);
+            let _ = environment.reward(0);
+            course.push(observe(&mut environment));
+        }
+        alone.push(course);
+    }
+    for threads in [1, 2, 5] {
+        let mut vector = VectorEnvironment::new(&single, seeds.len(), threads).expect("threads");
+        let (mut rows, mut rewards) = (vec![0.0; 15], vec![0.0; 5]);
+        let (mut terminated, mut truncated) = (vec![0; 5], vec![0; 5]);
+        vector.reset(&seeds, &mut rows);
+        for n in 0..=200 {
+            for (lane, course) in alone.iter().enumerate() {
+                assert_eq!(rows[3 * lane..3 * lane + 3], course[n], "lane {lane}, step {n}, {threads} threads");
+            }
+            let actions = [f64::from(n as u32 % 7); 5];
+            let buffers = Buffers {
+                observations: &mut rows,
+                rewards: &mut rewards,
+                terminated: &mut terminated,
+                truncated: &mut truncated,
+            };
+            vector.step(&actions, buffers);
+        }
+    }
+}
+
+#[test]
+fn a_network_is_drawn_for_every_episode() {
+    let text = r#"
+        duration = "5 s"
+        [topology]
+        kind = "dumbbell"
+        access = { rate = "1 Gbit/s", delay = "0 ms" }
+        bottleneck = { rate = "50 Mbit/s", delay = { uniform = ["10 ms", "90 ms"] } }
+        [[flow]]
+        name = "agent"
+        controller = "newreno"
+    "#;
+    let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    let config = AgentConfig::from_json(r#"{"observations": ["min_rtt_ms"], "slow_start": "agent"}"#).expect("right");
+    let mut environment = Environment::new(scenario, vec![("agent".to_owned(), config)]).expect("right");
+    let mut draw = |seed| {
+        environment.reset(seed);
+        observe(&mut environment)[0]
+    };
+    let drawn: Vec<f32> = (0..200).map(&mut draw).collect();
+    assert_eq!(draw(7), drawn[7]);
+    assert!(drawn.iter().all(|rtt| (20.0..181.0).contains(rtt)), "{drawn:?}");
+    // Uniform from 20 to 180 ms: 100 ms on the average, and 46.2 / sqrt(200) = 3.3 about it.
+    let mean = drawn.iter().sum::<f32>() / 200.0;
+    assert!((90.0..110.0).contains(&mean), "{mean}");
+}
+
+#[test]
+fn several_agents_decide_at_the_same_moments() {
+    let flows = "[[flow]]\nname = \"a\"\ncontroller = \"newreno\"\n[[flow]]\nname = \"b\"\ncontroller = \"cubic\"\nstart = \"1 s\"";
+    let config =
+        || AgentConfig::from_json(r#"{"decide": "100 ms", "observations": ["cwnd_segments"]}"#).expect("right");
+    let agents = vec![("a".to_owned(), config()), ("b".to_owned(), config())];
+    let mut environment = Environment::new(scenario(flows), agents).expect("a right environment");
+    environment.reset(1);
+    assert!(environment.is_waiting(0) && !environment.is_waiting(1), "b has not begun");
+    let mut both = 0;
+    while !environment.step(&[4.0, 4.0]).is_last() {
+        both += usize::from(environment.is_waiting(0) && environment.is_waiting(1));
+    }
+    // From about 1.4 s, when b's slow start ends, to 10 s, every 100 ms.
+    assert!((80..=90).contains(&both), "{both}");
+}
+
+#[test]
+fn mistakes_say_what_there_is() {
+    let config = || AgentConfig::from_json("{}").expect("right");
+    let error = |agents| Environment::new(scenario(BULK), agents).expect_err("wrong").to_string();
+    let unknown = error(vec![("nobody".to_owned(), config())]);
+    assert!(unknown.contains("\"nobody\"") && unknown.contains("agent"), "{unknown}");
+    assert!(error(vec![]).contains("at least one"));
+    assert!(error(vec![("agent".to_owned(), config()), ("agent".to_owned(), config())]).contains("twice"));
+    let one = environment(BULK, "{}");
+    assert!(VectorEnvironment::new(&one, 0, 1).expect_err("none").to_string().contains("num_envs"));
+}

@@ -1,0 +1,236 @@
+//! Deep Q-learning while the world goes on.
+//!
+//! Source: Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015, algorithm 1: a network
+//! estimates the value of each action, actions are greedy but for a fraction epsilon, and each step of learning is on a
+//! batch drawn from replay, towards `r + discount * max Q(s', a')` of a network that is copied now and then.
+//!
+//! Departures: the loss is the mean squared error, not clipped; no step is the last of an episode; before `warm_up` tuples
+//! have been stored actions are uniform and nothing is learnt.
+
+use ackclock_units::RandomStream;
+
+use crate::dropout::Dropout;
+use crate::network::{Network, Shape};
+use crate::normaliser::{Normalisation, Normaliser};
+use crate::optimiser::{Optimiser, OptimiserKind};
+use crate::pass::Pass;
+use crate::replay::{Replay, Tuple, index_below};
+
+/// How an agent learns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Learning {
+    /// Nodes of each hidden layer.
+    pub hidden: Vec<usize>,
+    /// Probability that a hidden node is silent in a step of learning.
+    pub dropout: f64,
+    /// Of the optimiser.
+    pub learning_rate: f64,
+    /// Which optimiser.
+    pub optimiser: OptimiserKind,
+    /// What a reward is worth a step later, as a fraction.
+    pub discount: f64,
+    /// Tuples in a step of learning.
+    pub batch: usize,
+    /// Steps of learning from a copy of the network for the targets to the next; 0: the network is its own target.
+    pub target_update: u64,
+    /// The most tuples kept.
+    pub replay_capacity: usize,
+    /// Tuples that have to be stored before anything is learnt.
+    pub warm_up: u64,
+    /// The fraction of actions that are drawn at random after that.
+    pub epsilon: f64,
+}
+
+/// What an agent is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentConfig {
+    /// Numbers that it sees.
+    pub inputs: usize,
+    /// Actions that it has.
+    pub actions: usize,
+    /// How it brings what it sees to size.
+    pub normalisation: Normalisation,
+    /// How it learns.
+    pub learning: Learning,
+}
+
+/// What an agent chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Which action.
+    pub action: usize,
+    /// True if it was drawn at random.
+    pub is_random: bool,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    learning: Learning,
+    network: Network,
+    /// `None` if the network is its own target.
+    target: Option<Network>,
+    optimiser: Optimiser,
+    dropout: Dropout,
+    normaliser: Normaliser,
+    replay: Replay,
+    random: RandomStream,
+    online: Pass,
+    next: Pass,
+    gradient: Vec<f32>,
+    /// The batch at hand: places in replay.
+    drawn: Vec<usize>,
+    seen: Vec<f32>,
+    scratch: [Vec<f32>; 2],
+    values: Vec<f32>,
+    tuples: u64,
+    decisions: u64,
+    steps: u64,
+    loss: Option<f32>,
+}
+
+impl Agent {
+    /// With a network drawn from `random`, from which everything else is drawn too.
+    pub fn new(config: &AgentConfig, mut random: RandomStream) -> Self {
+        let learning = config.learning.clone();
+        let shape = Shape { inputs: config.inputs, hidden: learning.hidden.clone(), outputs: config.actions };
+        let network = Network::new(&shape, &mut random);
+        let pass = Pass::new(&network, learning.batch);
+        Self {
+            target: (learning.target_update > 0).then(|| network.clone()),
+            optimiser: Optimiser::new(learning.optimiser, learning.learning_rate, shape.parameters()),
+            dropout: Dropout::new(learning.dropout),
+            normaliser: Normaliser::new(&config.normalisation, config.inputs),
+            replay: Replay::new(learning.replay_capacity, config.inputs),
+            random,
+            online: pass.clone(),
+            next: pass,
+            gradient: vec![0.0; shape.parameters()],
+            drawn: Vec::with_capacity(learning.batch),
+            seen: Vec::with_capacity(config.inputs),
+            scratch: [Vec::new(), Vec::new()],
+            values: vec![0.0; config.actions],
+            tuples: 0,
+            decisions: 0,
+            steps: 0,
+            loss: None,
+            network,
+            learning,
+        }
+    }
+
+    /// Stores a tuple.
+    pub fn store(&mut self, tuple: &Tuple<'_>) {
+        self.tuples += 1;
+        self.normaliser.observe(tuple.state);
+        self.replay.push(tuple);
+    }
+
+    /// Chooses an action: at random before the warm-up is over and with probability epsilon after it, else the best.
+    pub fn decide(&mut self, state: &[f32]) -> Decision {
+        self.decisions += 1;
+        let actions = self.values.len();
+        if self.is_warming_up() || self.random.chance(self.learning.epsilon) {
+            return Decision { action: index_below(actions, &mut self.random), is_random: true };
+        }
+        let best = self.evaluate(state);
+        Decision { action: best, is_random: false }
+    }
+
+    /// The best action, its value and that of the others being [`Self::values`] from then on.
+    fn evaluate(&mut self, state: &[f32]) -> usize {
+        self.seen.clear();
+        self.seen.extend(state.iter().enumerate().map(|(at, number)| self.normaliser.apply(at, *number)));
+        self.values.copy_from_slice(self.network.evaluate(&self.seen, &mut self.scratch));
+        let values = self.values.iter().enumerate();
+        values.fold(0, |best, (at, value)| if *value > self.values[best] { at } else { best })
+    }
+
+    /// One step of learning, once the warm-up is over.
+    pub fn learn(&mut self) {
+        if self.is_warming_up() {
+            return;
+        }
+        self.draw_batch();
+        self.next.forward(self.target.as_ref().unwrap_or(&self.network));
+        self.online.forward_with(&self.network, self.dropout, &mut self.random);
+        let (drawn, replay, next) = (&self.drawn, &self.replay, self.next.outputs());
+        let (batch, discount) = (drawn.len(), self.learning.discount as f32);
+        let mut squares = 0.0;
+        self.online.backward(&self.network, &mut self.gradient, |values, delta| {
+            for (sample, at) in drawn.iter().enumerate() {
+                let tuple = replay.get(*at);
+                let best = next[sample..].iter().step_by(batch).copied().fold(f32::NEG_INFINITY, f32::max);
+                let place = tuple.action * batch + sample;
+                let error = values[place] - (tuple.reward + discount * best);
+                squares += error * error;
+                delta[place] = 2.0 * error / batch as f32;
+            }
+        });
+        self.loss = Some(squares / batch as f32);
+        self.optimiser.step(self.network.parameters_mut(), &self.gradient);
+        self.steps += 1;
+        if let Some(target) = &mut self.target
+            && self.steps.is_multiple_of(self.learning.target_update)
+        {
+            target.clone_from(&self.network);
+        }
+    }
+
+    fn draw_batch(&mut self) {
+        let batch = self.learning.batch;
+        self.drawn.clear();
+        self.drawn.extend((0..batch).map(|_| self.replay.draw(&mut self.random)));
+        let (states, nexts) = (self.online.inputs_mut(), self.next.inputs_mut());
+        for (sample, at) in self.drawn.iter().enumerate() {
+            let tuple = self.replay.get(*at);
+            for (number, (seen, after)) in tuple.state.iter().zip(tuple.next).enumerate() {
+                states[number * batch + sample] = self.normaliser.apply(number, *seen);
+                nexts[number * batch + sample] = self.normaliser.apply(number, *after);
+            }
+        }
+    }
+
+    /// True until enough tuples have been stored.
+    pub fn is_warming_up(&self) -> bool {
+        self.replay.is_empty() || self.tuples < self.learning.warm_up
+    }
+
+    /// The fraction of actions that are random now.
+    pub fn epsilon(&self) -> f64 {
+        if self.is_warming_up() { 1.0 } else { self.learning.epsilon }
+    }
+
+    /// The values of all actions at the last decision that was not random.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// Tuples stored so far, those no longer kept included.
+    pub fn tuples(&self) -> u64 {
+        self.tuples
+    }
+
+    /// Decisions so far.
+    pub fn decisions(&self) -> u64 {
+        self.decisions
+    }
+
+    /// Steps of learning so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The loss of the last batch, the mean of squared errors.
+    pub fn loss(&self) -> Option<f32> {
+        self.loss
+    }
+
+    /// The network as it is now.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+}
+
+#[cfg(test)]
+mod tests;

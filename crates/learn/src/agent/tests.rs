@@ -1,0 +1,91 @@
+use super::*;
+
+fn config() -> AgentConfig {
+    let learning = Learning {
+        hidden: vec![16, 16],
+        dropout: 0.0,
+        learning_rate: 2e-3,
+        optimiser: OptimiserKind::Adam,
+        discount: 0.5,
+        batch: 32,
+        target_update: 50,
+        replay_capacity: 1_000,
+        warm_up: 200,
+        epsilon: 0.1,
+    };
+    AgentConfig { inputs: 2, actions: 2, normalisation: Normalisation::Raw, learning }
+}
+
+/// Two places: action 0 stays, action 1 changes places. Being at the second after the action is worth 1.
+const PLACES: [[f32; 2]; 2] = [[1.0, 0.0], [0.0, 1.0]];
+
+fn walk(agent: &mut Agent, steps: usize) {
+    let mut place = 0;
+    for _ in 0..steps {
+        let action = agent.decide(&PLACES[place]).action;
+        let after = if action == 0 { place } else { 1 - place };
+        agent.store(&Tuple { state: &PLACES[place], action, reward: after as f32, next: &PLACES[after] });
+        agent.learn();
+        place = after;
+    }
+}
+
+#[test]
+fn values_converge_to_those_of_a_world_solved_by_hand() {
+    for target_update in [0, 50] {
+        let mut config = config();
+        config.learning.target_update = target_update;
+        let mut agent = Agent::new(&config, RandomStream::new(1, "walk"));
+        walk(&mut agent, 6_000);
+        // V(second) = 1 / (1 - 0.5) = 2: staying there 2, leaving 0 + 0.5 V(first). V(first) = 1 + 0.5 * 2 = 2 by
+        // changing; staying 0 + 0.5 * 2 = 1; so leaving the second is worth 1.
+        for (place, expected) in [(0, [1.0, 2.0]), (1, [2.0, 1.0])] {
+            agent.evaluate(&PLACES[place]);
+            for (value, expected) in agent.values().iter().zip(expected) {
+                assert!((value - expected).abs() < 0.1, "at {place}: {:?}", agent.values());
+            }
+        }
+        assert!(agent.loss().is_some_and(|loss| loss < 0.01));
+    }
+}
+
+#[test]
+fn it_learns_after_the_warm_up_only() {
+    let mut agent = Agent::new(&config(), RandomStream::new(1, "walk"));
+    let drawn = agent.network().clone();
+    walk(&mut agent, 199);
+    assert_eq!((agent.steps(), agent.epsilon(), agent.network()), (0, 1.0, &drawn));
+    walk(&mut agent, 11);
+    // the 200th tuple ends it, and that step learns
+    assert_eq!((agent.steps(), agent.tuples(), agent.decisions(), agent.epsilon()), (11, 210, 210, 0.1));
+    assert_ne!(agent.network(), &drawn);
+}
+
+#[test]
+fn a_fraction_epsilon_is_random_and_all_actions_alike_before() {
+    let mut agent = Agent::new(&config(), RandomStream::new(2, "walk"));
+    let first = (0..10_000).filter(|_| agent.decide(&PLACES[0]).action == 0).count();
+    // 5000, standard deviation 50
+    assert!((4_750..5_250).contains(&first), "{first}");
+    walk(&mut agent, 200);
+    let random = (0..10_000).filter(|_| agent.decide(&PLACES[0]).is_random).count();
+    // 1000, standard deviation 30
+    assert!((850..1_150).contains(&random), "{random}");
+}
+
+#[test]
+fn a_clone_goes_on_with_the_same_bits_and_another_stream_does_not() {
+    let mut config = config();
+    config.learning.dropout = 0.2;
+    let mut agent = Agent::new(&config, RandomStream::new(3, "walk"));
+    walk(&mut agent, 500);
+    let mut clone = agent.clone();
+    walk(&mut agent, 100);
+    walk(&mut clone, 100);
+    let bits =
+        |agent: &Agent| -> Vec<u32> { agent.network().parameters().iter().map(|value| value.to_bits()).collect() };
+    assert_eq!(bits(&agent), bits(&clone));
+    let mut other = Agent::new(&config, RandomStream::new(4, "walk"));
+    walk(&mut other, 600);
+    assert_ne!(bits(&agent), bits(&other));
+}

@@ -1,0 +1,145 @@
+//! A fully connected network: hidden layers with a rectifier, a linear last layer.
+//!
+//! Source: the usual textbook network (Goodfellow, Bengio, Courville, Deep Learning, 2016, chapter 6). Departures: none.
+
+use ackclock_units::RandomStream;
+
+/// Widths of the layers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Numbers that go in.
+    pub inputs: usize,
+    /// Nodes of each hidden layer; may be none.
+    pub hidden: Vec<usize>,
+    /// Numbers that come out.
+    pub outputs: usize,
+}
+
+impl Shape {
+    /// Of every layer: inputs and outputs.
+    pub(crate) fn layers(&self) -> impl Iterator<Item = (usize, usize)> {
+        let from = std::iter::once(self.inputs).chain(self.hidden.iter().copied());
+        let to = self.hidden.iter().copied().chain(std::iter::once(self.outputs));
+        from.zip(to)
+    }
+
+    /// How many weights and biases there are.
+    pub fn parameters(&self) -> usize {
+        self.layers().map(|(inputs, outputs)| (inputs + 1) * outputs).sum()
+    }
+}
+
+/// Where a layer's numbers lie among all parameters: first its weights, a row for each output, then its biases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layer {
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    offset: usize,
+}
+
+impl Layer {
+    fn biases_at(&self) -> usize {
+        self.offset + self.inputs * self.outputs
+    }
+
+    /// Its weights and biases out of all parameters.
+    pub(crate) fn split<'a>(&self, parameters: &'a [f32]) -> (&'a [f32], &'a [f32]) {
+        let biases = self.biases_at();
+        (&parameters[self.offset..biases], &parameters[biases..biases + self.outputs])
+    }
+
+    pub(crate) fn split_mut<'a>(&self, parameters: &'a mut [f32]) -> (&'a mut [f32], &'a mut [f32]) {
+        let layer = &mut parameters[self.offset..self.offset + (self.inputs + 1) * self.outputs];
+        layer.split_at_mut(self.inputs * self.outputs)
+    }
+}
+
+/// A network: its shape and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    layers: Vec<Layer>,
+    parameters: Vec<f32>,
+}
+
+impl Network {
+    /// With every weight and bias uniform within `1/sqrt(inputs)` of zero, inputs being those of its layer: what `PyTorch`'s
+    /// linear layers begin with.
+    pub fn new(shape: &Shape, random: &mut RandomStream) -> Self {
+        let mut parameters = Vec::with_capacity(shape.parameters());
+        let mut layers = Vec::new();
+        for (inputs, outputs) in shape.layers() {
+            layers.push(Layer { inputs, outputs, offset: parameters.len() });
+            let bound = 1.0 / (inputs as f64).sqrt();
+            parameters.extend((0..(inputs + 1) * outputs).map(|_| ((2.0 * random.uniform() - 1.0) * bound) as f32));
+        }
+        Self { layers, parameters }
+    }
+
+    /// Weights and biases: layer by layer, each with its weights (a row for each output) and then its biases.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    /// To change them.
+    pub fn parameters_mut(&mut self) -> &mut [f32] {
+        &mut self.parameters
+    }
+
+    pub(crate) fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// Numbers that come out.
+    pub fn outputs(&self) -> usize {
+        self.layers.last().expect("a network has a layer").outputs
+    }
+
+    /// What comes out for one input, without dropout; the same bits as in a batch. `scratch` is room to work in, and
+    /// holds the outputs afterwards.
+    pub fn evaluate<'a>(&self, input: &[f32], scratch: &'a mut [Vec<f32>; 2]) -> &'a [f32] {
+        let [from, into] = scratch;
+        from.clear();
+        from.extend_from_slice(input);
+        let last = self.layers.len() - 1;
+        for (index, layer) in self.layers.iter().enumerate() {
+            let (weights, biases) = layer.split(&self.parameters);
+            into.clear();
+            into.extend_from_slice(biases);
+            // Several outputs at once: one sum alone would wait for each addition.
+            for (rows, sums) in weights.chunks(EVALUATED * layer.inputs).zip(into.chunks_mut(EVALUATED)) {
+                add_products(rows, from, sums);
+            }
+            if index < last {
+                for value in into.iter_mut() {
+                    *value = value.max(0.0);
+                }
+            }
+            std::mem::swap(from, into);
+        }
+        from
+    }
+}
+
+/// Outputs computed together.
+const EVALUATED: usize = 8;
+
+/// Adds to each sum its row's products, in the order of the inputs.
+fn add_products(rows: &[f32], input: &[f32], sums: &mut [f32]) {
+    let mut each: [&[f32]; EVALUATED] = [&[]; EVALUATED];
+    let Ok(all): Result<&mut [f32; EVALUATED], _> = (&mut *sums).try_into() else {
+        for (row, sum) in rows.chunks_exact(input.len()).zip(sums) {
+            *sum = row.iter().zip(input).fold(*sum, |sum, (weight, x)| sum + weight * x);
+        }
+        return;
+    };
+    for (slot, row) in each.iter_mut().zip(rows.chunks_exact(input.len())) {
+        *slot = row;
+    }
+    let mut local = *all;
+    for (at, x) in input.iter().enumerate() {
+        for (sum, row) in local.iter_mut().zip(each) {
+            *sum += row[at] * x;
+        }
+    }
+    *all = local;
+}

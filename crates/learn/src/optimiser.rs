@@ -1,0 +1,102 @@
+//! Steps along a gradient.
+//!
+//! Source: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, algorithm 1; stochastic gradient descent,
+//! Robbins and Monro 1951. Departures: none.
+
+use pulp::Arch;
+
+/// Adam's decay rates and the number that keeps its division from zero, as the paper has them.
+const BETA_1: f32 = 0.9;
+const BETA_2: f32 = 0.999;
+const EPSILON: f32 = 1e-8;
+
+/// Which.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OptimiserKind {
+    /// Steps of a size that each parameter's own gradients decide.
+    #[default]
+    Adam,
+    /// The gradient times the learning rate.
+    Sgd,
+}
+
+/// An optimiser with what it remembers.
+#[derive(Clone, Debug)]
+pub struct Optimiser {
+    learning_rate: f32,
+    adam: Option<Adam>,
+}
+
+#[derive(Clone, Debug)]
+struct Adam {
+    /// Moving averages of the gradient and of its square.
+    first: Vec<f32>,
+    second: Vec<f32>,
+    /// The decay rates to the power of the steps so far.
+    power_1: f64,
+    power_2: f64,
+}
+
+impl Optimiser {
+    /// For so many parameters.
+    pub fn new(kind: OptimiserKind, learning_rate: f64, parameters: usize) -> Self {
+        let moments = vec![0.0; parameters];
+        let adam = Adam { first: moments.clone(), second: moments, power_1: 1.0, power_2: 1.0 };
+        Self { learning_rate: learning_rate as f32, adam: (kind == OptimiserKind::Adam).then_some(adam) }
+    }
+
+    /// Changes the parameters against the gradient.
+    pub fn step(&mut self, parameters: &mut [f32], gradient: &[f32]) {
+        let rate = self.learning_rate;
+        match &mut self.adam {
+            Some(adam) => adam.step(rate, parameters, gradient),
+            None => parameters.iter_mut().zip(gradient).for_each(|(parameter, slope)| *parameter -= rate * slope),
+        }
+    }
+}
+
+impl Adam {
+    fn step(&mut self, rate: f32, parameters: &mut [f32], gradient: &[f32]) {
+        self.power_1 *= f64::from(BETA_1);
+        self.power_2 *= f64::from(BETA_2);
+        let correct_1 = (1.0 / (1.0 - self.power_1)) as f32;
+        let correct_2 = (1.0 / (1.0 - self.power_2)) as f32;
+        let moments = self.first.iter_mut().zip(&mut self.second);
+        Arch::new().dispatch(|| {
+            for ((parameter, slope), (first, second)) in parameters.iter_mut().zip(gradient).zip(moments) {
+                *first = BETA_1 * *first + (1.0 - BETA_1) * slope;
+                *second = BETA_2 * *second + (1.0 - BETA_2) * (slope * slope);
+                *parameter -= rate * (*first * correct_1) / ((*second * correct_2).sqrt() + EPSILON);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(found: f32, expected: f32) -> bool {
+        (found - expected).abs() < 1e-6
+    }
+
+    #[test]
+    fn adams_first_two_steps_by_hand() {
+        let mut optimiser = Optimiser::new(OptimiserKind::Adam, 0.1, 3);
+        let mut parameters = [1.0, 1.0, 1.0];
+        // First step: m = 0.1 g, corrected g; v = 0.001 g^2, corrected g^2: a step of 0.1 g / |g|, whatever the size of g.
+        optimiser.step(&mut parameters, &[2.0, -0.01, 0.0]);
+        assert!(close(parameters[0], 0.9) && close(parameters[1], 1.1) && parameters[2] == 1.0, "{parameters:?}");
+        // Second, gradient 1 after 2: m = 0.9*0.2 + 0.1 = 0.28, / (1 - 0.81) = 1.473 684;
+        // v = 0.999*0.004 + 0.001 = 0.004 996, / (1 - 0.998 001) = 2.499 250, root 1.580 902; step 0.1 * 0.932 179
+        optimiser.step(&mut parameters, &[1.0, 0.0, 0.0]);
+        assert!(close(parameters[0], 0.9 - 0.093_217_9), "{parameters:?}");
+    }
+
+    #[test]
+    fn gradient_descent_by_hand() {
+        let mut parameters = [1.0, 2.0];
+        Optimiser::new(OptimiserKind::Sgd, 0.5, 2).step(&mut parameters, &[2.0, -1.0]);
+        assert_eq!(parameters, [0.0, 2.5]);
+    }
+}

@@ -1,0 +1,112 @@
+//! Experience replay: what was seen, done and gained, drawn again at random.
+//!
+//! Source: Lin 1992; Mnih et al., Nature 518, 2015. Departures: none; once full, the oldest tuple makes room.
+
+use ackclock_units::RandomStream;
+
+/// One step: what was seen (`state`), done, gained, and seen next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tuple<'a> {
+    /// Seen before.
+    pub state: &'a [f32],
+    /// Which action.
+    pub action: usize,
+    /// Its reward.
+    pub reward: f32,
+    /// Seen after.
+    pub next: &'a [f32],
+}
+
+/// A bounded store of tuples.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    capacity: usize,
+    width: usize,
+    states: Vec<f32>,
+    actions: Vec<u32>,
+    rewards: Vec<f32>,
+    /// Where the next one goes once it is full.
+    oldest: usize,
+}
+
+impl Replay {
+    /// For states of `width` numbers; at most `capacity` tuples, at least one.
+    pub fn new(capacity: usize, width: usize) -> Self {
+        Self { capacity, width, states: Vec::new(), actions: Vec::new(), rewards: Vec::new(), oldest: 0 }
+    }
+
+    /// How many it holds.
+    pub fn len(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// True before the first.
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty()
+    }
+
+    /// Stores a tuple.
+    pub fn push(&mut self, tuple: &Tuple<'_>) {
+        if self.len() < self.capacity {
+            self.states.extend(tuple.state.iter().chain(tuple.next));
+            self.actions.push(tuple.action as u32);
+            self.rewards.push(tuple.reward);
+            return;
+        }
+        let at = self.oldest;
+        self.oldest = (at + 1) % self.capacity;
+        let (state, next) = self.states[2 * at * self.width..][..2 * self.width].split_at_mut(self.width);
+        state.copy_from_slice(tuple.state);
+        next.copy_from_slice(tuple.next);
+        self.actions[at] = tuple.action as u32;
+        self.rewards[at] = tuple.reward;
+    }
+
+    /// The tuple at a place below [`Self::len`].
+    pub fn get(&self, at: usize) -> Tuple<'_> {
+        let (state, next) = self.states[2 * at * self.width..][..2 * self.width].split_at(self.width);
+        Tuple { state, action: self.actions[at] as usize, reward: self.rewards[at], next }
+    }
+
+    /// A place drawn uniformly, with replacement.
+    pub fn draw(&self, random: &mut RandomStream) -> usize {
+        index_below(self.len(), random)
+    }
+}
+
+/// Uniform below `count`: the upper half of a 64-bit product, whose bias is below `count / 2^64`.
+pub(crate) fn index_below(count: usize, random: &mut RandomStream) -> usize {
+    ((u128::from(random.bits()) * count as u128) >> 64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(replay: &mut Replay, number: usize) {
+        let at = number as f32;
+        replay.push(&Tuple { state: &[at, -at], action: number, reward: at / 2.0, next: &[at + 1.0, 0.0] });
+    }
+
+    #[test]
+    fn the_oldest_makes_room() {
+        let mut replay = Replay::new(3, 2);
+        (0..5).for_each(|number| push(&mut replay, number));
+        assert_eq!(replay.len(), 3);
+        let actions: Vec<usize> = (0..3).map(|at| replay.get(at).action).collect();
+        assert_eq!(actions, [3, 4, 2]);
+        let tuple = Tuple { state: &[4.0, -4.0], action: 4, reward: 2.0, next: &[5.0, 0.0] };
+        assert_eq!(replay.get(1), tuple);
+    }
+
+    #[test]
+    fn every_tuple_is_drawn_alike() {
+        let (mut replay, mut random) = (Replay::new(100, 2), RandomStream::new(1, "replay"));
+        (0..50).for_each(|number| push(&mut replay, number));
+        let mut drawn = [0_u32; 50];
+        (0..50_000).for_each(|_| drawn[replay.draw(&mut random)] += 1);
+        // Chi-squared of 49 degrees of freedom: mean 49, standard deviation sqrt(98) = 9.9; five of them above: 98.5
+        let chi: f64 = drawn.iter().map(|count| (f64::from(*count) - 1_000.0).powi(2) / 1_000.0).sum();
+        assert!(chi < 98.5, "{chi}");
+    }
+}

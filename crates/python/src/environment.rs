@@ -1,0 +1,268 @@
+//! `Environment` and `VectorEnvironment`: simulations with agents, for the environments of Gymnasium.
+
+use ackclock_agent::{ActionSpace, AgentConfig};
+use ackclock_env::{Buffers, Environment, Step, VectorEnvironment};
+use numpy::{PyArray, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::controller::ControllerFailure;
+use crate::scenario::PyScenario;
+use crate::simulation::PyOutcome;
+
+/// An array of observations.
+type Observation<'py> = Bound<'py, PyArrayDyn<f32>>;
+
+/// What Gymnasium's `step` returns.
+type Stepped<'py> = (Observation<'py>, f64, bool, bool, Bound<'py, PyDict>);
+
+/// A scenario with agents on some of its flows.
+#[pyclass(module = "ackclock._core", name = "Environment")]
+pub(crate) struct PyEnvironment {
+    /// `None` after an exception of a controller.
+    inner: Option<Environment>,
+    shapes: Vec<Vec<usize>>,
+    calls_python: bool,
+}
+
+#[pymethods]
+impl PyEnvironment {
+    #[new]
+    fn new(scenario: &PyScenario, agents: Vec<(String, String)>) -> PyResult<Self> {
+        let agents = agents
+            .into_iter()
+            .map(|(flow, config)| AgentConfig::from_json(&config).map(|config| (flow, config)))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(to_value_error)?;
+        let shapes = agents.iter().map(|(_, config)| shape(config)).collect();
+        let calls_python = scenario.calls_python();
+        let scenario = scenario.inner.clone();
+        let inner = ControllerFailure::catch(|| Environment::new(scenario, agents))?.map_err(to_value_error)?;
+        Ok(Self { inner: Some(inner), shapes, calls_python })
+    }
+
+    /// The spaces of an agent, as JSON.
+    fn spaces(&self, agent: usize) -> PyResult<String> {
+        Ok(self.get()?.config(agent).spaces().to_string())
+    }
+
+    /// Begins an episode; the first agent's first observation.
+    fn reset<'py>(&mut self, py: Python<'py>, seed: u64) -> PyResult<Observation<'py>> {
+        self.drive(|environment| environment.reset(seed))?;
+        self.observe(py, 0)
+    }
+
+    /// Takes the first agent's action and runs to its next decision.
+    fn step<'py>(&mut self, py: Python<'py>, action: f64) -> PyResult<Stepped<'py>> {
+        self.check(0, action)?;
+        let step = self.drive(|environment| environment.step(&[action]))?;
+        let reward = self.get_mut()?.reward(0);
+        let observation = self.observe(py, 0)?;
+        Ok((observation, reward, step.terminated, step.truncated, PyDict::new(py)))
+    }
+
+    /// As `reset`, for all agents.
+    fn reset_all<'py>(&mut self, py: Python<'py>, seed: u64) -> PyResult<Vec<Observation<'py>>> {
+        self.drive(|environment| environment.reset(seed))?;
+        (0..self.shapes.len()).map(|agent| self.observe(py, agent)).collect()
+    }
+
+    /// As `step`, for all agents: observations, rewards, whether the episode has ended and whether its time was over.
+    fn step_all<'py>(
+        &mut self,
+        py: Python<'py>,
+        actions: Vec<f64>,
+    ) -> PyResult<(Vec<Observation<'py>>, Vec<f64>, bool, bool)> {
+        if actions.len() != self.shapes.len() {
+            let (given, wanted) = (actions.len(), self.shapes.len());
+            return Err(PyValueError::new_err(format!("{given} actions for {wanted} agents; give one for each")));
+        }
+        for (agent, action) in actions.iter().enumerate() {
+            self.check(agent, *action)?;
+        }
+        let step = self.drive(|environment| environment.step(&actions))?;
+        let environment = self.get_mut()?;
+        let rewards = (0..environment.agents()).map(|agent| environment.reward(agent)).collect();
+        let observations = (0..self.shapes.len()).map(|agent| self.observe(py, agent)).collect::<PyResult<_>>()?;
+        Ok((observations, rewards, step.terminated, step.truncated))
+    }
+
+    /// True if a decision of the agent is due.
+    fn is_waiting(&self, agent: usize) -> PyResult<bool> {
+        Ok(self.get()?.is_waiting(agent))
+    }
+
+    /// The value of an observation now, in its unit, whether the agent is shown it or not.
+    fn read(&mut self, agent: usize, name: &str) -> PyResult<f64> {
+        let observation = ackclock_agent::Observation::named(name)
+            .ok_or_else(|| PyKeyError::new_err(format!("no observation {name:?}; `ackclock agents` lists them")))?;
+        Ok(self.get_mut()?.read(agent, observation))
+    }
+
+    /// A copy that goes on alike.
+    fn __copy__(&self) -> PyResult<Self> {
+        let inner = self.get()?;
+        let inner = ControllerFailure::catch(|| inner.clone())?;
+        Ok(Self { inner: Some(inner), shapes: self.shapes.clone(), calls_python: self.calls_python })
+    }
+
+    #[getter]
+    fn now_s(&self) -> PyResult<f64> {
+        Ok(self.get()?.now().as_secs_f64())
+    }
+
+    /// Events handled since the episode began.
+    #[getter]
+    fn events(&mut self) -> PyResult<u64> {
+        Ok(self.get_mut()?.simulation().counters().events)
+    }
+
+    /// For each flow: cwnd, srtt and what was read so far. For each link: packets that wait.
+    fn snapshot(&mut self) -> PyResult<(Vec<(u64, f64, u64)>, Vec<usize>)> {
+        let simulation = self.get_mut()?.simulation();
+        // Those of this episode, whose number may be drawn.
+        let (flows, links) = (simulation.flows(), simulation.links());
+        let flow = |flow| {
+            let sender = simulation.sender(flow);
+            (sender.cwnd().0, sender.rtt().srtt.as_secs_f64() * 1e3, simulation.read(flow).0)
+        };
+        let flows = (0..flows).map(flow).collect();
+        Ok((flows, (0..links).map(|link| simulation.waiting_packets(link)).collect()))
+    }
+
+    /// The results up to now.
+    fn outcome(&self) -> PyResult<PyOutcome> {
+        let inner = self.get()?;
+        PyOutcome::new(ControllerFailure::catch(|| inner.outcome())?)
+    }
+}
+
+impl PyEnvironment {
+    fn get(&self) -> PyResult<&Environment> {
+        self.inner.as_ref().ok_or_else(over)
+    }
+
+    fn get_mut(&mut self) -> PyResult<&mut Environment> {
+        self.inner.as_mut().ok_or_else(over)
+    }
+
+    /// An action that is none is a mistake of the caller's, not one to be cut to something.
+    fn check(&self, agent: usize, action: f64) -> PyResult<()> {
+        match self.get()?.config(agent).action.space() {
+            ActionSpace::Discrete(choices) if !(action >= 0.0 && action < choices as f64 && action.fract() == 0.0) => {
+                let last = choices - 1;
+                Err(PyValueError::new_err(format!("action {action} is no choice; there are 0 to {last}")))
+            }
+            ActionSpace::Range(low, high) if action.is_nan() => {
+                Err(PyValueError::new_err(format!("action is NaN; give a number from {low} to {high}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Moves the simulation on. The exception of a controller of Python ends it.
+    fn drive(&mut self, work: impl FnOnce(&mut Environment) -> Step) -> PyResult<Step> {
+        if !self.calls_python {
+            return Ok(work(self.get_mut()?));
+        }
+        let mut environment = self.inner.take().ok_or_else(over)?;
+        let (environment, step) = ControllerFailure::catch(move || {
+            let step = work(&mut environment);
+            (environment, step)
+        })?;
+        self.inner = Some(environment);
+        Ok(step)
+    }
+
+    fn observe<'py>(&mut self, py: Python<'py>, agent: usize) -> PyResult<Observation<'py>> {
+        let array = PyArray::<f32, _>::zeros(py, self.shapes[agent].as_slice(), false);
+        let environment = self.inner.as_mut().ok_or_else(over)?;
+        environment.observe(agent, array.readwrite().as_slice_mut().map_err(to_value_error)?);
+        Ok(array)
+    }
+}
+
+/// Copies of an environment with one agent, stepped on threads.
+#[pyclass(module = "ackclock._core", name = "VectorEnvironment")]
+pub(crate) struct PyVectorEnvironment {
+    inner: VectorEnvironment,
+}
+
+#[pymethods]
+impl PyVectorEnvironment {
+    #[new]
+    fn new(environment: &PyEnvironment, count: usize, threads: usize) -> PyResult<Self> {
+        if environment.calls_python {
+            return Err(PyValueError::new_err(
+                "the vector form runs on threads, and a controller of this scenario is written in Python, which cannot; \
+                 use gymnasium.make_vec(..., vectorization_mode=\"sync\")",
+            ));
+        }
+        let inner = VectorEnvironment::new(environment.get()?, count, threads).map_err(to_value_error)?;
+        Ok(Self { inner })
+    }
+
+    /// Begins episodes, with a seed for each environment.
+    fn reset(
+        &mut self,
+        py: Python<'_>,
+        seeds: Vec<u64>,
+        mut observations: PyReadwriteArrayDyn<'_, f32>,
+    ) -> PyResult<()> {
+        let observations = observations.as_slice_mut().map_err(to_value_error)?;
+        self.expect("seeds", seeds.len(), 1)?;
+        self.expect("observations", observations.len(), self.inner.observation_len())?;
+        py.detach(|| self.inner.reset(&seeds, observations));
+        Ok(())
+    }
+
+    /// Takes an action in each and fills the arrays.
+    fn step(
+        &mut self,
+        py: Python<'_>,
+        mut actions: PyReadwriteArrayDyn<'_, f64>,
+        mut observations: PyReadwriteArrayDyn<'_, f32>,
+        mut rewards: PyReadwriteArrayDyn<'_, f64>,
+        mut terminated: PyReadwriteArrayDyn<'_, u8>,
+        mut truncated: PyReadwriteArrayDyn<'_, u8>,
+    ) -> PyResult<()> {
+        let actions = &*actions.as_slice_mut().map_err(to_value_error)?;
+        let buffers = Buffers {
+            observations: observations.as_slice_mut().map_err(to_value_error)?,
+            rewards: rewards.as_slice_mut().map_err(to_value_error)?,
+            terminated: terminated.as_slice_mut().map_err(to_value_error)?,
+            truncated: truncated.as_slice_mut().map_err(to_value_error)?,
+        };
+        self.expect("actions", actions.len(), 1)?;
+        self.expect("observations", buffers.observations.len(), self.inner.observation_len())?;
+        self.expect("rewards", buffers.rewards.len(), 1)?;
+        self.expect("terminated", buffers.terminated.len(), 1)?;
+        self.expect("truncated", buffers.truncated.len(), 1)?;
+        py.detach(|| self.inner.step(actions, buffers));
+        Ok(())
+    }
+}
+
+impl PyVectorEnvironment {
+    fn expect(&self, what: &str, given: usize, each: usize) -> PyResult<()> {
+        let wanted = self.inner.count() * each;
+        if given == wanted {
+            return Ok(());
+        }
+        Err(PyValueError::new_err(format!("{what}: {given} numbers, where {wanted} belong")))
+    }
+}
+
+fn shape(config: &AgentConfig) -> Vec<usize> {
+    let row = config.observations.len();
+    if config.history == 1 { vec![row] } else { vec![config.history, row] }
+}
+
+fn over() -> PyErr {
+    PyRuntimeError::new_err("a controller failed and ended the simulation; make a new environment")
+}
+
+fn to_value_error(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}

@@ -1,0 +1,84 @@
+"""`ackclock evaluate`: a trained agent on scenarios, beside controllers."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from ackclock.cli import check
+from ackclock.cli.display import output
+from ackclock.cli.failures import InputError
+from ackclock.cli.train import require_learning
+
+if TYPE_CHECKING:
+    from ackclock.learn.evaluation import Row
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of `ackclock train`.", show_default=False)],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE...", help="Scenarios; the one it was trained on if none.", show_default=False),
+    ] = None,
+    beside: Annotated[
+        str, typer.Option(metavar="NAMES", help="Controllers in its place, or `random` actions; separated by commas.")
+    ] = "random,cubic,bbr",
+    seeds: Annotated[int, typer.Option(min=0, help="Repeat over so many seeds, from 1 on; 0: each file's own.")] = 0,
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value of every file.")
+    ] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw the model's actions as in training; else it takes the best.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the rows as JSON, and nothing else, on stdout.")
+    ] = False,
+) -> None:
+    """Run a trained agent on scenarios and print goodput, delay and loss beside controllers.
+
+    The agent takes the flow of the same name as in its training, or else the first. Load only models that you trust.
+    """
+    require_learning()
+    from ackclock.learn.evaluation import Trained
+    from ackclock.learn.evaluation import evaluate as run_all
+    from ackclock.learn.setting import SettingError
+
+    if overrides and not files:
+        raise InputError("--set changes the files that are named; name at least one scenario")
+    scenarios = [check.load(file, overrides or []) for file in files or []]
+    names = [name.strip() for name in beside.split(",") if name.strip()]
+    try:
+        trained = Trained.load(model, samples=sample)
+        rows = list(run_all(trained, scenarios, list(range(1, seeds + 1)) or [None], names))
+    except SettingError as error:
+        raise InputError(str(error)) from error
+    if as_json:
+        sys.stdout.write(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    else:
+        output().print(_table(rows))
+
+
+def _table(rows: "list[Row]") -> Table:
+    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("scenario", style="cyan")
+    table.add_column("who")
+    for heading in (
+        "seed",
+        "goodput\nMbit/s",
+        "RTT mean\nms",
+        "RTT p95\nms",
+        "lost\n%",
+        "timeouts",
+        "mean\nreward",
+    ):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        rtts = ("-" if value is None else f"{value:.4g}" for value in (row.rtt_ms_mean, row.rtt_ms_p95))
+        reward = "-" if row.reward is None else f"{row.reward:.4g}"
+        rate, lost = f"{row.goodput_bps / 1e6:.4g}", f"{100 * row.lost_fraction:.3g}"
+        table.add_row(row.scenario, row.who, str(row.seed), rate, *rtts, lost, str(row.timeouts), reward)
+    return table

@@ -1,0 +1,34 @@
+"""Environments for Gymnasium and PettingZoo: agents on flows of any scenario.
+
+    import ackclock.gym
+    import gymnasium
+
+    env = gymnasium.make("ackclock/SingleFlow-v0")
+
+`ackclock agents` lists what an agent may be shown, asked, allowed and paid.
+"""
+
+from ackclock.gym.agent import AgentSettings
+from ackclock.gym.environments import DqnCubic, DqnNewReno, SharedLink, SingleFlow, Trace
+from ackclock.gym.flow import FlowEnv, State, Values
+from ackclock.gym.parallel import ParallelFlows
+from ackclock.gym.registry import IDS, register_environments
+from ackclock.gym.vector import VectorFlowEnv
+
+__all__ = [
+    "IDS",
+    "AgentSettings",
+    "DqnCubic",
+    "DqnNewReno",
+    "FlowEnv",
+    "ParallelFlows",
+    "SharedLink",
+    "SingleFlow",
+    "State",
+    "Trace",
+    "Values",
+    "VectorFlowEnv",
+    "register_environments",
+]
+
+register_environments()

@@ -1,0 +1,65 @@
+"""How an agent is set up, and the spaces that follow."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+
+Side = Literal["stack", "agent"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """What an agent is shown, asked, allowed and paid; `ackclock agents` lists the names.
+
+    Attributes:
+        observations: Names of observations, in the order in which they are to come.
+        history: Observations of so many decisions, the latest last.
+        scaled: Bring observations into [-1, 1].
+        decide: When it is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, or a time such as `"20 ms"`.
+        action: Name of an action, or a table `{"kind": name, ...}` with its parameters.
+        reward: Likewise of a reward.
+        slow_start: Who opens the window at the start and after a timeout.
+        on_loss: Who answers losses and marks: the stack, by the flow's own controller, or the agent alone.
+    """
+
+    observations: Sequence[str] = ("threshold_segments", "cwnd_segments", "rtt_ms")
+    history: int = 1
+    scaled: bool = False
+    decide: str | Mapping[str, int] = "window"
+    action: str | Mapping[str, Any] = "deltas"
+    reward: str | Mapping[str, Any] = "dqn"
+    slow_start: Side = "stack"
+    on_loss: Side = "stack"
+
+    def to_json(self) -> str:
+        """Return the settings as the core reads them."""
+        fields = ("history", "scaled", "decide", "action", "reward", "slow_start", "on_loss")
+        return json.dumps({"observations": list(self.observations)} | {name: getattr(self, name) for name in fields})
+
+    def changed(self, changes: Mapping[str, Any]) -> "AgentSettings":
+        """Return the settings with some of them changed.
+
+        Raises:
+            TypeError: If there is no such setting.
+        """
+        return replace(self, **changes)
+
+
+def spaces_of(described: str) -> "tuple[spaces.Box[np.float32], spaces.Space[Any]]":
+    """Return the spaces of observations and actions that the core describes.
+
+    Args:
+        described: JSON of the core.
+    """
+    tables = json.loads(described)
+    shape = tuple(tables["observation"]["shape"])
+    low, high = (np.broadcast_to(np.array(tables["observation"][side], np.float32), shape) for side in ("low", "high"))
+    observation = spaces.Box(low, high, dtype=np.float32)
+    action = tables["action"]
+    if "choices" in action:
+        return observation, spaces.Discrete(action["choices"])
+    return observation, spaces.Box(action["low"], action["high"], (1,), np.float32)

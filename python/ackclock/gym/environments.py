@@ -1,0 +1,282 @@
+"""The environments that are registered: a scenario of their own, and settings that suit it."""
+
+from collections.abc import Mapping
+from importlib.resources import as_file, files
+from os import PathLike
+from typing import Any, ClassVar
+
+from ackclock._core import Scenario
+from ackclock.gym.flow import FlowEnv, ScenarioLike
+from ackclock.gym.vector import VectorFlowEnv
+
+GENERAL: Mapping[str, Any] = {
+    "observations": ("latency_gradient", "latency_ratio", "send_ratio", "loss_fraction", "delivery_ratio"),
+    "history": 10,
+    "scaled": True,
+    "decide": "round",
+    "action": "aurora",
+    "reward": "power",
+    "on_loss": "agent",
+}
+"""Settings after Aurora and Orca: what generalises over rates and round trips."""
+
+DQN_NEWRENO: Mapping[str, Any] = {
+    "observations": ("threshold_segments", "cwnd_segments", "rtt_ms"),
+    "decide": "window",
+    "action": "deltas",
+    "reward": "dqn",
+}
+
+
+def packaged(name: str) -> Scenario:
+    """Return a scenario of the package.
+
+    Args:
+        name: Of its file, without `.toml`.
+    """
+    with as_file(files("ackclock.gym") / "scenarios" / f"{name}.toml") as path:
+        return Scenario.load(path)
+
+
+class _Registered(FlowEnv):
+    """What the environments below share: their defaults."""
+
+    scenario_name: ClassVar[str]
+    defaults: ClassVar[Mapping[str, Any]] = GENERAL
+
+    def __init__(self, scenario: ScenarioLike | None = None, **settings: Any) -> None:
+        """Put an agent on the first flow of the environment's own scenario, or of another.
+
+        Args:
+            scenario: Another scenario, or the path of its file.
+            **settings: Arguments of `FlowEnv` and fields of `AgentSettings`, in place of the environment's own.
+        """
+        super().__init__(
+            packaged(self.scenario_name) if scenario is None else scenario, **{**self.defaults, **settings}
+        )
+
+    @classmethod
+    def vector(cls, scenario: ScenarioLike | None = None, **settings: Any) -> VectorFlowEnv:
+        """Make many copies, stepped on threads.
+
+        Args:
+            scenario: Another scenario, or the path of its file.
+            **settings: Arguments of `VectorFlowEnv` and fields of `AgentSettings`.
+        """
+        chosen = packaged(cls.scenario_name) if scenario is None else scenario
+        return VectorFlowEnv(chosen, **{**cls.defaults, **settings})
+
+
+class SingleFlow(_Registered):
+    """One flow alone on a bottleneck.
+
+    ## Description
+    A bulk flow over a bottleneck of 10 Mbit/s and 40 ms with a DropTail queue of twice the path's content, for 30 s.
+    The agent sets the pacing rate once in a round trip.
+
+    ## Action Space
+    `Box(-1, 1, (1,))`: the rate is multiplied by 1 + 0.025 a, or divided by 1 - 0.025 a (Aurora).
+
+    ## Observation Space
+    `Box(-1, 1, (10, 5))`: latency gradient, latency ratio, send ratio, loss fraction and the share of the largest
+    delivery rate, of the last ten decisions.
+
+    ## Rewards
+    Kleinrock's power: the share of the largest delivery rate, over the RTT as a multiple of the least; at most 1.
+
+    ## Starting State
+    The end of slow start, which is the stack's.
+
+    ## Episode End
+    Truncated after 30 s of simulated time; never terminated.
+
+    ## Arguments
+    `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+
+    ## Version History
+    * v0: first version
+    """
+
+    scenario_name = "single-flow"
+
+
+class SharedLink(_Registered):
+    """One flow beside CUBIC.
+
+    ## Description
+    The agent's flow and a CUBIC flow share a bottleneck of 20 Mbit/s and 40 ms for 30 s; the CUBIC flow begins at 5 s.
+
+    ## Action Space
+    `Box(-1, 1, (1,))`: as in `ackclock/SingleFlow-v0`.
+
+    ## Observation Space
+    `Box(-1, 1, (10, 5))`: as in `ackclock/SingleFlow-v0`.
+
+    ## Rewards
+    The logarithm of the throughput in Mbit/s less a tenth of that of the RTT in ms: what is shared evenly is
+    worth most.
+
+    ## Starting State
+    The end of slow start, which is the stack's.
+
+    ## Episode End
+    Truncated after 30 s of simulated time; never terminated.
+
+    ## Arguments
+    `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+
+    ## Version History
+    * v0: first version
+    """
+
+    scenario_name = "shared-link"
+    defaults: ClassVar[Mapping[str, Any]] = {**GENERAL, "reward": {"kind": "log_utility", "delay_weight": 0.1}}
+
+
+class Trace(_Registered):
+    """A link whose rate follows a recorded trace.
+
+    ## Description
+    A bulk flow over a link that delivers packets when a trace in mahimahi's format says so, with a deep queue.
+
+    ## Action Space
+    `Box(-1, 1, (1,))`: as in `ackclock/SingleFlow-v0`.
+
+    ## Observation Space
+    `Box(-1, 1, (10, 5))`: as in `ackclock/SingleFlow-v0`.
+
+    ## Rewards
+    Copa's: the logarithm of the throughput less half that of the queueing delay.
+
+    ## Starting State
+    The end of slow start, which is the stack's.
+
+    ## Episode End
+    Truncated after 20 s of simulated time; never terminated.
+
+    ## Arguments
+    `trace` (the path of another trace), `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+
+    ## Version History
+    * v0: first version
+    """
+
+    scenario_name = "trace"
+    defaults: ClassVar[Mapping[str, Any]] = {**GENERAL, "decide": "20 ms", "reward": "copa"}
+
+    def __init__(
+        self, scenario: ScenarioLike | None = None, *, trace: str | PathLike[str] | None = None, **settings: Any
+    ) -> None:
+        """Put an agent on the flow.
+
+        Args:
+            scenario: Another scenario, or the path of its file.
+            trace: The bottleneck's trace.
+            **settings: As for every environment.
+
+        Raises:
+            ValueError: If both are given.
+        """
+        super().__init__(_with_trace(scenario, trace), **settings)
+
+    @classmethod
+    def vector(
+        cls, scenario: ScenarioLike | None = None, *, trace: str | PathLike[str] | None = None, **settings: Any
+    ) -> VectorFlowEnv:
+        """Make many copies, stepped on threads.
+
+        Args:
+            scenario: Another scenario, or the path of its file.
+            trace: The bottleneck's trace.
+            **settings: As for every environment.
+        """
+        return super().vector(_with_trace(scenario, trace), **settings)
+
+
+class DqnNewReno(_Registered):
+    """The state, actions and reward of DQN-based NewReno, for an agent from outside.
+
+    ## Description
+    One flow over 100 Mbit/s and 30 ms one way, as in the paper's single-flow experiment (Seo and Cho, J. KICS 2023),
+    behind FQ-CoDel, for 50 s. Slow start is the stack's; a loss keeps 0.7 of the window.
+
+    ## Action Space
+    `Discrete(7)`: -10, -3, -1, 0, +1, +3 or +10 segments, once for each window's worth of ACKs.
+
+    ## Observation Space
+    `Box(0, ..., (3,))`: the window after the last congestion, cwnd (segments), the latest RTT (ms).
+
+    ## Rewards
+    cwnd / RTT as a share of the largest so far; -1 after a loss.
+
+    ## Starting State
+    The end of slow start.
+
+    ## Episode End
+    Truncated after 50 s of simulated time; never terminated.
+
+    ## Arguments
+    `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+
+    ## Version History
+    * v0: first version
+    """
+
+    scenario_name = "dqn-newreno"
+    defaults: ClassVar[Mapping[str, Any]] = DQN_NEWRENO
+
+
+class DqnCubic(_Registered):
+    """The state, actions and reward of DQN-based CUBIC, for an agent from outside.
+
+    ## Description
+    As `ackclock/DqnNewReno-v0`, with the state and the actions of DQN-based CUBIC (Seo and Cho, J. KICS 2024).
+
+    ## Action Space
+    `Discrete(4)`: one segment less; hold; a segment more, on CUBIC's curve; a segment more, on a curve three times as
+    steep. The curve says when the next action is due.
+
+    ## Observation Space
+    `Box(0, ..., (5,))`: the window after the last congestion, cwnd (segments), the latest RTT (ms), W_max (segments),
+    the time since the last reduction (ms).
+
+    ## Rewards
+    cwnd / RTT as a share of the largest so far; -1 after a loss.
+
+    ## Starting State
+    The end of slow start.
+
+    ## Episode End
+    Truncated after 50 s of simulated time; never terminated.
+
+    ## Arguments
+    `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+
+    ## Version History
+    * v0: first version
+    """
+
+    scenario_name = "dqn-cubic"
+    defaults: ClassVar[Mapping[str, Any]] = {
+        **DQN_NEWRENO,
+        "observations": ("threshold_segments", "cwnd_segments", "rtt_ms", "w_max_segments", "since_congestion_ms"),
+        "action": "cubic_pace",
+        "decide": "cubic_pace",
+    }
+
+
+def _with_trace(scenario: ScenarioLike | None, trace: str | PathLike[str] | None) -> ScenarioLike | None:
+    if trace is None:
+        return scenario
+    if scenario is not None:
+        raise ValueError("trace replaces the rate of the environment's own scenario; give scenario or trace, not both")
+    with as_file(files("ackclock.gym") / "scenarios" / "trace.toml") as path:
+        return Scenario.load(path, [f"topology.bottleneck.rate={{ trace = {str(trace)!r} }}"])
+
+
+# Gymnasium looks these up by name.
+single_flow_vector = SingleFlow.vector
+shared_link_vector = SharedLink.vector
+trace_vector = Trace.vector
+dqn_newreno_vector = DqnNewReno.vector
+dqn_cubic_vector = DqnCubic.vector

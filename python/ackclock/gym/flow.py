@@ -1,0 +1,246 @@
+"""An agent on one flow of a scenario, as a Gymnasium environment."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, final
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from numpy.typing import NDArray
+
+from ackclock import _core
+from ackclock._core import Scenario
+from ackclock.gym.agent import AgentSettings, spaces_of
+from ackclock.gym.screen import Screen
+
+Observation = NDArray[np.float32]
+Reward = Callable[["Values"], float]
+ScenarioLike = Scenario | str | PathLike[str]
+
+_SEEDS = 2**63
+_CATALOGUE = json.loads(_core.agents())
+
+
+@final
+class Values(Mapping[str, float]):
+    """Every observation of the catalogue, by name and in its unit, as it is at a decision; for rewards of one's own.
+
+    Values are worked out when they are asked for. They hold until the next step.
+    """
+
+    __slots__ = ("_agent", "_core")
+
+    def __init__(self, core: _core.Environment, agent: int = 0) -> None:
+        """Look at an agent of an environment."""
+        self._core, self._agent = core, agent
+
+    def __getitem__(self, name: str) -> float:
+        """Return the value of an observation, or raise KeyError."""
+        return self._core.read(self._agent, name)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of all observations."""
+        return (row["name"] for row in _CATALOGUE["observations"])
+
+    def __len__(self) -> int:
+        """Return how many observations there are."""
+        return len(_CATALOGUE["observations"])
+
+
+@final
+class State:
+    """A simulation at one moment, held by `FlowEnv.save`."""
+
+    __slots__ = ("_core", "is_running")
+
+    def __init__(self, core: _core.Environment, *, is_running: bool) -> None:
+        """Hold a copy of the core's environment, and whether its episode goes on."""
+        self._core, self.is_running = copy.copy(core), is_running
+
+    def core(self) -> _core.Environment:
+        """Return a copy that goes on from that moment."""
+        return copy.copy(self._core)
+
+
+class FlowEnv(gymnasium.Env[Observation, Any]):
+    """An agent on one flow of a scenario.
+
+    ## Description
+    A TCP flow of a simulated network is controlled by the agent: the simulation runs from one decision to the next, and
+    the network, the other flows and the rest of the flow's own TCP go on as the scenario says. The flow's own
+    controller opens the window in slow start and answers losses, unless `slow_start` or `on_loss` say `"agent"`.
+
+    ## Action Space
+    As `action` says: `Discrete` for a table of segments, else a `Box` with one number. `ackclock agents` lists them.
+
+    ## Observation Space
+    A `Box` of float32, one number for each name in `observations`; with `history` above 1 a row for each of the last
+    decisions, the latest last. Units are in the names; with `scaled` every number lies in [-1, 1].
+
+    ## Rewards
+    As `reward` says, for what happened between two decisions; or what a function makes of the `Values` at the second.
+
+    ## Starting State
+    The first decision of the flow: after its handshake, and after slow start unless that is the agent's. The seed given
+    to `reset` is that of the scenario, so that it decides all that is random in it.
+
+    ## Episode End
+    Terminated when the receiver has all that the flow will ever send, or the connection was given up; truncated when
+    the scenario's duration is over.
+
+    ## Arguments
+    `scenario` (a `Scenario` or the path of one), `flow` (a name; the first flow by default), `render_mode`, and the
+    fields of `AgentSettings`.
+
+    ## Version History
+    * v0: first version
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 10}  # noqa: RUF012 (the base class's)
+
+    def __init__(
+        self,
+        scenario: ScenarioLike,
+        *,
+        flow: str | None = None,
+        reward: str | Mapping[str, Any] | Reward = "dqn",
+        render_mode: str | None = None,
+        **settings: Any,
+    ) -> None:
+        """Put an agent on a flow.
+
+        Args:
+            scenario: The scenario, or the path of its file.
+            flow: Name of the flow; the first one if not given.
+            reward: Name of a reward, a table with its parameters, or a function of `Values`.
+            render_mode: None, `"rgb_array"` or `"human"`.
+            **settings: Fields of `AgentSettings`.
+
+        Raises:
+            ScenarioError: If the scenario's file is wrong.
+            ValueError: If a setting is wrong, or the scenario has no such flow.
+        """
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"render_mode {render_mode!r} is unknown; there are {self.metadata['render_modes']}")
+        self.scenario = loaded(scenario)
+        self.flow = first_flow(self.scenario) if flow is None else flow
+        self.render_mode = render_mode
+        self._own_reward = reward if callable(reward) else None
+        named = "none" if callable(reward) else reward
+        self.settings = AgentSettings(reward=named, **settings)
+        self._core = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
+        self.observation_space, self.action_space = spaces_of(self._core.spaces(0))
+        self._is_running = self._is_closed = False
+        self._takes_number = isinstance(self.action_space, gymnasium.spaces.Discrete)
+        self._screen = Screen(self.scenario, self.flow, show=render_mode == "human") if render_mode else None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode and run to its first decision.
+
+        Args:
+            seed: Seed of the scenario; drawn from the environment's generator if not given.
+            options: Not used.
+
+        Raises:
+            ClosedEnvironmentError: If the environment was closed.
+        """
+        if self._is_closed:
+            raise ClosedEnvironmentError("reset() after close(); make a new environment")
+        super().reset(seed=seed)
+        scenario_seed = int(self.np_random.integers(_SEEDS)) if seed is None else seed
+        observation = self._core.reset(scenario_seed)
+        self._is_running = True
+        if self._screen is not None:
+            self._screen.begin(self._core)
+        return observation, {"seed": scenario_seed, "time_s": self._core.now_s}
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Act, and run to the next decision.
+
+        Args:
+            action: A member of the action space.
+
+        Raises:
+            ResetNeeded: If no episode has begun, or the last one is over.
+            ClosedEnvironmentError: If the environment was closed.
+            ValueError: If the action is none.
+        """
+        if not self._is_running:
+            raise self._refusal()
+        stepped = self._core.step(action if self._takes_number else action[0])
+        if self._own_reward is not None:
+            stepped = (stepped[0], float(self._own_reward(Values(self._core))), *stepped[2:])
+        if stepped[2] or stepped[3]:
+            self._is_running = False
+            stepped[4]["summary"] = self.summary()
+        if self._screen is not None:
+            self._screen.note(self._core)
+        if self.render_mode == "human":
+            self.render()
+        return stepped
+
+    def _refusal(self) -> Exception:
+        if self._is_closed:
+            return ClosedEnvironmentError("step() after close(); make a new environment")
+        return ResetNeeded("step() without an episode under way; call reset() first")
+
+    def summary(self) -> dict[str, Any]:
+        """Return the summary of the episode up to now, as in `summary.json`."""
+        summary: dict[str, Any] = json.loads(self._core.outcome().summary_json())
+        return summary
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time."""
+        return self._core.now_s
+
+    def save(self) -> State:
+        """Return the simulation as it is now; `restore` goes on from there, as often as wanted."""
+        return State(self._core, is_running=self._is_running)
+
+    def restore(self, state: State) -> None:
+        """Go on from a moment that was saved, in this environment or in one like it."""
+        self._core, self._is_running = state.core(), state.is_running
+
+    def clone(self) -> "FlowEnv":
+        """Return an environment that goes on alike, apart from this one."""
+        twin = copy.copy(self)
+        twin._core = copy.copy(self._core)
+        twin._screen = None if self._screen is None else self._screen.twin()
+        twin._np_random = copy.deepcopy(self._np_random)
+        return twin
+
+    def render(self) -> Any:
+        """Draw cwnd, rate and queue as they have unfolded; an array for `rgb_array`, a window for `human`."""
+        if self._screen is None:
+            gymnasium.logger.warn("render() without render_mode draws nothing; make the environment with one")
+            return None
+        return self._screen.draw(self._core)
+
+    def close(self) -> None:
+        """Close the window, if there is one; no episode begins or goes on after this."""
+        self._is_running, self._is_closed = False, True
+        if self._screen is not None:
+            self._screen.close()
+
+
+def loaded(scenario: ScenarioLike) -> Scenario:
+    """Return a scenario, from its file if need be."""
+    return scenario if isinstance(scenario, Scenario) else Scenario.load(Path(scenario))
+
+
+def first_flow(scenario: Scenario) -> str:
+    """Return the name of a scenario's first flow.
+
+    Raises:
+        ValueError: If it has none.
+    """
+    if not scenario.flow_names:
+        raise ValueError("the scenario has no flow that an agent could control")
+    return scenario.flow_names[0]

@@ -1,0 +1,122 @@
+"""What is remembered of an episode for its picture, thinned out to what a picture can show.
+
+Values are taken at decisions, which is when an environment stands still; what lies between two of them is not seen.
+"""
+
+from array import array
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock._core import Outcome
+
+Floats = NDArray[np.float64]
+
+STEPS = 150
+"""In so many steps of what is shown a rate is drawn."""
+
+_SAMPLES, _GAPS = 3000, 30
+"""Most samples kept of what is shown; a gap is longer than such a part of it."""
+_COLUMNS = ("time_s", "cwnd_segments", "ssthresh_segments", "pacing_rate_bps", "read_bytes", "others_bytes")
+
+
+class Look(Protocol):
+    """What is looked at: `_core.Environment`, or what answers alike."""
+
+    @property
+    def now_s(self) -> float:
+        """Simulated time."""
+
+    def read(self, agent: int, name: str) -> float:
+        """Return an observation."""
+
+    def outcome(self) -> Outcome:
+        """Return the results up to now."""
+
+    def snapshot(self) -> tuple[list[tuple[int, float, int]], list[int]]:
+        """Return window, SRTT and what was read of each flow, and what waits at each link."""
+
+
+class History:
+    """What has been seen of an episode, thinned out to what a picture can show."""
+
+    def __init__(self, flow: int, links: int, shown_s: float) -> None:
+        """Remember nothing yet.
+
+        Args:
+            flow: Place of the agent's flow in the scenario.
+            links: How many links there are.
+            shown_s: How much time a picture shows.
+        """
+        self.shown_s = shown_s
+        self._flow, self._links = flow, links
+        self._columns = {name: array("d") for name in _COLUMNS}
+        self._queues = [array("d") for _ in range(links)]
+
+    def note(self, core: Look, *, must: bool = False) -> None:
+        """Look at an environment, unless that was done a moment ago.
+
+        A time before what was seen last means that another past holds now: what came after it is forgotten.
+
+        Args:
+            core: The environment.
+            must: Look even so.
+        """
+        now_s, times = core.now_s, self._columns["time_s"]
+        while times and times[-1] > now_s:
+            self._drop_last()
+        if times and now_s - times[-1] < (0 if must else self.shown_s / _SAMPLES):
+            return
+        if times and times[-1] == now_s:
+            self._drop_last()
+        flows, queues = core.snapshot()
+        read = [flow[2] for flow in flows]
+        own = read[self._flow]
+        seen = [core.read(0, name) for name in _COLUMNS[1:4]]
+        for column, value in zip(self._columns.values(), (now_s, *seen, own, sum(read) - own), strict=True):
+            column.append(value)
+        for queue, waiting in zip(self._queues, queues, strict=True):
+            queue.append(waiting)
+
+    def _drop_last(self) -> None:
+        for column in (*self._columns.values(), *self._queues):
+            column.pop()
+
+    def column(self, name: str) -> Floats:
+        """Return a column of what a picture shows.
+
+        Args:
+            name: One of the columns.
+        """
+        return np.array(self._columns[name][self._first() :])
+
+    def longest_queue(self) -> tuple[int, Floats]:
+        """Return the link at which most has waited, by its place, and how many packets waited there."""
+        place = max(range(self._links), key=lambda link: sum(self._queues[link]))
+        return place, np.array(self._queues[place][self._first() :])
+
+    def is_unseen(self) -> NDArray[np.bool_]:
+        """Say before which samples nothing was seen for so long that a line between them would be made up."""
+        times = self.column("time_s")
+        steps = np.diff(times, prepend=times[:1])
+        return steps > max(self.shown_s / _GAPS, 10 * float(np.median(steps)))
+
+    def rate_bps(self, name: str) -> tuple[Floats, Floats]:
+        """Return the ends of steps of time, and the mean rate in each.
+
+        Args:
+            name: A column of bytes since the beginning.
+        """
+        times, total = self.column("time_s"), self.column(name)
+        if times.size < 2:
+            return np.empty(0), np.empty(0)
+        step_s = self.shown_s / STEPS
+        # Of each step the last sample, so that a rate is over a step at least, or over the time between two decisions.
+        kept = np.flatnonzero(np.append(np.diff(np.floor(times / step_s)) > 0, True))
+        kept = kept if kept[0] == 0 else np.insert(kept, 0, 0)
+        return times[kept[1:]], 8 * np.diff(total[kept]) / np.diff(times[kept])
+
+    def _first(self) -> int:
+        times = self._columns["time_s"]
+        return int(np.searchsorted(times, times[-1] - self.shown_s)) if times else 0

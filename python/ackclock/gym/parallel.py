@@ -1,0 +1,222 @@
+"""Agents on several flows of a scenario, as a parallel environment of PettingZoo."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.spaces import Discrete, Space
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+
+from ackclock import _core
+from ackclock.gym.agent import AgentSettings, spaces_of
+from ackclock.gym.flow import Observation, ScenarioLike, Values, loaded
+from ackclock.gym.screen import Screen
+
+_SEEDS = 2**63
+
+Steps = tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
+"""Observations, rewards, terminations, truncations and infos, by agent."""
+
+
+class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
+    """Agents on several flows of a scenario.
+
+    ## Description
+    As `FlowEnv`, with an agent on each of several flows that share a network. An agent is called as its flow is. The
+    simulation runs on to the first moment at which every agent that is in charge of its window waits for an action. One
+    that waits keeps its window for as long; one whose time has not come, because the stack has its flow in slow start
+    or its flow is over, is not asked: `infos[agent]["is_waiting"]` is False, and its action changes nothing.
+
+    ## Action Space
+    For each agent as its `action` says: `Discrete` for a table of segments, else a `Box` with one number.
+
+    ## Observation Space
+    For each agent a `Box` of float32, as in `FlowEnv`.
+
+    ## Rewards
+    For each agent as its `reward` says, for what happened since its last action; or what a function makes of the
+    `Values`.
+
+    ## Starting State
+    The first decision of all agents in charge. The seed given to `reset` is that of the scenario.
+
+    ## Episode End
+    For all agents at once: terminated when all their flows are over, truncated when the scenario's duration is over.
+
+    ## Arguments
+    `scenario` (a `Scenario` or the path of one), `agents` (names of flows, all by default; or for each name the
+    settings in which its agent differs), `render_mode`, and the fields of `AgentSettings` for all of them.
+
+    ## Version History
+    * v0: first version
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 (the base class's)
+        "name": "ackclock_parallel_flows_v0",
+        "render_modes": ["human", "rgb_array"],
+        "render_fps": 10,
+        "is_parallelizable": True,
+    }
+
+    def __init__(
+        self,
+        scenario: ScenarioLike,
+        *,
+        agents: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
+        render_mode: str | None = None,
+        **settings: Any,
+    ) -> None:
+        """Put an agent on each of several flows.
+
+        Args:
+            scenario: The scenario, or the path of its file.
+            agents: Names of flows, all if not given; or for each name the settings in which its agent differs.
+            render_mode: None, `"rgb_array"` or `"human"`; drawn is the first agent's flow.
+            **settings: Fields of `AgentSettings` for all agents; `reward` may be a function of `Values`.
+
+        Raises:
+            ScenarioError: If the scenario's file is wrong.
+            TypeError: If there is no such setting.
+            ValueError: If a setting is wrong, or the scenario has no such flow.
+        """
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"render_mode {render_mode!r} is unknown; there are {self.metadata['render_modes']}")
+        self.scenario, self.render_mode = loaded(scenario), render_mode
+        differing = _by_agent(self.scenario.flow_names if agents is None else agents)
+        chosen = {name: {**settings, **own} for name, own in differing.items()}
+        self._own_rewards = {name: own["reward"] for name, own in chosen.items() if callable(own.get("reward"))}
+        unpaid = {name: {"reward": "none"} for name in self._own_rewards}
+        self.settings = {name: AgentSettings(**{**own, **unpaid.get(name, {})}) for name, own in chosen.items()}
+        self._core = _core.Environment(self.scenario, [(name, one.to_json()) for name, one in self.settings.items()])
+        spaces = {name: spaces_of(self._core.spaces(place)) for place, name in enumerate(self.settings)}
+        self.observation_spaces: dict[str, Space[Observation]] = {name: pair[0] for name, pair in spaces.items()}
+        self.action_spaces: dict[str, Space[Any]] = {name: pair[1] for name, pair in spaces.items()}
+        self.possible_agents = list(self.settings)
+        self.agents: list[str] = []
+        self._random = np.random.default_rng()
+        self._is_closed = False
+        shown = self.possible_agents[0]
+        self._screen = Screen(self.scenario, shown, show=render_mode == "human") if render_mode else None
+
+    def observation_space(self, agent: str) -> Space[Observation]:
+        """Return an agent's space of observations."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Space[Any]:
+        """Return an agent's space of actions."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+        """Begin an episode and run to its first decision.
+
+        Args:
+            seed: Seed of the scenario; drawn from the environment's generator if not given.
+            options: Not used.
+
+        Raises:
+            ClosedEnvironmentError: If the environment was closed.
+        """
+        if self._is_closed:
+            raise ClosedEnvironmentError("reset() after close(); make a new environment")
+        if seed is not None:
+            self._random = np.random.default_rng(seed)
+        scenario_seed = int(self._random.integers(_SEEDS)) if seed is None else seed
+        observations = self._core.reset_all(scenario_seed)
+        self.agents = list(self.possible_agents)
+        if self._screen is not None:
+            self._screen.begin(self._core)
+        infos = self._infos()
+        for info in infos.values():
+            info["seed"] = scenario_seed
+        return dict(zip(self.agents, observations, strict=True)), infos
+
+    def step(self, actions: Mapping[str, Any]) -> Steps:
+        """Act, and run to the next decision.
+
+        Args:
+            actions: An action for each agent that waits; those of others may be left out.
+
+        Raises:
+            ResetNeeded: If no episode has begun, or the last one is over.
+            ClosedEnvironmentError: If the environment was closed.
+            ValueError: If an agent that waits has no action, or one that is none.
+        """
+        if self._is_closed:
+            raise ClosedEnvironmentError("step() after close(); make a new environment")
+        if not self.agents:
+            raise ResetNeeded("step() without an episode under way; call reset() first")
+        numbers = [self._number(place, name, actions) for place, name in enumerate(self.agents)]
+        observations, paid, terminated, truncated = self._core.step_all(numbers)
+        names, infos = self.agents, self._infos()
+        rewards = dict(zip(names, paid, strict=True))
+        for name, reward in self._own_rewards.items():
+            rewards[name] = float(reward(Values(self._core, names.index(name))))
+        if terminated or truncated:
+            summary = self.summary()
+            for info in infos.values():
+                info["summary"] = summary
+            self.agents = []
+        self._look()
+        ends = dict.fromkeys(names, terminated), dict.fromkeys(names, truncated)
+        return dict(zip(names, observations, strict=True)), rewards, *ends, infos
+
+    def summary(self) -> dict[str, Any]:
+        """Return the summary of the episode up to now, as in `summary.json`."""
+        summary: dict[str, Any] = json.loads(self._core.outcome().summary_json())
+        return summary
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time."""
+        return self._core.now_s
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Draw the first agent's window, rates and queue: an array for `rgb_array`, a window for `human`."""
+        if self._screen is None:
+            gymnasium.logger.warn("render() without render_mode draws nothing; make the environment with one")
+            return None
+        return self._screen.draw(self._core)
+
+    def close(self) -> None:
+        """Close the window, if there is one; no episode begins or goes on after this."""
+        self.agents, self._is_closed = [], True
+        if self._screen is not None:
+            self._screen.close()
+
+    def _number(self, place: int, name: str, actions: Mapping[str, Any]) -> float:
+        if name in actions:
+            return float(actions[name] if isinstance(self.action_spaces[name], Discrete) else actions[name][0])
+        if self._core.is_waiting(place):
+            raise ValueError(
+                f"agent {name!r} waits for an action and is given none; there are some for {list(actions)}"
+            )
+        return 0.0
+
+    def _infos(self) -> dict[str, dict[str, Any]]:
+        time_s = self._core.now_s
+        return {
+            name: {"is_waiting": self._core.is_waiting(place), "time_s": time_s}
+            for place, name in enumerate(self.agents)
+        }
+
+    def _look(self) -> None:
+        if self._screen is not None:
+            self._screen.note(self._core)
+            if self.render_mode == "human":
+                self.render()
+
+
+def _by_agent(agents: Sequence[str] | Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    if isinstance(agents, str):
+        raise ValueError(f"agents = {agents!r} is one name; give a list, [{agents!r}]")
+    if isinstance(agents, Mapping):
+        return dict(agents)
+    if twice := {name for name in agents if list(agents).count(name) > 1}:
+        raise ValueError(f"agents names {', '.join(sorted(twice))} twice; a flow can have one agent")
+    return {name: {} for name in agents}

@@ -1,0 +1,138 @@
+"""Many copies of an environment, stepped on threads of the core into arrays that are used again."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.spaces import Discrete
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from ackclock import _core
+from ackclock.gym.agent import AgentSettings, spaces_of
+from ackclock.gym.flow import ScenarioLike, first_flow, loaded
+
+_SEEDS = 2**63
+
+
+class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
+    """The same as so many `FlowEnv`, side by side.
+
+    The arrays that `step` and `reset` return are the same ones at every call; `copy=True` returns new ones. An
+    environment whose episode is over begins another with the next step, which ignores its action
+    (`AutoresetMode.NEXT_STEP`). Episode i + 1 of an environment follows from the seed of its first.
+    """
+
+    def __init__(
+        self,
+        scenario: ScenarioLike,
+        *,
+        num_envs: int = 1,
+        flow: str | None = None,
+        reward: str | Mapping[str, Any] = "dqn",
+        threads: int | None = None,
+        copy: bool = False,
+        render_mode: str | None = None,
+        **settings: Any,
+    ) -> None:
+        """Make the copies.
+
+        Args:
+            scenario: The scenario, or the path of its file.
+            num_envs: How many.
+            flow: Name of the agent's flow; the first one if not given.
+            reward: Name of a reward, or a table with its parameters.
+            threads: How many threads simulate; one for each core if not given. Results do not depend on it.
+            copy: Return arrays of their own with every step.
+            render_mode: Only None.
+            **settings: Fields of `AgentSettings`.
+
+        Raises:
+            ScenarioError: If the scenario's file is wrong.
+            ValueError: If a setting is wrong.
+        """
+        if callable(reward):
+            raise ValueError("a reward that is a function of Python needs vectorization_mode='sync'; name one instead")
+        if render_mode is not None:
+            raise ValueError("many environments at once are not drawn; give no render_mode")
+        if num_envs < 1:
+            raise ValueError(f"num_envs = {num_envs}; give at least 1")
+        self.scenario = loaded(scenario)
+        self.flow = first_flow(self.scenario) if flow is None else flow
+        self.settings = AgentSettings(reward=reward, **settings)
+        one = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
+        self._core = _core.VectorEnvironment(one, num_envs, threads or os.cpu_count() or 1)
+        self.num_envs, self._copy = num_envs, copy
+        self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+        self.single_observation_space, self.single_action_space = spaces_of(one.spaces(0))
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._choices = int(self.single_action_space.n) if isinstance(self.single_action_space, Discrete) else None
+        self._is_begun = False
+        self._observations = np.zeros((num_envs, *self.single_observation_space.shape), np.float32)
+        self._actions = np.zeros(num_envs)
+        self._rewards = np.zeros(num_envs)
+        self._terminated, self._truncated = np.zeros(num_envs, np.uint8), np.zeros(num_envs, np.uint8)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begin an episode in each.
+
+        Args:
+            seed: A seed for each, or one from which `seed + i` follows; drawn if not given.
+            options: Not used.
+
+        Raises:
+            ClosedEnvironmentError: If the environments were closed.
+            ValueError: If there are too few seeds or too many.
+        """
+        if self.closed:
+            raise ClosedEnvironmentError("reset() after close(); make new environments")
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        if isinstance(seed, int) or seed is None:
+            seeds: list[int | None] = [None if seed is None else seed + index for index in range(self.num_envs)]
+        else:
+            seeds = list(seed)
+        drawn = [int(self.np_random.integers(_SEEDS)) if one is None else one for one in seeds]
+        self._core.reset(drawn, self._observations)
+        self._is_begun = True
+        return self._own(self._observations), {}
+
+    def step(
+        self, actions: NDArray[Any]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Act in each, and run each to its next decision.
+
+        Args:
+            actions: An action for each.
+
+        Raises:
+            ResetNeeded: If no episode has begun.
+            ClosedEnvironmentError: If the environments were closed.
+            ValueError: If there are too few or too many, or one is no member of the action space.
+        """
+        if self.closed:
+            raise ClosedEnvironmentError("step() after close(); make new environments")
+        if not self._is_begun:
+            raise ResetNeeded("step() without an episode under way; call reset() first")
+        self._actions[:] = self._checked(np.asarray(actions))
+        self._core.step(self._actions, self._observations, self._rewards, self._terminated, self._truncated)
+        ends = self._terminated.view(np.bool_), self._truncated.view(np.bool_)
+        return self._own(self._observations), self._own(self._rewards), self._own(ends[0]), self._own(ends[1]), {}
+
+    def _checked(self, actions: NDArray[Any]) -> NDArray[Any]:
+        if actions.size != self.num_envs:
+            raise ValueError(f"{actions.size} actions for {self.num_envs} environments; give one for each")
+        if self._choices is None:
+            if np.isnan(actions).any():
+                raise ValueError(f"an action is NaN; give numbers of {self.single_action_space}")
+        elif actions.min() < 0 or actions.max() >= self._choices:
+            raise ValueError(f"an action of {actions.tolist()} is no choice; there are 0 to {self._choices - 1}")
+        return actions.reshape(-1)
+
+    def _own(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array.copy() if self._copy else array

@@ -1,0 +1,171 @@
+"""What is trained on: a registered environment or a scenario, with the agent's settings."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from importlib import import_module
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from ackclock._core import Scenario, ScenarioError
+from ackclock.gym import IDS, AgentSettings, FlowEnv, VectorFlowEnv
+from ackclock.gym.environments import DQN_NEWRENO, GENERAL
+from ackclock.gym.flow import first_flow
+
+_NAMES = tuple(field.name for field in fields(AgentSettings))
+
+
+class SettingError(ValueError):
+    """What was asked for cannot be trained; the message says what, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a scenario was read from: it may leave values to be drawn, which a checked scenario has drawn already.
+
+    Attributes:
+        text: Of the file.
+        file: Its place, beside which other files are looked for.
+        overrides: Changes, each `path=value`.
+    """
+
+    text: str
+    file: str
+    overrides: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, file: Path, overrides: Sequence[str]) -> "Source":
+        """Read a file.
+
+        Args:
+            file: Its place.
+            overrides: Changes.
+        """
+        return cls(file.read_text(encoding="utf-8"), str(file.resolve()), tuple(overrides))
+
+    def scenario(self) -> Scenario:
+        """Return the scenario.
+
+        Raises:
+            ScenarioError: If it is wrong.
+        """
+        return Scenario.parse(self.text, self.file, list(self.overrides))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A scenario and the agent in it.
+
+    Attributes:
+        name: The environment's ID, or the scenario file.
+        scenario: What is simulated.
+        flow: Name of the agent's flow.
+        agent: Fields of `AgentSettings`.
+        source: What the scenario was read from; None for one that a model is only evaluated on.
+    """
+
+    name: str
+    scenario: Scenario
+    flow: str
+    agent: Mapping[str, Any]
+    source: Source | None = None
+
+    def lane(self) -> VectorFlowEnv:
+        """Return one environment of the core's vector form, which simulates without Python's lock."""
+        return VectorFlowEnv(self.scenario, num_envs=1, threads=1, flow=self.flow, **self.agent)
+
+    def single(self) -> FlowEnv:
+        """Return the environment for one agent, whose episodes end with a summary."""
+        return FlowEnv(self.scenario, flow=self.flow, **self.agent)
+
+    def on(self, scenario: Scenario) -> "Setting":
+        """Return the same agent in another scenario: on the flow of the same name, or else on the first.
+
+        Args:
+            scenario: The other one.
+        """
+        flow = self.flow if self.flow in scenario.flow_names else first_flow(scenario)
+        return Setting(scenario.name, scenario, flow, self.agent)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the manifest's entry."""
+        return {
+            "environment": self.name,
+            "scenario": json.loads(self.scenario.to_json()),
+            "scenario_hash": self.scenario.hash,
+            "source": asdict(self.source) if self.source else None,
+            "flow": self.flow,
+            "agent": {name: list(value) if isinstance(value, tuple) else value for name, value in self.agent.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> "Setting":
+        """Return the setting that a manifest describes.
+
+        Args:
+            entry: As `as_dict` returned it.
+        """
+        source = Source(**entry["source"])
+        return cls(entry["environment"], source.scenario(), entry["flow"], entry["agent"], source)
+
+
+def is_environment(name: str) -> bool:
+    """Tell an environment's ID from the name of a file.
+
+    Args:
+        name: Either.
+    """
+    return name.startswith("ackclock/")
+
+
+def registered(name: str, overrides: Sequence[str], agent: Mapping[str, Any]) -> Setting:
+    """Return the setting of a registered environment.
+
+    Args:
+        name: Such as `ackclock/SingleFlow-v0`.
+        overrides: Changes of its scenario, each `path=value`.
+        agent: Changes of its agent.
+
+    Raises:
+        SettingError: If there is no such environment, or a change is wrong.
+        ScenarioError: If a change of the scenario is wrong.
+    """
+    if name not in IDS:
+        raise SettingError(f"there is no environment {name}; there are {', '.join(IDS)}")
+    module, _, kind = str(gymnasium.spec(name).entry_point).partition(":")
+    environment = getattr(import_module(module), kind)
+    with as_file(files("ackclock.gym") / "scenarios" / f"{environment.scenario_name}.toml") as path:
+        source = Source.read(path, overrides)
+    return _checked(name, source, {**environment.defaults, **agent})
+
+
+def of_scenario(file: Path, overrides: Sequence[str], agent: Mapping[str, Any], *, discrete: bool) -> Setting:
+    """Return the setting of a scenario.
+
+    Args:
+        file: Of the scenario.
+        overrides: Changes of it, each `path=value`.
+        agent: Changes of the agent, which is otherwise that of `ackclock/SingleFlow-v0`.
+        discrete: Let it choose among segments to add, as an algorithm for choices needs it.
+    """
+    choices = {"action": DQN_NEWRENO["action"], "on_loss": "stack"} if discrete else {}
+    return _checked(str(file), Source.read(file, overrides), {**GENERAL, **choices, **agent})
+
+
+def _checked(name: str, source: Source, agent: Mapping[str, Any]) -> Setting:
+    unknown = sorted(set(agent) - {*_NAMES, "flow"})
+    if unknown:
+        raise SettingError(f"--agent {unknown[0]}: there is no such setting; there are flow, {', '.join(_NAMES)}")
+    chosen = {key: value for key, value in agent.items() if key != "flow"}
+    try:
+        scenario = source.scenario()
+        setting = Setting(name, scenario, agent.get("flow") or first_flow(scenario), chosen, source)
+        setting.lane()
+    except ScenarioError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise SettingError(str(error)) from error
+    return setting

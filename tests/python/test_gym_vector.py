@@ -1,0 +1,169 @@
+"""Many environments at once are as many single ones, however they are stepped."""
+
+import re
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.vector import AutoresetMode
+
+from ackclock.gym import IDS, FlowEnv, VectorFlowEnv
+from gym_scenarios import LOSSY, ONE, scenario
+
+SEEDS = [11, 12, 13]
+SHORT = ("duration=1.5 s", 'flow.agent.tcp={ initial_ssthresh = "20 kB" }')
+"""Episodes that reach a decision soon and end soon."""
+
+
+def actions_of(step: int) -> Any:
+    return np.array([(step + lane) % 7 for lane in range(len(SEEDS))])
+
+
+def course(envs: VectorFlowEnv, steps: int) -> list[tuple[bytes, ...]]:
+    envs.reset(seed=SEEDS)
+    return [tuple(array.tobytes() for array in envs.step(actions_of(step))[:4]) for step in range(steps)]
+
+
+def test_each_is_the_single_environment_with_its_seed() -> None:
+    envs = VectorFlowEnv(scenario(LOSSY, *SHORT), num_envs=len(SEEDS), copy=True)
+    observations, _ = envs.reset(seed=SEEDS)
+    singles = [FlowEnv(scenario(LOSSY, *SHORT)) for _ in SEEDS]
+    for lane, (single, seed) in enumerate(zip(singles, SEEDS, strict=True)):
+        assert observations[lane].tobytes() == single.reset(seed=seed)[0].tobytes()
+    going = set(range(len(SEEDS)))
+    for step in range(200):
+        actions = actions_of(step)
+        observations, rewards, terminated, truncated, _ = envs.step(actions)
+        for lane in sorted(going):
+            observation, reward, *ends, _ = singles[lane].step(actions[lane])
+            assert observation.tobytes() == observations[lane].tobytes()
+            assert (reward, *ends) == (rewards[lane], terminated[lane], truncated[lane])
+            if any(ends):
+                going.remove(lane)
+    assert not going, "all first episodes were compared to their end"
+
+
+def test_an_episode_that_is_over_makes_room_with_the_next_step() -> None:
+    envs = VectorFlowEnv(scenario(LOSSY, *SHORT), num_envs=len(SEEDS), copy=True, observations=("since_congestion_ms",))
+    assert envs.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
+    envs.reset(seed=SEEDS)
+    was_over = np.zeros(len(SEEDS), bool)
+    episodes = np.ones(len(SEEDS), int)
+    for step in range(300):
+        _, rewards, terminated, truncated, _ = envs.step(actions_of(step))
+        assert not rewards[was_over].any(), "a step that begins an episode pays nothing"
+        assert not (terminated | truncated)[was_over].any()
+        assert rewards[~was_over].all(), "and every other something"
+        episodes += was_over
+        was_over = terminated | truncated
+    assert (episodes > 2).all()
+
+
+def test_an_episode_without_a_decision_ends_with_its_first_step() -> None:
+    envs = VectorFlowEnv(scenario(ONE, "duration=100 ms"), num_envs=1, copy=True)  # all of it slow start
+    envs.reset(seed=1)
+    ends = [bool(envs.step(np.array([3]))[3][0]) for _ in range(4)]
+    assert ends == [True, False, True, False]
+
+
+def test_later_episodes_follow_from_the_seed_and_differ() -> None:
+    envs = VectorFlowEnv(scenario(LOSSY, *SHORT), num_envs=len(SEEDS))
+    one, again = course(envs, 200), course(envs, 200)
+    assert one == again
+    ends = [step for step, (*_, truncated) in enumerate(one) if truncated[0]]
+    assert len(ends) > 2
+    first, second = one[: ends[0] + 1], one[ends[0] + 2 : ends[1] + 1]
+    assert [step[0] for step in first] != [step[0] for step in second]
+
+
+@pytest.mark.parametrize("threads", [2, 3, 50])
+def test_threads_change_nothing(threads: int) -> None:
+    one, other = (VectorFlowEnv(scenario(LOSSY), num_envs=len(SEEDS), threads=count) for count in (1, threads))
+    assert course(one, 100) == course(other, 100)
+
+
+def test_arrays_are_used_again_unless_copies_are_asked_for() -> None:
+    for is_copied in (False, True):
+        envs = VectorFlowEnv(scenario(ONE), num_envs=2, copy=is_copied)
+        first = envs.reset(seed=1)[0]
+        second = envs.step(np.array([3, 3]))[0]
+        assert np.shares_memory(first, second) is not is_copied
+
+
+def test_one_seed_makes_the_others() -> None:
+    one, other = (VectorFlowEnv(scenario(LOSSY), num_envs=2, copy=True) for _ in range(2))
+    one.reset(seed=5)
+    other.reset(seed=[5, 6])
+    for _ in range(20):
+        assert one.step(np.array([3, 3]))[0].tobytes() == other.step(np.array([3, 3]))[0].tobytes()
+
+
+@pytest.mark.parametrize("mode", ["vector_entry_point", "sync"])
+@pytest.mark.parametrize("name", IDS)
+def test_gymnasium_makes_many_of_each(name: str, mode: str) -> None:
+    envs = gymnasium.make_vec(name, num_envs=2, vectorization_mode=mode)
+    assert isinstance(envs, VectorFlowEnv) == (mode == "vector_entry_point")
+    envs.action_space.seed(1)
+    observations, _ = envs.reset(seed=1)
+    for _ in range(5):
+        assert observations in envs.observation_space
+        observations, rewards, terminated, *_ = envs.step(envs.action_space.sample())
+        assert rewards.shape == terminated.shape == (2,)
+    envs.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"reward": lambda _: 0.0}, "needs vectorization_mode='sync'"),
+        ({"num_envs": 0}, "num_envs = 0; give at least 1"),
+        ({"render_mode": "rgb_array"}, "give no render_mode"),
+        ({"flow": "nobody"}, 'no flow "nobody"'),
+    ],
+)
+def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        VectorFlowEnv(scenario(ONE), **{"num_envs": 2, **settings})
+
+
+def test_controllers_in_python_cannot_be_stepped_on_threads() -> None:
+    in_python = scenario(ONE, 'flow.agent.controller="python:ackclock.bench.reno:Reno"')
+    with pytest.raises(ValueError, match=r'use gymnasium\.make_vec.*vectorization_mode="sync"'):
+        VectorFlowEnv(in_python, num_envs=2)
+    envs = gymnasium.make_vec("ackclock/DqnNewReno-v0", 2, "sync", scenario=in_python)
+    envs.reset(seed=1)
+    assert envs.step(np.array([3, 3]))[1].shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [([3], "1 actions for 2 environments"), ([3, 3, 3], "3 actions for 2"), ([3, 7], "0 to 6"), ([-1, 3], "0 to 6")],
+)
+def test_wrong_actions_are_refused(actions: list[int], message: str) -> None:
+    envs = VectorFlowEnv(scenario(ONE), num_envs=2)
+    envs.reset(seed=1)
+    with pytest.raises(ValueError, match=message):
+        envs.step(np.array(actions))
+
+
+def test_seeds_that_are_too_few_and_not_a_number_are_refused() -> None:
+    envs = VectorFlowEnv(scenario(ONE), num_envs=2, action="aurora")
+    with pytest.raises(ValueError, match="seeds: 1 numbers, where 2 belong"):
+        envs.reset(seed=[1])
+    envs.reset(seed=1)
+    with pytest.raises(ValueError, match="an action is NaN"):
+        envs.step(np.array([[0.0], [np.nan]]))
+
+
+def test_steps_belong_into_an_episode() -> None:
+    envs = VectorFlowEnv(scenario(ONE), num_envs=1)
+    with pytest.raises(ResetNeeded, match="call reset"):
+        envs.step(np.array([3]))
+    envs.reset(seed=1)
+    envs.close()
+    with pytest.raises(ClosedEnvironmentError, match="make new environments"):
+        envs.step(np.array([3]))
+    with pytest.raises(ClosedEnvironmentError, match="make new environments"):
+        envs.reset()
