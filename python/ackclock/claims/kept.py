@@ -22,5 +22,6 @@ def run_or_load(scenario: Scenario, kept: Path | None = None) -> Results:
     if (folder / storage.MANIFEST).is_file():
         return Results.load(folder)
     results = run(scenario)
+    kept.mkdir(parents=True, exist_ok=True)
     results.save(folder, force=folder.exists())
     return results
