@@ -40,7 +40,7 @@ class Choice:
         why: Why the first option is the first.
         quick: How many options are tried without `--full`, from the first on.
         options: All of them.
-        repeats: Whether the options repeat one setting, as seeds do: what is measured is their mean, and verdicts rest on it.
+        repeats: Whether the options repeat one setting, as seeds do: verdicts rest on the mean of what is measured.
     """
 
     name: str

@@ -13,8 +13,8 @@ def run_or_load(scenario: Scenario, kept: Path | None = None) -> Results:
 
     Args:
         scenario: What to simulate.
-        kept: Folder of results by version and hash of the scenario; nothing is kept without one. A changed simulator of the
-            same version is not noticed: then empty it.
+        kept: Folder of results by version and hash of the scenario; nothing is kept without one. A simulator that was
+            changed and has the same version is not noticed: then empty it.
     """
     if kept is None:
         return run(scenario)

@@ -41,8 +41,8 @@ def mean(repetitions: Sequence[Measured]) -> Measured:
     values = [measured.value for measured in repetitions if measured.value is not None]
     if not values:
         return Measured(None, also)
-    spread = {"least": min(values), "greatest": max(values), "deviation": _deviation(values), "seeds": float(len(values))}
-    return Measured(_mean(values), also | spread)
+    spread = {"least": min(values), "greatest": max(values), "deviation": _deviation(values)}
+    return Measured(_mean(values), also | spread | {"seeds": float(len(values))})
 
 
 def _mean(values: Sequence[float]) -> float:

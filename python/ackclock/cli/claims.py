@@ -25,7 +25,7 @@ def claims(
         bool, typer.Option("--full", help="Try every combination of what a source leaves open, not only the main ones.")
     ] = False,
     seeds: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="With --full: no more than N seeds where a claim is of several.")
+        int | None, typer.Option(min=1, metavar="N", help="No more than N seeds where a claim rests on several.")
     ] = None,
     kept: Annotated[
         Path | None,

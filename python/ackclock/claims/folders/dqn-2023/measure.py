@@ -142,8 +142,8 @@ def grows(learned: str, classic: str) -> Measure:
     """By how much the gain at 100 Mbit/s is above that at 50 Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
-        gains = [goodput(runs[f"{rate} {learned}"]) - goodput(runs[f"{rate} {classic}"]) for rate in RATES]
-        return Measured(gains[1] - gains[0], {f"gain at {rate}": value for rate, value in zip(RATES, gains, strict=True)})
+        gains = {rate: goodput(runs[f"{rate} {learned}"]) - goodput(runs[f"{rate} {classic}"]) for rate in RATES}
+        return Measured(gains["100"] - gains["50"], {f"gain at {rate} Mbit/s": gains[rate] for rate in RATES})
 
     return measure
 
