@@ -161,7 +161,7 @@ def difference(case: str, *beside: str) -> Measure:
     def measure(runs: Runs) -> Measured:
         first, second = _flows(runs, case).values()
         others = {f"{other}: flow {flow}": goodput(runs[other], flow) for other in beside for flow in ("1", "2")}
-        return Measured(first - second, _flows(runs, case) | others)
+        return Measured(first - second, _flows(runs, case) | {"apart": abs(first - second)} | others)
 
     return measure
 

@@ -1,4 +1,4 @@
-"""The figures of the papers: windows and goodput of one flow, what each seed learns, pairs, round trips, changing rates."""
+"""The papers' figures: windows and goodput of one flow, what each seed learns, pairs, round trips, changing rates."""
 
 from collections.abc import Callable, Sequence
 
