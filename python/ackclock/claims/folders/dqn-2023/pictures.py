@@ -22,6 +22,8 @@ CONTROLLERS = {
 BINS = 5
 """Samples of half a second that a point of a figure stands for."""
 SEGMENT_BYTES = 1448
+SLOW_START_S = 3.0
+"""Windows are drawn from here on: slow start and the recovery after it reach five times what follows."""
 
 Draw = Callable[[Laboratory, Study], Figure]
 
@@ -32,6 +34,12 @@ def _series(results: Results, flow: str, column: str, factor: float, bins: int =
     grouped = rows.with_row_index("row").with_columns(pl.col("row") // bins).group_by("row", maintain_order=True)
     means = grouped.agg(pl.col("time_s").mean(), pl.col(column).mean())
     return means["time_s"].to_list(), (means[column] * factor).to_list()
+
+
+def _window(results: Results) -> tuple[list[float], list[float]]:
+    time, values = _series(results, "1", "cwnd_bytes", 1 / SEGMENT_BYTES)
+    later = sum(at < SLOW_START_S for at in time)
+    return time[later:], values[later:]
 
 
 def _first_seed(laboratory: Laboratory, study: Study) -> list[tuple[str, Choices]]:
@@ -51,10 +59,10 @@ def alone(rate: str) -> Draw:
         for queue, choices in _first_seed(laboratory, study):
             runs = laboratory.runs(study, choices)
             found = [(runs[f"{rate} {key}"], *look) for key, look in CONTROLLERS.items() if f"{rate} {key}" in runs]
-            above = [Curve(n, *_series(r, "1", "cwnd_bytes", 1 / SEGMENT_BYTES), c) for r, n, c in found]
+            above = [Curve(n, *_window(r), c) for r, n, c in found]
             below = [Curve(n, *_series(r, "1", "goodput_bps", 1e-6, BINS), c) for r, n, c in found]
             parts.append(Column(f"{rate} Mbit/s, {queue}", above, below))
-        return panels.columns(parts, "cwnd (segments)", "goodput (Mbit/s)")
+        return panels.columns(parts, "cwnd after 3 s (segments)", "goodput (Mbit/s)")
 
     return draw
 
@@ -65,10 +73,8 @@ def learning(laboratory: Laboratory, study: Study) -> Figure:
     for setting, repetitions in laboratory.settings(study).items():
         for case in ("100 dqn_newreno", "100 dqn_cubic"):
             every = [laboratory.runs(study, choices)[case] for choices in repetitions]
-            title = f"{CONTROLLERS[case[4:]][0]}, {setting[0].name}"
-            parts.append(
-                Column(title, _seeds(every, "goodput_bps", 1e-6), _seeds(every, "reward", 1.0)),
-            )
+            title = f"{CONTROLLERS[case[4:]][0]}, {setting[0].name.split(',')[0]}"
+            parts.append(Column(title, _seeds(every, "goodput_bps", 1e-6), _seeds(every, "reward", 1.0)))
     return panels.columns(parts, "goodput (Mbit/s)", "reward")
 
 
@@ -90,7 +96,7 @@ def shared(names: tuple[str, str]) -> Draw:
     """
 
     def draw(laboratory: Laboratory, study: Study) -> Figure:
-        (first, above), (second, below) = _first_seed(laboratory, study)
+        (first, above), (second, below) = _first_seed(laboratory, study)[:2]
         parts = [
             Column(
                 _name(case.name),
