@@ -59,9 +59,10 @@ def test_the_papers_averages_give_the_papers_indices(
 def test_seeds_are_repetitions_of_each_queue(folder: Folder) -> None:
     study = next(claim.study for claim in costly(folder) if claim.study.name == "one")
     settings = Laboratory(full=True).settings(study)
-    assert [setting[0].name for setting in settings] == ["FQ-CoDel", "DropTail, 100 packets"]
-    assert [len(repetitions) for repetitions in settings.values()] == [10, 10]
-    assert [len(r) for r in Laboratory(full=True, seeds=2).settings(study).values()] == [2, 2]
+    queues = [setting[0].name for setting in settings]
+    assert queues == ["FQ-CoDel", "DropTail, 100 packets", "FQ-CoDel over a device's queue"]
+    assert [len(repetitions) for repetitions in settings.values()] == [10, 10, 10]
+    assert [len(r) for r in Laboratory(full=True, seeds=2).settings(study).values()] == [2, 2, 2]
 
 
 def test_what_is_costly_is_on_record_and_not_simulated(folder: Folder) -> None:
@@ -71,7 +72,7 @@ def test_what_is_costly_is_on_record_and_not_simulated(folder: Folder) -> None:
     assert [finding.claim.id for finding in findings if finding.simulated or finding.measured.value is None] == []
     for finding in findings:
         assert finding.measured.also["seeds"] >= 3, finding.claim.id
-        assert len(finding.others) == 1, "the other queue"
+        assert len(finding.others) >= 1, "the other queues"
 
 
 def test_the_record_is_of_this_simulator(folder: Folder, measure: ModuleType) -> None:

@@ -77,14 +77,9 @@ def gain(rate: str, above: str, below: str) -> Measure:
     def measure(runs: Runs) -> Measured:
         gains = {each: goodput(runs[f"{each} {above}"]) - goodput(runs[f"{each} {below}"]) for each in RATES}
         also = {f"at {other} Mbit/s": gains[other], below: goodput(runs[f"{rate} {below}"])}
-        return Measured(gains[rate], also | {above: goodput(runs[f"{rate} {above}"])} | _by_action(runs, rate, above))
+        return Measured(gains[rate], also | {above: goodput(runs[f"{rate} {above}"])})
 
     return measure
-
-
-def _by_action(runs: Runs, rate: str, name: str) -> dict[str, float]:
-    case = f"{rate} {name}, by action"
-    return {f"{name} learning with each action": goodput(runs[case])} if case in runs else {}
 
 
 def newreno_least(runs: Runs) -> Measured:
@@ -166,12 +161,11 @@ def difference(case: str, *beside: str) -> Measure:
     return measure
 
 
-def fairness(case: str, *beside: str) -> Measure:
+def fairness(case: str) -> Measure:
     """Jain's index of the two goodputs."""
 
     def measure(runs: Runs) -> Measured:
-        others = {other: jain(*_flows(runs, other).values()) for other in beside}
-        return Measured(jain(*_flows(runs, case).values()), _flows(runs, case) | others)
+        return Measured(jain(*_flows(runs, case).values()), _flows(runs, case))
 
     return measure
 
@@ -250,9 +244,8 @@ def losses(above: str, below: str) -> Measure:
 def _pairs() -> dict[str, Measure]:
     found: dict[str, Measure] = {}
     for letter, case in zip("abcd", [f"{name}, {other}" for name in LEARNED for other in CLASSIC], strict=True):
-        action = f"{case}, by action"
-        found[f"D2{letter}1"] = difference(case, action, "newreno, cubic")
-        found[f"D2{letter}2"] = fairness(case, action)
+        found[f"D2{letter}1"] = difference(case, "newreno, cubic")
+        found[f"D2{letter}2"] = fairness(case)
         found[f"D2{letter}3"] = utilisation(case)
     return found
 
@@ -260,9 +253,8 @@ def _pairs() -> dict[str, Measure]:
 def _round_trips() -> dict[str, Measure]:
     found: dict[str, Measure] = {}
     for letter, name in zip("abcd", (*CLASSIC, *LEARNED), strict=True):
-        beside = (f"{name}, by action",) if name in LEARNED else ()
-        found[f"D3{letter}1"] = difference(name, *beside)
-        found[f"D3{letter}2"] = fairness(name, *beside)
+        found[f"D3{letter}1"] = difference(name)
+        found[f"D3{letter}2"] = fairness(name)
     return found
 
 
@@ -272,6 +264,28 @@ def _changes() -> dict[str, Measure]:
         found |= {f"D4{letter}{index + 1}": period(case, index, *CLASSIC) for index in range(3)}
         found |= {f"D4{letter}{index + 4}": used(case, index) for index in range(2)}
     return found
+
+
+def _by_action() -> dict[str, Measure]:
+    """The same again where learning takes a step with each action."""
+    found = {
+        "D1f1": gain("100", "dqn_newreno", "newreno"),
+        "D1f2": gain("100", "dqn_newreno", "cubic"),
+        "D1f3": gain("100", "dqn_cubic", "newreno"),
+        "D1f4": gain("100", "dqn_cubic", "cubic"),
+        "D1f5": fewest_lost,
+        "D1f6": losing_less,
+        "D1f7": level("dqn_newreno", "newreno"),
+        "D1f8": grows("dqn_newreno", "newreno"),
+        "D3f1": difference("dqn_newreno"),
+        "D3f2": fairness("dqn_newreno"),
+        "D3f3": fairness("dqn_cubic"),
+        "D4e7": losses("dqn_cubic", "dqn_newreno"),
+    }
+    pairs = [f"{name}, {other}" for name in LEARNED for other in CLASSIC]
+    found |= {f"D2e{number}": difference(pair) for number, pair in enumerate(pairs, 1)}
+    periods = [(name, index) for name in LEARNED for index in range(3)]
+    return found | {f"D4e{number}": period(name, index) for number, (name, index) in enumerate(periods, 1)}
 
 
 MEASURES: dict[str, Measure] = {
@@ -296,4 +310,5 @@ MEASURES: dict[str, Measure] = {
     "D4c1": carries_on("dqn_newreno"),
     "D4c2": carries_on("dqn_cubic"),
     "D4d": losses("dqn_cubic", "dqn_newreno"),
+    **_by_action(),
 }
