@@ -67,15 +67,17 @@ def alone(rate: str) -> Draw:
     return draw
 
 
-def learning(laboratory: Laboratory, study: Study) -> Figure:
-    """Draw goodput and reward of each seed over time with their average, a column for each agent and queue."""
-    parts = []
-    for setting, repetitions in laboratory.settings(study).items():
-        for case in ("100 dqn_newreno", "100 dqn_cubic"):
+def learning(case: str) -> Draw:
+    """Draw goodput and reward of each seed over time with their average, a column for each queue."""
+
+    def draw(laboratory: Laboratory, study: Study) -> Figure:
+        parts = []
+        for setting, repetitions in laboratory.settings(study).items():
             every = [laboratory.runs(study, choices)[case] for choices in repetitions]
-            title = f"{CONTROLLERS[case[4:]][0]}, {setting[0].name.split(',')[0]}"
-            parts.append(Column(title, _seeds(every, "goodput_bps", 1e-6), _seeds(every, "reward", 1.0)))
-    return panels.columns(parts, "goodput (Mbit/s)", "reward")
+            parts.append(Column(setting[0].name, _seeds(every, "goodput_bps", 1e-6), _seeds(every, "reward", 1.0)))
+        return panels.columns(parts, "goodput (Mbit/s)", "reward")
+
+    return draw
 
 
 def _seeds(every: Sequence[Results], column: str, factor: float) -> list[Curve]:
@@ -119,14 +121,27 @@ def _both(results: Results, names: tuple[str, str]) -> list[Curve]:
 ROUND_TRIPS = ("40 ms", "60 ms")
 PAIR = ("flow 1", "flow 2")
 
+ACTION = "learning with each action"
+ONE, WHAT = "cwnd and goodput of one flow", "What each seed learns, 100 Mbit/s"
+
 PICTURES = [
-    Picture("one-flow-classic", "D1a1", "one classic", "cwnd and goodput of one flow, 100 Mbit/s", alone("100")),
-    Picture("one-flow-50", "D1b", "one", "cwnd and goodput of one flow, 50 Mbit/s, seed 1", alone("50")),
-    Picture("one-flow-100", "D1c", "one", "cwnd and goodput of one flow, 100 Mbit/s, seed 1", alone("100")),
-    Picture("learning", "D1e", "one", "What each seed learns, 100 Mbit/s", learning),
+    Picture("one-flow-classic", "D1a1", "one classic", f"{ONE}, 100 Mbit/s", alone("100")),
+    Picture("one-flow-50", "D1b", "one", f"{ONE}, 50 Mbit/s, seed 1", alone("50")),
+    Picture("one-flow-100", "D1c", "one", f"{ONE}, 100 Mbit/s, seed 1", alone("100")),
+    Picture("learning-dqn-newreno", "D1d", "one", f"{WHAT}, DQN-NewReno", learning("100 dqn_newreno")),
+    Picture("learning-dqn-cubic", "D1e", "one", f"{WHAT}, DQN-CUBIC", learning("100 dqn_cubic")),
+    Picture("one-flow-by-action", "D1f", "one by action", f"{ONE}, 100 Mbit/s, {ACTION}, seed 1", alone("100")),
+    Picture(
+        "learning-by-action", "D1f", "one by action", f"{WHAT}, DQN-NewReno, {ACTION}", learning("100 dqn_newreno")
+    ),
     Picture("pairs-dqn-newreno", "D2b", "pairs dqn_newreno", "Goodput of two flows, seed 1", shared(PAIR)),
     Picture("pairs-dqn-cubic", "D2d", "pairs dqn_cubic", "Goodput of two flows, seed 1", shared(PAIR)),
+    Picture("pairs-by-action", "D2e", "pairs by action", f"Goodput of two flows, {ACTION}, seed 1", shared(PAIR)),
     Picture("rtts-classic", "D3b", "rtts classic", "Two flows of the same kind, seed 1", shared(ROUND_TRIPS)),
     Picture("rtts", "D3e", "rtts", "Two flows of the same kind, seed 1", shared(ROUND_TRIPS)),
+    Picture(
+        "rtts-by-action", "D3f", "rtts by action", f"Two flows of the same kind, {ACTION}, seed 1", shared(ROUND_TRIPS)
+    ),
     Picture("changing", "D4d", "changing", "Changing rates, beside CUBIC (flow 2), seed 1", shared(PAIR)),
+    Picture("changing-by-action", "D4e", "changing by action", f"Changing rates, {ACTION}, seed 1", shared(PAIR)),
 ]
