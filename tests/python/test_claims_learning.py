@@ -60,7 +60,7 @@ def test_seeds_are_repetitions_of_each_queue(folder: Folder) -> None:
     study = next(claim.study for claim in costly(folder) if claim.study.name == "one")
     settings = Laboratory(full=True).settings(study)
     queues = [setting[0].name for setting in settings]
-    assert queues == ["FQ-CoDel", "DropTail, 100 packets", "FQ-CoDel over a device's queue"]
+    assert queues == ["FQ-CoDel", "DropTail, 100 packets", "FQ-CoDel over device"]
     assert [len(repetitions) for repetitions in settings.values()] == [10, 10, 10]
     assert [len(r) for r in Laboratory(full=True, seeds=2).settings(study).values()] == [2, 2, 2]
 

@@ -61,7 +61,7 @@ def alone(rate: str) -> Draw:
             found = [(runs[f"{rate} {key}"], *look) for key, look in CONTROLLERS.items() if f"{rate} {key}" in runs]
             above = [Curve(n, *_window(r), c) for r, n, c in found]
             below = [Curve(n, *_series(r, "1", "goodput_bps", 1e-6, BINS), c) for r, n, c in found]
-            parts.append(Column(f"{rate} Mbit/s, {queue}", above, below))
+            parts.append(Column(queue, above, below))
         return panels.columns(parts, "cwnd after 3 s (segments)", "goodput (Mbit/s)")
 
     return draw
