@@ -104,7 +104,7 @@ def test_a_prefix_selects() -> None:
 
 
 def test_a_wrong_choice_of_a_claim_is_found_when_the_folder_is_read(tmp_path: Path) -> None:
-    source = FOLDERS[0].path
+    source = next(folder.path for folder in FOLDERS if folder.path.name == "opnet-17")
     for file in source.iterdir():
         if file.is_file():
             (tmp_path / file.name).write_text(file.read_text())
@@ -147,7 +147,8 @@ def _check_page(page: str, folder: Path) -> None:
 def test_an_unknown_id_is_wrong_input(cli: Cli, tmp_path: Path) -> None:
     failed = cli("claims", "O99")
     assert failed.returncode == 2
-    assert "there is no claim O99; there are: O1, O2a" in failed.stderr
+    assert "there is no claim O99; there are: " in failed.stderr
+    assert "O1, O2a" in failed.stderr
     assert list(tmp_path.iterdir()) == []
 
 
