@@ -1,8 +1,9 @@
 """Reading a folder of claims."""
 
 import importlib.util
+import json
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -39,6 +40,7 @@ class Choice:
         why: Why the first option is the first.
         quick: How many options are tried without `--full`, from the first on.
         options: All of them.
+        repeats: Whether the options repeat one setting, as seeds do: verdicts rest on the mean of what is measured.
     """
 
     name: str
@@ -46,13 +48,15 @@ class Choice:
     why: str
     quick: int
     options: tuple[Option, ...]
+    repeats: bool = False
 
     @classmethod
     def of(cls, table: dict[str, Any]) -> Self:
         """Read a table of `claims.toml`."""
         options = tuple(Option.of(option) for option in table["options"])
         quick = table.get("quick", 1)
-        return cls(table["name"], table["title"], table["why"], len(options) if quick is True else int(quick), options)
+        tried = len(options) if quick is True else int(quick)
+        return cls(table["name"], table["title"], table["why"], tried, options, table.get("repeats", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +70,26 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Cases that are simulated together under every combination of its choices."""
+    """Cases that are simulated together under every combination of its choices.
+
+    Attributes:
+        name: Unique in its folder.
+        title: What is simulated.
+        cases: The simulations.
+        choices: What is left open, and repetitions.
+        costly: Whether it is simulated with `--full` only; otherwise its claims show the measurements on record.
+    """
 
     name: str
     title: str
     cases: tuple[Case, ...]
     choices: tuple[Choice, ...]
+    costly: bool = False
+
+    @property
+    def open_choices(self) -> tuple[Choice, ...]:
+        """What the source leaves open: the choices that are no repetitions."""
+        return tuple(choice for choice in self.choices if not choice.repeats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +112,7 @@ class Claim:
         measure: From the cases' results to the number.
         share: If the source's settings are lost: the share of all choices tried that must agree for the claim to agree;
             `None` if the verdict rests on the first option of each.
+        on_record: What a `--full` run measured, for a study that is costly: its entry of `claims.json`.
     """
 
     id: str
@@ -110,6 +129,7 @@ class Claim:
     reason: str
     measure: Callable[[Runs], Measured]
     share: float | None = None
+    on_record: Mapping[str, Any] | None = None
 
     def verdict(self, value: float | None) -> Verdict:
         """Judge a measured value; a claim that nothing was measured for is open."""
@@ -162,7 +182,8 @@ def load_folder(path: Path) -> Folder:
     choices = {entry["name"]: Choice.of(entry) for entry in table["choice"]}
     studies = {entry["name"]: _study(path, entry, choices) for entry in table["study"]}
     measures = load_module(path / "measure.py")
-    claims = tuple(_claim(entry, studies, measures) for entry in table["claim"])
+    measured = _measurements(path / "recorded.json")
+    claims = tuple(_claim(entry, studies, measures, measured) for entry in table["claim"])
     recorded = _toml(path / "verdicts.toml")
     pictures = load_module(path / "pictures.py")
     return Folder(path, table["title"], table["source"], table["about"], claims, recorded, pictures)
@@ -172,15 +193,25 @@ def _toml(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
+def _measurements(path: Path) -> dict[str, dict[str, Any]]:
+    """Read the `claims.json` of a `--full` run, which a folder with costly studies has."""
+    if not path.is_file():
+        return {}
+    return {entry["id"]: entry for entry in json.loads(path.read_text(encoding="utf-8"))["claims"]}
+
+
 def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:
     scenario = table["scenario"]
     cases = tuple(
         Case(case["name"], path / case.get("scenario", scenario), tuple(case.get("set", ()))) for case in table["case"]
     )
-    return Study(table["name"], table["title"], cases, tuple(choices[name] for name in table["choices"]))
+    chosen = tuple(choices[name] for name in table["choices"])
+    return Study(table["name"], table["title"], cases, chosen, table.get("costly", False))
 
 
-def _claim(table: dict[str, Any], studies: dict[str, Study], measures: ModuleType) -> Claim:
+def _claim(
+    table: dict[str, Any], studies: dict[str, Study], measures: ModuleType, measured: Mapping[str, Mapping[str, Any]]
+) -> Claim:
     return Claim(
         id=table["id"],
         section=table["section"],
@@ -196,6 +227,7 @@ def _claim(table: dict[str, Any], studies: dict[str, Study], measures: ModuleTyp
         reason=table.get("reason", ""),
         measure=measures.MEASURES[table["id"]],
         share=table.get("share"),
+        on_record=measured.get(table["id"]),
     )
 
 

@@ -2,19 +2,21 @@
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ackclock._core import Scenario
-from ackclock.claims.folder import Case, Claim, Option, Study, Verdict
-from ackclock.claims.measured import Measured
+from ackclock.claims.folder import Case, Choice, Claim, Option, Study, Verdict
+from ackclock.claims.kept import run_or_load
+from ackclock.claims.measured import Measured, mean
 from ackclock.results import Results
-from ackclock.running import run
 
 Choices = tuple[Option, ...]
-"""One option of each of a study's choices, in their order."""
+"""One option of each of a study's choices, in their order; in findings, of its open choices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Finding:
         first_verdict: On `measured`.
         recorded: The verdict on record, `None` for a new claim.
         others: The same quantity under other choices, with the verdict that it would give.
+        simulated: Whether this was simulated now; if not, it is the measurement on record.
     """
 
     claim: Claim
@@ -36,6 +39,7 @@ class Finding:
     first_verdict: Verdict
     recorded: Verdict | None
     others: tuple[tuple[Choices, Measured, Verdict], ...]
+    simulated: bool = True
 
     @property
     def tried(self) -> int:
@@ -67,6 +71,7 @@ class Finding:
             "settings": claim.settings,
             "measured": self.measured.value,
             "also": dict(self.measured.also),
+            "simulated": self.simulated,
             "verdict": self.verdict,
             "recorded_verdict": self.recorded,
             "reason": claim.reason,
@@ -78,21 +83,32 @@ class Finding:
 
 
 def _other(study: Study, choices: Choices, measured: Measured, verdict: Verdict) -> dict[str, Any]:
-    names = {choice.name: option.name for choice, option in zip(study.choices, choices, strict=True)}
+    names = {choice.name: option.name for choice, option in zip(study.open_choices, choices, strict=True)}
     return {"choices": names, "measured": measured.value, "also": dict(measured.also), "verdict": verdict}
 
 
 class Laboratory:
     """Simulates what studies need, each distinct scenario once, on all cores."""
 
-    def __init__(self, *, full: bool = False, on_done: Callable[[int, int], None] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        full: bool = False,
+        seeds: int | None = None,
+        kept: Path | None = None,
+        on_done: Callable[[int, int], None] | None = None,
+    ) -> None:
         """Prepare; nothing is simulated yet.
 
         Args:
-            full: Try every combination of every choice instead of the quick ones.
+            full: Try every combination of every choice instead of the quick ones, and simulate what is costly.
+            seeds: The most repetitions; all that are listed by default.
+            kept: Folder that results are kept in, and taken from if they are there.
             on_done: Called after each simulation with how many are done, and how many there are.
         """
         self._full = full
+        self._seeds = seeds
+        self._kept = kept
         self._on_done = on_done
         self._results: dict[str, Results] = {}
         self._hashes: dict[tuple[str, Choices, str], str] = {}
@@ -104,14 +120,15 @@ class Laboratory:
             studies: Any; one may occur twice.
         """
         wanted: dict[str, Scenario] = {}
-        for study in studies:
+        for study in filter(self.simulates, studies):
             for choices, case in itertools.product(self.grid(study), study.cases):
                 scenario = _scenario(case, choices)
                 self._hashes[study.name, choices, case.name] = scenario.hash
                 if scenario.hash not in self._results:
                     wanted[scenario.hash] = scenario
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            for done, (key, results) in enumerate(zip(wanted, pool.map(run, wanted.values()), strict=True), 1):
+            runs = pool.map(partial(run_or_load, kept=self._kept), wanted.values())
+            for done, (key, results) in enumerate(zip(wanted, runs, strict=True), 1):
                 self._results[key] = results
                 if self._on_done:
                     self._on_done(done, len(wanted))
@@ -122,8 +139,31 @@ class Laboratory:
         Args:
             study: Any.
         """
-        tried = [choice.options if self._full else choice.options[: choice.quick] for choice in study.choices]
-        return list(itertools.product(*tried))
+        return list(itertools.product(*[self._tried(choice) for choice in study.choices]))
+
+    def _tried(self, choice: Choice) -> tuple[Option, ...]:
+        tried = choice.options if self._full else choice.options[: choice.quick]
+        return tried[: self._seeds] if choice.repeats else tried
+
+    def settings(self, study: Study) -> dict[Choices, list[Choices]]:
+        """Return the combinations of the open choices, each with its repetitions, the one that verdicts rest on first.
+
+        Args:
+            study: Any.
+        """
+        settings: dict[Choices, list[Choices]] = {}
+        for choices in self.grid(study):
+            chosen = zip(study.choices, choices, strict=True)
+            settings.setdefault(tuple(option for choice, option in chosen if not choice.repeats), []).append(choices)
+        return settings
+
+    def simulates(self, study: Study) -> bool:
+        """Whether a study is simulated: one that is costly is with `--full` only.
+
+        Args:
+            study: Any.
+        """
+        return self._full or not study.costly
 
     def runs(self, study: Study, choices: Choices | None = None) -> dict[str, Results]:
         """Return the results of a study's cases.
@@ -158,14 +198,43 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
 
 
 def _finding(claim: Claim, laboratory: Laboratory, recorded: Verdict | None) -> Finding:
-    first, *rest = laboratory.grid(claim.study)
-    measured = claim.measure(laboratory.runs(claim.study, first))
-    others = [(choices, claim.measure(laboratory.runs(claim.study, choices))) for choices in rest]
-    judged = tuple((choices, other, claim.verdict(other.value)) for choices, other in others)
-    first_verdict = claim.verdict(measured.value)
-    verdicts = [first_verdict, *(verdict for _, _, verdict in judged)]
+    simulated = laboratory.simulates(claim.study)
+    measurements = _simulated(claim, laboratory) if simulated else _on_record(claim)
+    judged = [(choices, measured, claim.verdict(measured.value)) for choices, measured in measurements]
+    (_, measured, first_verdict), *others = judged
+    verdicts = [verdict for _, _, verdict in judged]
     verdict = first_verdict if claim.share is None else over_grid(verdicts, claim.share)
-    return Finding(claim, measured, verdict, first_verdict, recorded, judged)
+    return Finding(claim, measured, verdict, first_verdict, recorded, tuple(others), simulated)
+
+
+def _simulated(claim: Claim, laboratory: Laboratory) -> list[tuple[Choices, Measured]]:
+    study = claim.study
+    return [
+        (setting, mean([claim.measure(laboratory.runs(study, choices)) for choices in repetitions]))
+        for setting, repetitions in laboratory.settings(study).items()
+    ]
+
+
+def _on_record(claim: Claim) -> list[tuple[Choices, Measured]]:
+    """Return what a `--full` run measured; a claim that none has measured is open."""
+    choices = claim.study.open_choices
+    first = tuple(choice.options[0] for choice in choices)
+    entry = claim.on_record
+    if entry is None:
+        return [(first, Measured(None))]
+    others = [
+        (tuple(_option(choice, other["choices"][choice.name]) for choice in choices), _entry(other))
+        for other in entry["other_choices"]
+    ]
+    return [(first, _entry(entry)), *others]
+
+
+def _entry(entry: Mapping[str, Any]) -> Measured:
+    return Measured(entry["measured"], entry["also"])
+
+
+def _option(choice: Choice, name: str) -> Option:
+    return next(option for option in choice.options if option.name == name)
 
 
 def over_grid(verdicts: Sequence[Verdict], share: float) -> Verdict:

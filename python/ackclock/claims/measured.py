@@ -1,6 +1,7 @@
 """What a folder's `measure.py` is written with."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ackclock.results import Results
@@ -20,3 +21,37 @@ class Measured:
 
     value: float | None
     also: Mapping[str, float] = field(default_factory=dict)
+
+
+def mean(repetitions: Sequence[Measured]) -> Measured:
+    """Return the mean of repetitions, with their spread among the other quantities; a single one is returned as it is.
+
+    Args:
+        repetitions: At least one, of the same quantities; those without a value count for nothing.
+
+    Examples:
+        >>> mean([Measured(1.0, {"x": 4.0}), Measured(2.0, {"x": 6.0})])
+        Measured(value=1.5, also={'x': 5.0, 'least': 1.0, 'greatest': 2.0, 'deviation': 0.707..., 'seeds': 2.0})
+        >>> mean([Measured(1.0, {"x": 4.0})])
+        Measured(value=1.0, also={'x': 4.0})
+    """
+    if len(repetitions) == 1:
+        return repetitions[0]
+    also = {name: _mean([other.also[name] for other in repetitions]) for name in repetitions[0].also}
+    values = [measured.value for measured in repetitions if measured.value is not None]
+    if not values:
+        return Measured(None, also)
+    spread = {"least": min(values), "greatest": max(values), "deviation": _deviation(values)}
+    return Measured(_mean(values), also | spread | {"seeds": float(len(values))})
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """Return the standard deviation of a sample."""
+    if len(values) < 2:
+        return 0.0
+    middle = _mean(values)
+    return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1))

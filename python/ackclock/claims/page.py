@@ -90,7 +90,7 @@ def _folder(folder: Folder, findings: Sequence[Finding], laboratory: Laboratory,
         following = mine[index + 1].claim.id if index + 1 < len(mine) else ""
         for picture in folder.pictures.PICTURES:
             last = finding.claim.id.startswith(picture.claims) and not following.startswith(picture.claims)
-            if last and picture.name not in drawn:
+            if last and picture.name not in drawn and laboratory.simulates(finding.claim.study):
                 drawn.add(picture.name)
                 parts.append(_picture(picture, finding, laboratory, figures_path))
     return f'{"".join(parts)}<p class="source">Source: {escape(folder.source)}.</p>'
@@ -132,7 +132,7 @@ def _finding(finding: Finding) -> str:
         ("source says", f"{claim.statement} ({claim.section})"),
         ("quantity", f"{claim.quantity}; {claim.study.title}"),
         ("paper", claim.published),
-        ("measured", f"{number(finding.measured.value)} {claim.unit}".strip()),
+        ("measured", f"{number(finding.measured.value)} {claim.unit}{_from_record(finding)}".strip()),
         ("also", _also(finding.measured)),
         ("agreement", f"{_limits(claim)}{_share(finding)}. {claim.why}"),
         ("settings", claim.settings),
@@ -141,6 +141,10 @@ def _finding(finding: Finding) -> str:
     body = "".join(f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in rows if text)
     head = f'<h3 id="{escape(claim.id)}">{escape(claim.id)} {_badge(finding.verdict)}</h3>'
     return f'<section>{head}<table class="facts"><tbody>{body}</tbody></table>{_others(finding)}</section>'
+
+
+def _from_record(finding: Finding) -> str:
+    return "" if finding.simulated else " (on record; simulated with --full)"
 
 
 def _share(finding: Finding) -> str:
@@ -164,7 +168,7 @@ def _also(measured: Measured) -> str:
 def _others(finding: Finding) -> str:
     if not finding.others:
         return ""
-    titles = "".join(f"<th>{escape(choice.title)}</th>" for choice in finding.claim.study.choices)
+    titles = "".join(f"<th>{escape(choice.title)}</th>" for choice in finding.claim.study.open_choices)
     rows = "".join(_other(*other) for other in finding.others)
     opened = " open" if len(finding.others) <= 4 else ""
     agreeing = sum(verdict == "agrees" for _, _, verdict in finding.others)

@@ -73,9 +73,11 @@ def columns(parts: Sequence[Column], above: str, below: str) -> Figure:
             _curves(lower, part.below)
             upper.set_title(part.title)
             lower.set_xlabel("time (s)")
-        for axis, label in ((axes[0][0], above), (axes[1][0], below)):
+        rows = (above, [part.above for part in parts]), (below, [part.below for part in parts])
+        for axis, (label, curves) in zip((axes[0][0], axes[1][0]), rows, strict=True):
             axis.set_ylabel(label)
-            axis.set_ylim(bottom=0)
+            if all(value >= 0 for row in curves for curve in row for value in curve.values):
+                axis.set_ylim(bottom=0)
         axes[0][0].set_xlim(left=0)
         _legend(figure, axes[0][0])
     return figure

@@ -24,6 +24,13 @@ def claims(
     full: Annotated[
         bool, typer.Option("--full", help="Try every combination of what a source leaves open, not only the main ones.")
     ] = False,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="No more than N seeds where a claim rests on several.")
+    ] = None,
+    kept: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="DIR", help="Keep results in this folder, and take from it what is there."),
+    ] = None,
     folder: Annotated[
         Path,
         typer.Option("-o", "--output", metavar="DIR", help="Write page, figures and claims.json into this folder."),
@@ -41,7 +48,7 @@ def claims(
     _check(folder)
     recorded = {claim: verdict for source in folders for claim, verdict in source.recorded.items()}
     with simulations_progress("claims") as on_done:
-        laboratory = ledger.Laboratory(full=full, on_done=on_done)
+        laboratory = ledger.Laboratory(full=full, seeds=seeds, kept=kept, on_done=on_done)
         findings = ledger.judge(chosen, laboratory, recorded)
     page.write(folder, folders, findings, laboratory, full=full)
     if as_json:

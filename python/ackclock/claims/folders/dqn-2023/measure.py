@@ -1,0 +1,318 @@
+"""From the results of one flow, of pairs, of two round trips and of changing rates to the numbers of the papers."""
+
+import math
+from collections.abc import Callable
+
+import polars as pl
+
+from ackclock.claims.measured import Measured, Runs
+from ackclock.results import Results
+
+CLASSIC = ("newreno", "cubic")
+LEARNED = ("dqn_newreno", "dqn_cubic")
+RATES = ("50", "100")
+"""Of the bottleneck in D1, Mbit/s."""
+LEARNED_S = 25.0
+"""After about so long DQN-NewReno has settled, the paper says."""
+PERIODS = ((0.0, 50.0), (50.0, 100.0), (100.0, 150.0))
+"""Of D4, s."""
+LINKS_MBPS = (100.0, 50.0, 100.0)
+"""Rate of the bottleneck in each of these."""
+
+Measure = Callable[[Runs], Measured]
+
+
+def goodput(results: Results, flow: str = "1") -> float:
+    """Return a flow's average over its life in Mbit/s."""
+    return float(results.flow(flow)["goodput_bps"]) / 1e6
+
+
+def lost(results: Results, flow: str = "1") -> int:
+    """Return how many segments the sender took for lost."""
+    return int(results.flow(flow)["lost_segments"])
+
+
+def between(results: Results, flow: str, begin_s: float, end_s: float) -> float:
+    """Return a flow's average over a part of the run in Mbit/s."""
+    rows = _rows(results, flow, begin_s, end_s)["goodput_bps"].fill_nan(0.0).fill_null(0.0)
+    return float(rows.sum()) / len(rows) / 1e6
+
+
+def _rows(results: Results, flow: str, begin_s: float, end_s: float) -> pl.DataFrame:
+    later = (pl.col("time_s") > begin_s + 1e-6) & (pl.col("time_s") <= end_s + 1e-6)
+    return results.flows.filter((pl.col("flow") == flow) & later)
+
+
+def unsteadiness(results: Results, begin_s: float, end_s: float) -> float:
+    """Return the coefficient of variation of flow 1's cwnd, sampled twice a second."""
+    windows = [float(value) for value in _rows(results, "1", begin_s, end_s)["cwnd_bytes"]]
+    mean = math.fsum(windows) / len(windows)
+    return math.sqrt(math.fsum((window - mean) ** 2 for window in windows) / len(windows)) / mean
+
+
+def episodes(results: Results, begin_s: float, end_s: float) -> int:
+    """Return how often flow 1 reduced its window."""
+    later = (pl.col("time_s") > begin_s) & (pl.col("time_s") <= end_s)
+    return results.episodes.filter((pl.col("flow") == "1") & later).height
+
+
+def jain(first: float, second: float) -> float:
+    """Return Jain's index of two goodputs.
+
+    Examples:
+        >>> round(jain(80.64, 11.91), 4)
+        0.6445
+    """
+    squares = first * first + second * second
+    return (first + second) ** 2 / (2 * squares) if squares else 0.0
+
+
+# ---- D1: one flow --------------------------------------------------------------------------------------------------
+
+
+def gain(rate: str, above: str, below: str) -> Measure:
+    """By how much one controller's goodput is above another's, in Mbit/s."""
+    other = next(each for each in RATES if each != rate)
+
+    def measure(runs: Runs) -> Measured:
+        gains = {each: goodput(runs[f"{each} {above}"]) - goodput(runs[f"{each} {below}"]) for each in RATES}
+        also = {f"at {other} Mbit/s": gains[other], below: goodput(runs[f"{rate} {below}"])}
+        return Measured(gains[rate], also | {above: goodput(runs[f"{rate} {above}"])})
+
+    return measure
+
+
+def newreno_least(runs: Runs) -> Measured:
+    """How far above NewReno the least of the learned controllers is, at the worse of the two rates."""
+    gains = {
+        f"{name}, {rate}": goodput(runs[f"{rate} {name}"]) - goodput(runs[f"{rate} newreno"])
+        for rate in RATES
+        for name in LEARNED
+    }
+    return Measured(min(gains.values()), gains)
+
+
+def dqn_cubic_most(runs: Runs) -> Measured:
+    """How far DQN-CUBIC is above the best of the others, at the worse of the two rates."""
+    others = ("newreno", "cubic", "dqn_newreno")
+    leads = {
+        f"at {rate} Mbit/s": goodput(runs[f"{rate} dqn_cubic"]) - max(goodput(runs[f"{rate} {o}"]) for o in others)
+        for rate in RATES
+    }
+    return Measured(min(leads.values()), leads)
+
+
+def fewest_lost(runs: Runs) -> Measured:
+    """DQN-CUBIC's lost segments beside the fewest of any other, at 100 Mbit/s."""
+    counts = {name: float(lost(runs[f"100 {name}"])) for name in (*CLASSIC, *LEARNED)}
+    fewest = min(count for name, count in counts.items() if name != "dqn_cubic")
+    return Measured(counts["dqn_cubic"] / fewest if fewest else None, {f"{name} lost": n for name, n in counts.items()})
+
+
+def losing_less(runs: Runs) -> Measured:
+    """DQN-NewReno's reductions after it has learned beside those before, at 100 Mbit/s."""
+    results = runs["100 dqn_newreno"]
+    before, after = episodes(results, 0.0, LEARNED_S), episodes(results, LEARNED_S, 50.0)
+    return Measured(after / before if before else None, {"reductions before": before, "after": after})
+
+
+def steadiest_early(runs: Runs) -> Measured:
+    """How unsteady DQN-CUBIC's window is from 5 s to 25 s, beside the steadiest of the others, at 100 Mbit/s."""
+    spreads = {name: unsteadiness(runs[f"100 {name}"], 5.0, LEARNED_S) for name in (*CLASSIC, *LEARNED)}
+    least = min(spread for name, spread in spreads.items() if name != "dqn_cubic")
+    return Measured(spreads["dqn_cubic"] / least if least else None, spreads)
+
+
+def level(learned: str, classic: str) -> Measure:
+    """How unsteady a learned window is after 25 s, beside that of the controller it is made from, at 100 Mbit/s."""
+
+    def measure(runs: Runs) -> Measured:
+        spreads = {name: unsteadiness(runs[f"100 {name}"], LEARNED_S, 50.0) for name in (learned, classic)}
+        return Measured(spreads[learned] / spreads[classic], spreads)
+
+    return measure
+
+
+def grows(learned: str, classic: str) -> Measure:
+    """By how much the gain at 100 Mbit/s is above that at 50 Mbit/s."""
+
+    def measure(runs: Runs) -> Measured:
+        gains = {rate: goodput(runs[f"{rate} {learned}"]) - goodput(runs[f"{rate} {classic}"]) for rate in RATES}
+        return Measured(gains["100"] - gains["50"], {f"gain at {rate} Mbit/s": gains[rate] for rate in RATES})
+
+    return measure
+
+
+# ---- D2 and D3: pairs ----------------------------------------------------------------------------------------------
+
+
+def _flows(runs: Runs, case: str) -> dict[str, float]:
+    return {f"flow {flow}": goodput(runs[case], flow) for flow in ("1", "2")}
+
+
+def difference(case: str, *beside: str) -> Measure:
+    """By how much flow 1's goodput is above flow 2's, in Mbit/s."""
+
+    def measure(runs: Runs) -> Measured:
+        first, second = _flows(runs, case).values()
+        others = {f"{other}: flow {flow}": goodput(runs[other], flow) for other in beside for flow in ("1", "2")}
+        return Measured(first - second, _flows(runs, case) | {"apart": abs(first - second)} | others)
+
+    return measure
+
+
+def fairness(case: str) -> Measure:
+    """Jain's index of the two goodputs."""
+
+    def measure(runs: Runs) -> Measured:
+        return Measured(jain(*_flows(runs, case).values()), _flows(runs, case))
+
+    return measure
+
+
+def utilisation(case: str) -> Measure:
+    """Both goodputs beside the bottleneck's 100 Mbit/s, in percent."""
+
+    def measure(runs: Runs) -> Measured:
+        return Measured(sum(_flows(runs, case).values()), _flows(runs, case))
+
+    return measure
+
+
+def fairer(case: str, other: str) -> Measure:
+    """By how much one case's index is above another's."""
+
+    def measure(runs: Runs) -> Measured:
+        values = {name: jain(*_flows(runs, name).values()) for name in (case, other)}
+        return Measured(values[case] - values[other], values)
+
+    return measure
+
+
+# ---- D4: changing rates --------------------------------------------------------------------------------------------
+
+
+def period(case: str, index: int, *beside: str) -> Measure:
+    """Flow 1's average in one of the three periods, in Mbit/s."""
+
+    def measure(runs: Runs) -> Measured:
+        also = {"flow 2": between(runs[case], "2", *PERIODS[index])}
+        for other in beside:
+            also |= {f"{other}: flow {flow}": between(runs[other], flow, *PERIODS[index]) for flow in ("1", "2")}
+        return Measured(between(runs[case], "1", *PERIODS[index]), also)
+
+    return measure
+
+
+def used(case: str, index: int) -> Measure:
+    """Both averages in one of the periods beside the bottleneck's rate, in percent."""
+
+    def measure(runs: Runs) -> Measured:
+        both = [between(runs[case], flow, *PERIODS[index]) for flow in ("1", "2")]
+        return Measured(100 * sum(both) / LINKS_MBPS[index])
+
+    return measure
+
+
+def carries_on(case: str) -> Measure:
+    """How fully the link is used in the 10 s after a change, beside the same with CUBIC, which learns nothing.
+
+    Both flows' average in those 10 s over that of the rest of the period, the lesser of the two changes.
+    """
+
+    def measure(runs: Runs) -> Measured:
+        shares = {f"at {begin:g} s": _after_change(runs[case], begin, end) for begin, end in PERIODS[1:]}
+        beside = min(_after_change(runs["cubic"], begin, end) for begin, end in PERIODS[1:])
+        return Measured(min(shares.values()) / beside, shares | {"CUBIC in its place": beside})
+
+    return measure
+
+
+def _after_change(results: Results, begin_s: float, end_s: float) -> float:
+    soon = sum(between(results, flow, begin_s, begin_s + 10.0) for flow in ("1", "2"))
+    later = sum(between(results, flow, begin_s + 10.0, end_s) for flow in ("1", "2"))
+    return soon / later
+
+
+def losses(above: str, below: str) -> Measure:
+    """Segments that flow 1 lost under one controller beside those under another."""
+
+    def measure(runs: Runs) -> Measured:
+        counts = {name: float(lost(runs[name])) for name in (above, below, *CLASSIC)}
+        value = counts[above] / counts[below] if counts[below] else None
+        return Measured(value, {f"{name} lost": count for name, count in counts.items()})
+
+    return measure
+
+
+def _pairs() -> dict[str, Measure]:
+    found: dict[str, Measure] = {}
+    for letter, case in zip("abcd", [f"{name}, {other}" for name in LEARNED for other in CLASSIC], strict=True):
+        found[f"D2{letter}1"] = difference(case, "newreno, cubic")
+        found[f"D2{letter}2"] = fairness(case)
+        found[f"D2{letter}3"] = utilisation(case)
+    return found
+
+
+def _round_trips() -> dict[str, Measure]:
+    found: dict[str, Measure] = {}
+    for letter, name in zip("abcd", (*CLASSIC, *LEARNED), strict=True):
+        found[f"D3{letter}1"] = difference(name)
+        found[f"D3{letter}2"] = fairness(name)
+    return found
+
+
+def _changes() -> dict[str, Measure]:
+    found: dict[str, Measure] = {}
+    for letter, case in zip("ab", LEARNED, strict=True):
+        found |= {f"D4{letter}{index + 1}": period(case, index, *CLASSIC) for index in range(3)}
+        found |= {f"D4{letter}{index + 4}": used(case, index) for index in range(2)}
+    return found
+
+
+def _by_action() -> dict[str, Measure]:
+    """The same again where learning takes a step with each action."""
+    found = {
+        "D1f1": gain("100", "dqn_newreno", "newreno"),
+        "D1f2": gain("100", "dqn_newreno", "cubic"),
+        "D1f3": gain("100", "dqn_cubic", "newreno"),
+        "D1f4": gain("100", "dqn_cubic", "cubic"),
+        "D1f5": fewest_lost,
+        "D1f6": losing_less,
+        "D1f7": level("dqn_newreno", "newreno"),
+        "D1f8": grows("dqn_newreno", "newreno"),
+        "D3f1": difference("dqn_newreno"),
+        "D3f2": fairness("dqn_newreno"),
+        "D3f3": fairness("dqn_cubic"),
+        "D4e7": losses("dqn_cubic", "dqn_newreno"),
+    }
+    pairs = [f"{name}, {other}" for name in LEARNED for other in CLASSIC]
+    found |= {f"D2e{number}": difference(pair) for number, pair in enumerate(pairs, 1)}
+    periods = [(name, index) for name in LEARNED for index in range(3)]
+    return found | {f"D4e{number}": period(name, index) for number, (name, index) in enumerate(periods, 1)}
+
+
+MEASURES: dict[str, Measure] = {
+    "D1a1": gain("100", "cubic", "newreno"),
+    "D1a2": newreno_least,
+    "D1a3": dqn_cubic_most,
+    "D1b1": gain("100", "dqn_newreno", "newreno"),
+    "D1b2": gain("100", "dqn_newreno", "cubic"),
+    "D1b3": gain("100", "dqn_cubic", "newreno"),
+    "D1b4": gain("100", "dqn_cubic", "cubic"),
+    "D1c1": fewest_lost,
+    "D1c2": losing_less,
+    "D1c3": steadiest_early,
+    "D1d1": level("dqn_newreno", "newreno"),
+    "D1d2": level("dqn_cubic", "cubic"),
+    "D1e1": grows("dqn_newreno", "newreno"),
+    "D1e2": grows("dqn_cubic", "newreno"),
+    **_pairs(),
+    **_round_trips(),
+    "D3e": fairer("dqn_cubic", "dqn_newreno"),
+    **_changes(),
+    "D4c1": carries_on("dqn_newreno"),
+    "D4c2": carries_on("dqn_cubic"),
+    "D4d": losses("dqn_cubic", "dqn_newreno"),
+    **_by_action(),
+}

@@ -1,0 +1,147 @@
+"""The papers' figures: windows and goodput of one flow, what each seed learns, pairs, round trips, changing rates."""
+
+from collections.abc import Callable, Sequence
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from ackclock.claims import panels
+from ackclock.claims.figures import Curve, Picture
+from ackclock.claims.folder import Study
+from ackclock.claims.ledger import Choices, Laboratory
+from ackclock.claims.panels import Column
+from ackclock.results import Results
+
+FIRST, SECOND, PALE, MEAN = "#1f5fa8", "#c8501e", "#b9cbe0", "#333333"
+CONTROLLERS = {
+    "newreno": ("NewReno", "#999999"),
+    "cubic": ("CUBIC", "#e0a030"),
+    "dqn_newreno": ("DQN-NewReno", "#2f8f5b"),
+    "dqn_cubic": ("DQN-CUBIC", FIRST),
+}
+BINS = 5
+"""Samples of half a second that a point of a figure stands for."""
+SEGMENT_BYTES = 1448
+SLOW_START_S = 3.0
+"""Windows are drawn from here on: slow start and the recovery after it reach five times what follows."""
+
+Draw = Callable[[Laboratory, Study], Figure]
+
+
+def _series(results: Results, flow: str, column: str, factor: float, bins: int = 1) -> tuple[list[float], list[float]]:
+    """Return times and values of a flow's series, means over `bins` samples."""
+    rows = results.flows.filter((pl.col("flow") == flow) & pl.col(column).is_not_null())
+    grouped = rows.with_row_index("row").with_columns(pl.col("row") // bins).group_by("row", maintain_order=True)
+    means = grouped.agg(pl.col("time_s").mean(), pl.col(column).mean())
+    return means["time_s"].to_list(), (means[column] * factor).to_list()
+
+
+def _window(results: Results) -> tuple[list[float], list[float]]:
+    time, values = _series(results, "1", "cwnd_bytes", 1 / SEGMENT_BYTES)
+    later = sum(at < SLOW_START_S for at in time)
+    return time[later:], values[later:]
+
+
+def _first_seed(laboratory: Laboratory, study: Study) -> list[tuple[str, Choices]]:
+    """Return each queue with the combination of its first seed."""
+    return [(setting[0].name, grid[0]) for setting, grid in laboratory.settings(study).items()]
+
+
+def _name(case: str) -> str:
+    return " and ".join(CONTROLLERS[part][0] for part in case.split(", "))
+
+
+def alone(rate: str) -> Draw:
+    """Draw cwnd and goodput of one flow under each controller, a column for each queue, seed 1."""
+
+    def draw(laboratory: Laboratory, study: Study) -> Figure:
+        parts = []
+        for queue, choices in _first_seed(laboratory, study):
+            runs = laboratory.runs(study, choices)
+            found = [(runs[f"{rate} {key}"], *look) for key, look in CONTROLLERS.items() if f"{rate} {key}" in runs]
+            above = [Curve(n, *_window(r), c) for r, n, c in found]
+            below = [Curve(n, *_series(r, "1", "goodput_bps", 1e-6, BINS), c) for r, n, c in found]
+            parts.append(Column(queue, above, below))
+        return panels.columns(parts, "cwnd after 3 s (segments)", "goodput (Mbit/s)")
+
+    return draw
+
+
+def learning(case: str) -> Draw:
+    """Draw goodput and reward of each seed over time with their average, a column for each queue."""
+
+    def draw(laboratory: Laboratory, study: Study) -> Figure:
+        parts = []
+        for setting, repetitions in laboratory.settings(study).items():
+            every = [laboratory.runs(study, choices)[case] for choices in repetitions]
+            parts.append(Column(setting[0].name, _seeds(every, "goodput_bps", 1e-6), _seeds(every, "reward", 1.0)))
+        return panels.columns(parts, "goodput (Mbit/s)", "reward")
+
+    return draw
+
+
+def _seeds(every: Sequence[Results], column: str, factor: float) -> list[Curve]:
+    series = [_series(results, "1", column, factor, BINS) for results in every]
+    curves = [
+        Curve("each seed" if index == 0 else "_", time, values, PALE) for index, (time, values) in enumerate(series)
+    ]
+    shortest = min(len(time) for time, _ in series)
+    average = [sum(values[at] for _, values in series) / len(series) for at in range(shortest)]
+    return [*curves, Curve("average", series[0][0][:shortest], average, MEAN)]
+
+
+def shared(names: tuple[str, str]) -> Draw:
+    """Draw the goodput of both flows of each case, seed 1: above under the first queue, below under the second.
+
+    Args:
+        names: Of the flows.
+    """
+
+    def draw(laboratory: Laboratory, study: Study) -> Figure:
+        (first, above), (second, below) = _first_seed(laboratory, study)[:2]
+        parts = [
+            Column(
+                _name(case.name),
+                _both(laboratory.runs(study, above)[case.name], names),
+                _both(laboratory.runs(study, below)[case.name], names),
+            )
+            for case in study.cases
+            if "by action" not in case.name
+        ]
+        return panels.columns(parts, f"Mbit/s, {first}", f"Mbit/s, {second}")
+
+    return draw
+
+
+def _both(results: Results, names: tuple[str, str]) -> list[Curve]:
+    looks = zip(("1", "2"), names, (FIRST, SECOND), strict=True)
+    return [Curve(name, *_series(results, flow, "goodput_bps", 1e-6, BINS), color) for flow, name, color in looks]
+
+
+ROUND_TRIPS = ("40 ms", "60 ms")
+PAIR = ("flow 1", "flow 2")
+
+ACTION = "learning with each action"
+ONE, WHAT = "cwnd and goodput of one flow", "What each seed learns, 100 Mbit/s"
+
+PICTURES = [
+    Picture("one-flow-classic", "D1a1", "one classic", f"{ONE}, 100 Mbit/s", alone("100")),
+    Picture("one-flow-50", "D1b", "one", f"{ONE}, 50 Mbit/s, seed 1", alone("50")),
+    Picture("one-flow-100", "D1c", "one", f"{ONE}, 100 Mbit/s, seed 1", alone("100")),
+    Picture("learning-dqn-newreno", "D1d", "one", f"{WHAT}, DQN-NewReno", learning("100 dqn_newreno")),
+    Picture("learning-dqn-cubic", "D1e", "one", f"{WHAT}, DQN-CUBIC", learning("100 dqn_cubic")),
+    Picture("one-flow-by-action", "D1f", "one by action", f"{ONE}, 100 Mbit/s, {ACTION}, seed 1", alone("100")),
+    Picture(
+        "learning-by-action", "D1f", "one by action", f"{WHAT}, DQN-NewReno, {ACTION}", learning("100 dqn_newreno")
+    ),
+    Picture("pairs-dqn-newreno", "D2b", "pairs dqn_newreno", "Goodput of two flows, seed 1", shared(PAIR)),
+    Picture("pairs-dqn-cubic", "D2d", "pairs dqn_cubic", "Goodput of two flows, seed 1", shared(PAIR)),
+    Picture("pairs-by-action", "D2e", "pairs by action", f"Goodput of two flows, {ACTION}, seed 1", shared(PAIR)),
+    Picture("rtts-classic", "D3b", "rtts classic", "Two flows of the same kind, seed 1", shared(ROUND_TRIPS)),
+    Picture("rtts", "D3e", "rtts", "Two flows of the same kind, seed 1", shared(ROUND_TRIPS)),
+    Picture(
+        "rtts-by-action", "D3f", "rtts by action", f"Two flows of the same kind, {ACTION}, seed 1", shared(ROUND_TRIPS)
+    ),
+    Picture("changing", "D4d", "changing", "Changing rates, beside CUBIC (flow 2), seed 1", shared(PAIR)),
+    Picture("changing-by-action", "D4e", "changing by action", f"Changing rates, {ACTION}, seed 1", shared(PAIR)),
+]

@@ -1,0 +1,105 @@
+"""Claims that rest on several seeds, or are too costly for every day: means, the record, the papers' own sums."""
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from ackclock import Scenario
+from ackclock.claims import Measured, judge, kept, load_folders
+from ackclock.claims.folder import Claim, Folder, load_module, select
+from ackclock.claims.ledger import Laboratory
+from ackclock.claims.measured import mean
+
+FOLDERS = load_folders()
+
+
+@pytest.fixture(scope="module")
+def folder() -> Folder:
+    return next(folder for folder in FOLDERS if folder.path.name == "dqn-2023")
+
+
+@pytest.fixture(scope="module")
+def measure(folder: Folder) -> ModuleType:
+    return load_module(folder.path / "measure.py")
+
+
+def costly(folder: Folder) -> list[Claim]:
+    return [claim for claim in folder.claims if claim.study.costly]
+
+
+def test_the_mean_of_seeds_has_their_spread() -> None:
+    """3, 4 and 8: mean 5, squares of the differences 4 + 1 + 9 = 14, of a sample of three 14 / 2, its root 2.6458."""
+    found = mean([Measured(3.0, {"x": 1.0}), Measured(4.0, {"x": 2.0}), Measured(8.0, {"x": 6.0})])
+    assert found.value == pytest.approx(5.0)
+    assert found.also["deviation"] == pytest.approx(7**0.5)
+    assert {name: found.also[name] for name in ("x", "least", "greatest", "seeds")} == {
+        "x": 3.0, "least": 3.0, "greatest": 8.0, "seeds": 3.0,
+    }  # fmt: skip
+
+
+def test_a_seed_without_an_answer_is_not_counted() -> None:
+    found = mean([Measured(3.0), Measured(None), Measured(5.0)])
+    assert (found.value, found.also["seeds"]) == (4.0, 2.0)
+    assert mean([Measured(None), Measured(None)]).value is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "index"),
+    [(53.60, 43.19, 0.9886), (48.39, 47.74, 0.9999), (51.14, 43.58, 0.9937), (49.94, 45.58, 0.9979),
+     (47.38, 49.22, 0.9996), (80.64, 11.91, 0.6445), (48.53, 48.02, 0.9999)],
+)  # fmt: skip
+def test_the_papers_averages_give_the_papers_indices(
+    measure: ModuleType, first: float, second: float, index: float
+) -> None:
+    """To the last digit printed."""
+    assert measure.jain(first, second) == pytest.approx(index, abs=1e-4)
+
+
+def test_seeds_are_repetitions_of_each_queue(folder: Folder) -> None:
+    study = next(claim.study for claim in costly(folder) if claim.study.name == "one")
+    settings = Laboratory(full=True).settings(study)
+    queues = [setting[0].name for setting in settings]
+    assert queues == ["FQ-CoDel", "DropTail, 100 packets", "FQ-CoDel over device"]
+    assert [len(repetitions) for repetitions in settings.values()] == [10, 10, 10]
+    assert [len(r) for r in Laboratory(full=True, seeds=2).settings(study).values()] == [2, 2, 2]
+
+
+def test_what_is_costly_is_on_record_and_not_simulated(folder: Folder) -> None:
+    laboratory = Laboratory()
+    findings = judge(costly(folder), laboratory, folder.recorded)
+    assert len(laboratory) == 0
+    assert [finding.claim.id for finding in findings if finding.simulated or finding.measured.value is None] == []
+    for finding in findings:
+        assert finding.measured.also["seeds"] >= 3, finding.claim.id
+        assert len(finding.others) >= 1, "the other queues"
+
+
+def test_the_record_is_of_this_simulator(folder: Folder, measure: ModuleType) -> None:
+    """Three seeds of the cheapest learning run are within 2 Mbit/s of the mean of all on record."""
+    path = str(folder.path / "single.toml")
+    rates = ['topology.bottleneck.rate="50 Mbit/s"', 'topology.access.rate="100 Mbit/s"']
+
+    def goodput(controller: str, seed: int) -> float:
+        overrides = [*rates, f"flow[0].controller={controller}", f"seed={seed}"]
+        return float(measure.goodput(kept.run_or_load(Scenario.load(path, overrides))))
+
+    gains = [goodput("dqn_newreno", seed) - goodput("newreno", seed) for seed in (1, 2, 3)]
+    (claim,) = select(FOLDERS, ["D1a2"])
+    assert claim.on_record is not None
+    assert sum(gains) / len(gains) == pytest.approx(claim.on_record["also"]["dqn_newreno, 50"], abs=2.0)
+
+
+def test_kept_results_are_not_simulated_again(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = Scenario.load(str(folder.path / "single.toml"), ['duration="2 s"'])
+    first = kept.run_or_load(scenario, tmp_path / "kept")
+
+    def refuse(_: Scenario) -> None:
+        raise AssertionError("simulated again")
+
+    monkeypatch.setattr(kept, "run", refuse)
+    again = kept.run_or_load(scenario, tmp_path / "kept")
+    assert again.summary == first.summary
+    assert again.flows.equals(first.flows)
+    with pytest.raises(AssertionError, match="simulated again"):
+        kept.run_or_load(Scenario.load(str(folder.path / "single.toml"), ['duration="3 s"']), tmp_path / "kept")
