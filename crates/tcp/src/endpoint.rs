@@ -300,6 +300,17 @@ impl Endpoint {
         }
     }
 
+    /// True if the controller is to decide: see [`Self::decide`].
+    pub fn is_decision_due(&self) -> bool {
+        self.sender.controller.is_decision_due()
+    }
+
+    /// The controller decides; what that lets go is sent.
+    pub fn decide(&mut self, now: SimTime, out: &mut impl Output) {
+        self.sender.controller.decide(now);
+        self.resume(now, out);
+    }
+
     /// A controller's window or rate has been changed from outside: sends what it lets go.
     pub fn resume(&mut self, now: SimTime, out: &mut impl Output) {
         self.sender.note_pacing();
