@@ -7,7 +7,7 @@ mod arrival;
 mod handshake;
 mod told;
 
-use ackclock_cc::{Controller, ControllerConfig, ExternalController};
+use ackclock_cc::{CongestionController as _, Controller, ControllerConfig, ExternalController};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
 
