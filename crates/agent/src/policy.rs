@@ -23,7 +23,7 @@ use prost::Message;
 pub use controller::PolicyController;
 pub use error::{PolicyError, PolicyPlace};
 pub use operators::OPERATORS;
-pub use write::learned_policy;
+pub use write::{learned_policy, policy_file};
 
 use crate::action::ActionSpace;
 use crate::config::AgentConfig;

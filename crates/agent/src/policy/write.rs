@@ -3,7 +3,8 @@
 //! The normalisation is nodes of its own before the first layer: folded into the weights it would be rounded otherwise, and
 //! its limit cannot be folded.
 
-use ackclock_cc::{Controller, Learned, LearnedKind, learned};
+use ackclock_cc::{Controller, LearnedKind, learned};
+use ackclock_learn::Normaliser;
 use prost::Message;
 
 use super::AGENT_KEY;
@@ -24,19 +25,31 @@ const CUBIC: &str = r#"{"observations": ["threshold_segments", "cwnd_segments", 
 /// The network of a controller that learns in its flow, with what it is shown and when it is asked, as a policy's file.
 /// `None` if the controller does not learn.
 pub fn learned_policy(controller: &Controller) -> Option<Vec<u8>> {
-    learned(controller).map(|learned| model(&learned).encode_to_vec())
-}
-
-fn model(learned: &Learned<'_>) -> ModelProto {
+    let learned = learned(controller)?;
     let agent = match learned.kind {
         LearnedKind::NewReno => NEWRENO,
         LearnedKind::Cubic => CUBIC,
     };
+    Some(policy_file(agent, Some(learned.normaliser), learned.network.parameters_by_layer()))
+}
+
+/// A policy's file: layers with a rectifier between them, each with its weights (a row for each output) and biases, for an
+/// agent of this configuration. There is at least one layer, and none is empty.
+pub fn policy_file<'a>(
+    agent: &str,
+    normaliser: Option<&Normaliser>,
+    layers: impl ExactSizeIterator<Item = (&'a [f32], &'a [f32])>,
+) -> Vec<u8> {
     let mut graph = GraphProto { name: "policy".to_owned(), ..GraphProto::default() };
-    let mut at = normalise(learned, &mut graph);
-    let layers = learned.network.parameters_by_layer();
+    let mut at = normaliser.map_or("observation".to_owned(), |normaliser| normalise(normaliser, &mut graph));
     let last = layers.len() - 1;
     for (index, (weights, biases)) in layers.enumerate() {
+        if index == 0 {
+            graph.input.push(row("observation", weights.len() / biases.len()));
+        }
+        if index == last {
+            graph.output.push(row("values", biases.len()));
+        }
         let [weight, bias] = ["weight", "bias"].map(|name| format!("layer{index}.{name}"));
         let outputs = biases.len();
         graph.initializer.push(tensor(&weight, &[outputs, weights.len() / outputs], weights));
@@ -57,8 +70,11 @@ fn model(learned: &Learned<'_>) -> ModelProto {
             at = out;
         }
     }
-    graph.input.push(row("observation", learned.normaliser.parameters().0.len()));
-    graph.output.push(row("values", learned.network.outputs()));
+    model(graph, agent).encode_to_vec()
+}
+
+/// A file of this graph.
+pub(super) fn model(graph: GraphProto, agent: &str) -> ModelProto {
     ModelProto {
         ir_version: IR_VERSION,
         producer_name: "ackclock".to_owned(),
@@ -69,8 +85,8 @@ fn model(learned: &Learned<'_>) -> ModelProto {
 }
 
 /// The nodes that bring an observation to size; what the last of them gives.
-fn normalise(learned: &Learned<'_>, graph: &mut GraphProto) -> String {
-    let (shifts, factors, farthest) = learned.normaliser.parameters();
+fn normalise(normaliser: &Normaliser, graph: &mut GraphProto) -> String {
+    let (shifts, factors, farthest) = normaliser.parameters();
     graph.initializer.push(tensor("shifts", &[shifts.len()], shifts));
     graph.initializer.push(tensor("factors", &[factors.len()], factors));
     graph.node.push(node("Sub", &["observation", "shifts"], "shifted"));
