@@ -15,6 +15,7 @@ fn scenario(controller: &str) -> Scenario {
     let text = format!(
         r#"
         duration = "12 s"
+        trace = false
         [topology]
         kind = "dumbbell"
         access = {{ rate = "1 Gbit/s", delay = "1 ms" }}
@@ -187,5 +188,9 @@ fn always_a_segment_more_is_renos_growth() {
     let reno = windows(r#""newreno""#);
     // 5 s are 50 round trips of 100 ms, and no queue, for 60 to 110 segments in 100 ms are 7 to 13 of 100 Mbit/s.
     assert!((49.0..=50.5).contains(&(policy.1 - policy.0)), "{policy:?}");
-    assert!((policy.0 - reno.0).abs() <= 1.5 && (policy.1 - reno.1).abs() <= 1.5, "{policy:?} and {reno:?}");
+    // The policy is up to two ahead, since its first segment comes at once and each in a piece; and Reno lags by 1 / 2W a
+    // round trip, W growing from 20 to 87: ln(87 / 20) / 2 = 0.73.
+    for (policy, reno) in [(policy.0, reno.0), (policy.1, reno.1)] {
+        assert!((0.0..=2.73).contains(&(policy - reno)), "{policy} and {reno}");
+    }
 }

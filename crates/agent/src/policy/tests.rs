@@ -2,6 +2,7 @@
 
 #![allow(clippy::float_cmp, reason = "numbers by hand that f32 holds exactly")]
 
+use ackclock_learn::{Normalisation, Normaliser};
 use proptest::prelude::*;
 use prost::Message;
 
@@ -148,6 +149,21 @@ fn a_choice_may_come_as_its_number_and_an_action_as_itself() {
     let policy = Policy::from_onnx(&policy_file(RANGE, None, layer.into_iter()), None).expect("right");
     assert_eq!(policy.action(&[3.0, 1.0], &mut Work::default()), 0.75); // 1.5 - 1 + 0.25
     assert_eq!(policy.action(&[f32::MAX, f32::INFINITY], &mut Work::default()), 0.0); // no number: nothing is done
+}
+
+#[test]
+fn what_a_learner_saw_is_brought_to_size_as_it_was() {
+    let mut normaliser = Normaliser::new(&Normalisation::Running, 2);
+    for number in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
+        normaliser.observe(&[number, 3.0]);
+    }
+    let layer: [(&[f32], &[f32]); 1] = [(&[1.0, 0.0, 0.0, 1.0], &[0.0, 0.0])];
+    let file = policy_file(TWO, Some(&normaliser), layer.into_iter());
+    let policy = Policy::from_onnx(&file, None).unwrap_or_else(|error| panic!("{error}"));
+    let mut work = Work::default();
+    // mean 5, variance (9+1+1+1+0+0+4+16)/8 = 4; no further than 5 deviations; what never changed says nothing
+    assert_eq!(policy.network.evaluate(&[9.0, 7.0], &mut work), [2.0, 0.0]);
+    assert_eq!(policy.network.evaluate(&[-99.0, 3.0], &mut work), [-5.0, 0.0]);
 }
 
 #[test]
