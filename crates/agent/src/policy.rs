@@ -101,7 +101,10 @@ fn agent_config(model: &ModelProto, settings: Option<&str>) -> Result<AgentConfi
     };
     AgentConfig::from_json(text).map_err(|error| match own {
         Some(_) => PolicyError::of_file(format!("has wrong metadata {AGENT_KEY}: {error}"), "export it with these"),
-        None => PolicyError::of_agent(format!("is wrong: {error}"), "write it as for an environment, with the names there are"),
+        None => PolicyError::of_agent(
+            format!("is wrong: {error}"),
+            "write it as for an environment, with the names there are",
+        ),
     })
 }
 

@@ -141,7 +141,7 @@ fn in_the_engine_a_policy_takes_the_course_that_the_environment_takes() {
         let network = Drawn::new(inputs, outputs, 7 + index as u64);
         let (inside, decisions) = inside(&network, agent, &index.to_string());
         let (outside, expected) = outside(&network, agent);
-        assert!(decisions > 50.0, "{agent}: {decisions}");
+        assert!(decisions > 20.0, "{agent}: {decisions}");
         assert_eq!(decisions.to_bits(), f64::to_bits(expected), "{agent}: {decisions} and {expected} decisions");
         assert_eq!(inside.engine, outside.engine, "{agent}");
         // All numbers are alike; what results call the controllers is not.
