@@ -82,7 +82,7 @@ fn a_policy_holds_the_window_that_its_weights_say() {
 #[test]
 fn short_flows_have_policies_too() {
     let file = File::new("short", &up_to(30.5));
-    let arrivals = "arrivals = { kind = \"poisson\", rate = \"4 /s\", size = \"200 kB\" }";
+    let arrivals = "arrivals = { rate = \"4/s\", size = \"200 kB\" }";
     let scenario = scenario(&format!("controller = {{ kind = \"policy\", file = {} }}\n{arrivals}", file.name()));
     let outcome = Simulation::new(scenario.config()).finish();
     let group = &outcome.summary.groups[0];
