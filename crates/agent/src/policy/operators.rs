@@ -236,7 +236,9 @@ fn gemm(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     }
     let (mut weights, outputs) = matrix(builder, node, integer(node, "transB", 0) != 0)?;
     let (alpha, beta) = (float(node, "alpha", 1.0), float(node, "beta", 1.0));
-    weights.iter_mut().for_each(|weight| *weight *= alpha);
+    for weight in &mut weights {
+        *weight *= alpha;
+    }
     let biases = match optional(builder, node, 2)? {
         None => vec![0.0; outputs],
         Some(value) => {
