@@ -79,7 +79,7 @@ impl Drawn {
 fn inside(network: &Drawn, agent: &str, name: &str) -> (Outcome, f64) {
     let path = written(name, &network.file(agent));
     let own = r#"{ kind = "newreno", beta = 0.6 }"#;
-    let controller = format!(r#"{{ kind = "policy", file = {path:?}, controller = {own} }}"#);
+    let controller = format!(r#"{{ kind = "policy", file = '{}', controller = {own} }}"#, path.display());
     let mut simulation = Simulation::new(scenario(&controller).config());
     std::fs::remove_file(path).expect("it was written");
     simulation.run_until(SimTime(12_000_000_000));
@@ -183,7 +183,7 @@ fn always_a_segment_more_is_renos_growth() {
         };
         (window(2_000), window(7_000))
     };
-    let policy = windows(&format!(r#"{{ kind = "policy", file = {path:?}, controller = "newreno" }}"#));
+    let policy = windows(&format!(r#"{{ kind = "policy", file = '{}', controller = "newreno" }}"#, path.display()));
     std::fs::remove_file(path).expect("it was written");
     let reno = windows(r#""newreno""#);
     // 5 s are 50 round trips of 100 ms, and no queue, for 60 to 110 segments in 100 ms are 7 to 13 of 100 Mbit/s.

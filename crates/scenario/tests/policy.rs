@@ -23,7 +23,7 @@ impl File {
     }
 
     fn name(&self) -> String {
-        format!("{:?}", self.0)
+        format!("'{}'", self.0.display())
     }
 }
 
