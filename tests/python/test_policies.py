@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from conftest import Cli
 
 from ackclock import running
 from ackclock._core import Scenario
+from conftest import Cli
 
 _LEARNS = """
 duration = "5 s"
