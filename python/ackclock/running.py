@@ -3,8 +3,9 @@
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import controllers
@@ -60,7 +61,11 @@ class EngineFigures:
 
 
 def run(
-    scenario: Scenario, *, seed: int | None = None, on_progress: Callable[[Progress], None] | None = None
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    save_policies: Mapping[str, Path] | None = None,
 ) -> Results:
     """Simulate a scenario.
 
@@ -68,25 +73,37 @@ def run(
         scenario: What to simulate.
         seed: In place of the scenario's own; it draws all that the scenario has drawn, too.
         on_progress: Called about ten times a second; an exception that it raises ends the run.
+        save_policies: Flows that learn, and the ONNX file for what each has learnt at the end.
 
     Returns:
         The results. The same scenario and seed give the same, whatever the machine.
+
+    Raises:
+        KeyError: If `save_policies` names a flow that the scenario has not.
+        ValueError: If it names one whose controller does not learn.
     """
     chosen = scenario if seed is None else scenario.draw(seed)
-    outcome, figures = simulate(chosen, on_progress=on_progress)
+    outcome, figures = simulate(chosen, on_progress=on_progress, save_policies=save_policies)
     return _results(chosen, outcome, figures)
 
 
 def simulate(
-    scenario: Scenario, *, on_progress: Callable[[Progress], None] | None = None
+    scenario: Scenario,
+    *,
+    on_progress: Callable[[Progress], None] | None = None,
+    save_policies: Mapping[str, Path] | None = None,
 ) -> tuple[Outcome, EngineFigures]:
     """Run a scenario to its end in slices, and say what it cost.
 
     Args:
         scenario: What to simulate.
         on_progress: Called after each slice.
+        save_policies: As of `run`.
     """
     simulation = Simulation(scenario)
+    wanted = dict(save_policies or {})
+    for flow in wanted:
+        simulation.policy(flow)  # a mistake is told before the run, not after it
     wall, cpu = time.perf_counter(), time.thread_time()
     step = scenario.duration_s / _FIRST_SLICES
     while not simulation.is_finished:
@@ -97,6 +114,8 @@ def simulate(
             elapsed = time.perf_counter() - wall
             on_progress(Progress(simulation.now_s, scenario.duration_s, elapsed, simulation.packets_delivered))
     cpu_s, wall_s = time.thread_time() - cpu, time.perf_counter() - wall
+    for flow, path in wanted.items():
+        path.write_bytes(simulation.policy(flow))
     figures = EngineFigures(simulation.events, simulation.packets_delivered, wall_s, cpu_s)
     return simulation.finish(), figures
 

@@ -12,6 +12,7 @@ mod decision;
 mod interval;
 mod observation;
 mod pace;
+pub mod policy;
 mod reward;
 #[cfg(test)]
 mod tests;

@@ -173,6 +173,7 @@ pub const CONTROLLERS: &[ControllerInfo] = &[
     model::SIAD,
     learned::DQN_NEWRENO,
     learned::DQN_CUBIC,
+    learned::POLICY,
     ControllerInfo {
         name: "python",
         summary: "a class of your own: \"python:module:Class\", or a table; see docs/how-to/own-controller-python.md",

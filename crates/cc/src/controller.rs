@@ -84,6 +84,15 @@ pub trait CongestionController: Debug + Send {
         false
     }
 
+    /// True if it is to decide after the event at hand, by itself; only asked of one from outside that says so of itself
+    /// ([`ExternalConfig::that_decides`]).
+    fn is_decision_due(&self) -> bool {
+        false
+    }
+
+    /// What the event at hand let go is sent; it decides, and what that lets go is sent too.
+    fn decide(&mut self, _now: SimTime) {}
+
     /// Reports named internals (`"w_max_segments"`, `"k_s"`) to whoever asks.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -134,6 +143,11 @@ pub enum ControllerConfig {
 }
 
 impl ControllerConfig {
+    /// True if it may decide after events: see [`CongestionController::is_decision_due`].
+    pub fn decides(&self) -> bool {
+        matches!(self, Self::External(config) if config.decides())
+    }
+
     /// With the seed of the algorithm's random stream, if it has one.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
@@ -328,6 +342,17 @@ impl CongestionController for Controller {
         match self {
             Self::External(inner) => inner.wants_to_stop(),
             _ => false,
+        }
+    }
+    fn is_decision_due(&self) -> bool {
+        match self {
+            Self::External(inner) => inner.is_decision_due(),
+            _ => false,
+        }
+    }
+    fn decide(&mut self, now: SimTime) {
+        if let Self::External(inner) = self {
+            inner.decide(now);
         }
     }
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -13,7 +13,9 @@ pub use learner::{DqnConfig, LearnOn, MaxThroughput, StateScale};
 pub use newreno::{DqnNewReno, DqnNewRenoConfig, StoreOn};
 pub use window::BelowSsthresh;
 
-use crate::controller::{ControllerConfig, Start};
+use ackclock_learn::{Network, Normaliser};
+
+use crate::controller::{Controller, ControllerConfig, Start};
 
 /// The agent of a controller alone: it decides, stores and learns so many times on states drawn at random, after its
 /// warm-up, for measuring what that costs. Returns the steps of learning; `None` if the controller has no agent.
@@ -24,6 +26,36 @@ pub fn exercise_agent(config: &ControllerConfig, decisions: u64) -> Option<u64> 
         ControllerConfig::DqnCubic(config) => Some(DqnCubic::new(config, start).exercise(decisions)),
         _ => None,
     }
+}
+
+/// An agent as it has learnt so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Learned<'a> {
+    /// What it looks at, and what its actions are.
+    pub kind: LearnedKind,
+    /// A value for each action, from what it sees.
+    pub network: &'a Network,
+    /// How it brings what it sees to size.
+    pub normaliser: &'a Normaliser,
+}
+
+/// Whose agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LearnedKind {
+    /// Sees threshold, cwnd and RTT; adds -10, -3, -1, 0, 1, 3 or 10 segments to a window that was acknowledged.
+    NewReno,
+    /// Sees `W_max` and the time since the last reduction besides; less, hold, CUBIC's curve or a faster one.
+    Cubic,
+}
+
+/// What a controller has learnt; `None` if it has no agent.
+pub fn learned(controller: &Controller) -> Option<Learned<'_>> {
+    let (kind, agent) = match controller {
+        Controller::DqnNewReno(controller) => (LearnedKind::NewReno, controller.agent()),
+        Controller::DqnCubic(controller) => (LearnedKind::Cubic, controller.agent()),
+        _ => return None,
+    };
+    Some(Learned { kind, network: agent.network(), normaliser: agent.normaliser() })
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ pub struct ExternalConfig {
     name: Arc<str>,
     make: Arc<Make>,
     seed: u64,
+    decides: bool,
 }
 
 impl ExternalConfig {
@@ -69,7 +70,17 @@ impl ExternalConfig {
         name: &str,
         make: impl Fn(&Start) -> C + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), make: Arc::new(move |start| Box::new(make(start))), seed: 0 }
+        Self { name: name.into(), make: Arc::new(move |start| Box::new(make(start))), seed: 0, decides: false }
+    }
+
+    /// Controllers that decide after events: see [`CongestionController::is_decision_due`].
+    #[must_use]
+    pub fn that_decides(self) -> Self {
+        Self { decides: true, ..self }
+    }
+
+    pub(crate) fn decides(&self) -> bool {
+        self.decides
     }
 
     /// What results call the controller.

@@ -226,6 +226,11 @@ impl Agent {
         self.loss
     }
 
+    /// How it brings what it sees to size, as that is now.
+    pub fn normaliser(&self) -> &Normaliser {
+        &self.normaliser
+    }
+
     /// The network as it is now.
     pub fn network(&self) -> &Network {
         &self.network

@@ -17,7 +17,7 @@ mod pass;
 mod replay;
 
 pub use agent::{Agent, AgentConfig, Decision, Learning};
-pub use network::{Network, Shape};
+pub use network::{Network, Shape, affine};
 pub use normaliser::{Normalisation, Normaliser};
 pub use optimiser::{Optimiser, OptimiserKind};
 pub use pass::Pass;

@@ -89,6 +89,11 @@ impl Network {
         &self.layers
     }
 
+    /// Weights (a row for each output) and biases of each layer, from the first on.
+    pub fn parameters_by_layer(&self) -> impl ExactSizeIterator<Item = (&[f32], &[f32])> {
+        self.layers.iter().map(|layer| layer.split(&self.parameters))
+    }
+
     /// Numbers that come out.
     pub fn outputs(&self) -> usize {
         self.layers.last().expect("a network has a layer").outputs
@@ -103,12 +108,7 @@ impl Network {
         let last = self.layers.len() - 1;
         for (index, layer) in self.layers.iter().enumerate() {
             let (weights, biases) = layer.split(&self.parameters);
-            into.clear();
-            into.extend_from_slice(biases);
-            // Several outputs at once: one sum alone would wait for each addition.
-            for (rows, sums) in weights.chunks(EVALUATED * layer.inputs).zip(into.chunks_mut(EVALUATED)) {
-                add_products(rows, from, sums);
-            }
+            affine(weights, biases, from, into);
             if index < last {
                 for value in into.iter_mut() {
                     *value = value.max(0.0);
@@ -117,6 +117,17 @@ impl Network {
             std::mem::swap(from, into);
         }
         from
+    }
+}
+
+/// A layer without its rectifier: `out = biases + weights input`, a row of weights for each output. Every sum begins with
+/// the bias and takes the products in the order of the inputs, of which there is at least one.
+pub fn affine(weights: &[f32], biases: &[f32], input: &[f32], out: &mut Vec<f32>) {
+    out.clear();
+    out.extend_from_slice(biases);
+    // Several outputs at once: one sum alone would wait for each addition.
+    for (rows, sums) in weights.chunks(EVALUATED * input.len()).zip(out.chunks_mut(EVALUATED)) {
+        add_products(rows, input, sums);
     }
 }
 

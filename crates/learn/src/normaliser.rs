@@ -61,6 +61,11 @@ impl Normaliser {
         }
     }
 
+    /// What is taken away from each number, what the rest is multiplied by, and how far from zero the product counts.
+    pub fn parameters(&self) -> (&[f32], &[f32], Option<f32>) {
+        (&self.shifts, &self.factors, self.is_running.then_some(FARTHEST))
+    }
+
     /// One of the numbers, normalised.
     pub fn apply(&self, at: usize, number: f32) -> f32 {
         let value = (number - self.shifts[at]) * self.factors[at];

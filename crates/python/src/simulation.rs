@@ -3,11 +3,14 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use ackclock_agent::policy::learned_policy;
 use ackclock_sim::{Capture, EngineCounters, Outcome, Simulation, Summary};
 use ackclock_units::{SimDuration, SimTime};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::controller::ControllerFailure;
 use crate::errors::to_runtime_error;
@@ -23,6 +26,8 @@ pub(crate) struct PySimulation {
     counters: EngineCounters,
     is_finished: bool,
     calls_python: bool,
+    /// Names of the scenario's flows, in order.
+    flows: Arc<[String]>,
 }
 
 #[pymethods]
@@ -38,7 +43,21 @@ impl PySimulation {
             counters: EngineCounters::default(),
             is_finished: false,
             calls_python,
+            flows: config.flows.iter().map(|flow| flow.name.clone()).collect(),
         })
+    }
+
+    /// What the controller of a flow has learnt so far, as an ONNX file.
+    fn policy<'py>(&self, py: Python<'py>, flow: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let simulation = self.inner.as_ref().ok_or_else(over)?;
+        let Some(place) = self.flows.iter().position(|name| name == flow) else {
+            return Err(PyKeyError::new_err(format!("no flow {flow:?}; there are {}", self.flows.join(", "))));
+        };
+        let policy = learned_policy(simulation.sender(place).controller()).ok_or_else(|| {
+            let remedy = "give it controller = \"dqn_newreno\" or \"dqn_cubic\"";
+            PyValueError::new_err(format!("the controller of flow {flow:?} learns nothing; {remedy}"))
+        })?;
+        Ok(PyBytes::new(py, &policy))
     }
 
     fn run_until(&mut self, py: Python<'_>, time_s: f64) -> PyResult<()> {
@@ -62,7 +81,7 @@ impl PySimulation {
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
         let simulation = self.inner.as_ref().ok_or_else(over)?;
         let inner = simulate(py, self.calls_python, || simulation.clone())?;
-        Ok(Self { inner: Some(inner), ..*self })
+        Ok(Self { inner: Some(inner), flows: Arc::clone(&self.flows), ..*self })
     }
 
     #[getter]

@@ -7,14 +7,18 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::diagnostic::Diagnostics;
-use crate::file::{App, ArrivalsTable, FlowTable, ScenarioFile, SizeTable, Sizes, TextOr};
+use crate::file::{
+    App, ArrivalsTable, Controller, FlowTable, PolicyParameters, ScenarioFile, SizeTable, Sizes, TextOr,
+};
 use crate::files::{Attachment, Files};
 use crate::tree::FieldPath;
 
-/// The texts of the files, by the names that the scenario has for them.
+/// What is in the files, by the names that the scenario has for them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attachments {
     texts: BTreeMap<String, Arc<str>>,
+    /// Of policies, which are no text.
+    contents: BTreeMap<String, Arc<[u8]>>,
 }
 
 /// A place in a scenario that names a file.
@@ -22,6 +26,7 @@ struct Mention<'a> {
     path: FieldPath,
     file: &'a mut Option<String>,
     sha256: &'a mut Option<String>,
+    is_text: bool,
 }
 
 impl Attachments {
@@ -44,11 +49,12 @@ impl Attachments {
     }
 
     fn take(&mut self, mention: Mention<'_>, folder: &Path, files: &mut Files, diagnostics: &mut Diagnostics<'_>) {
-        let Mention { path, file, sha256 } = mention;
+        let Mention { path, file, sha256, is_text } = mention;
         let Some(name) = file.as_mut() else { return };
         let place = folder.join(&name);
-        let Attachment { text, sha256: found } = match files.attachment(&place, read) {
-            Ok(attachment) => attachment,
+        let found = files.attachment(&place, read).and_then(|attachment| Ok((text(&attachment, is_text)?, attachment)));
+        let (text, Attachment { content, sha256: found }) = match found {
+            Ok(found) => found,
             Err(error) => {
                 let remedy = "check the path; it is taken from the scenario's folder";
                 return diagnostics.report(&path, format!("cannot be read: {error}"), remedy);
@@ -60,7 +66,15 @@ impl Attachments {
         }
         *sha256 = Some(found);
         *name = place.to_string_lossy().into_owned();
-        self.texts.insert(name.clone(), text);
+        match text {
+            Some(text) => _ = self.texts.insert(name.clone(), text),
+            None => _ = self.contents.insert(name.clone(), content),
+        }
+    }
+
+    /// What is in the file of a policy; `None` if it could not be read, which has been reported.
+    pub(crate) fn content(&self, name: &str) -> Option<Arc<[u8]>> {
+        self.contents.get(name).cloned()
     }
 
     /// The text of the file; `None` if it could not be read, which has been reported.
@@ -70,9 +84,18 @@ impl Attachments {
 }
 
 fn read(place: &Path) -> std::io::Result<Attachment> {
-    let text = std::fs::read_to_string(place)?;
-    let sha256 = hex(&Sha256::digest(text.as_bytes()));
-    Ok(Attachment { text: text.into(), sha256 })
+    let content = std::fs::read(place)?;
+    let sha256 = hex(&Sha256::digest(&content));
+    Ok(Attachment { content: content.into(), sha256 })
+}
+
+/// The file as text, if it is to be text.
+fn text(attachment: &Attachment, is_text: bool) -> std::io::Result<Option<Arc<str>>> {
+    if !is_text {
+        return Ok(None);
+    }
+    let text = std::str::from_utf8(&attachment.content).map_err(std::io::Error::other)?;
+    Ok(Some(text.into()))
 }
 
 /// Bytes in hexadecimal.
@@ -86,11 +109,14 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 fn mentions<'a>(flow: &'a mut FlowTable, path: &FieldPath) -> Vec<Mention<'a>> {
     let mut found = Vec::new();
+    if let Some(Controller::Policy(PolicyParameters { file, sha256, .. })) = &mut flow.controller {
+        found.push(Mention { path: path.key("controller").key("file"), file, sha256, is_text: false });
+    }
     if let Some(ArrivalsTable { size, reply, file, sha256, .. }) = &mut flow.arrivals {
         let path = path.key("arrivals");
         found.extend(mention_of_sizes(size, &path.key("size")));
         found.extend(mention_of_sizes(reply, &path.key("reply")));
-        found.push(Mention { path: path.key("file"), file, sha256 });
+        found.push(Mention { path: path.key("file"), file, sha256, is_text: true });
     }
     if let Some(App::RequestResponse(app)) = &mut flow.app {
         found.extend(mention_of_sizes(&mut app.request, &path.key("app.request")));
@@ -102,5 +128,5 @@ fn mentions<'a>(flow: &'a mut FlowTable, path: &FieldPath) -> Vec<Mention<'a>> {
 fn mention_of_sizes<'a>(sizes: &'a mut Option<Sizes>, path: &FieldPath) -> Option<Mention<'a>> {
     let Some(TextOr::Table(table)) = sizes else { return None };
     let SizeTable { file, sha256, .. } = &mut **table;
-    Some(Mention { path: path.key("file"), file, sha256 })
+    Some(Mention { path: path.key("file"), file, sha256, is_text: true })
 }

@@ -14,6 +14,7 @@ mod flows;
 mod impairments;
 mod links;
 mod model;
+mod policy;
 mod queues;
 mod schedulers;
 mod sizes;

@@ -13,6 +13,7 @@ mod external;
 mod flow;
 mod macros;
 pub(crate) mod model;
+mod policy;
 mod queue;
 mod schedulers;
 mod tcp;
@@ -42,6 +43,7 @@ pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use external::{ExternalParameters, PythonParameters};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
+pub(crate) use policy::PolicyParameters;
 pub(crate) use queue::{Queue, Sgpq, Threshold};
 pub(crate) use schedulers::{Band, Drr, Fq, Priority, Red, Sfq, SharedBuffer, Sharing, Tbf};
 pub(crate) use tcp::{

@@ -11,10 +11,10 @@ pub(crate) struct Files {
     attachments: Kept<Attachment>,
 }
 
-/// A text and its SHA-256.
+/// What is in a file, and its SHA-256.
 #[derive(Clone, Debug)]
 pub(crate) struct Attachment {
-    pub(crate) text: Arc<str>,
+    pub(crate) content: Arc<[u8]>,
     pub(crate) sha256: String,
 }
 

@@ -34,7 +34,10 @@ fn rows(page: &str) -> Vec<(&str, Vec<(&str, &str)>)> {
 
 /// What is wrong with a run: it has to be a test of a packet-level suite that is not skipped and knows the controller.
 fn complaint(controller: &str, file: &str, run: &str) -> Option<String> {
-    if !["crates/scenario/tests/", "crates/sim/tests/"].iter().any(|folder| file.starts_with(folder)) {
+    if !["crates/scenario/tests/", "crates/sim/tests/", "crates/env/tests/"]
+        .iter()
+        .any(|folder| file.starts_with(folder))
+    {
         return Some(format!("{file} is no suite of packet-level runs"));
     }
     let Ok(text) = fs::read_to_string(root().join(file)) else { return Some(format!("there is no {file}")) };

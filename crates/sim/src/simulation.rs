@@ -1,5 +1,6 @@
 //! The run loop: the only thing that moves time.
 
+mod decisions;
 mod exchanges;
 mod traffic;
 
@@ -35,6 +36,8 @@ pub struct Simulation {
     end: SimTime,
     link_stats: Option<Vec<ackclock_net::LinkStats>>,
     traffic: Traffic,
+    /// Controllers may decide after events.
+    has_deciders: bool,
 }
 
 /// What the loop keeps of each endpoint.
@@ -100,6 +103,7 @@ impl Simulation {
             end,
             link_stats: None,
             traffic,
+            has_deciders: decisions::has_deciders(config),
         }
     }
 
@@ -110,6 +114,19 @@ impl Simulation {
 
     /// As [`Self::run_until`], but stops after the first event that `stop` says so of. Returns true if it did.
     pub fn run_until_or(&mut self, until: SimTime, mut stop: impl FnMut(&Self) -> bool) -> bool {
+        if self.has_deciders {
+            let decide_or_stop = |simulation: &mut Self, event, packet: &Packet| {
+                simulation.decide_after(event, packet);
+                stop(simulation)
+            };
+            self.run_events(until, decide_or_stop)
+        } else {
+            self.run_events(until, |simulation, _, _| stop(simulation))
+        }
+    }
+
+    /// Handles events; `after` looks at what each has left, and says whether to stop.
+    fn run_events(&mut self, until: SimTime, mut after: impl FnMut(&mut Self, Event, &Packet) -> bool) -> bool {
         let until = until.min(self.end);
         let mut packet = Packet::default();
         while let Some((time, event)) = self.network.queue.first().filter(|(time, _)| *time <= until) {
@@ -117,7 +134,7 @@ impl Simulation {
             self.network.now = time;
             self.counters.events += 1;
             self.handle(event, &mut packet);
-            if stop(self) {
+            if after(self, event, &packet) {
                 return true;
             }
         }

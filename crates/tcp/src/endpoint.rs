@@ -7,7 +7,7 @@ mod arrival;
 mod handshake;
 mod told;
 
-use ackclock_cc::{Controller, ControllerConfig, ExternalController};
+use ackclock_cc::{CongestionController as _, Controller, ControllerConfig, ExternalController};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
 
@@ -298,6 +298,17 @@ impl Endpoint {
             Controller::External(external) => Some(external.as_mut()),
             _ => None,
         }
+    }
+
+    /// True if the controller is to decide: see [`Self::decide`].
+    pub fn is_decision_due(&self) -> bool {
+        self.sender.controller.is_decision_due()
+    }
+
+    /// The controller decides; what that lets go is sent.
+    pub fn decide(&mut self, now: SimTime, out: &mut impl Output) {
+        self.sender.controller.decide(now);
+        self.resume(now, out);
     }
 
     /// A controller's window or rate has been changed from outside: sends what it lets go.

@@ -28,6 +28,11 @@ pub fn exp(x: f64) -> f64 {
     libm::exp(x)
 }
 
+/// Hyperbolic tangent.
+pub fn tanh(x: f64) -> f64 {
+    libm::tanh(x)
+}
+
 /// `base` to the power of `exponent`.
 pub fn pow(base: f64, exponent: f64) -> f64 {
     libm::pow(base, exponent)

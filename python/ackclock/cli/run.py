@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ackclock import storage
-from ackclock._core import Scenario, ScenarioError
+from ackclock._core import Scenario, ScenarioError, Simulation
 from ackclock.cli import check, display, tables
 from ackclock.cli.failures import InputError
 from ackclock.dumbbells import dumbbell
@@ -47,6 +47,12 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json, and nothing else, on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a result folder that exists.")] = False,
+    save_policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--save-policy", metavar="FLOW=FILE", help="Write what a flow has learnt as an ONNX file. May be repeated."
+        ),
+    ] = None,
     bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Rate of the bottleneck")] = None,
     rtt: Annotated[str | None, _short("--rtt", "TIME", "Two-way propagation delay")] = None,
     flows: Annotated[str | None, _short("--flows", "NAMES", "Controllers, one for each flow")] = None,
@@ -64,7 +70,7 @@ def run(
     scenario = _scenario(file, given, overrides or [], seed)
     if output is not None:
         storage.check_folder(output, force=force)
-    results = _simulate(scenario, quiet=quiet)
+    results = _simulate(scenario, _policies(save_policy or [], scenario), quiet=quiet)
     if output is not None:
         results.save(output, force=force)
     _print(results, output, as_json=as_json, quiet=quiet)
@@ -94,11 +100,27 @@ def _from_options(given: dict[str, str], overrides: list[str]) -> Scenario:
         raise InputError(str(error)) from error
 
 
-def _simulate(scenario: Scenario, *, quiet: bool) -> Results:
+def _policies(given: list[str], scenario: Scenario) -> dict[str, Path]:
+    """Split FLOW=FILE, and find out whether these flows learn before they run."""
+    policies: dict[str, Path] = {}
+    for text in given:
+        flow, separator, file = text.partition("=")
+        if not (flow and separator and file):
+            raise InputError(f"--save-policy {text!r} is not FLOW=FILE, such as flow1=policy.onnx")
+        policies[flow] = Path(file)
+    try:
+        for flow in policies:
+            Simulation(scenario).policy(flow)
+    except (KeyError, ValueError) as error:
+        raise InputError(f"--save-policy: {error.args[0]}") from error
+    return policies
+
+
+def _simulate(scenario: Scenario, policies: dict[str, Path], *, quiet: bool) -> Results:
     if quiet or not sys.stderr.isatty():
-        return simulate(scenario)
+        return simulate(scenario, save_policies=policies)
     with display.run_progress(scenario.name, scenario.duration_s) as on_progress:
-        return simulate(scenario, on_progress=on_progress)
+        return simulate(scenario, on_progress=on_progress, save_policies=policies)
 
 
 def _print(results: Results, output: Path | None, *, as_json: bool, quiet: bool) -> None:

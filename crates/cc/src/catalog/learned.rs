@@ -89,6 +89,24 @@ pub(super) const DQN_NEWRENO: ControllerInfo = ControllerInfo {
     ],
 };
 
+pub(super) const POLICY: ControllerInfo = ControllerInfo {
+    name: "policy",
+    summary: "a trained policy from an ONNX file, frozen: a network of layers that decides in the engine, without Python",
+    source: "none; ONNX (onnx.ai) as torch.onnx.export writes it",
+    departures: "feed-forward networks only; decides as the environment is stepped, after what an ACK by itself lets go",
+    parameters: &[
+        parameter("file", "required", "a path from the scenario's folder", "the ONNX file"),
+        parameter("sha256", "as found", "64 hexadecimal digits", "what the file has to have"),
+        parameter("controller", "\"cubic\"", "any other controller", "the flow's own, for slow start and losses"),
+        parameter(
+            "agent",
+            "as the file's metadata say",
+            "observations, history, scaled, decide, action, slow_start, on_loss",
+            "what the policy was trained with, for a file that does not say so",
+        ),
+    ],
+};
+
 pub(super) const DQN_CUBIC: ControllerInfo = ControllerInfo {
     name: "dqn_cubic",
     summary: "CUBIC whose pace a deep Q-network chooses, which learns in the flow; also \"dqn-cubic\"",

@@ -8,6 +8,7 @@
 //! Departures: acknowledged bytes are counted, as segments and parts of one. The target of a curve sets the pace to the next
 //! action, as in CUBIC itself; after hold and less the pace is CUBIC's. There is no floor of Reno's pace.
 
+use ackclock_learn::Agent;
 use ackclock_units::{Bytes, SimDuration, SimTime, math};
 
 use super::learner::{DqnConfig, Kind, Learner};
@@ -88,6 +89,10 @@ impl DqnCubic {
             stored_at: 0,
             config: config.clone(),
         }
+    }
+
+    pub(super) fn agent(&self) -> &Agent {
+        self.learner.agent()
     }
 
     /// See [`exercise_agent`](super::exercise_agent).

@@ -143,6 +143,10 @@ impl<const N: usize> Learner<N> {
         }
     }
 
+    pub(super) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
     /// The tuple at hand is complete, and the next begins, under the same action. The reward is
     /// `throughput / greatest throughput`, in segments a second.
     pub(super) fn store(&mut self, state: [f32; N], throughput: f64) {

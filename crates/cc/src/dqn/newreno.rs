@@ -5,6 +5,7 @@
 //!
 //! Departures: acknowledged bytes are counted, so that delayed ACKs do not halve the number of actions.
 
+use ackclock_learn::Agent;
 use ackclock_units::{Bytes, SimTime};
 
 use super::learner::{DqnConfig, Kind, Learner};
@@ -59,6 +60,10 @@ impl DqnNewReno {
             learner: Learner::new(&config.dqn, "dqn_newreno", kinds, STEPS.len()),
             acked: 0,
         }
+    }
+
+    pub(super) fn agent(&self) -> &Agent {
+        self.learner.agent()
     }
 
     /// See [`exercise_agent`](super::exercise_agent).

@@ -145,10 +145,10 @@ impl<'a> Checker<'a, '_> {
         let profile = self.profile(&layers);
         let controller = controller.over(&profile.reno, &profile.cubic);
         let mut sender = self.tcp(&layers, recovery);
-        set_ecn(&mut sender, &controller, &layers);
+        set_ecn(&mut sender, &controller.own(), &layers);
         let layers = self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref()));
         let mut receiver = self.tcp(&layers, recovery);
-        set_ecn(&mut receiver, &controller, &layers);
+        set_ecn(&mut receiver, &controller.own(), &layers);
         if let Some(rate) = table.read_rate
             && rate.0.0 == 0
         {
@@ -159,7 +159,7 @@ impl<'a> Checker<'a, '_> {
             Role::Connection => table.app.as_ref().map_or(AppConfig::Bulk, |app| self.app(app, &path.key("app"))),
             Role::Arrivals(_) | Role::Datagrams(_) => AppConfig::Bulk,
         };
-        self.check_delay_controller(&controller, &[sender, receiver], &path.key("controller"));
+        self.check_delay_controller(&controller.own(), &[sender, receiver], &path.key("controller"));
         FlowConfig {
             name: plan.name.clone(),
             from,
@@ -184,6 +184,10 @@ impl<'a> Checker<'a, '_> {
 
     /// An endpoint by itself, outside any network.
     pub(crate) fn endpoint(&mut self, table: &TcpTable, controller: &Controller) -> (TcpConfig, ControllerConfig) {
+        if matches!(controller, Controller::Policy(_)) {
+            let remedy = "use another controller; a policy runs in a scenario";
+            self.report(&FieldPath::of("controller"), "is a policy, whose file is not read here", remedy);
+        }
         let layers = [Layer { path: FieldPath::of("tcp"), table: table.clone() }];
         let profile = self.profile(&layers);
         let mut tcp = self.tcp(&layers, controller.recovery());
@@ -280,7 +284,7 @@ impl<'a> Checker<'a, '_> {
         self.network = network;
     }
 
-    fn controller(&mut self, controller: &Controller, mss: u32, path: &FieldPath) -> ControllerConfig {
+    pub(super) fn controller(&mut self, controller: &Controller, mss: u32, path: &FieldPath) -> ControllerConfig {
         match controller {
             Controller::Tahoe(table) | Controller::Reno(table) | Controller::NewReno(table) => {
                 ControllerConfig::Reno(self.reno(table, path))
@@ -314,6 +318,7 @@ impl<'a> Checker<'a, '_> {
             Controller::LedbatPlusPlus(table) => ControllerConfig::LedbatPlusPlus(self.ledbat_plus_plus(table, path)),
             Controller::Copa(table) => ControllerConfig::Copa(self.copa(table, path)),
             Controller::Swift(table) => ControllerConfig::Swift(self.swift(table, path)),
+            Controller::Policy(table) => self.policy(table, mss, path),
             Controller::Python(table) => self.python(table, path),
             Controller::External(table) => self.program(table, path),
             Controller::Fixed(table) => {

@@ -19,7 +19,7 @@ use super::model::{
     AllegroParameters, Bbr3Parameters, BbrParameters, DctcpParameters, PragueParameters, SiadParameters,
     VivaceParameters,
 };
-use super::{Amount, ExternalParameters, Overlay, PythonParameters};
+use super::{Amount, ExternalParameters, Overlay, PolicyParameters, PythonParameters};
 
 impl Controller {
     /// The loss recovery that its name stands for, if it does.
@@ -27,6 +27,7 @@ impl Controller {
         match self {
             Self::Tahoe(_) => Some(LossRecovery::Tahoe),
             Self::NewReno(_) => Some(LossRecovery::NewReno),
+            Self::Policy(table) => table.own().recovery(),
             _ => None,
         }
     }
@@ -47,8 +48,17 @@ impl Controller {
             Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
+            Self::Policy(table) => {
+                let own = Some(Box::new(table.own().over(reno, cubic)));
+                Self::Policy(PolicyParameters { controller: own, ..table.clone() })
+            }
             _ => self.clone(),
         }
+    }
+
+    /// The one that answers losses: itself, or that within a policy.
+    pub(crate) fn own(&self) -> Self {
+        if let Self::Policy(table) = self { table.own() } else { self.clone() }
     }
 }
 
@@ -121,6 +131,8 @@ kinds! {
         /// CUBIC whose pace a learning agent chooses.
         #[serde(alias = "dqn-cubic")]
         "dqn_cubic" = DqnCubic(DqnCubicParameters),
+        /// A trained policy, frozen.
+        "policy" = Policy(PolicyParameters),
         /// A class of Python.
         "python" = Python(PythonParameters),
         /// A controller of the program that reads the scenario.

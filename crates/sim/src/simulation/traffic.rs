@@ -177,7 +177,11 @@ impl Simulation {
     }
 
     /// As `with_port`, with the flow's incarnation on every packet.
-    fn with_short_port(&mut self, endpoint: usize, call: impl FnOnce(&mut Endpoint, SimTime, &mut Port<'_>)) {
+    pub(super) fn with_short_port(
+        &mut self,
+        endpoint: usize,
+        call: impl FnOnce(&mut Endpoint, SimTime, &mut Port<'_>),
+    ) {
         let incarnation = self.traffic.slot_of(endpoint).incarnation;
         let (now, route) = (self.network.now, self.ports[endpoint].route);
         let mut port = Port { network: &mut self.network, peer: endpoint as u32 ^ 1, route, incarnation };

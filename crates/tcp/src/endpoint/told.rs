@@ -1,6 +1,6 @@
 //! What an endpoint tells of itself.
 
-use ackclock_cc::{CongestionController, RttStats};
+use ackclock_cc::{Controller, RttStats};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::{ConnectionError, Endpoint, Progress, State};
@@ -40,7 +40,7 @@ impl Endpoint {
     }
 
     /// The controller, for its ssthresh and internals.
-    pub fn controller(&self) -> &impl CongestionController {
+    pub fn controller(&self) -> &Controller {
         &self.sender.controller
     }
 

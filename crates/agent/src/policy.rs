@@ -1,0 +1,131 @@
+//! A trained policy, frozen: an ONNX file that decides in the place of a program outside.
+//!
+//! Source: ONNX (onnx.ai), as `torch.onnx.export` writes it. The network takes the agent's observation and gives the number
+//! of a choice, a value for each choice, of which the greatest is taken, or, where actions are a range, the action itself.
+//! What the agent is shown, when it is asked and what it may do is in the file's metadata under [`AGENT_KEY`], in the form of
+//! [`AgentConfig::from_json`]. Departures: feed-forward networks only, of [`OPERATORS`].
+
+mod controller;
+mod error;
+mod graph;
+mod network;
+mod onnx;
+mod operators;
+mod tensor;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::sync::Arc;
+
+use prost::Message;
+
+pub use controller::PolicyController;
+pub use error::{PolicyError, PolicyPlace};
+pub use operators::OPERATORS;
+pub use write::{learned_policy, policy_file};
+
+use crate::action::ActionSpace;
+use crate::config::AgentConfig;
+use graph::build;
+use network::{Network, Work, arg_max};
+use onnx::ModelProto;
+
+/// Metadata of a file under this key hold the agent's configuration.
+pub const AGENT_KEY: &str = "ackclock.agent";
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    config: Arc<AgentConfig>,
+    network: Network,
+    form: Form,
+}
+
+/// What the network's numbers mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// The action itself.
+    Action,
+    /// A value for each choice.
+    Values,
+}
+
+impl Policy {
+    /// Reads a file. `settings` are the agent's configuration as JSON, for a file that has none.
+    pub fn from_onnx(bytes: &[u8], settings: Option<&str>) -> Result<Self, PolicyError> {
+        let model = ModelProto::decode(bytes).map_err(|error| {
+            let reason = error.to_string();
+            let what = format!("is no ONNX file: {}", reason.trim_start_matches("failed to decode Protobuf message: "));
+            PolicyError::of_file(what, "export one, such as with torch.onnx.export; a file cut short cannot be read")
+        })?;
+        let Some(graph) = &model.graph else {
+            return Err(PolicyError::of_file("is no ONNX file: it has no graph", "export one with torch.onnx.export"));
+        };
+        let config = agent_config(&model, settings)?;
+        let opset = model.opset_import.iter().find(|opset| matches!(opset.domain.as_str(), "" | "ai.onnx"));
+        let built = build(graph, opset.map_or(1, |opset| opset.version), config.history, config.observations.len())?;
+        let form = form(config.action.space(), built.outputs, built.is_index)?;
+        Ok(Self { config: Arc::new(config), network: built.network, form })
+    }
+
+    /// What it is shown, when it is asked, what it may do.
+    pub fn config(&self) -> &Arc<AgentConfig> {
+        &self.config
+    }
+
+    /// What it does on an observation; 0 where the network gives no number.
+    fn action(&self, observation: &[f32], work: &mut Work) -> f64 {
+        let outputs = self.network.evaluate(observation, work);
+        match self.form {
+            Form::Values => arg_max(outputs) as f64,
+            Form::Action if outputs[0].is_finite() => f64::from(outputs[0]),
+            Form::Action => 0.0,
+        }
+    }
+}
+
+fn agent_config(model: &ModelProto, settings: Option<&str>) -> Result<AgentConfig, PolicyError> {
+    let own = model.metadata_props.iter().find(|entry| entry.key == AGENT_KEY);
+    let text = match (own, settings) {
+        (Some(_), Some(_)) => {
+            let what = format!("is said here, and in the file's metadata under {AGENT_KEY}");
+            return Err(PolicyError::of_agent(what, "remove it here"));
+        }
+        (Some(entry), None) => &entry.value,
+        (None, Some(settings)) => settings,
+        (None, None) => {
+            let remedy = "say what it was trained with, such as agent = { observations = [\"cwnd_segments\", \"rtt_ms\"], action = \"deltas\" }";
+            return Err(PolicyError::of_agent(format!("is missing: the file's metadata have no {AGENT_KEY}"), remedy));
+        }
+    };
+    AgentConfig::from_json(text).map_err(|error| match own {
+        Some(_) => PolicyError::of_file(format!("has wrong metadata {AGENT_KEY}: {error}"), "export it with these"),
+        None => PolicyError::of_agent(
+            format!("is wrong: {error}"),
+            "write it as for an environment, with the names there are",
+        ),
+    })
+}
+
+/// How outputs become an action.
+fn form(space: ActionSpace, outputs: usize, is_index: bool) -> Result<Form, PolicyError> {
+    match space {
+        ActionSpace::Discrete(choices) if outputs == choices && !is_index => Ok(Form::Values),
+        ActionSpace::Discrete(_) if outputs == 1 && is_index => Ok(Form::Action),
+        ActionSpace::Discrete(choices) => Err(PolicyError::of_file(
+            format!("gives {outputs} numbers where the action has {choices} choices"),
+            format!(
+                "export {choices} values, one for each choice, or their ArgMax; or let the agent have the action that it was trained with"
+            ),
+        )),
+        ActionSpace::Range(..) if outputs == 1 && !is_index => Ok(Form::Action),
+        ActionSpace::Range(low, high) => {
+            let given = if is_index { "the number of a choice".to_owned() } else { format!("{outputs} numbers") };
+            Err(PolicyError::of_file(
+                format!("gives {given} where the action is one number from {low} to {high}"),
+                "export the mean of the action alone; or let the agent have the action that it was trained with",
+            ))
+        }
+    }
+}

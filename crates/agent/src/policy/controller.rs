@@ -1,0 +1,99 @@
+//! The controller that a frozen policy acts through: an [`Agent`] that is answered at once.
+//!
+//! Source: none. Departures: none from the environment: a decision falls after what its ACK by itself lets go, and what the
+//! action lets go leaves at the same instant, as where a program outside decides.
+
+use std::sync::Arc;
+
+use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, Controller, Demands, SegmentReport, SendEvent};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
+
+use super::Policy;
+use super::network::Work;
+use crate::agent::Agent;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct PolicyController {
+    agent: Agent,
+    policy: Arc<Policy>,
+    observation: Vec<f32>,
+    work: Work,
+    action: f64,
+    decisions: u64,
+}
+
+impl PolicyController {
+    /// A policy in the place of `own`, the controller of slow start and losses, for segments of `mss`.
+    pub fn new(policy: &Arc<Policy>, own: Controller, mss: Bytes) -> Self {
+        Self {
+            agent: Agent::new(policy.config(), own, mss),
+            policy: Arc::clone(policy),
+            observation: vec![0.0; policy.config().observation_len()],
+            work: Work::default(),
+            action: f64::NAN,
+            decisions: 0,
+        }
+    }
+}
+
+impl CongestionController for PolicyController {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.agent.on_ack(ack);
+    }
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.agent.on_congestion(event);
+    }
+    fn on_spurious(&mut self, now: SimTime) {
+        self.agent.on_spurious(now);
+    }
+    fn on_send(&mut self, sent: &SendEvent) {
+        self.agent.on_send(sent);
+    }
+    fn cwnd(&self) -> Bytes {
+        self.agent.cwnd()
+    }
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.agent.set_cwnd(cwnd);
+    }
+    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+        self.agent.set_ssthresh(ssthresh);
+    }
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.agent.ssthresh()
+    }
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        self.agent.pacing_rate()
+    }
+    fn demands(&self) -> Demands {
+        self.agent.demands()
+    }
+    fn on_delivered(&mut self, segment: &SegmentReport) {
+        self.agent.on_delivered(segment);
+    }
+    fn on_lost(&mut self, segment: &SegmentReport) {
+        self.agent.on_lost(segment);
+    }
+    fn deadline(&self) -> SimTime {
+        self.agent.deadline()
+    }
+    fn on_timer(&mut self, now: SimTime) {
+        self.agent.on_timer(now);
+    }
+    fn is_decision_due(&self) -> bool {
+        self.agent.is_waiting()
+    }
+
+    fn decide(&mut self, now: SimTime) {
+        self.agent.observe(now, &mut self.observation);
+        self.action = self.policy.action(&self.observation, &mut self.work);
+        self.decisions += 1;
+        self.agent.act(now, self.action);
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        self.agent.inspect(record);
+        record("action", self.action);
+        record("decisions", self.decisions as f64);
+    }
+}

@@ -1,0 +1,178 @@
+//! From an ONNX graph to a [`Network`]: what the output needs, in order, with every shape known.
+//!
+//! Source: the ONNX specification of graphs (static single assignment, nodes sorted). Departures: what the output does not
+//! need is not looked at, so that an exported value function or log-probability does no harm.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::error::PolicyError;
+use super::network::{Network, Operand, Step};
+use super::onnx::{FLOAT, GraphProto, NodeProto, ValueInfoProto};
+use super::operators;
+use super::tensor::{Tensor, Values, count};
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) content: Content,
+    /// It is the number of a choice.
+    pub(crate) is_index: bool,
+}
+
+/// Where its numbers are.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// To be computed, or constant.
+    Floats(Operand),
+    /// Constant: shapes and axes.
+    Integers(Vec<i64>),
+}
+
+/// A network under construction.
+#[derive(Debug)]
+pub(crate) struct Builder {
+    pub(crate) network: Network,
+    pub(crate) opset: i64,
+    values: BTreeMap<String, Value>,
+}
+
+/// A network, how many numbers it gives, and whether the one number is that of a choice.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) network: Network,
+    pub(crate) outputs: usize,
+    pub(crate) is_index: bool,
+}
+
+/// The output that is an action's, by its name; else the first.
+const ACTION_NAMES: [&str; 2] = ["action", "actions"];
+
+/// Builds the network of a graph for observations of `history` rows of `width` numbers.
+pub(crate) fn build(graph: &GraphProto, opset: i64, history: usize, width: usize) -> Result<Built, PolicyError> {
+    let named = graph.output.iter().find(|output| ACTION_NAMES.contains(&output.name.as_str()));
+    let Some(output) = named.or(graph.output.first()) else {
+        return Err(PolicyError::of_file("has no output", "export a network that gives an action"));
+    };
+    let (nodes, leaves) = needed(graph, &output.name);
+    let network = Network { constants: Vec::new(), steps: Vec::new(), output: Operand::Slot(0) };
+    let mut builder = Builder { network, opset, values: BTreeMap::new() };
+    for tensor in graph.initializer.iter().filter(|tensor| leaves.contains(tensor.name.as_str())) {
+        let value = builder.constant(Tensor::read(tensor)?);
+        builder.values.insert(tensor.name.clone(), value);
+    }
+    builder.add_input(graph, &leaves, history, width)?;
+    for node in nodes {
+        let value = operators::apply(&mut builder, node)?;
+        builder.define(node, value);
+    }
+    let value = builder.value(&output.name)?.clone();
+    let Content::Floats(operand) = value.content else {
+        return Err(PolicyError::of_file("gives a constant", "export a network that gives an action"));
+    };
+    builder.network.output = operand;
+    let outputs = count(&value.shape).unwrap_or(usize::MAX);
+    Ok(Built { network: builder.network, outputs, is_index: value.is_index })
+}
+
+/// The nodes that the output needs, in the order of the file, and the names that no node gives.
+fn needed<'a>(graph: &'a GraphProto, output: &'a str) -> (Vec<&'a NodeProto>, BTreeSet<&'a str>) {
+    let mut makers: BTreeMap<&str, usize> = BTreeMap::new();
+    for (index, node) in graph.node.iter().enumerate() {
+        makers.extend(node.output.iter().map(|name| (name.as_str(), index)));
+    }
+    let (mut chosen, mut leaves, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![output]);
+    while let Some(name) = open.pop() {
+        match makers.get(name) {
+            Some(index) if chosen.insert(*index) => {
+                open.extend(graph.node[*index].input.iter().map(String::as_str).filter(|name| !name.is_empty()));
+            }
+            Some(_) => {}
+            None => {
+                leaves.insert(name);
+            }
+        }
+    }
+    (chosen.into_iter().map(|index| &graph.node[index]).collect(), leaves)
+}
+
+impl Builder {
+    /// The one input, which holds the observation.
+    fn add_input(
+        &mut self,
+        graph: &GraphProto,
+        leaves: &BTreeSet<&str>,
+        history: usize,
+        width: usize,
+    ) -> Result<(), PolicyError> {
+        let is_open = |input: &&ValueInfoProto| {
+            leaves.contains(input.name.as_str()) && !self.values.contains_key(input.name.as_str())
+        };
+        let inputs: Vec<&ValueInfoProto> = graph.input.iter().filter(is_open).collect();
+        let [input] = inputs[..] else {
+            let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+            let what = format!("has {} inputs that decide the action: {}", names.len(), names.join(", "));
+            let remedy = "export a network with one input, the observation; memory of the past is the agent's history";
+            return Err(PolicyError::of_file(what, remedy));
+        };
+        let shape = input_shape(input, history, width)?;
+        let value = Value { shape, content: Content::Floats(Operand::Slot(0)), is_index: false };
+        self.values.insert(input.name.clone(), value);
+        Ok(())
+    }
+
+    pub(crate) fn constant(&mut self, tensor: Tensor) -> Value {
+        let content = match tensor.values {
+            Values::Integers(values) => Content::Integers(values),
+            Values::Floats(values) => {
+                self.network.constants.push(values);
+                Content::Floats(Operand::Constant(self.network.constants.len() - 1))
+            }
+        };
+        Value { shape: tensor.shape, content, is_index: false }
+    }
+
+    /// Adds a step; its numbers have this shape.
+    pub(crate) fn step(&mut self, step: Step, shape: Vec<usize>) -> Value {
+        self.network.steps.push(step);
+        Value { shape, content: Content::Floats(Operand::Slot(self.network.steps.len())), is_index: false }
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Result<&Value, PolicyError> {
+        self.values.get(name).ok_or_else(|| {
+            let what = format!("uses {name:?} before it is computed");
+            PolicyError::of_file(what, "export it again; it is damaged")
+        })
+    }
+
+    fn define(&mut self, node: &NodeProto, value: Value) {
+        if let Some(name) = node.output.first() {
+            self.values.insert(name.clone(), value);
+        }
+    }
+}
+
+/// What the input declares, held to what the agent is shown. A batch is of one.
+fn input_shape(input: &ValueInfoProto, history: usize, width: usize) -> Result<Vec<usize>, PolicyError> {
+    let length = history * width;
+    let tensor = input.r#type.as_ref().and_then(|kind| kind.tensor_type.as_ref());
+    if let Some(tensor) = tensor.filter(|tensor| tensor.elem_type != FLOAT) {
+        let what = format!("takes {:?} of ONNX type {}, no 32-bit floats", input.name, tensor.elem_type);
+        return Err(PolicyError::of_file(what, "export the network in 32-bit floats"));
+    }
+    let Some(shape) = tensor.and_then(|tensor| tensor.shape.as_ref()) else { return Ok(vec![1, length]) };
+    let declared: Vec<Option<i64>> = shape.dim.iter().map(|dim| dim.dim_value).collect();
+    let allowed = [vec![1, length], vec![1, history, width], vec![length], vec![history, width]];
+    let fits = |shape: &&Vec<usize>| {
+        let fits_one = |(declared, wanted): (&Option<i64>, &usize)| declared.is_none_or(|dim| dim == *wanted as i64);
+        declared.len() == shape.len() && declared.iter().zip(shape.iter()).all(fits_one)
+    };
+    allowed.iter().find(fits).cloned().ok_or_else(|| {
+        let told: Vec<String> = declared.iter().map(|dim| dim.map_or("any".to_owned(), |dim| dim.to_string())).collect();
+        let what = format!("takes observations of the shape [{}], not of {length} numbers", told.join(", "));
+        let remedy = format!(
+            "let the agent have the observations and the history that it was trained with, in a batch of one or of any size: [1, {length}]"
+        );
+        PolicyError::of_file(what, remedy)
+    })
+}

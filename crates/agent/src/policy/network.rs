@@ -1,0 +1,170 @@
+//! A feed-forward network as a list of steps, evaluated for one observation.
+//!
+//! Source: the operators of ONNX, opset 7 to 23, on one row of numbers. Departures: an affine step adds each output's
+//! products to its bias in the order of the inputs, in 32-bit floats, so that the result has the same bits on every machine;
+//! a runtime that adds in another order differs in the last bits. Exponentials are taken in 64 bits and rounded.
+
+use ackclock_learn::affine;
+use ackclock_units::math;
+
+/// Where numbers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operand {
+    /// 0 is the observation, n what the n-th step gives.
+    Slot(usize),
+    /// Among the constants.
+    Constant(usize),
+}
+
+/// What is done to each number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Unary {
+    Relu,
+    LeakyRelu(f32),
+    Elu(f32),
+    Tanh,
+    Sigmoid,
+    Clip(f32, f32),
+}
+
+/// What is done to two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Operation {
+    /// Weights, a row for each output, and biases.
+    Affine { weights: Vec<f32>, biases: Vec<f32> },
+    /// Each number by itself.
+    Each(Unary),
+    /// With the numbers of another operand; the shorter one begins anew as often as needed.
+    With(Binary, Operand),
+    /// `exp x / sum exp x`.
+    Softmax,
+    /// The place of the greatest, the first of equals.
+    ArgMax,
+}
+
+/// An operation and what it is done to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) operation: Operation,
+    pub(crate) from: Operand,
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Network {
+    pub(crate) constants: Vec<Vec<f32>>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) output: Operand,
+}
+
+/// Room to work in: the observation, and what each step gives.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Work(Vec<Vec<f32>>);
+
+impl Network {
+    /// What comes out for an observation.
+    pub(crate) fn evaluate<'a>(&'a self, input: &[f32], work: &'a mut Work) -> &'a [f32] {
+        work.0.resize_with(self.steps.len() + 1, Vec::new);
+        work.0[0].clear();
+        work.0[0].extend_from_slice(input);
+        for (index, step) in self.steps.iter().enumerate() {
+            let (before, into) = work.0.split_at_mut(index + 1);
+            let read = |operand| self.read(operand, before);
+            step.operation.run(read(step.from), read, &mut into[0]);
+        }
+        self.read(self.output, &work.0)
+    }
+
+    fn read<'a>(&'a self, operand: Operand, slots: &'a [Vec<f32>]) -> &'a [f32] {
+        match operand {
+            Operand::Slot(slot) => &slots[slot],
+            Operand::Constant(constant) => &self.constants[constant],
+        }
+    }
+}
+
+impl Operation {
+    fn run<'a>(&self, from: &[f32], read: impl Fn(Operand) -> &'a [f32], into: &mut Vec<f32>) {
+        match self {
+            Self::Affine { weights, biases } => return affine(weights, biases, from, into),
+            Self::With(binary, other) => return binary.run(from, read(*other), into),
+            _ => into.clear(),
+        }
+        match self {
+            Self::Each(unary) => into.extend(from.iter().map(|x| unary.of(*x))),
+            Self::Softmax => softmax(from, into),
+            Self::ArgMax => into.push(arg_max(from) as f32),
+            Self::Affine { .. } | Self::With(..) => unreachable!("done above"),
+        }
+    }
+}
+
+impl Unary {
+    fn of(self, x: f32) -> f32 {
+        let wide = f64::from(x);
+        match self {
+            Self::Relu if x > 0.0 => x,
+            Self::Relu => 0.0,
+            Self::LeakyRelu(slope) => {
+                if x < 0.0 {
+                    slope * x
+                } else {
+                    x
+                }
+            }
+            Self::Elu(scale) => {
+                if x < 0.0 {
+                    (f64::from(scale) * math::exp_m1(wide)) as f32
+                } else {
+                    x
+                }
+            }
+            Self::Tanh => math::tanh(wide) as f32,
+            Self::Sigmoid => (1.0 / (1.0 + math::exp(-wide))) as f32,
+            Self::Clip(low, high) => {
+                if x < low {
+                    low
+                } else if x > high {
+                    high
+                } else {
+                    x
+                }
+            }
+        }
+    }
+}
+
+impl Binary {
+    fn run(self, a: &[f32], b: &[f32], into: &mut Vec<f32>) {
+        let length = a.len().max(b.len());
+        let pairs = a.iter().cycle().zip(b.iter().cycle()).take(length);
+        into.clear();
+        into.extend(pairs.map(|(a, b)| match self {
+            Self::Add => a + b,
+            Self::Sub => a - b,
+            Self::Mul => a * b,
+            Self::Div => a / b,
+        }));
+    }
+}
+
+fn softmax(from: &[f32], into: &mut Vec<f32>) {
+    let greatest = f64::from(from[arg_max(from)]);
+    let exponential = |x: &f32| math::exp(f64::from(*x) - greatest);
+    let sum: f64 = from.iter().map(exponential).sum();
+    into.extend(from.iter().map(|x| (exponential(x) / sum) as f32));
+}
+
+/// The place of the greatest, the first of equals.
+pub(crate) fn arg_max(values: &[f32]) -> usize {
+    values.iter().enumerate().fold(0, |best, (at, value)| if *value > values[best] { at } else { best })
+}

@@ -1,0 +1,310 @@
+//! The ONNX operators that a policy may consist of, each checked and turned into a step.
+//!
+//! Source: the ONNX operator specification, opset 7 to 23. Departures: of an observation's numbers only one row is ever
+//! computed, so that all dimensions but the last are one.
+
+use super::error::PolicyError;
+use super::graph::{Builder, Content, Value};
+use super::network::{Binary, Operand, Operation, Step, Unary};
+use super::onnx::{AttributeProto, DOUBLE, FLOAT, NodeProto};
+use super::tensor::{Tensor, Values, count};
+
+/// Operators that are known.
+pub const OPERATORS: &[&str] = &[
+    "Add",
+    "ArgMax",
+    "Cast",
+    "Clip",
+    "Constant",
+    "Div",
+    "Dropout",
+    "Elu",
+    "Flatten",
+    "Gemm",
+    "Identity",
+    "LeakyRelu",
+    "MatMul",
+    "Mul",
+    "Relu",
+    "Reshape",
+    "Sigmoid",
+    "Softmax",
+    "Squeeze",
+    "Sub",
+    "Tanh",
+];
+
+/// What a node gives.
+pub(crate) fn apply(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    if !matches!(node.domain.as_str(), "" | "ai.onnx") {
+        return Err(unsupported(node));
+    }
+    let unary = |unary| Operation::Each(unary);
+    match node.op_type.as_str() {
+        "Constant" => constant(builder, node),
+        "Identity" | "Dropout" => input(builder, node, 0).cloned(),
+        "Cast" => cast(builder, node),
+        "Flatten" | "Reshape" | "Squeeze" => reshape(builder, node),
+        "Gemm" => gemm(builder, node),
+        "MatMul" => mat_mul(builder, node),
+        "Add" => binary(builder, node, Binary::Add),
+        "Sub" => binary(builder, node, Binary::Sub),
+        "Mul" => binary(builder, node, Binary::Mul),
+        "Div" => binary(builder, node, Binary::Div),
+        "Relu" => each(builder, node, unary(Unary::Relu)),
+        "LeakyRelu" => each(builder, node, unary(Unary::LeakyRelu(float(node, "alpha", 0.01)))),
+        "Elu" => each(builder, node, unary(Unary::Elu(float(node, "alpha", 1.0)))),
+        "Tanh" => each(builder, node, unary(Unary::Tanh)),
+        "Sigmoid" => each(builder, node, unary(Unary::Sigmoid)),
+        "Clip" => clip(builder, node),
+        "Softmax" => {
+            check_axis(builder, node, if builder.opset < 13 { 1 } else { -1 })?;
+            each(builder, node, Operation::Softmax)
+        }
+        "ArgMax" => arg_max(builder, node),
+        _ => Err(unsupported(node)),
+    }
+}
+
+fn unsupported(node: &NodeProto) -> PolicyError {
+    let what = format!("has the operator {} in {}", node.op_type, place(node));
+    let known = OPERATORS.join(", ");
+    PolicyError::of_file(what, format!("export a feed-forward network that gives the greedy action; there are {known}"))
+}
+
+/// What a mistake calls a node.
+fn place(node: &NodeProto) -> String {
+    let output = node.output.first().map_or("", String::as_str);
+    format!("node {:?}", if node.name.is_empty() { output } else { &node.name })
+}
+
+fn wrong(node: &NodeProto, what: &str, remedy: &str) -> PolicyError {
+    PolicyError::of_file(format!("has a {} in {} that {what}", node.op_type, place(node)), remedy)
+}
+
+const DAMAGED: &str = "export it again; it is damaged";
+const FEED_FORWARD: &str = "export a feed-forward network, layer upon layer";
+
+fn attribute<'a>(node: &'a NodeProto, name: &str) -> Option<&'a AttributeProto> {
+    node.attribute.iter().find(|attribute| attribute.name == name)
+}
+
+fn float(node: &NodeProto, name: &str, default: f32) -> f32 {
+    attribute(node, name).map_or(default, |attribute| attribute.f)
+}
+
+fn integer(node: &NodeProto, name: &str, default: i64) -> i64 {
+    attribute(node, name).map_or(default, |attribute| attribute.i)
+}
+
+fn input<'a>(builder: &'a Builder, node: &NodeProto, index: usize) -> Result<&'a Value, PolicyError> {
+    match node.input.get(index).filter(|name| !name.is_empty()) {
+        Some(name) => builder.value(name),
+        None => Err(wrong(node, "lacks an input", DAMAGED)),
+    }
+}
+
+fn optional<'a>(builder: &'a Builder, node: &NodeProto, index: usize) -> Result<Option<&'a Value>, PolicyError> {
+    let is_there = node.input.get(index).is_some_and(|name| !name.is_empty());
+    if is_there { input(builder, node, index).map(Some) } else { Ok(None) }
+}
+
+fn floats(node: &NodeProto, value: &Value) -> Result<Operand, PolicyError> {
+    match value.content {
+        Content::Floats(operand) => Ok(operand),
+        Content::Integers(_) => Err(wrong(node, "computes with whole numbers", FEED_FORWARD)),
+    }
+}
+
+fn constants<'a>(builder: &'a Builder, node: &NodeProto, value: &Value) -> Result<&'a [f32], PolicyError> {
+    match floats(node, value)? {
+        Operand::Constant(constant) => Ok(&builder.network.constants[constant]),
+        Operand::Slot(_) => Err(wrong(node, "has parameters that are computed", FEED_FORWARD)),
+    }
+}
+
+fn constant(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    if let Some(tensor) = attribute(node, "value").and_then(|attribute| attribute.t.as_ref()) {
+        return Ok(builder.constant(Tensor::read(tensor)?));
+    }
+    let values = |attribute: &AttributeProto| match attribute.name.as_str() {
+        "value_float" => Some((vec![], Values::Floats(vec![attribute.f]))),
+        "value_floats" => Some((vec![attribute.floats.len()], Values::Floats(attribute.floats.clone()))),
+        "value_int" => Some((vec![], Values::Integers(vec![attribute.i]))),
+        "value_ints" => Some((vec![attribute.ints.len()], Values::Integers(attribute.ints.clone()))),
+        _ => None,
+    };
+    let found = node.attribute.iter().find_map(values).filter(|(_, values)| values.len() > 0);
+    let (shape, values) = found.ok_or_else(|| wrong(node, "holds no numbers", DAMAGED))?;
+    Ok(builder.constant(Tensor { shape, values }))
+}
+
+/// Whole numbers are exact in floats, as far as they number choices; a float that is cut to a whole number is another.
+fn cast(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let value = input(builder, node, 0)?;
+    if value.is_index || matches!(integer(node, "to", 0), to if to == i64::from(FLOAT) || to == i64::from(DOUBLE)) {
+        return Ok(value.clone());
+    }
+    Err(wrong(node, "rounds what it computes", "export the network in 32-bit floats"))
+}
+
+/// Numbers stay where they are.
+fn reshape(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let value = input(builder, node, 0)?;
+    let length = count(&value.shape).unwrap_or(usize::MAX);
+    let shape = match node.op_type.as_str() {
+        "Flatten" => {
+            let (axis, rank) = (integer(node, "axis", 1), value.shape.len() as i64);
+            let at = if axis < 0 { axis + rank } else { axis }.clamp(0, rank) as usize;
+            let rows = count(&value.shape[..at]).unwrap_or(1);
+            vec![rows, length / rows]
+        }
+        "Squeeze" => value.shape.iter().copied().filter(|dim| *dim != 1).collect(),
+        _ => reshaped(builder, node, value, length)?,
+    };
+    Ok(Value { shape, ..value.clone() })
+}
+
+fn reshaped(builder: &Builder, node: &NodeProto, value: &Value, length: usize) -> Result<Vec<usize>, PolicyError> {
+    let Content::Integers(wanted) = &input(builder, node, 1)?.content else {
+        return Err(wrong(node, "has a shape that is computed", FEED_FORWARD));
+    };
+    let keep =
+        |(at, dim): (usize, &i64)| if *dim == 0 { value.shape.get(at).copied() } else { usize::try_from(*dim).ok() };
+    let known: Vec<Option<usize>> = wanted.iter().enumerate().map(keep).collect();
+    let product = count(&known.iter().map(|dim| dim.unwrap_or(1)).collect::<Vec<_>>()).unwrap_or(0);
+    let rest = length.checked_div(product).unwrap_or(0);
+    let shape: Vec<usize> = known.into_iter().map(|dim| dim.unwrap_or(rest)).collect();
+    if count(&shape) != Some(length) {
+        return Err(wrong(
+            node,
+            &format!("makes the shape {wanted:?} of {length} numbers"),
+            "export with a batch of one",
+        ));
+    }
+    Ok(shape)
+}
+
+/// A row of numbers: its length.
+fn row(node: &NodeProto, value: &Value) -> Result<usize, PolicyError> {
+    let (last, others) = value.shape.split_last().unwrap_or((&1, &[]));
+    if others.iter().any(|dim| *dim != 1) {
+        let what = format!("takes several rows, of the shape {:?}", value.shape);
+        return Err(wrong(node, &what, "flatten the observation first"));
+    }
+    Ok(*last)
+}
+
+fn each(builder: &mut Builder, node: &NodeProto, operation: Operation) -> Result<Value, PolicyError> {
+    let value = input(builder, node, 0)?;
+    let (from, shape) = (floats(node, value)?, value.shape.clone());
+    Ok(builder.step(Step { operation, from }, shape))
+}
+
+fn affine(builder: &mut Builder, node: &NodeProto, weights: Vec<f32>, biases: Vec<f32>) -> Result<Value, PolicyError> {
+    let value = input(builder, node, 0)?;
+    let (inputs, outputs) = (row(node, value)?, biases.len());
+    if weights.len() != inputs * outputs {
+        let what = format!("takes {} numbers and is given {inputs}", weights.len() / outputs);
+        let remedy = "let the agent have the observations and the history that it was trained with";
+        return Err(wrong(node, &what, remedy));
+    }
+    let (from, mut shape) = (floats(node, value)?, value.shape.clone());
+    if let Some(last) = shape.last_mut() {
+        *last = outputs;
+    }
+    Ok(builder.step(Step { operation: Operation::Affine { weights, biases }, from }, shape))
+}
+
+/// The constant second factor as rows, one for each output.
+fn matrix(builder: &Builder, node: &NodeProto, is_transposed: bool) -> Result<(Vec<f32>, usize), PolicyError> {
+    let value = input(builder, node, 1)?;
+    let numbers = constants(builder, node, value)?;
+    let [rows, columns] = value.shape[..] else {
+        return Err(wrong(node, &format!("multiplies by the shape {:?}", value.shape), FEED_FORWARD));
+    };
+    if is_transposed {
+        return Ok((numbers.to_vec(), rows));
+    }
+    let transposed = (0..columns).flat_map(|column| numbers.iter().skip(column).step_by(columns).copied());
+    Ok((transposed.collect(), columns))
+}
+
+fn gemm(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    if integer(node, "transA", 0) != 0 {
+        return Err(wrong(node, "transposes its input", FEED_FORWARD));
+    }
+    let (mut weights, outputs) = matrix(builder, node, integer(node, "transB", 0) != 0)?;
+    let (alpha, beta) = (float(node, "alpha", 1.0), float(node, "beta", 1.0));
+    for weight in &mut weights {
+        *weight *= alpha;
+    }
+    let biases = match optional(builder, node, 2)? {
+        None => vec![0.0; outputs],
+        Some(value) => {
+            let numbers = constants(builder, node, value)?;
+            if numbers.len() != outputs && numbers.len() != 1 {
+                return Err(wrong(node, &format!("has {} biases for {outputs} outputs", numbers.len()), DAMAGED));
+            }
+            numbers.iter().cycle().take(outputs).map(|bias| bias * beta).collect()
+        }
+    };
+    affine(builder, node, weights, biases)
+}
+
+fn mat_mul(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let (weights, outputs) = matrix(builder, node, false)?;
+    affine(builder, node, weights, vec![0.0; outputs])
+}
+
+fn binary(builder: &mut Builder, node: &NodeProto, binary: Binary) -> Result<Value, PolicyError> {
+    let (a, b) = (input(builder, node, 0)?, input(builder, node, 1)?);
+    let (from, with) = (floats(node, a)?, floats(node, b)?);
+    let (of_a, of_b) = (stripped(&a.shape), stripped(&b.shape));
+    let shape = if of_a.ends_with(of_b) && (of_a.len() > of_b.len() || a.shape.len() >= b.shape.len()) {
+        a.shape.clone()
+    } else if of_b.ends_with(of_a) {
+        b.shape.clone()
+    } else {
+        let what = format!("joins the shapes {:?} and {:?}", a.shape, b.shape);
+        return Err(wrong(node, &what, FEED_FORWARD));
+    };
+    Ok(builder.step(Step { operation: Operation::With(binary, with), from }, shape))
+}
+
+/// Without the ones at the front, which say nothing.
+fn stripped(shape: &[usize]) -> &[usize] {
+    let ones = shape.iter().take_while(|dim| **dim == 1).count();
+    &shape[ones..]
+}
+
+fn clip(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let bound = |index: usize, name: &str, default: f32| -> Result<f32, PolicyError> {
+        match optional(builder, node, index)? {
+            None => Ok(float(node, name, default)),
+            Some(value) => Ok(constants(builder, node, value)?[0]),
+        }
+    };
+    let (low, high) = (bound(1, "min", f32::MIN)?, bound(2, "max", f32::MAX)?);
+    each(builder, node, Operation::Each(Unary::Clip(low, high)))
+}
+
+/// The axis has to be the last.
+fn check_axis(builder: &Builder, node: &NodeProto, default: i64) -> Result<(), PolicyError> {
+    let value = input(builder, node, 0)?;
+    row(node, value)?;
+    let (axis, rank) = (integer(node, "axis", default), value.shape.len() as i64);
+    if axis == -1 || axis == rank - 1 {
+        return Ok(());
+    }
+    Err(wrong(node, &format!("works along axis {axis} of {rank}"), "let it work along the last axis, -1"))
+}
+
+fn arg_max(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    check_axis(builder, node, 0)?;
+    if integer(node, "select_last_index", 0) != 0 {
+        return Err(wrong(node, "takes the last of equals", "export it with select_last_index = 0"));
+    }
+    let value = each(builder, node, Operation::ArgMax)?;
+    Ok(Value { shape: vec![1; value.shape.len()], is_index: true, ..value })
+}

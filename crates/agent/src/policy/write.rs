@@ -1,0 +1,129 @@
+//! What a controller has learnt, as an ONNX file.
+//!
+//! The normalisation is nodes of its own before the first layer: folded into the weights it would be rounded otherwise, and
+//! its limit cannot be folded.
+
+use ackclock_cc::{Controller, LearnedKind, learned};
+use ackclock_learn::Normaliser;
+use prost::Message;
+
+use super::AGENT_KEY;
+use super::onnx::{
+    AttributeProto, Dimension, FLOAT, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
+    TensorProto, TensorShapeProto, TensorType, TypeProto, ValueInfoProto,
+};
+
+/// IR version and operators of ONNX 1.8, of 2020, which every runtime still reads.
+const IR_VERSION: i64 = 7;
+const OPSET: i64 = 13;
+/// `AttributeProto.AttributeType.INT`.
+const INT_ATTRIBUTE: i32 = 2;
+
+const NEWRENO: &str = r#"{"observations": ["threshold_segments", "cwnd_segments", "rtt_ms"], "decide": "window", "action": {"kind": "deltas", "segments": [-10, -3, -1, 0, 1, 3, 10]}, "reward": "dqn"}"#;
+const CUBIC: &str = r#"{"observations": ["threshold_segments", "cwnd_segments", "rtt_ms", "w_max_segments", "since_congestion_ms"], "decide": "cubic_pace", "action": "cubic_pace", "reward": "dqn"}"#;
+
+/// The network of a controller that learns in its flow, with what it is shown and when it is asked, as a policy's file.
+/// `None` if the controller does not learn.
+pub fn learned_policy(controller: &Controller) -> Option<Vec<u8>> {
+    let learned = learned(controller)?;
+    let agent = match learned.kind {
+        LearnedKind::NewReno => NEWRENO,
+        LearnedKind::Cubic => CUBIC,
+    };
+    Some(policy_file(agent, Some(learned.normaliser), learned.network.parameters_by_layer()))
+}
+
+/// A policy's file: layers with a rectifier between them, each with its weights (a row for each output) and biases, for an
+/// agent of this configuration. There is at least one layer, and none is empty.
+pub fn policy_file<'a>(
+    agent: &str,
+    normaliser: Option<&Normaliser>,
+    layers: impl ExactSizeIterator<Item = (&'a [f32], &'a [f32])>,
+) -> Vec<u8> {
+    let mut graph = GraphProto { name: "policy".to_owned(), ..GraphProto::default() };
+    let mut at = normaliser.map_or("observation".to_owned(), |normaliser| normalise(normaliser, &mut graph));
+    let last = layers.len() - 1;
+    for (index, (weights, biases)) in layers.enumerate() {
+        if index == 0 {
+            graph.input.push(row("observation", weights.len() / biases.len()));
+        }
+        if index == last {
+            graph.output.push(row("values", biases.len()));
+        }
+        let [weight, bias] = ["weight", "bias"].map(|name| format!("layer{index}.{name}"));
+        let outputs = biases.len();
+        graph.initializer.push(tensor(&weight, &[outputs, weights.len() / outputs], weights));
+        graph.initializer.push(tensor(&bias, &[outputs], biases));
+        let out = if index == last { "values".to_owned() } else { format!("sums{index}") };
+        let mut node = node("Gemm", &[&at, &weight, &bias], &out);
+        node.attribute.push(AttributeProto {
+            name: "transB".to_owned(),
+            i: 1,
+            r#type: INT_ATTRIBUTE,
+            ..AttributeProto::default()
+        });
+        graph.node.push(node);
+        at = out;
+        if index < last {
+            let out = format!("hidden{index}");
+            graph.node.push(self::node("Relu", &[&at], &out));
+            at = out;
+        }
+    }
+    model(graph, agent).encode_to_vec()
+}
+
+/// A file of this graph.
+pub(super) fn model(graph: GraphProto, agent: &str) -> ModelProto {
+    ModelProto {
+        ir_version: IR_VERSION,
+        producer_name: "ackclock".to_owned(),
+        graph: Some(graph),
+        opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
+        metadata_props: vec![StringStringEntryProto { key: AGENT_KEY.to_owned(), value: agent.to_owned() }],
+    }
+}
+
+/// The nodes that bring an observation to size; what the last of them gives.
+fn normalise(normaliser: &Normaliser, graph: &mut GraphProto) -> String {
+    let (shifts, factors, farthest) = normaliser.parameters();
+    graph.initializer.push(tensor("shifts", &[shifts.len()], shifts));
+    graph.initializer.push(tensor("factors", &[factors.len()], factors));
+    graph.node.push(node("Sub", &["observation", "shifts"], "shifted"));
+    graph.node.push(node("Mul", &["shifted", "factors"], "scaled"));
+    let Some(farthest) = farthest else { return "scaled".to_owned() };
+    graph.initializer.push(tensor("least", &[], &[-farthest]));
+    graph.initializer.push(tensor("greatest", &[], &[farthest]));
+    graph.node.push(node("Clip", &["scaled", "least", "greatest"], "seen"));
+    "seen".to_owned()
+}
+
+/// A node with one output.
+pub(super) fn node(operator: &str, inputs: &[&str], output: &str) -> NodeProto {
+    NodeProto {
+        op_type: operator.to_owned(),
+        input: inputs.iter().map(|name| (*name).to_owned()).collect(),
+        output: vec![output.to_owned()],
+        name: format!("{operator}_{output}"),
+        ..NodeProto::default()
+    }
+}
+
+/// Constant numbers.
+pub(super) fn tensor(name: &str, shape: &[usize], numbers: &[f32]) -> TensorProto {
+    TensorProto {
+        name: name.to_owned(),
+        dims: shape.iter().map(|dim| *dim as i64).collect(),
+        data_type: FLOAT,
+        raw_data: numbers.iter().flat_map(|number| number.to_le_bytes()).collect(),
+        ..TensorProto::default()
+    }
+}
+
+/// An input or output of one row.
+pub(super) fn row(name: &str, width: usize) -> ValueInfoProto {
+    let dim = |value: usize| Dimension { dim_value: Some(value as i64), dim_param: None };
+    let shape = Some(TensorShapeProto { dim: vec![dim(1), dim(width)] });
+    let tensor_type = Some(TensorType { elem_type: FLOAT, shape });
+    ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type }) }
+}

@@ -1,0 +1,51 @@
+//! Frozen policies: the file read, held to what its agent is shown and may do.
+
+use std::sync::Arc;
+
+use ackclock_agent::policy::{Policy, PolicyController, PolicyPlace};
+use ackclock_cc::{Controller as Running, ControllerConfig, ExternalConfig, FixedConfig};
+use ackclock_units::Bytes;
+
+use super::Checker;
+use crate::file::{Controller, PolicyParameters};
+use crate::tree::FieldPath;
+
+impl Checker<'_, '_> {
+    pub(super) fn policy(&mut self, table: &PolicyParameters, mss: u32, path: &FieldPath) -> ControllerConfig {
+        // Stands in for what is not there; the mistake keeps it from being run.
+        let nothing = ControllerConfig::Fixed(FixedConfig { window: Bytes(1) });
+        let own = table.own();
+        if matches!(own, Controller::Policy(_)) {
+            let remedy = "name one that moves the window by itself, such as \"cubic\"";
+            self.report(&path.key("controller"), "is a policy within a policy", remedy);
+            return nothing;
+        }
+        let own = self.controller(&own, mss, &path.key("controller"));
+        let Some(file) = &table.file else {
+            self.missing(&path.key("file"), "file = \"policy.onnx\"");
+            return nothing;
+        };
+        let Some(content) = self.attachments.content(file) else { return nothing };
+        let settings = table.agent.as_ref().map(|agent| serde_json::to_string(agent).expect("a table of JSON"));
+        match Policy::from_onnx(&content, settings.as_deref()) {
+            Ok(policy) => ControllerConfig::External(controller(Arc::new(policy), own)),
+            Err(error) => {
+                let field = match error.place {
+                    PolicyPlace::File => "file",
+                    PolicyPlace::Agent => "agent",
+                };
+                self.report(&path.key(field), error.what, error.remedy);
+                nothing
+            }
+        }
+    }
+}
+
+fn controller(policy: Arc<Policy>, own: ControllerConfig) -> ExternalConfig {
+    let config = ExternalConfig::new("policy", move |start| {
+        let own = own.clone().seeded(start.seed);
+        let own = Running::new(&own, start.mss, start.initial_window, start.initial_ssthresh);
+        PolicyController::new(&policy, own, start.mss)
+    });
+    config.that_decides()
+}

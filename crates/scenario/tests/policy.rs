@@ -1,0 +1,156 @@
+//! Frozen policies as a scenario names them: read once, held to what they are, learnt in one run and replayed in another.
+
+use std::path::PathBuf;
+
+use ackclock_agent::policy::{learned_policy, policy_file};
+use ackclock_cc::CongestionController;
+use ackclock_scenario::Scenario;
+use ackclock_sim::Simulation;
+use ackclock_units::SimTime;
+
+/// A choice between a segment less and a segment more, by two numbers.
+const AGENT: &str =
+    r#"{"observations": ["cwnd_segments", "rtt_ms"], "action": {"kind": "deltas", "segments": [-1, 1]}}"#;
+
+/// A file of this test's own, gone when it is dropped.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str, content: &[u8]) -> Self {
+        let path = std::env::temp_dir().join(format!("ackclock-scenario-{}-{name}.onnx", std::process::id()));
+        std::fs::write(&path, content).expect("a folder for temporary files");
+        Self(path)
+    }
+
+    fn name(&self) -> String {
+        format!("'{}'", self.0.display())
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// More than so many segments are one too many.
+fn up_to(segments: f32) -> Vec<u8> {
+    let layer: [(&[f32], &[f32]); 1] = [(&[1.0, 0.0, 0.0, 0.0], &[0.0, segments])];
+    policy_file(AGENT, None, layer.into_iter())
+}
+
+fn read(flow: &str) -> Result<Scenario, String> {
+    let text = format!(
+        "duration = \"20 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"10 us\" }}\n\
+         bottleneck = {{ rate = \"20 Mbit/s\", delay = \"20 ms\" }}\n[tcp]\ninitial_ssthresh = \"16 segments\"\n[[flow]]\n{flow}\n"
+    );
+    Scenario::parse(&text, "test.toml", &[]).map_err(|error| error.to_string())
+}
+
+fn scenario(flow: &str) -> Scenario {
+    read(flow).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn told(simulation: &Simulation, wanted: &str) -> f64 {
+    let mut found = f64::NAN;
+    simulation.sender(0).controller().inspect(&mut |name, value| {
+        if name == wanted {
+            found = value;
+        }
+    });
+    found
+}
+
+#[test]
+fn a_policy_holds_the_window_that_its_weights_say() {
+    let file = File::new("thirty", &up_to(30.5));
+    let scenario = scenario(&format!("controller = {{ kind = \"policy\", file = {} }}", file.name()));
+    let mut simulation = Simulation::new(scenario.config());
+    simulation.run_until(SimTime(10_000_000_000));
+    let mss = f64::from(scenario.config().flows[0].sender.mss);
+    // A segment more while cwnd < 30.5, a segment less beyond: from 29.5 to 31.5 in the steady state.
+    for ms in 10_001..11_000 {
+        simulation.run_until(SimTime(ms * 1_000_000));
+        let segments = simulation.sender(0).cwnd().0 as f64 / mss;
+        assert!((29.5..=31.5).contains(&segments), "{segments} at {ms} ms");
+    }
+    // 10 s after slow start in round trips of 40 ms are at most 275 windows.
+    let decisions = told(&simulation, "decisions");
+    assert!((150.0..=275.0).contains(&decisions), "{decisions}");
+}
+
+#[test]
+fn short_flows_have_policies_too() {
+    let file = File::new("short", &up_to(30.5));
+    let arrivals = "arrivals = { rate = \"4/s\", size = \"200 kB\" }";
+    let scenario = scenario(&format!("controller = {{ kind = \"policy\", file = {} }}\n{arrivals}", file.name()));
+    let outcome = Simulation::new(scenario.config()).finish();
+    let group = &outcome.summary.groups[0];
+    // 4 a second for 20 s are 80, with a deviation of 9.
+    assert!((50..=110).contains(&group.completed) && group.aborted == 0, "{group:?}");
+}
+
+#[test]
+fn what_was_learnt_in_one_run_is_replayed_in_another() {
+    for (name, beta) in [("dqn_newreno", 0.7), ("dqn_cubic", 0.7)] {
+        let mut learning =
+            Simulation::new(scenario(&format!("controller = {{ kind = {name:?}, warm_up = 200 }}")).config());
+        learning.run_until(SimTime(20_000_000_000));
+        let learnt = learned_policy(learning.sender(0).controller()).expect("it learns");
+        let file = File::new(name, &learnt);
+        let own = format!("{{ kind = \"newreno\", beta = {beta} }}");
+        let frozen =
+            scenario(&format!("controller = {{ kind = \"policy\", file = {}, controller = {own} }}", file.name()));
+        let run = || {
+            let mut simulation = Simulation::new(frozen.config());
+            simulation.run_until(SimTime(20_000_000_000));
+            (told(&simulation, "decisions"), format!("{:?}", simulation.finish().summary))
+        };
+        let once = run();
+        assert!(once.0 > 50.0, "{name}: {} decisions", once.0);
+        assert_eq!(once, run(), "{name}");
+    }
+    let newreno = Simulation::new(scenario("controller = \"newreno\"").config());
+    assert!(learned_policy(newreno.sender(0).controller()).is_none());
+}
+
+#[test]
+fn the_file_is_part_of_the_scenario_and_of_its_hash() {
+    let file = File::new("hash", &up_to(30.0));
+    let flow = format!("controller = {{ kind = \"policy\", file = {} }}", file.name());
+    let first = scenario(&flow);
+    assert!(first.to_json().contains("\"sha256\""), "{}", first.to_json());
+    std::fs::write(&file.0, up_to(40.0)).expect("it was written before");
+    assert_ne!(first.hash(), scenario(&flow).hash());
+    // Read again as it was kept, it is not the file that it was.
+    let error = Scenario::from_json(&first.to_json(), &[]).expect_err("another file").to_string();
+    assert!(error.contains("flow[0].controller.file") && error.contains("SHA-256"), "{error}");
+    // A seed draws no other file.
+    assert_eq!(first.with_seed(9).config().flows.len(), 1);
+}
+
+#[test]
+fn mistakes_name_the_place_the_value_and_the_remedy() {
+    let right = File::new("right", &up_to(30.0));
+    let wrong = File::new("wrong", b"\x08\x07 this is no graph");
+    let policy = |rest: &str| format!("controller = {{ kind = \"policy\"{rest} }}");
+    let in_file = |file: &File, rest: &str| policy(&format!(", file = {}{rest}", file.name()));
+    for (flow, words) in [
+        (policy(""), vec!["flow[0].controller.file", "is missing", "policy.onnx"]),
+        (policy(", file = \"no-such.onnx\""), vec!["flow[0].controller.file", "cannot be read", "scenario's folder"]),
+        (in_file(&wrong, ""), vec!["flow[0].controller.file", "no ONNX file", "torch.onnx.export"]),
+        (in_file(&right, ", agent = { history = 2 }"), vec!["flow[0].controller.agent", "ackclock.agent", "remove"]),
+        (
+            in_file(&right, &format!(", controller = {{ kind = \"policy\", file = {} }}", right.name())),
+            vec!["flow[0].controller.controller", "policy within a policy", "cubic"],
+        ),
+        (in_file(&right, ", controller = { kind = \"reno\", beta = 2 }"), vec!["flow[0].controller.controller.beta"]),
+        (in_file(&right, ", sha256 = \"00\""), vec!["flow[0].controller.file", "SHA-256"]),
+        (in_file(&right, ", network = 3"), vec!["flow[0].controller", "network"]),
+    ] {
+        let error = read(&flow).expect_err(&flow);
+        for word in words {
+            assert!(error.contains(word), "{word:?} is not in: {error}");
+        }
+    }
+}

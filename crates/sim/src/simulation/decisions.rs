@@ -1,0 +1,34 @@
+//! Controllers that decide after events: frozen policies. Without one, nothing here is ever asked.
+
+use ackclock_cc::ControllerConfig;
+use ackclock_net::Packet;
+
+use super::Simulation;
+use crate::config::SimulationConfig;
+use crate::event_queue::Event;
+
+/// True if a controller of the scenario's may decide.
+pub(super) fn has_deciders(config: &SimulationConfig) -> bool {
+    let short_flows = config.traffic.arrivals.iter().map(|arrivals| &arrivals.flow);
+    config.flows.iter().chain(short_flows).any(|flow| ControllerConfig::decides(&flow.controller))
+}
+
+impl Simulation {
+    /// The event at hand is over. If it made a decision due, that is taken now, and what it lets go leaves at once.
+    pub(super) fn decide_after(&mut self, event: Event, packet: &Packet) {
+        let endpoint = match event {
+            Event::Link(_) => packet.endpoint as usize,
+            Event::Timer(endpoint) => endpoint as usize,
+            _ => return,
+        };
+        if !self.endpoints.get(endpoint).is_some_and(ackclock_tcp::Endpoint::is_decision_due) {
+            return;
+        }
+        if endpoint >= self.traffic.first_endpoint as usize {
+            self.with_short_port(endpoint, |endpoint, now, port| endpoint.decide(now, port));
+        } else {
+            self.with_port(endpoint, |endpoint, now, port| endpoint.decide(now, port));
+        }
+        self.arm_timer(endpoint);
+    }
+}

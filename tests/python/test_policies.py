@@ -1,0 +1,46 @@
+"""What a flow has learnt is saved, and runs frozen in another run."""
+
+from pathlib import Path
+
+import pytest
+
+from ackclock import running
+from ackclock._core import Scenario
+from conftest import Cli
+
+_LEARNS = """
+duration = "5 s"
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "0 ms" }
+bottleneck = { rate = "20 Mbit/s", delay = "20 ms" }
+[[flow]]
+name = "learner"
+controller = { kind = "dqn_newreno", warm_up = 100 }
+"""
+_FROZEN = '{ kind = "policy", file = "learnt.onnx", controller = { kind = "newreno", beta = 0.7 } }'
+
+
+def test_what_was_learnt_runs_frozen(cli: Cli, tmp_path: Path) -> None:
+    learns, frozen = tmp_path / "learns.toml", tmp_path / "frozen.toml"
+    learns.write_text(_LEARNS)
+    frozen.write_text(_LEARNS.replace('{ kind = "dqn_newreno", warm_up = 100 }', _FROZEN))
+    learnt = tmp_path / "learnt.onnx"
+    told = cli("run", learns, "--quiet", "--save-policy", f"learner={learnt}")
+    assert told.returncode == 0, told.stderr
+    scenario = Scenario.load(str(frozen))
+    assert "sha256" in scenario.to_json()
+    summary = running.run(scenario).summary
+    assert summary["flows"][0]["controller"] == "policy"
+    assert summary["flows"][0]["goodput_bps"] > 1e6
+
+
+@pytest.mark.parametrize(
+    ("given", "words"), [("learner", "FLOW=FILE"), ("nobody=x.onnx", "learner"), ("plain=x.onnx", "dqn_newreno")]
+)
+def test_a_wrong_save_policy_is_told_before_the_run(cli: Cli, tmp_path: Path, given: str, words: str) -> None:
+    learns = tmp_path / "learns.toml"
+    learns.write_text(_LEARNS + '[[flow]]\nname = "plain"\ncontroller = "reno"\n')
+    told = cli("run", learns, "--quiet", "--save-policy", given)
+    assert told.returncode != 0
+    assert words in told.stderr
