@@ -1,5 +1,7 @@
 //! Values, rewards and an agent's course, against numbers worked by hand.
 
+#![allow(clippy::float_cmp, reason = "numbers that are exact by hand")]
+
 use std::sync::Arc;
 
 use ackclock_cc::{

@@ -85,9 +85,9 @@ impl Environment {
     pub fn reset(&mut self, seed: u64) -> Step {
         let mut again = RandomStream::new(seed, "draws");
         let seeds = std::iter::once(seed).chain(std::iter::repeat_with(|| again.bits())).take(DRAWS);
-        let drawn = seeds.filter_map(|seed| self.scenario.draw(seed).ok());
         let with_places = |scenario: Scenario| places(&scenario, &self.seats).ok().map(|flows| (scenario, flows));
-        let found = drawn.filter_map(with_places).next();
+        let mut drawn = seeds.filter_map(|seed| self.scenario.draw(seed).ok());
+        let found = drawn.find_map(with_places);
         let (scenario, flows) = found.unwrap_or_else(|| (self.scenario.with_seed(seed), self.flows.to_vec()));
         self.simulation = simulate(&scenario, &self.seats, &flows);
         self.end = SimTime(scenario.config().duration.0);

@@ -168,7 +168,7 @@ fn a_network_is_drawn_for_every_episode() {
         observe(&mut environment)[0]
     };
     let drawn: Vec<f32> = (0..200).map(&mut draw).collect();
-    assert_eq!(draw(7), drawn[7]);
+    assert_eq!(draw(7).to_bits(), drawn[7].to_bits());
     assert!(drawn.iter().all(|rtt| (20.0..181.0).contains(rtt)), "{drawn:?}");
     // Uniform from 20 to 180 ms: 100 ms on the average, and 46.2 / sqrt(200) = 3.3 about it.
     let mean = drawn.iter().sum::<f32>() / 200.0;

@@ -17,6 +17,9 @@ type Observation<'py> = Bound<'py, PyArrayDyn<f32>>;
 /// What Gymnasium's `step` returns.
 type Stepped<'py> = (Observation<'py>, f64, bool, bool, Bound<'py, PyDict>);
 
+/// A flow at one moment: cwnd in bytes, srtt in ms, bytes read at its far end.
+type FlowState = (u64, f64, u64);
+
 /// A scenario with agents on some of its flows.
 #[pyclass(module = "ackclock._core", name = "Environment")]
 pub(crate) struct PyEnvironment {
@@ -119,7 +122,7 @@ impl PyEnvironment {
     }
 
     /// For each flow: cwnd, srtt and what was read so far. For each link: packets that wait.
-    fn snapshot(&mut self) -> PyResult<(Vec<(u64, f64, u64)>, Vec<usize>)> {
+    fn snapshot(&mut self) -> PyResult<(Vec<FlowState>, Vec<usize>)> {
         let simulation = self.get_mut()?.simulation();
         // Those of this episode, whose number may be drawn.
         let (flows, links) = (simulation.flows(), simulation.links());
@@ -150,7 +153,7 @@ impl PyEnvironment {
     /// An action that is none is a mistake of the caller's, not one to be cut to something.
     fn check(&self, agent: usize, action: f64) -> PyResult<()> {
         match self.get()?.config(agent).action.space() {
-            ActionSpace::Discrete(choices) if !(action >= 0.0 && action < choices as f64 && action.fract() == 0.0) => {
+            ActionSpace::Discrete(choices) if !is_choice(action, choices) => {
                 let last = choices - 1;
                 Err(PyValueError::new_err(format!("action {action} is no choice; there are 0 to {last}")))
             }
@@ -252,6 +255,12 @@ impl PyVectorEnvironment {
         }
         Err(PyValueError::new_err(format!("{what}: {given} numbers, where {wanted} belong")))
     }
+}
+
+/// True of whole numbers from 0 to below `choices`.
+fn is_choice(action: f64, choices: usize) -> bool {
+    let choices = u32::try_from(choices).map_or(f64::INFINITY, f64::from);
+    (0.0..choices).contains(&action) && action.fract() == 0.0
 }
 
 fn shape(config: &AgentConfig) -> Vec<usize> {
