@@ -57,11 +57,15 @@ fn below(first: Point, middle: Point, last: Point) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::float_cmp, reason = "numbers that are exact by hand")]
+
     use super::*;
 
     fn hull(points: &[(f64, f64)]) -> LowerHull {
         let mut hull = LowerHull::default();
-        points.iter().for_each(|&(at, delay)| hull.add(Point { at, delay }));
+        for &(at, delay) in points {
+            hull.add(Point { at, delay });
+        }
         hull
     }
 
