@@ -41,7 +41,9 @@ def _kernel() -> KernelHost:
     try:
         return KernelHost()
     except KernelError:
-        pytest.skip("no network namespaces: not root, or no /dev/net/tun, or no iproute2")
+        pytest.skip(
+            "needs network namespaces: root, /dev/net/tun and iproute2; `ackclock doctor` says which is missing"
+        )
 
 
 @pytest.mark.parametrize("name", ON_THE_KERNEL)

@@ -181,7 +181,7 @@ def test_ray_backend_names_the_remedy_when_missing(
     assert "pip install 'ackclock[ray]'" in done.stderr
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray, an optional extra, is not installed")
+@pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="needs Ray; run: pip install 'ackclock[ray]'")
 def test_ray_backend_gives_the_same_table(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
     for backend in ("local", "ray"):
         assert cli("sweep", scenario_file, *GRID, "-o", backend, "--backend", backend).returncode == 0

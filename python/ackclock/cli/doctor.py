@@ -147,7 +147,7 @@ def _cargo() -> Finding:
 
 def _gpu() -> Finding:
     found = _first_line(["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"])
-    return Finding("GPU", bool(found), found or "-", "nothing yet; learning controllers will use it", "a CUDA driver")
+    return Finding("GPU", bool(found), found or "-", "training with PyTorch (ackclock train); simulations need none", "a CUDA driver")
 
 
 def _root() -> Finding:
