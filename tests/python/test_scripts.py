@@ -41,9 +41,7 @@ def _kernel() -> KernelHost:
     try:
         return KernelHost()
     except KernelError:
-        pytest.skip(
-            "needs network namespaces: root, /dev/net/tun and iproute2; `ackclock doctor` says which is missing"
-        )
+        pytest.skip("needs root, /dev/net/tun and iproute2; `ackclock doctor` says which is missing")
 
 
 @pytest.mark.parametrize("name", ON_THE_KERNEL)

@@ -147,7 +147,9 @@ def _cargo() -> Finding:
 
 def _gpu() -> Finding:
     found = _first_line(["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"])
-    return Finding("GPU", bool(found), found or "-", "training with PyTorch (ackclock train); simulations need none", "a CUDA driver")
+    return Finding(
+        "GPU", bool(found), found or "-", "faster training of large networks (ackclock train)", "a CUDA driver"
+    )
 
 
 def _root() -> Finding:
