@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, CongestionController, CongestionEvent, Controller, Demands, RttStats, SegmentReport, SendEvent,
+    AckEvent, CongestionController, CongestionEvent, Controller, CubicPace, Demands, RttStats, SegmentReport, SendEvent,
 };
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
@@ -18,8 +18,10 @@ use crate::action::Ground;
 use crate::config::AgentConfig;
 use crate::decision::{Decision, DecisionClock};
 use crate::interval::Interval;
-use crate::pace;
 use crate::view::{Memory, View};
+
+/// CUBIC's own numbers (RFC 9438 sections 4.6 and 5).
+const CUBIC: CubicPace = CubicPace { c: 0.4, beta: 0.7, formula_c: true };
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -144,8 +146,15 @@ impl Agent {
     }
 
     fn is_at_pace(&self, now: SimTime) -> bool {
-        self.config.decision == Decision::CubicPace
-            && self.clock.acked().0 as f64 / self.mss.0 as f64 > pace::count(&self.view(now), self.is_faster)
+        if self.config.decision != Decision::CubicPace {
+            return false;
+        }
+        let view = self.view(now);
+        let cwnd = view.segments(self.cwnd);
+        // Before the first congestion the window at hand is all there is to grow from.
+        let w_max = if self.memory.w_max == Bytes::ZERO { cwnd } else { view.segments(self.memory.w_max) };
+        let since = now.saturating_since(self.memory.last_congestion.unwrap_or(view.since));
+        view.segments(self.clock.acked()) > CUBIC.count(self.is_faster, cwnd, w_max, since)
     }
 
     fn in_slow_start(&self) -> bool {

@@ -11,7 +11,6 @@ mod config;
 mod decision;
 mod interval;
 mod observation;
-mod pace;
 pub mod policy;
 mod reward;
 #[cfg(test)]

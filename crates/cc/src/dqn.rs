@@ -6,11 +6,13 @@
 mod cubic;
 mod learner;
 mod newreno;
+mod pace;
 mod window;
 
 pub use cubic::{DqnCubic, DqnCubicConfig};
 pub use learner::{DqnConfig, LearnOn, MaxThroughput, StateScale};
 pub use newreno::{DqnNewReno, DqnNewRenoConfig, StoreOn};
+pub use pace::CubicPace;
 pub use window::BelowSsthresh;
 
 use ackclock_learn::{Network, Normaliser};

@@ -9,9 +9,10 @@
 //! action, as in CUBIC itself; after hold and less the pace is CUBIC's. There is no floor of Reno's pace.
 
 use ackclock_learn::Agent;
-use ackclock_units::{Bytes, SimDuration, SimTime, math};
+use ackclock_units::{Bytes, SimTime};
 
 use super::learner::{DqnConfig, Kind, Learner};
+use super::pace::CubicPace;
 use super::window::LearnedWindow;
 use crate::controller::{CongestionController, Start};
 use crate::event::{AckEvent, CongestionEvent};
@@ -35,27 +36,6 @@ pub struct DqnCubicConfig {
 impl Default for DqnCubicConfig {
     fn default() -> Self {
         Self { dqn: DqnConfig::with_hidden(vec![50; 5]), c: 0.4, formula_c: true }
-    }
-}
-
-/// The curve towards `W_max`: `factor (T - K)^3 + W_max`, in segments and seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Curve {
-    factor: f64,
-    k: f64,
-}
-
-impl Curve {
-    /// `K = cbrt(W_max (1 - beta) / C')`, C' being C for action 2 and `3 C` for action 3.
-    fn new(config: &DqnCubicConfig, is_faster: bool, w_max: f64) -> Self {
-        let c = if is_faster { FASTER as f64 * config.c } else { config.c };
-        let factor = if is_faster || config.formula_c { c } else { 1.0 };
-        Self { factor, k: math::cbrt(w_max * (1.0 - config.dqn.beta) / c) }
-    }
-
-    fn target(&self, t: SimDuration, w_max: f64) -> f64 {
-        let offset = t.as_secs_f64() - self.k;
-        self.factor * offset * offset * offset + w_max
     }
 }
 
@@ -113,10 +93,8 @@ impl DqnCubic {
 
     /// Segments to be acknowledged for the next action.
     fn cnt(&self, now: SimTime, w_max: f64) -> f64 {
-        let cwnd = self.window.segments();
-        let curve = Curve::new(&self.config, self.is_faster, w_max);
-        let target = curve.target(now.saturating_since(self.since), w_max);
-        if target > cwnd { (cwnd / (target - cwnd)).max(2.0) } else { 100.0 * cwnd }
+        let pace = CubicPace { c: self.config.c, beta: self.config.dqn.beta, formula_c: self.config.formula_c };
+        pace.count(self.is_faster, self.window.segments(), w_max, now.saturating_since(self.since))
     }
 
     fn act(&mut self, now: SimTime) {
@@ -203,24 +181,6 @@ mod tests {
 
     fn close(found: f64, expected: f64) -> bool {
         (found - expected).abs() < 1e-3
-    }
-
-    #[test]
-    fn curves_by_hand() {
-        let config = DqnCubicConfig::default();
-        // W_max = 85: K = cbrt(85 * 0.3 / 0.4) = cbrt(63.75) = 3.994 8; at T = 0: 85 - 25.5 = 59.5, and the same for
-        // three times C, whose K is cbrt(21.25) = 2.769 9
-        let (plain, faster) = (Curve::new(&config, false, 85.0), Curve::new(&config, true, 85.0));
-        assert!(close(plain.k, 3.994_8) && close(faster.k, 2.769_9), "{plain:?} {faster:?}");
-        for curve in [plain, faster] {
-            assert!(close(curve.target(SimDuration::ZERO, 85.0), 59.5));
-        }
-        // 5 s: 85 + 0.4 * 1.005 2^3 = 85.406; 85 + 1.2 * 2.230 1^3 = 98.309; as printed, 85 + 1.005 2^3 = 86.016
-        let five = SimDuration::from_secs(5);
-        let printed = Curve::new(&DqnCubicConfig { formula_c: false, ..config }, false, 85.0);
-        for (curve, expected) in [(plain, 85.406_3), (faster, 98.309_4), (printed, 86.015_7)] {
-            assert!((curve.target(five, 85.0) - expected).abs() < 5e-3, "{}", curve.target(five, 85.0));
-        }
     }
 
     #[test]
