@@ -167,6 +167,8 @@ pub(crate) fn check(
         measure,
         network,
         flows,
+        appliances: Vec::new(),
+        splits: Vec::new(),
         traffic,
         trace,
     })

@@ -5,6 +5,7 @@ use ackclock_net::{NetworkConfig, NodeId};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
+use crate::appliance::{ApplianceConfig, SplitConfig};
 use crate::traffic::{SizeDistribution, TrafficConfig, VideoConfig};
 
 /// Everything that decides a run.
@@ -22,6 +23,10 @@ pub struct SimulationConfig {
     pub network: NetworkConfig,
     /// Connections.
     pub flows: Vec<FlowConfig>,
+    /// Nodes that split connections.
+    pub appliances: Vec<ApplianceConfig>,
+    /// The flows that they split, ordered by flow, then along its way.
+    pub splits: Vec<SplitConfig>,
     /// Short flows that come and go, and datagrams.
     pub traffic: TrafficConfig,
     /// What to record.
@@ -69,6 +74,12 @@ pub struct FlowConfig {
     pub reply: Option<AppConfig>,
     /// How fast the receiving application reads; `None` reads at once.
     pub read_rate: Option<Bandwidth>,
+    /// When the receiving application stops reading for good.
+    pub stops_reading: Option<SimTime>,
+    /// False if nothing listens at the receiving host.
+    pub accepts: bool,
+    /// When the sending application resets the connection.
+    pub abort_at: Option<SimTime>,
 }
 
 /// An application.

@@ -1,6 +1,7 @@
 //! The simulation: the network, the hosts and applications on it, and the loop that moves time.
 
 mod app;
+mod appliance;
 mod capture;
 mod config;
 mod event_queue;
@@ -13,6 +14,7 @@ mod summary;
 mod traffic;
 
 pub use ackclock_wire::Ecn;
+pub use appliance::{ApplianceConfig, Copying, HandshakeOrder, SideConfig, SplitConfig};
 pub use capture::write_pcapng;
 pub use config::{
     AppConfig, FlowConfig, FlowSeries, LinkSeries, MeasureWindow, Sampling, SimulationConfig, Span, TraceConfig,

@@ -41,6 +41,9 @@ fn test_flow() -> crate::config::FlowConfig {
         app: crate::config::AppConfig::Bulk,
         reply: None,
         read_rate: None,
+        stops_reading: None,
+        accepts: true,
+        abort_at: None,
     }
 }
 

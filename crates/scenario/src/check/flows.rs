@@ -174,6 +174,9 @@ impl<'a> Checker<'a, '_> {
             app,
             reply: table.reply.as_ref().map(|app| self.app(app, &path.key("reply"))),
             read_rate: table.read_rate.map(|rate| rate.0),
+            stops_reading: None,
+            accepts: true,
+            abort_at: None,
         }
     }
 

@@ -104,6 +104,9 @@ impl Dumbbell {
                 app: self.app.clone(),
                 reply: None,
                 read_rate: self.read_rate,
+                stops_reading: None,
+                accepts: true,
+                abort_at: None,
             });
         }
         let interval = SimDuration::from_millis(10);
@@ -114,6 +117,8 @@ impl Dumbbell {
             measure: self.measure,
             network,
             flows,
+            appliances: Vec::new(),
+            splits: Vec::new(),
             traffic: TrafficConfig::default(),
             trace: TraceConfig {
                 internals: vec![],

@@ -1,0 +1,51 @@
+//! The disciplines by name, and what they order.
+
+use ackclock_units::{Bytes, SimTime};
+
+use crate::readings::Readings;
+use crate::socket::Socket;
+
+/// What a discipline wants done. [`Orders::default`] leaves everything to the sockets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Orders {
+    /// Let the near side send no more than this beyond what has arrived; the receive buffer bounds it too. A window once
+    /// advertised is not taken back (RFC 9293 section 3.8.6). `None`: what the receive buffer has room for.
+    pub window: Option<Bytes>,
+    /// Hand octets to the far socket only while it holds fewer than these unsent (`TCP_NOTSENT_LOWAT`); the send buffer
+    /// bounds it too.
+    pub not_sent: Option<Bytes>,
+    /// Tell the near side of congestion, once: ECE on its ACKs until its CWR (RFC 3168 section 6.1.3).
+    pub raise_ece: bool,
+    /// Ask again then, though nothing may have happened.
+    pub wake_at: Option<SimTime>,
+}
+
+/// A discipline and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DisciplineConfig {
+    /// See [`Socket`].
+    Socket,
+}
+
+/// A discipline at work on one direction of a connection.
+#[derive(Clone, Debug)]
+pub enum Discipline {
+    /// See [`Socket`].
+    Socket(Socket),
+}
+
+impl Discipline {
+    /// A discipline for a connection that opens now. `seed` is of its own random stream.
+    pub fn new(config: &DisciplineConfig, _seed: u64) -> Self {
+        match config {
+            DisciplineConfig::Socket => Self::Socket(Socket),
+        }
+    }
+
+    /// What is wanted now. To be asked whenever octets arrive, are sent or are acknowledged, and at [`Orders::wake_at`].
+    pub fn update(&mut self, readings: &Readings) -> Orders {
+        match self {
+            Self::Socket(socket) => socket.update(readings),
+        }
+    }
+}

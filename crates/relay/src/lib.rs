@@ -1,0 +1,16 @@
+//! How much a split connection keeps between its two sides.
+//!
+//! A relay takes octets from the *near* side, which sends to it, and passes them on to the *far* side. A buffer
+//! discipline sees both sides ([`Readings`]) and says what to do about it ([`Orders`]): what window to advertise, how much
+//! to hand to the far socket before it has been sent, when to raise ECE. It knows no socket and no simulator; both a
+//! simulated appliance and a real proxy (`TCP_INFO`, `TCP_WINDOW_CLAMP`, `TCP_NOTSENT_LOWAT`) can obey it.
+//!
+//! Each direction of a connection has a discipline of its own.
+
+mod discipline;
+mod readings;
+mod socket;
+
+pub use discipline::{Discipline, DisciplineConfig, Orders};
+pub use readings::{FarSide, Readings};
+pub use socket::Socket;

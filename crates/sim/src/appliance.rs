@@ -1,0 +1,5 @@
+//! The split-connection appliance.
+
+mod config;
+
+pub use config::{ApplianceConfig, Copying, HandshakeOrder, SideConfig, SplitConfig};
