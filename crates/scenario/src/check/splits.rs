@@ -75,9 +75,10 @@ impl Checker<'_, '_> {
 
     /// Nodes whose kind is not said are routers only if nothing begins or ends there.
     fn check_no_ends(&mut self, appliances: &[AppliancePlan<'_>], flows: &[FlowConfig]) {
-        for appliance in appliances.iter().filter(|appliance| appliance.table.is_some()) {
+        for appliance in appliances {
             let node = appliance.config.node;
-            if let Some(flow) = flows.iter().find(|flow| flow.from == node || flow.to == node) {
+            let is_found = self.network.nodes.get(node).is_some_and(|node| appliance.node_name() == Some(&node.name));
+            if is_found && let Some(flow) = flows.iter().find(|flow| flow.from == node || flow.to == node) {
                 let what = format!("is a host: the flow {:?} begins or ends there", flow.name);
                 self.report(&appliance.path.key("node"), what, "choose a node between the hosts");
             }

@@ -147,7 +147,9 @@ impl Checker<'_, '_> {
         ways: &[OnTheWay],
     ) {
         let node = &self.network.nodes[appliance.config.node].name.clone();
-        for (position, place) in taken.named.iter().filter(|(position, _)| !ways[*position].crosses(index)) {
+        let mut named = taken.named.iter().filter(|(position, _)| !ways[*position].crosses(index)).peekable();
+        let is_any_astray = named.peek().is_some();
+        for (position, place) in named {
             let way = &ways[*position];
             let what = match (way.there.contains(&index), way.back.contains(&index)) {
                 (true, false) => "does not come back over",
@@ -158,7 +160,7 @@ impl Checker<'_, '_> {
             self.report(place, format!("the flow {:?} {what} the node {node:?}", plans[*position].name), remedy);
         }
         let is_taken = |position: usize| taken.holds(position) && ways[position].crosses(index);
-        if taken.named.is_empty() && !(0..plans.len()).any(is_taken) {
+        if !is_any_astray && !(0..plans.len()).any(is_taken) {
             let (field, what) = match appliance.table {
                 None => ("kind", format!("no connection crosses the node {node:?} there and back")),
                 Some(table) if table.take.is_none() => {
