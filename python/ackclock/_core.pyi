@@ -29,6 +29,7 @@ __all__ = [
     "agents",
     "build_info",
     "controllers",
+    "disciplines",
     "exercise_agent",
     "links",
     "mean_window",

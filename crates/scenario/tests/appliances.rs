@@ -1,6 +1,7 @@
 //! Appliances in scenarios: what may be said of them, which flows they take, and what is said of mistakes.
 
 use ackclock_cc::{ClassicConfig, ControllerConfig};
+use ackclock_net::{QueueConfig, QueueLimit};
 use ackclock_relay::{CreditConfig, DisciplineConfig, EceRedConfig};
 use ackclock_scenario::{Diagnostic, Scenario};
 use ackclock_sim::{Copying, HandshakeOrder, SimulationConfig};
@@ -426,6 +427,26 @@ fn a_flow_must_cross_an_appliance_on_both_of_its_ways() {
 }
 
 #[test]
+fn appliances_stand_in_the_same_order_on_both_ways() {
+    // A-R-S-B, and back B-R-S-A
+    let link = |from: &str, to: &str| {
+        format!("{{ from = \"{from}\", to = \"{to}\", rate = \"1 Gbit/s\", delay = \"1 ms\", duplex = false }}, ")
+    };
+    let links: String = [("A", "R"), ("R", "S"), ("S", "B"), ("B", "R"), ("S", "A")].map(|(a, b)| link(a, b)).concat();
+    let text = format!(
+        "duration = \"10 s\"\n[topology]\nkind = \"explicit\"\nnode = [{{ name = \"A\" }}, {{ name = \"B\" }}, \
+         {{ name = \"R\", kind = \"appliance\" }}, {{ name = \"S\", kind = \"appliance\" }}]\nlink = [{links}]\n\
+         [[flow]]\nfrom = \"A\"\nto = \"B\"\n"
+    );
+    let (field, message, _) = mistake(&text, "");
+    assert_eq!(field, "flow[0]");
+    assert!(message.contains("another order"), "{message}");
+    // one of them alone is well
+    let one = text.replacen("kind = \"appliance\"", "kind = \"router\"", 1);
+    assert_eq!(names(&parse(&one, "")), [("flow1", "S")]);
+}
+
+#[test]
 fn an_appliance_is_part_of_what_a_scenario_is() {
     let parse = |discipline: &str| {
         let text = format!("{DUMBBELL}\n[[appliance]]\nnode = \"left\"\ndiscipline = {discipline}");
@@ -436,4 +457,18 @@ fn an_appliance_is_part_of_what_a_scenario_is() {
     let again = Scenario::from_json(&scenario.to_json(), &[]).expect("it was right");
     assert_eq!(again.config(), scenario.config());
     assert_ne!(parse("\"credit\"").hash(), parse("\"drain_rate\"").hash());
+}
+
+#[test]
+fn the_example_is_the_box_of_the_thesis_and_can_be_changed_by_name() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/appliance.toml");
+    let load = |overrides: &[String]| Scenario::load(&path, overrides).unwrap_or_else(|error| panic!("{error}"));
+    let config = load(&[]).config().clone();
+    assert_eq!(names(&config), [("old", "box")]);
+    assert_eq!(config.flows.iter().filter(|flow| flow.controller_name == "highspeed").count(), 10);
+    // 2 * (1 ms + 12 ms + 1 ms), at 1 Gbit/s: a bdp of 3.5 MB
+    let QueueConfig::DropTail(queue) = &config.network.links[0].queue else { panic!("drop tail") };
+    assert_eq!(queue.limit, QueueLimit::Bytes(Bytes(3_500_000)));
+    let changed = load(&["appliance.box.discipline=credit".to_owned()]);
+    assert_eq!(changed.config().appliances[0].discipline, DisciplineConfig::Credit(CreditConfig::default()));
 }

@@ -195,15 +195,15 @@ impl Checker<'_, '_> {
     /// Each link of a way with the largest packet on it: `sizes` holds up to which node there are such.
     fn sized(&self, way: Vec<usize>, mut sizes: impl Iterator<Item = (NodeId, u64)>) -> Vec<(usize, u64)> {
         let mut size = sizes.next();
-        let mut sized = Vec::with_capacity(way.len());
+        let mut found = Vec::with_capacity(way.len());
         for link in way {
             let Some((end, packet)) = size else { break };
-            sized.push((link, packet));
+            found.push((link, packet));
             if self.network.links[link].to == end {
                 size = sizes.next();
             }
         }
-        sized
+        found
     }
 }
 

@@ -97,12 +97,13 @@ impl Checker<'_, '_> {
         topology: &BuiltTopology,
         taken: &mut Taken,
     ) {
-        let ends: [(_, _, fn(&FlowConfig) -> NodeId); 2] =
-            [("from", &table.from, |flow| flow.from), ("to", &table.to, |flow| flow.to)];
-        for (field, names, end) in ends {
-            let Some(names) = names else { continue };
-            let hosts = self.named_hosts(names, &path.key(field), topology);
-            taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&end(flow))));
+        if let Some(names) = &table.from {
+            let hosts = self.named_hosts(names, &path.key("from"), topology);
+            taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&flow.from)));
+        }
+        if let Some(names) = &table.to {
+            let hosts = self.named_hosts(names, &path.key("to"), topology);
+            taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&flow.to)));
         }
     }
 
