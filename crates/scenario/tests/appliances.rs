@@ -299,10 +299,10 @@ fn mistakes_say_what_is_wrong_and_what_to_do() {
             "ackclock controllers",
         ),
         (
-            "node = \"left\"\nnear = { controller = { kind = \"policy\", file = \"p.onnx\" } }",
-            "near.controller",
-            "policy",
-            "ackclock controllers",
+            "node = \"left\"\nnear = { controller = { kind = \"policy\", file = \"nowhere.onnx\" } }",
+            "near.controller.file",
+            "cannot be read",
+            "check the path",
         ),
         (
             "node = \"left\"\nnear = { controller = \"vegas_modified\", tcp = { timestamps = false } }",

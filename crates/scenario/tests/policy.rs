@@ -154,3 +154,13 @@ fn mistakes_name_the_place_the_value_and_the_remedy() {
         }
     }
 }
+
+#[test]
+fn an_end_of_an_appliance_may_be_a_policy() {
+    let file = File::new("appliance", &up_to(20.0));
+    let policy = format!("{{ kind = \"policy\", file = {}, controller = \"reno\" }}", file.name());
+    let far = format!("[[appliance]]\nnode = \"left\"\nfar = {{ controller = {policy} }}");
+    let split = scenario(&far).config().splits[0].clone();
+    assert_eq!(split.far.controller_name, "policy");
+    assert!(split.far.controller.decides());
+}
