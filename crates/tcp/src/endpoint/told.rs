@@ -13,7 +13,7 @@ impl Endpoint {
     pub fn state(&self) -> State {
         match self.progress {
             Progress::Closed => State::Closed,
-            Progress::Listen => State::Listen,
+            Progress::Listen | Progress::Ask => State::Listen,
             Progress::SynSent => State::SynSent,
             Progress::SynReceived => State::SynReceived,
             Progress::Open => match (self.sender.is_closed(), self.sender.is_finished(), self.receiver.is_finished()) {
