@@ -26,6 +26,7 @@ pub(crate) fn summarize(
         jain_index: jain_index(&flows),
         links: names.zip(links).map(|(name, stats)| link_summary(name, stats)).collect(),
         flows,
+        appliances: Vec::new(),
         groups: Vec::new(),
         datagrams: Vec::new(),
     }
@@ -39,7 +40,7 @@ fn jain_index(flows: &[FlowSummary]) -> Option<f64> {
 }
 
 fn flow_summary(stream: &Stream, endpoints: &[Endpoint], end: SimTime) -> FlowSummary {
-    let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver()]);
+    let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver]);
     let counters = sender.counters();
     let (goodput_bps, throughput_bps) = stream.rates();
     FlowSummary {
@@ -87,7 +88,7 @@ fn link_summary(name: &str, stats: &LinkStats) -> LinkSummary {
     }
 }
 
-fn queue_summary(histogram: &Histogram, unit: f64) -> QueueSummary {
+pub(crate) fn queue_summary(histogram: &Histogram, unit: f64) -> QueueSummary {
     QueueSummary {
         mean: histogram.mean() / unit,
         p95: histogram.quantile(0.95) / unit,

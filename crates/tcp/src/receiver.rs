@@ -149,6 +149,10 @@ impl Receiver {
         Some(if to_read == 0 { now } else { self.reader.time_to_read(to_read) })
     }
 
+    pub(crate) fn has_out_of_order_data(&self) -> bool {
+        !self.out_of_order.is_empty()
+    }
+
     /// True once the peer's FIN has arrived in order.
     pub(crate) fn is_finished(&self) -> bool {
         self.fin_at.is_some_and(|fin| self.rcv_nxt > fin)

@@ -321,6 +321,11 @@ impl Sender {
         self.written_end.saturating_sub(self.board.high_data())
     }
 
+    /// Octets written that were cumulatively acknowledged; the SYN and the FIN do not count.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.board.una().min(self.written_end).saturating_sub(1)
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }

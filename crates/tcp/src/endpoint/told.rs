@@ -84,6 +84,21 @@ impl Endpoint {
         Bytes(self.sender.unsent())
     }
 
+    /// Octets written that the peer has acknowledged.
+    pub fn acknowledged(&self) -> Bytes {
+        Bytes(self.sender.acknowledged())
+    }
+
+    /// True while data waits for what was lost before it.
+    pub fn has_out_of_order_data(&self) -> bool {
+        self.receiver.has_out_of_order_data()
+    }
+
+    /// The window that was advertised, and not used since.
+    pub fn advertised_window(&self) -> Bytes {
+        Bytes(self.receiver.window_end() - self.receiver.rcv_nxt())
+    }
+
     /// Octets that the application may write now without exceeding the send buffer or `TCP_NOTSENT_LOWAT`.
     pub fn writable(&self) -> Bytes {
         Bytes(self.sender.writable())
