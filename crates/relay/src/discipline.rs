@@ -2,6 +2,7 @@
 
 use ackclock_units::{Bytes, SimTime};
 
+use crate::config::DisciplineConfig;
 use crate::readings::Readings;
 use crate::socket::Socket;
 
@@ -20,13 +21,6 @@ pub struct Orders {
     pub wake_at: Option<SimTime>,
 }
 
-/// A discipline and its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub enum DisciplineConfig {
-    /// See [`Socket`].
-    Socket,
-}
-
 /// A discipline at work on one direction of a connection.
 #[derive(Clone, Debug)]
 pub enum Discipline {
@@ -38,7 +32,7 @@ impl Discipline {
     /// A discipline for a connection that opens now. `seed` is of its own random stream.
     pub fn new(config: &DisciplineConfig, _seed: u64) -> Self {
         match config {
-            DisciplineConfig::Socket => Self::Socket(Socket),
+            _ => Self::Socket(Socket),
         }
     }
 

@@ -7,10 +7,15 @@
 //!
 //! Each direction of a connection has a discipline of its own.
 
+mod config;
 mod discipline;
 mod readings;
 mod socket;
 
-pub use discipline::{Discipline, DisciplineConfig, Orders};
+pub use config::{
+    CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, EceIntervalConfig,
+    EceRedConfig, NotSentConfig,
+};
+pub use discipline::{Discipline, Orders};
 pub use readings::{FarSide, Readings};
 pub use socket::Socket;

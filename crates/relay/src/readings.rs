@@ -1,6 +1,6 @@
 //! What a discipline is shown.
 
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 /// One direction of a split connection at one moment. Counts are of payload since the connection opened, so that what
 /// is kept anywhere is the difference of two of them, and none ever falls.
@@ -18,6 +18,9 @@ pub struct Readings {
     pub acknowledged: Bytes,
     /// Round trip to the near side; zero before the first sample.
     pub near_rtt: SimDuration,
+    /// Payload of a full segment from the near side: a window opens by whole ones. Zero if not known; the far side's
+    /// counts then.
+    pub near_mss: Bytes,
     /// The far connection.
     pub far: FarSide,
 }
@@ -35,6 +38,12 @@ pub struct FarSide {
     pub cwnd: Bytes,
     /// What of it is in use: sent, and neither acknowledged nor lost.
     pub pipe: Bytes,
+    /// Marked lost and not yet sent again: has the window before anything new.
+    pub to_repair: Bytes,
+    /// cwnd is below ssthresh, so that an ACK frees more than it acknowledges.
+    pub is_in_slow_start: bool,
+    /// The rate at which it is paced; `None`: as fast as cwnd allows.
+    pub pacing_rate: Option<Bandwidth>,
     /// Window that the far end advertises, from the first octet not acknowledged.
     pub rwnd: Bytes,
 }

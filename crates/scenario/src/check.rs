@@ -1,12 +1,16 @@
 //! From what a file says to a configuration that cannot fail: everything required is there, every value is in range,
 //! every name is known, every default is filled in. All mistakes are collected.
 
+mod appliances;
+mod apps;
 mod aqm;
 mod attached;
 mod channel;
 mod classic_controllers;
+mod controllers;
 mod delay_controllers;
 mod discard;
+mod disciplines;
 mod dqn;
 mod exchanges;
 mod external;
@@ -18,6 +22,8 @@ mod policy;
 mod queues;
 mod schedulers;
 mod sizes;
+mod splits;
+mod take;
 mod tcp;
 mod topology;
 mod trace;
@@ -151,8 +157,11 @@ pub(crate) fn check(
     let plans = checker.plan_flows();
     let topology = checker.build_topology(&plans);
     let hosts = checker.host_tables(&topology);
+    let appliances = checker.plan_appliances(&topology);
     let flows = checker.build_flows(&plans, &topology, &hosts);
     checker.flow_traits = traffic::flow_traits(&plans);
+    let splits = checker.splits(&appliances, &plans, &flows, &topology);
+    let appliances = appliances.into_iter().map(|plan| plan.config).collect();
     checker.resolve_queues(&topology, &flows);
     checker.resolve_hosts(&flows);
     checker.resolve_discards(&topology, &flows);
@@ -167,8 +176,8 @@ pub(crate) fn check(
         measure,
         network,
         flows,
-        appliances: Vec::new(),
-        splits: Vec::new(),
+        appliances,
+        splits,
         traffic,
         trace,
     })

@@ -2,11 +2,13 @@
 //! never stops at a missing one; what is required, and every default, is the business of [`crate::check`].
 
 mod app;
+mod appliance;
 mod aqm;
 mod channel;
 mod classic_controllers;
 mod controller;
 mod delay_controllers;
+mod discipline;
 pub(crate) mod dqn;
 mod either;
 mod external;
@@ -26,6 +28,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
+pub(crate) use appliance::{ApplianceTable, CopyingTable, SideTable, TakeTable};
 pub(crate) use aqm::{Cake, Codel, DualPi2, DualScheduling, FqCodel, FqPie, Pie, PieControl};
 pub(crate) use channel::{
     AggregateTable, BurstLoss, DelayTable, HandoverTable, Jitter, Loss, PolicerTable, RateStep, RateTable, Reorder,
@@ -39,6 +42,7 @@ pub(crate) use delay_controllers::{
     CopaParameters, FastParameters, LedbatParameters, LedbatPlusPlusParameters, ModifiedVegasParameters,
     SwiftParameters, VegasParameters,
 };
+pub(crate) use discipline::{CodelWindow, Credit, Discipline, DrainRate, EceDropTail, EceInterval, EceRed, NotSent};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use external::{ExternalParameters, PythonParameters};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
@@ -82,6 +86,8 @@ macros::table! {
         /// The connections.
         #[schemars(required)]
         flow: List<FlowTable>,
+        /// Routers that split TCP connections which cross them.
+        appliance: List<ApplianceTable>,
         /// What to record over time; false records nothing.
         trace: SwitchOr<TraceTable>,
     }

@@ -1,27 +1,21 @@
 //! Flows: groups spread out, hosts found, controllers and applications settled.
 
-use ackclock_cc::{ClassicConfig, ControllerConfig, CubicConfig, CubicVariant, FixedConfig, RenoConfig};
 use ackclock_net::{RandomStream, Router};
 use ackclock_sim::{AppConfig, FlowConfig, Span};
-use ackclock_tcp::TcpConfig;
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{SimDuration, SimTime};
 
 use super::model::set_ecn;
-use super::tcp::{HostTables, Layer, MAX_WINDOW, amount};
+use super::tcp::{HostTables, Layer};
 use super::topology::BuiltTopology;
 use super::traffic::{Role, role};
 use super::{Checker, suggest};
-use crate::file::{
-    App, Controller, CubicParameters, Duration, FilesApp, FlowTable, RenoParameters, Size, Spacing, StartTable,
-    TcpTable, TextOr,
-};
+use crate::file::{Controller, CubicParameters, Duration, FlowTable, Spacing, StartTable, TcpTable, TextOr};
 use crate::tree::FieldPath;
 
 const MAX_FLOWS: u64 = 100_000;
-/// Of all flows together.
-const MAX_FILES: u64 = 10_000_000;
-/// The least C that Linux's CUBIC can hold, segments/s^3.
-const LINUX_PRECISION: f64 = 1.0 / 1024.0;
+
+/// What packet captures have for every flow, too.
+const DEFAULT_PORT: u16 = 5_001;
 
 /// One flow of the scenario: an entry of the file, or one of the group that it makes.
 pub(crate) struct FlowPlan<'a> {
@@ -29,6 +23,29 @@ pub(crate) struct FlowPlan<'a> {
     pub(crate) table: &'a FlowTable,
     pub(crate) path: FieldPath,
     start: SimTime,
+}
+
+impl FlowPlan<'_> {
+    /// What its entry of the file is called: "bulk" of "bulk.1".
+    pub(crate) fn entry_name(&self) -> &str {
+        let group = self.table.count.and_then(|_| self.name.rsplit_once('.'));
+        group.map_or(&self.name, |(name, _)| name)
+    }
+
+    /// Congestion control of its ends.
+    pub(crate) fn controller(&self) -> Controller {
+        self.table.controller.clone().unwrap_or_else(|| Controller::Cubic(CubicParameters::default()))
+    }
+
+    /// Port of the receiving end.
+    pub(crate) fn port(&self) -> u16 {
+        self.table.port.unwrap_or(DEFAULT_PORT)
+    }
+
+    /// False for short flows and datagrams.
+    pub(crate) fn is_connection(&self) -> bool {
+        matches!(role(self.table), Role::Connection)
+    }
 }
 
 impl<'a> Checker<'a, '_> {
@@ -139,7 +156,7 @@ impl<'a> Checker<'a, '_> {
     fn flow(&mut self, plan: &FlowPlan<'_>, from: usize, to: usize, hosts: &HostTables) -> FlowConfig {
         let table = plan.table;
         let path = &plan.path;
-        let controller = table.controller.clone().unwrap_or_else(|| Controller::Cubic(CubicParameters::default()));
+        let controller = plan.controller();
         let recovery = controller.recovery();
         let layers = self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref()));
         let profile = self.profile(&layers);
@@ -174,30 +191,40 @@ impl<'a> Checker<'a, '_> {
             app,
             reply: table.reply.as_ref().map(|app| self.app(app, &path.key("reply"))),
             read_rate: table.read_rate.map(|rate| rate.0),
-            stops_reading: None,
-            accepts: true,
-            abort_at: None,
+            stops_reading: self.moment(table.stops_reading, &path.key("stops_reading")),
+            accepts: table.accepts.unwrap_or(true),
+            abort_at: self.abort_at(plan),
         }
+    }
+
+    /// A time of the run.
+    fn moment(&mut self, time: Option<Duration>, path: &FieldPath) -> Option<SimTime> {
+        let time = time?.0;
+        if time >= self.duration {
+            let remedy = format!("use a time before the end of the run at {}, or remove it", self.duration);
+            self.report(path, "lies at or after the end of the run, so it would never happen", remedy);
+        }
+        Some(SimTime::ZERO + time)
+    }
+
+    /// After the first flow of the group has started; one that starts later is reset as it starts.
+    fn abort_at(&mut self, plan: &FlowPlan<'_>) -> Option<SimTime> {
+        let path = plan.path.key("abort_at");
+        let first = match &plan.table.start {
+            Some(TextOr::Text(start)) => start.0,
+            Some(TextOr::Table(start)) => start.first.unwrap_or_default().0,
+            None => SimDuration::ZERO,
+        };
+        let time = self.moment(plan.table.abort_at, &path)?;
+        if time <= SimTime::ZERO + first {
+            self.report(&path, "is no later than the start", format!("use a time after {first}, or remove it"));
+        }
+        Some(time.max(plan.start))
     }
 
     /// Of the controller's random stream.
     fn stream_seed(&self, plan: &FlowPlan<'_>) -> u64 {
         RandomStream::new(self.seed, &format!("controller {}", plan.name)).bits()
-    }
-
-    /// An endpoint by itself, outside any network.
-    pub(crate) fn endpoint(&mut self, table: &TcpTable, controller: &Controller) -> (TcpConfig, ControllerConfig) {
-        if matches!(controller, Controller::Policy(_)) {
-            let remedy = "use another controller; a policy runs in a scenario";
-            self.report(&FieldPath::of("controller"), "is a policy, whose file is not read here", remedy);
-        }
-        let layers = [Layer { path: FieldPath::of("tcp"), table: table.clone() }];
-        let profile = self.profile(&layers);
-        let mut tcp = self.tcp(&layers, controller.recovery());
-        set_ecn(&mut tcp, controller, &layers);
-        let controller = controller.over(&profile.reno, &profile.cubic);
-        let controller = self.controller(&controller, tcp.mss, &FieldPath::of("controller"));
-        (tcp, controller)
     }
 
     /// Options of one end, from the most general to the most particular.
@@ -285,205 +312,5 @@ impl<'a> Checker<'a, '_> {
             }
         }
         self.network = network;
-    }
-
-    pub(super) fn controller(&mut self, controller: &Controller, mss: u32, path: &FieldPath) -> ControllerConfig {
-        match controller {
-            Controller::Tahoe(table) | Controller::Reno(table) | Controller::NewReno(table) => {
-                ControllerConfig::Reno(self.reno(table, path))
-            }
-            Controller::Cubic(table) => ControllerConfig::Cubic(self.cubic(table, path)),
-            Controller::Aimd(table) => ControllerConfig::Classic(ClassicConfig::Aimd(self.aimd(table, path))),
-            Controller::Bic(table) => ControllerConfig::Classic(ClassicConfig::Bic(self.bic(table, path))),
-            Controller::HighSpeed(table) => {
-                ControllerConfig::Classic(ClassicConfig::HighSpeed(self.high_speed(table, path)))
-            }
-            Controller::Htcp(table) => {
-                ControllerConfig::Classic(ClassicConfig::Htcp(super::classic_controllers::htcp(table)))
-            }
-            Controller::Hybla(table) => ControllerConfig::Classic(ClassicConfig::Hybla(self.hybla(table, path))),
-            Controller::Illinois(table) => {
-                ControllerConfig::Classic(ClassicConfig::Illinois(self.illinois(table, path)))
-            }
-            Controller::Scalable(table) => {
-                ControllerConfig::Classic(ClassicConfig::Scalable(self.scalable(table, path)))
-            }
-            Controller::Veno(table) => ControllerConfig::Classic(ClassicConfig::Veno(self.veno(table, path))),
-            Controller::Westwood(table) => {
-                ControllerConfig::Classic(ClassicConfig::Westwood(self.westwood(table, path)))
-            }
-            Controller::Yeah(table) => ControllerConfig::Classic(ClassicConfig::Yeah(self.yeah(table, path))),
-            Controller::Vegas(table) => ControllerConfig::Vegas(self.vegas(table, path)),
-            Controller::VegasModified(table) => ControllerConfig::Vegas(self.vegas_modified(table, path)),
-            Controller::VegasSkewTolerant(table) => ControllerConfig::Vegas(self.vegas_skew_tolerant(table, path)),
-            Controller::Fast(table) => ControllerConfig::Fast(self.fast(table, path)),
-            Controller::Ledbat(table) => ControllerConfig::Ledbat(self.ledbat(table, path)),
-            Controller::LedbatPlusPlus(table) => ControllerConfig::LedbatPlusPlus(self.ledbat_plus_plus(table, path)),
-            Controller::Copa(table) => ControllerConfig::Copa(self.copa(table, path)),
-            Controller::Swift(table) => ControllerConfig::Swift(self.swift(table, path)),
-            Controller::Policy(table) => self.policy(table, mss, path),
-            Controller::Python(table) => self.python(table, path),
-            Controller::External(table) => self.program(table, path),
-            Controller::Fixed(table) => {
-                let Some(window) = table.window else {
-                    self.missing(&path.key("window"), "window = \"100 segments\"");
-                    return ControllerConfig::Fixed(FixedConfig { window: Bytes(u64::from(mss)) });
-                };
-                let window = amount(window, mss);
-                if window.0 < u64::from(mss) {
-                    let remedy = format!("use at least \"1 segment\", {mss} bytes");
-                    self.report(&path.key("window"), "is less than a segment, so nothing could be sent", remedy);
-                } else if window > MAX_WINDOW {
-                    self.report(&path.key("window"), "is more than any window", format!("use at most {MAX_WINDOW}"));
-                }
-                ControllerConfig::Fixed(FixedConfig { window })
-            }
-            Controller::Bbr(table) => ControllerConfig::Bbr(self.bbr(table, path)),
-            Controller::Bbr3(table) => ControllerConfig::Bbr3(self.bbr3(table, path)),
-            Controller::Dctcp(table) => ControllerConfig::Dctcp(self.dctcp(table, path)),
-            Controller::Prague(table) => ControllerConfig::Prague(self.prague(table, path)),
-            Controller::Allegro(table) => ControllerConfig::Allegro(self.allegro(table, path)),
-            Controller::Vivace(table) => ControllerConfig::Vivace(self.vivace(table, path)),
-            Controller::Siad(table) => ControllerConfig::Siad(self.siad(table, path)),
-            Controller::DqnNewReno(table) => ControllerConfig::DqnNewReno(Box::new(self.dqn_newreno(table, path))),
-            Controller::DqnCubic(table) => ControllerConfig::DqnCubic(Box::new(self.dqn_cubic(table, path))),
-        }
-    }
-
-    fn reno(&mut self, table: &RenoParameters, path: &FieldPath) -> RenoConfig {
-        let default = RenoConfig::default();
-        self.check_betas(table.beta, table.beta_ecn, path);
-        RenoConfig {
-            increase: table.increase.map_or(default.increase, Into::into),
-            beta: table.beta.unwrap_or(default.beta),
-            beta_ecn: table.beta_ecn.or(default.beta_ecn),
-            hystart: table.hystart.map_or(default.hystart, Into::into),
-        }
-    }
-
-    fn cubic(&mut self, table: &CubicParameters, path: &FieldPath) -> CubicConfig {
-        let default = match table.variant.map_or(CubicVariant::default(), Into::into) {
-            CubicVariant::Rfc9438 => CubicConfig::default(),
-            CubicVariant::Linux => CubicConfig::linux(),
-        };
-        let config = CubicConfig {
-            variant: default.variant,
-            c: table.c.unwrap_or(default.c),
-            beta: table.beta.unwrap_or(default.beta),
-            beta_ecn: table.beta_ecn.or(default.beta_ecn),
-            fast_convergence: table.fast_convergence.unwrap_or(default.fast_convergence),
-            reno_friendly: table.reno_friendly.unwrap_or(default.reno_friendly),
-            hystart: table.hystart.map_or(default.hystart, Into::into),
-        };
-        if !(config.c > 0.0 && config.c <= 1e6) {
-            self.report(&path.key("c"), "is no steepness", "use more than 0; RFC 9438 says 0.4");
-        } else if config.variant == CubicVariant::Linux && config.c < LINUX_PRECISION {
-            self.report(
-                &path.key("c"),
-                "is less than Linux's arithmetic can tell from 0",
-                "use at least 1/1024, 0.001",
-            );
-        }
-        self.check_betas(table.beta, table.beta_ecn, path);
-        config
-    }
-
-    fn check_betas(&mut self, beta: Option<f64>, beta_ecn: Option<f64>, path: &FieldPath) {
-        let known = [
-            ("beta", beta, "use more than 0 and less than 1; Reno keeps 0.5, CUBIC 0.7"),
-            ("beta_ecn", beta_ecn, "use more than 0 and less than 1; RFC 8511 says 0.8 for Reno, 0.85 for CUBIC"),
-        ];
-        for (field, fraction, remedy) in known {
-            if fraction.is_some_and(|fraction| !(fraction > 0.0 && fraction < 1.0)) {
-                self.report(&path.key(field), "is no fraction of the window to keep on congestion", remedy);
-            }
-        }
-    }
-
-    pub(crate) fn app(&mut self, app: &App, path: &FieldPath) -> AppConfig {
-        match app {
-            // The rates of datagrams are refused where there is a connection.
-            App::Bulk(_) | App::Cbr(_) | App::Poisson(_) => AppConfig::Bulk,
-            App::File(file) => {
-                let size = self.file_size(file.size, &path.key("size"));
-                AppConfig::Files { sizes: vec![size], gap: SimDuration::ZERO }
-            }
-            App::Files(files) => self.files(files, path),
-            App::RequestResponse(table) => self.request_response(table, path),
-            App::Video(table) => self.video(table, path),
-            App::OnOff(table) => {
-                let mut period = |spacing: &Option<Spacing>, field: &str| {
-                    if let Some(spacing) = spacing {
-                        self.span(spacing, &path.key(field))
-                    } else {
-                        self.missing(&path.key(field), &format!("{field} = \"1 s\""));
-                        Span::Constant(SimDuration::from_secs(1))
-                    }
-                };
-                let (on, off) = (period(&table.on, "on"), period(&table.off, "off"));
-                for (field, span) in [("on", on), ("off", off)] {
-                    if matches!(span, Span::Constant(SimDuration::ZERO) | Span::Exponential(SimDuration::ZERO)) {
-                        self.report(&path.key(field), "is no time at all", "use more than zero, or app = \"bulk\"");
-                    }
-                }
-                if let Some(rate) = table.rate
-                    && rate.0.0 == 0
-                {
-                    self.report(&path.key("rate"), "is an application that never writes", "use at least 1 bit/s");
-                }
-                AppConfig::OnOff { on, off, rate: table.rate.map(|rate| rate.0) }
-            }
-        }
-    }
-
-    fn files(&mut self, files: &FilesApp, path: &FieldPath) -> AppConfig {
-        let wanted = files.sizes.as_ref().map_or(files.count.unwrap_or(0), |sizes| sizes.0.len() as u64);
-        self.files = self.files.saturating_add(wanted);
-        if self.files > MAX_FILES {
-            let field = if files.sizes.is_some() { "sizes" } else { "count" };
-            let remedy = format!("let all flows together send at most {MAX_FILES} files");
-            self.report(&path.key(field), "makes more files than fit in memory", remedy);
-            return AppConfig::Bulk;
-        }
-        let gap = files.gap.unwrap_or(Duration(SimDuration::ZERO)).0;
-        let sizes = match (&files.sizes, files.size, files.count) {
-            (Some(sizes), None, None) => {
-                let sizes_path = path.key("sizes");
-                if sizes.0.is_empty() {
-                    self.report(&sizes_path, "holds no file", "give at least one size");
-                }
-                sizes.iter().map(|(index, size)| self.file_size(Some(*size), &sizes_path.index(index))).collect()
-            }
-            (None, size, Some(count)) if count > 0 => {
-                vec![self.file_size(size, &path.key("size")); count as usize]
-            }
-            (None, _, Some(_)) => {
-                self.report(&path.key("count"), "is no number of files", "use at least 1");
-                Vec::new()
-            }
-            (None, Some(_), None) => {
-                self.missing(&path.key("count"), "count = 10");
-                Vec::new()
-            }
-            (None, None, None) => {
-                self.missing(&path.key("sizes"), "sizes = [\"1 MB\", \"10 MB\"]");
-                Vec::new()
-            }
-            (Some(_), _, _) => {
-                self.report(&path.key("sizes"), "stands beside size or count", "keep sizes, or size and count");
-                Vec::new()
-            }
-        };
-        AppConfig::Files { sizes, gap }
-    }
-
-    fn file_size(&mut self, size: Option<Size>, path: &FieldPath) -> Bytes {
-        match size {
-            None => self.missing(path, "size = \"50 MB\""),
-            Some(Size(Bytes(0))) => self.report(path, "is no data", "use at least 1 byte"),
-            Some(Size(Bytes(size))) if size > 1 << 50 => self.report(path, "is more than 1 PiB", "use less"),
-            Some(size) => return size.0,
-        }
-        Bytes(1)
     }
 }

@@ -93,16 +93,16 @@ impl Checker<'_, '_> {
     }
 
     /// A controller that is a name for a recovery outranks the scenario's and the host's options, but must not
-    /// contradict its own flow's.
+    /// contradict what its own flow or appliance says.
     fn loss_recovery(&mut self, layers: &[Layer], recovery: Option<LossRecovery>) -> Option<LossRecovery> {
         let said = layers.iter().rev().find_map(|layer| Some((layer, LossRecovery::from(layer.table.loss_recovery?))));
         let Some(recovery) = recovery else { return said.map(|(_, said)| said) };
         if let Some((layer, said)) = said
             && said != recovery
-            && layer.path.0.first() == FieldPath::of("flow").0.first()
+            && ["flow", "appliance"].iter().any(|table| layer.path.0.first() == FieldPath::of(table).0.first())
         {
             let remedy = "remove it, or write controller = \"reno\" for Reno's window with another recovery";
-            self.report(&layer.path.key("loss_recovery"), "contradicts the flow's controller", remedy);
+            self.report(&layer.path.key("loss_recovery"), "contradicts the controller of the same end", remedy);
         }
         Some(recovery)
     }

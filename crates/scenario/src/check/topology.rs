@@ -27,10 +27,14 @@ pub(crate) struct BuiltTopology {
     pub(crate) links: Vec<PendingLink>,
     /// Discard lists of nodes.
     pub(crate) node_discards: Vec<(usize, FieldPath, List<DiscardRule>)>,
+    /// Nodes that are appliances, and where they are written.
+    pub(crate) appliances: Vec<(usize, FieldPath)>,
     /// Links to trace unless the scenario says otherwise.
     pub(crate) bottlenecks: Vec<usize>,
     /// Nodes at which flows may begin and end.
     pub(crate) hosts: Vec<usize>,
+    /// Of these, the ones whose kind is not said: routers where no flow begins or ends.
+    pub(crate) undecided: Vec<usize>,
     /// Dumbbell: the left and right host of each flow.
     pub(crate) pairs: Option<Vec<(usize, usize)>>,
     /// Where a flow that names no hosts begins and ends, by its position.
@@ -206,6 +210,12 @@ impl Checker<'_, '_> {
         let kind = table.kind.or(table.discard.as_ref().map(|_| NodeKind::Discarder));
         if matches!(kind, None | Some(NodeKind::Host)) {
             built.hosts.push(node);
+        }
+        if kind.is_none() {
+            built.undecided.push(node);
+        }
+        if kind == Some(NodeKind::Appliance) {
+            built.appliances.push((node, path.clone()));
         }
         if let Some(rules) = &table.discard {
             if kind != Some(NodeKind::Discarder) {

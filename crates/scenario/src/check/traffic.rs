@@ -86,7 +86,14 @@ impl Checker<'_, '_> {
 
     /// Fields that belong to a connection of the scenario's own, on an entry that makes something else.
     pub(crate) fn check_role(&mut self, table: &FlowTable, path: &FieldPath) {
-        let of_connections = [("reply", table.reply.is_some()), ("read_rate", table.read_rate.is_some())];
+        let of_connections = [
+            ("reply", table.reply.is_some()),
+            ("read_rate", table.read_rate.is_some()),
+            ("stops_reading", table.stops_reading.is_some()),
+            ("accepts", table.accepts.is_some()),
+            ("abort_at", table.abort_at.is_some()),
+            ("port", table.port.is_some()),
+        ];
         match role(table) {
             Role::Connection => {
                 if let Some(App::Cbr(_) | App::Poisson(_)) = table.app {

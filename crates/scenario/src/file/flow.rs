@@ -38,6 +38,14 @@ table! {
         to: String,
         /// How fast the receiving application reads; at once by default.
         read_rate: Rate,
+        /// When the receiving application stops reading for good; never by default.
+        stops_reading: Duration,
+        /// False if nothing listens at the receiving host, which then refuses the connection; true by default.
+        accepts: bool,
+        /// When the sending application resets the connection; never by default.
+        abort_at: Duration,
+        /// Port of the receiving end, by which an appliance may choose flows; 5001 by default.
+        port: u16,
         /// TCP of both ends.
         tcp: TcpTable,
         /// TCP of the sending end.

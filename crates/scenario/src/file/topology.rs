@@ -98,7 +98,7 @@ table! {
         /// Its name.
         #[schemars(required)]
         name: String,
-        /// "discarder" if it has a `discard` list, else "host" or "router" as it is used.
+        /// "discarder" if it has a `discard` list, else "host" or "router" as it is used; "appliance" is a router with one.
         kind: NodeKind,
         /// What it drops of the packets that it forwards.
         discard: List<DiscardRule>,
@@ -112,6 +112,8 @@ pub(crate) enum NodeKind {
     Host,
     Router,
     Discarder,
+    /// A router with an appliance on it.
+    Appliance,
 }
 
 layer! {

@@ -11,6 +11,12 @@ pub(crate) fn expand_controllers(root: &mut Node) {
     if let Some(Node { value: Value::List(flows), .. }) = root.child_mut(&Step::Key("flow".to_owned())) {
         flows.iter_mut().for_each(expand_in);
     }
+    if let Some(Node { value: Value::List(appliances), .. }) = root.child_mut(&Step::Key("appliance".to_owned())) {
+        for side in ["near", "far"] {
+            let sides = appliances.iter_mut().filter_map(|appliance| appliance.child_mut(&Step::Key(side.to_owned())));
+            sides.for_each(expand_in);
+        }
+    }
 }
 
 fn expand_in(table: &mut Node) {

@@ -1,0 +1,188 @@
+//! Appliances: where they sit, what they cost, and what both of their ends are.
+
+use std::collections::BTreeSet;
+
+use ackclock_cc::ControllerConfig;
+use ackclock_net::NodeId;
+use ackclock_sim::{ApplianceConfig, Copying, HandshakeOrder, SideConfig};
+use ackclock_units::{Bytes, SimDuration};
+
+use super::links::{MAX_DELAY, MAX_RATE, TOO_LONG};
+use super::model::set_ecn;
+use super::tcp::Layer;
+use super::topology::BuiltTopology;
+use super::{Checker, suggest};
+use crate::file::{ApplianceTable, Controller, CopyingTable, CubicParameters, HighSpeedParameters, List, SideTable};
+use crate::tree::FieldPath;
+
+const DEFAULT_CHUNK: Bytes = Bytes(64 * 1024);
+
+/// No chunk of a gigabyte is ever read at once.
+const MAX_CHUNK: Bytes = Bytes(1 << 30);
+
+/// An appliance, and what the flows that it takes need to know of it.
+pub(crate) struct AppliancePlan<'a> {
+    pub(crate) config: ApplianceConfig,
+    /// `None` for a node that is said to be an appliance, and no more.
+    pub(crate) table: Option<&'a ApplianceTable>,
+    pub(crate) path: FieldPath,
+    pub(crate) near: SidePlan,
+    pub(crate) far: SidePlan,
+}
+
+/// One end of an appliance, whichever flow it is for.
+pub(crate) struct SidePlan {
+    pub(crate) side: SideConfig,
+    pub(crate) controller: Controller,
+    /// Where its options are from.
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) path: FieldPath,
+}
+
+impl<'a> Checker<'a, '_> {
+    /// The appliances of the scenario: those with an entry, then nodes that are said to be one.
+    pub(crate) fn plan_appliances(&mut self, topology: &BuiltTopology) -> Vec<AppliancePlan<'a>> {
+        let file = self.file;
+        let mut plans = Vec::new();
+        for (index, table) in file.appliance.iter().flat_map(List::iter) {
+            let path = FieldPath::of("appliance").index(index);
+            let name = table.name.clone().unwrap_or_else(|| format!("appliance{}", index + 1));
+            // An appliance whose node is not known is checked all the same, for its other mistakes.
+            let node = self.appliance_node(table, &path, topology).unwrap_or_default();
+            plans.push(self.plan_appliance(name, node, Some(table), path));
+        }
+        let taken: BTreeSet<NodeId> = plans.iter().map(|plan| plan.config.node).collect();
+        for (node, path) in topology.appliances.iter().filter(|(node, _)| !taken.contains(node)) {
+            let name = self.network.nodes[*node].name.clone();
+            plans.push(self.plan_appliance(name, *node, None, path.clone()));
+        }
+        self.check_appliances_apart(&plans);
+        plans
+    }
+
+    fn plan_appliance(
+        &mut self,
+        name: String,
+        node: NodeId,
+        table: Option<&'a ApplianceTable>,
+        path: FieldPath,
+    ) -> AppliancePlan<'a> {
+        let near = table.and_then(|table| table.near.as_ref());
+        let near = self.side(near, Controller::Cubic(CubicParameters::default()), &path.key("near"));
+        let far = table.and_then(|table| table.far.as_ref());
+        let far = self.side(far, Controller::HighSpeed(HighSpeedParameters::default()), &path.key("far"));
+        let discipline = table.and_then(|table| table.discipline.as_ref());
+        let config = ApplianceConfig {
+            name,
+            node,
+            handshake: table.and_then(|table| table.handshake).map_or(HandshakeOrder::AcceptFirst, Into::into),
+            copying: self.copying(table.and_then(|table| table.copying.as_ref()), &path.key("copying")),
+            discipline: self.discipline(discipline, &path.key("discipline")),
+        };
+        AppliancePlan { config, table, path, near, far }
+    }
+
+    fn appliance_node(&mut self, table: &ApplianceTable, path: &FieldPath, topology: &BuiltTopology) -> Option<NodeId> {
+        let path = path.key("node");
+        let may_sit = |node: &NodeId| {
+            let is_discarder = topology.node_discards.iter().any(|(discarder, ..)| discarder == node);
+            let is_host = topology.hosts.contains(node) && !topology.undecided.contains(node);
+            !is_discarder && !is_host
+        };
+        let routers: Vec<NodeId> = (0..self.network.nodes.len()).filter(may_sit).collect();
+        let names: Vec<&str> = routers.iter().map(|&node| self.network.nodes[node].name.as_str()).collect();
+        let Some(name) = &table.node else {
+            let example = format!("node = {:?}", names.first().unwrap_or(&"R1"));
+            self.missing(&path, &example);
+            return None;
+        };
+        let remedy = suggest(name, &names);
+        match self.node_ids.get(name).copied() {
+            None => self.report_unknown(&path, "names no node", remedy),
+            Some(node) if topology.hosts.contains(&node) && !may_sit(&node) => {
+                self.report(&path, "is a host, and connections end there anyway", remedy);
+            }
+            Some(node) if !may_sit(&node) => {
+                let remedy = "write its rules into the discard list of a link, or choose another node";
+                self.report(&path, "is a discarder", remedy);
+            }
+            node => return node,
+        }
+        None
+    }
+
+    /// Names are unique, and so are nodes.
+    fn check_appliances_apart(&mut self, plans: &[AppliancePlan<'_>]) {
+        for (index, plan) in plans.iter().enumerate() {
+            let earlier = &plans[..index];
+            if earlier.iter().any(|other| other.config.name == plan.config.name) {
+                let what = format!("there are two appliances named {:?}", plan.config.name);
+                self.report(&plan.path.key("name"), what, "give each appliance a name of its own");
+            }
+            if plan.node_name().is_some() && earlier.iter().any(|other| other.node_name() == plan.node_name()) {
+                self.report(&plan.path.key("node"), "has an appliance already", "keep one of the two");
+            }
+        }
+    }
+
+    fn copying(&mut self, table: Option<&CopyingTable>, path: &FieldPath) -> Copying {
+        let table = table.cloned().unwrap_or_default();
+        let delay = table.delay.map_or(SimDuration::ZERO, |delay| delay.0);
+        if delay > MAX_DELAY {
+            self.report(&path.key("delay"), TOO_LONG, format!("use at most {MAX_DELAY}"));
+        }
+        let rate = table.rate.map(|rate| rate.0);
+        if rate.is_some_and(|rate| rate.0 == 0 || rate > MAX_RATE) {
+            let remedy = format!("use 1 bit/s to {MAX_RATE}, or remove it: copying takes no time then");
+            self.report(&path.key("rate"), "is no rate at which octets are copied", remedy);
+        }
+        let chunk = table.chunk.map_or(DEFAULT_CHUNK, |chunk| chunk.0);
+        if chunk == Bytes::ZERO || chunk > MAX_CHUNK {
+            let remedy = format!("use 1 byte to {MAX_CHUNK}; the default is {DEFAULT_CHUNK}");
+            self.report(&path.key("chunk"), "is no amount to copy in a turn", remedy);
+        }
+        Copying { delay, rate, chunk }
+    }
+
+    fn side(&mut self, table: Option<&SideTable>, default: Controller, path: &FieldPath) -> SidePlan {
+        let controller = table.and_then(|table| table.controller.clone()).unwrap_or(default);
+        let own = table.and_then(|table| table.tcp.clone());
+        let layer = |path: FieldPath, table| Layer { path, table };
+        let mut layers: Vec<Layer> =
+            self.file.tcp.clone().map(|tcp| layer(FieldPath::of("tcp"), tcp)).into_iter().collect();
+        layers.extend(own.map(|tcp| layer(path.key("tcp"), tcp)));
+        let mut tcp = self.tcp(&layers, controller.recovery());
+        set_ecn(&mut tcp, &controller, &layers);
+        let place = path.key("controller");
+        let config = self.side_controller(&controller, &layers, tcp.mss, &place);
+        let side = SideConfig { tcp, controller: config, controller_name: controller.name() };
+        SidePlan { side, controller, layers, path: path.clone() }
+    }
+
+    fn side_controller(
+        &mut self,
+        controller: &Controller,
+        layers: &[Layer],
+        mss: u32,
+        path: &FieldPath,
+    ) -> ControllerConfig {
+        let what = match controller {
+            Controller::Python(_) | Controller::External(_) => "is a controller from outside",
+            Controller::Policy(_) => "is a trained policy",
+            _ => {
+                let profile = self.profile(layers);
+                return self.controller(&controller.over(&profile.reno, &profile.cubic), mss, path);
+            }
+        };
+        let remedy = "use one of `ackclock controllers`; an appliance's ends run no others";
+        self.report(path, what, remedy);
+        self.controller(&Controller::Cubic(CubicParameters::default()), mss, path)
+    }
+}
+
+impl AppliancePlan<'_> {
+    /// What the scenario calls the node; `None` where it names none.
+    fn node_name(&self) -> Option<&str> {
+        self.table.and_then(|table| table.node.as_deref())
+    }
+}

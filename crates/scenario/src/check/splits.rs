@@ -1,0 +1,152 @@
+//! Which flows each appliance takes, and what the ends of their connections are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ackclock_net::{NodeId, RandomStream, Router};
+use ackclock_relay::DisciplineConfig;
+use ackclock_sim::{FlowConfig, SideConfig, SplitConfig};
+use ackclock_tcp::{EcnMode, TcpConfig};
+
+use super::Checker;
+use super::appliances::{AppliancePlan, SidePlan};
+use super::flows::FlowPlan;
+use super::model::set_ecn;
+use super::take::Taken;
+use super::topology::BuiltTopology;
+
+/// The appliances on the way of a flow there, and on the way back, as they come.
+#[derive(Default)]
+pub(crate) struct OnTheWay {
+    pub(crate) there: Vec<usize>,
+    pub(crate) back: Vec<usize>,
+}
+
+impl OnTheWay {
+    pub(crate) fn crosses(&self, appliance: usize) -> bool {
+        self.there.contains(&appliance) && self.back.contains(&appliance)
+    }
+}
+
+impl Checker<'_, '_> {
+    /// The flows that appliances split: ordered by flow, then along its way.
+    pub(crate) fn splits(
+        &mut self,
+        appliances: &[AppliancePlan<'_>],
+        plans: &[FlowPlan<'_>],
+        flows: &[FlowConfig],
+        topology: &BuiltTopology,
+    ) -> Vec<SplitConfig> {
+        if appliances.is_empty() {
+            return Vec::new();
+        }
+        self.check_no_ends(appliances, flows);
+        let taken: Vec<Taken> = appliances.iter().map(|plan| self.taken(plan, plans, flows, topology)).collect();
+        if !self.diagnostics.is_empty() {
+            return Vec::new(); // a network with mistakes lacks links, a scenario with mistakes flows
+        }
+        let ways = self.ways(appliances, flows);
+        for (index, (appliance, taken)) in appliances.iter().zip(&taken).enumerate() {
+            self.check_crossings(appliance, index, taken, plans, &ways);
+        }
+        let connections: Vec<usize> = (0..plans.len()).filter(|&position| plans[position].is_connection()).collect();
+        let mut splits = Vec::new();
+        for (number, &position) in connections.iter().enumerate() {
+            let (plan, way) = (&plans[position], &ways[position]);
+            let takes = |appliance: usize| taken[appliance].holds(position) && way.crosses(appliance);
+            let there: Vec<usize> = way.there.iter().copied().filter(|&appliance| takes(appliance)).collect();
+            if !there.iter().rev().eq(way.back.iter().filter(|&&appliance| takes(appliance))) {
+                let what = "crosses its appliances in another order on its way back";
+                self.report(&plan.path, what, "let both ways lead over the same nodes");
+            }
+            splits.extend(there.iter().enumerate().map(|(place, &index)| {
+                let appliance = &appliances[index];
+                let (mut near, far) = (self.side_for(plan, appliance, "near"), self.side_for(plan, appliance, "far"));
+                if place == 0 {
+                    // It tells the sender of marks as that one's controller wants to be told.
+                    set_ecn(&mut near.tcp, &plan.controller().own(), &appliance.near.layers);
+                }
+                SplitConfig { flow: number, appliance: index, near, far }
+            }));
+        }
+        let connections: Vec<_> = connections.iter().map(|&position| (&plans[position], &flows[position])).collect();
+        self.check_sections(&splits, appliances, &connections);
+        splits
+    }
+
+    /// Nodes whose kind is not said are routers only if nothing begins or ends there.
+    fn check_no_ends(&mut self, appliances: &[AppliancePlan<'_>], flows: &[FlowConfig]) {
+        for appliance in appliances.iter().filter(|appliance| appliance.table.is_some()) {
+            let node = appliance.config.node;
+            if let Some(flow) = flows.iter().find(|flow| flow.from == node || flow.to == node) {
+                let what = format!("is a host: the flow {:?} begins or ends there", flow.name);
+                self.report(&appliance.path.key("node"), what, "choose a node between the hosts");
+            }
+        }
+    }
+
+    fn ways(&self, appliances: &[AppliancePlan<'_>], flows: &[FlowConfig]) -> Vec<OnTheWay> {
+        let by_node: BTreeMap<NodeId, usize> =
+            appliances.iter().enumerate().map(|(index, plan)| (plan.config.node, index)).collect();
+        let mut router = Router::new(&self.network);
+        let mut between = |from: NodeId, to: NodeId| -> Vec<usize> {
+            let links = router.shortest_path(from, to).unwrap_or_default();
+            links.iter().filter_map(|&link| by_node.get(&self.network.links[link].to).copied()).collect()
+        };
+        let way =
+            |flow: &FlowConfig| OnTheWay { there: between(flow.from, flow.to), back: between(flow.to, flow.from) };
+        flows.iter().map(way).collect()
+    }
+
+    /// The end of an appliance for one flow: with a random stream of its own.
+    fn side_for(&self, plan: &FlowPlan<'_>, appliance: &AppliancePlan<'_>, which: &str) -> SideConfig {
+        let side = if which == "near" { &appliance.near.side } else { &appliance.far.side };
+        let stream = format!("appliance {} {which} {}", appliance.config.name, plan.name);
+        let seed = RandomStream::new(self.seed, &stream).bits();
+        SideConfig { controller: side.controller.clone().seeded(seed), ..side.clone() }
+    }
+
+    /// What the two ends of each connection must have in common.
+    fn check_sections(
+        &mut self,
+        splits: &[SplitConfig],
+        appliances: &[AppliancePlan<'_>],
+        connections: &[(&FlowPlan<'_>, &FlowConfig)],
+    ) {
+        let mut without_ecn = BTreeSet::new();
+        for (index, split) in splits.iter().enumerate() {
+            let (plan, flow) = connections[split.flow];
+            let appliance = &appliances[split.appliance];
+            let before = index.checked_sub(1).map(|index| &splits[index]).filter(|before| before.flow == split.flow);
+            let ends = [before.map_or(flow.sender, |before| before.far.tcp), split.near.tcp];
+            match before {
+                None => self.check_delay_controller(&plan.controller().own(), &ends, &plan.path.key("controller")),
+                Some(before) => self.check_side(&appliances[before.appliance].far, &ends),
+            }
+            self.check_side(&appliance.near, &ends);
+            if splits.get(index + 1).is_none_or(|next| next.flow != split.flow) {
+                self.check_side(&appliance.far, &[split.far.tcp, flow.receiver]);
+            }
+            if raises_ece(&appliance.config.discipline) && !agrees_on_ecn(&ends) && without_ecn.insert(split.appliance)
+            {
+                let what = format!("raises ECE, and the near side has no ECN with the sender of {:?}", flow.name);
+                let remedy = "write tcp = { ecn = \"request\" } at the top; or give the flow's sender_tcp ecn = \"request\" \
+                              and near.tcp ecn = \"accept\"";
+                self.report(&appliance.path.key("discipline"), what, remedy);
+            }
+        }
+    }
+
+    fn check_side(&mut self, side: &SidePlan, ends: &[TcpConfig; 2]) {
+        self.check_delay_controller(&side.controller, ends, &side.path.key("controller"));
+    }
+}
+
+fn raises_ece(discipline: &DisciplineConfig) -> bool {
+    use DisciplineConfig::{EceDropTail, EceInterval, EceRed};
+    matches!(discipline, EceInterval(_) | EceDropTail(_) | EceRed(_))
+}
+
+/// The first asks for ECN, the second agrees.
+fn agrees_on_ecn([opener, acceptor]: &[TcpConfig; 2]) -> bool {
+    opener.ecn.mode == EcnMode::Request && acceptor.ecn.mode != EcnMode::Off
+}

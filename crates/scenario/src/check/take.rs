@@ -1,0 +1,184 @@
+//! The flows that an appliance is told to take.
+
+use std::collections::BTreeSet;
+
+use ackclock_net::NodeId;
+use ackclock_sim::FlowConfig;
+
+use super::appliances::AppliancePlan;
+use super::flows::FlowPlan;
+use super::splits::OnTheWay;
+use super::topology::BuiltTopology;
+use super::traffic::{Role, role};
+use super::{Checker, suggest};
+use crate::file::{List, Names, TakeTable};
+use crate::tree::FieldPath;
+
+/// What an appliance may take, if it crosses it.
+pub(crate) struct Taken {
+    /// Of each planned flow.
+    allowed: Vec<bool>,
+    /// Flows that are named, and where.
+    named: Vec<(usize, FieldPath)>,
+}
+
+impl Taken {
+    /// True if the flow at this position may be taken.
+    pub(crate) fn holds(&self, position: usize) -> bool {
+        self.allowed[position]
+    }
+
+    /// Allows no flow but those for which `is_wanted`.
+    fn keep(&mut self, is_wanted: impl Fn(usize) -> bool) {
+        for (position, allowed) in self.allowed.iter_mut().enumerate() {
+            *allowed &= is_wanted(position);
+        }
+    }
+}
+
+impl Checker<'_, '_> {
+    /// What the appliance's entry allows; names of what there is not are mistakes.
+    pub(super) fn taken(
+        &mut self,
+        appliance: &AppliancePlan<'_>,
+        plans: &[FlowPlan<'_>],
+        flows: &[FlowConfig],
+        topology: &BuiltTopology,
+    ) -> Taken {
+        let allowed = plans.iter().map(FlowPlan::is_connection).collect();
+        let mut taken = Taken { allowed, named: Vec::new() };
+        let Some(table) = appliance.table.and_then(|table| table.take.as_ref()) else { return taken };
+        let path = appliance.path.key("take");
+        if let Some(names) = &table.flows {
+            taken.named = self.named_flows(names, &path.key("flows"), plans);
+            let wanted: BTreeSet<usize> = taken.named.iter().map(|(position, _)| *position).collect();
+            taken.keep(|position| wanted.contains(&position));
+        }
+        self.keep_ends(table, &path, flows, topology, &mut taken);
+        if let Some(names) = &table.controller {
+            self.check_controllers(names, &path.key("controller"), plans);
+            taken.keep(|position| names.each().iter().any(|(_, name)| has_controller(&plans[position], name)));
+        }
+        if let Some(ports) = &table.port {
+            self.check_ports(ports, &path.key("port"), plans);
+            taken.keep(|position| ports.iter().any(|(_, port)| *port == plans[position].port()));
+        }
+        taken
+    }
+
+    fn named_flows(&mut self, names: &Names, path: &FieldPath, plans: &[FlowPlan<'_>]) -> Vec<(usize, FieldPath)> {
+        let mut found = Vec::new();
+        for (place, name) in each(names, path) {
+            let is_meant = |plan: &FlowPlan<'_>| plan.name == name || plan.entry_name() == name;
+            let positions: Vec<usize> = (0..plans.len()).filter(|&position| is_meant(&plans[position])).collect();
+            if positions.is_empty() && !self.diagnostics.has_mistake_in("flow") {
+                let mut known: Vec<&str> = plans.iter().flat_map(|plan| [plan.entry_name(), &plan.name]).collect();
+                known.dedup();
+                self.report(&place, "names no flow", suggest(name, &known));
+            }
+            let what = match positions.first().map(|&position| role(plans[position].table)) {
+                Some(Role::Arrivals(_)) => "names a group of short flows, which no appliance takes",
+                Some(Role::Datagrams(_)) => "names datagrams, which have no connection to split",
+                Some(Role::Connection) | None => {
+                    found.extend(positions.into_iter().map(|position| (position, place.clone())));
+                    continue;
+                }
+            };
+            self.report(&place, what, "remove it; name connections");
+        }
+        found
+    }
+
+    fn keep_ends(
+        &mut self,
+        table: &TakeTable,
+        path: &FieldPath,
+        flows: &[FlowConfig],
+        topology: &BuiltTopology,
+        taken: &mut Taken,
+    ) {
+        let ends: [(_, _, fn(&FlowConfig) -> NodeId); 2] =
+            [("from", &table.from, |flow| flow.from), ("to", &table.to, |flow| flow.to)];
+        for (field, names, end) in ends {
+            let Some(names) = names else { continue };
+            let hosts = self.named_hosts(names, &path.key(field), topology);
+            taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&end(flow))));
+        }
+    }
+
+    fn named_hosts(&mut self, names: &Names, path: &FieldPath, topology: &BuiltTopology) -> Vec<NodeId> {
+        let mut hosts = Vec::new();
+        for (place, name) in each(names, path) {
+            let host = self.node_ids.get(name).copied().filter(|node| topology.hosts.contains(node));
+            if host.is_none() {
+                let remedy = suggest(name, &topology.host_names(&self.network));
+                self.report_unknown(&place, "names no host", remedy);
+            }
+            hosts.extend(host);
+        }
+        hosts
+    }
+
+    fn check_controllers(&mut self, names: &Names, path: &FieldPath, plans: &[FlowPlan<'_>]) {
+        for (place, name) in each(names, path) {
+            if !plans.iter().any(|plan| has_controller(plan, name)) {
+                let known: BTreeSet<String> = plans.iter().map(|plan| plan.controller().name()).collect();
+                let known: Vec<String> = known.into_iter().collect();
+                self.report(&place, "is the controller of no flow", suggest(name, &known));
+            }
+        }
+    }
+
+    fn check_ports(&mut self, ports: &List<u16>, path: &FieldPath, plans: &[FlowPlan<'_>]) {
+        let known: BTreeSet<u16> = plans.iter().map(FlowPlan::port).collect();
+        for (index, port) in ports.iter().filter(|(_, port)| !known.contains(port)) {
+            let remedy = format!("write port = {port} at a flow, or use one of {known:?}");
+            self.report(&path.index(index), "is the port of no flow", remedy);
+        }
+    }
+
+    /// An appliance takes some flow, and every flow that it names.
+    pub(super) fn check_crossings(
+        &mut self,
+        appliance: &AppliancePlan<'_>,
+        index: usize,
+        taken: &Taken,
+        plans: &[FlowPlan<'_>],
+        ways: &[OnTheWay],
+    ) {
+        let node = &self.network.nodes[appliance.config.node].name.clone();
+        for (position, place) in taken.named.iter().filter(|(position, _)| !ways[*position].crosses(index)) {
+            let way = &ways[*position];
+            let what = match (way.there.contains(&index), way.back.contains(&index)) {
+                (true, false) => "does not come back over",
+                (false, true) => "crosses on its way back only",
+                _ => "does not cross",
+            };
+            let remedy = "remove it, or let both of its ways lead over the node";
+            self.report(place, format!("the flow {:?} {what} the node {node:?}", plans[*position].name), remedy);
+        }
+        let is_taken = |position: usize| taken.holds(position) && ways[position].crosses(index);
+        if taken.named.is_empty() && !(0..plans.len()).any(is_taken) {
+            let (field, what) = match appliance.table {
+                None => ("kind", format!("no connection crosses the node {node:?} there and back")),
+                Some(table) if table.take.is_none() => {
+                    ("node", format!("no connection crosses the node {node:?} there and back"))
+                }
+                Some(_) => ("take", format!("allows no connection that crosses the node {node:?} there and back")),
+            };
+            let remedy = "let a flow cross it, or remove the appliance";
+            self.report(&appliance.path.key(field), what, remedy);
+        }
+    }
+}
+
+/// Each name with its place.
+fn each<'a>(names: &'a Names, path: &'a FieldPath) -> impl Iterator<Item = (FieldPath, &'a str)> {
+    let place = |index: Option<usize>| index.map_or_else(|| path.clone(), |index| path.index(index));
+    names.each().into_iter().map(move |(index, name)| (place(index), name))
+}
+
+fn has_controller(plan: &FlowPlan<'_>, name: &str) -> bool {
+    let controller = plan.controller();
+    controller.name() == name || controller.kind() == name
+}

@@ -1,0 +1,77 @@
+//! Appliances as a file says them: nodes that split TCP connections.
+
+use ackclock_sim::HandshakeOrder;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::macros::{table, words};
+use super::{Controller, Discipline, Duration, List, Names, Rate, Size, TcpTable};
+
+table! {
+    /// A router that terminates TCP connections which cross it and carries them on by connections of its own.
+    pub(crate) struct ApplianceTable {
+        /// Unique; "appliance1", "appliance2", ... by default.
+        name: String,
+        /// The router on which it sits.
+        #[schemars(required)]
+        node: String,
+        /// Which of the flows that cross it are split; all by default.
+        take: TakeTable,
+        /// Which of a flow's two connections opens first; `accept_first` by default.
+        handshake: HandshakeWord,
+        /// What it costs to pass octets on; nothing by default.
+        copying: CopyingTable,
+        /// The end that faces the opener; "cubic" by default.
+        near: SideTable,
+        /// The end that faces the acceptor; "highspeed" by default.
+        far: SideTable,
+        /// How much is kept between the two ends, in each direction; "socket" by default.
+        discipline: Discipline,
+    }
+}
+
+table! {
+    /// Which flows an appliance takes: those that every list here allows.
+    pub(crate) struct TakeTable {
+        /// Names of flows, or of groups.
+        flows: Names,
+        /// Hosts that open the connection.
+        from: Names,
+        /// Hosts that accept it.
+        to: Names,
+        /// What the flow's own ends have for congestion control.
+        controller: Names,
+        /// Ports of the accepting end.
+        port: List<u16>,
+    }
+}
+
+words! {
+    /// Which of the two connections of a flow opens first.
+    pub(crate) enum HandshakeWord for HandshakeOrder {
+        "accept_first" = AcceptFirst,
+        "connect_first" = ConnectFirst,
+    }
+}
+
+table! {
+    /// What it costs to pass octets from one connection to the other. One copier serves all connections in turn.
+    pub(crate) struct CopyingTable {
+        /// From the read to the write of the same octets, besides what the rate makes of it; none by default.
+        delay: Duration,
+        /// How fast octets are copied; infinitely fast by default.
+        rate: Rate,
+        /// The most that is copied of one connection before another has its turn; "64 KiB" by default.
+        chunk: Size,
+    }
+}
+
+table! {
+    /// One end of an appliance.
+    pub(crate) struct SideTable {
+        /// Congestion control of what it sends.
+        controller: Controller,
+        /// What differs from the scenario's `tcp`.
+        tcp: TcpTable,
+    }
+}
