@@ -30,7 +30,11 @@ fn table() {
                 let full = run(&all[0].1, path).delivered as f64;
                 for (name, config) in &all {
                     let m = run(config, path);
-                    println!("{mbit:?} {rtt:3} {loss:5} {name:13} {:.3} p99 {:8.2} ms", m.delivered as f64 / full, m.p99_ms());
+                    println!(
+                        "{mbit:?} {rtt:3} {loss:5} {name:13} {:.3} p99 {:8.2} ms",
+                        m.delivered as f64 / full,
+                        m.p99_ms()
+                    );
                 }
             }
         }

@@ -452,7 +452,12 @@ impl Sender {
         })
     }
 
-    fn in_slow_start(&self) -> bool {
+    /// As [`Self::pacing_rate`], if segments are spread out at all.
+    pub(crate) fn rate_of_pacing(&self) -> Option<Bandwidth> {
+        if self.is_paced { self.pacing_rate() } else { None }
+    }
+
+    pub(crate) fn in_slow_start(&self) -> bool {
         self.controller.ssthresh().is_none_or(|ssthresh| self.controller.cwnd() < ssthresh)
     }
 

@@ -1,7 +1,7 @@
 //! What an endpoint tells of itself.
 
 use ackclock_cc::{Controller, RttStats};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::{ConnectionError, Endpoint, Progress, State};
 use crate::episode::Episode;
@@ -52,6 +52,21 @@ impl Endpoint {
     /// RFC 6675's estimate of what is in the network.
     pub fn pipe(&self) -> Bytes {
         Bytes(self.sender.board.pipe())
+    }
+
+    /// Taken for lost and not yet sent again.
+    pub fn to_repair(&self) -> Bytes {
+        Bytes(self.sender.board.lost().saturating_sub(self.sender.board.resent()))
+    }
+
+    /// True while cwnd is below ssthresh.
+    pub fn is_in_slow_start(&self) -> bool {
+        self.sender.in_slow_start()
+    }
+
+    /// The rate at which segments are spread out; `None` if they leave as windows allow.
+    pub fn pacing_rate(&self) -> Option<Bandwidth> {
+        self.sender.rate_of_pacing()
     }
 
     /// RTT estimates.
