@@ -62,7 +62,7 @@ struct PortState {
 impl Simulation {
     /// A simulation at time zero. The configuration is a checked one: see the scenario crate.
     pub fn new(config: &SimulationConfig) -> Self {
-        let mut network = Network::new(&config.network, config.seed);
+        let mut network = Network::new(&config.network_of_connections(), config.seed);
         let mut streams = Vec::new();
         let mut router = Router::new(&config.network);
         let (mut endpoints, mut ports) = connections::build(config, &mut network, &mut router);
@@ -240,7 +240,7 @@ impl Simulation {
         let flow_names: Vec<String> = self.streams.iter().map(|stream| stream.name.clone()).collect();
         let episodes = summary::episode_table(&self.streams, &self.endpoints, &flow_names, now);
         let completions = self.completions();
-        let captures = summary::captures(self.network.take_captures(), &link_names);
+        let captures = summary::captures(self.network.take_captures(), &link_names, &self.config);
         let appliances = self.relays.take_table(&self.config);
         let (flows, links) = self.recorder.into_tables(flow_names, &link_names);
         Outcome { summary, flows, links, episodes, completions, appliances, captures, engine: self.counters }
