@@ -59,6 +59,12 @@ mod _core {
         ackclock_scenario::queues().to_string()
     }
 
+    /// The buffer disciplines of appliances, as JSON.
+    #[pyfunction]
+    fn disciplines() -> String {
+        ackclock_scenario::disciplines().to_string()
+    }
+
     /// What links may do, as JSON.
     #[pyfunction]
     fn links() -> String {

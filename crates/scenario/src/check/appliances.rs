@@ -17,7 +17,7 @@ use crate::tree::FieldPath;
 
 const DEFAULT_CHUNK: Bytes = Bytes(64 * 1024);
 
-/// No chunk of a gigabyte is ever read at once.
+/// No application reads more at once.
 const MAX_CHUNK: Bytes = Bytes(1 << 30);
 
 /// An appliance, and what the flows that it takes need to know of it.
@@ -138,7 +138,7 @@ impl<'a> Checker<'a, '_> {
         }
         let chunk = table.chunk.map_or(DEFAULT_CHUNK, |chunk| chunk.0);
         if chunk == Bytes::ZERO || chunk > MAX_CHUNK {
-            let remedy = format!("use 1 byte to {MAX_CHUNK}; the default is {DEFAULT_CHUNK}");
+            let remedy = "use 1 byte to 1 GiB; the default is 64 KiB";
             self.report(&path.key("chunk"), "is no amount to copy in a turn", remedy);
         }
         Copying { delay, rate, chunk }
@@ -182,7 +182,7 @@ impl<'a> Checker<'a, '_> {
 
 impl AppliancePlan<'_> {
     /// What the scenario calls the node; `None` where it names none.
-    fn node_name(&self) -> Option<&str> {
+    pub(crate) fn node_name(&self) -> Option<&str> {
         self.table.and_then(|table| table.node.as_deref())
     }
 }
