@@ -18,6 +18,9 @@ TABLES = ("flows", "links", "episodes")
 COMPLETIONS = "completions.parquet"
 """Written only by runs with short flows or requests."""
 
+APPLIANCES = "appliances.parquet"
+"""Written only by runs with appliances."""
+
 
 def no_completions() -> "pl.DataFrame":
     """Return the table of completions of a run without short flows and requests."""
@@ -25,6 +28,13 @@ def no_completions() -> "pl.DataFrame":
 
     columns = {"flow": pl.String, "start_s": pl.Float64, "size_bytes": pl.UInt64, "fct_s": pl.Float64}
     return pl.DataFrame(schema=columns | {"slowdown": pl.Float64})
+
+
+def no_appliances() -> "pl.DataFrame":
+    """Return the table of appliances of a run without any."""
+    import polars as pl
+
+    return pl.DataFrame()
 
 
 class CaptureSource(Protocol):
@@ -50,6 +60,7 @@ class Results:
         manifest: Where the numbers come from: scenario, hash, seed, versions, engine figures.
         captures: The pcapng file of each captured link, for results that were loaded or saved.
         completions: A row for each short flow and each request that was completed.
+        appliances: Series of each way through each appliance over time.
     """
 
     summary: dict[str, Any]
@@ -59,6 +70,7 @@ class Results:
     manifest: dict[str, Any]
     captures: Mapping[str, Path] = field(default_factory=dict)
     completions: "pl.DataFrame" = field(default_factory=no_completions)
+    appliances: "pl.DataFrame" = field(default_factory=no_appliances)
     _source: CaptureSource | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -98,6 +110,17 @@ class Results:
             KeyError: If there is no such group; the message names those there are.
         """
         return _named(self.summary.get("groups", []), name, "group of short flows")
+
+    def appliance(self, name: str) -> dict[str, Any]:
+        """Return the summary of one appliance.
+
+        Args:
+            name: As in the scenario.
+
+        Raises:
+            KeyError: If there is no such appliance; the message names those there are.
+        """
+        return _named(self.summary.get("appliances", []), name, "appliance")
 
     def datagrams(self, name: str) -> dict[str, Any]:
         """Return the summary of one flow of datagrams.
@@ -141,6 +164,8 @@ class Results:
                 (partial / f"{table}.parquet").write_bytes(parquet(getattr(self, table)))
             if not self.completions.is_empty():
                 (partial / COMPLETIONS).write_bytes(parquet(self.completions))
+            if not self.appliances.is_empty():
+                (partial / APPLIANCES).write_bytes(parquet(self.appliances))
             (partial / storage.MANIFEST).write_bytes(_json(self.manifest | {"captures": self._write_captures(partial)}))
         return path
 
@@ -173,12 +198,14 @@ class Results:
             flows, links, episodes = (pl.read_parquet(path / f"{table}.parquet") for table in TABLES)
             file = path / COMPLETIONS
             completions = pl.read_parquet(file) if file.is_file() else no_completions()
+            file = path / APPLIANCES
+            appliances = pl.read_parquet(file) if file.is_file() else no_appliances()
             manifest = json.loads((path / storage.MANIFEST).read_bytes())
             summary = json.loads((path / "summary.json").read_bytes())
         except (pl.exceptions.PolarsError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is damaged: {error}; run the scenario again") from error
         captures = {link: path / file for link, file in manifest.get("captures", {}).items()}
-        return cls(summary, flows, links, episodes, manifest, captures, completions)
+        return cls(summary, flows, links, episodes, manifest, captures, completions, appliances)
 
 
 def _named(entries: list[dict[str, Any]], name: str, kind: str) -> dict[str, Any]:

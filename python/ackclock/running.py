@@ -134,11 +134,12 @@ def _results(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Re
         episodes=_table(outcome, "episodes"),
         manifest=_manifest(scenario, figures),
         completions=_table(outcome, "completions"),
+        appliances=_table(outcome, "appliances"),
         _source=outcome,
     )
 
 
-def _table(outcome: Outcome, name: Literal["flows", "links", "episodes", "completions"]) -> "pl.DataFrame":
+def _table(outcome: Outcome, name: Literal["flows", "links", "episodes", "completions", "appliances"]) -> "pl.DataFrame":
     """Take a table over without copying its numbers; names become plain text, whose file does not depend on others."""
     import polars as pl
 

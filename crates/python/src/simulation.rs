@@ -132,6 +132,7 @@ pub(crate) struct PyOutcome {
     links: PyTable,
     episodes: PyTable,
     completions: PyTable,
+    appliances: PyTable,
     captures: Vec<Capture>,
 }
 
@@ -144,6 +145,7 @@ impl PyOutcome {
             links: table(outcome.links)?,
             episodes: table(outcome.episodes)?,
             completions: table(outcome.completions)?,
+            appliances: table(outcome.appliances)?,
             captures: outcome.captures,
         })
     }
@@ -161,8 +163,9 @@ impl PyOutcome {
             "links" => Ok(self.links.clone()),
             "episodes" => Ok(self.episodes.clone()),
             "completions" => Ok(self.completions.clone()),
+            "appliances" => Ok(self.appliances.clone()),
             _ => {
-                let known = "there are flows, links, episodes and completions";
+                let known = "there are flows, links, episodes, completions and appliances";
                 Err(PyKeyError::new_err(format!("no table {name:?}; {known}")))
             }
         }

@@ -6,8 +6,8 @@ use ackclock_sim::{Column, ColumnData, Table};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::UInt32Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt32Array,
-    UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions,
+    StringArray, UInt32Array, UInt64Array,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field, Schema};
@@ -32,8 +32,11 @@ impl PyTable {
             .collect::<Result<_, ArrowError>>()?;
         let fields: Vec<Field> =
             arrays.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
-        let columns = arrays.into_iter().map(|(_, array)| array).collect();
-        Ok(Self { batch: RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)? })
+        let columns: Vec<ArrayRef> = arrays.into_iter().map(|(_, array)| array).collect();
+        // A table without columns is one without rows.
+        let rows = columns.first().map_or(0, |column| column.len());
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        Ok(Self { batch: RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)? })
     }
 }
 

@@ -2,7 +2,14 @@
 
 use ackclock_units::{Bytes, SimTime};
 
+use crate::codel_window::CodelWindow;
 use crate::config::DisciplineConfig;
+use crate::credit::Credit;
+use crate::drain_rate::DrainRate;
+use crate::ece_drop_tail::EceDropTail;
+use crate::ece_interval::EceInterval;
+use crate::ece_red::EceRed;
+use crate::not_sent::NotSent;
 use crate::readings::Readings;
 use crate::socket::Socket;
 
@@ -26,20 +33,48 @@ pub struct Orders {
 pub enum Discipline {
     /// See [`Socket`].
     Socket(Socket),
+    /// See [`EceInterval`].
+    EceInterval(EceInterval),
+    /// See [`EceDropTail`].
+    EceDropTail(EceDropTail),
+    /// See [`EceRed`].
+    EceRed(EceRed),
+    /// See [`DrainRate`].
+    DrainRate(DrainRate),
+    /// See [`CodelWindow`].
+    CodelWindow(CodelWindow),
+    /// See [`NotSent`].
+    NotSent(NotSent),
+    /// See [`Credit`].
+    Credit(Credit),
 }
 
 impl Discipline {
     /// A discipline for a connection that opens now. `seed` is of its own random stream.
-    pub fn new(config: &DisciplineConfig, _seed: u64) -> Self {
+    pub fn new(config: &DisciplineConfig, seed: u64) -> Self {
         match config {
-            _ => Self::Socket(Socket),
+            DisciplineConfig::Socket => Self::Socket(Socket),
+            DisciplineConfig::EceInterval(config) => Self::EceInterval(EceInterval::new(*config)),
+            DisciplineConfig::EceDropTail(config) => Self::EceDropTail(EceDropTail::new(*config)),
+            DisciplineConfig::EceRed(config) => Self::EceRed(EceRed::new(*config, seed)),
+            DisciplineConfig::DrainRate(config) => Self::DrainRate(DrainRate::new(*config)),
+            DisciplineConfig::CodelWindow(config) => Self::CodelWindow(CodelWindow::new(*config)),
+            DisciplineConfig::NotSent(config) => Self::NotSent(NotSent::new(*config)),
+            DisciplineConfig::Credit(config) => Self::Credit(Credit::new(*config)),
         }
     }
 
     /// What is wanted now. To be asked whenever octets arrive, are sent or are acknowledged, and at [`Orders::wake_at`].
     pub fn update(&mut self, readings: &Readings) -> Orders {
         match self {
-            Self::Socket(socket) => socket.update(readings),
+            Self::Socket(Socket) => Orders::default(),
+            Self::EceInterval(discipline) => discipline.update(readings),
+            Self::EceDropTail(discipline) => discipline.update(readings),
+            Self::EceRed(discipline) => discipline.update(readings),
+            Self::DrainRate(discipline) => discipline.update(readings),
+            Self::CodelWindow(discipline) => discipline.update(readings),
+            Self::NotSent(discipline) => discipline.update(readings),
+            Self::Credit(discipline) => discipline.update(readings),
         }
     }
 }

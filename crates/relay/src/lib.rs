@@ -7,15 +7,34 @@
 //!
 //! Each direction of a connection has a discipline of its own.
 
+mod ack_clock;
+mod catalog;
+mod codel_window;
 mod config;
+mod credit;
 mod discipline;
+mod drain_rate;
+mod ece_drop_tail;
+mod ece_interval;
+mod ece_red;
+mod grant;
+mod history;
+mod not_sent;
 mod readings;
 mod socket;
 
+pub use catalog::{DISCIPLINES, DisciplineInfo, ParameterInfo};
+pub use codel_window::CodelWindow;
 pub use config::{
     CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, EceIntervalConfig,
     EceRedConfig, NotSentConfig,
 };
+pub use credit::Credit;
 pub use discipline::{Discipline, Orders};
+pub use drain_rate::DrainRate;
+pub use ece_drop_tail::EceDropTail;
+pub use ece_interval::EceInterval;
+pub use ece_red::EceRed;
+pub use not_sent::NotSent;
 pub use readings::{FarSide, Readings};
 pub use socket::Socket;

@@ -14,6 +14,8 @@ pub struct Readings {
     pub written: Bytes,
     /// Sent on to the far side, each octet counted once.
     pub sent: Bytes,
+    /// Sent on to the far side once more, each time counted.
+    pub retransmitted: Bytes,
     /// Acknowledged by the far side.
     pub acknowledged: Bytes,
     /// Round trip to the near side; zero before the first sample.
@@ -57,5 +59,18 @@ impl Readings {
     /// Octets in either socket or between them: arrived and not acknowledged by the far end.
     pub fn in_socket(&self) -> Bytes {
         self.arrived.saturating_sub(self.acknowledged)
+    }
+
+    /// Octets put on the wire of the far side.
+    pub(crate) fn transmitted(&self) -> Bytes {
+        Bytes(self.sent.0.saturating_add(self.retransmitted.0))
+    }
+
+    /// Payload of a full segment from the near side, or what stands for it.
+    pub(crate) fn near_segment(&self) -> Bytes {
+        /// RFC 9293 section 3.7.1: where nothing is known.
+        const DEFAULT_MSS: Bytes = Bytes(536);
+        let known = [self.near_mss, self.far.mss].into_iter().find(|mss| *mss > Bytes::ZERO);
+        known.unwrap_or(DEFAULT_MSS)
     }
 }

@@ -1,5 +1,28 @@
-//! The split-connection appliance.
+//! The split-connection appliance: a node that terminates TCP and carries it on by connections of its own.
+//!
+//! Sources: J. Isogaki, master's thesis, JAIST 2005 (a transparent box that acknowledges a Reno flow early and sends on
+//! with HighSpeed TCP); RFC 3135 (performance-enhancing proxies, sections 2.4 and 3.1).
+//!
+//! Each flow that an appliance takes has a connection more. What arrives from one end waits in that end's receive
+//! buffer, is copied, and waits in the other end's send buffer; a [`Discipline`](ackclock_relay::Discipline) for each
+//! direction says how much may. The ends see each other's addresses.
 
+mod blocking;
 mod config;
+mod copier;
+mod gauge;
+mod latency;
+mod relay;
+mod series;
+mod summary;
+mod way;
 
 pub use config::{ApplianceConfig, Copying, HandshakeOrder, SideConfig, SplitConfig};
+pub use summary::{ApplianceSummary, BlockingSummary, SplitSummary, WaySummary};
+
+pub(crate) use blocking::Blocking;
+pub(crate) use copier::Copier;
+pub(crate) use relay::Relays;
+pub(crate) use series::ApplianceSeries;
+pub(crate) use summary::summarize;
+pub(crate) use way::Way;

@@ -33,6 +33,64 @@ pub struct SimulationConfig {
     pub trace: TraceConfig,
 }
 
+impl SimulationConfig {
+    /// How many TCP connections the flows are: one each, and one more for each appliance on their way.
+    pub fn connections(&self) -> usize {
+        self.flows.len() + self.splits.len()
+    }
+
+    /// The network with every list of flows in it turned into one of connections.
+    pub(crate) fn network_of_connections(&self) -> NetworkConfig {
+        let mut network = self.network.clone();
+        for list in network.connection_lists() {
+            *list = list.iter().flat_map(|&number| self.connections_of(number)).collect();
+        }
+        network
+    }
+
+    /// The connections of the flow with this number; numbers beyond the flows' are those of datagrams.
+    fn connections_of(&self, number: usize) -> Vec<usize> {
+        let flows = self.flows.len();
+        if number >= flows {
+            return vec![number + self.splits.len()];
+        }
+        let splits = self.splits.iter().enumerate().filter(|(_, split)| split.flow == number);
+        [number].into_iter().chain(splits.map(|(index, _)| flows + index)).collect()
+    }
+
+    /// The connection that ends where `splits[index]` begins another.
+    pub(crate) fn connection_before(&self, index: usize) -> usize {
+        let flow = self.splits[index].flow;
+        match index.checked_sub(1) {
+            Some(before) if self.splits[before].flow == flow => self.flows.len() + before,
+            _ => flow,
+        }
+    }
+
+    /// The connection whose acceptor is the flow's own.
+    pub(crate) fn last_connection(&self, flow: usize) -> usize {
+        match self.splits.partition_point(|split| split.flow <= flow).checked_sub(1) {
+            Some(last) if self.splits[last].flow == flow => self.flows.len() + last,
+            _ => flow,
+        }
+    }
+
+    /// The flow that a connection carries.
+    pub(crate) fn flow_of(&self, connection: usize) -> usize {
+        connection.checked_sub(self.flows.len()).map_or(connection, |index| self.splits[index].flow)
+    }
+
+    /// The split where a connection ends, with its index; `None` if it ends at the flow's acceptor.
+    pub(crate) fn split_after(&self, connection: usize) -> Option<(usize, &SplitConfig)> {
+        let flow = self.flow_of(connection);
+        let index = match connection.checked_sub(self.flows.len()) {
+            Some(index) => index + 1,
+            None => self.splits.partition_point(|split| split.flow < flow),
+        };
+        self.splits.get(index).filter(|split| split.flow == flow).map(|split| (index, split))
+    }
+}
+
 /// The window of averages: goodput, utilisation, percentiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeasureWindow {

@@ -26,6 +26,14 @@ pub(crate) enum Event {
     MeasureUntil,
     /// This source of traffic makes a short flow, or a datagram.
     Source(u32),
+    /// The discipline of this way through an appliance asked to be asked again.
+    Discipline(u32),
+    /// The copier of this appliance has written a chunk, or has time for one.
+    Copier(u32),
+    /// The application of this flow's sender resets the connection.
+    Abort(u32),
+    /// The application of this flow's receiver stops reading.
+    StopReading(u32),
 }
 
 const KIND_SHIFT: u32 = 24;
@@ -45,6 +53,10 @@ impl Event {
             Self::MeasureUntil => (6, 0),
             Self::Service(index) => (7, index),
             Self::Source(index) => (8, index),
+            Self::Discipline(index) => (9, index),
+            Self::Copier(index) => (10, index),
+            Self::Abort(index) => (11, index),
+            Self::StopReading(index) => (12, index),
         };
         kind << KIND_SHIFT | u64::from(index)
     }
@@ -60,7 +72,11 @@ impl Event {
             5 => Self::MeasureFrom,
             6 => Self::MeasureUntil,
             7 => Self::Service(index),
-            _ => Self::Source(index),
+            8 => Self::Source(index),
+            9 => Self::Discipline(index),
+            10 => Self::Copier(index),
+            11 => Self::Abort(index),
+            _ => Self::StopReading(index),
         }
     }
 }

@@ -14,7 +14,10 @@ mod summary;
 mod traffic;
 
 pub use ackclock_wire::Ecn;
-pub use appliance::{ApplianceConfig, Copying, HandshakeOrder, SideConfig, SplitConfig};
+pub use appliance::{
+    ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, HandshakeOrder, SideConfig, SplitConfig, SplitSummary,
+    WaySummary,
+};
 pub use capture::write_pcapng;
 pub use config::{
     AppConfig, FlowConfig, FlowSeries, LinkSeries, MeasureWindow, Sampling, SimulationConfig, Span, TraceConfig,

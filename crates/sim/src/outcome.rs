@@ -6,6 +6,7 @@ use ackclock_units::SimTime;
 use ackclock_wire::Segment;
 use serde::Serialize;
 
+use crate::appliance::ApplianceSummary;
 use crate::traffic::{DatagramSummary, ExchangeSummary, GroupSummary, VideoSummary};
 
 /// Everything that a finished run produced. The same configuration and seed give the same bytes.
@@ -21,6 +22,8 @@ pub struct Outcome {
     pub episodes: Table,
     /// One row for each short flow and each exchange that was completed.
     pub completions: Table,
+    /// Series of appliances: `time_s`, `appliance`, `flow`, `direction`, then what there is of each way through them.
+    pub appliances: Table,
     /// Packets of the links that asked for a capture.
     pub captures: Vec<Capture>,
     /// What the engine did.
@@ -85,6 +88,9 @@ pub struct Summary {
     pub flows: Vec<FlowSummary>,
     /// In the scenario's order.
     pub links: Vec<LinkSummary>,
+    /// Appliances, in the scenario's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub appliances: Vec<ApplianceSummary>,
     /// Groups of short flows, in the scenario's order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupSummary>,

@@ -16,6 +16,8 @@ pub(crate) struct Recorder {
     links: Series<LinkSeries>,
     traced_links: Vec<usize>,
     interval: SimDuration,
+    /// There is something else to sample.
+    has_others: bool,
     /// Flows are recorded at every event of their sender rather than at intervals.
     pub(crate) per_event: bool,
 }
@@ -80,7 +82,7 @@ fn rate(octets: u64, span: SimDuration) -> f64 {
 }
 
 impl Recorder {
-    pub(crate) fn new(config: &TraceConfig, streams: usize, links: usize) -> Self {
+    pub(crate) fn new(config: &TraceConfig, streams: usize, links: usize, has_others: bool) -> Self {
         let (interval, per_event) = match config.sampling {
             Sampling::Interval(interval) => (interval, false),
             Sampling::Events(interval) => (interval, true),
@@ -93,13 +95,14 @@ impl Recorder {
             links: Series::new(&config.links, links),
             traced_links: config.traced_links.clone(),
             interval,
+            has_others,
         }
     }
 
     /// The first sample's time, if anything is sampled at intervals.
     pub(crate) fn interval(&self) -> Option<SimDuration> {
         let flows = !self.flows.is_empty() && !self.per_event;
-        (flows || self.records_links()).then_some(self.interval)
+        (flows || self.has_others || self.records_links()).then_some(self.interval)
     }
 
     fn records_links(&self) -> bool {
@@ -125,7 +128,7 @@ impl Recorder {
     /// One row of a flow.
     pub(crate) fn record_flow(&mut self, now: SimTime, index: usize, stream: &Stream, endpoints: &[Endpoint]) {
         let series = &mut self.flows;
-        let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver()]);
+        let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver]);
         series.time.push(now.as_secs_f64());
         series.who.push(index as u32);
         let counts = (now, sender.counters().sent_octets, receiver.read(now).0, 0);

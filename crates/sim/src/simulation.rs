@@ -1,16 +1,19 @@
 //! The run loop: the only thing that moves time.
 
+mod connections;
 mod decisions;
 mod exchanges;
+mod relays;
 mod traffic;
 
 use ackclock_cc::ExternalController;
 use ackclock_net::{Packet, Router};
-use ackclock_tcp::{Endpoint, Reading, State};
+use ackclock_tcp::{Endpoint, State};
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::Segment;
 
 use crate::app::{Action, AfterRead, App};
+use crate::appliance::{self, Relays};
 use crate::config::{AppConfig, FlowConfig, SimulationConfig};
 use crate::event_queue::Event;
 use crate::network::{Network, Port};
@@ -20,8 +23,11 @@ use crate::stream::Stream;
 use crate::summary;
 use traffic::Traffic;
 
-/// No stream sends from this endpoint.
-const NO_STREAM: u32 = u32::MAX;
+/// No stream sends from this endpoint, or none is delivered by it.
+const NOTHING: u32 = u32::MAX;
+
+/// What an endpoint sends from here on (but for [`NOTHING`]) is a relay's, not a stream.
+const RELAYS: u32 = 1 << 31;
 
 /// A simulation under way. Clones continue alike.
 #[derive(Clone, Debug)]
@@ -36,6 +42,7 @@ pub struct Simulation {
     end: SimTime,
     link_stats: Option<Vec<ackclock_net::LinkStats>>,
     traffic: Traffic,
+    relays: Relays,
     /// Controllers may decide after events.
     has_deciders: bool,
 }
@@ -46,41 +53,47 @@ struct PortState {
     route: u32,
     /// When the pending timer event fires; [`SimTime::NEVER`] if there is none.
     timer: SimTime,
-    /// The stream that this endpoint sends, or [`NO_STREAM`].
+    /// The stream that this endpoint sends, [`RELAYS`] and the relay that it belongs to, or [`NOTHING`].
     sends: u32,
+    /// The stream that ends here, or [`NOTHING`].
+    delivers: u32,
 }
 
 impl Simulation {
     /// A simulation at time zero. The configuration is a checked one: see the scenario crate.
     pub fn new(config: &SimulationConfig) -> Self {
-        let mut network = Network::new(&config.network, config.seed);
-        let mut endpoints = Vec::with_capacity(2 * config.flows.len());
-        let mut ports = Vec::with_capacity(2 * config.flows.len());
+        let mut network = Network::new(&config.network_of_connections(), config.seed);
         let mut streams = Vec::new();
         let mut router = Router::new(&config.network);
+        let (mut endpoints, mut ports) = connections::build(config, &mut network, &mut router);
         for (index, flow) in config.flows.iter().enumerate() {
-            endpoints.push(Endpoint::new(&flow.sender, &flow.controller, Reading::AtOnce));
-            endpoints.push(Endpoint::new(&flow.receiver, &flow.controller, flow.read_rate));
-            endpoints[2 * index + 1].listen();
-            for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
-                let route = network.add_route(&mut router, from, to);
-                ports.push(PortState { route, timer: SimTime::NEVER, sends: NO_STREAM });
-            }
+            let ends = [2 * index, 2 * config.last_connection(index) + 1];
             let app = |app: &AppConfig, name: &str| App::new(app, config.seed, name);
             let first = streams.len();
-            add_stream(&mut streams, &mut ports, flow, 2 * index, Some(app(&flow.app, &flow.name)));
+            add_stream(&mut streams, &mut ports, flow, ends, Some(app(&flow.app, &flow.name)));
             let reply = flow.reply.as_ref().map(|reply| app(reply, &reply_name(flow)));
             let answers = flow.app.has_responses().then(App::responder);
-            add_stream(&mut streams, &mut ports, flow, 2 * index + 1, answers.or(reply));
+            add_stream(&mut streams, &mut ports, flow, [ends[1], ends[0]], answers.or(reply));
+            if ends[1] != ends[0] + 1 {
+                streams[first..].iter_mut().for_each(|stream| stream.blocking = Some(Box::default()));
+            }
             if flow.app.has_responses() {
                 streams[first].exchanges = Some(exchanges::new_log(config, flow, &mut router));
             }
             network.queue.push(flow.start, Event::Start(index as u32));
+            if let Some(time) = flow.abort_at {
+                network.queue.push(time, Event::Abort(index as u32));
+            }
+            if let Some(time) = flow.stops_reading {
+                network.queue.push(time, Event::StopReading(ends[1] as u32));
+            }
         }
         let traffic = Traffic::new(config, &mut network, &mut router);
         traffic::hold_numbers_of_datagrams(config, &mut endpoints, &mut ports);
         network.find_express_links(&config.network);
-        let recorder = Recorder::new(&config.trace, streams.len(), config.trace.traced_links.len());
+        let relays = Relays::new(config);
+        let recorder =
+            Recorder::new(&config.trace, streams.len(), config.trace.traced_links.len(), relays.series.is_some());
         let end = SimTime(config.duration.0);
         if recorder.interval().is_some() {
             network.queue.push(SimTime::ZERO, Event::Sample);
@@ -103,6 +116,7 @@ impl Simulation {
             end,
             link_stats: None,
             traffic,
+            relays,
             has_deciders: decisions::has_deciders(config),
         }
     }
@@ -157,7 +171,7 @@ impl Simulation {
     /// True once the receiver has all that a flow will ever send, or the connection was given up.
     pub fn is_over(&self, flow: usize) -> bool {
         let stream = self.ports[2 * flow].sends;
-        let is_complete = stream != NO_STREAM && self.streams[stream as usize].completion.is_some();
+        let is_complete = stream != NOTHING && self.streams[stream as usize].completion.is_some();
         is_complete || self.sender(flow).is_aborted()
     }
 
@@ -170,7 +184,7 @@ impl Simulation {
 
     /// What the application at the far end of a flow has read.
     pub fn read(&self, flow: usize) -> Bytes {
-        self.endpoints[2 * flow + 1].read(self.network.now)
+        self.endpoints[2 * self.config.last_connection(flow) + 1].read(self.network.now)
     }
 
     /// The time that has been simulated.
@@ -220,14 +234,16 @@ impl Simulation {
             stream.episodes.extend(endpoint.current_episode());
         }
         let mut summary = summary::summarize(&self.config, &self.streams, &self.endpoints, &link_stats);
+        summary.appliances = appliance::summarize(&self.config, &self.relays, &self.streams, &self.endpoints);
         (summary.groups, summary.datagrams) = self.traffic_summaries();
         let link_names: Vec<String> = self.config.network.links.iter().map(|link| link.name.clone()).collect();
         let flow_names: Vec<String> = self.streams.iter().map(|stream| stream.name.clone()).collect();
         let episodes = summary::episode_table(&self.streams, &self.endpoints, &flow_names, now);
         let completions = self.completions();
-        let captures = summary::captures(self.network.take_captures(), &link_names);
+        let captures = summary::captures(self.network.take_captures(), &link_names, &self.config);
+        let appliances = self.relays.take_table(&self.config);
         let (flows, links) = self.recorder.into_tables(flow_names, &link_names);
-        Outcome { summary, flows, links, episodes, completions, captures, engine: self.counters }
+        Outcome { summary, flows, links, episodes, completions, appliances, captures, engine: self.counters }
     }
 
     /// Handles the queue's first event and takes it out. `packet` is where one that arrives is put.
@@ -258,6 +274,10 @@ impl Simulation {
             Event::MeasureFrom => self.begin_measurement(),
             Event::MeasureUntil => self.end_measurement(),
             Event::Source(source) => self.on_source(source as usize),
+            Event::Discipline(way) => self.on_discipline(way as usize),
+            Event::Copier(appliance) => self.run_copier(appliance as usize),
+            Event::Abort(flow) => self.with_port(2 * flow as usize, |endpoint, now, port| endpoint.abort(now, port)),
+            Event::StopReading(endpoint) => self.endpoints[endpoint as usize].stop_reading(self.network.now),
         }
     }
 
@@ -314,7 +334,10 @@ impl Simulation {
     fn after_call(&mut self, endpoint: usize) {
         self.arm_timer(endpoint);
         let stream = self.ports[endpoint].sends;
-        if stream == NO_STREAM {
+        if stream >= RELAYS {
+            if stream != NOTHING {
+                self.on_relay((stream - RELAYS) as usize);
+            }
             return;
         }
         let stream = stream as usize;
@@ -332,11 +355,16 @@ impl Simulation {
 
     /// Data arrived at `endpoint`: has the application at the other end waited for it to be read?
     fn check_read(&mut self, endpoint: usize) {
-        let index = self.ports[endpoint ^ 1].sends;
-        if index == NO_STREAM {
+        let index = self.ports[endpoint].delivers;
+        if index == NOTHING {
             return;
         }
         let stream = &mut self.streams[index as usize];
+        if let Some(blocking) = &mut stream.blocking {
+            let now = self.network.now;
+            let is_blocked = self.endpoints[endpoint].has_out_of_order_data();
+            blocking.on_data(now, is_blocked, self.config.measure.holds(now));
+        }
         let Some(wanted) = stream.wanted else { return };
         if stream.read_event.is_some() {
             return;
@@ -387,6 +415,7 @@ impl Simulation {
     fn on_sample(&mut self) {
         let now = self.network.now;
         self.recorder.sample(now, &self.streams, &self.endpoints, &mut self.network.links);
+        self.relays.sample(now, &self.endpoints);
         if let Some(interval) = self.recorder.interval() {
             self.network.queue.push(now + interval, Event::Sample);
         }
@@ -418,13 +447,14 @@ fn add_stream(
     streams: &mut Vec<Stream>,
     ports: &mut [PortState],
     flow: &FlowConfig,
-    endpoint: usize,
+    [sender, receiver]: [usize; 2],
     app: Option<App>,
 ) {
     let Some(app) = app else { return };
-    let name = if endpoint.is_multiple_of(2) { flow.name.clone() } else { reply_name(flow) };
-    ports[endpoint].sends = streams.len() as u32;
-    streams.push(Stream::new(flow, name, app, endpoint));
+    let name = if sender.is_multiple_of(2) { flow.name.clone() } else { reply_name(flow) };
+    ports[sender].sends = streams.len() as u32;
+    ports[receiver].delivers = streams.len() as u32;
+    streams.push(Stream::new(flow, name, app, [sender, receiver]));
 }
 
 /// What the stream of the accepting end is called.

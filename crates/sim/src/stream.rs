@@ -4,6 +4,7 @@ use ackclock_tcp::{Endpoint, Episode};
 use ackclock_units::{Bytes, Histogram, SimDuration, SimTime};
 
 use crate::app::App;
+use crate::appliance::Blocking;
 use crate::config::{FlowConfig, MeasureWindow};
 use crate::traffic::{CompletionLog, EmptyPath};
 
@@ -13,6 +14,7 @@ pub(crate) struct Stream {
     pub(crate) name: String,
     pub(crate) controller: String,
     pub(crate) sender: usize,
+    pub(crate) receiver: usize,
     pub(crate) app: App,
     pub(crate) start: SimTime,
     pub(crate) is_open: bool,
@@ -24,6 +26,8 @@ pub(crate) struct Stream {
     pub(crate) rtt: Histogram,
     pub(crate) measured: Measured,
     pub(crate) episodes: Vec<Episode>,
+    /// Of a stream that an appliance splits: how its receiver waits for what was lost.
+    pub(crate) blocking: Option<Box<Blocking>>,
     /// Of a stream of requests.
     pub(crate) exchanges: Option<Box<(CompletionLog, EmptyPath)>>,
 }
@@ -44,12 +48,13 @@ pub(crate) struct Border {
 }
 
 impl Stream {
-    pub(crate) fn new(flow: &FlowConfig, name: String, app: App, sender: usize) -> Self {
+    pub(crate) fn new(flow: &FlowConfig, name: String, app: App, [sender, receiver]: [usize; 2]) -> Self {
         let from = Border { time: flow.start, ..Border::default() };
         Self {
             name,
             controller: flow.controller_name.clone(),
             sender,
+            receiver,
             app,
             start: flow.start,
             is_open: false,
@@ -59,16 +64,13 @@ impl Stream {
             rtt: Histogram::default(),
             measured: Measured { from, until: None },
             episodes: Vec::new(),
+            blocking: None,
             exchanges: None,
         }
     }
 
-    pub(crate) fn receiver(&self) -> usize {
-        self.sender ^ 1
-    }
-
     fn border(&self, now: SimTime, endpoints: &[Endpoint]) -> Border {
-        let read = endpoints[self.receiver()].read(now).0;
+        let read = endpoints[self.receiver].read(now).0;
         Border { time: now.max(self.start), read, sent: endpoints[self.sender].counters().sent_octets }
     }
 

@@ -26,6 +26,7 @@ pub(crate) fn summarize(
         jain_index: jain_index(&flows),
         links: names.zip(links).map(|(name, stats)| link_summary(name, stats)).collect(),
         flows,
+        appliances: Vec::new(),
         groups: Vec::new(),
         datagrams: Vec::new(),
     }
@@ -39,7 +40,7 @@ fn jain_index(flows: &[FlowSummary]) -> Option<f64> {
 }
 
 fn flow_summary(stream: &Stream, endpoints: &[Endpoint], end: SimTime) -> FlowSummary {
-    let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver()]);
+    let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver]);
     let counters = sender.counters();
     let (goodput_bps, throughput_bps) = stream.rates();
     FlowSummary {
@@ -87,7 +88,7 @@ fn link_summary(name: &str, stats: &LinkStats) -> LinkSummary {
     }
 }
 
-fn queue_summary(histogram: &Histogram, unit: f64) -> QueueSummary {
+pub(crate) fn queue_summary(histogram: &Histogram, unit: f64) -> QueueSummary {
     QueueSummary {
         mean: histogram.mean() / unit,
         p95: histogram.quantile(0.95) / unit,
@@ -137,7 +138,16 @@ pub(crate) fn episode_table(streams: &[Stream], endpoints: &[Endpoint], names: &
     }
 }
 
-pub(crate) fn captures(captured: Vec<Option<Vec<CapturedPacket>>>, link_names: &[String]) -> Vec<Capture> {
+/// The ends see each other's addresses through an appliance: packets of every connection are its flow's.
+pub(crate) fn captures(
+    mut captured: Vec<Option<Vec<CapturedPacket>>>,
+    link_names: &[String],
+    config: &SimulationConfig,
+) -> Vec<Capture> {
+    let between = config.flows.len() as u32..config.connections() as u32;
+    for packet in captured.iter_mut().flatten().flatten().filter(|packet| between.contains(&packet.flow)) {
+        packet.flow = config.flow_of(packet.flow as usize) as u32;
+    }
     let named = captured.into_iter().zip(link_names);
     named.filter_map(|(packets, name)| packets.map(|packets| Capture { link: name.clone(), packets })).collect()
 }

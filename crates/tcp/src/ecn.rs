@@ -207,6 +207,12 @@ impl EcnReceiver {
         }
     }
 
+    /// The application tells the sender of congestion, as a mark on data would. Returns true if that is to be
+    /// acknowledged at once.
+    pub(crate) fn raise(&mut self) -> bool {
+        self.on_segment(Flags::default(), Ecn::Ce, true)
+    }
+
     /// Flags of everything sent after the handshake.
     pub(crate) fn flags(&mut self) -> Flags {
         if let Some(flags) = self.once.take() {

@@ -3,6 +3,7 @@
 //! The endpoint does no I/O. Its owner hands it segments, calls and the time; segments to send go to an [`Output`].
 //! Between calls the owner wakes it at [`Endpoint::deadline`].
 
+mod application;
 mod arrival;
 mod handshake;
 mod told;
@@ -100,6 +101,8 @@ pub enum SocketOption {
 enum Progress {
     Closed,
     Listen,
+    /// Listening, and the application answers.
+    Ask,
     SynSent,
     SynReceived,
     Open,
@@ -137,6 +140,8 @@ pub struct Endpoint {
     handshake_ecn: Flags,
     /// SYNs (or SYN-ACKs) sent again.
     syn_retries: u32,
+    /// A SYN that the application has not answered yet.
+    waiting_syn: Option<Box<Segment>>,
     error: Option<ConnectionError>,
     /// The peer's FIN came before ours was written.
     peer_closed_first: bool,
@@ -165,6 +170,7 @@ impl Endpoint {
             ecn: EcnReceiver::default(),
             handshake_ecn: Flags::default(),
             syn_retries: 0,
+            waiting_syn: None,
             error: None,
             peer_closed_first: false,
             refuses_data: false,
@@ -183,76 +189,6 @@ impl Endpoint {
         self.send_syn(now, out);
     }
 
-    /// The application writes `octets` more; they leave as windows allow.
-    pub fn write(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) {
-        self.sender.write(now, octets.0, false);
-        self.transmit(now, out);
-    }
-
-    /// As [`Self::write`], with more to come at once: a small rest waits for it (`MSG_MORE`).
-    pub fn write_more(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) {
-        self.sender.write(now, octets.0, true);
-        self.transmit(now, out);
-    }
-
-    /// The application reads up to `octets`, if it reads on call. Returns how many it got.
-    pub fn read_now(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) -> Bytes {
-        let (taken, opens) = self.receiver.read(now, octets.0);
-        if opens {
-            self.receiver.request_ack();
-            self.flush_ack(now, out);
-        }
-        Bytes(taken)
-    }
-
-    /// The application changes an option.
-    pub fn set_option(&mut self, now: SimTime, option: &SocketOption, out: &mut impl Output) {
-        match option {
-            SocketOption::QuickAck(quick) => self.receiver.acks.set_quick(*quick),
-            SocketOption::ReceiveBuffer(size) => {
-                self.config.receive_buffer = *size;
-                self.config.receive_autotuning = None;
-                self.receiver.set_buffer(size.0);
-            }
-            SocketOption::MaxSegment(mss) => self.offered_mss = self.offered_mss.min(*mss),
-            _ => self.sender.set_option(option),
-        }
-        self.transmit(now, out);
-        if self.progress == Progress::Open {
-            self.flush_ack(now, out);
-        }
-    }
-
-    /// The application is gone: it will neither write nor read. Unread data, or data that arrives later, draws a reset
-    /// (RFC 9293 section 3.6.1, RFC 2525 section 2.17).
-    pub fn close_both(&mut self, now: SimTime, out: &mut impl Output) {
-        if self.receiver.unread() > 0 {
-            return self.abort(now, out);
-        }
-        self.refuses_data = true;
-        if self.progress == Progress::SynSent || self.progress == Progress::Listen {
-            self.progress = Progress::Closed;
-        }
-        if !self.sender.is_closed() {
-            self.close(now, out);
-        }
-    }
-
-    /// Resets the connection.
-    pub fn abort(&mut self, now: SimTime, out: &mut impl Output) {
-        if matches!(self.progress, Progress::Open | Progress::SynReceived) {
-            let segment = self.header(now, self.sender.board.high_data(), Flags::RST.with(Flags::ACK));
-            out.send(segment);
-        }
-        self.progress = Progress::Closed;
-    }
-
-    /// The application will write no more: FIN after the last octet.
-    pub fn close(&mut self, now: SimTime, out: &mut impl Output) {
-        self.sender.close();
-        self.transmit(now, out);
-    }
-
     /// A segment arrived.
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         match self.progress {
@@ -265,7 +201,7 @@ impl Endpoint {
     /// Time has reached [`Self::deadline`].
     pub fn on_timer(&mut self, now: SimTime, out: &mut impl Output) {
         match self.progress {
-            Progress::Closed | Progress::Listen => return,
+            Progress::Closed | Progress::Listen | Progress::Ask => return,
             Progress::SynSent | Progress::SynReceived => return self.on_syn_timer(now, out),
             Progress::Open => {}
         }
@@ -286,7 +222,7 @@ impl Endpoint {
     /// When [`Self::on_timer`] wants to be called; [`SimTime::NEVER`] if not at all.
     pub fn deadline(&self) -> SimTime {
         match self.progress {
-            Progress::Closed | Progress::Listen => SimTime::NEVER,
+            Progress::Closed | Progress::Listen | Progress::Ask => SimTime::NEVER,
             Progress::SynSent | Progress::SynReceived => self.sender.deadline(),
             Progress::Open => self.sender.deadline().min(self.receiver.deadline()),
         }

@@ -39,6 +39,8 @@ pub(crate) struct Receiver {
     recent: RecentRanges,
     fin_at: Option<u64>,
     buffer: u64,
+    /// The most that is advertised beyond what has arrived, whatever the buffer has room for.
+    clamp: u64,
     reader: Reader,
     /// The right edge of the window that the peer knows of; it never moves left.
     advertised_edge: u64,
@@ -65,6 +67,7 @@ impl Receiver {
             recent: RecentRanges::default(),
             fin_at: None,
             buffer: tuning.as_ref().map_or(config.receive_buffer.0, |tuning| tuning.size()),
+            clamp: u64::MAX,
             reader: Reader::new(reading),
             advertised_edge: 0,
             scale: 0,
@@ -146,6 +149,10 @@ impl Receiver {
         Some(if to_read == 0 { now } else { self.reader.time_to_read(to_read) })
     }
 
+    pub(crate) fn has_out_of_order_data(&self) -> bool {
+        !self.out_of_order.is_empty()
+    }
+
     /// True once the peer's FIN has arrived in order.
     pub(crate) fn is_finished(&self) -> bool {
         self.fin_at.is_some_and(|fin| self.rcv_nxt > fin)
@@ -166,10 +173,29 @@ impl Receiver {
     pub(crate) fn read(&mut self, now: SimTime, octets: u64) -> (u64, bool) {
         let taken = self.reader.take(octets);
         self.tune(now);
-        let free = self.buffer - self.reader.unread().min(self.buffer);
-        let edge = self.rcv_nxt + free;
-        let left = self.advertised_edge.saturating_sub(self.rcv_nxt);
-        (taken, taken > 0 && free >= 2 * left && edge >= self.advertised_edge + self.worthwhile())
+        (taken, taken > 0 && self.has_opened())
+    }
+
+    /// Bounds what is advertised from now on. Returns true if the window has opened so far that the peer should know.
+    pub(crate) fn set_clamp(&mut self, clamp: u64) -> bool {
+        self.clamp = clamp;
+        self.has_opened()
+    }
+
+    /// The window is twice what the peer knows of, and that by a worthwhile amount.
+    fn has_opened(&self) -> bool {
+        let (free, left) = (self.free(), self.advertised_edge.saturating_sub(self.rcv_nxt));
+        free >= 2 * left && self.rcv_nxt + free >= self.advertised_edge + self.worthwhile()
+    }
+
+    /// What may be advertised beyond what has arrived.
+    fn free(&self) -> u64 {
+        (self.buffer - self.reader.unread().min(self.buffer)).min(self.clamp)
+    }
+
+    /// The application reads no more, unless on call.
+    pub(crate) fn stop_reading(&mut self, now: SimTime) {
+        self.reader.stop(now);
     }
 
     /// Octets in order that the application has not read.
@@ -315,7 +341,7 @@ impl Receiver {
         self.acks.on_ack_sent();
         self.last_ack_sent = self.rcv_nxt;
         self.reader.catch_up(now);
-        let edge = self.rcv_nxt + (self.buffer - self.reader.unread().min(self.buffer));
+        let edge = self.rcv_nxt + self.free();
         if edge >= self.advertised_edge + self.worthwhile() || self.advertised_edge == 0 {
             self.advertised_edge = edge;
         }

@@ -321,6 +321,11 @@ impl Sender {
         self.written_end.saturating_sub(self.board.high_data())
     }
 
+    /// Octets written that were cumulatively acknowledged; the SYN and the FIN do not count.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.board.una().min(self.written_end).saturating_sub(1)
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }
@@ -447,7 +452,12 @@ impl Sender {
         })
     }
 
-    fn in_slow_start(&self) -> bool {
+    /// As [`Self::pacing_rate`], if segments are spread out at all.
+    pub(crate) fn rate_of_pacing(&self) -> Option<Bandwidth> {
+        if self.is_paced { self.pacing_rate() } else { None }
+    }
+
+    pub(crate) fn in_slow_start(&self) -> bool {
         self.controller.ssthresh().is_none_or(|ssthresh| self.controller.cwnd() < ssthresh)
     }
 

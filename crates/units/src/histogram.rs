@@ -73,6 +73,11 @@ impl Histogram {
         self.weights[index] += weight;
     }
 
+    /// All weights together.
+    pub fn weight(&self) -> u64 {
+        self.total
+    }
+
     /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.total == 0

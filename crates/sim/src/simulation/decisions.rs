@@ -10,7 +10,9 @@ use crate::event_queue::Event;
 /// True if a controller of the scenario's may decide.
 pub(super) fn has_deciders(config: &SimulationConfig) -> bool {
     let short_flows = config.traffic.arrivals.iter().map(|arrivals| &arrivals.flow);
-    config.flows.iter().chain(short_flows).any(|flow| ControllerConfig::decides(&flow.controller))
+    let flows = config.flows.iter().chain(short_flows).map(|flow| &flow.controller);
+    let sides = config.splits.iter().flat_map(|split| [&split.near.controller, &split.far.controller]);
+    flows.chain(sides).any(ControllerConfig::decides)
 }
 
 impl Simulation {

@@ -22,7 +22,7 @@ pub(super) fn new_log(
 impl Simulation {
     /// The stream that the other end of this one's connection sends.
     fn other_stream(&self, index: usize) -> usize {
-        self.ports[self.streams[index].receiver()].sends as usize
+        self.ports[self.streams[index].receiver].sends as usize
     }
 
     /// The acceptor has read the request of stream `index`: it answers.

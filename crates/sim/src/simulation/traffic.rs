@@ -9,7 +9,7 @@ use ackclock_tcp::{Endpoint, Output, Reading, State, TcpConfig};
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::{Ecn, Segment};
 
-use super::{NO_STREAM, PortState, Simulation};
+use super::{NOTHING, PortState, Simulation};
 use crate::config::SimulationConfig;
 use crate::event_queue::Event;
 use crate::network::{Network, Port};
@@ -67,8 +67,8 @@ impl Traffic {
     /// Adds routes, and the first event of every source.
     pub(super) fn new(config: &SimulationConfig, network: &mut Network, router: &mut Router<'_>) -> Self {
         let mut traffic = Self {
-            first_endpoint: 2 * config.flows.len() as u32,
-            first_slot: 2 * (config.flows.len() + config.traffic.datagrams.len()),
+            first_endpoint: 2 * config.connections() as u32,
+            first_slot: 2 * (config.connections() + config.traffic.datagrams.len()),
             groups: Vec::new(),
             datagrams: Vec::new(),
             slots: Vec::new(),
@@ -163,7 +163,7 @@ impl Simulation {
         let Some(slot) = self.traffic.free.pop() else {
             let first = self.endpoints.len();
             self.endpoints.extend([opener, acceptor]);
-            let port = |route| PortState { route, timer: SimTime::NEVER, sends: NO_STREAM };
+            let port = |route| PortState { route, timer: SimTime::NEVER, sends: NOTHING, delivers: NOTHING };
             self.ports.extend(routes.map(port));
             self.traffic.slots.push(Slot::empty(0));
             return first;
@@ -339,7 +339,7 @@ pub(super) fn hold_numbers_of_datagrams(
     let controller = ControllerConfig::Fixed(FixedConfig { window: Bytes(1) });
     for _ in 0..2 * config.traffic.datagrams.len() {
         endpoints.push(Endpoint::new(&TcpConfig::default(), &controller, Reading::AtOnce));
-        ports.push(PortState { route: 0, timer: SimTime::NEVER, sends: NO_STREAM });
+        ports.push(PortState { route: 0, timer: SimTime::NEVER, sends: NOTHING, delivers: NOTHING });
     }
 }
 

@@ -20,6 +20,9 @@ impl Endpoint {
             return;
         }
         match self.progress {
+            Progress::Ask if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
+                self.waiting_syn = Some(Box::new(*segment));
+            }
             Progress::SynSent if segment.flags.has(Flags::SYN) && self.acknowledges_syn(segment) => {
                 self.negotiate(segment);
                 let feedback = ecn::agreed(self.config.ecn, segment.flags);
@@ -37,7 +40,7 @@ impl Endpoint {
             }
             Progress::SynReceived if segment.flags.has(Flags::SYN) => self.send_syn(now, out), // our SYN-ACK was lost
             Progress::SynSent | Progress::SynReceived if segment.flags.has(Flags::ACK) => refuse(segment, out),
-            Progress::Listen => refuse(segment, out),
+            Progress::Listen | Progress::Ask => refuse(segment, out),
             _ => {}
         }
     }

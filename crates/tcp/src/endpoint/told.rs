@@ -1,7 +1,7 @@
 //! What an endpoint tells of itself.
 
 use ackclock_cc::{Controller, RttStats};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::{ConnectionError, Endpoint, Progress, State};
 use crate::episode::Episode;
@@ -13,7 +13,7 @@ impl Endpoint {
     pub fn state(&self) -> State {
         match self.progress {
             Progress::Closed => State::Closed,
-            Progress::Listen => State::Listen,
+            Progress::Listen | Progress::Ask => State::Listen,
             Progress::SynSent => State::SynSent,
             Progress::SynReceived => State::SynReceived,
             Progress::Open => match (self.sender.is_closed(), self.sender.is_finished(), self.receiver.is_finished()) {
@@ -54,6 +54,21 @@ impl Endpoint {
         Bytes(self.sender.board.pipe())
     }
 
+    /// Taken for lost and not yet sent again.
+    pub fn to_repair(&self) -> Bytes {
+        Bytes(self.sender.board.lost().saturating_sub(self.sender.board.resent()))
+    }
+
+    /// True while cwnd is below ssthresh.
+    pub fn is_in_slow_start(&self) -> bool {
+        self.sender.in_slow_start()
+    }
+
+    /// The rate at which segments are spread out; `None` if they leave as windows allow.
+    pub fn pacing_rate(&self) -> Option<Bandwidth> {
+        self.sender.rate_of_pacing()
+    }
+
     /// RTT estimates.
     pub fn rtt(&self) -> RttStats {
         self.sender.rtt_stats()
@@ -82,6 +97,21 @@ impl Endpoint {
     /// Octets written and not sent for the first time.
     pub fn unsent(&self) -> Bytes {
         Bytes(self.sender.unsent())
+    }
+
+    /// Octets written that the peer has acknowledged.
+    pub fn acknowledged(&self) -> Bytes {
+        Bytes(self.sender.acknowledged())
+    }
+
+    /// True while data waits for what was lost before it.
+    pub fn has_out_of_order_data(&self) -> bool {
+        self.receiver.has_out_of_order_data()
+    }
+
+    /// The window that was advertised, and not used since.
+    pub fn advertised_window(&self) -> Bytes {
+        Bytes(self.receiver.window_end() - self.receiver.rcv_nxt())
     }
 
     /// Octets that the application may write now without exceeding the send buffer or `TCP_NOTSENT_LOWAT`.

@@ -57,6 +57,12 @@ impl Reader {
         taken
     }
 
+    /// From now on octets are read on call only.
+    pub(crate) fn stop(&mut self, now: SimTime) {
+        self.catch_up(now);
+        self.reading = Reading::OnCall;
+    }
+
     pub(crate) fn catch_up(&mut self, now: SimTime) {
         let rate = match self.reading {
             Reading::OnCall => return,

@@ -1,0 +1,203 @@
+//! When ACKs will free how much of a congestion window.
+//!
+//! Ours, from self-clocking (Jacobson 1988): ACKs come back in the rhythm in which their octets were sent, a *lag* later, that
+//! of the last octet acknowledged. Two things bound what this foretells. Octets that left in a burst come back no closer
+//! than the bottleneck lets them: no more is expected than came at once of late. And where ACKs fall behind the rhythm, as
+//! they do when the bottleneck slows down, they are expected to go on as they came last.
+
+use std::collections::VecDeque;
+
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use crate::history::History;
+use crate::readings::Readings;
+
+/// Points that a round trip of sending is kept as.
+const POINTS: u64 = 256;
+/// ACKs are behind the rhythm once they are late by this part of the span.
+const LATE: u64 = 4;
+
+/// The far side's rhythm, observed over a span: as far back as one looks ahead.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AckClock {
+    /// Octets put on the wire, those sent again included.
+    transmitted: History,
+    /// Octets that left the network again, acknowledged or lost.
+    left: History,
+    left_so_far: Bytes,
+    /// ACKs of the last span, and the one before them.
+    replayed: VecDeque<Replay>,
+    last: Option<Replay>,
+    most: MostOfLate,
+}
+
+/// An ACK: when it came, and when what it acknowledges had been sent.
+#[derive(Clone, Copy, Debug)]
+struct Replay {
+    at: SimTime,
+    sent_at: SimTime,
+}
+
+impl AckClock {
+    /// Takes note of what was sent and what left the network.
+    pub(crate) fn observe(&mut self, readings: &Readings, span: SimDuration) {
+        let (now, transmitted) = (readings.now, readings.transmitted());
+        self.transmitted.record(now, transmitted, readings.far.srtt / POINTS);
+        let left = transmitted.saturating_sub(readings.far.pipe);
+        if left <= self.left_so_far {
+            return;
+        }
+        self.left_so_far = left;
+        self.left.record(now, left, span / POINTS);
+        self.left.forget_until(before(now, span));
+        self.most.record(now, self.left_within(now, span), readings.far.srtt.max(span));
+        let sent_at = self.transmitted.time_beyond(Bytes(left.0 - 1)).unwrap_or(now);
+        let replay = Replay { at: now, sent_at };
+        self.last = Some(replay);
+        if self.replayed.back().is_none_or(|last| last.at + span / POINTS <= now) {
+            self.replayed.push_back(replay);
+        }
+        while self.replayed.len() >= 2 && self.replayed[1].at + span <= now {
+            self.replayed.pop_front();
+        }
+        self.transmitted.forget_before(left);
+    }
+
+    /// How much of what is in the network will have left it after `span`, if each round trip may bring `growth` times what
+    /// the one before did.
+    pub(crate) fn freed_within(&self, readings: &Readings, span: SimDuration, growth: f64) -> Bytes {
+        let Some(next) = self.transmitted.time_beyond(self.left_so_far) else { return Bytes::ZERO };
+        let lag = self.last.map_or(readings.far.srtt, |last| last.at.saturating_since(last.sent_at));
+        if lag.is_zero() {
+            return Bytes::ZERO;
+        }
+        let until = before(readings.now + span, lag).min(next + span);
+        let foretold = self.transmitted.count_at(until).saturating_sub(self.left_so_far).min(readings.far.pipe);
+        let expected = if self.is_behind(readings.now, next, span) {
+            self.left_within(readings.now, span)
+        } else {
+            self.most.octets().map_or(Bytes(u64::MAX), |most| Bytes((most.0 as f64 * growth) as u64))
+        };
+        foretold.min(expected)
+    }
+
+    /// True if ACKs came later, or the next one does, than the rhythm of sending has them come.
+    fn is_behind(&self, now: SimTime, next: SimTime, span: SimDuration) -> bool {
+        let (Some(first), Some(last)) = (self.replayed.front(), self.last) else { return false };
+        let is_late = |at: SimTime, sent_at: SimTime| {
+            at.saturating_since(first.at) > sent_at.saturating_since(first.sent_at) + span / LATE
+        };
+        is_late(last.at, last.sent_at) || is_late(now, next)
+    }
+
+    fn left_within(&self, now: SimTime, span: SimDuration) -> Bytes {
+        self.left_so_far.saturating_sub(self.left.count_at(before(now, span)))
+    }
+}
+
+fn before(at: SimTime, span: SimDuration) -> SimTime {
+    SimTime(at.0.saturating_sub(span.0))
+}
+
+/// The most that left within a span, over the last round trip or two.
+#[derive(Clone, Copy, Debug, Default)]
+struct MostOfLate {
+    /// When the present round trip began, and the most in it.
+    present: Option<(SimTime, Bytes)>,
+    past: Bytes,
+}
+
+impl MostOfLate {
+    fn record(&mut self, now: SimTime, octets: Bytes, round_trip: SimDuration) {
+        self.present = match self.present {
+            Some((begin, most)) if now < begin + round_trip => Some((begin, most.max(octets))),
+            Some((_, most)) => {
+                self.past = most;
+                Some((now, octets))
+            }
+            None => Some((now, octets)),
+        };
+    }
+
+    fn octets(&self) -> Option<Bytes> {
+        self.present.map(|(_, most)| most.max(self.past))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPAN: SimDuration = SimDuration::from_millis(5);
+
+    /// A far side of 10 ms.
+    fn readings(ms: u64, sent: u64, pipe: u64) -> Readings {
+        let mut readings =
+            Readings { now: SimTime::ZERO + SimDuration::from_millis(ms), sent: Bytes(sent), ..Readings::default() };
+        readings.far.pipe = Bytes(pipe);
+        readings.far.srtt = SimDuration::from_millis(10);
+        readings
+    }
+
+    /// 1000 octets a millisecond sent from 100 ms on, acknowledged 10 ms later, up to 140 ms.
+    fn steady() -> AckClock {
+        let mut clock = AckClock::default();
+        for ms in 0..=40 {
+            clock.observe(&readings(100 + ms, 1000 * (ms + 1), (1000 * (ms + 1)).min(10_000)), SPAN);
+        }
+        clock
+    }
+
+    #[test]
+    fn at_a_steady_rate_the_acks_to_come_are_those_of_the_rate() {
+        // 41 000 sent, 31 000 acknowledged; in 5 ms come those of 5000 octets
+        assert_eq!(steady().freed_within(&readings(140, 41_000, 10_000), SPAN, 1.0), Bytes(5000));
+    }
+
+    #[test]
+    fn the_first_acks_are_expected_after_a_smoothed_round_trip() {
+        let mut clock = AckClock::default();
+        clock.observe(&readings(100, 10_000, 10_000), SPAN);
+        assert_eq!(clock.freed_within(&readings(104, 10_000, 10_000), SPAN, 2.0), Bytes::ZERO);
+        assert_eq!(clock.freed_within(&readings(105, 10_000, 10_000), SPAN, 2.0), Bytes(10_000));
+    }
+
+    #[test]
+    fn acks_at_a_fifth_of_the_rate_are_expected_to_go_on_so() {
+        let mut clock = steady();
+        // an ACK of 1000 octets every 5 ms
+        for n in 1..=4 {
+            clock.observe(&readings(140 + 5 * n, 41_000, 10_000 - 1000 * n), SPAN);
+        }
+        assert_eq!(clock.freed_within(&readings(160, 41_000, 6000), SPAN, 1.0), Bytes(1000));
+    }
+
+    #[test]
+    fn acks_that_stop_are_not_expected_to_come() {
+        let clock = steady();
+        let freed = |ms| clock.freed_within(&readings(ms, 41_000, 10_000), SPAN, 1.0);
+        // the next is due at 141 ms, and late from a quarter of 5 ms later on; until then it may come with others
+        assert_eq!(freed(142), Bytes(5000));
+        // 143 ms: in the last 5 ms, after 138 ms, those of 139 and 140 ms came
+        assert_eq!(freed(143), Bytes(2000));
+        assert_eq!(freed(146), Bytes::ZERO);
+    }
+
+    #[test]
+    fn a_burst_is_expected_to_come_back_no_faster_than_acks_came_of_late() {
+        let mut clock = steady();
+        // a burst of 50 000 at 141 ms, while acknowledgements go on
+        for ms in 41..=51 {
+            clock.observe(&readings(100 + ms, 91_000, 91_000 - 1000 * (ms - 9)), SPAN);
+        }
+        // at 151 ms the first 1000 of the burst is acknowledged, and all 49 000 others were sent with it
+        assert_eq!(clock.freed_within(&readings(151, 91_000, 49_000), SPAN, 1.0), Bytes(5000));
+    }
+
+    #[test]
+    fn after_a_timeout_nothing_is_left_to_be_acknowledged() {
+        let mut clock = steady();
+        clock.observe(&readings(340, 41_000, 0), SPAN);
+        assert_eq!(clock.freed_within(&readings(340, 41_000, 0), SPAN, 1.0), Bytes::ZERO);
+    }
+}

@@ -1,0 +1,161 @@
+//! The window under CoDel: smaller while octets wait too long, larger else.
+//!
+//! Ours, after RFC 8289: the state machine decides when the waiting time has been over target for an interval, and then acts
+//! every interval / sqrt(count). Instead of a drop, which a sender answers by a cut of its own, the window itself loses an
+//! eighth; while octets wait less, and the window is used, it gains a sixteenth of what is sent on. Before the first cut it
+//! gains all of it, as slow start does.
+
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use crate::config::CodelWindowConfig;
+use crate::discipline::Orders;
+use crate::grant::Grant;
+use crate::history::History;
+use crate::readings::Readings;
+
+/// A cut removes one part of so many.
+const CUT: u64 = 8;
+/// Growth after the first cut: one octet for so many that are sent on.
+const GROWTH: u64 = 16;
+/// The window that a flow begins with, in segments: RFC 6928.
+const INITIAL_SEGMENTS: u64 = 10;
+
+/// Moves the window by the time that octets wait.
+#[derive(Clone, Debug)]
+pub struct CodelWindow {
+    config: CodelWindowConfig,
+    arrivals: History,
+    grant: Grant,
+    /// Of what is kept and under way from the near side; none before the first reading.
+    window: Option<Bytes>,
+    sent: Bytes,
+    /// Since when octets have waited longer than the target.
+    above_since: Option<SimTime>,
+    cut_next: Option<SimTime>,
+    /// Cuts in a row.
+    cuts: u64,
+    has_cut: bool,
+}
+
+impl CodelWindow {
+    pub(crate) fn new(config: CodelWindowConfig) -> Self {
+        Self {
+            config,
+            arrivals: History::default(),
+            grant: Grant::default(),
+            window: None,
+            sent: Bytes::ZERO,
+            above_since: None,
+            cut_next: None,
+            cuts: 0,
+            has_cut: false,
+        }
+    }
+
+    pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
+        self.arrivals.record(readings.now, readings.arrived, self.config.target / 16);
+        let segment = readings.near_segment();
+        let mut window = self.window.unwrap_or(Bytes(INITIAL_SEGMENTS * segment.0));
+        if self.is_due(readings) {
+            window = window.saturating_sub(Bytes(window.0 / CUT));
+        } else if self.above_since.is_none() && self.is_used(readings, window) {
+            let sent_on = readings.sent.saturating_sub(self.sent).0;
+            window = Bytes(window.0.saturating_add(if self.has_cut { sent_on / GROWTH } else { sent_on }));
+        }
+        let window = window.max(Bytes(segment.0.saturating_mul(self.config.min_segments)));
+        self.window = Some(window);
+        self.sent = readings.sent;
+        let since = SimTime(readings.now.0.saturating_sub(readings.near_rtt.0));
+        self.arrivals.forget_until(since.min(self.waiting_since(readings).unwrap_or(since)));
+        Orders {
+            window: Some(self.grant.window(readings, window.saturating_sub(readings.backlog()))),
+            wake_at: self.cut_next.filter(|&next| next > readings.now),
+            ..Orders::default()
+        }
+    }
+
+    /// When the octet arrived that is the next to leave.
+    fn waiting_since(&self, readings: &Readings) -> Option<SimTime> {
+        self.arrivals.time_beyond(readings.sent)
+    }
+
+    /// RFC 8289 section 5: whether a cut is due now.
+    fn is_due(&mut self, readings: &Readings) -> bool {
+        let sojourn =
+            self.waiting_since(readings).map_or(SimDuration::ZERO, |since| readings.now.saturating_since(since));
+        if sojourn < self.config.target || readings.backlog() <= readings.near_segment() {
+            self.above_since = None;
+            self.cut_next = None;
+            self.cuts = 0;
+            return false;
+        }
+        self.above_since.get_or_insert(readings.now);
+        let next = *self.cut_next.get_or_insert(readings.now + self.config.interval);
+        if readings.now < next {
+            return false;
+        }
+        self.has_cut = true;
+        self.cuts += 1;
+        let wait = SimDuration::from_secs_f64(self.config.interval.as_secs_f64() / (self.cuts as f64).sqrt());
+        self.cut_next = Some(readings.now + wait.max(SimDuration(1)));
+        true
+    }
+
+    /// True if half the window arrived in the last near round trip: a sender with less to send needs no larger one.
+    fn is_used(&self, readings: &Readings, window: Bytes) -> bool {
+        let since = SimTime(readings.now.0.saturating_sub(readings.near_rtt.0));
+        let arrived = readings.arrived.saturating_sub(self.arrivals.count_at(since));
+        arrived.0.saturating_mul(2) >= window.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn readings(ms: u64, arrived: u64, sent: u64) -> Readings {
+        Readings {
+            now: SimTime::ZERO + SimDuration::from_millis(ms),
+            arrived: Bytes(arrived),
+            sent: Bytes(sent),
+            near_rtt: SimDuration::from_millis(2),
+            near_mss: Bytes(1000),
+            ..Readings::default()
+        }
+    }
+
+    /// What arrived before the connection was a millisecond old waits; nothing more arrives.
+    fn stalled(until: u64) -> Vec<(u64, Bytes)> {
+        let mut discipline = CodelWindow::new(CodelWindowConfig::default());
+        discipline.update(&readings(0, 0, 0));
+        let mut windows = Vec::new();
+        for ms in 1..=until {
+            discipline.update(&readings(ms, 10_000, 0));
+            windows.push((ms, discipline.window.unwrap()));
+        }
+        windows
+    }
+
+    #[test]
+    fn the_window_is_cut_once_an_interval_above_target_has_passed() {
+        let windows = stalled(27);
+        let at = |ms: u64| windows.iter().find(|&&(t, _)| t == ms).unwrap().1;
+        // arrived at 1 ms; over 5 ms from 6 ms on, for 10 ms at 16 ms: 10 000 x 7/8
+        assert_eq!(at(15), Bytes(10_000));
+        assert_eq!(at(16), Bytes(8_750));
+        // the next after 10 ms / sqrt(1), that is 8750 - 8750/8
+        assert_eq!(at(25), Bytes(8_750));
+        assert_eq!(at(26), Bytes(7_657));
+    }
+
+    #[test]
+    fn before_the_first_cut_it_grows_as_slow_start_does() {
+        let mut discipline = CodelWindow::new(CodelWindowConfig::default());
+        discipline.update(&readings(0, 0, 0));
+        discipline.update(&readings(2, 10_000, 10_000));
+        assert_eq!(discipline.window, Some(Bytes(20_000)));
+        // a sender that uses a tenth of it does not make it grow
+        discipline.update(&readings(10, 12_000, 12_000));
+        assert_eq!(discipline.window, Some(Bytes(20_000)));
+    }
+}

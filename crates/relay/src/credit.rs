@@ -1,0 +1,174 @@
+//! Credit: the near side may send just what the far side will be able to pass on by the time it is there.
+//!
+//! Ours; an answer to what J. Isogaki (JAIST 2005) leaves open, bounded latency at full throughput. What is asked for now
+//! arrives a near round trip later. By then the far side has room for what its window has room for now, and for what ACKs
+//! free until then, which self-clocking foretells ([`AckClock`]). So
+//!
+//! ```text
+//! window = cwnd + growth * freed(near RTT + margin) - pipe - to repair - backlog
+//! ```
+//!
+//! bounded in the same way by the far end's window and by pacing. Octets then arrive about `margin` before they can leave,
+//! whatever the far side's rate. Where the far side stands still nothing is freed and nothing is asked for; before it is
+//! open its end advertises no window, and nothing is let in that would wait for it.
+//!
+//! **Choices**: a far side whose window is too small for fast retransmit has nothing fetched in advance: a lost segment
+//! there costs a timeout, which what was fetched would wait for, and a packet takes it longer than a near round trip. One
+//! segment is let in even where the far end's window is closed, since a sender probes a closed window only if it has data.
+
+use ackclock_units::{Bytes, SimDuration};
+
+use crate::ack_clock::AckClock;
+use crate::config::CreditConfig;
+use crate::discipline::Orders;
+use crate::grant::Grant;
+use crate::readings::Readings;
+
+/// Lets in what the far side will be able to send when it has come.
+#[derive(Clone, Debug)]
+pub struct Credit {
+    config: CreditConfig,
+    clock: AckClock,
+    grant: Grant,
+}
+
+impl Credit {
+    pub(crate) fn new(config: CreditConfig) -> Self {
+        Self { config, clock: AckClock::default(), grant: Grant::default() }
+    }
+
+    pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
+        let ahead = readings.near_rtt + self.config.margin;
+        self.clock.observe(readings, ahead);
+        let room = self.room(readings, ahead);
+        let window = room.saturating_sub(readings.backlog()).max(least(readings));
+        Orders { window: Some(self.grant.window(readings, window)), ..Orders::default() }
+    }
+
+    /// What the far side will be able to send within `ahead`.
+    fn room(&self, readings: &Readings, ahead: SimDuration) -> Bytes {
+        let far = &readings.far;
+        let cwnd = far.cwnd.max(far.mss);
+        let growth = if far.is_in_slow_start { self.config.slow_start_growth } else { 1.0 };
+        let freed = self.freed(readings, ahead, growth);
+        let opened = cwnd.0.saturating_add((freed.0 as f64 * growth) as u64);
+        let within_cwnd = opened.saturating_sub(far.pipe.0.saturating_add(far.to_repair.0));
+        let outstanding = readings.sent.saturating_sub(readings.acknowledged);
+        let within_receiver = far.rwnd.0.saturating_add(freed.0).saturating_sub(outstanding.0);
+        // A paced sender may always send the next segment.
+        let within_pace = far.pacing_rate.map_or(u64::MAX, |rate| rate.bytes_in(ahead).0.saturating_add(far.mss.0));
+        Bytes(within_cwnd.min(within_receiver).min(within_pace))
+    }
+
+    fn freed(&self, readings: &Readings, ahead: SimDuration, growth: f64) -> Bytes {
+        let far = &readings.far;
+        if far.cwnd.0 < far.mss.0.saturating_mul(self.config.min_window_segments) {
+            return Bytes::ZERO;
+        }
+        self.clock.freed_within(readings, ahead, growth)
+    }
+}
+
+/// A segment where the far end has acknowledged everything and nothing waits, though its window may be closed; nothing
+/// before it has answered, or else.
+fn least(readings: &Readings) -> Bytes {
+    let is_open = !readings.far.srtt.is_zero() || readings.far.rwnd > Bytes::ZERO;
+    let is_idle = readings.in_socket() == Bytes::ZERO;
+    if is_open && is_idle { readings.near_segment() } else { Bytes::ZERO }
+}
+
+#[cfg(test)]
+mod tests {
+    use ackclock_units::{Bandwidth, SimTime};
+
+    use super::*;
+
+    /// A far side that is open, with a window of ten segments of 1000 octets.
+    fn opened() -> Readings {
+        let mut readings =
+            Readings { near_rtt: SimDuration::from_millis(2), near_mss: Bytes(1000), ..Readings::default() };
+        readings.now = SimTime::ZERO + SimDuration::from_secs(1);
+        readings.far.srtt = SimDuration::from_millis(10);
+        readings.far.mss = Bytes(1000);
+        readings.far.cwnd = Bytes(10_000);
+        readings.far.rwnd = Bytes(1_000_000);
+        readings
+    }
+
+    fn window(credit: &mut Credit, readings: &Readings) -> Bytes {
+        credit.update(readings).window.unwrap()
+    }
+
+    fn credit() -> Credit {
+        Credit::new(CreditConfig::default())
+    }
+
+    #[test]
+    fn nothing_before_the_far_side_is_open_then_its_window() {
+        let mut credit = credit();
+        let mut readings = Readings { near_mss: Bytes(1000), ..Readings::default() };
+        readings.far.cwnd = Bytes(10_000);
+        assert_eq!(window(&mut credit, &readings), Bytes::ZERO);
+        assert_eq!(window(&mut credit, &opened()), Bytes(10_000));
+    }
+
+    #[test]
+    fn what_waits_is_taken_off_and_so_is_what_is_to_be_sent_again() {
+        let mut readings = opened();
+        readings.arrived = Bytes(13_000);
+        readings.sent = Bytes(10_000);
+        readings.far.pipe = Bytes(3000);
+        readings.far.to_repair = Bytes(2000);
+        // 10 - 3 - 2 segments of room, of which three are spoken for
+        assert_eq!(window(&mut credit(), &readings), Bytes(2000));
+    }
+
+    #[test]
+    fn acks_that_come_within_near_rtt_and_margin_are_counted_on() {
+        let mut credit = credit();
+        // ten segments, one each millisecond from 1 s on, with no ACK yet and no window left
+        let mut readings = opened();
+        for n in 1..=10 {
+            readings.arrived = Bytes(1000 * n);
+            readings.sent = readings.arrived;
+            readings.far.pipe = readings.arrived;
+            credit.update(&readings);
+            readings.now += SimDuration::from_millis(1);
+        }
+        // at 1010 ms the first ACK is due; within 2 + 3 ms those of 0 to 5 ms are: six segments, in slow start for twelve
+        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes(6000));
+        readings.far.is_in_slow_start = true;
+        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes(12_000));
+        // a window of which no loss could be repaired but by a timeout is not counted on
+        readings.far.cwnd = Bytes(3000);
+        readings.far.pipe = Bytes(3000);
+        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes::ZERO);
+    }
+
+    #[test]
+    fn the_far_ends_window_and_pacing_bound_it() {
+        let mut readings = opened();
+        readings.far.rwnd = Bytes(4000);
+        assert_eq!(window(&mut credit(), &readings), Bytes(4000));
+        // 2 Mbit/s are 1250 octets in 5 ms, and a segment may always go: 2250, two segments
+        readings.far.pacing_rate = Some(Bandwidth(2_000_000));
+        assert_eq!(window(&mut credit(), &readings), Bytes(2000));
+    }
+
+    #[test]
+    fn a_far_end_that_closed_its_window_is_probed_with_a_segment() {
+        let mut readings = opened();
+        readings.far.rwnd = Bytes::ZERO;
+        assert_eq!(window(&mut credit(), &readings), Bytes(1000));
+        // which waits now
+        readings.arrived = Bytes(1000);
+        assert_eq!(window(&mut credit(), &readings), Bytes::ZERO);
+    }
+
+    #[test]
+    fn a_window_below_a_segment_counts_as_one() {
+        let mut readings = opened();
+        readings.far.cwnd = Bytes(300);
+        assert_eq!(window(&mut credit(), &readings), Bytes(1000));
+    }
+}

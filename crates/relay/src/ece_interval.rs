@@ -1,0 +1,91 @@
+//! Signals of congestion at intervals during a burst.
+//!
+//! Source: J. Isogaki, JAIST 2005: raising ECE "at certain interval in burst-transfer" held latency down without a loss of
+//! throughput.
+//!
+//! **Choices**, which the source leaves open: a burst is the time in which the far end has not acknowledged everything that
+//! arrived; the first signal comes an interval after its beginning; a signal that is due while nothing waits to be sent comes
+//! when something does.
+
+use ackclock_units::{Bytes, SimTime};
+
+use crate::config::EceIntervalConfig;
+use crate::discipline::Orders;
+use crate::readings::Readings;
+
+/// Raises ECE at intervals while a burst lasts.
+#[derive(Clone, Debug)]
+pub struct EceInterval {
+    config: EceIntervalConfig,
+    /// When the next signal is due; none outside of a burst.
+    due: Option<SimTime>,
+}
+
+impl EceInterval {
+    pub(crate) fn new(config: EceIntervalConfig) -> Self {
+        Self { config, due: None }
+    }
+
+    pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
+        if readings.in_socket() == Bytes::ZERO {
+            self.due = None;
+            return Orders::default();
+        }
+        let due = *self.due.get_or_insert(readings.now + self.config.interval);
+        if readings.now < due {
+            return Orders { wake_at: Some(due), ..Orders::default() };
+        }
+        if readings.backlog() == Bytes::ZERO {
+            return Orders::default();
+        }
+        let next = readings.now + self.config.interval;
+        self.due = Some(next);
+        Orders { raise_ece: true, wake_at: Some(next), ..Orders::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ackclock_units::SimDuration;
+
+    use super::*;
+
+    const INTERVAL: SimDuration = SimDuration::from_millis(20);
+
+    fn readings(ms: u64, arrived: u64, sent: u64, acknowledged: u64) -> Readings {
+        Readings {
+            now: SimTime::ZERO + SimDuration::from_millis(ms),
+            arrived: Bytes(arrived),
+            sent: Bytes(sent),
+            acknowledged: Bytes(acknowledged),
+            ..Readings::default()
+        }
+    }
+
+    #[test]
+    fn a_burst_of_100_ms_gets_a_signal_every_20_ms() {
+        let mut discipline = EceInterval::new(EceIntervalConfig { interval: INTERVAL });
+        let signals: Vec<u64> =
+            (0..=100).filter(|&ms| discipline.update(&readings(ms, 10 + ms, ms, 0)).raise_ece).collect();
+        assert_eq!(signals, [20, 40, 60, 80, 100]);
+    }
+
+    #[test]
+    fn a_burst_that_ends_starts_the_interval_anew() {
+        let mut discipline = EceInterval::new(EceIntervalConfig { interval: INTERVAL });
+        let begun = discipline.update(&readings(0, 10, 0, 0));
+        assert_eq!(begun.wake_at, Some(SimTime::ZERO + INTERVAL));
+        assert_eq!(discipline.update(&readings(10, 10, 10, 10)), Orders::default());
+        assert!(!discipline.update(&readings(15, 20, 10, 10)).raise_ece);
+        assert!(!discipline.update(&readings(34, 20, 10, 10)).raise_ece);
+        assert!(discipline.update(&readings(35, 20, 10, 10)).raise_ece);
+    }
+
+    #[test]
+    fn nothing_is_signalled_while_nothing_waits() {
+        let mut discipline = EceInterval::new(EceIntervalConfig { interval: INTERVAL });
+        discipline.update(&readings(0, 10, 10, 0));
+        assert!(!discipline.update(&readings(25, 10, 10, 0)).raise_ece);
+        assert!(discipline.update(&readings(26, 20, 10, 0)).raise_ece);
+    }
+}

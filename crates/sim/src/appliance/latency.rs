@@ -1,0 +1,83 @@
+//! How long each octet stays in an appliance: from its arrival, in order, to when it is first sent on.
+
+use std::collections::VecDeque;
+
+use ackclock_units::{Bytes, Histogram, SimDuration, SimTime};
+
+/// Octets that have arrived and were not sent on, and how long others took.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LatencyLog {
+    /// Where in the stream what arrived at a time ends.
+    arrivals: VecDeque<(Bytes, SimTime)>,
+    arrived: Bytes,
+    sent: Bytes,
+    /// Nanoseconds, weighted by octets.
+    histogram: Histogram,
+    /// Sums since the last look: octet-nanoseconds, and octets.
+    recent: (u128, u64),
+}
+
+impl LatencyLog {
+    /// So many octets have arrived in all.
+    pub(crate) fn on_arrived(&mut self, now: SimTime, arrived: Bytes) {
+        if arrived > self.arrived {
+            self.arrived = arrived;
+            self.arrivals.push_back((arrived, now));
+        }
+    }
+
+    /// So many octets have been sent on in all; `counts` says whether that is part of the measurement.
+    pub(crate) fn on_sent(&mut self, now: SimTime, sent: Bytes, counts: bool) {
+        while let Some(&(end, since)) = self.arrivals.front()
+            && self.sent < sent
+        {
+            let octets = end.min(sent).saturating_sub(self.sent).0;
+            let stay = now.saturating_since(since).0;
+            if counts {
+                self.histogram.add_weighted(stay, octets);
+            }
+            self.recent.0 += u128::from(stay) * u128::from(octets);
+            self.recent.1 += octets;
+            self.sent += Bytes(octets);
+            if end <= self.sent {
+                self.arrivals.pop_front();
+            }
+        }
+    }
+
+    pub(crate) fn histogram(&self) -> &Histogram {
+        &self.histogram
+    }
+
+    /// Mean stay of what was sent since the last call; `None` if nothing was.
+    pub(crate) fn take_recent_mean(&mut self) -> Option<SimDuration> {
+        let (sum, octets) = std::mem::take(&mut self.recent);
+        (octets > 0).then(|| SimDuration((sum / u128::from(octets)) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_octet_counts_from_its_own_arrival() {
+        let mut log = LatencyLog::default();
+        log.on_arrived(SimTime(0), Bytes(1000));
+        log.on_arrived(SimTime(10), Bytes(3000));
+        log.on_sent(SimTime(20), Bytes(2000), true); // 1000 octets after 20 ns, 1000 after 10
+        log.on_sent(SimTime(40), Bytes(3000), true); // 1000 octets after 30
+        assert!((log.histogram().mean() - 20.0).abs() < 1e-9);
+        assert_eq!(log.histogram().max(), 30);
+        assert_eq!(log.take_recent_mean(), Some(SimDuration(20)));
+        assert_eq!(log.take_recent_mean(), None);
+    }
+
+    #[test]
+    fn what_does_not_count_is_left_out() {
+        let mut log = LatencyLog::default();
+        log.on_arrived(SimTime(0), Bytes(10));
+        log.on_sent(SimTime(5), Bytes(10), false);
+        assert!(log.histogram().is_empty());
+    }
+}

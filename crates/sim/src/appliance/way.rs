@@ -1,0 +1,100 @@
+//! One direction of a split connection.
+
+use ackclock_relay::{Discipline, FarSide, Orders, Readings};
+use ackclock_tcp::Endpoint;
+use ackclock_units::{Bytes, SimTime};
+
+use super::gauge::Gauge;
+use super::latency::LatencyLog;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Way {
+    /// The endpoint that receives.
+    pub(crate) from: usize,
+    /// The endpoint that sends on.
+    pub(crate) to: usize,
+    pub(crate) discipline: Discipline,
+    pub(crate) orders: Orders,
+    /// When the pending event for the discipline fires; [`SimTime::NEVER`] without one.
+    pub(crate) wake: SimTime,
+    /// Read and not yet written.
+    pub(crate) copying: Bytes,
+    pub(crate) written: Bytes,
+    /// Waits for its turn to be copied.
+    pub(crate) is_queued: bool,
+    /// The sender's FIN has been passed on.
+    pub(crate) is_finished: bool,
+    pub(crate) ece_raised: u64,
+    pub(crate) latency: LatencyLog,
+    pub(crate) backlog: Gauge,
+    pub(crate) in_socket: Gauge,
+}
+
+impl Way {
+    pub(crate) fn new(from: usize, to: usize, discipline: Discipline) -> Self {
+        Self {
+            from,
+            to,
+            discipline,
+            orders: Orders::default(),
+            wake: SimTime::NEVER,
+            copying: Bytes::ZERO,
+            written: Bytes::ZERO,
+            is_queued: false,
+            is_finished: false,
+            ece_raised: 0,
+            latency: LatencyLog::default(),
+            backlog: Gauge::default(),
+            in_socket: Gauge::default(),
+        }
+    }
+
+    /// What its discipline is shown.
+    pub(crate) fn readings(&self, now: SimTime, endpoints: &[Endpoint]) -> Readings {
+        let (from, to) = (&endpoints[self.from], &endpoints[self.to]);
+        let rtt = to.rtt();
+        Readings {
+            now,
+            arrived: from.received(),
+            written: self.written,
+            sent: self.written.saturating_sub(to.unsent()),
+            retransmitted: Bytes(to.counters().retransmitted_octets),
+            acknowledged: to.acknowledged(),
+            near_rtt: from.rtt().srtt,
+            near_mss: Bytes(u64::from(from.mss())),
+            far: FarSide {
+                srtt: rtt.srtt,
+                min_rtt: rtt.min_rtt,
+                mss: Bytes(u64::from(to.mss())),
+                cwnd: to.cwnd(),
+                pipe: to.pipe(),
+                to_repair: to.to_repair(),
+                is_in_slow_start: to.is_in_slow_start(),
+                pacing_rate: to.pacing_rate(),
+                rwnd: to.rwnd(),
+            },
+        }
+    }
+
+    /// Writes down what has arrived and what has been sent on.
+    pub(crate) fn note(&mut self, readings: &Readings, counts: bool) {
+        self.latency.on_arrived(readings.now, readings.arrived);
+        self.latency.on_sent(readings.now, readings.sent, counts);
+        self.backlog.set(readings.now, readings.backlog(), counts);
+        self.in_socket.set(readings.now, readings.in_socket(), counts);
+    }
+
+    /// Octets that may be read and passed on now.
+    pub(crate) fn ready(&self, endpoints: &[Endpoint]) -> Bytes {
+        let (from, to) = (&endpoints[self.from], &endpoints[self.to]);
+        let low = self.orders.not_sent.map_or(Bytes(u64::MAX), |mark| mark.saturating_sub(to.unsent()));
+        from.unread().min(to.writable().min(low).saturating_sub(self.copying))
+    }
+
+    /// Everything that the sender will ever send has been passed on, but for the end of it.
+    pub(crate) fn is_at_end(&self, endpoints: &[Endpoint]) -> bool {
+        let from = &endpoints[self.from];
+        !self.is_finished && from.is_peer_finished() && from.unread() == Bytes::ZERO && self.copying == Bytes::ZERO
+    }
+}

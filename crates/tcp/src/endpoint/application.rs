@@ -1,0 +1,127 @@
+//! What an application does with its socket.
+
+use ackclock_units::{Bytes, SimTime};
+use ackclock_wire::Flags;
+
+use super::{Endpoint, Output, Progress, SocketOption, refuse};
+
+impl Endpoint {
+    /// Waits for a connection that the application is to answer: see [`Self::has_waiting_syn`].
+    pub fn listen_and_ask(&mut self) {
+        self.progress = Progress::Ask;
+    }
+
+    /// True if a SYN has arrived that waits for [`Self::accept`] or [`Self::refuse`].
+    pub fn has_waiting_syn(&self) -> bool {
+        self.waiting_syn.is_some()
+    }
+
+    /// Answers the SYN that waits; nothing without one.
+    pub fn accept(&mut self, now: SimTime, out: &mut impl Output) {
+        if let Some(syn) = self.waiting_syn.take() {
+            self.progress = Progress::Listen;
+            self.on_segment_handshake(now, &syn, out);
+        }
+    }
+
+    /// Refuses the SYN that waits, and those that come.
+    pub fn refuse(&mut self, out: &mut impl Output) {
+        self.progress = Progress::Closed;
+        if let Some(syn) = self.waiting_syn.take() {
+            refuse(&syn, out);
+        }
+    }
+
+    /// The application writes `octets` more; they leave as windows allow.
+    pub fn write(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) {
+        self.sender.write(now, octets.0, false);
+        self.transmit(now, out);
+    }
+
+    /// As [`Self::write`], with more to come at once: a small rest waits for it (`MSG_MORE`).
+    pub fn write_more(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) {
+        self.sender.write(now, octets.0, true);
+        self.transmit(now, out);
+    }
+
+    /// The application reads up to `octets`, if it reads on call. Returns how many it got.
+    pub fn read_now(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) -> Bytes {
+        let (taken, opens) = self.receiver.read(now, octets.0);
+        if opens {
+            self.receiver.request_ack();
+            self.flush_ack(now, out);
+        }
+        Bytes(taken)
+    }
+
+    /// Bounds the window that is advertised, whatever the receive buffer has room for (`TCP_WINDOW_CLAMP`); `None` lifts
+    /// the bound. What the peer was told it may send is not taken back.
+    pub fn clamp_window(&mut self, now: SimTime, clamp: Option<Bytes>, out: &mut impl Output) {
+        let opens = self.receiver.set_clamp(clamp.map_or(u64::MAX, |clamp| clamp.0));
+        if opens && self.progress == Progress::Open {
+            self.receiver.request_ack();
+            self.flush_ack(now, out);
+        }
+    }
+
+    /// Tells the peer of congestion as if data had arrived with a mark (RFC 3168 section 6.1.3): nothing without ECN.
+    pub fn raise_ece(&mut self, now: SimTime, out: &mut impl Output) {
+        if self.ecn.raise() && self.progress == Progress::Open {
+            self.receiver.request_ack();
+            self.flush_ack(now, out);
+        }
+    }
+
+    /// From now on the application reads on call only: see [`Self::read_now`].
+    pub fn stop_reading(&mut self, now: SimTime) {
+        self.receiver.stop_reading(now);
+    }
+
+    /// The application changes an option.
+    pub fn set_option(&mut self, now: SimTime, option: &SocketOption, out: &mut impl Output) {
+        match option {
+            SocketOption::QuickAck(quick) => self.receiver.acks.set_quick(*quick),
+            SocketOption::ReceiveBuffer(size) => {
+                self.config.receive_buffer = *size;
+                self.config.receive_autotuning = None;
+                self.receiver.set_buffer(size.0);
+            }
+            SocketOption::MaxSegment(mss) => self.offered_mss = self.offered_mss.min(*mss),
+            _ => self.sender.set_option(option),
+        }
+        self.transmit(now, out);
+        if self.progress == Progress::Open {
+            self.flush_ack(now, out);
+        }
+    }
+
+    /// The application is gone: it will neither write nor read. Unread data, or data that arrives later, draws a reset
+    /// (RFC 9293 section 3.6.1, RFC 2525 section 2.17).
+    pub fn close_both(&mut self, now: SimTime, out: &mut impl Output) {
+        if self.receiver.unread() > 0 {
+            return self.abort(now, out);
+        }
+        self.refuses_data = true;
+        if matches!(self.progress, Progress::SynSent | Progress::Listen | Progress::Ask) {
+            self.progress = Progress::Closed;
+        }
+        if !self.sender.is_closed() {
+            self.close(now, out);
+        }
+    }
+
+    /// Resets the connection.
+    pub fn abort(&mut self, now: SimTime, out: &mut impl Output) {
+        if matches!(self.progress, Progress::Open | Progress::SynReceived) {
+            let segment = self.header(now, self.sender.board.high_data(), Flags::RST.with(Flags::ACK));
+            out.send(segment);
+        }
+        self.progress = Progress::Closed;
+    }
+
+    /// The application will write no more: FIN after the last octet.
+    pub fn close(&mut self, now: SimTime, out: &mut impl Output) {
+        self.sender.close();
+        self.transmit(now, out);
+    }
+}

@@ -1,0 +1,115 @@
+//! What an application may do besides reading and writing: answer a SYN itself, bound its window, tell of congestion,
+//! stop reading.
+
+mod common;
+
+use ackclock_tcp::{ConnectionError, EcnConfig, EcnMode, Endpoint, State, TcpConfig};
+use ackclock_units::{Bytes, SimDuration};
+use ackclock_wire::Flags;
+use common::{ACCEPTOR, OPENER, Pair, plain};
+
+/// As `plain`, with a window field in octets.
+fn unscaled() -> TcpConfig {
+    TcpConfig { window_scaling: false, receive_buffer: Bytes(60_000), ..plain() }
+}
+
+fn asking_pair() -> Pair {
+    let mut pair = Pair::new(&plain(), &plain());
+    pair.ends[ACCEPTOR].listen_and_ask();
+    pair.call(OPENER, Endpoint::connect);
+    pair.run_for(pair.one_way * 2);
+    pair
+}
+
+#[test]
+fn a_syn_waits_for_the_application() {
+    let mut pair = asking_pair();
+    assert!(pair.ends[ACCEPTOR].has_waiting_syn());
+    assert_eq!(pair.ends[OPENER].state(), State::SynSent);
+    pair.call(ACCEPTOR, Endpoint::accept);
+    pair.run_for(pair.one_way * 2);
+    assert_eq!([OPENER, ACCEPTOR].map(|end| pair.ends[end].state()), [State::Established; 2]);
+}
+
+#[test]
+fn a_syn_that_the_application_refuses_is_reset() {
+    let mut pair = asking_pair();
+    pair.call(ACCEPTOR, |end, _, out| end.refuse(out));
+    pair.run_for(pair.one_way);
+    assert_eq!(pair.ends[OPENER].error(), Some(ConnectionError::Refused));
+}
+
+#[test]
+fn a_clamp_bounds_what_is_advertised_and_takes_nothing_back() {
+    let mut pair = Pair::new(&unscaled(), &unscaled());
+    pair.open();
+    let window = |pair: &Pair| u64::from(pair.seen.iter().rfind(|seen| seen.from == ACCEPTOR).unwrap().segment.window);
+    assert_eq!(window(&pair), 60_000);
+    pair.call(ACCEPTOR, |end, now, out| end.clamp_window(now, Some(Bytes(5_000)), out));
+    // Ten segments arrive: of the 60 000 octets that were promised 50 000 are left, and that is more than the clamp.
+    pair.call(OPENER, |end, now, out| end.write(now, Bytes(10_000), out));
+    pair.run_for(pair.one_way * 2);
+    assert_eq!(window(&pair), 50_000);
+    // All but 4000 of the promise is used up; the right edge moves on once the clamp allows a segment more.
+    pair.call(OPENER, |end, now, out| end.write(now, Bytes(56_000), out));
+    pair.run_for(pair.one_way * 12);
+    assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(66_000));
+    assert_eq!(window(&pair), 5_000);
+}
+
+#[test]
+fn a_clamp_of_nothing_stops_the_sender_and_lifting_it_tells_him() {
+    let mut pair = Pair::new(&unscaled(), &unscaled());
+    pair.open();
+    pair.call(ACCEPTOR, |end, now, out| end.clamp_window(now, Some(Bytes(0)), out));
+    pair.call(OPENER, |end, now, out| end.write(now, Bytes(100_000), out));
+    pair.run_for(pair.one_way * 20);
+    assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(60_000)); // what had been promised
+    pair.call(ACCEPTOR, |end, now, out| end.clamp_window(now, None, out));
+    pair.run_for(pair.one_way * 12); // no time for a probe of the zero window alone to carry 40 segments
+    assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(100_000));
+}
+
+#[test]
+fn ece_raised_by_the_application_halves_the_window_once() {
+    let ecn = EcnConfig { mode: EcnMode::Request, accurate: false, ..TcpConfig::default().ecn };
+    let config = TcpConfig { ecn, initial_ssthresh: Some(Bytes(10_000)), ..plain() };
+    let mut pair = Pair::new(&config, &config);
+    pair.open();
+    pair.call(OPENER, |end, now, out| end.write(now, Bytes(1_000_000), out));
+    pair.run_for(pair.one_way * 2);
+    let before = pair.ends[OPENER].cwnd();
+    pair.call(ACCEPTOR, Endpoint::raise_ece);
+    pair.run_for(pair.one_way * 3);
+    let after = pair.ends[OPENER].cwnd();
+    // Half of what was in flight (RFC 3168 section 6.1.2), which is all of the window, reached within a round trip.
+    assert!(after.0.abs_diff(before.0 / 2) <= 1_000, "{after:?} of {before:?}");
+    pair.run_for(pair.one_way * 2);
+    let says_ece =
+        |pair: &Pair| pair.seen.iter().rfind(|seen| seen.from == ACCEPTOR).unwrap().segment.flags.has(Flags::ECE);
+    assert!(!says_ece(&pair), "CWR has answered");
+    assert!(pair.ends[OPENER].cwnd() >= after);
+}
+
+#[test]
+fn without_ecn_raising_it_does_nothing() {
+    let mut pair = Pair::new(&plain(), &plain());
+    pair.open();
+    let sent = pair.seen.len();
+    pair.call(ACCEPTOR, Endpoint::raise_ece);
+    assert_eq!(pair.seen.len(), sent);
+}
+
+#[test]
+fn a_reader_that_stops_keeps_what_comes_after() {
+    let mut pair = Pair::new(&unscaled(), &unscaled());
+    pair.open();
+    pair.call(OPENER, |end, now, out| end.write(now, Bytes(20_000), out));
+    pair.run_for(pair.one_way * 4);
+    let now = pair.now;
+    pair.ends[ACCEPTOR].stop_reading(now);
+    pair.call(OPENER, |end, now, out| end.write(now, Bytes(500_000), out));
+    pair.run_for(SimDuration::from_secs(3));
+    let end = &pair.ends[ACCEPTOR];
+    assert_eq!((end.read(pair.now), end.unread()), (Bytes(20_000), Bytes(60_000)));
+}
