@@ -150,6 +150,7 @@ impl Link {
     }
 
     /// Brings the counts up to `now`.
+    #[inline]
     pub fn advance(&mut self, now: SimTime) {
         while let Some(next) = self.waiting.front().copied().filter(|next| next.service <= now) {
             self.stats.on_queue_change(next.service, self.waiting.len());

@@ -1,7 +1,8 @@
 //! The event queue: a total order by (time, sequence).
 //!
 //! A four-ary heap of 16-byte keys: the time above, then the order of scheduling, which breaks ties, then what is to
-//! happen. One comparison of two 128-bit integers decides.
+//! happen. One comparison of two 128-bit integers decides. Children come in whole groups of four, of which those that are not
+//! there come after everything, so that finding the least of four takes no branch.
 
 use ackclock_units::SimTime;
 
@@ -32,6 +33,9 @@ const KIND_SHIFT: u32 = 24;
 const KIND_MASK: u64 = 15;
 const SEQUENCE_SHIFT: u32 = 28;
 const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
+
+/// A place without an event. No event has this key, whose number of scheduling would be 2^36 - 1 at the end of time.
+const VACANT: u128 = u128::MAX;
 
 impl Event {
     fn pack(self) -> u64 {
@@ -68,7 +72,10 @@ impl Event {
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventQueue {
+    /// The root and whole groups of children.
     heap: Vec<u128>,
+    /// How many of these are events: the first ones.
+    count: usize,
     sequence: u64,
 }
 
@@ -76,8 +83,18 @@ impl EventQueue {
     /// Schedules an event. Of events at one time, the one scheduled first comes first.
     pub(crate) fn push(&mut self, time: SimTime, event: Event) {
         let key = self.key(time, event);
-        self.heap.push(key);
-        self.sift_up(self.heap.len() - 1);
+        if self.count == self.heap.len() {
+            self.grow();
+        }
+        self.sift_up(self.count, key);
+        self.count += 1;
+    }
+
+    /// Room for a root, or for one more group of children.
+    #[cold]
+    fn grow(&mut self) {
+        let more = if self.heap.is_empty() { 1 } else { 4 };
+        self.heap.resize(self.heap.len() + more, VACANT);
     }
 
     fn key(&mut self, time: SimTime, event: Event) -> u128 {
@@ -87,30 +104,30 @@ impl EventQueue {
 
     /// The first event, left in place: drop it or replace it.
     pub(crate) fn first(&self) -> Option<(SimTime, Event)> {
-        let first = *self.heap.first()?;
+        let first = *self.heap.first().filter(|key| **key != VACANT)?;
         Some((SimTime((first >> 64) as u64), Event::unpack(first as u64 & ((1 << SEQUENCE_SHIFT) - 1))))
     }
 
     /// Takes the first event out.
     pub(crate) fn drop_first(&mut self) {
-        let Some(last) = self.heap.pop() else { return };
-        if let Some(first) = self.heap.first_mut() {
-            *first = last;
-            self.sift_down(0);
+        let Some(last) = self.count.checked_sub(1) else { return };
+        self.count = last;
+        let key = std::mem::replace(&mut self.heap[last], VACANT);
+        if last > 0 {
+            self.sift_down(key);
         }
     }
 
     /// Takes the first event out and schedules another, at the price of one of the two.
     pub(crate) fn replace_first(&mut self, time: SimTime, event: Event) {
         let key = self.key(time, event);
-        if let Some(first) = self.heap.first_mut() {
-            *first = key;
-            self.sift_down(0);
+        if self.count > 0 {
+            self.sift_down(key);
         }
     }
 
-    fn sift_up(&mut self, mut at: usize) {
-        let key = self.heap[at];
+    /// Puts `key` at the place `at`, or above it.
+    fn sift_up(&mut self, mut at: usize, key: u128) {
         while at > 0 {
             let parent = (at - 1) / 4;
             if self.heap[parent] <= key {
@@ -122,28 +139,20 @@ impl EventQueue {
         self.heap[at] = key;
     }
 
-    fn sift_down(&mut self, mut at: usize) {
-        let key = self.heap[at];
-        while let Some(least) = self.least_child(at) {
-            let child = self.heap[least];
+    /// Puts `key` in the place of the first, or below it.
+    fn sift_down(&mut self, key: u128) {
+        let mut at = 0;
+        while let Some(&[a, b, c, d]) = self.heap.get(4 * at + 1..).and_then(<[u128]>::first_chunk) {
+            let (ab, least_ab) = if b < a { (1, b) } else { (0, a) };
+            let (cd, least_cd) = if d < c { (3, d) } else { (2, c) };
+            let (least, child) = if least_cd < least_ab { (cd, least_cd) } else { (ab, least_ab) };
             if child >= key {
                 break;
             }
             self.heap[at] = child;
-            at = least;
+            at = 4 * at + 1 + least;
         }
         self.heap[at] = key;
-    }
-
-    fn least_child(&self, at: usize) -> Option<usize> {
-        let first = 4 * at + 1;
-        let children = self.heap.get(first..)?;
-        let Some(&[a, b, c, d]) = children.first_chunk() else {
-            return (0..children.len()).min_by_key(|&child| children[child]).map(|child| first + child);
-        };
-        let (ab, least_ab) = if b < a { (1, b) } else { (0, a) };
-        let (cd, least_cd) = if d < c { (3, d) } else { (2, c) };
-        Some(first + if least_cd < least_ab { cd } else { ab })
     }
 }
 
