@@ -29,7 +29,7 @@ fn main() {
     let one = Environment::new(scenario, vec![("agent".to_owned(), agent)]).expect("a flow of this name");
     let mut vector = VectorEnvironment::new(&one, copies, threads).expect("one agent, and at least one copy");
     let mut observations = vec![0.0; copies * vector.observation_len()];
-    let (mut rewards, mut terminated, mut truncated) = (vec![0.0; copies], vec![0; copies], vec![0; copies]);
+    let (mut rewards, mut terminated, mut truncated) = (vec![0.0; copies], vec![false; copies], vec![false; copies]);
     let seeds: Vec<u64> = (0..copies as u64).collect();
     let mut sum = 0;
     vector.reset(&seeds, &mut observations);

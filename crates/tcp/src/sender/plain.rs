@@ -3,9 +3,9 @@
 
 use ackclock_units::SimTime;
 
-use super::{Limit, Sender};
 use super::ack::{Heard, IncomingAck};
 use super::timers::Timer;
+use super::{Limit, Sender};
 use crate::recovery::Phase;
 
 impl Sender {

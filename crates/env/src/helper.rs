@@ -1,0 +1,67 @@
+//! A thread that works on shares which are handed to it, one at a time, and handed back.
+//!
+//! A step of a few environments takes microseconds, and waking a thread that sleeps takes as long. So who waits looks for a
+//! while before it sleeps: the thread for the next step, the caller for the end of this one.
+
+use std::hint::spin_loop;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvError, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+
+use crate::error::EnvironmentError;
+use crate::share::Share;
+
+/// How often to look before sleeping: some tens of microseconds, which is more than a caller takes between two steps that it
+/// works out itself, and less than what a network takes to answer.
+const LOOKS: u32 = 2_000;
+
+/// See the module. The thread ends with it.
+#[derive(Debug)]
+pub(crate) struct Helper {
+    work: SyncSender<Box<Share>>,
+    /// Behind a lock that is never taken: what holds this may be shared between threads, and a receiver may not.
+    done: Mutex<Receiver<Box<Share>>>,
+}
+
+impl Helper {
+    pub(crate) fn new() -> Result<Self, EnvironmentError> {
+        let (work, takes) = sync_channel::<Box<Share>>(1);
+        let (gives, done) = sync_channel(1);
+        let serve = move || {
+            while let Ok(mut share) = receive(&takes) {
+                share.work();
+                if gives.send(share).is_err() {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new()
+            .name("ackclock-env".to_owned())
+            .spawn(serve)
+            .map_err(|error| EnvironmentError::Threads { reason: error.to_string() })?;
+        Ok(Self { work, done: Mutex::new(done) })
+    }
+
+    /// Hands over a share.
+    pub(crate) fn give(&self, share: Box<Share>) {
+        self.work.send(share).expect("a thread lives as long as its helper, unless a simulation on it panicked");
+    }
+
+    /// Waits until the share is done, and takes it back.
+    pub(crate) fn take(&mut self) -> Box<Share> {
+        let done = self.done.get_mut().expect("the lock is never taken");
+        receive(done).expect("a thread gives back what it got, unless a simulation on it panicked")
+    }
+}
+
+/// The next share, or the news that there will be none.
+fn receive(shares: &Receiver<Box<Share>>) -> Result<Box<Share>, RecvError> {
+    for _ in 0..LOOKS {
+        match shares.try_recv() {
+            Ok(share) => return Ok(share),
+            Err(TryRecvError::Empty) => spin_loop(),
+            Err(TryRecvError::Disconnected) => return Err(RecvError),
+        }
+    }
+    shares.recv()
+}
