@@ -1,7 +1,8 @@
 //! A thread that works on shares which are handed to it, one at a time, and handed back.
 //!
 //! A step of a few environments takes microseconds, and waking a thread that sleeps takes as long. So who waits looks for a
-//! while before it sleeps: the thread for the next step, the caller for the end of this one.
+//! while before it sleeps: the thread for the next step, the caller for the end of this one. Looks in vain, as where steps are
+//! far apart or other programs have the cores, make it look half as long the next time; after some ten such times it tries anew.
 
 use std::hint::spin_loop;
 use std::sync::Mutex;
@@ -11,16 +12,23 @@ use std::thread;
 use crate::error::EnvironmentError;
 use crate::share::Share;
 
-/// How often to look before sleeping: some tens of microseconds, which is more than a caller takes between two steps that it
-/// works out itself, and less than what a network takes to answer.
-const LOOKS: u32 = 2_000;
+/// How often to look at most: some tens of microseconds, which is more than a caller takes between two steps.
+const MOST_LOOKS: u32 = 1_000;
 
 /// See the module. The thread ends with it.
 #[derive(Debug)]
 pub(crate) struct Helper {
     work: SyncSender<Box<Share>>,
     /// Behind a lock that is never taken: what holds this may be shared between threads, and a receiver may not.
-    done: Mutex<Receiver<Box<Share>>>,
+    done: Mutex<Inbox>,
+}
+
+/// Where shares arrive.
+#[derive(Debug)]
+struct Inbox {
+    shares: Receiver<Box<Share>>,
+    /// How often to look before sleeping.
+    looks: u32,
 }
 
 impl Helper {
@@ -28,7 +36,8 @@ impl Helper {
         let (work, takes) = sync_channel::<Box<Share>>(1);
         let (gives, done) = sync_channel(1);
         let serve = move || {
-            while let Ok(mut share) = receive(&takes) {
+            let mut inbox = Inbox::new(takes);
+            while let Ok(mut share) = inbox.next() {
                 share.work();
                 if gives.send(share).is_err() {
                     return;
@@ -39,7 +48,7 @@ impl Helper {
             .name("ackclock-env".to_owned())
             .spawn(serve)
             .map_err(|error| EnvironmentError::Threads { reason: error.to_string() })?;
-        Ok(Self { work, done: Mutex::new(done) })
+        Ok(Self { work, done: Mutex::new(Inbox::new(done)) })
     }
 
     /// Hands over a share.
@@ -50,18 +59,28 @@ impl Helper {
     /// Waits until the share is done, and takes it back.
     pub(crate) fn take(&mut self) -> Box<Share> {
         let done = self.done.get_mut().expect("the lock is never taken");
-        receive(done).expect("a thread gives back what it got, unless a simulation on it panicked")
+        done.next().expect("a thread gives back what it got, unless a simulation on it panicked")
     }
 }
 
-/// The next share, or the news that there will be none.
-fn receive(shares: &Receiver<Box<Share>>) -> Result<Box<Share>, RecvError> {
-    for _ in 0..LOOKS {
-        match shares.try_recv() {
-            Ok(share) => return Ok(share),
-            Err(TryRecvError::Empty) => spin_loop(),
-            Err(TryRecvError::Disconnected) => return Err(RecvError),
-        }
+impl Inbox {
+    fn new(shares: Receiver<Box<Share>>) -> Self {
+        Self { shares, looks: MOST_LOOKS }
     }
-    shares.recv()
+
+    /// The next share, or the news that there will be none.
+    fn next(&mut self) -> Result<Box<Share>, RecvError> {
+        for _ in 0..self.looks {
+            match self.shares.try_recv() {
+                Ok(share) => {
+                    self.looks = MOST_LOOKS;
+                    return Ok(share);
+                }
+                Err(TryRecvError::Empty) => spin_loop(),
+                Err(TryRecvError::Disconnected) => return Err(RecvError),
+            }
+        }
+        self.looks = if self.looks > 1 { self.looks / 2 } else { MOST_LOOKS };
+        self.shares.recv()
+    }
 }
