@@ -12,8 +12,8 @@ use std::thread;
 use crate::error::EnvironmentError;
 use crate::share::Share;
 
-/// How often to look at most: some tens of microseconds, which is more than a caller takes between two steps.
-const MOST_LOOKS: u32 = 1_000;
+/// How often to look at most: some ten microseconds, which is more than a caller takes between two steps.
+const MOST_LOOKS: u32 = 500;
 
 /// See the module. The thread ends with it.
 #[derive(Debug)]
