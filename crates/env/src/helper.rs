@@ -2,7 +2,7 @@
 //!
 //! A step of a few environments takes microseconds, and waking a thread that sleeps takes as long. So who waits looks for a
 //! while before it sleeps: the thread for the next step, the caller for the end of this one. Looks in vain, as where steps are
-//! far apart or other programs have the cores, make it look half as long the next time; after some ten such times it tries anew.
+//! far apart or other programs have the cores, make it look half as long the next time, until now and then it tries anew.
 
 use std::hint::spin_loop;
 use std::sync::Mutex;
@@ -14,6 +14,9 @@ use crate::share::Share;
 
 /// How often to look at most: some ten microseconds, which is more than a caller takes between two steps.
 const MOST_LOOKS: u32 = 500;
+
+/// After so many waits in a row in which looks were in vain, it looks as often as at first.
+const TRIES_ANEW: u32 = 64;
 
 /// See the module. The thread ends with it.
 #[derive(Debug)]
@@ -27,8 +30,8 @@ pub(crate) struct Helper {
 #[derive(Debug)]
 struct Inbox {
     shares: Receiver<Box<Share>>,
-    /// How often to look before sleeping.
-    looks: u32,
+    /// Waits in a row in which looks were in vain.
+    in_vain: u32,
 }
 
 impl Helper {
@@ -65,22 +68,22 @@ impl Helper {
 
 impl Inbox {
     fn new(shares: Receiver<Box<Share>>) -> Self {
-        Self { shares, looks: MOST_LOOKS }
+        Self { shares, in_vain: 0 }
     }
 
     /// The next share, or the news that there will be none.
     fn next(&mut self) -> Result<Box<Share>, RecvError> {
-        for _ in 0..self.looks {
+        for _ in 0..MOST_LOOKS.checked_shr(self.in_vain).unwrap_or(0) {
             match self.shares.try_recv() {
                 Ok(share) => {
-                    self.looks = MOST_LOOKS;
+                    self.in_vain = 0;
                     return Ok(share);
                 }
                 Err(TryRecvError::Empty) => spin_loop(),
                 Err(TryRecvError::Disconnected) => return Err(RecvError),
             }
         }
-        self.looks = if self.looks > 1 { self.looks / 2 } else { MOST_LOOKS };
+        self.in_vain = (self.in_vain + 1) % TRIES_ANEW;
         self.shares.recv()
     }
 }
