@@ -317,8 +317,8 @@ class VectorEnvironment:
         actions: NDArray[np.float64],
         observations: NDArray[np.float32],
         rewards: NDArray[np.float64],
-        terminated: NDArray[np.uint8],
-        truncated: NDArray[np.uint8],
+        terminated: NDArray[np.bool_],
+        truncated: NDArray[np.bool_],
     ) -> None: ...
 
 @final

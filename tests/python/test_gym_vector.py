@@ -153,7 +153,7 @@ def test_seeds_that_are_too_few_and_not_a_number_are_refused() -> None:
     with pytest.raises(ValueError, match="seeds: 1 numbers, where 2 belong"):
         envs.reset(seed=[1])
     envs.reset(seed=1)
-    with pytest.raises(ValueError, match="an action is NaN"):
+    with pytest.raises(ValueError, match="action is NaN"):
         envs.step(np.array([[0.0], [np.nan]]))
 
 

@@ -121,6 +121,15 @@ impl Environment {
         self.agent(agent).observe(now, out);
     }
 
+    /// [`Self::reward`], and then [`Self::observe`].
+    pub(crate) fn reward_and_observe(&mut self, agent: usize, out: &mut [f32]) -> f64 {
+        let now = self.simulation.now();
+        let agent = self.agent(agent);
+        let reward = agent.reward(now);
+        agent.observe(now, out);
+        reward
+    }
+
     /// The value of an observation now, in its unit.
     pub fn read(&mut self, agent: usize, observation: &Observation) -> f64 {
         let now = self.simulation.now();

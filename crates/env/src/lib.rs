@@ -3,6 +3,8 @@
 
 mod environment;
 mod error;
+mod helper;
+mod share;
 mod vector;
 
 pub use environment::{Environment, Step};

@@ -130,7 +130,7 @@ fn side_by_side_is_as_alone_on_any_number_of_threads() {
     for threads in [1, 2, 5] {
         let mut vector = VectorEnvironment::new(&single, seeds.len(), threads).expect("threads");
         let (mut rows, mut rewards) = (vec![0.0; 15], vec![0.0; 5]);
-        let (mut terminated, mut truncated) = (vec![0; 5], vec![0; 5]);
+        let (mut terminated, mut truncated) = (vec![false; 5], vec![false; 5]);
         vector.reset(&seeds, &mut rows);
         for n in 0..=200 {
             for (lane, course) in alone.iter().enumerate() {

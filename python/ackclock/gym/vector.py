@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -70,12 +69,11 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         self.single_observation_space, self.single_action_space = spaces_of(one.spaces(0))
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._choices = int(self.single_action_space.n) if isinstance(self.single_action_space, Discrete) else None
         self._is_begun = False
         self._observations = np.zeros((num_envs, *self.single_observation_space.shape), np.float32)
         self._actions = np.zeros(num_envs)
         self._rewards = np.zeros(num_envs)
-        self._terminated, self._truncated = np.zeros(num_envs, np.uint8), np.zeros(num_envs, np.uint8)
+        self._terminated, self._truncated = np.zeros(num_envs, np.bool_), np.zeros(num_envs, np.bool_)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -119,20 +117,18 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             raise ClosedEnvironmentError("step() after close(); make new environments")
         if not self._is_begun:
             raise ResetNeeded("step() without an episode under way; call reset() first")
-        self._actions[:] = self._checked(np.asarray(actions))
-        self._core.step(self._actions, self._observations, self._rewards, self._terminated, self._truncated)
-        ends = self._terminated.view(np.bool_), self._truncated.view(np.bool_)
-        return self._own(self._observations), self._own(self._rewards), self._own(ends[0]), self._own(ends[1]), {}
-
-    def _checked(self, actions: NDArray[Any]) -> NDArray[Any]:
+        actions = np.asarray(actions)
         if actions.size != self.num_envs:
             raise ValueError(f"{actions.size} actions for {self.num_envs} environments; give one for each")
-        if self._choices is None:
-            if np.isnan(actions).any():
-                raise ValueError(f"an action is NaN; give numbers of {self.single_action_space}")
-        elif actions.min() < 0 or actions.max() >= self._choices:
-            raise ValueError(f"an action of {actions.tolist()} is no choice; there are 0 to {self._choices - 1}")
-        return actions.reshape(-1)
+        self._actions[:] = actions.reshape(-1)
+        self._core.step(self._actions, self._observations, self._rewards, self._terminated, self._truncated)
+        return (
+            self._own(self._observations),
+            self._own(self._rewards),
+            self._own(self._terminated),
+            self._own(self._truncated),
+            {},
+        )
 
     def _own(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else array
