@@ -204,7 +204,7 @@ fn places(scenario: &Scenario, seats: &[Seat]) -> Result<Vec<usize>, Environment
             let known = flows.iter().map(|flow| flow.name.clone()).collect();
             return Err(EnvironmentError::UnknownFlow { name, known });
         };
-        if flows[place].controller.decides() {
+        if flows[place].controller.is_frozen() {
             return Err(EnvironmentError::PolicyFlow { name, controller: flows[place].controller_name.clone() });
         }
         Ok(place)

@@ -67,21 +67,20 @@ pub(crate) struct Network {
 }
 
 /// Room to work in: the observation, and what each step gives.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Work(Vec<Vec<f32>>);
+pub(crate) type Work = Vec<Vec<f32>>;
 
 impl Network {
     /// What comes out for an observation.
     pub(crate) fn evaluate<'a>(&'a self, input: &[f32], work: &'a mut Work) -> &'a [f32] {
-        work.0.resize_with(self.steps.len() + 1, Vec::new);
-        work.0[0].clear();
-        work.0[0].extend_from_slice(input);
+        work.resize_with(self.steps.len() + 1, Vec::new);
+        work[0].clear();
+        work[0].extend_from_slice(input);
         for (index, step) in self.steps.iter().enumerate() {
-            let (before, into) = work.0.split_at_mut(index + 1);
+            let (before, into) = work.split_at_mut(index + 1);
             let read = |operand| self.read(operand, before);
             step.operation.run(read(step.from), read, &mut into[0]);
         }
-        self.read(self.output, &work.0)
+        self.read(self.output, work)
     }
 
     fn read<'a>(&'a self, operand: Operand, slots: &'a [Vec<f32>]) -> &'a [f32] {

@@ -36,7 +36,7 @@ fn file(nodes: Vec<NodeProto>, initializer: Vec<TensorProto>, outputs: usize, ag
 /// What the network of these nodes, from "x" to "y", gives.
 fn outputs(nodes: Vec<NodeProto>, initializer: Vec<TensorProto>, x: [f32; 2]) -> Vec<f32> {
     let policy = Policy::from_onnx(&file(nodes, initializer, 2, TWO), None).unwrap_or_else(|error| panic!("{error}"));
-    policy.network.evaluate(&x, &mut Work::default()).to_vec()
+    policy.network.evaluate(&x, &mut Work::new()).to_vec()
 }
 
 fn close(found: &[f32], expected: &[f32]) {
@@ -58,7 +58,7 @@ fn two_layers(agent: &str) -> Vec<u8> {
 #[test]
 fn two_layers_by_hand() {
     let policy = Policy::from_onnx(&two_layers(TWO), None).unwrap_or_else(|error| panic!("{error}"));
-    let mut work = Work::default();
+    let mut work = Work::new();
     // h = (2 - 1 + 0.5, 1 + 2 - 1) = (1.5, 2); y = (3.5, 3 - 2 + 0.25)
     assert_eq!(policy.network.evaluate(&[2.0, 1.0], &mut work), [3.5, 1.25]);
     assert_eq!(policy.action(&[2.0, 1.0], &mut work), 0.0);
@@ -142,13 +142,13 @@ fn a_choice_may_come_as_its_number_and_an_action_as_itself() {
         Policy::from_onnx(&file(nodes, vec![], 1, TWO), None).unwrap_or_else(|error| panic!("{error}"))
     };
     for keep in [0, 1] {
-        assert_eq!(greedy(keep).action(&[3.0, 4.0], &mut Work::default()), 1.0);
-        assert_eq!(greedy(keep).action(&[4.0, 4.0], &mut Work::default()), 0.0); // the first of equals
+        assert_eq!(greedy(keep).action(&[3.0, 4.0], &mut Work::new()), 1.0);
+        assert_eq!(greedy(keep).action(&[4.0, 4.0], &mut Work::new()), 0.0); // the first of equals
     }
     let layer: [(&[f32], &[f32]); 1] = [(&[0.5, -1.0], &[0.25])];
     let policy = Policy::from_onnx(&policy_file(RANGE, None, layer.into_iter()), None).expect("right");
-    assert_eq!(policy.action(&[3.0, 1.0], &mut Work::default()), 0.75); // 1.5 - 1 + 0.25
-    assert_eq!(policy.action(&[f32::MAX, f32::INFINITY], &mut Work::default()), 0.0); // no number: nothing is done
+    assert_eq!(policy.action(&[3.0, 1.0], &mut Work::new()), 0.75); // 1.5 - 1 + 0.25
+    assert_eq!(policy.action(&[f32::MAX, f32::INFINITY], &mut Work::new()), 0.0); // no number: nothing is done
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn what_a_learner_saw_is_brought_to_size_as_it_was() {
     let layer: [(&[f32], &[f32]); 1] = [(&[1.0, 0.0, 0.0, 1.0], &[0.0, 0.0])];
     let file = policy_file(TWO, Some(&normaliser), layer.into_iter());
     let policy = Policy::from_onnx(&file, None).unwrap_or_else(|error| panic!("{error}"));
-    let mut work = Work::default();
+    let mut work = Work::new();
     // mean 5, variance (9+1+1+1+0+0+4+16)/8 = 4; no further than 5 deviations; what never changed says nothing
     assert_eq!(policy.network.evaluate(&[9.0, 7.0], &mut work), [2.0, 0.0]);
     assert_eq!(policy.network.evaluate(&[-99.0, 3.0], &mut work), [-5.0, 0.0]);
@@ -173,7 +173,7 @@ fn what_the_action_does_not_need_is_not_looked_at() {
     let (input, output) = (vec![row("x", 2)], vec![row("noise", 2), row("action", 2)]);
     let graph = GraphProto { name: String::new(), node: nodes, initializer: vec![weights], input, output };
     let policy = Policy::from_onnx(&model(graph, TWO).encode_to_vec(), None).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(policy.action(&[1.0, 2.0], &mut Work::default()), 1.0);
+    assert_eq!(policy.action(&[1.0, 2.0], &mut Work::new()), 1.0);
 }
 
 #[test]
@@ -267,7 +267,7 @@ proptest! {
         }
         if let Ok(policy) = Policy::from_onnx(&bytes, None) {
             let seen = vec![1.0; policy.config().observation_len()];
-            policy.action(&seen, &mut Work::default());
+            policy.action(&seen, &mut Work::new());
         }
     }
 
@@ -289,7 +289,7 @@ proptest! {
         });
         for agent in [TWO, RANGE] {
             if let Ok(policy) = Policy::from_onnx(&file(nodes.clone().collect(), constants.clone(), 2, agent), None) {
-                policy.action(&[1.0, 2.0], &mut Work::default());
+                policy.action(&[1.0, 2.0], &mut Work::new());
             }
         }
     }

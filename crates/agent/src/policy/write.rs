@@ -8,6 +8,7 @@ use ackclock_learn::Normaliser;
 use prost::Message;
 
 use super::AGENT_KEY;
+use super::learner::{self, LEARNER_KEY};
 use super::onnx::{
     AttributeProto, Dimension, FLOAT, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
     TensorProto, TensorShapeProto, TensorType, TypeProto, ValueInfoProto,
@@ -28,9 +29,12 @@ pub fn learned_policy(controller: &Controller) -> Option<Vec<u8>> {
     let learned = learned(controller)?;
     let agent = match learned.kind {
         LearnedKind::NewReno => NEWRENO,
-        LearnedKind::Cubic => CUBIC,
+        LearnedKind::Cubic { .. } => CUBIC,
     };
-    Some(policy_file(agent, Some(learned.normaliser), learned.network.parameters_by_layer()))
+    let graph = layers(Some(learned.normaliser), learned.network.parameters_by_layer());
+    let mut model = model(graph, agent);
+    model.metadata_props.push(entry(LEARNER_KEY, &learner::written(&learned)));
+    Some(model.encode_to_vec())
 }
 
 /// A policy's file: layers with a rectifier between them, each with its weights (a row for each output) and biases, for an
@@ -40,6 +44,14 @@ pub fn policy_file<'a>(
     normaliser: Option<&Normaliser>,
     layers: impl ExactSizeIterator<Item = (&'a [f32], &'a [f32])>,
 ) -> Vec<u8> {
+    model(self::layers(normaliser, layers), agent).encode_to_vec()
+}
+
+/// The graph of a normalisation and of layers.
+fn layers<'a>(
+    normaliser: Option<&Normaliser>,
+    layers: impl ExactSizeIterator<Item = (&'a [f32], &'a [f32])>,
+) -> GraphProto {
     let mut graph = GraphProto { name: "policy".to_owned(), ..GraphProto::default() };
     let mut at = normaliser.map_or("observation".to_owned(), |normaliser| normalise(normaliser, &mut graph));
     let last = layers.len() - 1;
@@ -70,7 +82,12 @@ pub fn policy_file<'a>(
             at = out;
         }
     }
-    model(graph, agent).encode_to_vec()
+    graph
+}
+
+/// A line of metadata.
+fn entry(key: &str, value: &str) -> StringStringEntryProto {
+    StringStringEntryProto { key: key.to_owned(), value: value.to_owned() }
 }
 
 /// A file of this graph.
@@ -80,7 +97,7 @@ pub(super) fn model(graph: GraphProto, agent: &str) -> ModelProto {
         producer_name: "ackclock".to_owned(),
         graph: Some(graph),
         opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
-        metadata_props: vec![StringStringEntryProto { key: AGENT_KEY.to_owned(), value: agent.to_owned() }],
+        metadata_props: vec![entry(AGENT_KEY, agent)],
     }
 }
 
