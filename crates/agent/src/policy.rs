@@ -7,6 +7,8 @@
 
 mod controller;
 mod error;
+#[cfg(test)]
+mod exported;
 mod graph;
 mod learner;
 mod network;

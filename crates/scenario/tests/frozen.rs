@@ -124,7 +124,8 @@ fn a_frozen_learner_is_the_learner_that_stopped() {
         ", below_ssthresh = \"avoidance\", hidden = [8]",
     ];
     let cubic = [", c = 4.0", ", formula_c = false"];
-    let of = |kind: &'static str, settings: &[&'static str]| settings.iter().map(|rest| (kind, *rest)).collect::<Vec<_>>();
+    let of =
+        |kind: &'static str, settings: &[&'static str]| settings.iter().map(|rest| (kind, *rest)).collect::<Vec<_>>();
     let kinds = [of("dqn_newreno", &settings), of("dqn_cubic", &settings), of("dqn_cubic", &cubic)].concat();
     let mut actions = BTreeSet::new();
     for (index, (kind, rest)) in kinds.into_iter().enumerate() {
@@ -152,7 +153,8 @@ fn each_setting_is_carried() {
         ("dqn_cubic", "formula_c = false"),
     ] {
         let differs = (1..=8).any(|seed| {
-            let learner = |rest: &str| at_rest(&format!("{{ kind = {kind:?}, normalisation = \"fixed\"{rest} }}"), seed);
+            let learner =
+                |rest: &str| at_rest(&format!("{{ kind = {kind:?}, normalisation = \"fixed\"{rest} }}"), seed);
             let name = format!("carried-{}-{seed}", rest.split(' ').next().expect("a name"));
             let plain = File::new(&format!("{name}-plain"), &saved(&learner("")));
             let other = File::new(&name, &saved(&learner(&format!(", {rest}"))));

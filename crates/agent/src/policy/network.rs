@@ -24,6 +24,9 @@ pub(crate) enum Unary {
     Elu(f32),
     Tanh,
     Sigmoid,
+    Softplus,
+    /// `x Phi(x)` with the normal distribution's function Phi; true: with tanh in its place, as is usual.
+    Gelu(bool),
     Clip(f32, f32),
 }
 
@@ -129,6 +132,12 @@ impl Unary {
             }
             Self::Tanh => math::tanh(wide) as f32,
             Self::Sigmoid => (1.0 / (1.0 + math::exp(-wide))) as f32,
+            Self::Softplus => (wide.max(0.0) + math::ln_1p(math::exp(-wide.abs()))) as f32,
+            Self::Gelu(false) => (0.5 * wide * (1.0 + math::erf(wide * std::f64::consts::FRAC_1_SQRT_2))) as f32,
+            Self::Gelu(true) => {
+                let inner = (2.0 / std::f64::consts::PI).sqrt() * (wide + 0.044_715 * wide * wide * wide);
+                (0.5 * wide * (1.0 + math::tanh(inner))) as f32
+            }
             Self::Clip(low, high) => {
                 if x < low {
                     low

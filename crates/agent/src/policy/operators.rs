@@ -20,6 +20,7 @@ pub const OPERATORS: &[&str] = &[
     "Dropout",
     "Elu",
     "Flatten",
+    "Gelu",
     "Gemm",
     "Identity",
     "LeakyRelu",
@@ -29,6 +30,7 @@ pub const OPERATORS: &[&str] = &[
     "Reshape",
     "Sigmoid",
     "Softmax",
+    "Softplus",
     "Squeeze",
     "Sub",
     "Tanh",
@@ -56,6 +58,8 @@ pub(crate) fn apply(builder: &mut Builder, node: &NodeProto) -> Result<Value, Po
         "Elu" => each(builder, node, unary(Unary::Elu(float(node, "alpha", 1.0)))),
         "Tanh" => each(builder, node, unary(Unary::Tanh)),
         "Sigmoid" => each(builder, node, unary(Unary::Sigmoid)),
+        "Softplus" => each(builder, node, unary(Unary::Softplus)),
+        "Gelu" => gelu(builder, node),
         "Clip" => clip(builder, node),
         "Softmax" => {
             check_axis(builder, node, if builder.opset < 13 { 1 } else { -1 })?;
@@ -276,6 +280,18 @@ fn binary(builder: &mut Builder, node: &NodeProto, binary: Binary) -> Result<Val
 fn stripped(shape: &[usize]) -> &[usize] {
     let ones = shape.iter().take_while(|dim| **dim == 1).count();
     &shape[ones..]
+}
+
+fn gelu(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let by_tanh = match attribute(node, "approximate").map(|attribute| attribute.s.as_slice()) {
+        None | Some(b"none") => false,
+        Some(b"tanh") => true,
+        Some(other) => {
+            let what = format!("approximates by {:?}", String::from_utf8_lossy(other));
+            return Err(wrong(node, &what, "export it with approximate = \"none\" or \"tanh\""));
+        }
+    };
+    each(builder, node, Operation::Each(Unary::Gelu(by_tanh)))
 }
 
 fn clip(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {

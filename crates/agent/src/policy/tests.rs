@@ -94,6 +94,15 @@ fn each_operator_by_hand() {
     close(&of("Sigmoid", [0.5, 0.0]), &[0.622_459_33, 0.5]);
     close(&of("Elu", [-1.0, 3.0]), &[-0.632_120_56, 3.0]);
     close(&of("LeakyRelu", [-1.0, 3.0]), &[-0.01, 3.0]);
+    // ln(1 + e) = 1.313 261 69; ln(1 + e^-50) is nothing beside 50
+    close(&of("Softplus", [1.0, 50.0]), &[1.313_261_7, 50.0]);
+    close(&of("Softplus", [0.0, -50.0]), &[0.693_147_2, 0.0]); // ln 2
+    // Phi(1) = 0.841 344 75 and Phi(-2) = 0.022 750 13, from tables of the normal distribution
+    close(&of("Gelu", [1.0, -2.0]), &[0.841_344_75, -0.045_500_26]);
+    let mut by_tanh = node("Gelu", &["x"], "y");
+    by_tanh.attribute.push(with("approximate", |attribute| attribute.s = b"tanh".to_vec()));
+    // sqrt(2 / pi) 1.044 715 = 0.833 561 97; tanh of it 0.682 383 98; (1 + 0.682 383 98) / 2
+    close(&outputs(vec![by_tanh], vec![], [1.0, 0.0]), &[0.841_192, 0.0]);
     // e / (e + 1) for a difference of one
     close(&of("Softmax", [1_001.0, 1_000.0]), &[0.731_058_6, 0.268_941_4]);
     let pair = |operator: &str| {
