@@ -22,6 +22,7 @@ pub(crate) enum Unary {
     Relu,
     LeakyRelu(f32),
     Elu(f32),
+    Exp,
     Tanh,
     Sigmoid,
     Softplus,
@@ -130,6 +131,7 @@ impl Unary {
                     x
                 }
             }
+            Self::Exp => math::exp(wide) as f32,
             Self::Tanh => math::tanh(wide) as f32,
             Self::Sigmoid => (1.0 / (1.0 + math::exp(-wide))) as f32,
             Self::Softplus => (wide.max(0.0) + math::ln_1p(math::exp(-wide.abs()))) as f32,

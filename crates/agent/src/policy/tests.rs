@@ -144,6 +144,35 @@ fn constants_in_nodes_and_reshapes_are_read() {
     assert_eq!(outputs(vec![node("Add", &["x", "c"], "y")], vec![numbers], [0.0, 0.0]), [1.0, 2.0]);
 }
 
+/// As the distribution around PPO's mean is exported: y = x, by way of its shape.
+#[test]
+fn shapes_are_known_and_numbers_stay() {
+    let nodes = vec![
+        node("Shape", &["x"], "shape"),
+        node("ConstantOfShape", &["shape"], "zeros"),
+        node("Exp", &["x"], "e"),
+        node("Add", &["zeros", "e"], "sum"),
+        node("Shape", &["sum"], "again"),
+        node("Expand", &["x", "again"], "y"),
+    ];
+    assert_eq!(outputs(nodes.clone(), vec![], [1.5, -2.0]), [1.5, -2.0]);
+    let sum = [&nodes[..3], &[node("Add", &["zeros", "e"], "y")]].concat();
+    close(&outputs(sum, vec![], [0.0, 1.0]), &[1.0, 2.718_281_8]); // e^0, e^1
+    let mut sevens = node("ConstantOfShape", &["shape"], "sevens");
+    sevens.attribute.push(with("value", |attribute| attribute.t = Some(tensor("", &[1], &[7.0]))));
+    let with_sevens = vec![node("Shape", &["x"], "shape"), sevens, node("Add", &["x", "sevens"], "y")];
+    assert_eq!(outputs(with_sevens, vec![], [1.0, -7.0]), [8.0, 0.0]);
+    let wider = TensorProto {
+        name: "wider".into(),
+        dims: vec![2],
+        data_type: INT64,
+        int64_data: vec![3, 2],
+        ..TensorProto::default()
+    };
+    let error = refusal(&file(vec![node("Expand", &["x", "wider"], "y")], vec![wider], 2, TWO), None);
+    assert!(error.contains("repeats 2 numbers into the shape [3, 2]"), "{error}");
+}
+
 #[test]
 fn a_choice_may_come_as_its_number_and_an_action_as_itself() {
     let greedy = |keep| {
