@@ -27,7 +27,7 @@ pub use controller::PolicyController;
 pub use error::{PolicyError, PolicyPlace};
 pub use learner::LEARNER_KEY;
 pub use operators::OPERATORS;
-pub use write::{learned_policy, policy_file};
+pub use write::{Activation, learned_policy, policy_file, trained_policy};
 
 use crate::action::ActionSpace;
 use crate::config::AgentConfig;

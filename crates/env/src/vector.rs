@@ -17,13 +17,28 @@ pub struct Buffers<'a> {
     pub terminated: &'a mut [u8],
     /// See [`crate::Step::truncated`]; 0 or 1.
     pub truncated: &'a mut [u8],
+    /// Rows as in `observations`: the last observation of an episode that ended, under [`Autoreset::SameStep`]. Other rows
+    /// are left as they are.
+    pub finals: &'a mut [f32],
 }
 
-/// See the module. An environment whose episode is over begins another at the next step, for which its action counts for
-/// nothing and its reward is zero (Gymnasium's `AutoresetMode.NEXT_STEP`).
+/// When an environment whose episode is over begins another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Autoreset {
+    /// With the next step, for which its action counts for nothing and its reward is zero (Gymnasium's
+    /// `AutoresetMode.NEXT_STEP`).
+    #[default]
+    NextStep,
+    /// Within the step that ended the episode: reward and end are that episode's, the observation is the next one's
+    /// (Gymnasium's `AutoresetMode.SAME_STEP`).
+    SameStep,
+}
+
+/// See the module.
 #[derive(Debug)]
 pub struct VectorEnvironment {
     lanes: Vec<Lane>,
+    autoreset: Autoreset,
     observation_len: usize,
     threads: usize,
     /// All of them but the caller's.
@@ -48,7 +63,12 @@ struct Given {
 
 impl VectorEnvironment {
     /// So many copies of an environment with one agent, on so many threads, the caller's among them.
-    pub fn new(environment: &Environment, count: usize, threads: usize) -> Result<Self, EnvironmentError> {
+    pub fn new(
+        environment: &Environment,
+        count: usize,
+        threads: usize,
+        autoreset: Autoreset,
+    ) -> Result<Self, EnvironmentError> {
         if environment.agents() != 1 {
             return Err(EnvironmentError::NotOneAgent { agents: environment.agents() });
         }
@@ -62,7 +82,7 @@ impl VectorEnvironment {
             .map_err(|error| EnvironmentError::Threads { reason: error.to_string() })?;
         let lane = Lane { environment: environment.clone(), seeds: RandomStream::new(0, "episodes"), is_over: true };
         let observation_len = environment.config(0).observation_len();
-        Ok(Self { lanes: vec![lane; count], observation_len, threads, pool })
+        Ok(Self { lanes: vec![lane; count], autoreset, observation_len, threads, pool })
     }
 
     /// How many environments there are.
@@ -98,16 +118,20 @@ impl VectorEnvironment {
     /// Takes an action in each environment and runs each to its next decision.
     pub fn step(&mut self, actions: &[f64], buffers: Buffers<'_>) {
         let share = self.share();
-        let length = self.observation_len;
+        let (length, autoreset) = (self.observation_len, self.autoreset);
         let shares = self.lanes.chunks_mut(share).zip(actions.chunks(share)).zip(buffers.shares(share, length));
         on_threads(&self.pool, shares, |((lanes, actions), buffers)| {
-            let rows = buffers.observations.chunks_exact_mut(length);
+            let rows = buffers.observations.chunks_exact_mut(length).zip(buffers.finals.chunks_exact_mut(length));
             let ends = buffers.terminated.iter_mut().zip(buffers.truncated);
             let places = rows.zip(buffers.rewards).zip(ends);
-            for ((lane, action), ((row, reward), (terminated, truncated))) in lanes.iter_mut().zip(actions).zip(places)
-            {
+            for ((lane, action), (((row, last), reward), ends)) in lanes.iter_mut().zip(actions).zip(places) {
                 let given = lane.step(*action, row);
-                (*reward, *terminated, *truncated) = (given.reward, given.terminated.into(), given.truncated.into());
+                if lane.is_over && autoreset == Autoreset::SameStep {
+                    last.copy_from_slice(row);
+                    lane.begin_next(row);
+                }
+                *reward = given.reward;
+                (*ends.0, *ends.1) = (given.terminated.into(), given.truncated.into());
             }
         });
     }
@@ -123,11 +147,13 @@ impl<'a> Buffers<'a> {
     fn shares(self, share: usize, observation_len: usize) -> impl Iterator<Item = Buffers<'a>> {
         let rows = self.observations.chunks_mut(share * observation_len).zip(self.rewards.chunks_mut(share));
         let ends = self.terminated.chunks_mut(share).zip(self.truncated.chunks_mut(share));
-        rows.zip(ends).map(|((observations, rewards), (terminated, truncated))| Buffers {
+        let finals = self.finals.chunks_mut(share * observation_len);
+        rows.zip(ends).zip(finals).map(|(((observations, rewards), (terminated, truncated)), finals)| Buffers {
             observations,
             rewards,
             terminated,
             truncated,
+            finals,
         })
     }
 }
@@ -152,10 +178,14 @@ impl Lane {
         self.environment.observe(0, row);
     }
 
+    fn begin_next(&mut self, row: &mut [f32]) {
+        let seed = self.seeds.bits();
+        self.begin(seed, row);
+    }
+
     fn step(&mut self, action: f64, row: &mut [f32]) -> Given {
         if self.is_over {
-            let seed = self.seeds.bits();
-            self.begin(seed, row);
+            self.begin_next(row);
             return Given::default();
         }
         let step = self.environment.step(&[action]);
