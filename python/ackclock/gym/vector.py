@@ -23,9 +23,9 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
 
     The arrays that `step` and `reset` return are the same ones at every call; `copy=True` returns new ones. An
     environment whose episode is over begins another with the next step, which ignores its action
-    (`AutoresetMode.NEXT_STEP`), or within the step that ended it (`AutoresetMode.SAME_STEP`): then the observation is the
-    next episode's, and `infos["final_obs"]` has the last one of each episode that ended. Episode i + 1 of an environment
-    follows from the seed of its first.
+    (`AutoresetMode.NEXT_STEP`), or within the step that ended it (`AutoresetMode.SAME_STEP`): then the observation is
+    the next episode's, and `infos["final_obs"]` has the last one of each episode that ended. Episode i + 1 of an
+    environment follows from the seed of its first.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Write the ONNX files beside this script: policies of Stable-Baselines3, as PyTorch exports them, and what PyTorch makes of them.
+"""Write the ONNX files beside this script: policies of Stable-Baselines3 by PyTorch, and what PyTorch makes of them.
 
 Needs the packages of `ackclock[learn]`, and onnx and onnxscript, which PyTorch's exporters need and ackclock does not:
 
