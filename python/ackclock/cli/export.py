@@ -1,5 +1,6 @@
 """`ackclock export`: a trained agent as a policy of the engine."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +24,7 @@ def export(
     """
     require_learning()
     from ackclock.learn.evaluation import Trained
-    from ackclock.learn.export import policy_file
+    from ackclock.learn.export import controller_of, policy_file
     from ackclock.learn.setting import SettingError
 
     if output.exists() and not force:
@@ -35,4 +36,13 @@ def export(
         raise InputError(str(error)) from error
     storage.write_file(output, content)
     if not quiet:
-        print(f'policy in {output}; in a scenario: controller = {{ kind = "policy", file = "{output.name}" }}')
+        own = _toml(controller_of(trained.setting))
+        print(f"policy in {output}; in a scenario beside it:")
+        print(f'controller = {{ kind = "policy", file = {_toml(output.name)}, controller = {own} }}')
+
+
+def _toml(value: object) -> str:
+    """Return a value of a scenario as TOML."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_toml(inner)}" for name, inner in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False)
