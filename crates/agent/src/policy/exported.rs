@@ -1,4 +1,4 @@
-//! Files that PyTorch wrote of policies of Stable-Baselines3, and what PyTorch made of them: `tests/vectors/policies`.
+//! Files that `PyTorch` wrote of policies of Stable-Baselines3, and what `PyTorch` made of them: `tests/vectors/policies`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::network::Work;
 use super::{Form, Policy};
 
-/// What PyTorch gave for observations.
+/// What `PyTorch` gave for observations.
 #[derive(Deserialize)]
 struct Expected {
     observations: Vec<Vec<f32>>,
