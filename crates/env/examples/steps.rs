@@ -4,7 +4,7 @@
 //! sum over all that the steps gave, which says whether two builds simulate the same.
 
 use ackclock_agent::AgentConfig;
-use ackclock_env::{Buffers, Environment, VectorEnvironment};
+use ackclock_env::{Autoreset, Buffers, Environment, VectorEnvironment};
 use ackclock_scenario::Scenario;
 
 const SCENARIO: &str = r#"
@@ -27,8 +27,10 @@ fn main() {
     let agent = AgentConfig::from_json(r#"{"decide": "ack"}"#).expect("a known decision");
     let scenario = Scenario::parse(SCENARIO, "steps", &[]).expect("a scenario");
     let one = Environment::new(scenario, vec![("agent".to_owned(), agent)]).expect("a flow of this name");
-    let mut vector = VectorEnvironment::new(&one, copies, threads).expect("one agent, and at least one copy");
+    let mut vector =
+        VectorEnvironment::new(&one, copies, threads, Autoreset::NextStep).expect("one agent, and at least one copy");
     let mut observations = vec![0.0; copies * vector.observation_len()];
+    let mut finals = observations.clone();
     let (mut rewards, mut terminated, mut truncated) = (vec![0.0; copies], vec![false; copies], vec![false; copies]);
     let seeds: Vec<u64> = (0..copies as u64).collect();
     let mut sum = 0;
@@ -46,6 +48,7 @@ fn main() {
             rewards: &mut rewards,
             terminated: &mut terminated,
             truncated: &mut truncated,
+            finals: &mut finals,
         };
         vector.step(&actions, buffers);
         for (row, reward) in observations.chunks_exact(vector.observation_len()).zip(&rewards) {

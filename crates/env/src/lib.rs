@@ -9,4 +9,4 @@ mod vector;
 
 pub use environment::{Environment, Step};
 pub use error::EnvironmentError;
-pub use vector::{Buffers, VectorEnvironment};
+pub use vector::{Autoreset, Buffers, VectorEnvironment};

@@ -3,6 +3,7 @@
 use ackclock_units::RandomStream;
 
 use crate::environment::Environment;
+use crate::vector::Autoreset;
 
 /// An environment, and the seeds of its episodes.
 #[derive(Clone, Debug)]
@@ -41,6 +42,9 @@ pub(crate) struct Share {
     pub(crate) rewards: Vec<f64>,
     pub(crate) terminated: Vec<bool>,
     pub(crate) truncated: Vec<bool>,
+    autoreset: Autoreset,
+    /// Rows: the last observations of episodes that ended, with the next under way.
+    pub(crate) finals: Vec<f32>,
 }
 
 impl Lane {
@@ -55,10 +59,14 @@ impl Lane {
         self.environment.observe(0, row);
     }
 
+    fn begin_next(&mut self, row: &mut [f32]) {
+        let seed = self.seeds.bits();
+        self.begin(seed, row);
+    }
+
     fn step(&mut self, action: f64, row: &mut [f32]) -> Given {
         if self.is_over {
-            let seed = self.seeds.bits();
-            self.begin(seed, row);
+            self.begin_next(row);
             return Given::default();
         }
         let step = self.environment.step(&[action]);
@@ -70,7 +78,7 @@ impl Lane {
 
 impl Share {
     /// `count` copies of a lane, whose rows have `observation_len` numbers.
-    pub(crate) fn new(lane: &Lane, count: usize, observation_len: usize) -> Self {
+    pub(crate) fn new(lane: &Lane, count: usize, observation_len: usize, autoreset: Autoreset) -> Self {
         Self {
             lanes: vec![lane.clone(); count],
             task: Task::Reset,
@@ -80,6 +88,8 @@ impl Share {
             rewards: vec![0.0; count],
             terminated: vec![false; count],
             truncated: vec![false; count],
+            autoreset,
+            finals: vec![0.0; count * observation_len],
         }
     }
 
@@ -95,6 +105,10 @@ impl Share {
                 }
                 Task::Step => {
                     let given = lane.step(self.actions[index], row);
+                    if lane.is_over && self.autoreset == Autoreset::SameStep {
+                        self.finals[index * length..][..length].copy_from_slice(row);
+                        lane.begin_next(row);
+                    }
                     self.rewards[index] = given.reward;
                     (self.terminated[index], self.truncated[index]) = (given.terminated, given.truncated);
                 }

@@ -16,10 +16,24 @@ pub struct Buffers<'a> {
     pub terminated: &'a mut [bool],
     /// See [`crate::Step::truncated`].
     pub truncated: &'a mut [bool],
+    /// Rows as in `observations`: the last observation of an episode that ended, under [`Autoreset::SameStep`]. Other rows
+    /// are left as they are.
+    pub finals: &'a mut [f32],
 }
 
-/// See the module. An environment whose episode is over begins another at the next step, for which its action counts for
-/// nothing and its reward is zero (Gymnasium's `AutoresetMode.NEXT_STEP`).
+/// When an environment whose episode is over begins another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Autoreset {
+    /// With the next step, for which its action counts for nothing and its reward is zero (Gymnasium's
+    /// `AutoresetMode.NEXT_STEP`).
+    #[default]
+    NextStep,
+    /// Within the step that ended the episode: reward and end are that episode's, the observation is the next one's
+    /// (Gymnasium's `AutoresetMode.SAME_STEP`).
+    SameStep,
+}
+
+/// See the module.
 #[derive(Debug)]
 pub struct VectorEnvironment {
     /// In the order of the environments, as many in each but the last; the first is the caller's.
@@ -27,12 +41,18 @@ pub struct VectorEnvironment {
     /// A thread for each share but the first.
     helpers: Vec<Helper>,
     count: usize,
+    autoreset: Autoreset,
     observation_len: usize,
 }
 
 impl VectorEnvironment {
     /// So many copies of an environment with one agent, on so many threads, the caller's among them.
-    pub fn new(environment: &Environment, count: usize, threads: usize) -> Result<Self, EnvironmentError> {
+    pub fn new(
+        environment: &Environment,
+        count: usize,
+        threads: usize,
+        autoreset: Autoreset,
+    ) -> Result<Self, EnvironmentError> {
         if environment.agents() != 1 {
             return Err(EnvironmentError::NotOneAgent { agents: environment.agents() });
         }
@@ -43,9 +63,9 @@ impl VectorEnvironment {
         let observation_len = environment.config(0).observation_len();
         let most = count.div_ceil(threads.clamp(1, count));
         let sizes = (0..count).step_by(most).map(|first| most.min(count - first));
-        let shares: Vec<_> = sizes.map(|size| Box::new(Share::new(&lane, size, observation_len))).collect();
+        let shares: Vec<_> = sizes.map(|size| Box::new(Share::new(&lane, size, observation_len, autoreset))).collect();
         let helpers = (1..shares.len()).map(|_| Helper::new()).collect::<Result<_, _>>()?;
-        Ok(Self { shares, helpers, count, observation_len })
+        Ok(Self { shares, helpers, count, autoreset, observation_len })
     }
 
     /// How many environments there are.
@@ -92,6 +112,23 @@ impl VectorEnvironment {
             rewards.copy_from_slice(&share.rewards);
             terminated.copy_from_slice(&share.terminated);
             truncated.copy_from_slice(&share.truncated);
+        }
+        if self.autoreset == Autoreset::SameStep {
+            self.take_finals(buffers.finals);
+        }
+    }
+
+    /// Copies the last observations of the episodes that have ended.
+    fn take_finals(&self, finals: &mut [f32]) {
+        let length = self.observation_len;
+        let most = self.shares[0].lanes.len();
+        for (share, finals) in self.shares.iter().zip(finals.chunks_mut(most * length)) {
+            let rows = share.finals.chunks_exact(length).zip(finals.chunks_exact_mut(length));
+            for ((row, place), ends) in rows.zip(share.terminated.iter().zip(&share.truncated)) {
+                if *ends.0 || *ends.1 {
+                    place.copy_from_slice(row);
+                }
+            }
         }
     }
 

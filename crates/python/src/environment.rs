@@ -1,7 +1,7 @@
 //! `Environment` and `VectorEnvironment`: simulations with agents, for the environments of Gymnasium.
 
 use ackclock_agent::{ActionSpace, AgentConfig};
-use ackclock_env::{Buffers, Environment, Step, VectorEnvironment};
+use ackclock_env::{Autoreset, Buffers, Environment, Step, VectorEnvironment};
 use numpy::{PyArray, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -187,15 +187,16 @@ pub(crate) struct PyVectorEnvironment {
 #[pymethods]
 impl PyVectorEnvironment {
     #[new]
-    fn new(environment: &PyEnvironment, count: usize, threads: usize) -> PyResult<Self> {
+    fn new(environment: &PyEnvironment, count: usize, threads: usize, same_step: bool) -> PyResult<Self> {
         if environment.calls_python {
             return Err(PyValueError::new_err(
                 "the vector form runs on threads, and a controller of this scenario is written in Python, which cannot; \
                  use gymnasium.make_vec(..., vectorization_mode=\"sync\")",
             ));
         }
+        let autoreset = if same_step { Autoreset::SameStep } else { Autoreset::NextStep };
         let environment = environment.get()?;
-        let inner = VectorEnvironment::new(environment, count, threads).map_err(to_value_error)?;
+        let inner = VectorEnvironment::new(environment, count, threads, autoreset).map_err(to_value_error)?;
         Ok(Self { inner, space: environment.config(0).action.space() })
     }
 
@@ -213,7 +214,9 @@ impl PyVectorEnvironment {
         Ok(())
     }
 
-    /// Takes an action in each and fills the arrays. Actions that are none are refused, as by `Environment.step`.
+    /// Takes an action in each and fills the arrays; `finals` only where an episode ended and the next has begun. Actions
+    /// that are none are refused, as by `Environment.step`.
+    #[allow(clippy::too_many_arguments, reason = "an array for each thing that a step gives")]
     fn step(
         &mut self,
         py: Python<'_>,
@@ -222,6 +225,7 @@ impl PyVectorEnvironment {
         mut rewards: PyReadwriteArrayDyn<'_, f64>,
         mut terminated: PyReadwriteArrayDyn<'_, bool>,
         mut truncated: PyReadwriteArrayDyn<'_, bool>,
+        mut finals: PyReadwriteArrayDyn<'_, f32>,
     ) -> PyResult<()> {
         let actions = &*actions.as_slice_mut().map_err(to_value_error)?;
         let buffers = Buffers {
@@ -229,6 +233,7 @@ impl PyVectorEnvironment {
             rewards: rewards.as_slice_mut().map_err(to_value_error)?,
             terminated: terminated.as_slice_mut().map_err(to_value_error)?,
             truncated: truncated.as_slice_mut().map_err(to_value_error)?,
+            finals: finals.as_slice_mut().map_err(to_value_error)?,
         };
         self.expect("actions", actions.len(), 1)?;
         check(actions, &self.space)?;
@@ -236,6 +241,7 @@ impl PyVectorEnvironment {
         self.expect("rewards", buffers.rewards.len(), 1)?;
         self.expect("terminated", buffers.terminated.len(), 1)?;
         self.expect("truncated", buffers.truncated.len(), 1)?;
+        self.expect("finals", buffers.finals.len(), self.inner.observation_len())?;
         py.detach(|| self.inner.step(actions, buffers));
         Ok(())
     }
