@@ -39,8 +39,8 @@ pub(crate) struct Receiver {
     recent: RecentRanges,
     fin_at: Option<u64>,
     buffer: u64,
-    /// The most that is advertised beyond what has arrived, whatever the buffer has room for.
-    clamp: u64,
+    /// No right edge beyond this is advertised, whatever the buffer has room for.
+    granted_edge: u64,
     reader: Reader,
     /// The right edge of the window that the peer knows of; it never moves left.
     advertised_edge: u64,
@@ -67,7 +67,7 @@ impl Receiver {
             recent: RecentRanges::default(),
             fin_at: None,
             buffer: tuning.as_ref().map_or(config.receive_buffer.0, |tuning| tuning.size()),
-            clamp: u64::MAX,
+            granted_edge: u64::MAX,
             reader: Reader::new(reading),
             advertised_edge: 0,
             scale: 0,
@@ -176,9 +176,10 @@ impl Receiver {
         (taken, taken > 0 && self.has_opened())
     }
 
-    /// Bounds what is advertised from now on. Returns true if the window has opened so far that the peer should know.
-    pub(crate) fn set_clamp(&mut self, clamp: u64) -> bool {
-        self.clamp = clamp;
+    /// Nothing beyond so many octets after those that have arrived by now is advertised. Returns true if the window has
+    /// opened so far that the peer should know.
+    pub(crate) fn grant(&mut self, octets: u64) -> bool {
+        self.granted_edge = self.rcv_nxt.saturating_add(octets);
         self.has_opened()
     }
 
@@ -188,9 +189,12 @@ impl Receiver {
         free >= 2 * left && self.rcv_nxt + free >= self.advertised_edge + self.worthwhile()
     }
 
-    /// What may be advertised beyond what has arrived.
+    /// What may be advertised beyond what has arrived. A grant between two values that the field can express counts as the
+    /// upper one: rounded down it could be less than a segment, and the peer would wait for more.
     fn free(&self) -> u64 {
-        (self.buffer - self.reader.unread().min(self.buffer)).min(self.clamp)
+        let granted = self.granted_edge.saturating_sub(self.rcv_nxt);
+        let granted = granted.checked_next_multiple_of(1 << self.scale).unwrap_or(u64::MAX);
+        (self.buffer - self.reader.unread().min(self.buffer)).min(granted)
     }
 
     /// The application reads no more, unless on call.
