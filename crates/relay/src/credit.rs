@@ -18,7 +18,7 @@
 
 use ackclock_units::{Bytes, SimDuration};
 
-use crate::ack_clock::AckClock;
+use crate::ack_clock::{AckClock, Forecast};
 use crate::config::CreditConfig;
 use crate::discipline::Orders;
 use crate::grant::Grant;
@@ -40,18 +40,17 @@ impl Credit {
     pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
         let ahead = readings.near_rtt + self.config.margin;
         self.clock.observe(readings, ahead);
-        let room = self.room(readings, ahead);
+        let forecast = self.forecast(readings, ahead);
+        let room = self.room(readings, ahead, forecast.freed);
         let window = room.saturating_sub(readings.backlog()).max(least(readings));
-        Orders { window: Some(self.grant.window(readings, window)), ..Orders::default() }
+        Orders { window: Some(self.grant.window(readings, window)), wake_at: forecast.more_at, ..Orders::default() }
     }
 
-    /// What the far side will be able to send within `ahead`.
-    fn room(&self, readings: &Readings, ahead: SimDuration) -> Bytes {
+    /// What the far side will be able to send within `ahead`, if ACKs free so much.
+    fn room(&self, readings: &Readings, ahead: SimDuration, freed: Bytes) -> Bytes {
         let far = &readings.far;
         let cwnd = far.cwnd.max(far.mss);
-        let growth = if far.is_in_slow_start { self.config.slow_start_growth } else { 1.0 };
-        let freed = self.freed(readings, ahead, growth);
-        let opened = cwnd.0.saturating_add((freed.0 as f64 * growth) as u64);
+        let opened = cwnd.0.saturating_add((freed.0 as f64 * self.growth(readings)) as u64);
         let within_cwnd = opened.saturating_sub(far.pipe.0.saturating_add(far.to_repair.0));
         let outstanding = readings.sent.saturating_sub(readings.acknowledged);
         let within_receiver = far.rwnd.0.saturating_add(freed.0).saturating_sub(outstanding.0);
@@ -60,12 +59,16 @@ impl Credit {
         Bytes(within_cwnd.min(within_receiver).min(within_pace))
     }
 
-    fn freed(&self, readings: &Readings, ahead: SimDuration, growth: f64) -> Bytes {
+    fn forecast(&self, readings: &Readings, ahead: SimDuration) -> Forecast {
         let far = &readings.far;
         if far.cwnd.0 < far.mss.0.saturating_mul(self.config.min_window_segments) {
-            return Bytes::ZERO;
+            return Forecast::default();
         }
-        self.clock.freed_within(readings, ahead, growth)
+        self.clock.forecast(readings, ahead, self.growth(readings))
+    }
+
+    fn growth(&self, readings: &Readings) -> f64 {
+        if readings.far.is_in_slow_start { self.config.slow_start_growth } else { 1.0 }
     }
 }
 
@@ -136,13 +139,15 @@ mod tests {
             readings.now += SimDuration::from_millis(1);
         }
         // at 1010 ms the first ACK is due; within 2 + 3 ms those of 0 to 5 ms are: six segments, in slow start for twelve
-        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes(6000));
+        let ahead = SimDuration::from_millis(5);
+        let room = |readings: &Readings| credit.room(readings, ahead, credit.forecast(readings, ahead).freed);
+        assert_eq!(room(&readings), Bytes(6000));
         readings.far.is_in_slow_start = true;
-        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes(12_000));
+        assert_eq!(room(&readings), Bytes(12_000));
         // a window of which no loss could be repaired but by a timeout is not counted on
         readings.far.cwnd = Bytes(3000);
         readings.far.pipe = Bytes(3000);
-        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes::ZERO);
+        assert_eq!(room(&readings), Bytes::ZERO);
     }
 
     #[test]
