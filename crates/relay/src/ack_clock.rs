@@ -31,6 +31,8 @@ pub(crate) struct AckClock {
     replayed: VecDeque<Replay>,
     last: Option<Replay>,
     most: MostOfLate,
+    /// What the last ACK freed, and the one before it.
+    at_once: [Bytes; 2],
 }
 
 /// What ACKs will free, and when one more of them comes within reach, unless something happens before.
@@ -56,6 +58,7 @@ impl AckClock {
         if left <= self.left_so_far {
             return;
         }
+        self.at_once = [left.saturating_sub(self.left_so_far), self.at_once[0]];
         self.left_so_far = left;
         self.left.record(now, left, span / POINTS);
         self.left.forget_until(before(now, span));
@@ -82,14 +85,24 @@ impl AckClock {
         }
         let until = before(readings.now + span, lag).min(next + span);
         let count = self.transmitted.count_at(until);
-        let foretold = count.saturating_sub(self.left_so_far).min(readings.far.pipe);
+        let foretold = self.whole_acks(count.saturating_sub(self.left_so_far).min(readings.far.pipe));
         if self.is_behind(readings.now, next, span) {
             return Forecast { freed: foretold.min(self.left_within(readings.now, span)), more_at: None };
         }
         let most = self.most.octets().map_or(Bytes(u64::MAX), |most| Bytes((most.0 as f64 * growth) as u64));
-        let more_at = self.transmitted.time_beyond(count.max(self.left_so_far));
+        let more = Bytes(self.left_so_far.0.saturating_add(foretold.0).saturating_add(self.ack().0.saturating_sub(1)));
+        let more_at = self.transmitted.time_beyond(count.max(more));
         let more_at = more_at.map(|sent_at| before(sent_at + lag, span).max(readings.now + span / PAUSES));
         Forecast { freed: foretold.min(most), more_at }
+    }
+
+    /// What ACKs free at once: each is for two segments, say, and comes with the second of them.
+    fn ack(&self) -> Bytes {
+        self.at_once[0].min(self.at_once[1]).max(Bytes(1))
+    }
+
+    fn whole_acks(&self, octets: Bytes) -> Bytes {
+        Bytes(octets.0 / self.ack().0 * self.ack().0)
     }
 
     /// True if ACKs came later, or the next one does, than the rhythm of sending has them come.

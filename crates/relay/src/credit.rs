@@ -16,7 +16,7 @@
 //! there costs a timeout, which what was fetched would wait for, and a packet takes it longer than a near round trip. One
 //! segment is let in even where the far end's window is closed, since a sender probes a closed window only if it has data.
 
-use ackclock_units::{Bytes, SimDuration};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::ack_clock::{AckClock, Forecast};
 use crate::config::CreditConfig;
@@ -24,22 +24,30 @@ use crate::discipline::Orders;
 use crate::grant::Grant;
 use crate::readings::Readings;
 
+/// What an ACK lets be sent while losses are repaired: one segment for two (RFC 9937 where the window is to be halved).
+const IN_RECOVERY: f64 = 0.5;
+
 /// Lets in what the far side will be able to send when it has come.
 #[derive(Clone, Debug)]
 pub struct Credit {
     config: CreditConfig,
     clock: AckClock,
     grant: Grant,
+    /// Octets sent again so far, and when that last grew.
+    repaired: (Bytes, SimTime),
 }
 
 impl Credit {
     pub(crate) fn new(config: CreditConfig) -> Self {
-        Self { config, clock: AckClock::default(), grant: Grant::default() }
+        Self { config, clock: AckClock::default(), grant: Grant::default(), repaired: (Bytes::ZERO, SimTime::ZERO) }
     }
 
     pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
         let ahead = readings.near_rtt + self.config.margin;
         self.clock.observe(readings, ahead);
+        if readings.retransmitted > self.repaired.0 {
+            self.repaired = (readings.retransmitted, readings.now);
+        }
         let forecast = self.forecast(readings, ahead);
         let room = self.room(readings, ahead, forecast.freed);
         let window = room.saturating_sub(readings.backlog()).max(least(readings));
@@ -61,15 +69,35 @@ impl Credit {
 
     fn forecast(&self, readings: &Readings, ahead: SimDuration) -> Forecast {
         let far = &readings.far;
-        if far.cwnd.0 < far.mss.0.saturating_mul(self.config.min_window_segments) {
+        let is_small = far.cwnd.0 < far.mss.0.saturating_mul(self.config.min_window_segments);
+        if is_small || (has_queue(readings) && is_sparse(readings, ahead)) {
             return Forecast::default();
         }
-        self.clock.forecast(readings, ahead, self.growth(readings))
+        self.clock.forecast(readings, ahead, self.growth(readings).max(1.0))
     }
 
+    /// What an ACK lets be sent, as a multiple of what it acknowledges.
     fn growth(&self, readings: &Readings) -> f64 {
-        if readings.far.is_in_slow_start { self.config.slow_start_growth } else { 1.0 }
+        let since_repair = readings.now.saturating_since(self.repaired.1);
+        if self.repaired.0 > Bytes::ZERO && since_repair < readings.far.srtt {
+            IN_RECOVERY
+        } else if readings.far.is_in_slow_start {
+            self.config.slow_start_growth
+        } else {
+            1.0
+        }
     }
+}
+
+/// True if the far path's queue keeps its link busy for a near round trip: to wait that long then costs nothing.
+fn has_queue(readings: &Readings) -> bool {
+    readings.far.srtt > readings.far.min_rtt + readings.near_rtt
+}
+
+/// True if no more than two segments leave within `ahead`: what comes early waits for long.
+fn is_sparse(readings: &Readings, ahead: SimDuration) -> bool {
+    let far = &readings.far;
+    u128::from(far.cwnd.0) * u128::from(ahead.0) <= 2 * u128::from(far.mss.0) * u128::from(far.srtt.0)
 }
 
 /// A segment where the far end has acknowledged everything and nothing waits, though its window may be closed; nothing
@@ -82,7 +110,7 @@ fn least(readings: &Readings) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use ackclock_units::{Bandwidth, SimTime};
+    use ackclock_units::Bandwidth;
 
     use super::*;
 

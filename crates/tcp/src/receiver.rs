@@ -114,7 +114,7 @@ impl Receiver {
 
     /// The offset after the last octet that the peer was told it may send.
     pub(crate) fn window_end(&self) -> u64 {
-        self.advertised_edge.max(self.rcv_nxt)
+        self.advertised_edge.max(self.rcv_nxt) + self.excess()
     }
 
     pub(crate) fn rcv_nxt(&self) -> u64 {
@@ -189,12 +189,16 @@ impl Receiver {
         free >= 2 * left && self.rcv_nxt + free >= self.advertised_edge + self.worthwhile()
     }
 
-    /// What may be advertised beyond what has arrived. A grant between two values that the field can express counts as the
-    /// upper one: rounded down it could be less than a segment, and the peer would wait for more.
+    /// What may be advertised beyond what has arrived.
     fn free(&self) -> u64 {
         let granted = self.granted_edge.saturating_sub(self.rcv_nxt);
-        let granted = granted.checked_next_multiple_of(1 << self.scale).unwrap_or(u64::MAX);
         (self.buffer - self.reader.unread().min(self.buffer)).min(granted)
+    }
+
+    /// What the field says more than is meant, at most. A grant between two values that the field can express is told as
+    /// the upper one: rounded down it could be less than a segment, and the peer would wait for more.
+    fn excess(&self) -> u64 {
+        if self.granted_edge == u64::MAX { 0 } else { (1 << self.scale) - 1 }
     }
 
     /// The application reads no more, unless on call.
@@ -239,7 +243,7 @@ impl Receiver {
     /// Takes a segment that holds data or FIN.
     pub(crate) fn on_arrival(&mut self, now: SimTime, arrival: &Arrival) {
         // Cut off what lies outside the window.
-        let window_end = self.advertised_edge.max(self.rcv_nxt);
+        let window_end = self.window_end();
         let start = arrival.start.max(self.rcv_nxt);
         let end = (arrival.start + arrival.len).min(window_end).min(self.fin_at.unwrap_or(u64::MAX));
         let fin_at = arrival.start + arrival.len;
@@ -349,8 +353,9 @@ impl Receiver {
         if edge >= self.advertised_edge + self.worthwhile() || self.advertised_edge == 0 {
             self.advertised_edge = edge;
         }
-        // What the field cannot express is not advertised (the shift rounds down).
-        let field = ((self.advertised_edge.saturating_sub(self.rcv_nxt)) >> self.scale).min(MAX_UNSCALED_WINDOW.0);
+        // What the field cannot express is not advertised (the shift rounds down), but for what is granted.
+        let left = self.advertised_edge.saturating_sub(self.rcv_nxt) + self.excess();
+        let field = (left >> self.scale).min(MAX_UNSCALED_WINDOW.0);
         Acknowledgement {
             ack: Seq::of_offset(self.peer_initial, self.rcv_nxt),
             window: field as u16,

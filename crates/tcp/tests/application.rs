@@ -63,6 +63,26 @@ fn a_grant_bounds_what_is_advertised_and_takes_nothing_back() {
 }
 
 #[test]
+fn a_grant_of_a_segment_is_one_whatever_unit_the_window_has() {
+    // 16 MB need a shift of 8 (65 535 x 256 = 16.8 MB), and 1000 octets are no multiple of 256.
+    let config = TcpConfig { receive_buffer: Bytes(16_000_000), ..plain() };
+    let mut pair = Pair::new(&config, &config);
+    pair.open();
+    pair.call(ACCEPTOR, |end, now, out| end.grant_window(now, Some(Bytes(0)), out));
+    pair.call(OPENER, |end, now, out| end.write(now, Bytes(1_000_000), out));
+    pair.run_for(pair.one_way * 20);
+    let before = pair.ends[ACCEPTOR].received();
+    pair.call(ACCEPTOR, |end, now, out| end.grant_window(now, Some(Bytes(2_000)), out));
+    pair.run_for(pair.one_way * 3);
+    for n in 1..=20 {
+        let arrived = pair.ends[ACCEPTOR].received();
+        assert_eq!(arrived, before + Bytes(1_000 * (n + 1)), "after {n} grants");
+        pair.call(ACCEPTOR, |end, now, out| end.grant_window(now, Some(Bytes(1_000)), out));
+        pair.run_for(pair.one_way * 3);
+    }
+}
+
+#[test]
 fn a_grant_of_nothing_stops_the_sender_and_lifting_it_tells_him() {
     let mut pair = Pair::new(&unscaled(), &unscaled());
     pair.open();
