@@ -16,13 +16,16 @@
 //! there costs a timeout, which what was fetched would wait for, and a packet takes it longer than a near round trip. One
 //! segment is let in even where the far end's window is closed, since a sender probes a closed window only if it has data.
 
-use ackclock_units::{Bytes, SimDuration};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use crate::ack_clock::AckClock;
+use crate::ack_clock::{AckClock, Forecast};
 use crate::config::CreditConfig;
 use crate::discipline::Orders;
 use crate::grant::Grant;
 use crate::readings::Readings;
+
+/// What an ACK lets be sent while losses are repaired: one segment for two (RFC 9937 where the window is to be halved).
+const IN_RECOVERY: f64 = 0.5;
 
 /// Lets in what the far side will be able to send when it has come.
 #[derive(Clone, Debug)]
@@ -30,28 +33,32 @@ pub struct Credit {
     config: CreditConfig,
     clock: AckClock,
     grant: Grant,
+    /// Octets sent again so far, and when that last grew.
+    repaired: (Bytes, SimTime),
 }
 
 impl Credit {
     pub(crate) fn new(config: CreditConfig) -> Self {
-        Self { config, clock: AckClock::default(), grant: Grant::default() }
+        Self { config, clock: AckClock::default(), grant: Grant::default(), repaired: (Bytes::ZERO, SimTime::ZERO) }
     }
 
     pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
         let ahead = readings.near_rtt + self.config.margin;
         self.clock.observe(readings, ahead);
-        let room = self.room(readings, ahead);
+        if readings.retransmitted > self.repaired.0 {
+            self.repaired = (readings.retransmitted, readings.now);
+        }
+        let forecast = self.forecast(readings, ahead);
+        let room = self.room(readings, ahead, forecast.freed);
         let window = room.saturating_sub(readings.backlog()).max(least(readings));
-        Orders { window: Some(self.grant.window(readings, window)), ..Orders::default() }
+        Orders { window: Some(self.grant.window(readings, window)), wake_at: forecast.more_at, ..Orders::default() }
     }
 
-    /// What the far side will be able to send within `ahead`.
-    fn room(&self, readings: &Readings, ahead: SimDuration) -> Bytes {
+    /// What the far side will be able to send within `ahead`, if ACKs free so much.
+    fn room(&self, readings: &Readings, ahead: SimDuration, freed: Bytes) -> Bytes {
         let far = &readings.far;
         let cwnd = far.cwnd.max(far.mss);
-        let growth = if far.is_in_slow_start { self.config.slow_start_growth } else { 1.0 };
-        let freed = self.freed(readings, ahead, growth);
-        let opened = cwnd.0.saturating_add((freed.0 as f64 * growth) as u64);
+        let opened = cwnd.0.saturating_add((freed.0 as f64 * self.growth(readings)) as u64);
         let within_cwnd = opened.saturating_sub(far.pipe.0.saturating_add(far.to_repair.0));
         let outstanding = readings.sent.saturating_sub(readings.acknowledged);
         let within_receiver = far.rwnd.0.saturating_add(freed.0).saturating_sub(outstanding.0);
@@ -60,13 +67,37 @@ impl Credit {
         Bytes(within_cwnd.min(within_receiver).min(within_pace))
     }
 
-    fn freed(&self, readings: &Readings, ahead: SimDuration, growth: f64) -> Bytes {
+    fn forecast(&self, readings: &Readings, ahead: SimDuration) -> Forecast {
         let far = &readings.far;
-        if far.cwnd.0 < far.mss.0.saturating_mul(self.config.min_window_segments) {
-            return Bytes::ZERO;
+        let is_small = far.cwnd.0 < far.mss.0.saturating_mul(self.config.min_window_segments);
+        if is_small || (has_queue(readings) && is_sparse(readings, ahead)) {
+            return Forecast::default();
         }
-        self.clock.freed_within(readings, ahead, growth)
+        self.clock.forecast(readings, ahead, self.growth(readings).max(1.0))
     }
+
+    /// What an ACK lets be sent, as a multiple of what it acknowledges.
+    fn growth(&self, readings: &Readings) -> f64 {
+        let since_repair = readings.now.saturating_since(self.repaired.1);
+        if self.repaired.0 > Bytes::ZERO && since_repair < readings.far.srtt {
+            IN_RECOVERY
+        } else if readings.far.is_in_slow_start {
+            self.config.slow_start_growth
+        } else {
+            1.0
+        }
+    }
+}
+
+/// True if the far path's queue keeps its link busy for a near round trip: to wait that long then costs nothing.
+fn has_queue(readings: &Readings) -> bool {
+    readings.far.srtt > readings.far.min_rtt + readings.near_rtt
+}
+
+/// True if no more than two segments leave within `ahead`: what comes early waits for long.
+fn is_sparse(readings: &Readings, ahead: SimDuration) -> bool {
+    let far = &readings.far;
+    u128::from(far.cwnd.0) * u128::from(ahead.0) <= 2 * u128::from(far.mss.0) * u128::from(far.srtt.0)
 }
 
 /// A segment where the far end has acknowledged everything and nothing waits, though its window may be closed; nothing
@@ -79,7 +110,7 @@ fn least(readings: &Readings) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use ackclock_units::{Bandwidth, SimTime};
+    use ackclock_units::Bandwidth;
 
     use super::*;
 
@@ -136,13 +167,15 @@ mod tests {
             readings.now += SimDuration::from_millis(1);
         }
         // at 1010 ms the first ACK is due; within 2 + 3 ms those of 0 to 5 ms are: six segments, in slow start for twelve
-        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes(6000));
+        let ahead = SimDuration::from_millis(5);
+        let room = |readings: &Readings| credit.room(readings, ahead, credit.forecast(readings, ahead).freed);
+        assert_eq!(room(&readings), Bytes(6000));
         readings.far.is_in_slow_start = true;
-        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes(12_000));
+        assert_eq!(room(&readings), Bytes(12_000));
         // a window of which no loss could be repaired but by a timeout is not counted on
         readings.far.cwnd = Bytes(3000);
         readings.far.pipe = Bytes(3000);
-        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes::ZERO);
+        assert_eq!(room(&readings), Bytes::ZERO);
     }
 
     #[test]

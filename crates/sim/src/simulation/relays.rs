@@ -114,8 +114,9 @@ impl Simulation {
         }
         way.ece_raised += u64::from(orders.raise_ece);
         self.with_port(from, |endpoint, now, port| {
-            if orders.window != before.window {
-                endpoint.clamp_window(now, orders.window, port);
+            // It counts from what has arrived by now: the same window reaches further than before.
+            if orders.window.is_some() || before.window.is_some() {
+                endpoint.grant_window(now, orders.window, port);
             }
             if orders.raise_ece {
                 endpoint.raise_ece(now, port);
