@@ -191,9 +191,15 @@ def test_controllers_in_python_cannot_be_stepped_on_threads() -> None:
 
 @pytest.mark.parametrize(
     ("actions", "message"),
-    [([3], "1 actions for 2 environments"), ([3, 3, 3], "3 actions for 2"), ([3, 7], "0 to 6"), ([-1, 3], "0 to 6")],
+    [
+        ([3], "1 actions for 2 environments"),
+        ([3, 3, 3], "3 actions for 2"),
+        ([3, 7], "action 7 is no choice; there are 0 to 6"),
+        ([-1, 3], "0 to 6"),
+        ([2.5, 3], "action 2.5 is no choice"),
+    ],
 )
-def test_wrong_actions_are_refused(actions: list[int], message: str) -> None:
+def test_wrong_actions_are_refused(actions: list[float], message: str) -> None:
     envs = VectorFlowEnv(scenario(ONE), num_envs=2)
     envs.reset(seed=1)
     with pytest.raises(ValueError, match=message):

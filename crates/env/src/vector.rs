@@ -37,6 +37,7 @@ pub enum Autoreset {
 #[derive(Debug)]
 pub struct VectorEnvironment {
     /// In the order of the environments, as many in each but the last; the first is the caller's.
+    #[allow(clippy::vec_box, reason = "a thread takes one without moving what is in it")]
     shares: Vec<Box<Share>>,
     /// A thread for each share but the first.
     helpers: Vec<Helper>,
@@ -104,9 +105,10 @@ impl VectorEnvironment {
             share.actions.copy_from_slice(actions);
         }
         self.work(Task::Step);
-        let rows = buffers.observations.chunks_mut(most * self.observation_len);
-        let ends = buffers.terminated.chunks_mut(most).zip(buffers.truncated.chunks_mut(most));
-        let places = rows.zip(buffers.rewards.chunks_mut(most)).zip(ends);
+        let Buffers { observations, rewards, terminated, truncated } = buffers;
+        let rows = observations.chunks_mut(most * self.observation_len);
+        let ends = terminated.chunks_mut(most).zip(truncated.chunks_mut(most));
+        let places = rows.zip(rewards.chunks_mut(most)).zip(ends);
         for (share, ((rows, rewards), (terminated, truncated))) in self.shares.iter().zip(places) {
             rows.copy_from_slice(&share.observations);
             rewards.copy_from_slice(&share.rewards);
