@@ -5,6 +5,7 @@
 //! than the bottleneck lets them: no more is expected than came at once of late. And where ACKs fall behind the rhythm, as
 //! they do when the bottleneck slows down, they are expected to go on as they came last.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -30,7 +31,8 @@ pub(crate) struct AckClock {
     /// ACKs of the last span, and the one before them.
     replayed: VecDeque<Replay>,
     last: Option<Replay>,
-    most: MostOfLate,
+    most: MostOfLate<Bytes>,
+    least_lag: MostOfLate<Reverse<SimDuration>>,
     /// What the last ACK freed, and the one before it.
     at_once: [Bytes; 2],
 }
@@ -62,8 +64,10 @@ impl AckClock {
         self.left_so_far = left;
         self.left.record(now, left, span / POINTS);
         self.left.forget_until(before(now, span));
-        self.most.record(now, self.left_within(now, span), readings.far.srtt.max(span));
+        let round_trip = readings.far.srtt.max(span);
+        self.most.record(now, self.left_within(now, span), round_trip);
         let sent_at = self.transmitted.time_beyond(Bytes(left.0 - 1)).unwrap_or(now);
+        self.least_lag.record(now, Reverse(now.saturating_since(sent_at)), round_trip);
         let replay = Replay { at: now, sent_at };
         self.last = Some(replay);
         if self.replayed.back().is_none_or(|last| last.at + span / POINTS <= now) {
@@ -89,11 +93,17 @@ impl AckClock {
         if self.is_behind(readings.now, next, span) {
             return Forecast { freed: foretold.min(self.left_within(readings.now, span)), more_at: None };
         }
-        let most = self.most.octets().map_or(Bytes(u64::MAX), |most| Bytes((most.0 as f64 * growth) as u64));
+        let most = self.most.of_late().map_or(Bytes(u64::MAX), |most| Bytes((most.0 as f64 * growth) as u64));
         let more = Bytes(self.left_so_far.0.saturating_add(foretold.0).saturating_add(self.ack().0.saturating_sub(1)));
         let more_at = self.transmitted.time_beyond(count.max(more));
         let more_at = more_at.map(|sent_at| before(sent_at + lag, span).max(readings.now + span / PAUSES));
         Forecast { freed: foretold.min(most), more_at }
+    }
+
+    /// The least that octets took of late until they were acknowledged: more than the path's least round trip only if a
+    /// queue stands there. Zero before the first ACK.
+    pub(crate) fn least_lag(&self) -> SimDuration {
+        self.least_lag.of_late().map_or(SimDuration::ZERO, |Reverse(lag)| lag)
     }
 
     /// What ACKs free at once: each is for two segments, say, and comes with the second of them.
@@ -123,28 +133,35 @@ fn before(at: SimTime, span: SimDuration) -> SimTime {
     SimTime(at.0.saturating_sub(span.0))
 }
 
-/// The most that left within a span, over the last round trip or two.
-#[derive(Clone, Copy, Debug, Default)]
-struct MostOfLate {
+/// The most of something over the last round trip or two.
+#[derive(Clone, Copy, Debug)]
+struct MostOfLate<T> {
     /// When the present round trip began, and the most in it.
-    present: Option<(SimTime, Bytes)>,
-    past: Bytes,
+    present: Option<(SimTime, T)>,
+    past: Option<T>,
 }
 
-impl MostOfLate {
-    fn record(&mut self, now: SimTime, octets: Bytes, round_trip: SimDuration) {
+impl<T> Default for MostOfLate<T> {
+    fn default() -> Self {
+        Self { present: None, past: None }
+    }
+}
+
+impl<T: Copy + Ord> MostOfLate<T> {
+    fn record(&mut self, now: SimTime, value: T, round_trip: SimDuration) {
         self.present = match self.present {
-            Some((begin, most)) if now < begin + round_trip => Some((begin, most.max(octets))),
+            Some((begin, most)) if now < begin + round_trip => Some((begin, most.max(value))),
             Some((_, most)) => {
-                self.past = most;
-                Some((now, octets))
+                self.past = Some(most);
+                Some((now, value))
             }
-            None => Some((now, octets)),
+            None => Some((now, value)),
         };
     }
 
-    fn octets(&self) -> Option<Bytes> {
-        self.present.map(|(_, most)| most.max(self.past))
+    fn of_late(&self) -> Option<T> {
+        let present = self.present.map(|(_, most)| most);
+        present.max(self.past)
     }
 }
 
