@@ -30,7 +30,8 @@ pub(crate) struct AckClock {
     left_so_far: Bytes,
     /// ACKs of the last span, and the one before them.
     replayed: VecDeque<Replay>,
-    last: Option<Replay>,
+    /// What the last two took.
+    lags: [Option<SimDuration>; 2],
     most: MostOfLate<Bytes>,
     least_lag: MostOfLate<Reverse<SimDuration>>,
     /// What the last ACK freed, and the one before it.
@@ -44,11 +45,11 @@ pub(crate) struct Forecast {
     pub(crate) more_at: Option<SimTime>,
 }
 
-/// An ACK: when it came, and when what it acknowledges had been sent.
+/// An ACK: when it came, and how long that was after what it acknowledges had been sent.
 #[derive(Clone, Copy, Debug)]
 struct Replay {
     at: SimTime,
-    sent_at: SimTime,
+    lag: SimDuration,
 }
 
 impl AckClock {
@@ -67,9 +68,10 @@ impl AckClock {
         let round_trip = readings.far.srtt.max(span);
         self.most.record(now, self.left_within(now, span), round_trip);
         let sent_at = self.transmitted.time_beyond(Bytes(left.0 - 1)).unwrap_or(now);
-        self.least_lag.record(now, Reverse(now.saturating_since(sent_at)), round_trip);
-        let replay = Replay { at: now, sent_at };
-        self.last = Some(replay);
+        let lag = now.saturating_since(sent_at);
+        self.least_lag.record(now, Reverse(lag), round_trip);
+        self.lags = [Some(lag), self.lags[0]];
+        let replay = Replay { at: now, lag };
         if self.replayed.back().is_none_or(|last| last.at + span / POINTS <= now) {
             self.replayed.push_back(replay);
         }
@@ -82,7 +84,7 @@ impl AckClock {
     /// How much of what is in the network will have left it after `span`, if each round trip may bring `growth` times what
     /// the one before did.
     pub(crate) fn forecast(&self, readings: &Readings, span: SimDuration, growth: f64) -> Forecast {
-        let lag = self.last.map_or(readings.far.srtt, |last| last.at.saturating_since(last.sent_at));
+        let lag = self.lag().unwrap_or(readings.far.srtt);
         let Some(next) = self.transmitted.time_beyond(self.left_so_far) else { return Forecast::default() };
         if lag.is_zero() {
             return Forecast::default();
@@ -115,13 +117,16 @@ impl AckClock {
         Bytes(octets.0 / self.ack().0 * self.ack().0)
     }
 
+    /// That of the last ACK, or the one before if that is shorter: an ACK that was delayed for want of a second segment
+    /// says nothing of the next. `None` before the first.
+    fn lag(&self) -> Option<SimDuration> {
+        self.lags.into_iter().flatten().min()
+    }
+
     /// True if ACKs came later, or the next one does, than the rhythm of sending has them come.
     fn is_behind(&self, now: SimTime, next: SimTime, span: SimDuration) -> bool {
-        let (Some(first), Some(last)) = (self.replayed.front(), self.last) else { return false };
-        let is_late = |at: SimTime, sent_at: SimTime| {
-            at.saturating_since(first.at) > sent_at.saturating_since(first.sent_at) + span / LATE
-        };
-        is_late(last.at, last.sent_at) || is_late(now, next)
+        let (Some(first), Some(lag)) = (self.replayed.front(), self.lag()) else { return false };
+        lag > first.lag + span / LATE || now.saturating_since(next) > lag + span / LATE
     }
 
     fn left_within(&self, now: SimTime, span: SimDuration) -> Bytes {
