@@ -16,7 +16,7 @@ use crate::readings::Readings;
 /// Points that a round trip of sending is kept as.
 const POINTS: u64 = 256;
 /// ACKs are behind the rhythm once they are late by this part of the span.
-const LATE: u64 = 4;
+const LATE: u64 = 2;
 /// Looks in a span, at most, where nothing else happens.
 const PAUSES: u64 = 8;
 
@@ -234,10 +234,10 @@ mod tests {
     fn acks_that_stop_are_not_expected_to_come() {
         let clock = steady();
         let freed = |ms| clock.forecast(&readings(ms, 41_000, 10_000), SPAN, 1.0).freed;
-        // the next is due at 141 ms, and late from a quarter of 5 ms later on; until then it may come with others
-        assert_eq!(freed(142), Bytes(5000));
-        // 143 ms: in the last 5 ms, after 138 ms, those of 139 and 140 ms came
-        assert_eq!(freed(143), Bytes(2000));
+        // the next is due at 141 ms, and late from half of 5 ms later on; until then it may come with others
+        assert_eq!(freed(143), Bytes(5000));
+        // 144 ms: in the last 5 ms, after 139 ms, that of 140 ms came
+        assert_eq!(freed(144), Bytes(1000));
         assert_eq!(freed(146), Bytes::ZERO);
     }
 
