@@ -33,6 +33,7 @@ __all__ = [
     "exercise_agent",
     "links",
     "mean_window",
+    "policy_file",
     "profiles",
     "queues",
     "schema",
@@ -310,15 +311,16 @@ class Environment:
 
 @final
 class VectorEnvironment:
-    def __new__(cls, environment: Environment, count: int, threads: int) -> VectorEnvironment: ...
+    def __new__(cls, environment: Environment, count: int, threads: int, same_step: bool) -> VectorEnvironment: ...
     def reset(self, seeds: Sequence[int], observations: NDArray[np.float32]) -> None: ...
     def step(
         self,
         actions: NDArray[np.float64],
         observations: NDArray[np.float32],
         rewards: NDArray[np.float64],
-        terminated: NDArray[np.uint8],
-        truncated: NDArray[np.uint8],
+        terminated: NDArray[np.bool_],
+        truncated: NDArray[np.bool_],
+        finals: NDArray[np.float32],
     ) -> None: ...
 
 @final
@@ -345,4 +347,7 @@ def topologies() -> str: ...
 def traffic() -> str: ...
 def mean_window(scenario: Scenario, rtt_s: float, segments_per_loss: int, cycles: int) -> float: ...
 def exercise_agent(scenario: Scenario, decisions: int) -> int: ...
+def policy_file(
+    agent: str, activation: str, layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
+) -> bytes: ...
 def build_info() -> dict[str, Any]: ...

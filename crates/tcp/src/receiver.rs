@@ -376,7 +376,7 @@ impl Receiver {
             return self.blocks_with_duplicate(duplicate, limit);
         }
         if self.out_of_order.is_empty() {
-            self.recent = RecentRanges::default();
+            self.recent.len = 0;
             return SackBlocks::default();
         }
         self.recent.forget_below(self.rcv_nxt);

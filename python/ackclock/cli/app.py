@@ -21,6 +21,7 @@ from ackclock.cli import (
     claims,
     doctor,
     evaluate,
+    export,
     failures,
     report,
     run,
@@ -67,6 +68,7 @@ app.command(rich_help_panel=_SIMULATE)(script.script)
 app.command(rich_help_panel=_SIMULATE)(arrivals.arrivals)
 app.command(rich_help_panel=_SIMULATE)(train.train)
 app.command(rich_help_panel=_SIMULATE)(evaluate.evaluate)
+app.command(rich_help_panel=_SIMULATE)(export.export)
 app.command(rich_help_panel=_LEARN)(check.validate)
 app.command(rich_help_panel=_LEARN)(check.schema)
 app.command(rich_help_panel=_LEARN)(catalogs.controllers)

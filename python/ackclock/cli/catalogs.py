@@ -1,4 +1,4 @@
-"""`ackclock controllers`, `queues`, `disciplines`, `links`, `topologies`, `traffic`: what a scenario may name, from the core."""
+"""`ackclock controllers`, `queues`, `disciplines`, `links`, `topologies`, `traffic`: what a scenario may name."""
 
 import difflib
 import json

@@ -152,7 +152,7 @@ impl<'a> Checker<'a, '_> {
             self.file.tcp.clone().map(|tcp| layer(FieldPath::of("tcp"), tcp)).into_iter().collect();
         layers.extend(own.map(|tcp| layer(path.key("tcp"), tcp)));
         let mut tcp = self.tcp(&layers, controller.recovery());
-        set_ecn(&mut tcp, &controller, &layers);
+        set_ecn(&mut tcp, &controller.own(), &layers);
         let place = path.key("controller");
         let config = self.side_controller(&controller, &layers, tcp.mss, &place);
         let side = SideConfig { tcp, controller: config, controller_name: controller.name() };
@@ -166,16 +166,12 @@ impl<'a> Checker<'a, '_> {
         mss: u32,
         path: &FieldPath,
     ) -> ControllerConfig {
-        let what = match controller {
-            Controller::Python(_) | Controller::External(_) => "is a controller from outside",
-            Controller::Policy(_) => "is a trained policy",
-            _ => {
-                let profile = self.profile(layers);
-                return self.controller(&controller.over(&profile.reno, &profile.cubic), mss, path);
-            }
-        };
+        if !matches!(controller, Controller::Python(_) | Controller::External(_)) {
+            let profile = self.profile(layers);
+            return self.controller(&controller.over(&profile.reno, &profile.cubic), mss, path);
+        }
         let remedy = "use one of `ackclock controllers`; an appliance's ends run no others";
-        self.report(path, what, remedy);
+        self.report(path, "is a controller from outside", remedy);
         self.controller(&Controller::Cubic(CubicParameters::default()), mss, path)
     }
 }

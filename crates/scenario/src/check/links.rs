@@ -175,35 +175,22 @@ impl Checker<'_, '_> {
         let mut crossings = vec![Crossing::default(); self.network.links.len()];
         let mut router = Router::new(&self.network);
         for (flow, traits) in flows.iter().zip(&self.flow_traits) {
-            let forward = router.shortest_path(flow.from, flow.to).unwrap_or_default();
-            let back = router.shortest_path(flow.to, flow.from).unwrap_or_default();
-            let delay = |links: &[usize]| links.iter().map(|&link| self.network.links[link].delay.0).sum::<u64>();
-            let rtt = SimDuration(delay(&forward) + delay(&back));
-            let sections = sections(flow, traits, appliances, splits);
             let is_answered = flow.reply.is_some() || traits.has_answers;
-            let reply = |data: u64| if is_answered { data } else { LARGEST_ACK.min(data) };
-            let there = self.sized(forward, sections.iter().map(|section| (section.to, section.data)));
-            let back = self.sized(back, sections.iter().rev().map(|section| (section.from, reply(section.data))));
-            for (link, packet) in there.into_iter().chain(back) {
+            let mut crossed = Vec::new();
+            for Section { from, to, data } in sections(flow, traits, appliances, splits) {
+                let reply = if is_answered { data } else { LARGEST_ACK.min(data) };
+                for (from, to, packet) in [(from, to, data), (to, from, reply)] {
+                    let links = router.shortest_path(from, to).unwrap_or_default();
+                    crossed.extend(links.into_iter().map(|link| (link, packet)));
+                }
+            }
+            let rtt = SimDuration(crossed.iter().map(|&(link, _)| self.network.links[link].delay.0).sum());
+            for (link, packet) in crossed {
                 crossings[link].base_rtt = crossings[link].base_rtt.max(Some(rtt));
                 crossings[link].largest_packet = crossings[link].largest_packet.max(packet);
             }
         }
         crossings
-    }
-
-    /// Each link of a way with the largest packet on it: `sizes` holds up to which node there are such.
-    fn sized(&self, way: Vec<usize>, mut sizes: impl Iterator<Item = (NodeId, u64)>) -> Vec<(usize, u64)> {
-        let mut size = sizes.next();
-        let mut found = Vec::with_capacity(way.len());
-        for link in way {
-            let Some((end, packet)) = size else { break };
-            found.push((link, packet));
-            if self.network.links[link].to == end {
-                size = sizes.next();
-            }
-        }
-        found
     }
 }
 

@@ -150,7 +150,7 @@ impl Checker<'_, '_> {
     }
 
     fn check_side(&mut self, side: &SidePlan, ends: &[TcpConfig; 2]) {
-        self.check_delay_controller(&side.controller, ends, &side.path.key("controller"));
+        self.check_delay_controller(&side.controller.own(), ends, &side.path.key("controller"));
     }
 }
 
