@@ -27,6 +27,10 @@ use crate::readings::Readings;
 /// What an ACK lets be sent while losses are repaired: one segment for two (RFC 9937 where the window is to be halved).
 const IN_RECOVERY: f64 = 0.5;
 
+/// The part of the far side's throughput that may be given away. Octets that are asked for when there is room for them,
+/// and not before, lengthen their far round trip by a near one.
+const SLOWDOWN: f64 = 0.01;
+
 /// Lets in what the far side will be able to send when it has come.
 #[derive(Clone, Debug)]
 pub struct Credit {
@@ -69,11 +73,18 @@ impl Credit {
 
     fn forecast(&self, readings: &Readings, ahead: SimDuration) -> Forecast {
         let far = &readings.far;
+        let share = share_in_advance(readings);
         let is_small = far.cwnd.0 < far.mss.0.saturating_mul(self.config.min_window_segments);
-        if is_small || (has_queue(readings) && is_sparse(readings, ahead)) {
+        if is_small || share <= 0.0 || (self.has_queue(readings) && is_sparse(readings, ahead)) {
             return Forecast::default();
         }
-        self.clock.forecast(readings, ahead, self.growth(readings).max(1.0))
+        let forecast = self.clock.forecast(readings, ahead, self.growth(readings).max(1.0));
+        Forecast { freed: Bytes((forecast.freed.0 as f64 * share) as u64), ..forecast }
+    }
+
+    /// True if the far path's queue keeps its link busy for a near round trip: to wait that long then costs nothing.
+    fn has_queue(&self, readings: &Readings) -> bool {
+        self.clock.least_lag() > readings.far.min_rtt + readings.near_rtt
     }
 
     /// What an ACK lets be sent, as a multiple of what it acknowledges.
@@ -89,9 +100,10 @@ impl Credit {
     }
 }
 
-/// True if the far path's queue keeps its link busy for a near round trip: to wait that long then costs nothing.
-fn has_queue(readings: &Readings) -> bool {
-    readings.far.srtt > readings.far.min_rtt + readings.near_rtt
+/// The part of what ACKs will free that is fetched in advance. What is not costs a near round trip in a far one, and what
+/// is has to wait when a loss closes the window.
+fn share_in_advance(readings: &Readings) -> f64 {
+    1.0 - SLOWDOWN * readings.far.srtt.0 as f64 / readings.near_rtt.0.max(1) as f64
 }
 
 /// True if no more than two segments leave within `ahead`: what comes early waits for long.
@@ -166,16 +178,33 @@ mod tests {
             credit.update(&readings);
             readings.now += SimDuration::from_millis(1);
         }
-        // at 1010 ms the first ACK is due; within 2 + 3 ms those of 0 to 5 ms are: six segments, in slow start for twelve
+        // at 1010 ms the first ACK is due; within 2 + 3 ms those of 0 to 5 ms are: six segments, in slow start for twelve;
+        // a far round trip is five near ones, so that 5 times 1 % of that is left for later
         let ahead = SimDuration::from_millis(5);
         let room = |readings: &Readings| credit.room(readings, ahead, credit.forecast(readings, ahead).freed);
-        assert_eq!(room(&readings), Bytes(6000));
+        assert_eq!(room(&readings), Bytes(5700));
         readings.far.is_in_slow_start = true;
-        assert_eq!(room(&readings), Bytes(12_000));
+        assert_eq!(room(&readings), Bytes(11_400));
         // a window of which no loss could be repaired but by a timeout is not counted on
         readings.far.cwnd = Bytes(3000);
         readings.far.pipe = Bytes(3000);
         assert_eq!(room(&readings), Bytes::ZERO);
+    }
+
+    #[test]
+    fn nothing_is_fetched_in_advance_over_a_hundred_near_round_trips() {
+        let mut credit = credit();
+        let mut readings = opened();
+        readings.arrived = Bytes(10_000);
+        readings.sent = Bytes(10_000);
+        readings.far.pipe = Bytes(10_000);
+        readings.far.srtt = SimDuration::from_millis(190);
+        credit.update(&readings);
+        readings.now += SimDuration::from_millis(190);
+        // all ten segments are due: of 2 ms in 190 ms, 1 % can be given away: 1 - 95 x 0.01 is fetched
+        assert_eq!(credit.forecast(&readings, SimDuration::from_millis(5)).freed, Bytes(500));
+        readings.far.srtt = SimDuration::from_millis(200);
+        assert_eq!(credit.forecast(&readings, SimDuration::from_millis(5)).freed, Bytes::ZERO);
     }
 
     #[test]
