@@ -105,7 +105,7 @@ impl VectorEnvironment {
             share.actions.copy_from_slice(actions);
         }
         self.work(Task::Step);
-        let Buffers { observations, rewards, terminated, truncated } = buffers;
+        let Buffers { observations, rewards, terminated, truncated, finals } = buffers;
         let rows = observations.chunks_mut(most * self.observation_len);
         let ends = terminated.chunks_mut(most).zip(truncated.chunks_mut(most));
         let places = rows.zip(rewards.chunks_mut(most)).zip(ends);
@@ -116,7 +116,7 @@ impl VectorEnvironment {
             truncated.copy_from_slice(&share.truncated);
         }
         if self.autoreset == Autoreset::SameStep {
-            self.take_finals(buffers.finals);
+            self.take_finals(finals);
         }
     }
 
