@@ -27,8 +27,8 @@ fn reno() -> ControllerConfig {
     ControllerConfig::Reno(RenoConfig::default())
 }
 
-fn side(tcp: TcpConfig) -> SideConfig {
-    SideConfig { tcp, controller: reno(), controller_name: "reno".to_owned() }
+fn side(tcp: &TcpConfig) -> SideConfig {
+    SideConfig { tcp: *tcp, controller: reno(), controller_name: "reno".to_owned() }
 }
 
 fn appliance(node: usize) -> ApplianceConfig {
@@ -60,7 +60,7 @@ fn split(mut config: SimulationConfig, appliances: Vec<ApplianceConfig>, buffer:
     for flow in 0..config.flows.len() {
         for index in 0..appliances.len() {
             let tcp = TcpConfig { send_buffer: buffer, receive_buffer: buffer, ..config.flows[flow].sender };
-            config.splits.push(SplitConfig { flow, appliance: index, near: side(tcp), far: side(tcp) });
+            config.splits.push(SplitConfig { flow, appliance: index, near: side(&tcp), far: side(&tcp) });
         }
     }
     config.appliances = appliances;
