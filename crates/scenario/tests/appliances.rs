@@ -453,6 +453,20 @@ fn appliances_stand_in_the_same_order_on_both_ways() {
 }
 
 #[test]
+fn an_end_kept_short_by_credit_may_still_grow_its_window() {
+    use ackclock_tcp::CwndValidation::{Hold, Linux, Rfc7661};
+    let far = |discipline: &str, tcp: &str| {
+        let table =
+            format!("[[appliance]]\nnode = \"left\"\ndiscipline = \"{discipline}\"\nfar = {{ tcp = {{ {tcp} }} }}");
+        parse(DUMBBELL, &table).splits[0].far.tcp.cwnd_validation
+    };
+    assert_eq!(far("socket", ""), Hold);
+    assert_eq!(far("credit", ""), Rfc7661);
+    assert_eq!(far("credit", "cwnd_validation = \"hold\""), Hold);
+    assert_eq!(far("credit", "profile = \"linux-6.x\""), Linux);
+}
+
+#[test]
 fn an_appliance_is_part_of_what_a_scenario_is() {
     let parse = |discipline: &str| {
         let text = format!("{DUMBBELL}\n[[appliance]]\nnode = \"left\"\ndiscipline = {discipline}");

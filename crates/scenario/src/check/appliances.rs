@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use ackclock_cc::ControllerConfig;
 use ackclock_net::NodeId;
+use ackclock_relay::DisciplineConfig;
 use ackclock_sim::{ApplianceConfig, Copying, HandshakeOrder, SideConfig};
+use ackclock_tcp::CwndValidation;
 use ackclock_units::{Bytes, SimDuration};
 
 use super::links::{MAX_DELAY, MAX_RATE, TOO_LONG};
@@ -39,6 +41,17 @@ pub(crate) struct SidePlan {
     pub(crate) path: FieldPath,
 }
 
+impl SidePlan {
+    /// An end that is kept short of octets has nothing behind a window that it filled; "hold", where nobody asked for it,
+    /// would keep a small window small.
+    fn count_filled_windows_as_used(&mut self) {
+        let is_said = self.layers.iter().any(|layer| layer.table.cwnd_validation.is_some());
+        if !is_said && self.side.tcp.cwnd_validation == CwndValidation::Hold {
+            self.side.tcp.cwnd_validation = CwndValidation::Rfc7661;
+        }
+    }
+}
+
 impl<'a> Checker<'a, '_> {
     /// The appliances of the scenario: those with an entry, then nodes that are said to be one.
     pub(crate) fn plan_appliances(&mut self, topology: &BuiltTopology) -> Vec<AppliancePlan<'a>> {
@@ -70,7 +83,7 @@ impl<'a> Checker<'a, '_> {
         let near = table.and_then(|table| table.near.as_ref());
         let near = self.side(near, Controller::Cubic(CubicParameters::default()), &path.key("near"));
         let far = table.and_then(|table| table.far.as_ref());
-        let far = self.side(far, Controller::HighSpeed(HighSpeedParameters::default()), &path.key("far"));
+        let mut far = self.side(far, Controller::HighSpeed(HighSpeedParameters::default()), &path.key("far"));
         let discipline = table.and_then(|table| table.discipline.as_ref());
         let config = ApplianceConfig {
             name,
@@ -79,6 +92,9 @@ impl<'a> Checker<'a, '_> {
             copying: self.copying(table.and_then(|table| table.copying.as_ref()), &path.key("copying")),
             discipline: self.discipline(discipline, &path.key("discipline")),
         };
+        if matches!(config.discipline, DisciplineConfig::Credit(_)) {
+            far.count_filled_windows_as_used();
+        }
         AppliancePlan { config, table, path, near, far }
     }
 
