@@ -16,7 +16,9 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
-    use pyo3::types::PyDict;
+    use pyo3::types::{PyBytes, PyDict};
+
+    use ackclock_agent::policy::policy_file as policy_file_of;
 
     #[pymodule_export]
     use crate::controller::{PyAckEvent, PyCongestionEvent, PyControllerState, PySendEvent, PyStart};
@@ -81,6 +83,33 @@ mod _core {
     #[pyfunction]
     fn agents() -> String {
         ackclock_agent::catalogue().to_string()
+    }
+
+    /// The ONNX file of a policy: layers with a rectifier between them, each with its weights, a row for each output, and its
+    /// biases, for an agent of this configuration.
+    #[pyfunction]
+    fn policy_file<'py>(
+        py: Python<'py>,
+        agent: &str,
+        layers: Vec<(Vec<Vec<f32>>, Vec<f32>)>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let mut width = layers.first().and_then(|(weights, _)| weights.first()).map_or(0, Vec::len);
+        for (index, (weights, biases)) in layers.iter().enumerate() {
+            let is_right = weights.len() == biases.len() && weights.iter().all(|row| row.len() == width);
+            if width == 0 || biases.is_empty() || !is_right {
+                let what = format!("layer {index} is not a row of {width} weights for each of {} biases", biases.len());
+                return Err(PyValueError::new_err(format!("{what}; give what the layer before gives, at least one")));
+            }
+            width = biases.len();
+        }
+        if layers.is_empty() {
+            return Err(PyValueError::new_err("there is no layer; give at least one"));
+        }
+        ackclock_agent::AgentConfig::from_json(agent).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let flat: Vec<(Vec<f32>, &[f32])> =
+            layers.iter().map(|(weights, biases)| (weights.concat(), biases.as_slice())).collect();
+        let file = policy_file_of(agent, None, flat.iter().map(|(weights, biases)| (weights.as_slice(), *biases)));
+        Ok(PyBytes::new(py, &file))
     }
 
     /// The mean window, in segments, of the first flow's controller alone: generated ACKs, a loss of every so many segments.
