@@ -113,6 +113,7 @@ impl Agent {
         self.memory.max_delivery_rate = self.memory.max_delivery_rate.max(rate);
         self.memory.recent.push(Sample {
             rate,
+            cwnd: self.cwnd,
             mean_rtt: self.interval.mean_rtt().unwrap_or(self.rtt.latest),
             least_rtt: self.interval.least_rtt().unwrap_or(self.rtt.latest),
             acked: self.interval.acked,

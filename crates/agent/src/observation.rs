@@ -6,6 +6,7 @@
 
 use ackclock_units::SimDuration;
 
+use crate::recent::Sample;
 use crate::view::View;
 
 /// How a value is brought into [-1, 1] when an agent asks for it.
@@ -52,6 +53,10 @@ const fn rate(name: &'static str, what: &'static str, read: fn(&View<'_>) -> f64
 
 const fn share(name: &'static str, what: &'static str, read: fn(&View<'_>) -> f64) -> Observation {
     Observation { name, range: (0.0, 1.0), scale: Scale::Linear, what, read }
+}
+
+const fn trend(name: &'static str, what: &'static str, read: fn(&View<'_>) -> f64) -> Observation {
+    Observation { name, range: (-4.0, 4.0), scale: Scale::Linear, what, read }
 }
 
 /// All of them.
@@ -165,6 +170,17 @@ pub const OBSERVATIONS: &[Observation] = &[
         what: "lost over lost and delivered, in the last 20 decisions",
         read: |view| view.memory.recent.loss_fraction(),
     },
+    trend("delivery_trend", "octaves from the delivery rate four decisions ago to that of the interval", |view| {
+        view.memory.recent.ends_of_trend().map_or(0.0, |(now, then)| octaves(now.rate, then.rate))
+    }),
+    trend("window_trend", "octaves from the cwnd four decisions ago to cwnd", |view| {
+        view.memory.recent.ends_of_trend().map_or(0.0, |(now, then)| octaves(now.cwnd.0 as f64, then.cwnd.0 as f64))
+    }),
+    trend("rtt_trend", "octaves from the mean RTT four decisions ago to that of the interval", |view| {
+        let octaves =
+            |(now, then): (&Sample, &Sample)| octaves(now.mean_rtt.as_secs_f64(), then.mean_rtt.as_secs_f64());
+        view.memory.recent.ends_of_trend().map_or(0.0, octaves)
+    }),
     Observation {
         name: "acks",
         range: (0.0, 1e6),
@@ -184,6 +200,11 @@ fn window_rate(view: &View<'_>) -> f64 {
 
 fn mean_rtt_ms(view: &View<'_>) -> f64 {
     view.interval.mean_rtt().unwrap_or(view.rtt.latest).as_secs_f64() * 1e3
+}
+
+/// How often `from` doubles to `to`; zero if either is.
+fn octaves(to: f64, from: f64) -> f64 {
+    if to > 0.0 && from > 0.0 { ackclock_units::math::ln(to / from) / std::f64::consts::LN_2 } else { 0.0 }
 }
 
 /// What an RTT in seconds has beyond the least.

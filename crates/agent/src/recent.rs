@@ -9,12 +9,17 @@ use ackclock_units::{Bytes, SimDuration};
 
 /// How many decisions it reaches back.
 pub const DECISIONS_KEPT: usize = 20;
+/// How many decisions lie between the two values of a trend: two round trips for such an agent, one of which passes before
+/// an action shows.
+const TREND: usize = 4;
 
 /// What one interval brought.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     /// Delivered over its length, in bit/s.
     pub rate: f64,
+    /// Congestion window at its end, before the action.
+    pub cwnd: Bytes,
     /// Mean RTT of the interval; the latest without a sample.
     pub mean_rtt: SimDuration,
     /// Least RTT of the interval; the latest without a sample.
@@ -37,6 +42,13 @@ impl Recent {
     pub(crate) fn push(&mut self, sample: Sample) {
         self.samples[self.count % DECISIONS_KEPT] = sample;
         self.count += 1;
+    }
+
+    /// The latest interval, and the one four decisions before it or the earliest there is; `None` before the first.
+    pub fn ends_of_trend(&self) -> Option<(&Sample, &Sample)> {
+        let latest = self.count.checked_sub(1)?;
+        let at = |index: usize| &self.samples[index % DECISIONS_KEPT];
+        Some((at(latest), at(latest.saturating_sub(TREND))))
     }
 
     fn iter(&self) -> impl Iterator<Item = &Sample> {

@@ -1,0 +1,50 @@
+"""`python -m ackclock.evolve`: learn a policy over a folder of training scenarios."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ackclock.evolve.figures import Worth
+from ackclock.evolve.paths import FAMILIES, families
+from ackclock.evolve.search import Plan
+from ackclock.evolve.training import Course, learn
+
+
+def main() -> None:
+    """Read the command line and learn."""
+    parser = argparse.ArgumentParser(prog="python -m ackclock.evolve", description=__doc__)
+    parser.add_argument("folder", type=Path, help="training scenarios, such as claims/learned/train")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="gets policy.onnx, parameters.npy, curve.json")
+    parser.add_argument("--families", default=",".join(FAMILIES), help="which of the scenarios, with commas between")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--generations", type=int, default=Plan().generations)
+    parser.add_argument("--pairs", type=int, default=Plan().pairs, help="mirrored pairs of candidates in a generation")
+    parser.add_argument("--paths", type=int, default=3, help="paths of each family in a generation")
+    parser.add_argument("--deviation", type=float, default=Plan().deviation)
+    parser.add_argument("--rate", type=float, default=Plan().rate)
+    parser.add_argument("--last-rate", type=float, default=Plan().last_rate)
+    parser.add_argument("--delay-weight", type=float, default=Worth().delay_weight)
+    parser.add_argument("--loss-weight", type=float, default=Worth().loss_weight)
+    parser.add_argument("--begin", type=Path, help="parameters.npy to start from")
+    given = parser.parse_args()
+    plan = Plan(given.pairs, given.deviation, given.rate, given.last_rate, given.generations)
+    worth = Worth(given.delay_weight, given.loss_weight)
+    begin = None if given.begin is None else np.load(given.begin)
+    chosen = families(given.folder, given.families.split(","))
+    learn(chosen, Course(plan, worth, given.paths, given.seed), given.output, begin=begin, on_choice=_say)
+
+
+def _say(row: dict[str, Any]) -> None:
+    parts = [
+        f"{name} {entry['goodput']:.3f}/{entry['delay']:.3f}/{entry['loss']:.4f}"
+        for name, entry in row.items()
+        if isinstance(entry, dict)
+    ]
+    head = f"generation {row['generation']}, {row['seconds']:.0f} s: worth {row['worth']:.4f}"
+    print(f"{head}; goodput/delay/loss: {'; '.join(parts)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
