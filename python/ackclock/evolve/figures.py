@@ -82,7 +82,7 @@ class Worth:
         loss_weight: Of the loss rate.
     """
 
-    delay_weight: float = 0.7
+    delay_weight: float = 0.5
     loss_weight: float = 5.0
 
     def of(self, figures: Figures) -> float:

@@ -47,28 +47,6 @@ PARAMETERS = HIDDEN * (len(INPUTS) + 2) + 1
 """Weights and biases."""
 
 
-def start(seed: int) -> Vector:
-    """Return parameters to start from: a rule of thumb in two nodes, and nodes that say nothing yet.
-
-    The rule grows while nothing waits and shrinks while much does, so that the first generation neither stands still nor
-    loses everything.
-
-    Args:
-        seed: Draws the silent nodes' inputs.
-    """
-    generator = np.random.default_rng([seed, 0])
-    names = list(INPUTS)
-    rule = np.zeros(len(names))
-    for name, weight in RULE.items():
-        rule[names.index(name)] = weight
-    weights = generator.normal(0.0, 1.0 / np.sqrt(len(names)), (HIDDEN, len(names)))
-    biases = generator.normal(0.0, 0.3, HIDDEN)
-    weights[0], weights[1], biases[0], biases[1] = rule, -rule, 0.0, 0.0
-    outputs = np.zeros(HIDDEN)
-    outputs[0], outputs[1] = 1.0, -1.0
-    return np.concatenate([weights.ravel(), biases, outputs, [RULE_BIAS]])
-
-
 RULE: Final[dict[str, float]] = {
     "queue_share": -0.5,
     "queued_segments": -0.15,
@@ -76,9 +54,32 @@ RULE: Final[dict[str, float]] = {
     "delivery_trend": 0.35,
     "loss_fraction": -0.5,
 }
-"""Weights of the rule that the search starts from, on inputs brought to size."""
-RULE_BIAS = 0.1
+"""Weights, on inputs brought to size, of the rule of thumb that a search starts from: grow while nothing waits, shrink
+while much does, so that the first generation neither stands still nor loses everything."""
+RULE_BIAS: Final = 0.1
 """What the rule does when every input is at its middle."""
+
+
+def rule() -> Vector:
+    """Return the rule of thumb: a weight for each input, and a bias."""
+    return np.array([*(RULE.get(name, 0.0) for name in INPUTS), RULE_BIAS])
+
+
+def from_rule(weights: Vector, seed: int) -> Vector:
+    """Return parameters of a network that does what a rule does: in two nodes, beside nodes that say nothing yet.
+
+    Args:
+        weights: One for each input, and a bias.
+        seed: Draws the silent nodes' inputs.
+    """
+    generator = np.random.default_rng([seed, 0])
+    inputs = len(INPUTS)
+    hidden = generator.normal(0.0, 1.0 / np.sqrt(inputs), (HIDDEN, inputs))
+    biases = generator.normal(0.0, 0.3, HIDDEN)
+    hidden[0], hidden[1], biases[:2] = weights[:-1], -weights[:-1], 0.0
+    outputs = np.zeros(HIDDEN)
+    outputs[0], outputs[1] = 1.0, -1.0
+    return np.concatenate([hidden.ravel(), biases, outputs, weights[-1:]])
 
 
 def layers(parameters: Vector) -> list[tuple[list[list[float]], list[float]]]:

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,12 @@ class Family:
     Attributes:
         name: One of `FAMILIES`.
         file: Its file.
+        links: What its paths offer, by seed, of those that were run.
     """
 
     name: str
     file: Path
+    links: dict[int, "Link"] = field(default_factory=dict)
 
     def overrides(self, controller: str) -> list[str]:
         """Return what puts a controller in the learner's place, and recorded traces where they are named.
@@ -71,7 +73,13 @@ class Family:
         simulation = Simulation(scenario)
         simulation.run_until(scenario.duration_s)
         summary = json.loads(simulation.finish().summary_json())
-        return figures_of(self.name, summary, Link.of(json.loads(scenario.to_json()), scenario.duration_s))
+        return figures_of(self.name, summary, self._link(scenario))
+
+    def _link(self, scenario: Scenario) -> "Link":
+        """Return what a path offers, which is the same for every controller."""
+        if scenario.seed not in self.links:
+            self.links[scenario.seed] = Link.of(json.loads(scenario.to_json()), scenario.duration_s)
+        return self.links[scenario.seed]
 
 
 def families(folder: Path, names: Sequence[str] = FAMILIES) -> list[Family]:

@@ -30,12 +30,22 @@ class Course:
         worth: What a path pays.
         paths: How many paths of each family a generation meets.
         seed: Of the first parameters, of perturbations, and of the paths.
+        is_rule: Whether only a rule is sought, a weight for each input; else the whole network.
     """
 
     plan: Plan
     worth: Worth
     paths: int
     seed: int
+    is_rule: bool = False
+
+    def network_of(self, parameters: Vector) -> Vector:
+        """Return the network's parameters.
+
+        Args:
+            parameters: What is sought.
+        """
+        return network.from_rule(parameters, self.seed) if self.is_rule else parameters
 
 
 @dataclass(slots=True)
@@ -67,11 +77,14 @@ def learn(
         families: Of the training set.
         course: How.
         folder: Gets `policy.onnx`, `parameters.npy` and `curve.json` of the best so far.
-        begin: Parameters to start from; a rule of thumb by default.
+        begin: Parameters to start from, a network's or a rule's; a rule of thumb by default.
         on_choice: Called with each row of the curve.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    search = Search(course.plan, course.seed, network.start(course.seed) if begin is None else begin)
+    first = network.rule() if begin is None else begin
+    if not course.is_rule and first.size == len(network.INPUTS) + 1:
+        first = network.from_rule(first, course.seed)
+    search = Search(course.plan, course.seed, first)
     best = Learned(search.mean, -np.inf, [])
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
@@ -87,7 +100,13 @@ def learn(
             if search.generation >= course.plan.generations:
                 return best
             seeds = _seeds(course, search.generation)
-            search.step(lambda candidate, seeds=seeds: runner.worths(candidate, families, seeds, course.worth))
+            search.step(_judge(runner, families, course, seeds))
+
+
+def _judge(
+    runner: "Runner", families: Sequence[Family], course: Course, seeds: Sequence[int]
+) -> Callable[[Vector], Vector]:
+    return lambda candidate: runner.worths(course.network_of(candidate), families, seeds, course.worth)
 
 
 def _seeds(course: Course, generation: int) -> range:
@@ -133,7 +152,7 @@ class Runner:
 def _choose(
     runner: Runner, families: Sequence[Family], course: Course, search: Search, seconds: float
 ) -> dict[str, Any]:
-    found = runner.figures(search.mean, families, CHOOSING_SEEDS)
+    found = runner.figures(course.network_of(search.mean), families, CHOOSING_SEEDS)
     row: dict[str, Any] = {"generation": search.generation, "seconds": round(seconds, 1)}
     for family in families:
         of_family = [figures for figures in found if figures.family == family.name]
@@ -148,7 +167,7 @@ def _choose(
 
 
 def _save(folder: Path, best: Learned, course: Course) -> None:
-    (folder / "policy.onnx").write_bytes(network.onnx(best.parameters))
+    (folder / "policy.onnx").write_bytes(network.onnx(course.network_of(best.parameters)))
     np.save(folder / "parameters.npy", best.parameters)
     record = {"seed": course.seed, "paths": course.paths, "plan": asdict(course.plan), "worth": asdict(course.worth)}
     record |= {"best": best.value, "curve": best.curve}
