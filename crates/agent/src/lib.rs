@@ -13,6 +13,8 @@ mod interval;
 mod observation;
 pub mod policy;
 mod recent;
+#[cfg(test)]
+mod recent_tests;
 mod reward;
 #[cfg(test)]
 mod tests;

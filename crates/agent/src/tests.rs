@@ -12,13 +12,13 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::{Agent, AgentConfig, Observation};
 
-const MSS: u64 = 1_000;
+pub(crate) const MSS: u64 = 1_000;
 
-fn at(ms: u64) -> SimTime {
+pub(crate) fn at(ms: u64) -> SimTime {
     SimTime(ms * 1_000_000)
 }
 
-fn ack(ms: u64, acked: u64, rtt_ms: u64) -> AckEvent {
+pub(crate) fn ack(ms: u64, acked: u64, rtt_ms: u64) -> AckEvent {
     let rtt = SimDuration::from_millis(rtt_ms);
     AckEvent {
         now: at(ms),
@@ -49,14 +49,14 @@ fn loss(ms: u64) -> CongestionEvent {
 }
 
 /// An agent on a Reno flow of 20 segments that is past slow start, and keeps half at a loss.
-fn agent(settings: &str) -> Agent {
+pub(crate) fn agent(settings: &str) -> Agent {
     let config = Arc::new(AgentConfig::from_json(settings).expect("a right configuration"));
     let own = ControllerConfig::Reno(RenoConfig::default());
     let own = Controller::new(&own, Bytes(MSS), Bytes(20 * MSS), Some(Bytes(20 * MSS)));
     Agent::new(&config, own, Bytes(MSS))
 }
 
-fn value(agent: &Agent, ms: u64, name: &str) -> f64 {
+pub(crate) fn value(agent: &Agent, ms: u64, name: &str) -> f64 {
     Observation::named(name).expect("in the catalogue").value(&agent.view(at(ms)))
 }
 

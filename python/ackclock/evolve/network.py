@@ -41,7 +41,7 @@ AGENT: Final[dict[str, Any]] = {
 """The agent: asked twice a round trip, at most a doubling or halving in one, from the first ACK on; only timeouts are the
 stack's."""
 
-HIDDEN = 12
+HIDDEN = 5
 """Nodes of the one layer between."""
 PARAMETERS = HIDDEN * (len(INPUTS) + 2) + 1
 """Weights and biases."""
@@ -68,6 +68,8 @@ def rule() -> Vector:
 def from_rule(weights: Vector, seed: int) -> Vector:
     """Return parameters of a network that does what a rule does: in two nodes, beside nodes that say nothing yet.
 
+    The first of these sees a queue that never empties, which is how a flow that fills it shows.
+
     Args:
         weights: One for each input, and a bias.
         seed: Draws the silent nodes' inputs.
@@ -79,6 +81,8 @@ def from_rule(weights: Vector, seed: int) -> Vector:
     hidden[0], hidden[1], biases[:2] = weights[:-1], -weights[:-1], 0.0
     outputs = np.zeros(HIDDEN)
     outputs[0], outputs[1] = 1.0, -1.0
+    hidden[2], biases[2] = 0.0, -0.5
+    hidden[2, list(INPUTS).index("standing_queue_share")] = 1.0
     return np.concatenate([hidden.ravel(), biases, outputs, weights[-1:]])
 
 

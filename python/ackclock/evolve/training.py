@@ -15,9 +15,9 @@ from ackclock.evolve.figures import Figures, Worth
 from ackclock.evolve.paths import Family
 from ackclock.evolve.search import Plan, Search, Vector
 
-CHOOSING_SEEDS: Final = range(1_000_001, 1_000_013)
+CHOOSING_SEEDS: Final = range(1_000_001, 1_000_021)
 """Seeds of the training scenarios that are kept from learning: which generation is best is decided on these."""
-CHOOSE_EVERY = 10
+CHOOSE_EVERY = 20
 """Generations from one choice to the next."""
 
 
