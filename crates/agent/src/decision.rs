@@ -18,13 +18,8 @@ pub const DECISIONS: &[Described] = &[
     },
     Described {
         name: "round",
-        what: "on the first ACK that comes a smoothed RTT or more after the last decision",
+        what: "on the first ACK that comes a smoothed RTT or more after the last decision; { rounds = x }: x of them",
         source: "Aurora's monitor intervals",
-    },
-    Described {
-        name: "{ rounds = x }",
-        what: "on the first ACK that comes x smoothed RTTs or more after the last decision",
-        source: "none",
     },
     Described {
         name: "cubic_pace",

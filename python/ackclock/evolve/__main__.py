@@ -27,6 +27,7 @@ def main() -> None:
     parser.add_argument("--last-rate", type=float, default=Plan().last_rate)
     parser.add_argument("--delay-weight", type=float, default=Worth().delay_weight)
     parser.add_argument("--loss-weight", type=float, default=Worth().loss_weight)
+    parser.add_argument("--processes", type=int, default=1, help="that run candidates at once")
     parser.add_argument("--rule", action="store_true", help="seek a rule, a weight for each input, not a network")
     parser.add_argument("--begin", type=Path, help="parameters.npy to start from")
     given = parser.parse_args()
@@ -34,7 +35,8 @@ def main() -> None:
     worth = Worth(given.delay_weight, given.loss_weight)
     begin = None if given.begin is None else np.load(given.begin)
     chosen = families(given.folder, given.families.split(","))
-    learn(chosen, Course(plan, worth, given.paths, given.seed, given.rule), given.output, begin=begin, on_choice=_say)
+    course = Course(plan, worth, given.paths, given.seed, given.rule)
+    learn(chosen, course, given.output, begin=begin, processes=given.processes, on_choice=_say)
 
 
 def _say(row: dict[str, Any]) -> None:

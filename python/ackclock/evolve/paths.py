@@ -2,6 +2,7 @@
 
 import json
 import os
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,39 +19,75 @@ LEARNER = "learner"
 SECOND = "second"
 FAMILIES = ("alone", "lossy", "cubic", "own", "changing", "cellular")
 """Kinds of paths, by the names of their files."""
+_DRAWN_KEPT = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Family:
     """A scenario that draws a path for each seed.
 
     Attributes:
         name: One of `FAMILIES`.
         file: Its file.
-        links: What its paths offer, by seed, of those that were run.
     """
 
     name: str
     file: Path
-    links: dict[int, "Link"] = field(default_factory=dict)
+    _template: Scenario | None = field(default=None, repr=False, compare=False)
+    _drawn: dict[int, "Drawn"] = field(default_factory=dict, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs: paths are drawn there anew."""
+        return self.__dict__ | {"_template": None, "_drawn": {}}
 
     def overrides(self, controller: str) -> list[str]:
-        """Return what puts a controller in the learner's place, and recorded traces where they are named.
+        """Return what puts a controller in the learner's place.
 
         Args:
             controller: A name, or a table as TOML.
+        """
+        value = controller if controller.startswith("{") else json.dumps(controller)
+        seats = [LEARNER, SECOND] if self.name == "own" else [LEARNER]
+        return [f"flow.{seat}.controller={value}" for seat in seats]
+
+    def run(self, controller: str, seeds: Sequence[int]) -> list[Figures]:
+        """Simulate a controller on the paths of these seeds.
+
+        Args:
+            controller: A name, or a table as TOML.
+            seeds: Each draws a path, the same for every controller.
 
         Raises:
             LookupError: If the family has recorded traces and nothing says where they are.
         """
-        value = controller if controller.startswith("{") else json.dumps(controller)
-        seats = [LEARNER, SECOND] if self.name == "own" else [LEARNER]
-        found = [f"flow.{seat}.controller={value}" for seat in seats]
-        return found + self._traces() if self.name == "cellular" else found
+        return [self._run(controller, self.path(seed)) for seed in seeds]
+
+    def path(self, seed: int) -> "Drawn":
+        """Return the path that a seed draws.
+
+        Args:
+            seed: Any.
+        """
+        if seed not in self._drawn:
+            if self._template is None:
+                self._template = Scenario.load(str(self.file), self._traces())
+            if len(self._drawn) >= _DRAWN_KEPT:
+                del self._drawn[next(iter(self._drawn))]
+            scenario = self._template.draw(seed)
+            text = scenario.to_json()
+            self._drawn[seed] = Drawn(text, Link.of(json.loads(text), scenario.duration_s))
+        return self._drawn[seed]
+
+    def _run(self, controller: str, path: "Drawn") -> Figures:
+        scenario = Scenario.from_json(path.scenario, self.overrides(controller))
+        simulation = Simulation(scenario)
+        simulation.run_until(scenario.duration_s)
+        return figures_of(self.name, json.loads(simulation.finish().summary_json()), path.link)
 
     def _traces(self) -> list[str]:
-        import tomllib
-
+        """Return what says where recorded traces are, for a family that has them."""
+        if self.name != "cellular":
+            return []
         folder = os.environ.get(TRACES)
         if not folder:
             raise LookupError(f"{self.file} needs recorded traces; say in {TRACES} which folder has them")
@@ -59,27 +96,18 @@ class Family:
         paths = json.dumps([str(Path(folder).resolve() / name) for name in names])
         return [f"topology.bottleneck.rate={{ trace = {{ choice = {paths} }} }}"]
 
-    def run(self, controller: str, seeds: Sequence[int]) -> list[Figures]:
-        """Simulate a controller on the paths of these seeds.
 
-        Args:
-            controller: A name, or a table as TOML.
-            seeds: Each draws a path, the same for every controller.
-        """
-        template = Scenario.load(str(self.file), self.overrides(controller))
-        return [self._run(template.draw(seed)) for seed in seeds]
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A path that was drawn.
 
-    def _run(self, scenario: Scenario) -> Figures:
-        simulation = Simulation(scenario)
-        simulation.run_until(scenario.duration_s)
-        summary = json.loads(simulation.finish().summary_json())
-        return figures_of(self.name, summary, self._link(scenario))
+    Attributes:
+        scenario: As JSON.
+        link: What it offers.
+    """
 
-    def _link(self, scenario: Scenario) -> "Link":
-        """Return what a path offers, which is the same for every controller."""
-        if scenario.seed not in self.links:
-            self.links[scenario.seed] = Link.of(json.loads(scenario.to_json()), scenario.duration_s)
-        return self.links[scenario.seed]
+    scenario: str
+    link: "Link"
 
 
 def families(folder: Path, names: Sequence[str] = FAMILIES) -> list[Family]:

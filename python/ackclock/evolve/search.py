@@ -6,7 +6,7 @@ generation meets the same paths, and what it is worth on a path is set against t
 paths, slow and fast ones count alike.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -72,11 +72,11 @@ class Search:
         self._first = np.zeros_like(self.mean)
         self._second = np.zeros_like(self.mean)
 
-    def step(self, worth: Callable[[Vector], Vector]) -> Matrix:
+    def step(self, worths: Callable[[Sequence[Vector]], Matrix]) -> Matrix:
         """Live one generation.
 
         Args:
-            worth: From a candidate to what it is worth on each path, the same paths for all of the generation.
+            worths: From candidates to what each is worth on each path, the same paths for all of the generation.
 
         Returns:
             What each candidate was worth on each path.
@@ -84,7 +84,7 @@ class Search:
         generator = np.random.default_rng([self.seed, 1, self.generation])
         noise = generator.normal(0.0, 1.0, (self.plan.pairs, self.mean.size))
         both = np.concatenate([noise, -noise])
-        values = np.array([worth(self.mean + self.plan.deviation * each) for each in both])
+        values = worths([self.mean + self.plan.deviation * each for each in both])
         gradient = ranks(advantages(values)) @ both / (len(both) * self.plan.deviation)
         self._ascend(gradient)
         return values

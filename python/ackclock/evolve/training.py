@@ -4,19 +4,22 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
 from ackclock.evolve import network
 from ackclock.evolve.figures import Figures, Worth
 from ackclock.evolve.paths import Family
-from ackclock.evolve.search import Plan, Search, Vector
+from ackclock.evolve.search import Matrix, Plan, Search, Vector
 
 CHOOSING_SEEDS: Final = range(1_000_001, 1_000_021)
 """Seeds of the training scenarios that are kept from learning: which generation is best is decided on these."""
+_MOST_GENERATIONS = 10_000
 CHOOSE_EVERY = 20
 """Generations from one choice to the next."""
 
@@ -69,6 +72,7 @@ def learn(
     folder: Path,
     *,
     begin: Vector | None = None,
+    processes: int = 1,
     on_choice: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> Learned:
     """Search, and keep the best.
@@ -78,6 +82,7 @@ def learn(
         course: How.
         folder: Gets `policy.onnx`, `parameters.npy` and `curve.json` of the best so far.
         begin: Parameters to start from, a network's or a rule's; a rule of thumb by default.
+        processes: How many run candidates at once; the outcome does not depend on it.
         on_choice: Called with each row of the curve.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,11 +92,11 @@ def learn(
     search = Search(course.plan, course.seed, first)
     best = Learned(search.mean, -np.inf, [])
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as scratch:
-        runner = Runner(Path(scratch) / "candidate.onnx")
+    with Runner(families, course, processes) as runner:
         while True:
             if search.generation % CHOOSE_EVERY == 0 or search.generation >= course.plan.generations:
-                row = _choose(runner, families, course, search, time.monotonic() - began)
+                row = _choose(runner.figures([search.mean], CHOOSING_SEEDS)[0], families, course)
+                row = {"generation": search.generation, "seconds": round(time.monotonic() - began, 1)} | row
                 best.curve.append(row)
                 if row["worth"] > best.value:
                     best.parameters, best.value = search.mean.copy(), row["worth"]
@@ -99,61 +104,80 @@ def learn(
                 on_choice(row)
             if search.generation >= course.plan.generations:
                 return best
-            seeds = _seeds(course, search.generation)
-            search.step(_judge(runner, families, course, seeds))
-
-
-def _judge(
-    runner: "Runner", families: Sequence[Family], course: Course, seeds: Sequence[int]
-) -> Callable[[Vector], Vector]:
-    return lambda candidate: runner.worths(course.network_of(candidate), families, seeds, course.worth)
+            search.step(partial(runner.worths, seeds=_seeds(course, search.generation)))
 
 
 def _seeds(course: Course, generation: int) -> range:
-    """Return the seeds of a generation's paths, which no other generation meets, nor another course."""
-    begin = (course.seed * 10_000 + generation) * course.paths
-    return range(begin, begin + course.paths) if begin + course.paths < CHOOSING_SEEDS[0] else range(0)
+    """Return the seeds of a generation's paths, which no other generation meets, nor a course that differs in the seed alone."""
+    begin = (course.seed * _MOST_GENERATIONS + generation) * course.paths
+    if begin + course.paths > CHOOSING_SEEDS[0]:
+        raise ValueError(
+            f"seed = {course.seed} with {course.paths} paths a generation draws paths that are set aside; "
+            f"give a seed below {CHOOSING_SEEDS[0] // (_MOST_GENERATIONS * course.paths)}"
+        )
+    return range(begin, begin + course.paths)
 
 
-@dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs candidates as the engine will run the policy: from a file.
+    """Runs candidates as the engine will run the policy: from a file."""
 
-    Attributes:
-        file: Written for each candidate.
-    """
-
-    file: Path
-
-    def figures(self, candidate: Vector, families: Sequence[Family], seeds: Sequence[int]) -> list[Figures]:
-        """Run a candidate on the paths of all families.
+    def __init__(self, families: Sequence[Family], course: Course, processes: int = 1) -> None:
+        """Prepare.
 
         Args:
-            candidate: Parameters.
-            families: Any.
-            seeds: Of the paths of each.
+            families: Of the paths.
+            course: What is sought, and what a path pays.
+            processes: How many run candidates at once.
         """
-        self.file.write_bytes(network.onnx(candidate))
-        controller = f'{{ kind = "policy", file = {json.dumps(str(self.file))} }}'
-        return [figures for family in families for figures in family.run(controller, seeds)]
+        self._families, self._course = families, course
+        self._pool = ProcessPoolExecutor(processes) if processes > 1 else None
 
-    def worths(self, candidate: Vector, families: Sequence[Family], seeds: Sequence[int], worth: Worth) -> Vector:
-        """Return what a candidate is worth on each path.
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the processes."""
+        if self._pool:
+            self._pool.shutdown()
+
+    def figures(self, candidates: Sequence[Vector], seeds: Sequence[int]) -> list[list[Figures]]:
+        """Run candidates on the paths of all families.
 
         Args:
-            candidate: Parameters.
-            families: Any.
-            seeds: Of the paths of each.
-            worth: What a path pays.
+            candidates: What is sought, of each.
+            seeds: Of the paths of each family.
         """
-        return np.array([worth.of(figures) for figures in self.figures(candidate, families, seeds)])
+        files = [network.onnx(self._course.network_of(candidate)) for candidate in candidates]
+        run = partial(_run, families=self._families, seeds=tuple(seeds))
+        return list(self._pool.map(run, files)) if self._pool else [run(file) for file in files]
+
+    def worths(self, candidates: Sequence[Vector], seeds: Sequence[int]) -> Matrix:
+        """Return what candidates are worth: a row for each, a column for each path.
+
+        Args:
+            candidates: What is sought, of each.
+            seeds: Of the paths of each family.
+        """
+        worth = self._course.worth
+        return np.array([[worth.of(found) for found in each] for each in self.figures(candidates, seeds)])
 
 
-def _choose(
-    runner: Runner, families: Sequence[Family], course: Course, search: Search, seconds: float
-) -> dict[str, Any]:
-    found = runner.figures(course.network_of(search.mean), families, CHOOSING_SEEDS)
-    row: dict[str, Any] = {"generation": search.generation, "seconds": round(seconds, 1)}
+_PROCESS_FAMILIES: dict[Path, Family] = {}
+"""The families of this process, which remember the paths they have drawn."""
+
+
+def _run(policy: bytes, families: Sequence[Family], seeds: Sequence[int]) -> list[Figures]:
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+        file.write(policy)
+        file.flush()
+        controller = f'{{ kind = "policy", file = {json.dumps(file.name)} }}'
+        own = [_PROCESS_FAMILIES.setdefault(family.file, family) for family in families]
+        return [figures for family in own for figures in family.run(controller, seeds)]
+
+
+def _choose(found: Sequence[Figures], families: Sequence[Family], course: Course) -> dict[str, Any]:
+    row: dict[str, Any] = {}
     for family in families:
         of_family = [figures for figures in found if figures.family == family.name]
         row[family.name] = {
@@ -162,8 +186,7 @@ def _choose(
             "delay": float(np.mean([figures.delay for figures in of_family])),
             "loss": float(np.mean([figures.loss for figures in of_family])),
         }
-    row["worth"] = float(np.mean([row[family.name]["worth"] for family in families]))
-    return row
+    return row | {"worth": float(np.mean([row[family.name]["worth"] for family in families]))}
 
 
 def _save(folder: Path, best: Learned, course: Course) -> None:
