@@ -1,4 +1,4 @@
-"""The learned controller's paths are held out, its policy is the one that was learnt, and its claims follow from runs."""
+"""The learned controller's paths are held out, its policy is the one that was learnt, and its claims are of runs."""
 
 import itertools
 import json
@@ -138,7 +138,7 @@ def test_what_needs_traces_is_on_record_without_them(folder: Folder, monkeypatch
 
 
 def test_the_page_has_the_numbers_on_record(folder: Folder) -> None:
-    """`ours (theirs)` for goodput, delay and loss, by kind of path and opponent, in docs/explanation/claims-learned.md."""
+    """By kind of path and opponent: goodput, delay and loss."""
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "claims-learned.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| (L\d[a-d]) \| .*?\| .*?\|(.*)\|$", page, re.MULTILINE))
     assert len(rows) == 7 * 4

@@ -12,7 +12,7 @@ from ackclock import Scenario
 from ackclock.evolve import network
 from ackclock.evolve.figures import Worth, figures_of
 from ackclock.evolve.paths import Family, Link, families
-from ackclock.evolve.search import Matrix, Plan, Search, Vector
+from ackclock.evolve.search import Matrix, Plan, Rates, Search, Vector
 from ackclock.evolve.training import CHOOSING_SEEDS, Course, Runner, _seeds, learn
 
 LINK = Link(capacity_bps=10e6, base_rtt_s=0.1)
@@ -29,21 +29,32 @@ controller = "cubic"
 
 
 def test_a_search_climbs_to_where_the_worth_is_greatest() -> None:
-    """Two paths, each a paraboloid with its top at (1, -2, 0.5), one a hundred times as steep."""
+    """Two paths with their top at (1, -2, 0.5), the second a hundred times as steep, as is one axis of each."""
     top = np.array([1.0, -2.0, 0.5])
 
     def worths(candidates: Sequence[Vector]) -> Matrix:
-        squares = [float(((candidate - top) ** 2).sum()) for candidate in candidates]
+        squares = [float(((candidate - top) ** 2 * [1.0, 1.0, 100.0]).sum()) for candidate in candidates]
         return np.array([[-square, 7.0 - 100.0 * square] for square in squares])
 
-    search = Search(Plan(pairs=8, deviation=0.1, rate=0.1, last_rate=0.005, generations=150), 3, np.zeros(3))
-    twin = search.copy()
-    for _ in range(150):
+    search, twin = (Search(Plan(candidates=8, deviation=0.3, generations=100), 3, np.zeros(3)) for _ in range(2))
+    for _ in range(100):
         search.step(worths)
-    assert np.abs(search.mean - top).max() < 0.1
-    for _ in range(150):
+    assert np.abs(search.mean - top).max() < 1e-3
+    assert search.deviation < 0.03
+    for _ in range(100):
         twin.step(worths)
     assert (twin.mean == search.mean).all(), "the same seed searches alike"
+
+
+def test_rates_are_those_of_the_tutorial() -> None:
+    """Ten parameters, ten candidates: weights ln 5.5 - ln i over their sum 3.7362; mu_eff 1 / sum of squares = 3.1673;
+    c_sigma = 5.1673 / 18.1673; c_1 = 2 / (11.3^2 + 3.1673); c_mu = 2 (1.1673 + 0.3157) / (144 + 3.1673)."""
+    rates = Rates.of(10, 10)
+    assert rates.weights[0] == pytest.approx(1.7047 / 3.7362, rel=1e-3)
+    assert rates.mass == pytest.approx(3.1673, rel=1e-3)
+    assert rates.step_path == pytest.approx(0.28443, rel=1e-3)
+    assert rates.one == pytest.approx(0.015284, rel=1e-3)
+    assert rates.mu == pytest.approx(0.020154, rel=1e-3)
 
 
 def flow(goodput: float, rtt_ms: float, sent: int, lost: int) -> dict[str, object]:
@@ -108,15 +119,17 @@ def test_the_capacity_of_a_path_is_the_mean_rate_of_its_bottleneck(rate: object,
     assert link.base_rtt_s == pytest.approx(0.1)  # (1 + 48 + 1) ms, twice
 
 
-def test_a_rule_and_the_network_made_of_it_do_the_same() -> None:
-    """On inputs at which the third node is silent: ReLU(r) - ReLU(-r) + bias is the rule."""
-    weights = np.linspace(-1.0, 1.0, len(network.INPUTS) + 1)
-    (hidden, biases), (outputs, last) = network.layers(network.from_rule(weights, 1))
+def test_the_network_is_the_rule_and_the_hinge() -> None:
+    """Rule and hinge by themselves, on inputs whose sizes are the cosines of 0, 1, 2, ...: below and above the bend."""
+    sizes = np.cos(np.arange(len(network.INPUTS)))
     middles, widths = np.array(list(network.INPUTS.values())).T
-    seen = middles + widths * np.cos(np.arange(len(middles)))
-    sums = np.array(hidden) @ seen + np.array(biases)
-    action = np.array(outputs[0]) @ np.maximum(sums, 0.0) + last[0]
-    assert action == pytest.approx(weights[:-1] @ np.cos(np.arange(len(middles))) + weights[-1])
+    rule, hinge = np.linspace(-1.0, 1.0, sizes.size + 1), np.linspace(1.0, -0.5, sizes.size + 1)
+    for sign in (1.0, -1.0):
+        (hidden, biases), (outputs, last) = network.layers(np.concatenate([rule, sign * hinge]))
+        sums = np.array(hidden) @ (middles + widths * sizes) + np.array(biases)
+        action = np.array(outputs[0]) @ np.maximum(sums, 0.0) + last[0]
+        bent = max(sign * (hinge[:-1] @ sizes + hinge[-1]), 0.0)
+        assert action == pytest.approx(rule[:-1] @ sizes + rule[-1] + bent)
 
 
 def test_no_path_is_met_twice_nor_chosen_by() -> None:
@@ -149,7 +162,7 @@ def test_a_controller_is_the_same_on_a_drawn_path_as_on_the_template(paths: list
 
 
 def test_a_short_training_repeats_to_the_byte(paths: list[Family], tmp_path: Path) -> None:
-    course = Course(Plan(pairs=2, generations=2), Worth(), 1, 1)
+    course = Course(Plan(candidates=4, generations=2), Worth(), 1, 1)
     first = learn(paths, course, tmp_path / "first")
     learn(paths, course, tmp_path / "second", processes=2)
     names = ["policy.onnx", "parameters.npy"]
@@ -161,11 +174,13 @@ def test_a_short_training_repeats_to_the_byte(paths: list[Family], tmp_path: Pat
 
 
 def test_a_candidate_runs_from_its_file(paths: list[Family]) -> None:
-    """A network that always asks for more fills any queue; one that always asks for less sends next to nothing."""
+    """One that always asks for more fills any queue until it overflows; one that always asks for less hardly sends."""
     greedy, shy = (np.zeros(network.PARAMETERS) for _ in range(2))
-    greedy[-1], shy[-1] = 0.2, -1.0
+    bias = len(network.INPUTS)
+    greedy[bias], shy[bias] = 0.2, -1.0
     ((full,), (empty,)) = Runner(paths, Course(Plan(), Worth(), 1, 1)).figures([greedy, shy], [1])
-    assert full.delay > 0.5
+    assert full.delay > 0.2
+    assert full.loss > 0.1
     # Two segments of 1448 octets in 20 ms: 1.16 Mbit/s of at least 4
     assert empty.goodput < 0.3
     assert empty.loss == 0.0

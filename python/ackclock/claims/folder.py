@@ -78,8 +78,8 @@ class Study:
         cases: The simulations.
         choices: What is left open, and repetitions.
         costly: Whether it is simulated with `--full` only; otherwise its claims show the measurements on record.
-        needs: Environment variables that its cases name, such as that of the folder of recorded traces; where one is not
-            set, the claims show the measurements on record, too.
+        needs: Environment variables that its cases name, such as that of the folder of recorded traces; where one is
+            not set, the claims show the measurements on record, too.
     """
 
     name: str

@@ -58,9 +58,7 @@ def figures_of(family: str, summary: Mapping[str, Any], link: "Link") -> Figures
     sent = sum(flow["sent_segments"] for flow in flows)
     loss = sum(flow["lost_segments"] for flow in flows) / sent if sent else 0.0
     worst = min(goodputs) / half if family == "own" else goodput
-    return Figures(
-        family, goodput, other, mean_s / link.base_rtt_s, p95_s / link.base_rtt_s, mean_s, loss, jain, worst
-    )
+    return Figures(family, goodput, other, mean_s / link.base_rtt_s, p95_s / link.base_rtt_s, mean_s, loss, jain, worst)
 
 
 def _rtt_s(flows: Sequence[Mapping[str, Any]], name: str) -> float:
@@ -74,8 +72,8 @@ class Worth:
     """What training pays for a path.
 
     The logarithm of the share of the path, less that of the RTT's growth, less the loss, each with a weight, so that no
-    path counts for more than another. Beside CUBIC more than the fair share is worth nothing; two of a kind are paid for
-    the mean of their logarithms, which is greatest when they share evenly.
+    path counts for more than another. Beside CUBIC more than the fair share is worth nothing more; two of a kind are paid
+    for the mean of their logarithms, which is greatest when they share evenly.
 
     Attributes:
         delay_weight: Of ln(1 + mean queueing delay over propagation RTT).

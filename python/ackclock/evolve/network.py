@@ -38,68 +38,56 @@ AGENT: Final[dict[str, Any]] = {
     "on_loss": "agent",
     "reward": "none",
 }
-"""The agent: asked twice a round trip, at most a doubling or halving in one, from the first ACK on; only timeouts are the
+"""The agent: asked twice a round trip, at most a doubling or halving in one, from the first ACK on; timeouts are the
 stack's."""
 
-HIDDEN = 5
-"""Nodes of the one layer between."""
-PARAMETERS = HIDDEN * (len(INPUTS) + 2) + 1
-"""Weights and biases."""
-
+PARAMETERS: Final = 2 * (len(INPUTS) + 1)
+"""A weight for each input and a bias, of the rule and of the hinge."""
 
 RULE: Final[dict[str, float]] = {
-    "queue_share": -0.5,
-    "queued_segments": -0.15,
-    "window_ratio": -0.1,
-    "delivery_trend": 0.35,
-    "loss_fraction": -0.5,
+    "queue_share": -1.0,
+    "queued_segments": -0.5,
+    "window_ratio": -1.0,
+    "delivery_trend": 0.3,
+    "window_trend": -0.3,
+    "rtt_trend": 0.5,
+    "standing_queue_share": 0.25,
+    "peak_queue_share": 0.25,
+    "loss_fraction": -0.7,
+    "recent_loss_fraction": -0.3,
+    "cwnd_segments": -0.4,
+    "bias": -0.65,
 }
-"""Weights, on inputs brought to size, of the rule of thumb that a search starts from: grow while nothing waits, shrink
-while much does, so that the first generation neither stands still nor loses everything."""
-RULE_BIAS: Final = 0.1
-"""What the rule does when every input is at its middle."""
+"""What a search starts from, on inputs brought to size: grow while nothing waits and what is delivered grows, shrink
+while much waits or is lost. The signs are plain; the sizes are those of a first search over the rule alone, on the same
+training paths, rounded."""
+HINGE: Final[dict[str, float]] = {"standing_queue_share": 0.5, "bias": -0.5}
+"""Where the second node starts: it speaks once the queue never empties, which is how a flow that fills it shows."""
 
 
-def rule() -> Vector:
-    """Return the rule of thumb: a weight for each input, and a bias."""
-    return np.array([*(RULE.get(name, 0.0) for name in INPUTS), RULE_BIAS])
-
-
-def from_rule(weights: Vector, seed: int) -> Vector:
-    """Return parameters of a network that does what a rule does: in two nodes, beside nodes that say nothing yet.
-
-    The first of these sees a queue that never empties, which is how a flow that fills it shows.
-
-    Args:
-        weights: One for each input, and a bias.
-        seed: Draws the silent nodes' inputs.
-    """
-    generator = np.random.default_rng([seed, 0])
-    inputs = len(INPUTS)
-    hidden = generator.normal(0.0, 1.0 / np.sqrt(inputs), (HIDDEN, inputs))
-    biases = generator.normal(0.0, 0.3, HIDDEN)
-    hidden[0], hidden[1], biases[:2] = weights[:-1], -weights[:-1], 0.0
-    outputs = np.zeros(HIDDEN)
-    outputs[0], outputs[1] = 1.0, -1.0
-    hidden[2], biases[2] = 0.0, -0.5
-    hidden[2, list(INPUTS).index("standing_queue_share")] = 1.0
-    return np.concatenate([hidden.ravel(), biases, outputs, weights[-1:]])
+def start() -> Vector:
+    """Return the parameters to start from."""
+    names = [*INPUTS, "bias"]
+    return np.array([part.get(name, 0.0) for part in (RULE, HINGE) for name in names])
 
 
 def layers(parameters: Vector) -> list[tuple[list[list[float]], list[float]]]:
     """Return weights and biases of both layers, for inputs as the agent gives them.
 
+    The action is r x + b + max(h x + c, 0): a rule, with a hinge where it bends upwards. As rectifiers are all that is
+    between the layers, the rule takes two nodes.
+
     Args:
-        parameters: For inputs brought to size.
+        parameters: r, b, h, c, for inputs brought to size.
     """
-    count = len(INPUTS)
-    weights = parameters[: HIDDEN * count].reshape(HIDDEN, count)
-    biases, outputs, last = np.split(parameters[HIDDEN * count :], [HIDDEN, 2 * HIDDEN])
+    rule, hinge = parameters.reshape(2, -1)
+    weights = np.array([rule[:-1], -rule[:-1], hinge[:-1]])
+    biases = np.array([0.0, 0.0, hinge[-1]])
     middles, widths = np.array(list(INPUTS.values())).T
     folded = weights / widths
     return [
         (folded.tolist(), (biases - folded @ middles).tolist()),
-        ([outputs.tolist()], last.tolist()),
+        ([[1.0, -1.0, 1.0]], [float(rule[-1])]),
     ]
 
 

@@ -145,7 +145,7 @@ class Link:
         return cls(_capacity(topology["bottleneck"]["rate"], duration_s), 2 * one_way_s)
 
 
-def _capacity(rate: Any, duration_s: float) -> float:
+def _capacity(rate: str | Mapping[str, Any], duration_s: float) -> float:
     if isinstance(rate, str):
         return _bits(rate)
     if "schedule" in rate:

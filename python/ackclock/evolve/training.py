@@ -20,7 +20,7 @@ from ackclock.evolve.search import Matrix, Plan, Search, Vector
 CHOOSING_SEEDS: Final = range(1_000_001, 1_000_021)
 """Seeds of the training scenarios that are kept from learning: which generation is best is decided on these."""
 _MOST_GENERATIONS = 10_000
-CHOOSE_EVERY = 20
+CHOOSE_EVERY = 10
 """Generations from one choice to the next."""
 
 
@@ -33,22 +33,12 @@ class Course:
         worth: What a path pays.
         paths: How many paths of each family a generation meets.
         seed: Of the first parameters, of perturbations, and of the paths.
-        is_rule: Whether only a rule is sought, a weight for each input; else the whole network.
     """
 
     plan: Plan
     worth: Worth
     paths: int
     seed: int
-    is_rule: bool = False
-
-    def network_of(self, parameters: Vector) -> Vector:
-        """Return the network's parameters.
-
-        Args:
-            parameters: What is sought.
-        """
-        return network.from_rule(parameters, self.seed) if self.is_rule else parameters
 
 
 @dataclass(slots=True)
@@ -81,15 +71,12 @@ def learn(
         families: Of the training set.
         course: How.
         folder: Gets `policy.onnx`, `parameters.npy` and `curve.json` of the best so far.
-        begin: Parameters to start from, a network's or a rule's; a rule of thumb by default.
+        begin: Parameters to start from, `network.start` by default.
         processes: How many run candidates at once; the outcome does not depend on it.
         on_choice: Called with each row of the curve.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    first = network.rule() if begin is None else begin
-    if not course.is_rule and first.size == len(network.INPUTS) + 1:
-        first = network.from_rule(first, course.seed)
-    search = Search(course.plan, course.seed, first)
+    search = Search(course.plan, course.seed, network.start() if begin is None else begin)
     best = Learned(search.mean, -np.inf, [])
     began = time.monotonic()
     with Runner(families, course, processes) as runner:
@@ -108,7 +95,7 @@ def learn(
 
 
 def _seeds(course: Course, generation: int) -> range:
-    """Return the seeds of a generation's paths, which no other generation meets, nor a course that differs in the seed alone."""
+    """Return the seeds of a generation's paths, which no other generation meets, nor another seed of the course."""
     begin = (course.seed * _MOST_GENERATIONS + generation) * course.paths
     if begin + course.paths > CHOOSING_SEEDS[0]:
         raise ValueError(
@@ -126,7 +113,7 @@ class Runner:
 
         Args:
             families: Of the paths.
-            course: What is sought, and what a path pays.
+            course: What a path pays.
             processes: How many run candidates at once.
         """
         self._families, self._course = families, course
@@ -145,10 +132,10 @@ class Runner:
         """Run candidates on the paths of all families.
 
         Args:
-            candidates: What is sought, of each.
+            candidates: Parameters of each.
             seeds: Of the paths of each family.
         """
-        files = [network.onnx(self._course.network_of(candidate)) for candidate in candidates]
+        files = [network.onnx(candidate) for candidate in candidates]
         run = partial(_run, families=self._families, seeds=tuple(seeds))
         return list(self._pool.map(run, files)) if self._pool else [run(file) for file in files]
 
@@ -156,7 +143,7 @@ class Runner:
         """Return what candidates are worth: a row for each, a column for each path.
 
         Args:
-            candidates: What is sought, of each.
+            candidates: Parameters of each.
             seeds: Of the paths of each family.
         """
         worth = self._course.worth
@@ -190,7 +177,7 @@ def _choose(found: Sequence[Figures], families: Sequence[Family], course: Course
 
 
 def _save(folder: Path, best: Learned, course: Course) -> None:
-    (folder / "policy.onnx").write_bytes(network.onnx(course.network_of(best.parameters)))
+    (folder / "policy.onnx").write_bytes(network.onnx(best.parameters))
     np.save(folder / "parameters.npy", best.parameters)
     record = {"seed": course.seed, "paths": course.paths, "plan": asdict(course.plan), "worth": asdict(course.worth)}
     record |= {"best": best.value, "curve": best.curve}

@@ -82,7 +82,7 @@ def power(runs: Runs) -> Measured:
 
 
 def _all() -> dict[str, Measure]:
-    kinds = {str(number): (family,) for number, family in enumerate(FAMILIES, 1)}
+    kinds: dict[str, tuple[str, ...]] = {str(number): (family,) for number, family in enumerate(FAMILIES, 1)}
     kinds |= {"7": FAMILIES, "8": tuple(family for family in FAMILIES if family != "cellular")}
     return {
         f"L{kind}{letter}{number}": above(families, opponent, quantity)

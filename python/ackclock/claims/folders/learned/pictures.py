@@ -37,7 +37,7 @@ TITLES = {
 
 
 def trade(laboratory: Laboratory, study: Study) -> Figure:
-    """Draw each controller's mean goodput over its mean delay, a panel for each kind of path: better is up and right."""
+    """Draw each controller's mean goodput over its mean delay, a panel for a kind of path: better is up and right."""
     kinds = [family for family in FAMILIES if any(case.name.startswith(f"{family} ") for case in study.cases)]
     runs = [laboratory.runs(study, choices) for choices in laboratory.grid(study)]
     with mpl.rc_context(STYLE):
