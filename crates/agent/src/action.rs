@@ -171,10 +171,7 @@ impl Action {
             Self::Deltas { segments } if segments.is_empty() => {
                 Some(("segments", "is empty; give at least one number of segments to add".to_owned()))
             }
-            Self::Aurora { step } if !(*step > 0.0 && *step <= 10.0) => {
-                Some(("step", format!("= {step} is out of range; give a number above 0, at most 10")))
-            }
-            Self::PacedWindow { step, .. } if !(*step > 0.0 && *step <= 10.0) => {
+            Self::Aurora { step } | Self::PacedWindow { step, .. } if !(*step > 0.0 && *step <= 10.0) => {
                 Some(("step", format!("= {step} is out of range; give a number above 0, at most 10")))
             }
             Self::PacedWindow { gain, .. } if !(*gain > 0.0 && *gain <= 100.0) => {

@@ -216,6 +216,8 @@ fn mistakes_name_the_field_the_value_and_what_there_is() {
         (r#"{"action": "jump"}"#, vec!["agent.action", "jump", "deltas"]),
         (r#"{"action": {"kind": "aurora", "stepp": 1}}"#, vec!["agent.action", "stepp"]),
         (r#"{"action": {"kind": "cwnd", "low_segments": 9, "high_segments": 3}}"#, vec!["low_segments = 9", "3"]),
+        (r#"{"action": {"kind": "paced_window", "step": 0}}"#, vec!["agent.action.step = 0", "at most 10"]),
+        (r#"{"action": {"kind": "paced_window", "gain": -1}}"#, vec!["agent.action.gain = -1", "at most 100"]),
         (r#"{"reward": "fame"}"#, vec!["agent.reward", "fame", "aurora"]),
         (r#"{"reward": {"kind": "alpha_fairness", "alpha": 1}}"#, vec!["alpha", "log_utility"]),
         (r#"{"decide": "sometimes"}"#, vec!["agent.decide", "sometimes", "window"]),

@@ -158,7 +158,7 @@ class Laboratory:
         return settings
 
     def simulates(self, study: Study) -> bool:
-        """Whether a study is simulated: one that is costly with `--full` only, one that needs files where they are named.
+        """Whether a study is simulated: one that is costly with `--full` only, one that needs files where named.
 
         Args:
             study: Any.

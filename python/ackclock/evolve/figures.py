@@ -72,7 +72,7 @@ class Worth:
     """What training pays for a path.
 
     The logarithm of the share of the path, less that of the RTT's growth, less the loss, each with a weight, so that no
-    path counts for more than another. Beside CUBIC more than the fair share is worth nothing more; two of a kind are paid
+    path counts for more than another. Beside CUBIC more than the fair share is worth no more; two of a kind are paid
     for the mean of their logarithms, which is greatest when they share evenly.
 
     Attributes:

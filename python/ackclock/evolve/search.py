@@ -1,7 +1,7 @@
 """Evolution strategy with an adapted covariance matrix (CMA-ES).
 
 Source: Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv:1604.00772, algorithm of figure 6 with the parameters of
-its table 1, positive weights only. Departures: every candidate of a generation meets the same paths, and what it is worth
+its table 1, positive weights only. Departures: every candidate of a generation meets the same paths; what it is worth
 on a path is set against the others there, so that easy and hard paths, slow and fast ones count alike.
 """
 

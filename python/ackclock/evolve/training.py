@@ -1,6 +1,7 @@
 """Learning a policy: generations on paths drawn anew, chosen by paths that are set aside."""
 
 import json
+import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -82,7 +83,7 @@ def learn(
     with Runner(families, course, processes) as runner:
         while True:
             if search.generation % CHOOSE_EVERY == 0 or search.generation >= course.plan.generations:
-                row = _choose(runner.figures([search.mean], CHOOSING_SEEDS)[0], families, course)
+                row = _choose(runner.figures_of_one(search.mean, CHOOSING_SEEDS), families, course)
                 row = {"generation": search.generation, "seconds": round(time.monotonic() - began, 1)} | row
                 best.curve.append(row)
                 if row["worth"] > best.value:
@@ -117,7 +118,8 @@ class Runner:
             processes: How many run candidates at once.
         """
         self._families, self._course = families, course
-        self._pool = ProcessPoolExecutor(processes) if processes > 1 else None
+        # In sessions of their own an interrupt from the terminal reaches the one that saves, and not these.
+        self._pool = ProcessPoolExecutor(processes, initializer=os.setsid) if processes > 1 else None
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -137,7 +139,19 @@ class Runner:
         """
         files = [network.onnx(candidate) for candidate in candidates]
         run = partial(_run, families=self._families, seeds=tuple(seeds))
-        return list(self._pool.map(run, files)) if self._pool else [run(file) for file in files]
+        return list(self._pool.map(run, files) if self._pool else map(run, files))
+
+    def figures_of_one(self, candidate: Vector, seeds: Sequence[int]) -> list[Figures]:
+        """Run one candidate on many paths.
+
+        Args:
+            candidate: Its parameters.
+            seeds: Of the paths of each family.
+        """
+        run = partial(_run, network.onnx(candidate), self._families)
+        each = [(seed,) for seed in seeds]
+        parts = self._pool.map(run, each) if self._pool else map(run, each)
+        return [figures for part in parts for figures in part]
 
     def worths(self, candidates: Sequence[Vector], seeds: Sequence[int]) -> Matrix:
         """Return what candidates are worth: a row for each, a column for each path.
