@@ -165,7 +165,7 @@ def test_a_short_training_repeats_to_the_byte(paths: list[Family], tmp_path: Pat
     course = Course(Plan(candidates=4, generations=2), Worth(), 1, 1)
     first = learn(paths, course, tmp_path / "first")
     learn(paths, course, tmp_path / "second", processes=2)
-    names = ["policy.onnx", "parameters.npy"]
+    names = ["policy.onnx", "parameters.json"]
     for name in names:
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
     record = json.loads((tmp_path / "first" / "curve.json").read_text())
@@ -183,7 +183,7 @@ def test_a_candidate_runs_from_its_file(paths: list[Family]) -> None:
     assert full.loss > 0.1
     # Two segments of 1448 octets in 20 ms: 1.16 Mbit/s of at least 4
     assert empty.goodput < 0.3
-    assert empty.loss == 0.0
+    assert empty.loss < 0.05, "only the first window of ten can overflow it"
 
 
 def test_recorded_traces_are_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

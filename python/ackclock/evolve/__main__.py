@@ -1,6 +1,7 @@
 """`python -m ackclock.evolve`: learn a policy over a folder of training scenarios."""
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ def main() -> None:
     """Read the command line and learn."""
     parser = argparse.ArgumentParser(prog="python -m ackclock.evolve", description=__doc__)
     parser.add_argument("folder", type=Path, help="training scenarios, such as claims/learned/train")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="gets policy.onnx, parameters.npy, curve.json")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, help="gets policy.onnx, parameters.json, curve.json"
+    )
     parser.add_argument("--families", default=",".join(FAMILIES), help="which of the scenarios, with commas between")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--generations", type=int, default=Plan().generations)
@@ -26,11 +29,11 @@ def main() -> None:
     parser.add_argument("--delay-weight", type=float, default=Worth().delay_weight)
     parser.add_argument("--loss-weight", type=float, default=Worth().loss_weight)
     parser.add_argument("--processes", type=int, default=1, help="that run candidates at once")
-    parser.add_argument("--begin", type=Path, help="parameters.npy to start from")
+    parser.add_argument("--begin", type=Path, help="parameters.json to start from")
     given = parser.parse_args()
     plan = Plan(given.candidates, given.deviation, given.generations)
     worth = Worth(given.delay_weight, given.loss_weight)
-    begin = None if given.begin is None else np.load(given.begin)
+    begin = None if given.begin is None else np.array(json.loads(given.begin.read_text(encoding="utf-8")))
     chosen = families(given.folder, given.families.split(","))
     course = Course(plan, worth, given.paths, given.seed)
     learn(chosen, course, given.output, begin=begin, processes=given.processes, on_choice=_say)

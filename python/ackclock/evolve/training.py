@@ -71,7 +71,7 @@ def learn(
     Args:
         families: Of the training set.
         course: How.
-        folder: Gets `policy.onnx`, `parameters.npy` and `curve.json` of the best so far.
+        folder: Gets `policy.onnx`, `parameters.json` and `curve.json` of the best so far.
         begin: Parameters to start from, `network.start` by default.
         processes: How many run candidates at once; the outcome does not depend on it.
         on_choice: Called with each row of the curve.
@@ -192,7 +192,7 @@ def _choose(found: Sequence[Figures], families: Sequence[Family], course: Course
 
 def _save(folder: Path, best: Learned, course: Course) -> None:
     (folder / "policy.onnx").write_bytes(network.onnx(best.parameters))
-    np.save(folder / "parameters.npy", best.parameters)
+    (folder / "parameters.json").write_text(json.dumps(best.parameters.tolist()) + "\n", encoding="utf-8")
     record = {"seed": course.seed, "paths": course.paths, "plan": asdict(course.plan), "worth": asdict(course.worth)}
     record |= {"best": best.value, "curve": best.curve}
     (folder / "curve.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
