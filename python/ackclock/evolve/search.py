@@ -16,10 +16,6 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-TIE = 0.02
-"""Worth by which candidates differ on a path by chance."""
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How to search.
@@ -28,11 +24,14 @@ class Plan:
         candidates: In a generation.
         deviation: Of each parameter, at the beginning.
         generations: How many.
+        tie: Worth by which candidates differ on a path by chance: where they differ by less, the path counts for less. A
+            large one makes paths on which much is to be gained count for more.
     """
 
     candidates: int = 14
-    deviation: float = 0.15
+    deviation: float = 0.1
     generations: int = 100
+    tie: float = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ class Search:
         drawn = generator.normal(0.0, 1.0, (self.plan.candidates, self.mean.size))
         steps = drawn * lengths @ axes.T
         values = worths([self.mean + self._deviation * step for step in steps])
-        best = np.argsort(-advantages(values), kind="stable")[: self.plan.candidates // 2]
+        best = np.argsort(-advantages(values, self.plan.tie), kind="stable")[: self.plan.candidates // 2]
         self._adapt(steps[best], axes, lengths)
         return values
 
@@ -161,18 +160,17 @@ class Search:
         return self._deviation
 
 
-def advantages(values: Matrix) -> Vector:
+def advantages(values: Matrix, tie: float) -> Vector:
     """Return how far each candidate is above the others: on each path in deviations of that path, then on average.
-
-    A path on which all are within `TIE` of each other counts for less, since the differences are chance.
 
     Args:
         values: A row for each candidate, a column for each path.
+        tie: Added to a path's deviation.
 
     Examples:
-        >>> advantages(np.array([[1.0, 5.0], [3.0, 5.0]])).round(2).tolist()
+        >>> advantages(np.array([[1.0, 5.0], [3.0, 5.0]]), 0.02).round(2).tolist()
         [-0.49, 0.49]
     """
-    deviations = values.std(axis=0) + TIE
+    deviations = values.std(axis=0) + tie
     standing: Vector = ((values - values.mean(axis=0)) / deviations).mean(axis=1)
     return standing

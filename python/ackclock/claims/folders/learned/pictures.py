@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from ackclock.claims.figures import STYLE, Picture
 from ackclock.claims.folder import FOLDERS, Study, load_module
@@ -49,7 +50,9 @@ def trade(laboratory: Laboratory, study: Study) -> Figure:
             axis.set_title(TITLES[kind])
             axis.set_xscale("log")
             axis.invert_xaxis()
-            axis.set_ylim(bottom=0)
+            axis.xaxis.set_major_formatter("{x:g}")
+            axis.xaxis.set_minor_formatter(NullFormatter())
+            axis.set_ylim(0, 110)
         for axis in axes[len(kinds) :]:
             axis.set_visible(False)
         figure.supxlabel("mean queueing delay (% of the propagation RTT; less to the right)")
@@ -82,7 +85,8 @@ def in_time(laboratory: Laboratory, study: Study) -> Figure:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.6, 5.2), layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True)
-        above.step(*_rate(runs["learned"]), where="post", color="#bbbbbb", linewidth=3, label="the link's rate")
+        at, rates = _rate(runs["learned"])
+        above.step(at, rates, where="post", color="#bbbbbb", linewidth=3, label="the link's rate")
         for name, (label, color, _) in LOOKS.items():
             width = 2.0 if name == "learned" else 1.1
             flow = runs[name].flows
@@ -90,9 +94,11 @@ def in_time(laboratory: Laboratory, study: Study) -> Figure:
             link = runs[name].links
             link = link.filter(link["link"] == "bottleneck")
             below.plot(link["time_s"], link["queue_delay_s"] * 1e3, color=color, linewidth=width)
-        above.set(ylabel="goodput (Mbit/s)", ylim=(0, None))
+        # What is handed over at once when a hole is filled goes beyond.
+        above.set(ylabel="goodput (Mbit/s)", ylim=(0, 1.3 * max(rates)))
         below.set(ylabel="delay in the queue (ms)", xlabel="time (s)", ylim=(0, None))
-        above.legend(loc="outside upper center", ncols=6)
+        handles, labels = above.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=6)
     return figure
 
 
@@ -121,7 +127,7 @@ def curves(laboratory: Laboratory, study: Study) -> Figure:
             at = [row["generation"] for row in training["curve"]]
             right.plot(at, [row[family]["worth"] for row in training["curve"]], linewidth=1.4, label=TITLES[family])
         right.set(title=f"{name}, by kind of path", xlabel="generation")
-        right.legend(ncols=2, fontsize=8)
+        right.legend(loc="center right", fontsize=8)
     return figure
 
 
