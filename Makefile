@@ -57,8 +57,8 @@ claims-full: build ## every claim over its whole grid of choices
 evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces; an hour of a core)
 	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --seed 2 --candidates 15 --deviation 0.1 \
 		--generations 70 --processes 2
-	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/second --seed 4 --candidates 15 --deviation 0.08 \
-		--generations 100 --processes 2 --tie 0.1 --loss-weight 20 --begin out/evolve/first/parameters.json
+	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/second --seed 5 --candidates 15 --deviation 0.08 \
+		--generations 30 --processes 2 --tie 0.1 --loss-weight 20 --begin out/evolve/first/parameters.json
 
 validate-linux: build ## recorded flows of Linux beside the same settings simulated
 	@$(BIN)/ackclock validate-linux

@@ -115,19 +115,19 @@ def curves(laboratory: Laboratory, study: Study) -> Figure:
     del laboratory, study
     trainings = json.loads(CURVES.read_text(encoding="utf-8"))
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.6, 3.6), layout="constrained")
+        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2)
         for name, training in trainings.items():
             at = [row["generation"] for row in training["curve"]]
             left.plot(at, [row["worth"] for row in training["curve"]], marker=".", linewidth=1.4, label=name)
         left.set(title="every training, all kinds", xlabel="generation", ylabel="mean worth of the paths set aside")
-        left.legend()
+        left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, fontsize=8)
         name, training = next(iter(trainings.items()))
         for family in FAMILIES:
             at = [row["generation"] for row in training["curve"]]
             right.plot(at, [row[family]["worth"] for row in training["curve"]], linewidth=1.4, label=TITLES[family])
         right.set(title=f"{name}, by kind of path", xlabel="generation")
-        right.legend(loc="center right", fontsize=8)
+        right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3, fontsize=8)
     return figure
 
 
