@@ -54,7 +54,7 @@ run: build ## simulate the O-claims and print them, paper beside measured, with 
 claims-full: build ## every claim over its whole grid of choices
 	@$(BIN)/ackclock claims --full
 
-evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces; an hour of a core)
+evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces)
 	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --seed 2 --candidates 15 --deviation 0.1 \
 		--generations 70 --processes 2
 	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/second --seed 5 --candidates 15 --deviation 0.08 \
