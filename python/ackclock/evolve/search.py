@@ -25,8 +25,8 @@ class Plan:
         candidates: In a generation.
         deviation: Of each parameter, at the beginning.
         generations: How many.
-        tie: Worth by which candidates differ on a path by chance: where they differ by less, it counts for less. A large
-            one makes paths on which much is to be gained count for more.
+        tie: Worth by which candidates differ on a path by chance: where they differ by less, it counts for less. A
+            large one makes paths on which much is to be gained count for more.
     """
 
     candidates: int = 14
