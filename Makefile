@@ -12,7 +12,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build learn run test test-rust test-python test-learn bench lint format docs wheel fuzz fuzz-short claims-full validate-linux peers lock clean
+.PHONY: help setup build learn run test test-rust test-python test-learn bench lint format docs wheel fuzz fuzz-short claims-full evolve validate-linux peers lock clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -53,6 +53,12 @@ run: build ## simulate the O-claims and print them, paper beside measured, with 
 
 claims-full: build ## every claim over its whole grid of choices
 	@$(BIN)/ackclock claims --full
+
+evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces)
+	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --seed 2 --candidates 15 --deviation 0.1 \
+		--generations 70 --processes 2
+	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/second --seed 5 --candidates 15 --deviation 0.08 \
+		--generations 30 --processes 2 --tie 0.1 --loss-weight 20 --begin out/evolve/first/parameters.json
 
 validate-linux: build ## recorded flows of Linux beside the same settings simulated
 	@$(BIN)/ackclock validate-linux

@@ -31,6 +31,11 @@ pub const ACTIONS: &[Described] = &[
         source: "Abbasloo et al., SIGCOMM 2020, equation (1)",
     },
     Described {
+        name: "paced_window",
+        what: "a in [-1, 1]: the window times 2^(step a), paced at gain windows in a smoothed RTT",
+        source: "none",
+    },
+    Described {
         name: "pacing_rate",
         what: "a in [-1, 1]: a rate between low and high, by its logarithm; the window is twice the rate's round trip",
         source: "none",
@@ -71,6 +76,15 @@ pub enum Action {
     },
     /// A power of two on the window of the flow's own controller.
     Orca,
+    /// A window that is multiplied, and a rate that goes with it.
+    PacedWindow {
+        /// By how many octaves an action of 1 changes the window.
+        #[serde(default = "half_octave")]
+        step: f64,
+        /// The rate, in windows a smoothed RTT.
+        #[serde(default = "default_gain")]
+        gain: f64,
+    },
     /// A rate.
     PacingRate {
         /// In bit/s, for an action of -1.
@@ -93,6 +107,14 @@ fn default_deltas() -> Vec<i32> {
 
 fn default_step() -> f64 {
     0.025
+}
+
+fn half_octave() -> f64 {
+    0.5
+}
+
+fn default_gain() -> f64 {
+    1.25
 }
 
 /// What an action looks like from outside.
@@ -126,7 +148,9 @@ impl Action {
         match self {
             Self::Deltas { segments } => ActionSpace::Discrete(segments.len()),
             Self::CubicPace => ActionSpace::Discrete(CUBIC_STEPS.len()),
-            Self::Aurora { .. } | Self::PacingRate { .. } | Self::Cwnd { .. } => ActionSpace::Range(-1.0, 1.0),
+            Self::Aurora { .. } | Self::PacedWindow { .. } | Self::PacingRate { .. } | Self::Cwnd { .. } => {
+                ActionSpace::Range(-1.0, 1.0)
+            }
             Self::Orca => ActionSpace::Range(-2.0, 2.0),
         }
     }
@@ -147,8 +171,11 @@ impl Action {
             Self::Deltas { segments } if segments.is_empty() => {
                 Some(("segments", "is empty; give at least one number of segments to add".to_owned()))
             }
-            Self::Aurora { step } if !(*step > 0.0 && *step <= 10.0) => {
+            Self::Aurora { step } | Self::PacedWindow { step, .. } if !(*step > 0.0 && *step <= 10.0) => {
                 Some(("step", format!("= {step} is out of range; give a number above 0, at most 10")))
+            }
+            Self::PacedWindow { gain, .. } if !(*gain > 0.0 && *gain <= 100.0) => {
+                Some(("gain", format!("= {gain} is out of range; give a number above 0, at most 100")))
             }
             Self::PacingRate { low_bps, high_bps } if *low_bps == 0 || low_bps >= high_bps => {
                 Some(("low_bps", format!("= {low_bps} must be above 0 and below high_bps = {high_bps}")))
@@ -174,6 +201,11 @@ impl Action {
             Self::CubicPace => {
                 let delta = CUBIC_STEPS[value as usize] * ground.mss.0 as i64;
                 window(ground.cwnd.0.saturating_add_signed(delta), ground)
+            }
+            Self::PacedWindow { step, gain } => {
+                let Setting { cwnd, .. } = window((ground.cwnd.0 as f64 * math::pow(2.0, step * value)) as u64, ground);
+                let rate = gain * cwnd.0 as f64 * 8.0 / ground.srtt.as_secs_f64().max(1e-6);
+                Setting { cwnd, pacing_rate: Some(Bandwidth(rate.min(1e12) as u64)) }
             }
             Self::Orca => window((ground.cwnd.0 as f64 * math::pow(2.0, value)) as u64, ground),
             Self::Cwnd { low_segments, high_segments } => {
@@ -253,6 +285,16 @@ mod tests {
         assert_eq!(Action::Orca.setting(1.0, &ground()).cwnd, Bytes(40_000));
         assert_eq!(Action::Orca.setting(-2.0, &ground()).cwnd, Bytes(5_000));
         assert_eq!(Action::Orca.setting(7.0, &ground()).cwnd, Bytes(80_000)); // cut to 2
+    }
+
+    #[test]
+    fn a_paced_window_moves_by_octaves_and_takes_its_rate_along() {
+        let action = Action::PacedWindow { step: 1.0, gain: 1.25 };
+        // 40 000 B * 8 / 0.1 s = 3.2 Mbit/s; times 1.25
+        let doubled = Setting { cwnd: Bytes(40_000), pacing_rate: Some(Bandwidth(4_000_000)) };
+        assert_eq!(action.setting(1.0, &ground()), doubled);
+        assert_eq!(action.setting(-1.0, &ground()).cwnd, Bytes(10_000));
+        assert_eq!(action.setting(0.0, &ground()).pacing_rate, Some(Bandwidth(2_000_000)));
     }
 
     #[test]

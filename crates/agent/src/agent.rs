@@ -18,6 +18,7 @@ use crate::action::Ground;
 use crate::config::AgentConfig;
 use crate::decision::{Decision, DecisionClock};
 use crate::interval::Interval;
+use crate::recent::Sample;
 use crate::view::{Memory, View};
 
 /// CUBIC's own numbers (RFC 9438 sections 4.6 and 5).
@@ -110,6 +111,14 @@ impl Agent {
     pub fn observe(&mut self, now: SimTime, out: &mut [f32]) {
         let rate = self.interval.rate_of(self.interval.acked, now);
         self.memory.max_delivery_rate = self.memory.max_delivery_rate.max(rate);
+        self.memory.recent.push(Sample {
+            rate,
+            cwnd: self.cwnd,
+            mean_rtt: self.interval.mean_rtt().unwrap_or(self.rtt.latest),
+            least_rtt: self.interval.least_rtt().unwrap_or(self.rtt.latest),
+            acked: self.interval.acked,
+            lost: self.interval.lost,
+        });
         if self.config.history == 1 {
             return self.write_row(now, out);
         }

@@ -175,7 +175,7 @@ fn kind<T: for<'de> Deserialize<'de>>(field: &str, value: Value, known: &[Descri
 fn decision(value: &Value) -> Result<Decision, ConfigError> {
     let refuse = |why: &str| {
         ConfigError(format!(
-            "agent.decide = {value} {why}; write \"ack\", {{\"acks\": n}}, \"window\", \"round\", \"cubic_pace\", or a time such as \"20 ms\""
+            "agent.decide = {value} {why}; write \"ack\", {{\"acks\": n}}, \"window\", \"round\", {{\"rounds\": x}}, \"cubic_pace\", or a time such as \"20 ms\""
         ))
     };
     match value {
@@ -190,6 +190,13 @@ fn decision(value: &Value) -> Result<Decision, ConfigError> {
                 Err(_) => Err(refuse("is unknown")),
             },
         },
+        Value::Object(table) if table.len() == 1 && table.contains_key("rounds") => {
+            let rounds = table.get("rounds").and_then(Value::as_f64).ok_or_else(|| refuse("is unknown"))?;
+            if !(0.001..=1000.0).contains(&rounds) {
+                return Err(refuse("is out of range: 0.001 to 1000"));
+            }
+            Ok(Decision::Rounds { thousandths: (rounds * 1000.0).round() as u32 })
+        }
         Value::Object(table) if table.len() == 1 => {
             let count = table.get("acks").and_then(Value::as_u64).ok_or_else(|| refuse("is unknown"))?;
             match u32::try_from(count) {

@@ -18,7 +18,7 @@ pub const DECISIONS: &[Described] = &[
     },
     Described {
         name: "round",
-        what: "on the first ACK that comes a smoothed RTT or more after the last decision",
+        what: "on the first ACK that comes a smoothed RTT or more after the last decision; { rounds = x }: x of them",
         source: "Aurora's monitor intervals",
     },
     Described {
@@ -39,6 +39,11 @@ pub enum Decision {
     /// On the first ACK that comes a smoothed RTT or more after the last decision. (Packet-timed rounds end with cumulative
     /// ACKs, of which there are none while a hole is being filled.)
     Round,
+    /// On the first ACK that comes so many thousandths of a smoothed RTT or more after the last decision.
+    Rounds {
+        /// Above 0.
+        thousandths: u32,
+    },
     /// When CUBIC would add a segment, on the curve that the last action chose.
     CubicPace,
     /// Every so much time.
@@ -77,6 +82,10 @@ impl DecisionClock {
             Decision::Acks(every) => self.acks >= every,
             Decision::Window => self.acked >= self.window,
             Decision::Round => ack.now.saturating_since(self.from) >= ack.rtt.srtt,
+            Decision::Rounds { thousandths } => {
+                let wanted = u128::from(ack.rtt.srtt.0) * u128::from(thousandths) / 1000;
+                u128::from(ack.now.saturating_since(self.from).0) >= wanted
+            }
             Decision::CubicPace | Decision::Every(_) => false,
         }
     }

@@ -26,6 +26,7 @@ pub struct Interval {
     pub timeouts: u32,
     rtt_sum: SimDuration,
     rtt_count: u32,
+    least_rtt: Option<SimDuration>,
     first_rtt: Option<(SimTime, SimDuration)>,
     last_rtt: Option<(SimTime, SimDuration)>,
 }
@@ -44,6 +45,7 @@ impl Interval {
         if let Some(rtt) = ack.rtt_sample {
             self.rtt_sum += rtt;
             self.rtt_count += 1;
+            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
             self.first_rtt.get_or_insert((ack.now, rtt));
             self.last_rtt = Some((ack.now, rtt));
         }
@@ -80,6 +82,11 @@ impl Interval {
     /// The mean RTT sample; `None` without one.
     pub fn mean_rtt(&self) -> Option<SimDuration> {
         self.rtt_sum.0.checked_div(u64::from(self.rtt_count)).map(SimDuration)
+    }
+
+    /// The least RTT sample; `None` without one.
+    pub fn least_rtt(&self) -> Option<SimDuration> {
+        self.least_rtt
     }
 
     /// Change of the RTT over time between its first and last sample, in seconds a second; zero with fewer than two.

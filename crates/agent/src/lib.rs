@@ -12,6 +12,9 @@ mod decision;
 mod interval;
 mod observation;
 pub mod policy;
+mod recent;
+#[cfg(test)]
+mod recent_tests;
 mod reward;
 #[cfg(test)]
 mod tests;
@@ -23,5 +26,6 @@ pub use config::{AgentConfig, ConfigError, catalogue};
 pub use decision::{DECISIONS, Decision};
 pub use interval::Interval;
 pub use observation::{OBSERVATIONS, Observation, Scale};
+pub use recent::{DECISIONS_KEPT, Recent, Sample};
 pub use reward::{REWARDS, Reward};
 pub use view::{Described, Memory, View};

@@ -4,6 +4,9 @@
 //! section 4.1) and of Orca (Abbasloo et al., SIGCOMM 2020, table 2). Departures: each value is over the interval since
 //! the last decision, where Aurora and Orca take a monitor interval of their own.
 
+use ackclock_units::SimDuration;
+
+use crate::recent::Sample;
 use crate::view::View;
 
 /// How a value is brought into [-1, 1] when an agent asks for it.
@@ -50,6 +53,10 @@ const fn rate(name: &'static str, what: &'static str, read: fn(&View<'_>) -> f64
 
 const fn share(name: &'static str, what: &'static str, read: fn(&View<'_>) -> f64) -> Observation {
     Observation { name, range: (0.0, 1.0), scale: Scale::Linear, what, read }
+}
+
+const fn trend(name: &'static str, what: &'static str, read: fn(&View<'_>) -> f64) -> Observation {
+    Observation { name, range: (-4.0, 4.0), scale: Scale::Linear, what, read }
 }
 
 /// All of them.
@@ -123,6 +130,57 @@ pub const OBSERVATIONS: &[Observation] = &[
         what: "delivery rate of the interval over the largest so far (Orca)",
         read: |view| ratio(view.delivery_rate(), view.memory.max_delivery_rate, 0.0),
     },
+    share("queue_share", "queueing delay over the mean RTT of the interval", |view| {
+        ratio(queueing_s(view, mean_rtt_ms(view) / 1e3), mean_rtt_ms(view) / 1e3, 0.0)
+    }),
+    segments("queued_segments", "cwnd times queue_share: of its segments those that wait (Vegas)", |view| {
+        let mean = mean_rtt_ms(view) / 1e3;
+        view.segments(view.cwnd) * ratio(queueing_s(view, mean), mean, 0.0)
+    }),
+    Observation {
+        name: "window_ratio",
+        range: (0.0, 100.0),
+        scale: Scale::Log { unit: 1.0 },
+        what: "cwnd over the largest delivery rate of the last 20 decisions times the least RTT",
+        read: |view| {
+            let pipe = view.memory.recent.max_rate() * view.rtt.min_rtt.as_secs_f64() / 8.0;
+            ratio(view.cwnd.0 as f64, pipe, 1.0)
+        },
+    },
+    share("recent_delivery_ratio", "delivery rate of the interval over the largest of the last 20 decisions", |view| {
+        ratio(view.delivery_rate(), view.memory.recent.max_rate(), 0.0)
+    }),
+    share("standing_queue_share", "least queueing delay of the last 20 decisions over their greatest", |view| {
+        let recent = &view.memory.recent;
+        let queueing = |rtt: Option<SimDuration>| rtt.map_or(0.0, |rtt| queueing_s(view, rtt.as_secs_f64()));
+        ratio(queueing(recent.least_rtt()), queueing(recent.greatest_rtt()), 0.0)
+    }),
+    share(
+        "peak_queue_share",
+        "greatest queueing delay of the last 20 decisions over the RTT that it was part of",
+        |view| {
+            let rtt = view.memory.recent.greatest_rtt().unwrap_or_default().as_secs_f64();
+            ratio(queueing_s(view, rtt), rtt, 0.0)
+        },
+    ),
+    Observation {
+        name: "recent_loss_fraction",
+        range: (0.0, 1.0),
+        scale: Scale::Log { unit: 1e-3 },
+        what: "lost over lost and delivered, in the last 20 decisions",
+        read: |view| view.memory.recent.loss_fraction(),
+    },
+    trend("delivery_trend", "octaves from the delivery rate four decisions ago to that of the interval", |view| {
+        view.memory.recent.ends_of_trend().map_or(0.0, |(now, then)| octaves(now.rate, then.rate))
+    }),
+    trend("window_trend", "octaves from the cwnd four decisions ago to cwnd", |view| {
+        view.memory.recent.ends_of_trend().map_or(0.0, |(now, then)| octaves(now.cwnd.0 as f64, then.cwnd.0 as f64))
+    }),
+    trend("rtt_trend", "octaves from the mean RTT four decisions ago to that of the interval", |view| {
+        let octaves =
+            |(now, then): (&Sample, &Sample)| octaves(now.mean_rtt.as_secs_f64(), then.mean_rtt.as_secs_f64());
+        view.memory.recent.ends_of_trend().map_or(0.0, octaves)
+    }),
     Observation {
         name: "acks",
         range: (0.0, 1e6),
@@ -142,6 +200,16 @@ fn window_rate(view: &View<'_>) -> f64 {
 
 fn mean_rtt_ms(view: &View<'_>) -> f64 {
     view.interval.mean_rtt().unwrap_or(view.rtt.latest).as_secs_f64() * 1e3
+}
+
+/// How often `from` doubles to `to`; zero if either is.
+fn octaves(to: f64, from: f64) -> f64 {
+    if to > 0.0 && from > 0.0 { ackclock_units::math::ln(to / from) / std::f64::consts::LN_2 } else { 0.0 }
+}
+
+/// What an RTT in seconds has beyond the least.
+fn queueing_s(view: &View<'_>, rtt_s: f64) -> f64 {
+    (rtt_s - view.rtt.min_rtt.as_secs_f64()).max(0.0)
 }
 
 /// `a / b`, or `otherwise` if b is zero.

@@ -12,13 +12,13 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::{Agent, AgentConfig, Observation};
 
-const MSS: u64 = 1_000;
+pub(crate) const MSS: u64 = 1_000;
 
-fn at(ms: u64) -> SimTime {
+pub(crate) fn at(ms: u64) -> SimTime {
     SimTime(ms * 1_000_000)
 }
 
-fn ack(ms: u64, acked: u64, rtt_ms: u64) -> AckEvent {
+pub(crate) fn ack(ms: u64, acked: u64, rtt_ms: u64) -> AckEvent {
     let rtt = SimDuration::from_millis(rtt_ms);
     AckEvent {
         now: at(ms),
@@ -49,14 +49,14 @@ fn loss(ms: u64) -> CongestionEvent {
 }
 
 /// An agent on a Reno flow of 20 segments that is past slow start, and keeps half at a loss.
-fn agent(settings: &str) -> Agent {
+pub(crate) fn agent(settings: &str) -> Agent {
     let config = Arc::new(AgentConfig::from_json(settings).expect("a right configuration"));
     let own = ControllerConfig::Reno(RenoConfig::default());
     let own = Controller::new(&own, Bytes(MSS), Bytes(20 * MSS), Some(Bytes(20 * MSS)));
     Agent::new(&config, own, Bytes(MSS))
 }
 
-fn value(agent: &Agent, ms: u64, name: &str) -> f64 {
+pub(crate) fn value(agent: &Agent, ms: u64, name: &str) -> f64 {
     Observation::named(name).expect("in the catalogue").value(&agent.view(at(ms)))
 }
 
@@ -216,6 +216,8 @@ fn mistakes_name_the_field_the_value_and_what_there_is() {
         (r#"{"action": "jump"}"#, vec!["agent.action", "jump", "deltas"]),
         (r#"{"action": {"kind": "aurora", "stepp": 1}}"#, vec!["agent.action", "stepp"]),
         (r#"{"action": {"kind": "cwnd", "low_segments": 9, "high_segments": 3}}"#, vec!["low_segments = 9", "3"]),
+        (r#"{"action": {"kind": "paced_window", "step": 0}}"#, vec!["agent.action.step = 0", "at most 10"]),
+        (r#"{"action": {"kind": "paced_window", "gain": -1}}"#, vec!["agent.action.gain = -1", "at most 100"]),
         (r#"{"reward": "fame"}"#, vec!["agent.reward", "fame", "aurora"]),
         (r#"{"reward": {"kind": "alpha_fairness", "alpha": 1}}"#, vec!["alpha", "log_utility"]),
         (r#"{"decide": "sometimes"}"#, vec!["agent.decide", "sometimes", "window"]),

@@ -5,6 +5,7 @@ use ackclock_cc::RttStats;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::interval::Interval;
+use crate::recent::Recent;
 
 /// A line of a catalogue: a name that configurations use, and what it stands for.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,8 @@ pub struct Memory {
     pub max_delivery_rate: f64,
     /// The largest cwnd / RTT seen at a decision, in bit/s.
     pub max_window_rate: f64,
+    /// The intervals of the last decisions, that of the current one included.
+    pub recent: Recent,
 }
 
 /// Everything that observations and rewards are made of.

@@ -78,6 +78,8 @@ class Study:
         cases: The simulations.
         choices: What is left open, and repetitions.
         costly: Whether it is simulated with `--full` only; otherwise its claims show the measurements on record.
+        needs: Environment variables that its cases name, such as that of the folder of recorded traces; where one is
+            not set, the claims show the measurements on record, too.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Study:
     cases: tuple[Case, ...]
     choices: tuple[Choice, ...]
     costly: bool = False
+    needs: tuple[str, ...] = ()
 
     @property
     def open_choices(self) -> tuple[Choice, ...]:
@@ -206,7 +209,9 @@ def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Stu
         Case(case["name"], path / case.get("scenario", scenario), tuple(case.get("set", ()))) for case in table["case"]
     )
     chosen = tuple(choices[name] for name in table["choices"])
-    return Study(table["name"], table["title"], cases, chosen, table.get("costly", False))
+    return Study(
+        table["name"], table["title"], cases, chosen, table.get("costly", False), tuple(table.get("needs", ()))
+    )
 
 
 def _claim(

@@ -158,12 +158,12 @@ class Laboratory:
         return settings
 
     def simulates(self, study: Study) -> bool:
-        """Whether a study is simulated: one that is costly is with `--full` only.
+        """Whether a study is simulated: one that is costly with `--full` only, one that needs files where named.
 
         Args:
             study: Any.
         """
-        return self._full or not study.costly
+        return (self._full or not study.costly) and all(os.environ.get(name) for name in study.needs)
 
     def runs(self, study: Study, choices: Choices | None = None) -> dict[str, Results]:
         """Return the results of a study's cases.
@@ -182,7 +182,7 @@ class Laboratory:
 
 def _scenario(case: Case, choices: Choices) -> Scenario:
     chosen = [override for option in choices for override in option.overrides]
-    return Scenario.load(str(case.scenario), [*chosen, *case.overrides])
+    return Scenario.load(str(case.scenario), [os.path.expandvars(text) for text in (*chosen, *case.overrides)])
 
 
 def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, Verdict]) -> list[Finding]:

@@ -144,7 +144,10 @@ def _finding(finding: Finding) -> str:
 
 
 def _from_record(finding: Finding) -> str:
-    return "" if finding.simulated else " (on record; simulated with --full)"
+    if finding.simulated:
+        return ""
+    needs = "".join(f", where {name} is set" for name in finding.claim.study.needs)
+    return f" (on record; simulated with --full{needs})"
 
 
 def _share(finding: Finding) -> str:

@@ -1,0 +1,52 @@
+"""`python -m ackclock.evolve`: learn a policy over a folder of training scenarios."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ackclock.evolve.figures import Worth
+from ackclock.evolve.paths import FAMILIES, families
+from ackclock.evolve.search import Plan
+from ackclock.evolve.training import Course, learn
+
+
+def main() -> None:
+    """Read the command line and learn."""
+    parser = argparse.ArgumentParser(prog="python -m ackclock.evolve", description=__doc__)
+    parser.add_argument("folder", type=Path, help="training scenarios, such as claims/learned/train")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="gets the policy, its parameters, the curve")
+    parser.add_argument("--families", default=",".join(FAMILIES), help="which of the scenarios, with commas between")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--generations", type=int, default=Plan().generations)
+    parser.add_argument("--candidates", type=int, default=Plan().candidates, help="in a generation")
+    parser.add_argument("--paths", type=int, default=2, help="paths of each family in a generation")
+    parser.add_argument("--deviation", type=float, default=Plan().deviation)
+    parser.add_argument("--tie", type=float, default=Plan().tie, help="worth that is chance")
+    parser.add_argument("--delay-weight", type=float, default=Worth().delay_weight)
+    parser.add_argument("--loss-weight", type=float, default=Worth().loss_weight)
+    parser.add_argument("--processes", type=int, default=1, help="that run candidates at once")
+    parser.add_argument("--begin", type=Path, help="parameters.json to start from")
+    given = parser.parse_args()
+    plan = Plan(given.candidates, given.deviation, given.generations, given.tie)
+    worth = Worth(given.delay_weight, given.loss_weight)
+    begin = None if given.begin is None else np.array(json.loads(given.begin.read_text(encoding="utf-8")))
+    chosen = families(given.folder, given.families.split(","))
+    course = Course(plan, worth, given.paths, given.seed)
+    learn(chosen, course, given.output, begin=begin, processes=given.processes, on_choice=_say)
+
+
+def _say(row: dict[str, Any]) -> None:
+    parts = [
+        f"{name} {entry['goodput']:.3f}/{entry['delay']:.3f}/{entry['loss']:.4f}"
+        for name, entry in row.items()
+        if isinstance(entry, dict)
+    ]
+    head = f"generation {row['generation']}, {row['seconds']:.0f} s: worth {row['worth']:.4f}"
+    print(f"{head}; goodput/delay/loss: {'; '.join(parts)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
