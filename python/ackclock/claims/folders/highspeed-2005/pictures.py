@@ -1,0 +1,1 @@
+PICTURES: list = []
