@@ -65,14 +65,16 @@ def size_bytes(case: str) -> int:
 
 
 def law_ms(results: Results, size: int) -> float:
-    """Return how long an octet has to wait for what is before it: both buffers, less what is in flight.
+    """Return how long an octet has to wait for what is before it: both buffers, less what is in flight behind the
+    appliance, and less what can be under way before it: that has a place kept in the window, too.
 
     Args:
         results: Of a run whose buffers are full.
         size: Of each of the two buffers, in bytes.
     """
-    flight = float(samples(results)["flight_size_bytes"].mean())  # type: ignore[arg-type]
-    return 8 * (2 * size - flight) / goodput(results) / 1e3
+    rows = samples(results)
+    flight, near_s = (float(rows[column].mean()) for column in ("flight_size_bytes", "near_srtt_s"))  # type: ignore[arg-type]
+    return 8 * (2 * size - flight) / goodput(results) / 1e3 - 1e3 * near_s
 
 
 def exponent(sizes: Sequence[str]) -> Measure:
@@ -156,15 +158,24 @@ def empty(runs: Runs) -> Measured:
     return Measured(time_share(runs["bounded"], NOTHING_TO_SEND), also)
 
 
+def restarts(results: Results) -> int:
+    """Return how often the far side went from avoidance back to slow start."""
+    state = samples(results).select(slow=IN_SLOW_START, before=IN_SLOW_START.shift(1))
+    return state.filter(pl.col("slow") & ~pl.col("before")).height
+
+
 def slow_start(runs: Runs) -> Measured:
-    """How much of the time the far side is in slow start."""
-    far = samples(runs["bounded"])["cwnd_bytes"]
+    """How often the far side goes back to slow start, in a minute."""
+    results = runs["bounded"]
+    rows = samples(results)
+    minutes = (float(rows["time_s"].max()) - SETTLED_S) / 60  # type: ignore[arg-type]
     also = {
-        "without ECE %": time_share(runs["socket"], IN_SLOW_START),
-        "least far cwnd kB": float(far.min()) / 1e3,  # type: ignore[arg-type]
-        "far timeouts": float(kept(runs["bounded"])["timeouts"]),
+        "without ECE": restarts(runs["socket"]) / minutes,
+        "least far cwnd kB": float(rows["cwnd_bytes"].min()) / 1e3,  # type: ignore[arg-type]
+        "far timeouts": float(kept(results)["timeouts"]),
+        "far fast recoveries": float(kept(results)["fast_recoveries"]),
     }
-    return Measured(time_share(runs["bounded"], IN_SLOW_START), also)
+    return Measured(restarts(results) / minutes, also)
 
 
 def reserve(runs: Runs) -> Measured:

@@ -1,1 +1,12 @@
-PICTURES: list = []
+"""Shares of the link, latency over buffers, what happens in an appliance over time, and who pays."""
+
+from ackclock.claims.figures import Picture
+from ackclock.claims.folder import load_module
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+
+PICTURES: list[Picture] = [
+    *load_module(_HERE / "pictures_shares.py").PICTURES,
+    *load_module(_HERE / "pictures_buffers.py").PICTURES,
+]
