@@ -65,16 +65,22 @@ def size_bytes(case: str) -> int:
 
 
 def law_ms(results: Results, size: int) -> float:
-    """Return how long an octet has to wait for what is before it: both buffers, less what is in flight behind the
-    appliance, and less what can be under way before it: that has a place kept in the window, too.
+    """Return how long an octet has to wait for what is before it, in both buffers.
+
+    Less what is in flight behind the appliance, which the send buffer holds, and less what can be under way before it
+    in a round trip, for which the receive buffer keeps a place.
 
     Args:
         results: Of a run whose buffers are full.
         size: Of each of the two buffers, in bytes.
     """
     rows = samples(results)
-    flight, near_s = (float(rows[column].mean()) for column in ("flight_size_bytes", "near_srtt_s"))  # type: ignore[arg-type]
+    flight, near_s = (_mean(rows[column]) for column in ("flight_size_bytes", "near_srtt_s"))
     return 8 * (2 * size - flight) / goodput(results) / 1e3 - 1e3 * near_s
+
+
+def _mean(series: pl.Series) -> float:
+    return float(series.sum()) / len(series)
 
 
 def exponent(sizes: Sequence[str]) -> Measure:

@@ -1,8 +1,9 @@
 """Shares of the link, latency over buffers, what happens in an appliance over time, and who pays."""
 
+from pathlib import Path
+
 from ackclock.claims.figures import Picture
 from ackclock.claims.folder import load_module
-from pathlib import Path
 
 _HERE = Path(__file__).parent
 

@@ -29,11 +29,15 @@ def latency(laboratory: Laboratory, study: Study) -> Figure:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 4.0), layout="constrained")
         left, right = figure.subplots(1, 2)
-        left.plot(sizes, [_buffers.latency_ms(results) for results in runs.values()], "o", color=FIRST, label="measured")
+        left.plot(
+            sizes, [_buffers.latency_ms(results) for results in runs.values()], "o", color=FIRST, label="measured"
+        )
         law = [_buffers.law_ms(results, size) for size, results in zip(sizes, runs.values(), strict=True)]
         left.plot(sizes, law, "-", color=SECOND, label="(both buffers - flight) / far rate - near RTT", linewidth=1.2)
         rate = _buffers.goodput(list(runs.values())[-1])
-        left.plot(sizes, [16 * size / rate / 1e3 for size in sizes], ":", color="#444444", label="both buffers / far rate")
+        left.plot(
+            sizes, [16 * size / rate / 1e3 for size in sizes], ":", color="#444444", label="both buffers / far rate"
+        )
         left.set_yscale("log")
         left.set_ylabel("mean added latency (ms)")
         right.plot(sizes, [_buffers.goodput(results) for results in runs.values()], "o-", color=GREEN)
@@ -74,7 +78,7 @@ ROWS: tuple[tuple[str, Callable[[Results], tuple[list[float], list[float]]], str
 
 
 def over_time(case: str) -> Callable[[Laboratory, Study], Figure]:
-    """Draw in-socket data, both windows and latency over time, a column for each combination of the first options.
+    """Draw in-socket data, both windows and latency over time, a column for each of up to four combinations.
 
     Args:
         case: Which simulation of each combination.
@@ -97,11 +101,15 @@ def over_time(case: str) -> Callable[[Laboratory, Study], Figure]:
 
 
 def _columns(laboratory: Laboratory, study: Study) -> list[Choices]:
-    """Return the first four combinations in which only the first two choices vary."""
-    grid = laboratory.grid(study)
-    quick = [{option.name for option in choice.options[: choice.quick]} for choice in study.choices]
-    main = [choices for choices in grid if all(o.name in names for o, names in zip(choices, quick, strict=True))]
-    return [choices for choices in main if choices[2:] == grid[0][2:]][:4]
+    """Return the first combination, and up to three in which one of the first two choices is another quick one."""
+    first, *grid = laboratory.grid(study)
+    near = [choice.options[: choice.quick] for choice in study.choices[:2]]
+
+    def is_beside(choices: Choices) -> bool:
+        changed = [index for index, (option, other) in enumerate(zip(choices, first, strict=True)) if option != other]
+        return len(changed) == 1 and changed[0] < 2 and choices[changed[0]] in near[changed[0]]
+
+    return [first, *[choices for choices in grid if is_beside(choices)][:3]]
 
 
 def _draw(axis: Axes, series: tuple[Sequence[float], Sequence[float]], color: str, label: str) -> None:

@@ -51,7 +51,7 @@ def shares(laboratory: Laboratory, study: Study) -> Figure:
         axis.set_yticks(range(len(names)), names)
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.grid(visible=False, axis="y")
-        axis.set_xlabel("goodput (Mbit/s); dashed: the thesis', 70.7 and 93.0; dotted: 1000 / 11; lines: least to greatest seed")
+        axis.set_xlabel("goodput (Mbit/s); dashed: the thesis'; dotted: an even share; lines: least to greatest seed")
         handles, labels = axis.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     return figure
