@@ -58,6 +58,12 @@ def as_eleventh(runs: Runs) -> Measured:
     return Measured(old(runs["with"]) / old(runs["eleventh"]), _shares(runs))
 
 
+def alone(runs: Runs) -> Measured:
+    """A Reno flow that no other hinders, where the queue is shortest, in Mbit/s."""
+    goodputs = {case: float(results.flow("old")["goodput_bps"]) / 1e6 for case, results in runs.items()}
+    return Measured(goodputs["2 packets"], {f"{case} Mbit/s": value for case, value in goodputs.items()})
+
+
 # ---- H6 ------------------------------------------------------------------------------------------------------------
 
 
@@ -138,5 +144,6 @@ MEASURES: dict[str, Measure] = {
     "H1f": share("without"),
     "H1g": share("with"),
     "H1h": gain,
+    "H1i": alone,
     **_conversions(),
 }
