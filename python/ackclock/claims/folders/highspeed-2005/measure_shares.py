@@ -58,6 +58,11 @@ def as_eleventh(runs: Runs) -> Measured:
     return Measured(old(runs["with"]) / old(runs["eleventh"]), _shares(runs))
 
 
+def bursts(runs: Runs) -> Measured:
+    """What the old flow has through an appliance that sends segments one by one, beside one that sends bursts."""
+    return Measured(old(runs["one by one"]) / old(runs["with"]), _shares(runs))
+
+
 def alone(runs: Runs) -> Measured:
     """A Reno flow that no other hinders, where the queue is shortest, in Mbit/s."""
     goodputs = {case: float(results.flow("old")["goodput_bps"]) / 1e6 for case, results in runs.items()}
@@ -145,5 +150,6 @@ MEASURES: dict[str, Measure] = {
     "H1g": share("with"),
     "H1h": gain,
     "H1i": alone,
+    "H1j": bursts,
     **_conversions(),
 }
