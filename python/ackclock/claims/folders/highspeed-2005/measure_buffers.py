@@ -1,0 +1,217 @@
+"""H2 to H4: what an appliance keeps, for how long, and what that does to throughput."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+
+from ackclock.claims.measured import Measured, Runs
+from ackclock.results import Results
+
+Measure = Callable[[Runs], Measured]
+
+SETTLED_S = 20.0
+"""Where the measurement window of every scenario here begins: buffers are full by then."""
+UNITS = {"KiB": 1024, "MiB": 1024**2}
+
+
+def kept(results: Results) -> dict[str, Any]:
+    """Return what the appliance says of the way forward."""
+    (flow,) = results.appliance("box")["flows"]
+    forward: dict[str, Any] = flow["forward"]
+    return forward
+
+
+def goodput(results: Results) -> float:
+    """Return the flow's goodput in Mbit/s."""
+    return float(results.flow("old")["goodput_bps"]) / 1e6
+
+
+def latency_ms(results: Results, which: str = "mean") -> float:
+    """Return how long an octet stays in the appliance before it is sent on."""
+    return float(kept(results)["added_latency_ms"][which])
+
+
+def samples(results: Results) -> pl.DataFrame:
+    """Return the samples of the way forward that fall into the measurement window."""
+    rows = results.appliances
+    return rows.filter((pl.col("direction") == "forward") & (pl.col("time_s") > SETTLED_S))
+
+
+def time_share(results: Results, condition: pl.Expr) -> float:
+    """Return in which part of the samples something holds, in percent."""
+    rows = samples(results)
+    return 100 * rows.filter(condition).height / rows.height
+
+
+NOTHING_TO_SEND = pl.col("unread_bytes") + pl.col("copying_bytes") + pl.col("unsent_bytes") == 0
+NOTHING_AT_ALL = pl.col("in_socket_bytes") == 0
+IN_SLOW_START = pl.col("cwnd_bytes") < pl.col("ssthresh_bytes")
+
+
+# ---- H2 ------------------------------------------------------------------------------------------------------------
+
+
+def size_bytes(case: str) -> int:
+    """Return the size that a case is named by.
+
+    Examples:
+        >>> size_bytes("64 KiB")
+        65536
+    """
+    value, unit = case.split()
+    return int(value) * UNITS[unit]
+
+
+def law_ms(results: Results, size: int) -> float:
+    """Return how long an octet has to wait for what is before it, in both buffers.
+
+    Less what is in flight behind the appliance, which the send buffer holds, and less what can be under way before it
+    in a round trip, for which the receive buffer keeps a place.
+
+    Args:
+        results: Of a run whose buffers are full.
+        size: Of each of the two buffers, in bytes.
+    """
+    rows = samples(results)
+    flight, near_s = (_mean(rows[column]) for column in ("flight_size_bytes", "near_srtt_s"))
+    return 8 * (2 * size - flight) / goodput(results) / 1e3 - 1e3 * near_s
+
+
+def _mean(series: pl.Series) -> float:
+    return float(series.sum()) / len(series)
+
+
+def exponent(sizes: Sequence[str]) -> Measure:
+    """The slope of the logarithm of latency over that of the size, by least squares."""
+
+    def measure(runs: Runs) -> Measured:
+        points = [(math.log(size_bytes(size)), math.log(latency_ms(runs[size]))) for size in sizes]
+        x, y = (math.fsum(values) / len(values) for values in zip(*points, strict=True))
+        slope = math.fsum((a - x) * (b - y) for a, b in points) / math.fsum((a - x) ** 2 for a, _ in points)
+        also = {f"{size} ms": latency_ms(runs[size]) for size in sizes}
+        return Measured(slope, also | {f"{size} Mbit/s": goodput(runs[size]) for size in sizes})
+
+    return measure
+
+
+def furthest_from_law(runs: Runs) -> Measured:
+    """Latency beside the law's, at the size where the two are furthest apart."""
+    ratios = {size: latency_ms(results) / law_ms(results, size_bytes(size)) for size, results in runs.items()}
+    return Measured(max(ratios.values(), key=lambda ratio: abs(math.log(ratio))), ratios)
+
+
+def slope(small: str, large: str) -> Measure:
+    """Latency that more buffer adds, beside what two buffers take at the far rate."""
+
+    def measure(runs: Runs) -> Measured:
+        added_s = (latency_ms(runs[large]) - latency_ms(runs[small])) / 1e3
+        megabytes = (size_bytes(large) - size_bytes(small)) / 1e6
+        rate = goodput(runs[large])
+        return Measured(added_s / megabytes * rate / 16, {"s/MB": added_s / megabytes, "far rate Mbit/s": rate})
+
+    return measure
+
+
+# ---- H3 and H4 -----------------------------------------------------------------------------------------------------
+
+
+def _beside(runs: Runs, *cases: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for case in cases:
+        found[f"{case} Mbit/s"] = goodput(runs[case])
+        found[f"{case} mean ms"] = latency_ms(runs[case])
+        found[f"{case} p95 ms"] = latency_ms(runs[case], "p95")
+    return found
+
+
+def kept_throughput(case: str) -> Measure:
+    """Goodput beside that without ECE."""
+
+    def measure(runs: Runs) -> Measured:
+        return Measured(goodput(runs[case]) / goodput(runs["socket"]), _beside(runs, case, "socket"))
+
+    return measure
+
+
+def held_down(runs: Runs) -> Measured:
+    """Mean latency beside that without ECE."""
+    return Measured(latency_ms(runs["ece"]) / latency_ms(runs["socket"]), _beside(runs, "ece", "socket"))
+
+
+def beyond_the_interval(runs: Runs) -> Measured:
+    """What twice the longest interval does to latency, beside half of it, for the round trip where it does least."""
+    trips = sorted({case.split(",")[0] for case in runs})
+    ratios = {trip: latency_ms(runs[f"{trip}, double"]) / latency_ms(runs[f"{trip}, half"]) for trip in trips}
+    also = {f"{case}: mean ms": latency_ms(results) for case, results in runs.items()}
+    return Measured(min(ratios.values()), also)
+
+
+def rises(runs: Runs) -> Measured:
+    """Mean latency beside that with ECE at intervals; no answer where nothing waits at intervals, either."""
+    least = latency_ms(runs["interval"])
+    value = latency_ms(runs["bounded"]) / least if least > 0 else None
+    return Measured(value, _beside(runs, "bounded", "interval", "socket"))
+
+
+def empty(runs: Runs) -> Measured:
+    """How much of the time there is nothing to send."""
+    also = {
+        "nothing at all %": time_share(runs["bounded"], NOTHING_AT_ALL),
+        "without ECE %": time_share(runs["socket"], NOTHING_TO_SEND),
+    }
+    return Measured(time_share(runs["bounded"], NOTHING_TO_SEND), also)
+
+
+def restarts(results: Results) -> int:
+    """Return how often the far side went from avoidance back to slow start."""
+    state = samples(results).select(slow=IN_SLOW_START, before=IN_SLOW_START.shift(1))
+    return state.filter(pl.col("slow") & ~pl.col("before")).height
+
+
+def slow_start(runs: Runs) -> Measured:
+    """How often the far side goes back to slow start, in a minute."""
+    results = runs["bounded"]
+    rows = samples(results)
+    minutes = (float(rows["time_s"].max()) - SETTLED_S) / 60  # type: ignore[arg-type]
+    also = {
+        "without ECE": restarts(runs["socket"]) / minutes,
+        "least far cwnd kB": float(rows["cwnd_bytes"].min()) / 1e3,  # type: ignore[arg-type]
+        "far timeouts": float(kept(results)["timeouts"]),
+        "far fast recoveries": float(kept(results)["fast_recoveries"]),
+    }
+    return Measured(restarts(results) / minutes, also)
+
+
+def reserve(runs: Runs) -> Measured:
+    """What the whole reserve gains over half of it, in percent of the goodput with the whole, where it gains least."""
+    trips = sorted({case.split(",")[0] for case in runs})
+    gains = {trip: 100 * (1 - goodput(runs[f"{trip}, half"]) / goodput(runs[f"{trip}, whole"])) for trip in trips}
+    return Measured(min(gains.values()), {f"{case}: Mbit/s": goodput(results) for case, results in runs.items()})
+
+
+def _limits() -> dict[str, Measure]:
+    found: dict[str, Measure] = {}
+    for letter in "ab":
+        found[f"H4{letter}1"] = kept_throughput("bounded")
+        found[f"H4{letter}2"] = rises
+        found[f"H4{letter}3"] = empty
+        found[f"H4{letter}4"] = slow_start
+    return found
+
+
+SIZES = ("1 MiB", "4 MiB", "16 MiB", "64 MiB")
+
+MEASURES: dict[str, Measure] = {
+    "H2a": exponent(SIZES),
+    "H2b": exponent(("64 KiB", "256 KiB")),
+    "H2c": furthest_from_law,
+    "H2d": slope("16 MiB", "64 MiB"),
+    "H2e": furthest_from_law,
+    "H3a": kept_throughput("ece"),
+    "H3b": held_down,
+    "H3c": beyond_the_interval,
+    **_limits(),
+    "H4c": reserve,
+}

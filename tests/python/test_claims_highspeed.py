@@ -1,0 +1,100 @@
+"""Claims on the HighSpeed appliance: their sums by hand, the laws that explain them, and what is on record."""
+
+import re
+from types import ModuleType
+
+import pytest
+
+from ackclock import Scenario, run
+from ackclock.claims import Finding, judge, load_folders
+from ackclock.claims.folder import Claim, Folder, load_module
+from ackclock.claims.ledger import Laboratory
+
+LINK_MBPS = 100 * 1448 / 1538
+"""Payload of full segments on 100 Mbit/s: 1448 + 52 octets of headers + 38 of Ethernet."""
+
+
+@pytest.fixture(scope="module")
+def folder() -> Folder:
+    return next(folder for folder in load_folders() if folder.path.name == "highspeed-2005")
+
+
+@pytest.fixture(scope="module")
+def shares(folder: Folder) -> ModuleType:
+    return load_module(folder.path / "measure_shares.py")
+
+
+@pytest.fixture(scope="module")
+def findings(folder: Folder) -> dict[str, Finding]:
+    """What is simulated every day of H2 and H3."""
+    wanted = [claim for claim in folder.claims if re.match("H2|H3", claim.id) and not claim.study.costly]
+    return {finding.claim.id: finding for finding in judge(wanted, Laboratory(), folder.recorded)}
+
+
+def costly(folder: Folder) -> list[Claim]:
+    return [claim for claim in folder.claims if claim.study.costly]
+
+
+def test_jains_index_and_wares_harm_by_hand(shares: ModuleType) -> None:
+    """(3 + 4 + 5)^2 / (3 x (9 + 16 + 25)) = 144 / 150; 90.9 that become 85 are 5.9 / 90.9 of harm."""
+    assert shares.jain([3.0, 4.0, 5.0]) == pytest.approx(0.96)
+    assert shares.harm(90.9, 85.0) == pytest.approx(5.9 / 90.9)
+    assert shares.harm(80.0, 100.0) == pytest.approx(-0.25), "gain is negative harm"
+
+
+def test_every_claim_of_the_thesis_is_there(folder: Folder) -> None:
+    families = {re.match(r"H\d[ab]?", claim.id)[0] for claim in folder.claims}  # type: ignore[index]
+    assert {"H1a", "H1b", "H2a", "H3a", "H3b", "H4a", "H4b", "H6a"} <= families
+
+
+def test_48_mib_more_in_two_buffers_take_what_the_link_takes_for_them(findings: dict[str, Finding]) -> None:
+    """2 x 48 x 2^20 octets at 94.15 Mbit/s are 8.554 s."""
+    measured = findings["H2a"].measured.also
+    expected_s = 2 * 48 * 2**20 * 8 / (LINK_MBPS * 1e6)
+    assert (measured["64 MiB ms"] - measured["16 MiB ms"]) / 1e3 == pytest.approx(expected_s, rel=1e-3)
+    assert measured["64 MiB Mbit/s"] == pytest.approx(LINK_MBPS, rel=1e-3)
+
+
+def test_a_buffer_below_the_path_is_sent_once_a_round_trip(findings: dict[str, Finding]) -> None:
+    """All of 64 KiB are in flight for 26 ms, and what ACKs wait for: less than 2.5 ms."""
+    rate = findings["H2b"].measured.also["64 KiB Mbit/s"]
+    assert 65536 * 8 / 28.5e-3 / 1e6 < rate < 65536 * 8 / 26e-3 / 1e6
+
+
+def test_signals_closer_than_the_law_hold_latency_and_wider_ones_do_not(findings: dict[str, Finding]) -> None:
+    """Beyond it the buffers fill: two of 4 MiB, less what is in flight, hold 0.6 to 0.71 s of 94.15 Mbit/s."""
+    measured = findings["H3c"].measured.also
+    for trip in ("2 ms", "6 ms", "14 ms"):
+        assert measured[f"{trip}, half: mean ms"] < 1.0
+        assert 600 < measured[f"{trip}, double: mean ms"] < 8 * 2 * 4 * 2**20 / (LINK_MBPS * 1e3)
+
+
+def test_what_is_costly_is_on_record_and_not_simulated(folder: Folder) -> None:
+    laboratory = Laboratory()
+    found = judge(costly(folder), laboratory, folder.recorded)
+    assert len(laboratory) == 0
+    assert [finding.claim.id for finding in found if finding.simulated or not finding.measured.also] == []
+    assert {f"H1{letter}" for letter in "abcdefghjklm"} < {finding.claim.id for finding in found}
+
+
+def test_no_share_on_record_is_more_than_the_link(folder: Folder) -> None:
+    """1 Gbit/s carries 941.5 Mbit/s of payload in full segments, 993 in packets of 9000 octets."""
+    for claim in costly(folder):
+        if claim.id in {"H1a", "H1b", "H1k", "H1l"}:
+            assert claim.on_record is not None
+            for entry in (claim.on_record, *claim.on_record["other_choices"]):
+                also = entry["also"]
+                for case in ("without", "with"):
+                    total = also[f"old flow {case} Mbit/s"] + 10 * also[f"ten others {case} Mbit/s"]
+                    assert 300 < total < 1000 * 8948 / 9038, (claim.id, entry.get("choices"))
+
+
+def test_the_record_is_of_this_simulator(folder: Folder, shares: ModuleType) -> None:
+    """Half a minute of the first seed is near to the record of whole runs."""
+    study = next(claim.study for claim in folder.claims if claim.id == "H1g")
+    through = next(case for case in study.cases if case.name == "with")
+    settings = [*study.choices[0].options[0].overrides, 'duration="30 s"', "seed=1"]
+    goodput = shares.old(run(Scenario.load(str(through.scenario), settings)))
+    record = next(claim.on_record for claim in folder.claims if claim.id == "H1g")
+    assert record is not None
+    assert goodput == pytest.approx(record["measured"], abs=5.0)
