@@ -116,6 +116,26 @@ fn ece_raised_by_the_application_halves_the_window_once() {
     assert!(pair.ends[OPENER].cwnd() >= after);
 }
 
+/// Nothing is in flight, so that no ACK will come to reduce the window by: the mark must not stop the sender for good.
+#[test]
+fn a_mark_while_nothing_is_in_flight_leaves_a_window() {
+    let ecn = EcnConfig { mode: EcnMode::Request, accurate: false, ..TcpConfig::default().ecn };
+    let config = TcpConfig { ecn, prr: true, ..plain() };
+    let mut pair = Pair::new(&config, &config);
+    pair.open();
+    pair.call(OPENER, |end, now, out| end.write(now, Bytes(20_000), out));
+    pair.run_for(pair.one_way * 10);
+    assert_eq!(pair.ends[OPENER].flight_size(), Bytes(0));
+    let before = pair.ends[OPENER].cwnd();
+    pair.call(ACCEPTOR, Endpoint::raise_ece);
+    pair.run_for(pair.one_way);
+    let after = pair.ends[OPENER].cwnd();
+    assert!(after < before && after >= Bytes(2_000), "{after:?} of {before:?}"); // RFC 5681: no less than 2 segments
+    pair.call(OPENER, |end, now, out| end.write(now, Bytes(20_000), out));
+    pair.run_for(pair.one_way * 20);
+    assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(40_000));
+}
+
 #[test]
 fn without_ecn_raising_it_does_nothing() {
     let mut pair = Pair::new(&plain(), &plain());

@@ -211,7 +211,8 @@ impl Sender {
         let ssthresh = self.controller.ssthresh().unwrap_or_else(|| self.controller.cwnd()).0;
         match self.loss_recovery {
             _ if self.demands.recovery_window => RecoveryWindow::Ssthresh,
-            LossRecovery::Sack if self.config.prr => {
+            // A mark may come with nothing in flight (on a window update): no ACK will come to spread the reduction over.
+            LossRecovery::Sack if self.config.prr && !self.board.is_empty() => {
                 let from = match self.config.decrease_from {
                     // RFC 9937: what was outstanding and not delivered before this ACK.
                     DecreaseFrom::FlightSize => self.board.flight_size() - self.board.sacked() + progress.delivered,
