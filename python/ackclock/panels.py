@@ -39,7 +39,7 @@ class Panel:
 
     key: str
     title: str
-    table: Literal["flows", "links"]
+    table: Literal["flows", "links", "appliances"]
     columns: tuple[Column, ...]
     quantity: str
     scale: tuple[tuple[float, str], ...]
@@ -89,7 +89,20 @@ PANELS = (
         ((1.0, "packets"),),
     ),
     Panel("link_throughput", "Link throughput", "links", (Column("throughput_bps", is_rate=True),), "carried", _RATE),
+    Panel("in_socket", "Kept by appliances", "appliances", (Column("in_socket_bytes"),), "not acknowledged", _BYTES),
+    Panel("added_latency", "Latency that appliances add", "appliances", (Column("added_latency_s"),), "stay", _SECONDS),
+    Panel(
+        "far_cwnd",
+        "Congestion window behind appliances",
+        "appliances",
+        (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash", is_reference=True)),
+        "window",
+        _BYTES,
+    ),
 )
+
+_WHO = {"flows": ("flow",), "links": ("link",), "appliances": ("flow", "appliance", "direction")}
+"""The columns that tell whose rows they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,15 +212,25 @@ def _series(results: list[Results], wanted: Panel) -> Iterator[tuple[str, Column
         columns = [column for column in wanted.columns if column.name in table.columns]
         if not columns or table.is_empty():
             continue
-        who = "flow" if wanted.table == "flows" else "link"
         prefix = f"{run_label(results, position)}: " if len(results) > 1 else ""
-        for (name,), rows in table.group_by(who, maintain_order=True):
+        for who, rows in table.group_by(_WHO[wanted.table], maintain_order=True):
             group += 1
+            name = way_label(*who) if wanted.table == "appliances" else who[0]
             time_s = rows["time_s"].to_numpy()
             for column in columns:
                 values = rows[column.name].cast(float).fill_null(float("nan")).to_numpy()
                 label = f"{prefix}{name}" + (f" {column.label}" if len(columns) > 1 and column.label else "")
                 yield label, column, group, time_s, values
+
+
+def way_label(flow: str, appliance: str, direction: str) -> str:
+    """Name a way through an appliance.
+
+    Examples:
+        >>> way_label("old", "box", "forward"), way_label("old", "box", "backward")
+        ('old via box', 'old via box, back')
+    """
+    return f"{flow} via {appliance}" + (", back" if direction == "backward" else "")
 
 
 def run_label(results: list[Results], position: int) -> str:

@@ -1,4 +1,4 @@
-"""Tables of short flows, requests, videos and datagrams at the end of a run."""
+"""Tables of short flows, requests, videos, datagrams and appliances at the end of a run."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,12 +6,14 @@ from typing import Any
 from rich.table import Table
 
 from ackclock.report.traffic_figures import (
+    APPLIANCE_CELLS,
     DATAGRAM_CELLS,
     EXCHANGE_CELLS,
     GROUP_CELLS,
     VIDEO_CELLS,
     Cell,
     Entry,
+    appliance_rows,
     size_rows,
 )
 
@@ -28,6 +30,7 @@ def traffic_tables(summary: dict[str, Any]) -> Iterator[Table]:
     yield from _some("requests", "flow", [flow for flow in flows if flow.get("exchanges")], EXCHANGE_CELLS)
     yield from _some("video", "flow", [flow for flow in flows if flow.get("video")], VIDEO_CELLS)
     yield from _some("datagrams", "flow", summary.get("datagrams", []), DATAGRAM_CELLS)
+    yield from _some("appliances", "flow", appliance_rows(summary), APPLIANCE_CELLS)
 
 
 def _some(title: str, kind: str, entries: list[Entry], cells: tuple[Cell, ...]) -> Iterator[Table]:

@@ -7,10 +7,12 @@ from rich.table import Table
 
 from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
 from ackclock.report.traffic_figures import (
+    APPLIANCE_CELLS,
     DATAGRAM_CELLS,
     EXCHANGE_CELLS,
     GROUP_CELLS,
     VIDEO_CELLS,
+    appliance_rows,
     size_rows,
 )
 from ackclock.results import Results
@@ -54,6 +56,7 @@ _TRAFFIC: tuple[tuple[str, tuple[Cell, ...], Callable[[Entry], list[Entry]]], ..
     ("requests", EXCHANGE_CELLS, _flows_with("exchanges")),
     ("videos", VIDEO_CELLS, _flows_with("video")),
     ("datagrams", DATAGRAM_CELLS, lambda summary: list(summary.get("datagrams", []))),
+    ("appliances", APPLIANCE_CELLS, appliance_rows),
 )
 
 

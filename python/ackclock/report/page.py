@@ -11,7 +11,15 @@ from ackclock import completions
 from ackclock.panels import Drawing, run_label
 from ackclock.plots import drawings, interactive, write_static
 from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
-from ackclock.report.traffic_figures import DATAGRAM_CELLS, EXCHANGE_CELLS, GROUP_CELLS, VIDEO_CELLS, size_rows
+from ackclock.report.traffic_figures import (
+    APPLIANCE_CELLS,
+    DATAGRAM_CELLS,
+    EXCHANGE_CELLS,
+    GROUP_CELLS,
+    VIDEO_CELLS,
+    appliance_rows,
+    size_rows,
+)
 from ackclock.results import Results
 
 _MAX_ROWS = 50
@@ -101,13 +109,14 @@ def _summary(result: Results, label: str) -> str:
 
 
 def _traffic(summary: dict[str, Any]) -> str:
-    """Tables of short flows by size, requests, videos and datagrams, as far as there are any."""
+    """Tables of short flows by size, requests, videos, datagrams and appliances, as far as there are any."""
     flows = summary["flows"]
     parts = [_table(group["name"], size_rows(group), GROUP_CELLS) for group in summary.get("groups", [])]
     for kind, entries, cells in (
         ("requests of", [flow for flow in flows if flow.get("exchanges")], EXCHANGE_CELLS),
         ("video of", [flow for flow in flows if flow.get("video")], VIDEO_CELLS),
         ("datagrams of", summary.get("datagrams", []), DATAGRAM_CELLS),
+        ("through an appliance", appliance_rows(summary), APPLIANCE_CELLS),
     ):
         if entries:
             parts.append(_table(kind, entries, cells))

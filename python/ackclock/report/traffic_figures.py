@@ -1,7 +1,9 @@
-"""The figures that tables and reports show of short flows, requests, videos and datagrams, with their units."""
+"""The figures that tables and reports show of short flows, requests, videos, datagrams and appliances, with their units."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from ackclock.panels import way_label
 
 Entry = Mapping[str, Any]
 Cell = tuple[str, Callable[[Entry], str]]
@@ -122,3 +124,28 @@ DATAGRAM_CELLS: tuple[Cell, ...] = (
     ("p99 (ms)", _of("one_way_delay_ms", "p99")),
     ("jitter (ms)", lambda entry: _number(entry["jitter_ms"])),
 )
+
+APPLIANCE_CELLS: tuple[Cell, ...] = (
+    ("arrived", lambda way: size_text(way["arrived_bytes"])),
+    ("added mean (ms)", _of("added_latency_ms", "mean")),
+    ("p99 (ms)", _of("added_latency_ms", "p99")),
+    ("kept mean", lambda way: size_text(way["in_socket_bytes"]["mean"])),
+    ("ECE", _count("ece_raised")),
+    ("retransmitted", _count("retransmitted_segments")),
+    ("timeouts", _count("timeouts")),
+)
+
+
+def appliance_rows(summary: Entry) -> list[Entry]:
+    """Return a row for each way of each flow through each appliance on which anything came.
+
+    Args:
+        summary: As in `summary.json`.
+    """
+    return [
+        {**split[direction], "name": way_label(split["flow"], appliance["name"], direction)}
+        for appliance in summary.get("appliances", [])
+        for split in appliance["flows"]
+        for direction in ("forward", "backward")
+        if split[direction]
+    ]
