@@ -1,4 +1,4 @@
-"""The figures that tables and reports show of short flows, requests, videos, datagrams and appliances, with their units."""
+"""The figures that tables and reports show of traffic and of appliances, with their units."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
