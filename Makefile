@@ -39,7 +39,7 @@ $(VENV)/.extension: $(VENV)/.packages $(RUST_SOURCES)
 
 build: $(VENV)/.extension ## build the extension in release, if its sources changed
 
-$(VENV)/.learning: $(VENV)/.extension requirements-learn.lock
+$(VENV)/.learning: $(VENV)/.packages requirements-learn.lock | $(VENV)/.extension
 	@echo "installing the packages for learning into $(VENV): PyTorch is large"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-learn.lock
 	@touch $@

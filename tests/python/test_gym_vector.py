@@ -61,6 +61,57 @@ def test_an_episode_that_is_over_makes_room_with_the_next_step() -> None:
     assert (episodes > 2).all()
 
 
+@pytest.mark.parametrize("autoreset", [AutoresetMode.SAME_STEP, "SameStep"])
+def test_an_episode_that_is_over_makes_room_within_its_last_step(autoreset: AutoresetMode | str) -> None:
+    settings: dict[str, Any] = {"num_envs": len(SEEDS), "copy": True}
+    next_step, same_step = (
+        VectorFlowEnv(scenario(LOSSY, *SHORT), autoreset=mode, **settings)
+        for mode in (AutoresetMode.NEXT_STEP, autoreset)
+    )
+    assert same_step.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    observations, _ = same_step.reset(seed=SEEDS)
+    other, _ = next_step.reset(seed=SEEDS)
+    action = np.full(len(SEEDS), 4)
+    ends = 0
+    for _ in range(300):
+        # The first lane of both, the one that rests between two episodes brought to the beginning of the next.
+        assert observations[0].tobytes() == other[0].tobytes()
+        observations, rewards, terminated, truncated, infos = same_step.step(action)
+        other, *given, nothing = next_step.step(action)
+        assert [array[0] for array in (rewards, terminated, truncated)] == [array[0] for array in given]
+        assert nothing == {}
+        is_over = terminated | truncated
+        if is_over.any():
+            assert infos["_final_obs"].tolist() == infos["_final_info"].tolist() == is_over.tolist()
+            assert [last is not None for last in infos["final_obs"]] == is_over.tolist()
+        else:
+            assert infos == {}
+        if is_over[0]:
+            ends += 1
+            assert infos["final_obs"][0].tobytes() == other[0].tobytes()
+            other, *_ = next_step.step(action)
+    assert ends > 2
+
+
+def test_final_observations_are_those_of_gymnasiums_own_form() -> None:
+    ours = VectorFlowEnv(scenario(LOSSY, *SHORT), num_envs=1, autoreset=AutoresetMode.SAME_STEP, copy=True)
+    theirs = gymnasium.vector.SyncVectorEnv(
+        [lambda: FlowEnv(scenario(LOSSY, *SHORT))], autoreset_mode=AutoresetMode.SAME_STEP
+    )
+    ours.reset(seed=[7])
+    theirs.reset(seed=[7])
+    for step in range(500):
+        action = np.array([step % 7])
+        one, other = ours.step(action), theirs.step(action)
+        assert one[1:4] == other[1:4]
+        if one[2][0] or one[3][0]:
+            break
+        assert one[0].tobytes() == other[0].tobytes()
+    assert one[4].keys() <= other[4].keys(), "theirs tell what a single environment tells besides"
+    assert one[4]["final_obs"][0].tobytes() == other[4]["final_obs"][0].tobytes()
+    assert one[4]["_final_obs"] == other[4]["_final_obs"]
+
+
 def test_an_episode_without_a_decision_ends_with_its_first_step() -> None:
     envs = VectorFlowEnv(scenario(ONE, "duration=100 ms"), num_envs=1, copy=True)  # all of it slow start
     envs.reset(seed=1)
@@ -118,6 +169,7 @@ def test_gymnasium_makes_many_of_each(name: str, mode: str) -> None:
     ("settings", "message"),
     [
         ({"reward": lambda _: 0.0}, "needs vectorization_mode='sync'"),
+        ({"autoreset": AutoresetMode.DISABLED}, "'NextStep' or 'SameStep'"),
         ({"num_envs": 0}, "num_envs = 0; give at least 1"),
         ({"render_mode": "rgb_array"}, "give no render_mode"),
         ({"flow": "nobody"}, 'no flow "nobody"'),
@@ -139,9 +191,15 @@ def test_controllers_in_python_cannot_be_stepped_on_threads() -> None:
 
 @pytest.mark.parametrize(
     ("actions", "message"),
-    [([3], "1 actions for 2 environments"), ([3, 3, 3], "3 actions for 2"), ([3, 7], "0 to 6"), ([-1, 3], "0 to 6")],
+    [
+        ([3], "1 actions for 2 environments"),
+        ([3, 3, 3], "3 actions for 2"),
+        ([3, 7], "action 7 is no choice; there are 0 to 6"),
+        ([-1, 3], "0 to 6"),
+        ([2.5, 3], "action 2.5 is no choice"),
+    ],
 )
-def test_wrong_actions_are_refused(actions: list[int], message: str) -> None:
+def test_wrong_actions_are_refused(actions: list[float], message: str) -> None:
     envs = VectorFlowEnv(scenario(ONE), num_envs=2)
     envs.reset(seed=1)
     with pytest.raises(ValueError, match=message):
@@ -153,7 +211,7 @@ def test_seeds_that_are_too_few_and_not_a_number_are_refused() -> None:
     with pytest.raises(ValueError, match="seeds: 1 numbers, where 2 belong"):
         envs.reset(seed=[1])
     envs.reset(seed=1)
-    with pytest.raises(ValueError, match="an action is NaN"):
+    with pytest.raises(ValueError, match="action is NaN"):
         envs.step(np.array([[0.0], [np.nan]]))
 
 

@@ -9,7 +9,9 @@ from conftest import Cli
 
 
 @pytest.mark.parametrize("package", ["torch", "stable_baselines3", "tensorboard"])
-@pytest.mark.parametrize("command", [("train", "ackclock/SingleFlow-v0", "-o", "out"), ("evaluate", "out")])
+@pytest.mark.parametrize(
+    "command", [("train", "ackclock/SingleFlow-v0", "-o", "out"), ("evaluate", "out"), ("export", "out", "-o", "out")]
+)
 def test_training_without_its_packages_names_the_remedy(
     cli: Cli, tmp_path: Path, package: str, command: tuple[str, ...]
 ) -> None:

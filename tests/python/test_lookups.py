@@ -13,7 +13,13 @@ from conftest import Cli
 
 @pytest.mark.parametrize(
     ("catalog", "name"),
-    [("controllers", "cubic"), ("queues", "drop_tail"), ("links", "loss"), ("topologies", "dumbbell")],
+    [
+        ("controllers", "cubic"),
+        ("queues", "drop_tail"),
+        ("disciplines", "ece_red"),
+        ("links", "loss"),
+        ("topologies", "dumbbell"),
+    ],
 )
 def test_a_catalog_is_listed_and_explained(cli: Cli, catalog: str, name: str) -> None:
     listed = cli(catalog)

@@ -18,7 +18,7 @@ bottleneck = { rate = "20 Mbit/s", delay = "20 ms" }
 name = "learner"
 controller = { kind = "dqn_newreno", warm_up = 100 }
 """
-_FROZEN = '{ kind = "policy", file = "learnt.onnx", controller = { kind = "newreno", beta = 0.7 } }'
+_FROZEN = '{ kind = "policy", file = "learnt.onnx" }'
 
 
 def test_what_was_learnt_runs_frozen(cli: Cli, tmp_path: Path) -> None:
@@ -33,6 +33,11 @@ def test_what_was_learnt_runs_frozen(cli: Cli, tmp_path: Path) -> None:
     summary = running.run(scenario).summary
     assert summary["flows"][0]["controller"] == "policy"
     assert summary["flows"][0]["goodput_bps"] > 1e6
+    # The learner had slow start and losses itself.
+    frozen.write_text(frozen.read_text().replace(_FROZEN, _FROZEN.replace(" }", ', controller = "newreno" }')))
+    told = cli("run", frozen, "--quiet")
+    assert told.returncode == 2
+    assert "flow[0].controller.controller" in told.stderr and "remove it" in told.stderr
 
 
 @pytest.mark.parametrize(

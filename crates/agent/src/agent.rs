@@ -44,7 +44,7 @@ pub struct Agent {
     rtt: RttStats,
     flight_size: Bytes,
     since: Option<SimTime>,
-    /// Rows of observations, the latest last.
+    /// Rows of observations, the latest last; empty where only the latest is shown.
     history: Vec<f32>,
 }
 
@@ -67,7 +67,7 @@ impl Agent {
             rtt: RttStats::default(),
             flight_size: Bytes::ZERO,
             since: None,
-            history: vec![0.0; config.observation_len()],
+            history: if config.history == 1 { Vec::new() } else { vec![0.0; config.observation_len()] },
             config: Arc::clone(config),
         }
     }
@@ -108,18 +108,25 @@ impl Agent {
     /// Adds a row to the history and writes all of it into `out`, which has room for
     /// [`AgentConfig::observation_len`] numbers.
     pub fn observe(&mut self, now: SimTime, out: &mut [f32]) {
-        let rate = self.view(now).delivery_rate();
+        let rate = self.interval.rate_of(self.interval.acked, now);
         self.memory.max_delivery_rate = self.memory.max_delivery_rate.max(rate);
-        let count = self.config.observations.len();
-        let mut history = std::mem::take(&mut self.history);
-        history.copy_within(count.., 0);
-        let view = self.view(now);
-        let newest = history.len() - count;
-        for (place, observation) in history[newest..].iter_mut().zip(&self.config.observations) {
-            *place = if self.config.is_scaled { observation.scaled(&view) } else { observation.value(&view) } as f32;
+        if self.config.history == 1 {
+            return self.write_row(now, out);
         }
+        let mut history = std::mem::take(&mut self.history);
+        let count = self.config.observations.len();
+        let newest = history.len() - count;
+        history.copy_within(count.., 0);
+        self.write_row(now, &mut history[newest..]);
         out.copy_from_slice(&history);
         self.history = history;
+    }
+
+    fn write_row(&self, now: SimTime, row: &mut [f32]) {
+        let view = self.view(now);
+        for (place, observation) in row.iter_mut().zip(&self.config.observations) {
+            *place = if self.config.is_scaled { observation.scaled(&view) } else { observation.value(&view) } as f32;
+        }
     }
 
     /// What the interval until `now` pays.

@@ -7,7 +7,10 @@
 
 mod controller;
 mod error;
+#[cfg(test)]
+mod exported;
 mod graph;
+mod learner;
 mod network;
 mod onnx;
 mod operators;
@@ -22,12 +25,14 @@ use prost::Message;
 
 pub use controller::PolicyController;
 pub use error::{PolicyError, PolicyPlace};
+pub use learner::LEARNER_KEY;
 pub use operators::OPERATORS;
-pub use write::{learned_policy, policy_file};
+pub use write::{Activation, learned_policy, policy_file, trained_policy};
 
 use crate::action::ActionSpace;
 use crate::config::AgentConfig;
 use graph::build;
+use learner::Learner;
 use network::{Network, Work, arg_max};
 use onnx::ModelProto;
 
@@ -40,6 +45,7 @@ pub struct Policy {
     config: Arc<AgentConfig>,
     network: Network,
     form: Form,
+    learner: Option<Learner>,
 }
 
 /// What the network's numbers mean.
@@ -66,7 +72,13 @@ impl Policy {
         let opset = model.opset_import.iter().find(|opset| matches!(opset.domain.as_str(), "" | "ai.onnx"));
         let built = build(graph, opset.map_or(1, |opset| opset.version), config.history, config.observations.len())?;
         let form = form(config.action.space(), built.outputs, built.is_index)?;
-        Ok(Self { config: Arc::new(config), network: built.network, form })
+        let learner = learner(&model, &config)?;
+        if learner.is_some_and(|learner| !learner.fits(form, built.outputs)) {
+            let what =
+                format!("has metadata {LEARNER_KEY} of a controller with other actions than its {}", built.outputs);
+            return Err(PolicyError::of_file(what, "let the network give a value for each action, or remove the key"));
+        }
+        Ok(Self { config: Arc::new(config), network: built.network, form, learner })
     }
 
     /// What it is shown, when it is asked, what it may do.
@@ -85,14 +97,23 @@ impl Policy {
     }
 }
 
+/// What the file's metadata have under a key.
+fn metadata<'a>(model: &'a ModelProto, key: &str) -> Option<&'a str> {
+    model.metadata_props.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str())
+}
+
+fn learner(model: &ModelProto, config: &AgentConfig) -> Result<Option<Learner>, PolicyError> {
+    metadata(model, LEARNER_KEY).map(|text| Learner::read(text, config.observation_len())).transpose()
+}
+
 fn agent_config(model: &ModelProto, settings: Option<&str>) -> Result<AgentConfig, PolicyError> {
-    let own = model.metadata_props.iter().find(|entry| entry.key == AGENT_KEY);
+    let own = metadata(model, AGENT_KEY);
     let text = match (own, settings) {
         (Some(_), Some(_)) => {
             let what = format!("is said here, and in the file's metadata under {AGENT_KEY}");
             return Err(PolicyError::of_agent(what, "remove it here"));
         }
-        (Some(entry), None) => &entry.value,
+        (Some(own), None) => own,
         (None, Some(settings)) => settings,
         (None, None) => {
             let remedy = "say what it was trained with, such as agent = { observations = [\"cwnd_segments\", \"rtt_ms\"], action = \"deltas\" }";

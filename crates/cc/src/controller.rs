@@ -148,6 +148,15 @@ impl ControllerConfig {
         matches!(self, Self::External(config) if config.decides())
     }
 
+    /// True if a network that no longer learns moves the window.
+    pub fn is_frozen(&self) -> bool {
+        match self {
+            Self::DqnNewReno(config) => config.dqn.frozen.is_some(),
+            Self::DqnCubic(config) => config.dqn.frozen.is_some(),
+            _ => self.decides(),
+        }
+    }
+
     /// With the seed of the algorithm's random stream, if it has one.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {

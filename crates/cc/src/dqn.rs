@@ -5,15 +5,17 @@
 
 mod cubic;
 mod learner;
+mod mind;
 mod newreno;
 mod pace;
 mod window;
 
 pub use cubic::{DqnCubic, DqnCubicConfig};
 pub use learner::{DqnConfig, LearnOn, MaxThroughput, StateScale};
+pub use mind::{Frozen, FrozenNetwork};
 pub use newreno::{DqnNewReno, DqnNewRenoConfig, StoreOn};
 pub use pace::CubicPace;
-pub use window::BelowSsthresh;
+pub use window::{BelowSsthresh, WindowRules};
 
 use ackclock_learn::{Network, Normaliser};
 
@@ -35,6 +37,8 @@ pub fn exercise_agent(config: &ControllerConfig, decisions: u64) -> Option<u64> 
 pub struct Learned<'a> {
     /// What it looks at, and what its actions are.
     pub kind: LearnedKind,
+    /// What holds of its window.
+    pub rules: WindowRules,
     /// A value for each action, from what it sees.
     pub network: &'a Network,
     /// How it brings what it sees to size.
@@ -42,22 +46,66 @@ pub struct Learned<'a> {
 }
 
 /// Whose agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LearnedKind {
     /// Sees threshold, cwnd and RTT; adds -10, -3, -1, 0, 1, 3 or 10 segments to a window that was acknowledged.
     NewReno,
     /// Sees `W_max` and the time since the last reduction besides; less, hold, CUBIC's curve or a faster one.
-    Cubic,
+    Cubic {
+        /// See [`DqnCubicConfig::c`].
+        c: f64,
+        /// See [`DqnCubicConfig::formula_c`].
+        formula_c: bool,
+    },
+}
+
+impl LearnedKind {
+    /// Numbers that it sees.
+    pub fn inputs(self) -> usize {
+        match self {
+            Self::NewReno => newreno::INPUTS,
+            Self::Cubic { .. } => cubic::INPUTS,
+        }
+    }
+
+    /// Actions that it has.
+    pub fn actions(self) -> usize {
+        match self {
+            Self::NewReno => newreno::STEPS.len(),
+            Self::Cubic { .. } => cubic::ACTIONS,
+        }
+    }
 }
 
 /// What a controller has learnt; `None` if it has no agent.
 pub fn learned(controller: &Controller) -> Option<Learned<'_>> {
-    let (kind, agent) = match controller {
-        Controller::DqnNewReno(controller) => (LearnedKind::NewReno, controller.agent()),
-        Controller::DqnCubic(controller) => (LearnedKind::Cubic, controller.agent()),
-        _ => return None,
+    match controller {
+        Controller::DqnNewReno(controller) => controller.learned(),
+        Controller::DqnCubic(controller) => controller.learned(),
+        _ => None,
+    }
+}
+
+/// The controller that goes on as one that learnt, and learns no more. The network takes the numbers that the kind sees, and
+/// gives a value for each of its actions.
+pub fn frozen(kind: LearnedKind, rules: WindowRules, network: Frozen) -> ControllerConfig {
+    let with_rules = |dqn: DqnConfig| DqnConfig {
+        beta: rules.beta,
+        min_window: rules.min_window,
+        below_ssthresh: rules.below_ssthresh,
+        frozen: Some(network),
+        ..dqn
     };
-    Some(Learned { kind, network: agent.network(), normaliser: agent.normaliser() })
+    match kind {
+        LearnedKind::NewReno => {
+            let default = DqnNewRenoConfig::default();
+            ControllerConfig::DqnNewReno(Box::new(DqnNewRenoConfig { dqn: with_rules(default.dqn), ..default }))
+        }
+        LearnedKind::Cubic { c, formula_c } => {
+            let default = DqnCubicConfig::default();
+            ControllerConfig::DqnCubic(Box::new(DqnCubicConfig { dqn: with_rules(default.dqn), c, formula_c }))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -53,8 +53,8 @@ pub use cubic::{Cubic, CubicConfig, CubicVariant};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
 pub use dqn::{
-    BelowSsthresh, CubicPace, DqnConfig, DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig, LearnOn, Learned,
-    LearnedKind, MaxThroughput, StateScale, StoreOn, exercise_agent, learned,
+    BelowSsthresh, CubicPace, DqnConfig, DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig, Frozen, FrozenNetwork,
+    LearnOn, Learned, LearnedKind, MaxThroughput, StateScale, StoreOn, WindowRules, exercise_agent, frozen, learned,
 };
 pub use event::{AckEvent, CongestionCause, CongestionEvent, RttStats, SegmentTimestamps, SendEvent};
 pub use external::{ExternalConfig, ExternalController, Start};

@@ -61,10 +61,7 @@ impl Environment {
         if seats.is_empty() {
             return Err(EnvironmentError::NoAgents);
         }
-        let flows = places(&scenario, &seats).map_err(|name| EnvironmentError::UnknownFlow {
-            name: name.to_owned(),
-            known: scenario.config().flows.iter().map(|flow| flow.name.clone()).collect(),
-        })?;
+        let flows = places(&scenario, &seats)?;
         let simulation = simulate(&scenario, &seats, &flows);
         let end = SimTime(scenario.config().duration.0);
         Ok(Self { scenario: Arc::new(scenario), seats: seats.into(), simulation, end, flows: flows.into() })
@@ -119,6 +116,15 @@ impl Environment {
     pub fn observe(&mut self, agent: usize, out: &mut [f32]) {
         let now = self.simulation.now();
         self.agent(agent).observe(now, out);
+    }
+
+    /// [`Self::reward`], and then [`Self::observe`].
+    pub(crate) fn reward_and_observe(&mut self, agent: usize, out: &mut [f32]) -> f64 {
+        let now = self.simulation.now();
+        let agent = self.agent(agent);
+        let reward = agent.reward(now);
+        agent.observe(now, out);
+        reward
     }
 
     /// The value of an observation now, in its unit.
@@ -198,10 +204,20 @@ fn needs_care(simulation: &Simulation, flow: usize) -> bool {
     wants_to_stop(simulation, flow) || simulation.is_over(flow)
 }
 
-/// Where the seats' flows are; the name of one that is not there.
-fn places<'a>(scenario: &Scenario, seats: &'a [Seat]) -> Result<Vec<usize>, &'a str> {
+/// Where the seats' flows are. Each is there, and its own controller leaves the decisions to the agent.
+fn places(scenario: &Scenario, seats: &[Seat]) -> Result<Vec<usize>, EnvironmentError> {
     let flows = &scenario.config().flows;
-    let place = |seat: &'a Seat| flows.iter().position(|flow| flow.name == seat.flow).ok_or(seat.flow.as_str());
+    let place = |seat: &Seat| {
+        let name = seat.flow.clone();
+        let Some(place) = flows.iter().position(|flow| flow.name == name) else {
+            let known = flows.iter().map(|flow| flow.name.clone()).collect();
+            return Err(EnvironmentError::UnknownFlow { name, known });
+        };
+        if flows[place].controller.is_frozen() {
+            return Err(EnvironmentError::PolicyFlow { name, controller: flows[place].controller_name.clone() });
+        }
+        Ok(place)
+    };
     seats.iter().map(place).collect()
 }
 

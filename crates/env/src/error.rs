@@ -14,6 +14,13 @@ pub enum EnvironmentError {
         /// Those there are.
         known: Vec<String>,
     },
+    /// A frozen policy moves the window of an agent's flow.
+    PolicyFlow {
+        /// The flow.
+        name: String,
+        /// What results call its controller.
+        controller: String,
+    },
     /// A flow has two agents.
     TwoAgents {
         /// The flow.
@@ -40,6 +47,12 @@ impl fmt::Display for EnvironmentError {
             Self::UnknownFlow { name, known } => {
                 write!(f, "the scenario has no flow {name:?} for an agent; there are {}", known.join(", "))
             }
+            Self::PolicyFlow { name, controller } => write!(
+                f,
+                "the agent's flow {name:?} has the controller {controller:?}, which decides by itself, and a window has one that \
+                 decides; give that flow a controller for slow start and losses, such as controller = \"cubic\", or let the \
+                 agent have another flow"
+            ),
             Self::TwoAgents { name } => write!(f, "the flow {name:?} is named twice; it can have one agent"),
             Self::NotOneAgent { agents } => write!(
                 f,

@@ -3,8 +3,10 @@
 
 mod environment;
 mod error;
+mod helper;
+mod share;
 mod vector;
 
 pub use environment::{Environment, Step};
 pub use error::EnvironmentError;
-pub use vector::{Buffers, VectorEnvironment};
+pub use vector::{Autoreset, Buffers, VectorEnvironment};

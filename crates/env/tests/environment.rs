@@ -1,7 +1,7 @@
 //! Decisions in whole simulations: counted, ended, copied, and the same side by side as alone.
 
 use ackclock_agent::AgentConfig;
-use ackclock_env::{Buffers, Environment, Step, VectorEnvironment};
+use ackclock_env::{Autoreset, Buffers, Environment, Step, VectorEnvironment};
 use ackclock_scenario::Scenario;
 
 /// 10 Mbit/s, 100 ms, no loss in sight; segments of 1250 bytes on the wire.
@@ -109,6 +109,70 @@ fn a_copy_goes_on_alike_and_apart() {
     assert_ne!(one.now(), other.now());
 }
 
+/// What a step of many gives, but for the observations.
+struct Given {
+    rewards: Vec<f64>,
+    terminated: Vec<bool>,
+    truncated: Vec<bool>,
+    finals: Vec<f32>,
+}
+
+impl Given {
+    fn new(count: usize, length: usize) -> Self {
+        let (terminated, truncated) = (vec![false; count], vec![false; count]);
+        Self { rewards: vec![0.0; count], terminated, truncated, finals: vec![0.0; count * length] }
+    }
+
+    fn buffers<'a>(&'a mut self, observations: &'a mut [f32]) -> Buffers<'a> {
+        Buffers {
+            observations,
+            rewards: &mut self.rewards,
+            terminated: &mut self.terminated,
+            truncated: &mut self.truncated,
+            finals: &mut self.finals,
+        }
+    }
+
+    fn is_over(&self, lane: usize) -> bool {
+        self.terminated[lane] || self.truncated[lane]
+    }
+}
+
+/// The same episodes, with or without a step between them.
+#[test]
+fn an_episode_begins_with_the_next_step_or_within_the_last() {
+    let settings = r#"{"decide": "200 ms", "observations": ["since_congestion_ms", "cwnd_segments"]}"#;
+    // Of 500 kB; a seed moves the start, and so the moments of decisions.
+    let flow = format!(
+        "{BULK}\napp = {{ kind = \"file\", size = \"500 kB\" }}\nstart = {{ first = \"0 s\", spacing = {{ exponential = \"50 ms\" }} }}"
+    );
+    let single = environment(&flow, settings);
+    let courses = [Autoreset::NextStep, Autoreset::SameStep].map(|autoreset| {
+        let mut vector = VectorEnvironment::new(&single, 2, 2, autoreset).expect("threads");
+        let (mut rows, mut given) = (vec![0.0; 4], Given::new(2, 2));
+        vector.reset(&[8, 9], &mut rows);
+        // The second lane's course: each reward with what was seen then, and of each episode what was seen first.
+        let (mut course, mut begins) = (Vec::new(), vec![rows[2..].to_vec()]);
+        let mut was_over = false;
+        while begins.len() < 5 {
+            vector.step(&[4.0, 4.0], given.buffers(&mut rows));
+            match (autoreset, given.is_over(1)) {
+                (Autoreset::NextStep, _) if was_over => begins.push(rows[2..].to_vec()),
+                (Autoreset::SameStep, true) => {
+                    course.push((given.rewards[1], true, given.finals[2..].to_vec()));
+                    begins.push(rows[2..].to_vec());
+                }
+                (_, is_over) => course.push((given.rewards[1], is_over, rows[2..].to_vec())),
+            }
+            was_over = given.is_over(1);
+        }
+        (course, begins)
+    });
+    assert_eq!(courses[0], courses[1]);
+    let ends = courses[0].0.iter().filter(|step| step.1).count();
+    assert_eq!((ends, courses[0].0.len() > 20), (4, true));
+}
+
 #[test]
 fn side_by_side_is_as_alone_on_any_number_of_threads() {
     let settings = r#"{"decide": "ack", "observations": ["cwnd_segments", "rtt_ms", "acks"]}"#;
@@ -128,22 +192,16 @@ fn side_by_side_is_as_alone_on_any_number_of_threads() {
         alone.push(course);
     }
     for threads in [1, 2, 5] {
-        let mut vector = VectorEnvironment::new(&single, seeds.len(), threads).expect("threads");
-        let (mut rows, mut rewards) = (vec![0.0; 15], vec![0.0; 5]);
-        let (mut terminated, mut truncated) = (vec![0; 5], vec![0; 5]);
+        let mut vector = VectorEnvironment::new(&single, seeds.len(), threads, Autoreset::NextStep).expect("threads");
+        let mut rows = vec![0.0; 15];
+        let mut given = Given::new(5, 3);
         vector.reset(&seeds, &mut rows);
         for n in 0..=200 {
             for (lane, course) in alone.iter().enumerate() {
                 assert_eq!(rows[3 * lane..3 * lane + 3], course[n], "lane {lane}, step {n}, {threads} threads");
             }
             let actions = [f64::from(n as u32 % 7); 5];
-            let buffers = Buffers {
-                observations: &mut rows,
-                rewards: &mut rewards,
-                terminated: &mut terminated,
-                truncated: &mut truncated,
-            };
-            vector.step(&actions, buffers);
+            vector.step(&actions, given.buffers(&mut rows));
         }
     }
 }
@@ -201,5 +259,7 @@ fn mistakes_say_what_there_is() {
     assert!(error(vec![]).contains("at least one"));
     assert!(error(vec![("agent".to_owned(), config()), ("agent".to_owned(), config())]).contains("twice"));
     let one = environment(BULK, "{}");
-    assert!(VectorEnvironment::new(&one, 0, 1).expect_err("none").to_string().contains("num_envs"));
+    assert!(
+        VectorEnvironment::new(&one, 0, 1, Autoreset::NextStep).expect_err("none").to_string().contains("num_envs")
+    );
 }

@@ -151,6 +151,27 @@ fn in_the_engine_a_policy_takes_the_course_that_the_environment_takes() {
     }
 }
 
+/// Two networks would move one window.
+#[test]
+fn an_agent_and_a_policy_do_not_share_a_flow() {
+    let agent = r#"{"observations": ["cwnd_segments", "srtt_ms"]}"#;
+    let path = written("shared", &Drawn::new(2, 7, 1).file(agent));
+    let frozen = scenario(&format!(r#"{{ kind = "policy", file = '{}' }}"#, path.display()));
+    std::fs::remove_file(path).expect("it was written");
+    let on = |flow: &str| {
+        let config = AgentConfig::from_json(agent).expect("a right configuration");
+        Environment::new(frozen.clone(), vec![(flow.to_owned(), config)])
+    };
+    let error = on("agent").expect_err("the flow has a policy").to_string();
+    for words in ["flow \"agent\"", "controller \"policy\"", "controller = \"cubic\"", "another flow"] {
+        assert!(error.contains(words), "{words:?} is not in: {error}");
+    }
+    // Beside each other is another matter.
+    let mut beside = on("other").expect("CUBIC is no policy");
+    beside.reset(1);
+    assert!(told(beside.simulation(), "decisions") > 0.0);
+}
+
 /// RFC 5681 section 3.1: "during congestion avoidance, cwnd is incremented by roughly 1 full-sized segment per RTT".
 #[test]
 fn always_a_segment_more_is_renos_growth() {

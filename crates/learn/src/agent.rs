@@ -148,7 +148,7 @@ impl Agent {
 
     /// One step of learning, once the warm-up is over.
     pub fn learn(&mut self) {
-        if self.is_warming_up() {
+        if self.is_warming_up() || self.replay.is_empty() {
             return;
         }
         self.draw_batch();
@@ -193,7 +193,7 @@ impl Agent {
 
     /// True until enough tuples have been stored.
     pub fn is_warming_up(&self) -> bool {
-        self.replay.is_empty() || self.tuples < self.learning.warm_up
+        self.tuples < self.learning.warm_up
     }
 
     /// The fraction of actions that are random now.

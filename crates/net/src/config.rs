@@ -73,6 +73,19 @@ impl LinkConfig {
     }
 }
 
+impl NetworkConfig {
+    /// Everything that names connections by their numbers: rules of discarders and bands of queues.
+    pub fn connection_lists(&mut self) -> impl Iterator<Item = &mut Vec<usize>> {
+        let rules = self.discarders.iter_mut().flat_map(|discarder| &mut discarder.rules);
+        let bands = self.links.iter_mut().filter_map(|link| match &mut link.queue {
+            QueueConfig::Priority(config) => Some(&mut config.bands),
+            _ => None,
+        });
+        let of_bands = bands.flatten().filter_map(|band| band.flows.as_mut());
+        rules.filter_map(|rule| rule.flows.as_mut()).chain(of_bands)
+    }
+}
+
 /// A queue discipline with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueueConfig {
@@ -192,8 +205,8 @@ pub enum Selection {
 pub struct DiscardRule {
     /// Which packets it looks at, and counts.
     pub class: PacketClass,
-    /// Only those of this connection (index of the flow in the scenario); `None` is all.
-    pub flow: Option<usize>,
+    /// Only those of these connections ([`Packet::flow`]); `None` is all.
+    pub flows: Option<Vec<usize>>,
     /// Only those that pass from this time on.
     pub from: SimTime,
     /// Only those that pass before this time.

@@ -53,7 +53,7 @@ fn sorted(rule: &DiscardRule) -> DiscardRule {
 impl DiscardRule {
     fn sees(&self, now: SimTime, packet: &Packet) -> bool {
         self.class.has(packet)
-            && self.flow.is_none_or(|flow| flow as u32 == packet.flow())
+            && self.flows.as_ref().is_none_or(|flows| flows.contains(&(packet.flow() as usize)))
             && (self.from..self.until).contains(&now)
     }
 }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     fn rule(selection: Selection) -> DiscardRule {
-        DiscardRule { class: PacketClass::Any, flow: None, from: SimTime::ZERO, until: SimTime::NEVER, selection }
+        DiscardRule { class: PacketClass::Any, flows: None, from: SimTime::ZERO, until: SimTime::NEVER, selection }
     }
 
     #[test]
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(dropped(data, mixed), [3]);
         let acks = DiscardRule { class: PacketClass::Acks, ..rule(Selection::All) };
         assert_eq!(dropped(acks, mixed), [1, 5]);
-        let flow = DiscardRule { flow: Some(0), ..rule(Selection::Every(2)) };
+        let flow = DiscardRule { flows: Some(vec![0]), ..rule(Selection::Every(2)) };
         assert_eq!(dropped(flow, mixed), [2, 5]);
         let window = DiscardRule { from: SimTime(1), until: SimTime(3), ..rule(Selection::All) };
         assert_eq!(dropped(window, mixed), [2, 3]);

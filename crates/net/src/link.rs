@@ -48,6 +48,8 @@ pub struct Link {
     /// What has not entered service, as of the last [`Link::advance`].
     waiting: VecDeque<Waiting>,
     waiting_octets: u64,
+    /// When the first that waits enters service, or the first that was passed on arrives.
+    next_change: SimTime,
     /// What is to come out at the far end.
     transit: VecDeque<InTransit>,
     /// Packets that are in a later link's ring: when they arrive at this one's far end, and their octets.
@@ -84,6 +86,7 @@ impl Link {
             clock: LinkClock::new(config.rate),
             waiting: VecDeque::new(),
             waiting_octets: 0,
+            next_change: SimTime::NEVER,
             transit: VecDeque::new(),
             passed_on: VecDeque::new(),
             overtaking: config.channel.as_ref().is_some_and(|channel| channel.lets_overtake()),
@@ -107,6 +110,7 @@ impl Link {
             }
             self.stats.on_queue_change(now, self.waiting.len());
             self.waiting.push_back(Waiting { service, octets });
+            self.next_change = self.next_change.min(service);
             self.waiting_octets += octets;
         }
         self.stats.on_accepted(service - now);
@@ -133,6 +137,7 @@ impl Link {
     /// An admitted packet travels on in the ring of a later link; it leaves this one at `arrival`.
     pub fn pass_on(&mut self, arrival: SimTime, size: u32) {
         self.passed_on.push_back((arrival, u64::from(size) + self.framing));
+        self.next_change = self.next_change.min(arrival);
     }
 
     /// The first packet arrives at the far end, in `arrived`: copied once, as copies of copies make the processor wait.
@@ -151,7 +156,13 @@ impl Link {
 
     /// Brings the counts up to `now`.
     pub fn advance(&mut self, now: SimTime) {
-        while let Some(next) = self.waiting.front().copied().filter(|next| next.service <= now) {
+        if self.next_change <= now {
+            self.advance_past_changes(now);
+        }
+    }
+
+    fn advance_past_changes(&mut self, now: SimTime) {
+        while let Some(next) = self.waiting.front().filter(|next| next.service <= now) {
             self.stats.on_queue_change(next.service, self.waiting.len());
             self.waiting_octets -= next.octets;
             self.waiting.pop_front();
@@ -159,6 +170,8 @@ impl Link {
         while let Some((_, octets)) = self.passed_on.pop_front_if(|(arrival, _)| *arrival <= now) {
             self.on_delivered(octets);
         }
+        let service = self.waiting.front().map_or(SimTime::NEVER, |next| next.service);
+        self.next_change = self.passed_on.front().map_or(service, |(arrival, _)| service.min(*arrival));
     }
 
     fn on_delivered(&mut self, octets: u64) {

@@ -1,7 +1,7 @@
 //! `Environment` and `VectorEnvironment`: simulations with agents, for the environments of Gymnasium.
 
 use ackclock_agent::{ActionSpace, AgentConfig};
-use ackclock_env::{Buffers, Environment, Step, VectorEnvironment};
+use ackclock_env::{Autoreset, Buffers, Environment, Step, VectorEnvironment};
 use numpy::{PyArray, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -150,18 +150,8 @@ impl PyEnvironment {
         self.inner.as_mut().ok_or_else(over)
     }
 
-    /// An action that is none is a mistake of the caller's, not one to be cut to something.
     fn check(&self, agent: usize, action: f64) -> PyResult<()> {
-        match self.get()?.config(agent).action.space() {
-            ActionSpace::Discrete(choices) if !is_choice(action, choices) => {
-                let last = choices - 1;
-                Err(PyValueError::new_err(format!("action {action} is no choice; there are 0 to {last}")))
-            }
-            ActionSpace::Range(low, high) if action.is_nan() => {
-                Err(PyValueError::new_err(format!("action is NaN; give a number from {low} to {high}")))
-            }
-            _ => Ok(()),
-        }
+        check(&[action], &self.get()?.config(agent).action.space())
     }
 
     /// Moves the simulation on. The exception of a controller of Python ends it.
@@ -190,20 +180,24 @@ impl PyEnvironment {
 #[pyclass(module = "ackclock._core", name = "VectorEnvironment")]
 pub(crate) struct PyVectorEnvironment {
     inner: VectorEnvironment,
+    /// Of one environment.
+    space: ActionSpace,
 }
 
 #[pymethods]
 impl PyVectorEnvironment {
     #[new]
-    fn new(environment: &PyEnvironment, count: usize, threads: usize) -> PyResult<Self> {
+    fn new(environment: &PyEnvironment, count: usize, threads: usize, same_step: bool) -> PyResult<Self> {
         if environment.calls_python {
             return Err(PyValueError::new_err(
                 "the vector form runs on threads, and a controller of this scenario is written in Python, which cannot; \
                  use gymnasium.make_vec(..., vectorization_mode=\"sync\")",
             ));
         }
-        let inner = VectorEnvironment::new(environment.get()?, count, threads).map_err(to_value_error)?;
-        Ok(Self { inner })
+        let autoreset = if same_step { Autoreset::SameStep } else { Autoreset::NextStep };
+        let environment = environment.get()?;
+        let inner = VectorEnvironment::new(environment, count, threads, autoreset).map_err(to_value_error)?;
+        Ok(Self { inner, space: environment.config(0).action.space() })
     }
 
     /// Begins episodes, with a seed for each environment.
@@ -220,15 +214,18 @@ impl PyVectorEnvironment {
         Ok(())
     }
 
-    /// Takes an action in each and fills the arrays.
+    /// Takes an action in each and fills the arrays; `finals` only where an episode ended and the next has begun. Actions
+    /// that are none are refused, as by `Environment.step`.
+    #[allow(clippy::too_many_arguments, reason = "an array for each thing that a step gives")]
     fn step(
         &mut self,
         py: Python<'_>,
         mut actions: PyReadwriteArrayDyn<'_, f64>,
         mut observations: PyReadwriteArrayDyn<'_, f32>,
         mut rewards: PyReadwriteArrayDyn<'_, f64>,
-        mut terminated: PyReadwriteArrayDyn<'_, u8>,
-        mut truncated: PyReadwriteArrayDyn<'_, u8>,
+        mut terminated: PyReadwriteArrayDyn<'_, bool>,
+        mut truncated: PyReadwriteArrayDyn<'_, bool>,
+        mut finals: PyReadwriteArrayDyn<'_, f32>,
     ) -> PyResult<()> {
         let actions = &*actions.as_slice_mut().map_err(to_value_error)?;
         let buffers = Buffers {
@@ -236,12 +233,15 @@ impl PyVectorEnvironment {
             rewards: rewards.as_slice_mut().map_err(to_value_error)?,
             terminated: terminated.as_slice_mut().map_err(to_value_error)?,
             truncated: truncated.as_slice_mut().map_err(to_value_error)?,
+            finals: finals.as_slice_mut().map_err(to_value_error)?,
         };
         self.expect("actions", actions.len(), 1)?;
+        check(actions, &self.space)?;
         self.expect("observations", buffers.observations.len(), self.inner.observation_len())?;
         self.expect("rewards", buffers.rewards.len(), 1)?;
         self.expect("terminated", buffers.terminated.len(), 1)?;
         self.expect("truncated", buffers.truncated.len(), 1)?;
+        self.expect("finals", buffers.finals.len(), self.inner.observation_len())?;
         py.detach(|| self.inner.step(actions, buffers));
         Ok(())
     }
@@ -254,6 +254,23 @@ impl PyVectorEnvironment {
             return Ok(());
         }
         Err(PyValueError::new_err(format!("{what}: {given} numbers, where {wanted} belong")))
+    }
+}
+
+/// An action that is none is a mistake of the caller's, not one to be cut to something.
+fn check(actions: &[f64], space: &ActionSpace) -> PyResult<()> {
+    match *space {
+        ActionSpace::Discrete(choices) => match actions.iter().find(|action| !is_choice(**action, choices)) {
+            Some(action) => {
+                let last = choices - 1;
+                Err(PyValueError::new_err(format!("action {action} is no choice; there are 0 to {last}")))
+            }
+            None => Ok(()),
+        },
+        ActionSpace::Range(low, high) if actions.iter().any(|action| action.is_nan()) => {
+            Err(PyValueError::new_err(format!("action is NaN; give a number from {low} to {high}")))
+        }
+        ActionSpace::Range(..) => Ok(()),
     }
 }
 

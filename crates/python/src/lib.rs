@@ -14,9 +14,11 @@ use pyo3::prelude::*;
 /// The compiled core of ackclock.
 #[pymodule]
 mod _core {
+    use ackclock_agent::policy::{Activation, trained_policy};
+    use numpy::{PyReadonlyArray1, PyReadonlyArray2};
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
-    use pyo3::types::PyDict;
+    use pyo3::types::{PyBytes, PyDict};
 
     #[pymodule_export]
     use crate::controller::{PyAckEvent, PyCongestionEvent, PyControllerState, PySendEvent, PyStart};
@@ -57,6 +59,12 @@ mod _core {
     #[pyfunction]
     fn queues() -> String {
         ackclock_scenario::queues().to_string()
+    }
+
+    /// The buffer disciplines of appliances, as JSON.
+    #[pyfunction]
+    fn disciplines() -> String {
+        ackclock_scenario::disciplines().to_string()
     }
 
     /// What links may do, as JSON.
@@ -118,6 +126,27 @@ mod _core {
             let name = &flow.controller_name;
             PyValueError::new_err(format!("{name} has no agent: use dqn_newreno or dqn_cubic"))
         })
+    }
+
+    /// A policy's file, as ONNX: layers, each with its weights, a row for each output, and its biases; `activation` stands
+    /// between two of them.
+    #[pyfunction]
+    fn policy_file<'py>(
+        py: Python<'py>,
+        agent: &str,
+        activation: &str,
+        layers: Vec<(PyReadonlyArray2<'py, f32>, PyReadonlyArray1<'py, f32>)>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let Some(activation) = Activation::named(activation) else {
+            return Err(PyValueError::new_err(format!("activation {activation:?} is unknown; there are relu, tanh")));
+        };
+        let numbers = |(weights, biases): &(PyReadonlyArray2<'py, f32>, PyReadonlyArray1<'py, f32>)| {
+            (weights.as_array().iter().copied().collect(), biases.as_array().to_vec())
+        };
+        let layers: Vec<(Vec<f32>, Vec<f32>)> = layers.iter().map(numbers).collect();
+        let file =
+            trained_policy(agent, activation, &layers).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(PyBytes::new(py, &file))
     }
 
     /// Version and kind of this build.

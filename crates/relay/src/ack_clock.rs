@@ -5,6 +5,7 @@
 //! than the bottleneck lets them: no more is expected than came at once of late. And where ACKs fall behind the rhythm, as
 //! they do when the bottleneck slows down, they are expected to go on as they came last.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -15,7 +16,9 @@ use crate::readings::Readings;
 /// Points that a round trip of sending is kept as.
 const POINTS: u64 = 256;
 /// ACKs are behind the rhythm once they are late by this part of the span.
-const LATE: u64 = 4;
+const LATE: u64 = 2;
+/// Looks in a span, at most, where nothing else happens.
+const PAUSES: u64 = 8;
 
 /// The far side's rhythm, observed over a span: as far back as one looks ahead.
 #[derive(Clone, Debug, Default)]
@@ -27,15 +30,26 @@ pub(crate) struct AckClock {
     left_so_far: Bytes,
     /// ACKs of the last span, and the one before them.
     replayed: VecDeque<Replay>,
-    last: Option<Replay>,
-    most: MostOfLate,
+    /// What the last two took.
+    lags: [Option<SimDuration>; 2],
+    most: MostOfLate<Bytes>,
+    least_lag: MostOfLate<Reverse<SimDuration>>,
+    /// What the last ACK freed, and the one before it.
+    at_once: [Bytes; 2],
 }
 
-/// An ACK: when it came, and when what it acknowledges had been sent.
+/// What ACKs will free, and when one more of them comes within reach, unless something happens before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Forecast {
+    pub(crate) freed: Bytes,
+    pub(crate) more_at: Option<SimTime>,
+}
+
+/// An ACK: when it came, and how long that was after what it acknowledges had been sent.
 #[derive(Clone, Copy, Debug)]
 struct Replay {
     at: SimTime,
-    sent_at: SimTime,
+    lag: SimDuration,
 }
 
 impl AckClock {
@@ -47,13 +61,17 @@ impl AckClock {
         if left <= self.left_so_far {
             return;
         }
+        self.at_once = [left.saturating_sub(self.left_so_far), self.at_once[0]];
         self.left_so_far = left;
         self.left.record(now, left, span / POINTS);
         self.left.forget_until(before(now, span));
-        self.most.record(now, self.left_within(now, span), readings.far.srtt.max(span));
+        let round_trip = readings.far.srtt.max(span);
+        self.most.record(now, self.left_within(now, span), round_trip);
         let sent_at = self.transmitted.time_beyond(Bytes(left.0 - 1)).unwrap_or(now);
-        let replay = Replay { at: now, sent_at };
-        self.last = Some(replay);
+        let lag = now.saturating_since(sent_at);
+        self.least_lag.record(now, Reverse(lag), round_trip);
+        self.lags = [Some(lag), self.lags[0]];
+        let replay = Replay { at: now, lag };
         if self.replayed.back().is_none_or(|last| last.at + span / POINTS <= now) {
             self.replayed.push_back(replay);
         }
@@ -65,29 +83,50 @@ impl AckClock {
 
     /// How much of what is in the network will have left it after `span`, if each round trip may bring `growth` times what
     /// the one before did.
-    pub(crate) fn freed_within(&self, readings: &Readings, span: SimDuration, growth: f64) -> Bytes {
-        let Some(next) = self.transmitted.time_beyond(self.left_so_far) else { return Bytes::ZERO };
-        let lag = self.last.map_or(readings.far.srtt, |last| last.at.saturating_since(last.sent_at));
+    pub(crate) fn forecast(&self, readings: &Readings, span: SimDuration, growth: f64) -> Forecast {
+        let lag = self.lag().unwrap_or(readings.far.srtt);
+        let Some(next) = self.transmitted.time_beyond(self.left_so_far) else { return Forecast::default() };
         if lag.is_zero() {
-            return Bytes::ZERO;
+            return Forecast::default();
         }
         let until = before(readings.now + span, lag).min(next + span);
-        let foretold = self.transmitted.count_at(until).saturating_sub(self.left_so_far).min(readings.far.pipe);
-        let expected = if self.is_behind(readings.now, next, span) {
-            self.left_within(readings.now, span)
-        } else {
-            self.most.octets().map_or(Bytes(u64::MAX), |most| Bytes((most.0 as f64 * growth) as u64))
-        };
-        foretold.min(expected)
+        let count = self.transmitted.count_at(until);
+        let foretold = self.whole_acks(count.saturating_sub(self.left_so_far).min(readings.far.pipe));
+        if self.is_behind(readings.now, next, span) {
+            return Forecast { freed: foretold.min(self.left_within(readings.now, span)), more_at: None };
+        }
+        let most = self.most.of_late().map_or(Bytes(u64::MAX), |most| Bytes((most.0 as f64 * growth) as u64));
+        let more = Bytes(self.left_so_far.0.saturating_add(foretold.0).saturating_add(self.ack().0.saturating_sub(1)));
+        let more_at = self.transmitted.time_beyond(count.max(more));
+        let more_at = more_at.map(|sent_at| before(sent_at + lag, span).max(readings.now + span / PAUSES));
+        Forecast { freed: foretold.min(most), more_at }
+    }
+
+    /// The least that octets took of late until they were acknowledged: more than the path's least round trip only if a
+    /// queue stands there. Zero before the first ACK.
+    pub(crate) fn least_lag(&self) -> SimDuration {
+        self.least_lag.of_late().map_or(SimDuration::ZERO, |Reverse(lag)| lag)
+    }
+
+    /// What ACKs free at once: each is for two segments, say, and comes with the second of them.
+    fn ack(&self) -> Bytes {
+        self.at_once[0].min(self.at_once[1]).max(Bytes(1))
+    }
+
+    fn whole_acks(&self, octets: Bytes) -> Bytes {
+        Bytes(octets.0 / self.ack().0 * self.ack().0)
+    }
+
+    /// That of the last ACK, or the one before if that is shorter: an ACK that was delayed for want of a second segment
+    /// says nothing of the next. `None` before the first.
+    fn lag(&self) -> Option<SimDuration> {
+        self.lags.into_iter().flatten().min()
     }
 
     /// True if ACKs came later, or the next one does, than the rhythm of sending has them come.
     fn is_behind(&self, now: SimTime, next: SimTime, span: SimDuration) -> bool {
-        let (Some(first), Some(last)) = (self.replayed.front(), self.last) else { return false };
-        let is_late = |at: SimTime, sent_at: SimTime| {
-            at.saturating_since(first.at) > sent_at.saturating_since(first.sent_at) + span / LATE
-        };
-        is_late(last.at, last.sent_at) || is_late(now, next)
+        let (Some(first), Some(lag)) = (self.replayed.front(), self.lag()) else { return false };
+        lag > first.lag + span / LATE || now.saturating_since(next) > lag + span / LATE
     }
 
     fn left_within(&self, now: SimTime, span: SimDuration) -> Bytes {
@@ -99,28 +138,35 @@ fn before(at: SimTime, span: SimDuration) -> SimTime {
     SimTime(at.0.saturating_sub(span.0))
 }
 
-/// The most that left within a span, over the last round trip or two.
-#[derive(Clone, Copy, Debug, Default)]
-struct MostOfLate {
+/// The most of something over the last round trip or two.
+#[derive(Clone, Copy, Debug)]
+struct MostOfLate<T> {
     /// When the present round trip began, and the most in it.
-    present: Option<(SimTime, Bytes)>,
-    past: Bytes,
+    present: Option<(SimTime, T)>,
+    past: Option<T>,
 }
 
-impl MostOfLate {
-    fn record(&mut self, now: SimTime, octets: Bytes, round_trip: SimDuration) {
+impl<T> Default for MostOfLate<T> {
+    fn default() -> Self {
+        Self { present: None, past: None }
+    }
+}
+
+impl<T: Copy + Ord> MostOfLate<T> {
+    fn record(&mut self, now: SimTime, value: T, round_trip: SimDuration) {
         self.present = match self.present {
-            Some((begin, most)) if now < begin + round_trip => Some((begin, most.max(octets))),
+            Some((begin, most)) if now < begin + round_trip => Some((begin, most.max(value))),
             Some((_, most)) => {
-                self.past = most;
-                Some((now, octets))
+                self.past = Some(most);
+                Some((now, value))
             }
-            None => Some((now, octets)),
+            None => Some((now, value)),
         };
     }
 
-    fn octets(&self) -> Option<Bytes> {
-        self.present.map(|(_, most)| most.max(self.past))
+    fn of_late(&self) -> Option<T> {
+        let present = self.present.map(|(_, most)| most);
+        present.max(self.past)
     }
 }
 
@@ -151,15 +197,27 @@ mod tests {
     #[test]
     fn at_a_steady_rate_the_acks_to_come_are_those_of_the_rate() {
         // 41 000 sent, 31 000 acknowledged; in 5 ms come those of 5000 octets
-        assert_eq!(steady().freed_within(&readings(140, 41_000, 10_000), SPAN, 1.0), Bytes(5000));
+        assert_eq!(steady().forecast(&readings(140, 41_000, 10_000), SPAN, 1.0).freed, Bytes(5000));
     }
 
     #[test]
     fn the_first_acks_are_expected_after_a_smoothed_round_trip() {
         let mut clock = AckClock::default();
         clock.observe(&readings(100, 10_000, 10_000), SPAN);
-        assert_eq!(clock.freed_within(&readings(104, 10_000, 10_000), SPAN, 2.0), Bytes::ZERO);
-        assert_eq!(clock.freed_within(&readings(105, 10_000, 10_000), SPAN, 2.0), Bytes(10_000));
+        assert_eq!(clock.forecast(&readings(104, 10_000, 10_000), SPAN, 2.0).freed, Bytes::ZERO);
+        assert_eq!(clock.forecast(&readings(105, 10_000, 10_000), SPAN, 2.0).freed, Bytes(10_000));
+    }
+
+    #[test]
+    fn in_a_silence_one_looks_again_when_acks_come_within_reach() {
+        let mut clock = AckClock::default();
+        clock.observe(&readings(100, 10_000, 10_000), SPAN);
+        // ACKs are due at 110 ms: 5 ms before
+        let more_at = clock.forecast(&readings(101, 10_000, 10_000), SPAN, 1.0).more_at;
+        assert_eq!(more_at, Some(SimTime::ZERO + SimDuration::from_millis(105)));
+        // no sooner than an eighth of 5 ms from now
+        let more_at = steady().forecast(&readings(140, 41_000, 10_000), SPAN, 1.0).more_at;
+        assert_eq!(more_at, Some(SimTime(141_000_000)));
     }
 
     #[test]
@@ -169,17 +227,17 @@ mod tests {
         for n in 1..=4 {
             clock.observe(&readings(140 + 5 * n, 41_000, 10_000 - 1000 * n), SPAN);
         }
-        assert_eq!(clock.freed_within(&readings(160, 41_000, 6000), SPAN, 1.0), Bytes(1000));
+        assert_eq!(clock.forecast(&readings(160, 41_000, 6000), SPAN, 1.0).freed, Bytes(1000));
     }
 
     #[test]
     fn acks_that_stop_are_not_expected_to_come() {
         let clock = steady();
-        let freed = |ms| clock.freed_within(&readings(ms, 41_000, 10_000), SPAN, 1.0);
-        // the next is due at 141 ms, and late from a quarter of 5 ms later on; until then it may come with others
-        assert_eq!(freed(142), Bytes(5000));
-        // 143 ms: in the last 5 ms, after 138 ms, those of 139 and 140 ms came
-        assert_eq!(freed(143), Bytes(2000));
+        let freed = |ms| clock.forecast(&readings(ms, 41_000, 10_000), SPAN, 1.0).freed;
+        // the next is due at 141 ms, and late from half of 5 ms later on; until then it may come with others
+        assert_eq!(freed(143), Bytes(5000));
+        // 144 ms: in the last 5 ms, after 139 ms, that of 140 ms came
+        assert_eq!(freed(144), Bytes(1000));
         assert_eq!(freed(146), Bytes::ZERO);
     }
 
@@ -191,13 +249,13 @@ mod tests {
             clock.observe(&readings(100 + ms, 91_000, 91_000 - 1000 * (ms - 9)), SPAN);
         }
         // at 151 ms the first 1000 of the burst is acknowledged, and all 49 000 others were sent with it
-        assert_eq!(clock.freed_within(&readings(151, 91_000, 49_000), SPAN, 1.0), Bytes(5000));
+        assert_eq!(clock.forecast(&readings(151, 91_000, 49_000), SPAN, 1.0).freed, Bytes(5000));
     }
 
     #[test]
     fn after_a_timeout_nothing_is_left_to_be_acknowledged() {
         let mut clock = steady();
         clock.observe(&readings(340, 41_000, 0), SPAN);
-        assert_eq!(clock.freed_within(&readings(340, 41_000, 0), SPAN, 1.0), Bytes::ZERO);
+        assert_eq!(clock.forecast(&readings(340, 41_000, 0), SPAN, 1.0).freed, Bytes::ZERO);
     }
 }

@@ -16,13 +16,20 @@
 //! there costs a timeout, which what was fetched would wait for, and a packet takes it longer than a near round trip. One
 //! segment is let in even where the far end's window is closed, since a sender probes a closed window only if it has data.
 
-use ackclock_units::{Bytes, SimDuration};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use crate::ack_clock::AckClock;
+use crate::ack_clock::{AckClock, Forecast};
 use crate::config::CreditConfig;
 use crate::discipline::Orders;
 use crate::grant::Grant;
 use crate::readings::Readings;
+
+/// What an ACK lets be sent while losses are repaired: one segment for two (RFC 9937 where the window is to be halved).
+const IN_RECOVERY: f64 = 0.5;
+
+/// The part of the far side's throughput that may be given away. Octets that are asked for when there is room for them,
+/// and not before, lengthen their far round trip by a near one.
+const SLOWDOWN: f64 = 0.01;
 
 /// Lets in what the far side will be able to send when it has come.
 #[derive(Clone, Debug)]
@@ -30,28 +37,32 @@ pub struct Credit {
     config: CreditConfig,
     clock: AckClock,
     grant: Grant,
+    /// Octets sent again so far, and when that last grew.
+    repaired: (Bytes, SimTime),
 }
 
 impl Credit {
     pub(crate) fn new(config: CreditConfig) -> Self {
-        Self { config, clock: AckClock::default(), grant: Grant::default() }
+        Self { config, clock: AckClock::default(), grant: Grant::default(), repaired: (Bytes::ZERO, SimTime::ZERO) }
     }
 
     pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
         let ahead = readings.near_rtt + self.config.margin;
         self.clock.observe(readings, ahead);
-        let room = self.room(readings, ahead);
+        if readings.retransmitted > self.repaired.0 {
+            self.repaired = (readings.retransmitted, readings.now);
+        }
+        let forecast = self.forecast(readings, ahead);
+        let room = self.room(readings, ahead, forecast.freed);
         let window = room.saturating_sub(readings.backlog()).max(least(readings));
-        Orders { window: Some(self.grant.window(readings, window)), ..Orders::default() }
+        Orders { window: Some(self.grant.window(readings, window)), wake_at: forecast.more_at, ..Orders::default() }
     }
 
-    /// What the far side will be able to send within `ahead`.
-    fn room(&self, readings: &Readings, ahead: SimDuration) -> Bytes {
+    /// What the far side will be able to send within `ahead`, if ACKs free so much.
+    fn room(&self, readings: &Readings, ahead: SimDuration, freed: Bytes) -> Bytes {
         let far = &readings.far;
         let cwnd = far.cwnd.max(far.mss);
-        let growth = if far.is_in_slow_start { self.config.slow_start_growth } else { 1.0 };
-        let freed = self.freed(readings, ahead, growth);
-        let opened = cwnd.0.saturating_add((freed.0 as f64 * growth) as u64);
+        let opened = cwnd.0.saturating_add((freed.0 as f64 * self.growth(readings)) as u64);
         let within_cwnd = opened.saturating_sub(far.pipe.0.saturating_add(far.to_repair.0));
         let outstanding = readings.sent.saturating_sub(readings.acknowledged);
         let within_receiver = far.rwnd.0.saturating_add(freed.0).saturating_sub(outstanding.0);
@@ -60,13 +71,45 @@ impl Credit {
         Bytes(within_cwnd.min(within_receiver).min(within_pace))
     }
 
-    fn freed(&self, readings: &Readings, ahead: SimDuration, growth: f64) -> Bytes {
+    fn forecast(&self, readings: &Readings, ahead: SimDuration) -> Forecast {
         let far = &readings.far;
-        if far.cwnd.0 < far.mss.0.saturating_mul(self.config.min_window_segments) {
-            return Bytes::ZERO;
+        let share = share_in_advance(readings);
+        let is_small = far.cwnd.0 < far.mss.0.saturating_mul(self.config.min_window_segments);
+        if is_small || share <= 0.0 || (self.has_queue(readings) && is_sparse(readings, ahead)) {
+            return Forecast::default();
         }
-        self.clock.freed_within(readings, ahead, growth)
+        let forecast = self.clock.forecast(readings, ahead, self.growth(readings).max(1.0));
+        Forecast { freed: Bytes((forecast.freed.0 as f64 * share) as u64), ..forecast }
     }
+
+    /// True if the far path's queue keeps its link busy for a near round trip: to wait that long then costs nothing.
+    fn has_queue(&self, readings: &Readings) -> bool {
+        self.clock.least_lag() > readings.far.min_rtt + readings.near_rtt
+    }
+
+    /// What an ACK lets be sent, as a multiple of what it acknowledges.
+    fn growth(&self, readings: &Readings) -> f64 {
+        let since_repair = readings.now.saturating_since(self.repaired.1);
+        if self.repaired.0 > Bytes::ZERO && since_repair < readings.far.srtt {
+            IN_RECOVERY
+        } else if readings.far.is_in_slow_start {
+            self.config.slow_start_growth
+        } else {
+            1.0
+        }
+    }
+}
+
+/// The part of what ACKs will free that is fetched in advance. What is not costs a near round trip in a far one, and what
+/// is has to wait when a loss closes the window.
+fn share_in_advance(readings: &Readings) -> f64 {
+    1.0 - SLOWDOWN * readings.far.srtt.0 as f64 / readings.near_rtt.0.max(1) as f64
+}
+
+/// True if no more than two segments leave within `ahead`: what comes early waits for long.
+fn is_sparse(readings: &Readings, ahead: SimDuration) -> bool {
+    let far = &readings.far;
+    u128::from(far.cwnd.0) * u128::from(ahead.0) <= 2 * u128::from(far.mss.0) * u128::from(far.srtt.0)
 }
 
 /// A segment where the far end has acknowledged everything and nothing waits, though its window may be closed; nothing
@@ -79,7 +122,7 @@ fn least(readings: &Readings) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use ackclock_units::{Bandwidth, SimTime};
+    use ackclock_units::Bandwidth;
 
     use super::*;
 
@@ -135,14 +178,33 @@ mod tests {
             credit.update(&readings);
             readings.now += SimDuration::from_millis(1);
         }
-        // at 1010 ms the first ACK is due; within 2 + 3 ms those of 0 to 5 ms are: six segments, in slow start for twelve
-        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes(6000));
+        // at 1010 ms the first ACK is due; within 2 + 3 ms those of 0 to 5 ms are: six segments, in slow start for twelve;
+        // a far round trip is five near ones, so that 5 times 1 % of that is left for later
+        let ahead = SimDuration::from_millis(5);
+        let room = |readings: &Readings| credit.room(readings, ahead, credit.forecast(readings, ahead).freed);
+        assert_eq!(room(&readings), Bytes(5700));
         readings.far.is_in_slow_start = true;
-        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes(12_000));
+        assert_eq!(room(&readings), Bytes(11_400));
         // a window of which no loss could be repaired but by a timeout is not counted on
         readings.far.cwnd = Bytes(3000);
         readings.far.pipe = Bytes(3000);
-        assert_eq!(credit.room(&readings, SimDuration::from_millis(5)), Bytes::ZERO);
+        assert_eq!(room(&readings), Bytes::ZERO);
+    }
+
+    #[test]
+    fn nothing_is_fetched_in_advance_over_a_hundred_near_round_trips() {
+        let mut credit = credit();
+        let mut readings = opened();
+        readings.arrived = Bytes(10_000);
+        readings.sent = Bytes(10_000);
+        readings.far.pipe = Bytes(10_000);
+        readings.far.srtt = SimDuration::from_millis(190);
+        credit.update(&readings);
+        readings.now += SimDuration::from_millis(190);
+        // all ten segments are due: of 2 ms in 190 ms, 1 % can be given away: 1 - 95 x 0.01 is fetched
+        assert_eq!(credit.forecast(&readings, SimDuration::from_millis(5)).freed, Bytes(500));
+        readings.far.srtt = SimDuration::from_millis(200);
+        assert_eq!(credit.forecast(&readings, SimDuration::from_millis(5)).freed, Bytes::ZERO);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::socket::Socket;
 /// What a discipline wants done. [`Orders::default`] leaves everything to the sockets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Orders {
-    /// Let the near side send no more than this beyond what has arrived; the receive buffer bounds it too. A window once
+    /// Let the near side send no more than this beyond what has arrived by now; the receive buffer bounds it too. A window once
     /// advertised is not taken back (RFC 9293 section 3.8.6). `None`: what the receive buffer has room for.
     pub window: Option<Bytes>,
     /// Hand octets to the far socket only while it holds fewer than these unsent (`TCP_NOTSENT_LOWAT`); the send buffer

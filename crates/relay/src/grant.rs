@@ -14,11 +14,16 @@ pub(crate) struct Grant {
 impl Grant {
     /// The window to advertise where `window` is what one would like to.
     pub(crate) fn window(&mut self, readings: &Readings, window: Bytes) -> Bytes {
-        self.edge = self.edge.max(readings.arrived);
-        let wanted = Bytes(readings.arrived.0.saturating_add(window.0));
-        let segment = readings.near_segment().0;
-        self.edge += Bytes(wanted.saturating_sub(self.edge).0 / segment * segment);
-        self.edge - readings.arrived
+        let (arrived, segment) = (readings.arrived, readings.near_segment());
+        self.edge = self.edge.max(arrived);
+        let more = Bytes(arrived.0.saturating_add(window.0)).saturating_sub(self.edge);
+        if more >= segment {
+            self.edge += Bytes(more.0 / segment.0 * segment.0);
+        } else if window >= segment && self.edge - arrived < segment {
+            // What is left of a segment that came in parts is of no use to the sender.
+            self.edge = Bytes(self.edge.0.saturating_add(segment.0));
+        }
+        self.edge - arrived
     }
 }
 
@@ -35,5 +40,17 @@ mod tests {
         readings.arrived = Bytes(1500);
         // 500 are left; 1499 more would not be two segments, so one
         assert_eq!(grant.window(&readings, Bytes(1999)), Bytes(1500));
+    }
+
+    #[test]
+    fn less_than_a_segment_that_is_left_gets_a_whole_one() {
+        let mut grant = Grant::default();
+        let mut readings = Readings { near_mss: Bytes(1000), ..Readings::default() };
+        assert_eq!(grant.window(&readings, Bytes(1000)), Bytes(1000));
+        readings.arrived = Bytes(100);
+        // 900 are left, which a sender with more to send does not use
+        assert_eq!(grant.window(&readings, Bytes(999)), Bytes(900));
+        assert_eq!(grant.window(&readings, Bytes(1000)), Bytes(1900));
+        assert_eq!(grant.window(&readings, Bytes(1000)), Bytes(1900));
     }
 }

@@ -45,6 +45,17 @@ impl Attachments {
                 attachments.take(mention, folder, files, diagnostics);
             }
         }
+        let appliances = scenario.appliance.iter_mut().flat_map(|appliances| appliances.0.iter_mut().enumerate());
+        for (index, appliance) in appliances.filter_map(|(index, appliance)| Some((index, appliance.as_mut()?))) {
+            let path = FieldPath::of("appliance").index(index);
+            for (name, side) in [("near", &mut appliance.near), ("far", &mut appliance.far)] {
+                let controller = side.as_mut().map(|side| &mut side.controller);
+                let mention = controller.and_then(|controller| mention_of_policy(controller, &path.key(name)));
+                if let Some(mention) = mention {
+                    attachments.take(mention, folder, files, diagnostics);
+                }
+            }
+        }
         attachments
     }
 
@@ -109,9 +120,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 fn mentions<'a>(flow: &'a mut FlowTable, path: &FieldPath) -> Vec<Mention<'a>> {
     let mut found = Vec::new();
-    if let Some(Controller::Policy(PolicyParameters { file, sha256, .. })) = &mut flow.controller {
-        found.push(Mention { path: path.key("controller").key("file"), file, sha256, is_text: false });
-    }
+    found.extend(mention_of_policy(&mut flow.controller, path));
     if let Some(ArrivalsTable { size, reply, file, sha256, .. }) = &mut flow.arrivals {
         let path = path.key("arrivals");
         found.extend(mention_of_sizes(size, &path.key("size")));
@@ -123,6 +132,12 @@ fn mentions<'a>(flow: &'a mut FlowTable, path: &FieldPath) -> Vec<Mention<'a>> {
         found.extend(mention_of_sizes(&mut app.response, &path.key("app.response")));
     }
     found
+}
+
+/// The file of a policy; `path` is that of what the controller belongs to.
+fn mention_of_policy<'a>(controller: &'a mut Option<Controller>, path: &FieldPath) -> Option<Mention<'a>> {
+    let Some(Controller::Policy(PolicyParameters { file, sha256, .. })) = controller else { return None };
+    Some(Mention { path: path.key("controller").key("file"), file, sha256, is_text: false })
 }
 
 fn mention_of_sizes<'a>(sizes: &'a mut Option<Sizes>, path: &FieldPath) -> Option<Mention<'a>> {

@@ -1,6 +1,7 @@
-//! What there is to choose from, as JSON for `ackclock controllers`, `queues`, `links` and `topologies`.
+//! What there is to choose from, as JSON for `ackclock controllers`, `queues`, `disciplines`, `links` and `topologies`.
 
 mod aqm;
+mod disciplines;
 mod links;
 mod queues;
 mod schedulers;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::profiles::Profile;
 
+pub use disciplines::disciplines;
 pub use links::links;
 pub use queues::queues;
 
@@ -114,7 +116,7 @@ pub fn topologies() -> Value {
                 parameter(
                     "node",
                     "required",
-                    "[[topology.node]] name, kind = host | router | discarder, discard",
+                    "[[topology.node]] name, kind = host | router | discarder | appliance, discard",
                     "the nodes"
                 ),
                 parameter("link", "required", "[[topology.link]] from, to, duplex, and all of a link", "the links"),

@@ -161,8 +161,8 @@ pub(crate) fn check(
     let flows = checker.build_flows(&plans, &topology, &hosts);
     checker.flow_traits = traffic::flow_traits(&plans);
     let splits = checker.splits(&appliances, &plans, &flows, &topology);
-    let appliances = appliances.into_iter().map(|plan| plan.config).collect();
-    checker.resolve_queues(&topology, &flows);
+    let appliances: Vec<_> = appliances.into_iter().map(|plan| plan.config).collect();
+    checker.resolve_queues(&topology, &flows, &appliances, &splits);
     checker.resolve_hosts(&flows);
     checker.resolve_discards(&topology, &flows);
     let trace = checker.trace(&topology, &flows);

@@ -92,15 +92,13 @@ fn short_flows_have_policies_too() {
 
 #[test]
 fn what_was_learnt_in_one_run_is_replayed_in_another() {
-    for (name, beta) in [("dqn_newreno", 0.7), ("dqn_cubic", 0.7)] {
+    for name in ["dqn_newreno", "dqn_cubic"] {
         let mut learning =
             Simulation::new(scenario(&format!("controller = {{ kind = {name:?}, warm_up = 200 }}")).config());
         learning.run_until(SimTime(20_000_000_000));
         let learnt = learned_policy(learning.sender(0).controller()).expect("it learns");
         let file = File::new(name, &learnt);
-        let own = format!("{{ kind = \"newreno\", beta = {beta} }}");
-        let frozen =
-            scenario(&format!("controller = {{ kind = \"policy\", file = {}, controller = {own} }}", file.name()));
+        let frozen = scenario(&format!("controller = {{ kind = \"policy\", file = {} }}", file.name()));
         let run = || {
             let mut simulation = Simulation::new(frozen.config());
             simulation.run_until(SimTime(20_000_000_000));
@@ -153,4 +151,14 @@ fn mistakes_name_the_place_the_value_and_the_remedy() {
             assert!(error.contains(word), "{word:?} is not in: {error}");
         }
     }
+}
+
+#[test]
+fn an_end_of_an_appliance_may_be_a_policy() {
+    let file = File::new("appliance", &up_to(20.0));
+    let policy = format!("{{ kind = \"policy\", file = {}, controller = \"reno\" }}", file.name());
+    let far = format!("[[appliance]]\nnode = \"left\"\nfar = {{ controller = {policy} }}");
+    let split = scenario(&far).config().splits[0].clone();
+    assert_eq!(split.far.controller_name, "policy");
+    assert!(split.far.controller.decides());
 }

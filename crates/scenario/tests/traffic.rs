@@ -222,3 +222,40 @@ fn files_that_are_wrong_or_absent_are_mistakes() {
     assert_eq!(wrong.message, "is wrong in line 2: it holds no number");
     assert!(found("absent.txt").message.starts_with("cannot be read"));
 }
+
+#[test]
+fn connections_end_otherwise_when_told() {
+    let config =
+        parse("[[flow]]\nstart = \"1 s\"\nstops_reading = \"5 s\"\nabort_at = \"6 s\"\naccepts = false\n[[flow]]");
+    let flow = &config.flows[0];
+    let (stops, aborts) = (Some(SimTime(5_000_000_000)), Some(SimTime(6_000_000_000)));
+    assert_eq!((flow.stops_reading, flow.abort_at, flow.accepts), (stops, aborts, false));
+    let flow = &config.flows[1];
+    assert_eq!((flow.stops_reading, flow.abort_at, flow.accepts), (None, None, true));
+    // of a group, those that start later are reset as they start
+    let group = parse("[[flow]]\ncount = 3\nstart = { first = \"1 s\", spacing = \"2 s\" }\nabort_at = \"4 s\"");
+    let times: Vec<_> = group.flows.iter().map(|flow| flow.abort_at.expect("it is said").0 / 1_000_000_000).collect();
+    assert_eq!(times, [4, 4, 5]);
+}
+
+#[test]
+fn ends_that_never_come_are_mistakes() {
+    for (flow, field, what) in [
+        ("stops_reading = \"10 s\"", "stops_reading", "after the end of the run"),
+        ("abort_at = \"11 s\"", "abort_at", "after the end of the run"),
+        ("start = \"3 s\"\nabort_at = \"3 s\"", "abort_at", "no later than the start"),
+        ("start = { first = \"3 s\" }\nabort_at = \"2 s\"", "abort_at", "no later than the start"),
+        ("port = 65536", "port", "does not fit"),
+    ] {
+        let found = one(flow);
+        assert_eq!(found.field, format!("flow[0].{field}"));
+        assert!(found.message.contains(what), "{flow}: {}", found.message);
+    }
+    for field in ["stops_reading = \"5 s\"", "abort_at = \"5 s\"", "accepts = true", "port = 80"] {
+        let name = field.split(' ').next().expect("a name");
+        let short = one(&format!("arrivals = {{ rate = \"1 /s\", size = \"1 kB\" }}\n{field}"));
+        assert_eq!(short.field, format!("flow[0].{name}"));
+        let datagrams = "protocol = \"udp\"\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }";
+        assert_eq!(one(&format!("{datagrams}\n{field}")).field, format!("flow[0].{name}"));
+    }
+}

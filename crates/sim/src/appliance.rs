@@ -1,7 +1,7 @@
 //! The split-connection appliance: a node that terminates TCP and carries it on by connections of its own.
 //!
 //! Sources: J. Isogaki, master's thesis, JAIST 2005 (a transparent box that acknowledges a Reno flow early and sends on
-//! with HighSpeed TCP); RFC 3135 (performance-enhancing proxies, sections 2.4 and 3.1).
+//! with `HighSpeed` TCP); RFC 3135 (performance-enhancing proxies, sections 2.4 and 3.1).
 //!
 //! Each flow that an appliance takes has a connection more. What arrives from one end waits in that end's receive
 //! buffer, is copied, and waits in the other end's send buffer; a [`Discipline`](ackclock_relay::Discipline) for each

@@ -39,6 +39,25 @@ impl SimulationConfig {
         self.flows.len() + self.splits.len()
     }
 
+    /// The network with every list of flows in it turned into one of connections.
+    pub(crate) fn network_of_connections(&self) -> NetworkConfig {
+        let mut network = self.network.clone();
+        for list in network.connection_lists() {
+            *list = list.iter().flat_map(|&number| self.connections_of(number)).collect();
+        }
+        network
+    }
+
+    /// The connections of the flow with this number; numbers beyond the flows' are those of datagrams.
+    fn connections_of(&self, number: usize) -> Vec<usize> {
+        let flows = self.flows.len();
+        if number >= flows {
+            return vec![number + self.splits.len()];
+        }
+        let splits = self.splits.iter().enumerate().filter(|(_, split)| split.flow == number);
+        [number].into_iter().chain(splits.map(|(index, _)| flows + index)).collect()
+    }
+
     /// The connection that ends where `splits[index]` begins another.
     pub(crate) fn connection_before(&self, index: usize) -> usize {
         let flow = self.splits[index].flow;

@@ -1,9 +1,17 @@
 //! The event queue: a total order by (time, sequence).
 //!
-//! A four-ary heap of 16-byte keys: the time above, then the order of scheduling, which breaks ties, then what is to
-//! happen. One comparison of two 128-bit integers decides.
+//! Keys of 16 bytes: the time above, then the order of scheduling, which breaks ties, then what is to happen. One comparison
+//! of two 128-bit integers decides.
+//!
+//! A few events, which is all that a network of one flow has, lie in order, the first last: what is scheduled soonest is put
+//! in its place with the fewest moves. Many lie in a [`Heap`]. The order of the keys is total, so that it is the same events
+//! in the same order either way.
+
+mod heap;
 
 use ackclock_units::SimTime;
+
+use heap::Heap;
 
 /// What is to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +48,11 @@ const KIND_SHIFT: u32 = 24;
 const KIND_MASK: u64 = 15;
 const SEQUENCE_SHIFT: u32 = 28;
 const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
+
+/// More events than these lie in the heap, until there are no more than `FEW_AGAIN`: so that a queue about as long as this does
+/// not change its form with every event.
+const FEW: usize = 12;
+const FEW_AGAIN: usize = 6;
 
 impl Event {
     fn pack(self) -> u64 {
@@ -84,7 +97,11 @@ impl Event {
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventQueue {
-    heap: Vec<u128>,
+    /// All keys while they are few, the latest first.
+    few: Vec<u128>,
+    /// All keys while they are many.
+    many: Heap,
+    are_many: bool,
     sequence: u64,
 }
 
@@ -92,8 +109,14 @@ impl EventQueue {
     /// Schedules an event. Of events at one time, the one scheduled first comes first.
     pub(crate) fn push(&mut self, time: SimTime, event: Event) {
         let key = self.key(time, event);
-        self.heap.push(key);
-        self.sift_up(self.heap.len() - 1);
+        if self.are_many {
+            return self.many.push(key);
+        }
+        self.few.push(key);
+        put_in_order(&mut self.few, key);
+        if self.few.len() > FEW {
+            self.turn_into_heap();
+        }
     }
 
     fn key(&mut self, time: SimTime, event: Event) -> u128 {
@@ -103,64 +126,59 @@ impl EventQueue {
 
     /// The first event, left in place: drop it or replace it.
     pub(crate) fn first(&self) -> Option<(SimTime, Event)> {
-        let first = *self.heap.first()?;
+        let first = if self.are_many { self.many.first()? } else { *self.few.last()? };
         Some((SimTime((first >> 64) as u64), Event::unpack(first as u64 & ((1 << SEQUENCE_SHIFT) - 1))))
     }
 
     /// Takes the first event out.
     pub(crate) fn drop_first(&mut self) {
-        let Some(last) = self.heap.pop() else { return };
-        if let Some(first) = self.heap.first_mut() {
-            *first = last;
-            self.sift_down(0);
+        if !self.are_many {
+            self.few.pop();
+            return;
+        }
+        self.many.drop_first();
+        if self.many.len() <= FEW_AGAIN {
+            self.turn_into_few();
         }
     }
 
     /// Takes the first event out and schedules another, at the price of one of the two.
     pub(crate) fn replace_first(&mut self, time: SimTime, event: Event) {
         let key = self.key(time, event);
-        if let Some(first) = self.heap.first_mut() {
-            *first = key;
-            self.sift_down(0);
+        if self.are_many {
+            self.many.replace_first(key);
+        } else {
+            put_in_order(&mut self.few, key);
         }
     }
 
-    fn sift_up(&mut self, mut at: usize) {
-        let key = self.heap[at];
-        while at > 0 {
-            let parent = (at - 1) / 4;
-            if self.heap[parent] <= key {
-                break;
-            }
-            self.heap[at] = self.heap[parent];
-            at = parent;
+    #[cold]
+    fn turn_into_heap(&mut self) {
+        self.are_many = true;
+        for key in self.few.drain(..).rev() {
+            self.many.push(key);
         }
-        self.heap[at] = key;
     }
 
-    fn sift_down(&mut self, mut at: usize) {
-        let key = self.heap[at];
-        while let Some(least) = self.least_child(at) {
-            let child = self.heap[least];
-            if child >= key {
-                break;
-            }
-            self.heap[at] = child;
-            at = least;
+    #[cold]
+    fn turn_into_few(&mut self) {
+        self.are_many = false;
+        while let Some(key) = self.many.first() {
+            self.few.push(key);
+            self.many.drop_first();
         }
-        self.heap[at] = key;
+        self.few.reverse();
     }
+}
 
-    fn least_child(&self, at: usize) -> Option<usize> {
-        let first = 4 * at + 1;
-        let children = self.heap.get(first..)?;
-        let Some(&[a, b, c, d]) = children.first_chunk() else {
-            return (0..children.len()).min_by_key(|&child| children[child]).map(|child| first + child);
-        };
-        let (ab, least_ab) = if b < a { (1, b) } else { (0, a) };
-        let (cd, least_cd) = if d < c { (3, d) } else { (2, c) };
-        Some(first + if least_cd < least_ab { cd } else { ab })
+/// Puts `key` into keys in falling order, whose last place is free.
+fn put_in_order(keys: &mut [u128], key: u128) {
+    let Some(mut at) = keys.len().checked_sub(1) else { return };
+    while at > 0 && keys[at - 1] < key {
+        keys[at] = keys[at - 1];
+        at -= 1;
     }
+    keys[at] = key;
 }
 
 #[cfg(test)]
@@ -183,6 +201,23 @@ mod tests {
         queue.push(SimTime(4), Event::Sample);
         let order: Vec<Event> = std::iter::from_fn(|| take(&mut queue).map(|(_, event)| event)).collect();
         assert_eq!(order, [Event::Sample, Event::Link(3), Event::Link(1), Event::Link(2)]);
+    }
+
+    #[test]
+    fn few_become_many_and_few_again() {
+        let mut queue = EventQueue::default();
+        let times = [5, 3, 9, 1, 7, 2, 8, 6, 4, 0, 15, 11, 13, 12, 14, 10]; // more than FEW
+        for time in times {
+            queue.push(SimTime(time), Event::Sample);
+        }
+        assert!(queue.are_many);
+        for time in 0..10 {
+            assert_eq!(take(&mut queue), Some((SimTime(time), Event::Sample)));
+        }
+        assert!(!queue.are_many); // six are left
+        queue.replace_first(SimTime(13), Event::Start(1)); // in the place of 10, behind the other of its time
+        let left: Vec<u64> = std::iter::from_fn(|| take(&mut queue).map(|(time, _)| time.0)).collect();
+        assert_eq!(left, [11, 12, 13, 13, 14, 15]);
     }
 
     proptest! {

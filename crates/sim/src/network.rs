@@ -1,6 +1,6 @@
 //! The network at work: packets move from link to link along their routes.
 
-use ackclock_net::{Discarder, Link, LinkConfig, NetworkConfig, NodeId, Packet, Router};
+use ackclock_net::{Discarder, Link, NetworkConfig, NodeId, Packet, Router};
 use ackclock_tcp::Output;
 use ackclock_units::SimTime;
 use ackclock_wire::Segment;
@@ -23,9 +23,8 @@ pub(crate) struct Network {
     /// Discarder in front of each link, if there is one.
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
-    /// Some link has a discarder or a capture.
-    is_watched: bool,
-    has_served_links: bool,
+    /// No link has a discarder, a capture or a queue that is served packet by packet.
+    is_plain: bool,
     /// Captured packets of each link that asked.
     captures: Vec<Option<Vec<CapturedPacket>>>,
     /// Routes as runs of link numbers, those on which nothing ever waits with [`EXPRESS`], each closed by [`END`].
@@ -63,9 +62,8 @@ impl Network {
             links: config.links.iter().map(|link| Link::new(link, seed)).collect(),
             queue: EventQueue::default(),
             now: SimTime::ZERO,
-            is_watched: discarder_of.iter().any(|discarders| !discarders.is_empty())
-                || config.links.iter().any(|link| link.capture),
-            has_served_links: config.links.iter().any(LinkConfig::is_served),
+            is_plain: discarder_of.iter().all(Vec::is_empty)
+                && !config.links.iter().any(|link| link.capture || link.is_served()),
             discarder_of,
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
@@ -125,16 +123,11 @@ impl Network {
 
     fn transmit(&mut self, link: u32, packet: &mut Packet) {
         let mut index = link as usize;
-        if self.is_watched && self.is_discarded(index, packet) {
-            self.links[index].on_discarded();
-            return;
-        }
-        if self.has_served_links && self.links[index].is_served() {
-            self.offer(index, packet);
+        if !self.is_plain && self.is_settled(index, packet) {
             return;
         }
         let Some(mut passage) = self.links[index].admit(self.now, packet.size) else { return };
-        if self.is_watched {
+        if !self.is_plain {
             self.capture(index, passage.service, packet);
         }
         let mut link = &mut self.links[index];
@@ -152,6 +145,19 @@ impl Network {
         if link.carry(passage.arrival, packet) {
             self.queue.push(passage.arrival, Event::Link(index as u32));
         }
+    }
+
+    /// True if a packet needs no passage through `link`: it is discarded in front of it, or the link is served packet by packet.
+    fn is_settled(&mut self, link: usize, packet: &Packet) -> bool {
+        if self.is_discarded(link, packet) {
+            self.links[link].on_discarded();
+            return true;
+        }
+        if self.links[link].is_served() {
+            self.offer(link, packet);
+            return true;
+        }
+        false
     }
 
     /// A packet arrives at a served link.

@@ -62,7 +62,7 @@ struct PortState {
 impl Simulation {
     /// A simulation at time zero. The configuration is a checked one: see the scenario crate.
     pub fn new(config: &SimulationConfig) -> Self {
-        let mut network = Network::new(&config.network, config.seed);
+        let mut network = Network::new(&config.network_of_connections(), config.seed);
         let mut streams = Vec::new();
         let mut router = Router::new(&config.network);
         let (mut endpoints, mut ports) = connections::build(config, &mut network, &mut router);
@@ -126,7 +126,8 @@ impl Simulation {
         self.run_until_or(until, |_| false);
     }
 
-    /// As [`Self::run_until`], but stops after the first event that `stop` says so of. Returns true if it did.
+    /// As [`Self::run_until`], but stops after the first event that `stop` says so of, which is asked after those that reach an
+    /// endpoint or an application. Returns true if it did.
     pub fn run_until_or(&mut self, until: SimTime, mut stop: impl FnMut(&Self) -> bool) -> bool {
         if self.has_deciders {
             let decide_or_stop = |simulation: &mut Self, event, packet: &Packet| {
@@ -139,7 +140,7 @@ impl Simulation {
         }
     }
 
-    /// Handles events; `after` looks at what each has left, and says whether to stop.
+    /// Handles events; `after` looks at what each that reached an end has left, and says whether to stop.
     fn run_events(&mut self, until: SimTime, mut after: impl FnMut(&mut Self, Event, &Packet) -> bool) -> bool {
         let until = until.min(self.end);
         let mut packet = Packet::default();
@@ -147,8 +148,7 @@ impl Simulation {
             debug_assert!(time >= self.network.now, "time ran backwards");
             self.network.now = time;
             self.counters.events += 1;
-            self.handle(event, &mut packet);
-            if after(self, event, &packet) {
+            if self.handle(event, &mut packet) && after(self, event, &packet) {
                 return true;
             }
         }
@@ -240,29 +240,31 @@ impl Simulation {
         let flow_names: Vec<String> = self.streams.iter().map(|stream| stream.name.clone()).collect();
         let episodes = summary::episode_table(&self.streams, &self.endpoints, &flow_names, now);
         let completions = self.completions();
-        let captures = summary::captures(self.network.take_captures(), &link_names);
+        let captures = summary::captures(self.network.take_captures(), &link_names, &self.config);
         let appliances = self.relays.take_table(&self.config);
         let (flows, links) = self.recorder.into_tables(flow_names, &link_names);
         Outcome { summary, flows, links, episodes, completions, appliances, captures, engine: self.counters }
     }
 
-    /// Handles the queue's first event and takes it out. `packet` is where one that arrives is put.
+    /// Handles the queue's first event and takes it out. `packet` is where one that arrives is put. Returns false if nothing
+    /// but links and what they carry has changed.
     #[allow(clippy::inline_always, reason = "several loops call it, and as a call it takes a twentieth of their time")]
     #[inline(always)]
-    fn handle(&mut self, event: Event, packet: &mut Packet) {
+    fn handle(&mut self, event: Event, packet: &mut Packet) -> bool {
         if let Event::Link(link) = event {
-            if self.network.on_arrival(link, packet) {
+            let is_at_its_end = self.network.on_arrival(link, packet);
+            if is_at_its_end {
                 if packet.endpoint < self.traffic.first_endpoint {
                     self.on_segment(packet.endpoint as usize, &packet.segment);
                 } else {
                     self.on_traffic(packet);
                 }
             }
-            return;
+            return is_at_its_end;
         }
         if let Event::Service(link) = event {
             self.network.on_service(link);
-            return;
+            return false;
         }
         self.network.queue.drop_first();
         match event {
@@ -279,6 +281,7 @@ impl Simulation {
             Event::Abort(flow) => self.with_port(2 * flow as usize, |endpoint, now, port| endpoint.abort(now, port)),
             Event::StopReading(endpoint) => self.endpoints[endpoint as usize].stop_reading(self.network.now),
         }
+        true
     }
 
     /// Runs `call` on an endpoint with its way into the network.

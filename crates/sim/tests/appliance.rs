@@ -27,8 +27,8 @@ fn reno() -> ControllerConfig {
     ControllerConfig::Reno(RenoConfig::default())
 }
 
-fn side(tcp: TcpConfig) -> SideConfig {
-    SideConfig { tcp, controller: reno(), controller_name: "reno".to_owned() }
+fn side(tcp: &TcpConfig) -> SideConfig {
+    SideConfig { tcp: *tcp, controller: reno(), controller_name: "reno".to_owned() }
 }
 
 fn appliance(node: usize) -> ApplianceConfig {
@@ -60,7 +60,7 @@ fn split(mut config: SimulationConfig, appliances: Vec<ApplianceConfig>, buffer:
     for flow in 0..config.flows.len() {
         for index in 0..appliances.len() {
             let tcp = TcpConfig { send_buffer: buffer, receive_buffer: buffer, ..config.flows[flow].sender };
-            config.splits.push(SplitConfig { flow, appliance: index, near: side(tcp), far: side(tcp) });
+            config.splits.push(SplitConfig { flow, appliance: index, near: side(&tcp), far: side(&tcp) });
         }
     }
     config.appliances = appliances;
@@ -287,7 +287,7 @@ proptest! {
         for (link, positions) in [(2, near_lost), (3, acks_lost)] {
             let rule = ackclock_net::DiscardRule {
                 class: PacketClass::Any,
-                flow: None,
+                flows: None,
                 from: SimTime::ZERO,
                 until: SimTime::NEVER,
                 selection: Selection::Positions(positions),
@@ -319,4 +319,21 @@ proptest! {
             prop_assert_eq!(split.forward.acknowledged_bytes, octets);
         }
     }
+}
+
+#[test]
+fn rules_and_captures_know_the_flow_on_both_sides_of_an_appliance() {
+    let mut dumbbell = dumbbell(file(300_000), 20);
+    dumbbell.controllers = vec![reno(), reno()];
+    dumbbell.extra_one_way = vec![SimDuration::from_millis(1); 2];
+    dumbbell.discard = Some((PacketClass::Data, Selection::Positions(vec![5, 6, 7])));
+    let mut config = dumbbell.config();
+    config.network.discarders[0].rules[0].flows = Some(vec![1]);
+    config.network.links[0].capture = true;
+    let outcome = run(&split(config, vec![appliance(LEFT)], Bytes(100_000)));
+    let retransmitted = |flow: usize| outcome.summary.appliances[0].flows[flow].forward.retransmitted_segments;
+    // Three data packets of the second flow are dropped behind the box, and sent again there.
+    assert_eq!((retransmitted(0), retransmitted(1)), (0, 3));
+    let flows: std::collections::BTreeSet<u32> = outcome.captures[0].packets.iter().map(|packet| packet.flow).collect();
+    assert_eq!(flows.into_iter().collect::<Vec<_>>(), [0, 1]);
 }

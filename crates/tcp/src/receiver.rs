@@ -39,8 +39,8 @@ pub(crate) struct Receiver {
     recent: RecentRanges,
     fin_at: Option<u64>,
     buffer: u64,
-    /// The most that is advertised beyond what has arrived, whatever the buffer has room for.
-    clamp: u64,
+    /// No right edge beyond this is advertised, whatever the buffer has room for.
+    granted_edge: u64,
     reader: Reader,
     /// The right edge of the window that the peer knows of; it never moves left.
     advertised_edge: u64,
@@ -67,7 +67,7 @@ impl Receiver {
             recent: RecentRanges::default(),
             fin_at: None,
             buffer: tuning.as_ref().map_or(config.receive_buffer.0, |tuning| tuning.size()),
-            clamp: u64::MAX,
+            granted_edge: u64::MAX,
             reader: Reader::new(reading),
             advertised_edge: 0,
             scale: 0,
@@ -114,7 +114,7 @@ impl Receiver {
 
     /// The offset after the last octet that the peer was told it may send.
     pub(crate) fn window_end(&self) -> u64 {
-        self.advertised_edge.max(self.rcv_nxt)
+        self.advertised_edge.max(self.rcv_nxt) + self.excess()
     }
 
     pub(crate) fn rcv_nxt(&self) -> u64 {
@@ -176,9 +176,10 @@ impl Receiver {
         (taken, taken > 0 && self.has_opened())
     }
 
-    /// Bounds what is advertised from now on. Returns true if the window has opened so far that the peer should know.
-    pub(crate) fn set_clamp(&mut self, clamp: u64) -> bool {
-        self.clamp = clamp;
+    /// Nothing beyond so many octets after those that have arrived by now is advertised. Returns true if the window has
+    /// opened so far that the peer should know.
+    pub(crate) fn grant(&mut self, octets: u64) -> bool {
+        self.granted_edge = self.rcv_nxt.saturating_add(octets);
         self.has_opened()
     }
 
@@ -190,7 +191,14 @@ impl Receiver {
 
     /// What may be advertised beyond what has arrived.
     fn free(&self) -> u64 {
-        (self.buffer - self.reader.unread().min(self.buffer)).min(self.clamp)
+        let granted = self.granted_edge.saturating_sub(self.rcv_nxt);
+        (self.buffer - self.reader.unread().min(self.buffer)).min(granted)
+    }
+
+    /// What the field says more than is meant, at most. A grant between two values that the field can express is told as
+    /// the upper one: rounded down it could be less than a segment, and the peer would wait for more.
+    fn excess(&self) -> u64 {
+        if self.granted_edge == u64::MAX { 0 } else { (1 << self.scale) - 1 }
     }
 
     /// The application reads no more, unless on call.
@@ -235,7 +243,7 @@ impl Receiver {
     /// Takes a segment that holds data or FIN.
     pub(crate) fn on_arrival(&mut self, now: SimTime, arrival: &Arrival) {
         // Cut off what lies outside the window.
-        let window_end = self.advertised_edge.max(self.rcv_nxt);
+        let window_end = self.window_end();
         let start = arrival.start.max(self.rcv_nxt);
         let end = (arrival.start + arrival.len).min(window_end).min(self.fin_at.unwrap_or(u64::MAX));
         let fin_at = arrival.start + arrival.len;
@@ -345,8 +353,9 @@ impl Receiver {
         if edge >= self.advertised_edge + self.worthwhile() || self.advertised_edge == 0 {
             self.advertised_edge = edge;
         }
-        // What the field cannot express is not advertised (the shift rounds down).
-        let field = ((self.advertised_edge.saturating_sub(self.rcv_nxt)) >> self.scale).min(MAX_UNSCALED_WINDOW.0);
+        // What the field cannot express is not advertised (the shift rounds down), but for what is granted.
+        let left = self.advertised_edge.saturating_sub(self.rcv_nxt) + self.excess();
+        let field = (left >> self.scale).min(MAX_UNSCALED_WINDOW.0);
         Acknowledgement {
             ack: Seq::of_offset(self.peer_initial, self.rcv_nxt),
             window: field as u16,
@@ -367,7 +376,7 @@ impl Receiver {
             return self.blocks_with_duplicate(duplicate, limit);
         }
         if self.out_of_order.is_empty() {
-            self.recent = RecentRanges::default();
+            self.recent.len = 0;
             return SackBlocks::default();
         }
         self.recent.forget_below(self.rcv_nxt);

@@ -40,32 +40,57 @@ fn a_syn_that_the_application_refuses_is_reset() {
 }
 
 #[test]
-fn a_clamp_bounds_what_is_advertised_and_takes_nothing_back() {
+fn a_grant_bounds_what_is_advertised_and_takes_nothing_back() {
     let mut pair = Pair::new(&unscaled(), &unscaled());
     pair.open();
     let window = |pair: &Pair| u64::from(pair.seen.iter().rfind(|seen| seen.from == ACCEPTOR).unwrap().segment.window);
     assert_eq!(window(&pair), 60_000);
-    pair.call(ACCEPTOR, |end, now, out| end.clamp_window(now, Some(Bytes(5_000)), out));
-    // Ten segments arrive: of the 60 000 octets that were promised 50 000 are left, and that is more than the clamp.
+    pair.call(ACCEPTOR, |end, now, out| end.grant_window(now, Some(Bytes(5_000)), out));
+    // Ten segments arrive: of the 60 000 octets that were promised 50 000 are left, and that is more than the grant.
     pair.call(OPENER, |end, now, out| end.write(now, Bytes(10_000), out));
     pair.run_for(pair.one_way * 2);
     assert_eq!(window(&pair), 50_000);
-    // All but 4000 of the promise is used up; the right edge moves on once the clamp allows a segment more.
+    // The promise is used up, and arrivals bring no more of it.
     pair.call(OPENER, |end, now, out| end.write(now, Bytes(56_000), out));
     pair.run_for(pair.one_way * 12);
-    assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(66_000));
-    assert_eq!(window(&pair), 5_000);
+    assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(60_000));
+    assert_eq!(window(&pair), 0);
+    // A grant counts from what has arrived by then.
+    pair.call(ACCEPTOR, |end, now, out| end.grant_window(now, Some(Bytes(5_000)), out));
+    pair.run_for(pair.one_way * 2);
+    assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(65_000));
+    assert_eq!(window(&pair), 0);
 }
 
 #[test]
-fn a_clamp_of_nothing_stops_the_sender_and_lifting_it_tells_him() {
+fn a_grant_of_a_segment_is_one_whatever_unit_the_window_has() {
+    // 16 MB need a shift of 8 (65 535 x 256 = 16.8 MB), and 1000 octets are no multiple of 256.
+    let config = TcpConfig { receive_buffer: Bytes(16_000_000), ..plain() };
+    let mut pair = Pair::new(&config, &config);
+    pair.open();
+    pair.call(ACCEPTOR, |end, now, out| end.grant_window(now, Some(Bytes(0)), out));
+    pair.call(OPENER, |end, now, out| end.write(now, Bytes(1_000_000), out));
+    pair.run_for(pair.one_way * 20);
+    let before = pair.ends[ACCEPTOR].received();
+    pair.call(ACCEPTOR, |end, now, out| end.grant_window(now, Some(Bytes(2_000)), out));
+    pair.run_for(pair.one_way * 3);
+    for n in 1..=20 {
+        let arrived = pair.ends[ACCEPTOR].received();
+        assert_eq!(arrived, before + Bytes(1_000 * (n + 1)), "after {n} grants");
+        pair.call(ACCEPTOR, |end, now, out| end.grant_window(now, Some(Bytes(1_000)), out));
+        pair.run_for(pair.one_way * 3);
+    }
+}
+
+#[test]
+fn a_grant_of_nothing_stops_the_sender_and_lifting_it_tells_him() {
     let mut pair = Pair::new(&unscaled(), &unscaled());
     pair.open();
-    pair.call(ACCEPTOR, |end, now, out| end.clamp_window(now, Some(Bytes(0)), out));
+    pair.call(ACCEPTOR, |end, now, out| end.grant_window(now, Some(Bytes(0)), out));
     pair.call(OPENER, |end, now, out| end.write(now, Bytes(100_000), out));
     pair.run_for(pair.one_way * 20);
     assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(60_000)); // what had been promised
-    pair.call(ACCEPTOR, |end, now, out| end.clamp_window(now, None, out));
+    pair.call(ACCEPTOR, |end, now, out| end.grant_window(now, None, out));
     pair.run_for(pair.one_way * 12); // no time for a probe of the zero window alone to carry 40 segments
     assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(100_000));
 }

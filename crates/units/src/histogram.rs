@@ -4,15 +4,22 @@ const PRECISION_BITS: u32 = 7;
 const EXACT: u64 = 1 << PRECISION_BITS;
 
 /// Weights of integer values, for percentiles. Memory grows with the range of values seen, not with their number.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     /// Weight of bucket `base + i`.
     weights: Vec<u64>,
     base: usize,
     total: u64,
     sum: u128,
-    min: Option<u64>,
+    /// The largest number while nothing was counted.
+    min: u64,
     max: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { weights: Vec::new(), base: 0, total: 0, sum: 0, min: u64::MAX, max: 0 }
+    }
 }
 
 fn bucket_of(value: u64) -> usize {
@@ -52,7 +59,7 @@ impl Histogram {
         }
         self.total += weight;
         self.sum += u128::from(value) * u128::from(weight);
-        self.min = Some(self.min.map_or(value, |min| min.min(value)));
+        self.min = self.min.min(value);
         self.max = self.max.max(value);
     }
 
@@ -85,7 +92,7 @@ impl Histogram {
 
     /// Least value; zero if there is none.
     pub fn min(&self) -> u64 {
-        self.min.unwrap_or(0)
+        if self.is_empty() { 0 } else { self.min }
     }
 
     /// Largest value; zero if there is none.

@@ -33,6 +33,11 @@ pub fn tanh(x: f64) -> f64 {
     libm::tanh(x)
 }
 
+/// The error function, `2 / sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`.
+pub fn erf(x: f64) -> f64 {
+    libm::erf(x)
+}
+
 /// `base` to the power of `exponent`.
 pub fn pow(base: f64, exponent: f64) -> f64 {
     libm::pow(base, exponent)

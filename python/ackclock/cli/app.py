@@ -21,6 +21,7 @@ from ackclock.cli import (
     claims,
     doctor,
     evaluate,
+    export,
     failures,
     report,
     run,
@@ -67,11 +68,13 @@ app.command(rich_help_panel=_SIMULATE)(script.script)
 app.command(rich_help_panel=_SIMULATE)(arrivals.arrivals)
 app.command(rich_help_panel=_SIMULATE)(train.train)
 app.command(rich_help_panel=_SIMULATE)(evaluate.evaluate)
+app.command(rich_help_panel=_SIMULATE)(export.export)
 app.command(rich_help_panel=_LEARN)(check.validate)
 app.command(rich_help_panel=_LEARN)(check.schema)
 app.command(rich_help_panel=_LEARN)(catalogs.controllers)
 app.command(rich_help_panel=_LEARN)(catalogs.profiles)
 app.command(rich_help_panel=_LEARN)(catalogs.queues)
+app.command(rich_help_panel=_LEARN)(catalogs.disciplines)
 app.command(rich_help_panel=_LEARN)(catalogs.links)
 app.command(rich_help_panel=_LEARN)(catalogs.topologies)
 app.command(rich_help_panel=_LEARN)(catalogs.traffic)

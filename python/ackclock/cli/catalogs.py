@@ -1,4 +1,4 @@
-"""`ackclock controllers`, `queues`, `links`, `topologies`, `traffic`: what a scenario may name, from the core."""
+"""`ackclock controllers`, `queues`, `disciplines`, `links`, `topologies`, `traffic`: what a scenario may name."""
 
 import difflib
 import json
@@ -28,6 +28,11 @@ def profiles(name: _Name = None, as_json: _Json = False) -> None:
 def queues(name: _Name = None, as_json: _Json = False) -> None:
     """List the queue disciplines, with their sources and parameters."""
     _show("queue", _core.queues(), name, as_json)
+
+
+def disciplines(name: _Name = None, as_json: _Json = False) -> None:
+    """List the buffer disciplines of appliances, with their sources and parameters."""
+    _show("discipline", _core.disciplines(), name, as_json)
 
 
 def links(name: _Name = None, as_json: _Json = False) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -23,7 +22,9 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
 
     The arrays that `step` and `reset` return are the same ones at every call; `copy=True` returns new ones. An
     environment whose episode is over begins another with the next step, which ignores its action
-    (`AutoresetMode.NEXT_STEP`). Episode i + 1 of an environment follows from the seed of its first.
+    (`AutoresetMode.NEXT_STEP`), or within the step that ended it (`AutoresetMode.SAME_STEP`): then the observation is
+    the next episode's, and `infos["final_obs"]` has the last one of each episode that ended. Episode i + 1 of an
+    environment follows from the seed of its first.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         reward: str | Mapping[str, Any] = "dqn",
         threads: int | None = None,
         copy: bool = False,
+        autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         **settings: Any,
     ) -> None:
@@ -47,6 +49,8 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             reward: Name of a reward, or a table with its parameters.
             threads: How many threads simulate; one for each core if not given. Results do not depend on it.
             copy: Return arrays of their own with every step.
+            autoreset: When an environment whose episode is over begins another: `NEXT_STEP` or `SAME_STEP`, or
+                Gymnasium's text of it, such as "SameStep".
             render_mode: Only None.
             **settings: Fields of `AgentSettings`.
 
@@ -58,24 +62,26 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             raise ValueError("a reward that is a function of Python needs vectorization_mode='sync'; name one instead")
         if render_mode is not None:
             raise ValueError("many environments at once are not drawn; give no render_mode")
+        mode = _autoreset_mode(autoreset)
         if num_envs < 1:
             raise ValueError(f"num_envs = {num_envs}; give at least 1")
         self.scenario = loaded(scenario)
         self.flow = first_flow(self.scenario) if flow is None else flow
         self.settings = AgentSettings(reward=reward, **settings)
         one = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
-        self._core = _core.VectorEnvironment(one, num_envs, threads or os.cpu_count() or 1)
+        self._resets_at_once = mode is AutoresetMode.SAME_STEP
+        self._core = _core.VectorEnvironment(one, num_envs, threads or os.cpu_count() or 1, self._resets_at_once)
         self.num_envs, self._copy = num_envs, copy
-        self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+        self.metadata = {"autoreset_mode": mode}
         self.single_observation_space, self.single_action_space = spaces_of(one.spaces(0))
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._choices = int(self.single_action_space.n) if isinstance(self.single_action_space, Discrete) else None
         self._is_begun = False
         self._observations = np.zeros((num_envs, *self.single_observation_space.shape), np.float32)
+        self._finals = np.zeros_like(self._observations)
         self._actions = np.zeros(num_envs)
         self._rewards = np.zeros(num_envs)
-        self._terminated, self._truncated = np.zeros(num_envs, np.uint8), np.zeros(num_envs, np.uint8)
+        self._terminated, self._truncated = np.zeros(num_envs, np.bool_), np.zeros(num_envs, np.bool_)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -119,20 +125,38 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             raise ClosedEnvironmentError("step() after close(); make new environments")
         if not self._is_begun:
             raise ResetNeeded("step() without an episode under way; call reset() first")
-        self._actions[:] = self._checked(np.asarray(actions))
-        self._core.step(self._actions, self._observations, self._rewards, self._terminated, self._truncated)
-        ends = self._terminated.view(np.bool_), self._truncated.view(np.bool_)
-        return self._own(self._observations), self._own(self._rewards), self._own(ends[0]), self._own(ends[1]), {}
-
-    def _checked(self, actions: NDArray[Any]) -> NDArray[Any]:
+        actions = np.asarray(actions)
         if actions.size != self.num_envs:
             raise ValueError(f"{actions.size} actions for {self.num_envs} environments; give one for each")
-        if self._choices is None:
-            if np.isnan(actions).any():
-                raise ValueError(f"an action is NaN; give numbers of {self.single_action_space}")
-        elif actions.min() < 0 or actions.max() >= self._choices:
-            raise ValueError(f"an action of {actions.tolist()} is no choice; there are 0 to {self._choices - 1}")
-        return actions.reshape(-1)
+        self._actions[:] = actions.reshape(-1)
+        ends = self._terminated, self._truncated
+        self._core.step(self._actions, self._observations, self._rewards, *ends, self._finals)
+        infos = self._infos(self._terminated | self._truncated) if self._resets_at_once else {}
+        return (
+            self._own(self._observations),
+            self._own(self._rewards),
+            self._own(self._terminated),
+            self._own(self._truncated),
+            infos,
+        )
+
+    def _infos(self, is_over: NDArray[np.bool_]) -> dict[str, Any]:
+        """What Gymnasium tells of episodes that ended, if any did; of their own they have nothing to tell."""
+        if not is_over.any():
+            return {}
+        last = np.full(self.num_envs, None, object)
+        for index in np.flatnonzero(is_over):
+            last[index] = self._finals[index].copy()
+        return {"final_obs": last, "_final_obs": is_over, "final_info": {}, "_final_info": is_over.copy()}
 
     def _own(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else array
+
+
+def _autoreset_mode(given: AutoresetMode | str) -> AutoresetMode:
+    known = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
+    for mode in known:
+        if given in (mode, mode.value):
+            return mode
+    texts = " or ".join(repr(mode.value) for mode in known)
+    raise ValueError(f"autoreset = {given!r} is unknown; give {texts}")

@@ -103,8 +103,8 @@ def episode_seed(seed: int, lane: int, episode: int) -> int:
 class FlowVecEnv(VecEnv):
     """Lanes, stepped on threads. What comes out does not depend on the number of threads.
 
-    The core's vector form begins the next episode in the step after the last one; Stable-Baselines3 wants it in the
-    same step, so that each lane is a vector of one, which is reset by itself.
+    Each lane is a vector of one, which is reset by itself: a training that is resumed brings each to the middle of an
+    episode of its own, which the core's vector of many, all of whose seeds follow from the first, cannot.
     """
 
     def __init__(self, make: Callable[[], VectorFlowEnv], count: int, *, seed: int, threads: int | None = None) -> None:

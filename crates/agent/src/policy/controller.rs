@@ -30,7 +30,7 @@ impl PolicyController {
             agent: Agent::new(policy.config(), own, mss),
             policy: Arc::clone(policy),
             observation: vec![0.0; policy.config().observation_len()],
-            work: Work::default(),
+            work: Work::new(),
             action: f64::NAN,
             decisions: 0,
         }

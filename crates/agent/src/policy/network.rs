@@ -22,8 +22,12 @@ pub(crate) enum Unary {
     Relu,
     LeakyRelu(f32),
     Elu(f32),
+    Exp,
     Tanh,
     Sigmoid,
+    Softplus,
+    /// `x Phi(x)` with the normal distribution's function Phi; true: with tanh in its place, as is usual.
+    Gelu(bool),
     Clip(f32, f32),
 }
 
@@ -67,21 +71,20 @@ pub(crate) struct Network {
 }
 
 /// Room to work in: the observation, and what each step gives.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Work(Vec<Vec<f32>>);
+pub(crate) type Work = Vec<Vec<f32>>;
 
 impl Network {
     /// What comes out for an observation.
     pub(crate) fn evaluate<'a>(&'a self, input: &[f32], work: &'a mut Work) -> &'a [f32] {
-        work.0.resize_with(self.steps.len() + 1, Vec::new);
-        work.0[0].clear();
-        work.0[0].extend_from_slice(input);
+        work.resize_with(self.steps.len() + 1, Vec::new);
+        work[0].clear();
+        work[0].extend_from_slice(input);
         for (index, step) in self.steps.iter().enumerate() {
-            let (before, into) = work.0.split_at_mut(index + 1);
+            let (before, into) = work.split_at_mut(index + 1);
             let read = |operand| self.read(operand, before);
             step.operation.run(read(step.from), read, &mut into[0]);
         }
-        self.read(self.output, &work.0)
+        self.read(self.output, work)
     }
 
     fn read<'a>(&'a self, operand: Operand, slots: &'a [Vec<f32>]) -> &'a [f32] {
@@ -128,8 +131,15 @@ impl Unary {
                     x
                 }
             }
+            Self::Exp => math::exp(wide) as f32,
             Self::Tanh => math::tanh(wide) as f32,
             Self::Sigmoid => (1.0 / (1.0 + math::exp(-wide))) as f32,
+            Self::Softplus => (wide.max(0.0) + math::ln_1p(math::exp(-wide.abs()))) as f32,
+            Self::Gelu(false) => (0.5 * wide * (1.0 + math::erf(wide * std::f64::consts::FRAC_1_SQRT_2))) as f32,
+            Self::Gelu(true) => {
+                let inner = (2.0 / std::f64::consts::PI).sqrt() * (wide + 0.044_715 * wide * wide * wide);
+                (0.5 * wide * (1.0 + math::tanh(inner))) as f32
+            }
             Self::Clip(low, high) => {
                 if x < low {
                     low

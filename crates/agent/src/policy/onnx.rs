@@ -79,6 +79,8 @@ pub(crate) struct AttributeProto {
     pub(crate) f: f32,
     #[prost(int64, tag = "3")]
     pub(crate) i: i64,
+    #[prost(bytes = "vec", tag = "4")]
+    pub(crate) s: Vec<u8>,
     #[prost(message, optional, tag = "5")]
     pub(crate) t: Option<TensorProto>,
     #[prost(float, repeated, tag = "7")]

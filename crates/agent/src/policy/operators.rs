@@ -3,11 +3,13 @@
 //! Source: the ONNX operator specification, opset 7 to 23. Departures: of an observation's numbers only one row is ever
 //! computed, so that all dimensions but the last are one.
 
+mod shapes;
+
 use super::error::PolicyError;
 use super::graph::{Builder, Content, Value};
 use super::network::{Binary, Operand, Operation, Step, Unary};
 use super::onnx::{AttributeProto, DOUBLE, FLOAT, NodeProto};
-use super::tensor::{Tensor, Values, count};
+use super::tensor::{Tensor, Values};
 
 /// Operators that are known.
 pub const OPERATORS: &[&str] = &[
@@ -16,10 +18,14 @@ pub const OPERATORS: &[&str] = &[
     "Cast",
     "Clip",
     "Constant",
+    "ConstantOfShape",
     "Div",
     "Dropout",
     "Elu",
+    "Exp",
+    "Expand",
     "Flatten",
+    "Gelu",
     "Gemm",
     "Identity",
     "LeakyRelu",
@@ -27,8 +33,10 @@ pub const OPERATORS: &[&str] = &[
     "Mul",
     "Relu",
     "Reshape",
+    "Shape",
     "Sigmoid",
     "Softmax",
+    "Softplus",
     "Squeeze",
     "Sub",
     "Tanh",
@@ -42,9 +50,12 @@ pub(crate) fn apply(builder: &mut Builder, node: &NodeProto) -> Result<Value, Po
     let unary = |unary| Operation::Each(unary);
     match node.op_type.as_str() {
         "Constant" => constant(builder, node),
+        "ConstantOfShape" => shapes::constant_of_shape(builder, node),
+        "Shape" => shapes::shape(builder, node),
+        "Expand" => shapes::expand(builder, node),
         "Identity" | "Dropout" => input(builder, node, 0).cloned(),
         "Cast" => cast(builder, node),
-        "Flatten" | "Reshape" | "Squeeze" => reshape(builder, node),
+        "Flatten" | "Reshape" | "Squeeze" => shapes::reshape(builder, node),
         "Gemm" => gemm(builder, node),
         "MatMul" => mat_mul(builder, node),
         "Add" => binary(builder, node, Binary::Add),
@@ -54,8 +65,11 @@ pub(crate) fn apply(builder: &mut Builder, node: &NodeProto) -> Result<Value, Po
         "Relu" => each(builder, node, unary(Unary::Relu)),
         "LeakyRelu" => each(builder, node, unary(Unary::LeakyRelu(float(node, "alpha", 0.01)))),
         "Elu" => each(builder, node, unary(Unary::Elu(float(node, "alpha", 1.0)))),
+        "Exp" => each(builder, node, unary(Unary::Exp)),
         "Tanh" => each(builder, node, unary(Unary::Tanh)),
         "Sigmoid" => each(builder, node, unary(Unary::Sigmoid)),
+        "Softplus" => each(builder, node, unary(Unary::Softplus)),
+        "Gelu" => gelu(builder, node),
         "Clip" => clip(builder, node),
         "Softmax" => {
             check_axis(builder, node, if builder.opset < 13 { 1 } else { -1 })?;
@@ -146,43 +160,6 @@ fn cast(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
         return Ok(value.clone());
     }
     Err(wrong(node, "rounds what it computes", "export the network in 32-bit floats"))
-}
-
-/// Numbers stay where they are.
-fn reshape(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
-    let value = input(builder, node, 0)?;
-    let length = count(&value.shape).unwrap_or(usize::MAX);
-    let shape = match node.op_type.as_str() {
-        "Flatten" => {
-            let (axis, rank) = (integer(node, "axis", 1), value.shape.len() as i64);
-            let at = if axis < 0 { axis + rank } else { axis }.clamp(0, rank) as usize;
-            let rows = count(&value.shape[..at]).unwrap_or(1);
-            vec![rows, length / rows]
-        }
-        "Squeeze" => value.shape.iter().copied().filter(|dim| *dim != 1).collect(),
-        _ => reshaped(builder, node, value, length)?,
-    };
-    Ok(Value { shape, ..value.clone() })
-}
-
-fn reshaped(builder: &Builder, node: &NodeProto, value: &Value, length: usize) -> Result<Vec<usize>, PolicyError> {
-    let Content::Integers(wanted) = &input(builder, node, 1)?.content else {
-        return Err(wrong(node, "has a shape that is computed", FEED_FORWARD));
-    };
-    let keep =
-        |(at, dim): (usize, &i64)| if *dim == 0 { value.shape.get(at).copied() } else { usize::try_from(*dim).ok() };
-    let known: Vec<Option<usize>> = wanted.iter().enumerate().map(keep).collect();
-    let product = count(&known.iter().map(|dim| dim.unwrap_or(1)).collect::<Vec<_>>()).unwrap_or(0);
-    let rest = length.checked_div(product).unwrap_or(0);
-    let shape: Vec<usize> = known.into_iter().map(|dim| dim.unwrap_or(rest)).collect();
-    if count(&shape) != Some(length) {
-        return Err(wrong(
-            node,
-            &format!("makes the shape {wanted:?} of {length} numbers"),
-            "export with a batch of one",
-        ));
-    }
-    Ok(shape)
 }
 
 /// A row of numbers: its length.
@@ -276,6 +253,18 @@ fn binary(builder: &mut Builder, node: &NodeProto, binary: Binary) -> Result<Val
 fn stripped(shape: &[usize]) -> &[usize] {
     let ones = shape.iter().take_while(|dim| **dim == 1).count();
     &shape[ones..]
+}
+
+fn gelu(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let by_tanh = match attribute(node, "approximate").map(|attribute| attribute.s.as_slice()) {
+        None | Some(b"none") => false,
+        Some(b"tanh") => true,
+        Some(other) => {
+            let what = format!("approximates by {:?}", String::from_utf8_lossy(other));
+            return Err(wrong(node, &what, "export it with approximate = \"none\" or \"tanh\""));
+        }
+    };
+    each(builder, node, Operation::Each(Unary::Gelu(by_tanh)))
 }
 
 fn clip(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {

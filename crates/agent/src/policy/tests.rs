@@ -36,7 +36,7 @@ fn file(nodes: Vec<NodeProto>, initializer: Vec<TensorProto>, outputs: usize, ag
 /// What the network of these nodes, from "x" to "y", gives.
 fn outputs(nodes: Vec<NodeProto>, initializer: Vec<TensorProto>, x: [f32; 2]) -> Vec<f32> {
     let policy = Policy::from_onnx(&file(nodes, initializer, 2, TWO), None).unwrap_or_else(|error| panic!("{error}"));
-    policy.network.evaluate(&x, &mut Work::default()).to_vec()
+    policy.network.evaluate(&x, &mut Work::new()).to_vec()
 }
 
 fn close(found: &[f32], expected: &[f32]) {
@@ -58,7 +58,7 @@ fn two_layers(agent: &str) -> Vec<u8> {
 #[test]
 fn two_layers_by_hand() {
     let policy = Policy::from_onnx(&two_layers(TWO), None).unwrap_or_else(|error| panic!("{error}"));
-    let mut work = Work::default();
+    let mut work = Work::new();
     // h = (2 - 1 + 0.5, 1 + 2 - 1) = (1.5, 2); y = (3.5, 3 - 2 + 0.25)
     assert_eq!(policy.network.evaluate(&[2.0, 1.0], &mut work), [3.5, 1.25]);
     assert_eq!(policy.action(&[2.0, 1.0], &mut work), 0.0);
@@ -94,6 +94,15 @@ fn each_operator_by_hand() {
     close(&of("Sigmoid", [0.5, 0.0]), &[0.622_459_33, 0.5]);
     close(&of("Elu", [-1.0, 3.0]), &[-0.632_120_56, 3.0]);
     close(&of("LeakyRelu", [-1.0, 3.0]), &[-0.01, 3.0]);
+    // ln(1 + e) = 1.313 261 69; ln(1 + e^-50) is nothing beside 50
+    close(&of("Softplus", [1.0, 50.0]), &[1.313_261_7, 50.0]);
+    close(&of("Softplus", [0.0, -50.0]), &[std::f32::consts::LN_2, 0.0]);
+    // Phi(1) = 0.841 344 75 and Phi(-2) = 0.022 750 13, from tables of the normal distribution
+    close(&of("Gelu", [1.0, -2.0]), &[0.841_344_8, -0.045_500_26]);
+    let mut by_tanh = node("Gelu", &["x"], "y");
+    by_tanh.attribute.push(with("approximate", |attribute| attribute.s = b"tanh".to_vec()));
+    // sqrt(2 / pi) 1.044 715 = 0.833 561 97; tanh of it 0.682 383 98; (1 + 0.682 383 98) / 2
+    close(&outputs(vec![by_tanh], vec![], [1.0, 0.0]), &[0.841_192, 0.0]);
     // e / (e + 1) for a difference of one
     close(&of("Softmax", [1_001.0, 1_000.0]), &[0.731_058_6, 0.268_941_4]);
     let pair = |operator: &str| {
@@ -135,6 +144,35 @@ fn constants_in_nodes_and_reshapes_are_read() {
     assert_eq!(outputs(vec![node("Add", &["x", "c"], "y")], vec![numbers], [0.0, 0.0]), [1.0, 2.0]);
 }
 
+/// As the distribution around PPO's mean is exported: y = x, by way of its shape.
+#[test]
+fn shapes_are_known_and_numbers_stay() {
+    let nodes = vec![
+        node("Shape", &["x"], "shape"),
+        node("ConstantOfShape", &["shape"], "zeros"),
+        node("Exp", &["x"], "e"),
+        node("Add", &["zeros", "e"], "sum"),
+        node("Shape", &["sum"], "again"),
+        node("Expand", &["x", "again"], "y"),
+    ];
+    assert_eq!(outputs(nodes.clone(), vec![], [1.5, -2.0]), [1.5, -2.0]);
+    let sum = [&nodes[..3], &[node("Add", &["zeros", "e"], "y")]].concat();
+    close(&outputs(sum, vec![], [0.0, 1.0]), &[1.0, std::f32::consts::E]);
+    let mut sevens = node("ConstantOfShape", &["shape"], "sevens");
+    sevens.attribute.push(with("value", |attribute| attribute.t = Some(tensor("", &[1], &[7.0]))));
+    let with_sevens = vec![node("Shape", &["x"], "shape"), sevens, node("Add", &["x", "sevens"], "y")];
+    assert_eq!(outputs(with_sevens, vec![], [1.0, -7.0]), [8.0, 0.0]);
+    let wider = TensorProto {
+        name: "wider".into(),
+        dims: vec![2],
+        data_type: INT64,
+        int64_data: vec![3, 2],
+        ..TensorProto::default()
+    };
+    let error = refusal(&file(vec![node("Expand", &["x", "wider"], "y")], vec![wider], 2, TWO), None);
+    assert!(error.contains("repeats 2 numbers into the shape [3, 2]"), "{error}");
+}
+
 #[test]
 fn a_choice_may_come_as_its_number_and_an_action_as_itself() {
     let greedy = |keep| {
@@ -142,13 +180,13 @@ fn a_choice_may_come_as_its_number_and_an_action_as_itself() {
         Policy::from_onnx(&file(nodes, vec![], 1, TWO), None).unwrap_or_else(|error| panic!("{error}"))
     };
     for keep in [0, 1] {
-        assert_eq!(greedy(keep).action(&[3.0, 4.0], &mut Work::default()), 1.0);
-        assert_eq!(greedy(keep).action(&[4.0, 4.0], &mut Work::default()), 0.0); // the first of equals
+        assert_eq!(greedy(keep).action(&[3.0, 4.0], &mut Work::new()), 1.0);
+        assert_eq!(greedy(keep).action(&[4.0, 4.0], &mut Work::new()), 0.0); // the first of equals
     }
     let layer: [(&[f32], &[f32]); 1] = [(&[0.5, -1.0], &[0.25])];
     let policy = Policy::from_onnx(&policy_file(RANGE, None, layer.into_iter()), None).expect("right");
-    assert_eq!(policy.action(&[3.0, 1.0], &mut Work::default()), 0.75); // 1.5 - 1 + 0.25
-    assert_eq!(policy.action(&[f32::MAX, f32::INFINITY], &mut Work::default()), 0.0); // no number: nothing is done
+    assert_eq!(policy.action(&[3.0, 1.0], &mut Work::new()), 0.75); // 1.5 - 1 + 0.25
+    assert_eq!(policy.action(&[f32::MAX, f32::INFINITY], &mut Work::new()), 0.0); // no number: nothing is done
 }
 
 #[test]
@@ -160,7 +198,7 @@ fn what_a_learner_saw_is_brought_to_size_as_it_was() {
     let layer: [(&[f32], &[f32]); 1] = [(&[1.0, 0.0, 0.0, 1.0], &[0.0, 0.0])];
     let file = policy_file(TWO, Some(&normaliser), layer.into_iter());
     let policy = Policy::from_onnx(&file, None).unwrap_or_else(|error| panic!("{error}"));
-    let mut work = Work::default();
+    let mut work = Work::new();
     // mean 5, variance (9+1+1+1+0+0+4+16)/8 = 4; no further than 5 deviations; what never changed says nothing
     assert_eq!(policy.network.evaluate(&[9.0, 7.0], &mut work), [2.0, 0.0]);
     assert_eq!(policy.network.evaluate(&[-99.0, 3.0], &mut work), [-5.0, 0.0]);
@@ -173,7 +211,7 @@ fn what_the_action_does_not_need_is_not_looked_at() {
     let (input, output) = (vec![row("x", 2)], vec![row("noise", 2), row("action", 2)]);
     let graph = GraphProto { name: String::new(), node: nodes, initializer: vec![weights], input, output };
     let policy = Policy::from_onnx(&model(graph, TWO).encode_to_vec(), None).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(policy.action(&[1.0, 2.0], &mut Work::default()), 1.0);
+    assert_eq!(policy.action(&[1.0, 2.0], &mut Work::new()), 1.0);
 }
 
 #[test]
@@ -267,7 +305,7 @@ proptest! {
         }
         if let Ok(policy) = Policy::from_onnx(&bytes, None) {
             let seen = vec![1.0; policy.config().observation_len()];
-            policy.action(&seen, &mut Work::default());
+            policy.action(&seen, &mut Work::new());
         }
     }
 
@@ -289,7 +327,7 @@ proptest! {
         });
         for agent in [TWO, RANGE] {
             if let Ok(policy) = Policy::from_onnx(&file(nodes.clone().collect(), constants.clone(), 2, agent), None) {
-                policy.action(&[1.0, 2.0], &mut Work::default());
+                policy.action(&[1.0, 2.0], &mut Work::new());
             }
         }
     }

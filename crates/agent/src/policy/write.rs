@@ -7,11 +7,13 @@ use ackclock_cc::{Controller, LearnedKind, learned};
 use ackclock_learn::Normaliser;
 use prost::Message;
 
-use super::AGENT_KEY;
+use super::error::PolicyError;
+use super::learner::{self, LEARNER_KEY};
 use super::onnx::{
     AttributeProto, Dimension, FLOAT, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
     TensorProto, TensorShapeProto, TensorType, TypeProto, ValueInfoProto,
 };
+use super::{AGENT_KEY, Policy};
 
 /// IR version and operators of ONNX 1.8, of 2020, which every runtime still reads.
 const IR_VERSION: i64 = 7;
@@ -22,15 +24,45 @@ const INT_ATTRIBUTE: i32 = 2;
 const NEWRENO: &str = r#"{"observations": ["threshold_segments", "cwnd_segments", "rtt_ms"], "decide": "window", "action": {"kind": "deltas", "segments": [-10, -3, -1, 0, 1, 3, 10]}, "reward": "dqn"}"#;
 const CUBIC: &str = r#"{"observations": ["threshold_segments", "cwnd_segments", "rtt_ms", "w_max_segments", "since_congestion_ms"], "decide": "cubic_pace", "action": "cubic_pace", "reward": "dqn"}"#;
 
+/// What stands between two layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// `max(x, 0)`.
+    Relu,
+    /// The hyperbolic tangent.
+    Tanh,
+}
+
+impl Activation {
+    /// The one of this name: `relu` or `tanh`.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "relu" => Some(Self::Relu),
+            "tanh" => Some(Self::Tanh),
+            _ => None,
+        }
+    }
+
+    fn operator(self) -> &'static str {
+        match self {
+            Self::Relu => "Relu",
+            Self::Tanh => "Tanh",
+        }
+    }
+}
+
 /// The network of a controller that learns in its flow, with what it is shown and when it is asked, as a policy's file.
 /// `None` if the controller does not learn.
 pub fn learned_policy(controller: &Controller) -> Option<Vec<u8>> {
     let learned = learned(controller)?;
     let agent = match learned.kind {
         LearnedKind::NewReno => NEWRENO,
-        LearnedKind::Cubic => CUBIC,
+        LearnedKind::Cubic { .. } => CUBIC,
     };
-    Some(policy_file(agent, Some(learned.normaliser), learned.network.parameters_by_layer()))
+    let graph = layers(Some(learned.normaliser), Activation::Relu, learned.network.parameters_by_layer());
+    let mut model = model(graph, agent);
+    model.metadata_props.push(entry(LEARNER_KEY, &learner::written(&learned)));
+    Some(model.encode_to_vec())
 }
 
 /// A policy's file: layers with a rectifier between them, each with its weights (a row for each output) and biases, for an
@@ -40,6 +72,36 @@ pub fn policy_file<'a>(
     normaliser: Option<&Normaliser>,
     layers: impl ExactSizeIterator<Item = (&'a [f32], &'a [f32])>,
 ) -> Vec<u8> {
+    model(self::layers(normaliser, Activation::Relu, layers), agent).encode_to_vec()
+}
+
+/// As [`policy_file`], of a network that was trained elsewhere: each layer is weights and biases, as many weights for each
+/// bias. What it is refused for is said as of a file that is read.
+pub fn trained_policy(
+    agent: &str,
+    activation: Activation,
+    layers: &[(Vec<f32>, Vec<f32>)],
+) -> Result<Vec<u8>, PolicyError> {
+    let is_wrong = |(weights, biases): &&(Vec<f32>, Vec<f32>)| {
+        biases.is_empty() || weights.is_empty() || !weights.len().is_multiple_of(biases.len())
+    };
+    let wrong = layers.iter().find(is_wrong).map(|(weights, biases)| (weights.len(), biases.len()));
+    if let Some((weights, biases)) = wrong.or(layers.is_empty().then_some((0, 0))) {
+        let what = format!("would have a layer of {weights} weights and {biases} biases");
+        return Err(PolicyError::of_file(what, "give at least one layer, with as many weights for each bias"));
+    }
+    let parts = layers.iter().map(|(weights, biases)| (&weights[..], &biases[..]));
+    let file = model(self::layers(None, activation, parts), agent).encode_to_vec();
+    Policy::from_onnx(&file, None)?;
+    Ok(file)
+}
+
+/// The graph of a normalisation and of layers.
+fn layers<'a>(
+    normaliser: Option<&Normaliser>,
+    activation: Activation,
+    layers: impl ExactSizeIterator<Item = (&'a [f32], &'a [f32])>,
+) -> GraphProto {
     let mut graph = GraphProto { name: "policy".to_owned(), ..GraphProto::default() };
     let mut at = normaliser.map_or("observation".to_owned(), |normaliser| normalise(normaliser, &mut graph));
     let last = layers.len() - 1;
@@ -66,11 +128,16 @@ pub fn policy_file<'a>(
         at = out;
         if index < last {
             let out = format!("hidden{index}");
-            graph.node.push(self::node("Relu", &[&at], &out));
+            graph.node.push(self::node(activation.operator(), &[&at], &out));
             at = out;
         }
     }
-    model(graph, agent).encode_to_vec()
+    graph
+}
+
+/// A line of metadata.
+fn entry(key: &str, value: &str) -> StringStringEntryProto {
+    StringStringEntryProto { key: key.to_owned(), value: value.to_owned() }
 }
 
 /// A file of this graph.
@@ -80,7 +147,7 @@ pub(super) fn model(graph: GraphProto, agent: &str) -> ModelProto {
         producer_name: "ackclock".to_owned(),
         graph: Some(graph),
         opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
-        metadata_props: vec![StringStringEntryProto { key: AGENT_KEY.to_owned(), value: agent.to_owned() }],
+        metadata_props: vec![entry(AGENT_KEY, agent)],
     }
 }
 

@@ -8,16 +8,18 @@
 //! Departures: acknowledged bytes are counted, as segments and parts of one. The target of a curve sets the pace to the next
 //! action, as in CUBIC itself; after hold and less the pace is CUBIC's. There is no floor of Reno's pace.
 
-use ackclock_learn::Agent;
 use ackclock_units::{Bytes, SimTime};
 
 use super::learner::{DqnConfig, Kind, Learner};
 use super::pace::CubicPace;
 use super::window::LearnedWindow;
+use super::{Learned, LearnedKind};
 use crate::controller::{CongestionController, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
-const ACTIONS: usize = 4;
+/// Numbers of the state.
+pub(super) const INPUTS: usize = 5;
+pub(super) const ACTIONS: usize = 4;
 const FASTER: usize = 3;
 const CUBICS_PACE: usize = 2;
 const LESS: usize = 0;
@@ -44,7 +46,7 @@ impl Default for DqnCubicConfig {
 pub struct DqnCubic {
     config: DqnCubicConfig,
     window: LearnedWindow,
-    learner: Learner<5>,
+    learner: Learner<INPUTS>,
     /// Segments; `None` until congestion avoidance begins.
     w_max: Option<f64>,
     /// The last reduction, or the beginning of congestion avoidance.
@@ -71,8 +73,11 @@ impl DqnCubic {
         }
     }
 
-    pub(super) fn agent(&self) -> &Agent {
-        self.learner.agent()
+    /// `None` if nothing is learnt.
+    pub(super) fn learned(&self) -> Option<Learned<'_>> {
+        let agent = self.learner.agent()?;
+        let kind = LearnedKind::Cubic { c: self.config.c, formula_c: self.config.formula_c };
+        Some(Learned { kind, rules: self.window.rules(), network: agent.network(), normaliser: agent.normaliser() })
     }
 
     /// See [`exercise_agent`](super::exercise_agent).
@@ -80,7 +85,7 @@ impl DqnCubic {
         self.learner.exercise(decisions)
     }
 
-    fn state(&self, now: SimTime) -> [f32; 5] {
+    fn state(&self, now: SimTime) -> [f32; INPUTS] {
         let (window, t) = (&self.window, now.saturating_since(self.since));
         [
             window.threshold() as f32,

@@ -3,6 +3,7 @@
 use ackclock_learn::{Agent, AgentConfig, Learning, Normalisation, OptimiserKind, Tuple};
 use ackclock_units::{RandomStream, SimDuration};
 
+use super::mind::{Choice, Frozen, Mind};
 use super::window::BelowSsthresh;
 
 /// When a step of learning is taken.
@@ -60,6 +61,8 @@ pub struct DqnConfig {
     pub below_ssthresh: BelowSsthresh,
     /// Of the agent's random stream.
     pub seed: u64,
+    /// A network in the place of the agent: nothing is learnt.
+    pub frozen: Option<Frozen>,
 }
 
 impl DqnConfig {
@@ -88,6 +91,7 @@ impl DqnConfig {
             min_window: 2,
             below_ssthresh: BelowSsthresh::SlowStart,
             seed: 0,
+            frozen: None,
         }
     }
 }
@@ -105,7 +109,7 @@ const LOSS: f32 = -1.0;
 /// An agent with N numbers in its state.
 #[derive(Clone, Debug)]
 pub(super) struct Learner<const N: usize> {
-    agent: Agent,
+    mind: Mind,
     warm_up: u64,
     learn_on: LearnOn,
     max_throughput: MaxThroughput,
@@ -130,8 +134,9 @@ impl<const N: usize> Learner<N> {
             StateScale::Fixed => Normalisation::Scale(kinds.map(scale).to_vec()),
         };
         let agent = AgentConfig { inputs: N, actions, normalisation, learning: config.learning.clone() };
+        let agent = || Mind::Learning(Box::new(Agent::new(&agent, RandomStream::new(config.seed, name))));
         Self {
-            agent: Agent::new(&agent, RandomStream::new(config.seed, name)),
+            mind: config.frozen.as_ref().map_or_else(agent, |frozen| Mind::Frozen(Choice::new(frozen, actions))),
             warm_up: config.learning.warm_up,
             learn_on: config.learn_on,
             max_throughput: config.max_throughput,
@@ -143,8 +148,9 @@ impl<const N: usize> Learner<N> {
         }
     }
 
-    pub(super) fn agent(&self) -> &Agent {
-        &self.agent
+    /// `None` if nothing is learnt.
+    pub(super) fn agent(&self) -> Option<&Agent> {
+        self.mind.agent()
     }
 
     /// The tuple at hand is complete, and the next begins, under the same action. The reward is
@@ -178,19 +184,19 @@ impl<const N: usize> Learner<N> {
     fn complete(&mut self, next: [f32; N], reward: f32) {
         let Some((state, action)) = &mut self.pending else { return };
         self.reward = reward;
-        self.agent.store(&Tuple { state, action: *action, reward, next: &next });
+        self.mind.store(&Tuple { state, action: *action, reward, next: &next });
         *state = next;
         if self.learn_on == LearnOn::Tuple {
-            self.agent.learn();
+            self.mind.learn();
         }
     }
 
     /// Chooses an action, under which a tuple begins.
     pub(super) fn act(&mut self, state: [f32; N]) -> usize {
         if self.learn_on == LearnOn::Action {
-            self.agent.learn();
+            self.mind.learn();
         }
-        self.action = self.agent.decide(&state).action;
+        self.action = self.mind.decide(&state);
         self.pending = Some((state, self.action));
         self.action
     }
@@ -199,26 +205,30 @@ impl<const N: usize> Learner<N> {
     /// steps of learning that was.
     pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
         let mut random = RandomStream::new(0, "exercise");
-        let before = self.agent.steps();
+        let steps = |mind: &Mind| mind.agent().map_or(0, Agent::steps);
+        let before = steps(&self.mind);
         for _ in 0..self.warm_up + decisions {
             let state = std::array::from_fn(|_| random.uniform() as f32);
             self.complete(state, random.uniform() as f32);
             self.act(state);
         }
-        self.agent.steps() - before
+        steps(&self.mind) - before
     }
 
     pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         const VALUES: [&str; 7] = ["q_0", "q_1", "q_2", "q_3", "q_4", "q_5", "q_6"];
-        record("learning_loss", self.agent.loss().map_or(f64::NAN, f64::from));
-        record("epsilon", self.agent.epsilon());
-        record("reward", f64::from(self.reward));
+        let (decisions, values) = self.mind.decided();
+        if let Some(agent) = self.mind.agent() {
+            record("learning_loss", agent.loss().map_or(f64::NAN, f64::from));
+            record("epsilon", agent.epsilon());
+            record("reward", f64::from(self.reward));
+            record("tuples", agent.tuples() as f64);
+            record("learning_steps", agent.steps() as f64);
+            record("max_throughput_segments_per_s", self.greatest.unwrap_or(self.greatest_of_all));
+        }
         record("action", self.action as f64);
-        record("decisions", self.agent.decisions() as f64);
-        record("tuples", self.agent.tuples() as f64);
-        record("learning_steps", self.agent.steps() as f64);
-        record("max_throughput_segments_per_s", self.greatest.unwrap_or(self.greatest_of_all));
-        for (name, value) in VALUES.into_iter().zip(self.agent.values()) {
+        record("decisions", decisions as f64);
+        for (name, value) in VALUES.into_iter().zip(values) {
             record(name, f64::from(*value));
         }
     }

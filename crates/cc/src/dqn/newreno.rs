@@ -5,16 +5,18 @@
 //!
 //! Departures: acknowledged bytes are counted, so that delayed ACKs do not halve the number of actions.
 
-use ackclock_learn::Agent;
 use ackclock_units::{Bytes, SimTime};
 
 use super::learner::{DqnConfig, Kind, Learner};
 use super::window::LearnedWindow;
+use super::{Learned, LearnedKind};
 use crate::controller::{CongestionController, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
+/// Numbers of the state.
+pub(super) const INPUTS: usize = 3;
 /// What each action adds, in segments.
-const STEPS: [i64; 7] = [-10, -3, -1, 0, 1, 3, 10];
+pub(super) const STEPS: [i64; 7] = [-10, -3, -1, 0, 1, 3, 10];
 
 /// When a tuple is stored in congestion avoidance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +48,7 @@ impl Default for DqnNewRenoConfig {
 pub struct DqnNewReno {
     store_on: StoreOn,
     window: LearnedWindow,
-    learner: Learner<3>,
+    learner: Learner<INPUTS>,
     /// Acknowledged since the last action.
     acked: u64,
 }
@@ -62,8 +64,11 @@ impl DqnNewReno {
         }
     }
 
-    pub(super) fn agent(&self) -> &Agent {
-        self.learner.agent()
+    /// `None` if nothing is learnt.
+    pub(super) fn learned(&self) -> Option<Learned<'_>> {
+        let agent = self.learner.agent()?;
+        let kind = LearnedKind::NewReno;
+        Some(Learned { kind, rules: self.window.rules(), network: agent.network(), normaliser: agent.normaliser() })
     }
 
     /// See [`exercise_agent`](super::exercise_agent).
@@ -71,7 +76,7 @@ impl DqnNewReno {
         self.learner.exercise(decisions)
     }
 
-    fn state(&self) -> [f32; 3] {
+    fn state(&self) -> [f32; INPUTS] {
         let window = &self.window;
         [window.threshold() as f32, window.segments() as f32, window.rtt.as_millis_f64() as f32]
     }

@@ -17,6 +17,17 @@ pub enum BelowSsthresh {
     Avoidance,
 }
 
+/// What a configuration says of the window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowRules {
+    /// Fraction of `FlightSize` kept on congestion.
+    pub beta: f64,
+    /// No action takes the window below, in segments.
+    pub min_window: u64,
+    /// What holds when an action takes the window below ssthresh.
+    pub below_ssthresh: BelowSsthresh,
+}
+
 /// cwnd and ssthresh in bytes, and the latest round trip.
 #[derive(Clone, Debug)]
 pub(super) struct LearnedWindow {
@@ -48,6 +59,10 @@ impl LearnedWindow {
             is_over: false,
             before_episode: None,
         }
+    }
+
+    pub(super) fn rules(&self) -> WindowRules {
+        WindowRules { beta: self.beta, min_window: self.least / self.mss, below_ssthresh: self.below_ssthresh }
     }
 
     /// Takes an ACK. Returns the bytes that count for congestion avoidance; `None` if it is not congestion avoidance.

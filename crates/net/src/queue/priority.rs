@@ -24,7 +24,7 @@ pub struct PriorityConfig {
 pub struct BandConfig {
     /// These packets only.
     pub class: PacketClass,
-    /// Only those of these connections (indices of flows in the scenario); `None` is all.
+    /// Only those of these connections ([`Packet::flow`]); `None` is all.
     pub flows: Option<Vec<usize>>,
     /// Only those of at most this many octets of IP.
     pub largest: Option<Bytes>,

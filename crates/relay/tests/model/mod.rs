@@ -6,36 +6,36 @@ use std::collections::VecDeque;
 use ackclock_relay::{Discipline, DisciplineConfig, Readings};
 use ackclock_units::{Bandwidth, Bytes, Histogram, RandomStream, SimDuration, SimTime};
 
-pub const SEGMENT: u64 = 1000;
+pub(crate) const SEGMENT: u64 = 1000;
 const STEP: SimDuration = SimDuration::from_micros(20);
 const NEAR_RTT: SimDuration = SimDuration::from_millis(2);
 
 /// The far side's path.
 #[derive(Clone, Copy, Debug)]
-pub struct Path {
+pub(crate) struct Path {
     /// Before and after half the run.
-    pub rates: [Bandwidth; 2],
-    pub rtt: SimDuration,
+    pub(crate) rates: [Bandwidth; 2],
+    pub(crate) rtt: SimDuration,
     /// What the bottleneck's queue holds, in octets.
-    pub queue: u64,
+    pub(crate) queue: u64,
     /// Probability that a packet is lost.
-    pub loss: f64,
+    pub(crate) loss: f64,
     /// How long the run is.
-    pub length: SimDuration,
+    pub(crate) length: SimDuration,
 }
 
 /// What a discipline made of a path.
 #[derive(Debug)]
-pub struct Measured {
+pub(crate) struct Measured {
     /// Octets that the far end has.
-    pub delivered: u64,
+    pub(crate) delivered: u64,
     /// Waiting time of octets, arrival to first departure, in nanoseconds.
-    pub waited: Histogram,
+    pub(crate) waited: Histogram,
 }
 
 impl Measured {
     /// The 99th percentile of waiting, in milliseconds.
-    pub fn p99_ms(&self) -> f64 {
+    pub(crate) fn p99_ms(&self) -> f64 {
         self.waited.quantile(0.99) / 1e6
     }
 }
@@ -78,7 +78,7 @@ struct World {
 }
 
 /// Runs a discipline over a path.
-pub fn run(config: &DisciplineConfig, path: Path) -> Measured {
+pub(crate) fn run(config: &DisciplineConfig, path: Path) -> Measured {
     let mut readings = Readings { near_rtt: NEAR_RTT, near_mss: Bytes(SEGMENT), ..Readings::default() };
     readings.now = SimTime::ZERO + SimDuration::from_secs(1);
     readings.far.srtt = path.rtt;

@@ -17,7 +17,7 @@ use crate::tree::FieldPath;
 
 const DEFAULT_CHUNK: Bytes = Bytes(64 * 1024);
 
-/// No chunk of a gigabyte is ever read at once.
+/// No application reads more at once.
 const MAX_CHUNK: Bytes = Bytes(1 << 30);
 
 /// An appliance, and what the flows that it takes need to know of it.
@@ -138,7 +138,7 @@ impl<'a> Checker<'a, '_> {
         }
         let chunk = table.chunk.map_or(DEFAULT_CHUNK, |chunk| chunk.0);
         if chunk == Bytes::ZERO || chunk > MAX_CHUNK {
-            let remedy = format!("use 1 byte to {MAX_CHUNK}; the default is {DEFAULT_CHUNK}");
+            let remedy = "use 1 byte to 1 GiB; the default is 64 KiB";
             self.report(&path.key("chunk"), "is no amount to copy in a turn", remedy);
         }
         Copying { delay, rate, chunk }
@@ -152,7 +152,7 @@ impl<'a> Checker<'a, '_> {
             self.file.tcp.clone().map(|tcp| layer(FieldPath::of("tcp"), tcp)).into_iter().collect();
         layers.extend(own.map(|tcp| layer(path.key("tcp"), tcp)));
         let mut tcp = self.tcp(&layers, controller.recovery());
-        set_ecn(&mut tcp, &controller, &layers);
+        set_ecn(&mut tcp, &controller.own(), &layers);
         let place = path.key("controller");
         let config = self.side_controller(&controller, &layers, tcp.mss, &place);
         let side = SideConfig { tcp, controller: config, controller_name: controller.name() };
@@ -166,23 +166,19 @@ impl<'a> Checker<'a, '_> {
         mss: u32,
         path: &FieldPath,
     ) -> ControllerConfig {
-        let what = match controller {
-            Controller::Python(_) | Controller::External(_) => "is a controller from outside",
-            Controller::Policy(_) => "is a trained policy",
-            _ => {
-                let profile = self.profile(layers);
-                return self.controller(&controller.over(&profile.reno, &profile.cubic), mss, path);
-            }
-        };
+        if !matches!(controller, Controller::Python(_) | Controller::External(_)) {
+            let profile = self.profile(layers);
+            return self.controller(&controller.over(&profile.reno, &profile.cubic), mss, path);
+        }
         let remedy = "use one of `ackclock controllers`; an appliance's ends run no others";
-        self.report(path, what, remedy);
+        self.report(path, "is a controller from outside", remedy);
         self.controller(&Controller::Cubic(CubicParameters::default()), mss, path)
     }
 }
 
 impl AppliancePlan<'_> {
     /// What the scenario calls the node; `None` where it names none.
-    fn node_name(&self) -> Option<&str> {
+    pub(crate) fn node_name(&self) -> Option<&str> {
         self.table.and_then(|table| table.node.as_deref())
     }
 }

@@ -58,7 +58,13 @@ impl Checker<'_, '_> {
             self.report(&path.key("until"), "leaves no time between from and until", "let until be later than from");
         }
         let selection = self.selection(rule, path);
-        Rule { class: filter.of.map_or(PacketClass::Any, Into::into), flow, from, until, selection }
+        Rule {
+            class: filter.of.map_or(PacketClass::Any, Into::into),
+            flows: flow.map(|flow| vec![flow]),
+            from,
+            until,
+            selection,
+        }
     }
 
     /// The number by which packets of the flow at this position are known.

@@ -47,6 +47,7 @@ impl Checker<'_, '_> {
             min_window: self.count(table.min_window, default.min_window, (1, 10_000), &path.key("min_window")),
             below_ssthresh: table.below_ssthresh.map_or(default.below_ssthresh, Into::into),
             seed: default.seed,
+            frozen: default.frozen,
         }
     }
 

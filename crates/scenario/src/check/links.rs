@@ -1,13 +1,14 @@
 //! Links: rates, delays, queues; queue limits that depend on the flows that cross them.
 
-use ackclock_net::{LinkConfig, QueueLimit, Router};
-use ackclock_sim::FlowConfig;
+use ackclock_net::{LinkConfig, NodeId, QueueLimit, Router};
+use ackclock_sim::{ApplianceConfig, FlowConfig, SplitConfig};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use super::Checker;
 use super::queues::{PendingLimit, PendingQueue};
 use super::topology::BuiltTopology;
+use super::traffic::FlowTraits;
 use crate::file::{HalfLink, Limit, LinkTable, Overlay};
 use crate::tree::FieldPath;
 
@@ -109,11 +110,17 @@ impl Checker<'_, '_> {
     }
 
     /// Turns limits into packets, bytes or time, now that every flow's path is known.
-    pub(crate) fn resolve_queues(&mut self, topology: &BuiltTopology, flows: &[FlowConfig]) {
+    pub(crate) fn resolve_queues(
+        &mut self,
+        topology: &BuiltTopology,
+        flows: &[FlowConfig],
+        appliances: &[ApplianceConfig],
+        splits: &[SplitConfig],
+    ) {
         if !self.diagnostics.is_empty() {
             return; // paths mean little in a network with mistakes
         }
-        let crossings = self.crossings(flows);
+        let crossings = self.crossings(flows, appliances, splits);
         for (index, pending) in topology.links.iter().enumerate() {
             let largest = Bytes(crossings[index].largest_packet + self.network.links[index].framing.0);
             self.check_policer(index, Bytes(crossings[index].largest_packet), &pending.path);
@@ -162,23 +169,25 @@ impl Checker<'_, '_> {
         self.report(&pending.path, what, "use at least \"1 packet\"");
     }
 
-    /// What of the flows matters to the queue of each link.
-    fn crossings(&self, flows: &[FlowConfig]) -> Vec<Crossing> {
+    /// What of the flows matters to the queue of each link. The round trip is that from end to end, over appliances too,
+    /// so that a limit in bdp does not depend on them.
+    fn crossings(&self, flows: &[FlowConfig], appliances: &[ApplianceConfig], splits: &[SplitConfig]) -> Vec<Crossing> {
         let mut crossings = vec![Crossing::default(); self.network.links.len()];
         let mut router = Router::new(&self.network);
         for (flow, traits) in flows.iter().zip(&self.flow_traits) {
-            let forward = router.shortest_path(flow.from, flow.to).unwrap_or_default();
-            let back = router.shortest_path(flow.to, flow.from).unwrap_or_default();
-            let delay = |links: &[usize]| links.iter().map(|&link| self.network.links[link].delay.0).sum::<u64>();
-            let rtt = SimDuration(delay(&forward) + delay(&back));
-            let data = traits.datagram.unwrap_or_else(|| data_packet(&flow.sender, &flow.receiver));
             let is_answered = flow.reply.is_some() || traits.has_answers;
-            let reply = if is_answered { data } else { LARGEST_ACK.min(data) };
-            for (links, packet) in [(forward, data), (back, reply)] {
-                for link in links {
-                    crossings[link].base_rtt = crossings[link].base_rtt.max(Some(rtt));
-                    crossings[link].largest_packet = crossings[link].largest_packet.max(packet);
+            let mut crossed = Vec::new();
+            for Section { from, to, data } in sections(flow, traits, appliances, splits) {
+                let reply = if is_answered { data } else { LARGEST_ACK.min(data) };
+                for (from, to, packet) in [(from, to, data), (to, from, reply)] {
+                    let links = router.shortest_path(from, to).unwrap_or_default();
+                    crossed.extend(links.into_iter().map(|link| (link, packet)));
                 }
+            }
+            let rtt = SimDuration(crossed.iter().map(|&(link, _)| self.network.links[link].delay.0).sum());
+            for (link, packet) in crossed {
+                crossings[link].base_rtt = crossings[link].base_rtt.max(Some(rtt));
+                crossings[link].largest_packet = crossings[link].largest_packet.max(packet);
             }
         }
         crossings
@@ -191,6 +200,35 @@ impl Checker<'_, '_> {
 struct Crossing {
     base_rtt: Option<SimDuration>,
     largest_packet: u64,
+}
+
+/// A connection of a flow: from end to end, or between two appliances.
+struct Section {
+    from: NodeId,
+    to: NodeId,
+    /// Octets of IP of its full packets.
+    data: u64,
+}
+
+/// The connections that a flow is made of, from its opener on.
+fn sections(
+    flow: &FlowConfig,
+    traits: &FlowTraits,
+    appliances: &[ApplianceConfig],
+    splits: &[SplitConfig],
+) -> Vec<Section> {
+    let (mut from, mut opener) = (flow.from, &flow.sender);
+    let mut sections = Vec::new();
+    let number = traits.number.unwrap_or(usize::MAX);
+    let own = &splits[splits.partition_point(|split| split.flow < number)..];
+    for split in own.iter().take_while(|split| split.flow == number) {
+        let to = appliances[split.appliance].node;
+        sections.push(Section { from, to, data: data_packet(opener, &split.near.tcp) });
+        (from, opener) = (to, &split.far.tcp);
+    }
+    let data = traits.datagram.unwrap_or_else(|| data_packet(opener, &flow.receiver));
+    sections.push(Section { from, to: flow.to, data });
+    sections
 }
 
 /// A full-sized segment between two ends, in octets of IP.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ackclock_agent::policy::{Policy, PolicyController, PolicyPlace};
+use ackclock_agent::policy::{LEARNER_KEY, Policy, PolicyController, PolicyPlace};
 use ackclock_cc::{Controller as Running, ControllerConfig, ExternalConfig, FixedConfig};
 use ackclock_units::Bytes;
 
@@ -28,7 +28,13 @@ impl Checker<'_, '_> {
         let Some(content) = self.attachments.content(file) else { return nothing };
         let settings = table.agent.as_ref().map(|agent| serde_json::to_string(agent).expect("a table of JSON"));
         match Policy::from_onnx(&content, settings.as_deref()) {
-            Ok(policy) => ControllerConfig::External(controller(Arc::new(policy), own)),
+            Ok(policy) => match policy.learner() {
+                Some(learner) => {
+                    self.check_alone(table, path);
+                    learner
+                }
+                None => ControllerConfig::External(controller(Arc::new(policy), own)),
+            },
             Err(error) => {
                 let field = match error.place {
                     PolicyPlace::File => "file",
@@ -37,6 +43,15 @@ impl Checker<'_, '_> {
                 self.report(&path.key(field), error.what, error.remedy);
                 nothing
             }
+        }
+    }
+
+    /// A controller that learnt in its flow had slow start and losses itself.
+    fn check_alone(&mut self, table: &PolicyParameters, path: &FieldPath) {
+        if table.names_own == Some(true) {
+            let what = format!("is beside a file whose metadata {LEARNER_KEY} name the controller that learnt it");
+            let remedy = "remove it: that one has slow start and answers losses as it did when it learnt";
+            self.report(&path.key("controller"), what, remedy);
         }
     }
 }

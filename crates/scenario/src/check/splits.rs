@@ -52,32 +52,45 @@ impl Checker<'_, '_> {
         let mut splits = Vec::new();
         for (number, &position) in connections.iter().enumerate() {
             let (plan, way) = (&plans[position], &ways[position]);
-            let takes = |appliance: usize| taken[appliance].holds(position) && way.crosses(appliance);
-            let there: Vec<usize> = way.there.iter().copied().filter(|&appliance| takes(appliance)).collect();
-            if !there.iter().rev().eq(way.back.iter().filter(|&&appliance| takes(appliance))) {
+            let is_split_by = |appliance: &&usize| taken[**appliance].holds(position) && way.crosses(**appliance);
+            let there: Vec<usize> = way.there.iter().filter(is_split_by).copied().collect();
+            if !there.iter().rev().eq(way.back.iter().filter(is_split_by)) {
                 let what = "crosses its appliances in another order on its way back";
                 self.report(&plan.path, what, "let both ways lead over the same nodes");
             }
-            splits.extend(there.iter().enumerate().map(|(place, &index)| {
-                let appliance = &appliances[index];
-                let (mut near, far) = (self.side_for(plan, appliance, "near"), self.side_for(plan, appliance, "far"));
-                if place == 0 {
-                    // It tells the sender of marks as that one's controller wants to be told.
-                    set_ecn(&mut near.tcp, &plan.controller().own(), &appliance.near.layers);
-                }
-                SplitConfig { flow: number, appliance: index, near, far }
-            }));
+            splits.extend(self.split(number, plan, &there, appliances));
         }
         let connections: Vec<_> = connections.iter().map(|&position| (&plans[position], &flows[position])).collect();
         self.check_sections(&splits, appliances, &connections);
         splits
     }
 
+    /// One flow over the appliances that take it.
+    fn split(
+        &self,
+        number: usize,
+        plan: &FlowPlan<'_>,
+        there: &[usize],
+        appliances: &[AppliancePlan<'_>],
+    ) -> Vec<SplitConfig> {
+        let split = |(place, &index): (usize, &usize)| {
+            let appliance = &appliances[index];
+            let (mut near, far) = (self.side_for(plan, appliance, "near"), self.side_for(plan, appliance, "far"));
+            if place == 0 {
+                // It tells the sender of marks as that one's controller wants to be told.
+                set_ecn(&mut near.tcp, &plan.controller().own(), &appliance.near.layers);
+            }
+            SplitConfig { flow: number, appliance: index, near, far }
+        };
+        there.iter().enumerate().map(split).collect()
+    }
+
     /// Nodes whose kind is not said are routers only if nothing begins or ends there.
     fn check_no_ends(&mut self, appliances: &[AppliancePlan<'_>], flows: &[FlowConfig]) {
-        for appliance in appliances.iter().filter(|appliance| appliance.table.is_some()) {
+        for appliance in appliances {
             let node = appliance.config.node;
-            if let Some(flow) = flows.iter().find(|flow| flow.from == node || flow.to == node) {
+            let is_found = self.network.nodes.get(node).is_some_and(|node| appliance.node_name() == Some(&node.name));
+            if is_found && let Some(flow) = flows.iter().find(|flow| flow.from == node || flow.to == node) {
                 let what = format!("is a host: the flow {:?} begins or ends there", flow.name);
                 self.report(&appliance.path.key("node"), what, "choose a node between the hosts");
             }
@@ -137,7 +150,7 @@ impl Checker<'_, '_> {
     }
 
     fn check_side(&mut self, side: &SidePlan, ends: &[TcpConfig; 2]) {
-        self.check_delay_controller(&side.controller, ends, &side.path.key("controller"));
+        self.check_delay_controller(&side.controller.own(), ends, &side.path.key("controller"));
     }
 }
 

@@ -97,12 +97,13 @@ impl Checker<'_, '_> {
         topology: &BuiltTopology,
         taken: &mut Taken,
     ) {
-        let ends: [(_, _, fn(&FlowConfig) -> NodeId); 2] =
-            [("from", &table.from, |flow| flow.from), ("to", &table.to, |flow| flow.to)];
-        for (field, names, end) in ends {
-            let Some(names) = names else { continue };
-            let hosts = self.named_hosts(names, &path.key(field), topology);
-            taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&end(flow))));
+        if let Some(names) = &table.from {
+            let hosts = self.named_hosts(names, &path.key("from"), topology);
+            taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&flow.from)));
+        }
+        if let Some(names) = &table.to {
+            let hosts = self.named_hosts(names, &path.key("to"), topology);
+            taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&flow.to)));
         }
     }
 
@@ -147,7 +148,9 @@ impl Checker<'_, '_> {
         ways: &[OnTheWay],
     ) {
         let node = &self.network.nodes[appliance.config.node].name.clone();
-        for (position, place) in taken.named.iter().filter(|(position, _)| !ways[*position].crosses(index)) {
+        let mut named = taken.named.iter().filter(|(position, _)| !ways[*position].crosses(index)).peekable();
+        let is_any_astray = named.peek().is_some();
+        for (position, place) in named {
             let way = &ways[*position];
             let what = match (way.there.contains(&index), way.back.contains(&index)) {
                 (true, false) => "does not come back over",
@@ -158,7 +161,7 @@ impl Checker<'_, '_> {
             self.report(place, format!("the flow {:?} {what} the node {node:?}", plans[*position].name), remedy);
         }
         let is_taken = |position: usize| taken.holds(position) && ways[position].crosses(index);
-        if taken.named.is_empty() && !(0..plans.len()).any(is_taken) {
+        if !is_any_astray && !(0..plans.len()).any(is_taken) {
             let (field, what) = match appliance.table {
                 None => ("kind", format!("no connection crosses the node {node:?} there and back")),
                 Some(table) if table.take.is_none() => {

@@ -48,10 +48,7 @@ impl Controller {
             Self::Reno(table) => Self::Reno(reno.overlaid_by(table)),
             Self::NewReno(table) => Self::NewReno(reno.overlaid_by(table)),
             Self::Cubic(table) => Self::Cubic(cubic.overlaid_by(table)),
-            Self::Policy(table) => {
-                let own = Some(Box::new(table.own().over(reno, cubic)));
-                Self::Policy(PolicyParameters { controller: own, ..table.clone() })
-            }
+            Self::Policy(table) => Self::Policy(table.over(reno, cubic)),
             _ => self.clone(),
         }
     }

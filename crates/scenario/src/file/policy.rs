@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::macros::table;
-use super::{Controller, CubicParameters};
+use super::{Controller, CubicParameters, RenoParameters};
 
 table! {
     /// A trained policy, frozen.
@@ -17,6 +17,9 @@ table! {
         sha256: String,
         /// The flow's own controller, for slow start and losses; "cubic" by default.
         controller: Box<Controller>,
+        /// Whether the scenario names that controller.
+        #[serde(skip)]
+        names_own: bool,
         /// What the agent is shown, when it is asked and what it may do, for a file that does not say so.
         agent: Map<String, Value>,
     }
@@ -26,5 +29,11 @@ impl PolicyParameters {
     /// The flow's own controller.
     pub(crate) fn own(&self) -> Controller {
         self.controller.as_deref().cloned().unwrap_or_else(|| Controller::Cubic(CubicParameters::default()))
+    }
+
+    /// With what the flow's own controller leaves unsaid as in these tables.
+    pub(super) fn over(&self, reno: &RenoParameters, cubic: &CubicParameters) -> Self {
+        let own = self.own().over(reno, cubic);
+        Self { controller: Some(Box::new(own)), names_own: Some(self.controller.is_some()), ..self.clone() }
     }
 }

@@ -5,7 +5,7 @@ use super::path::{FieldPath, Step};
 use super::toml_text::parse_toml_value;
 
 /// Lists whose items an override may address by their name.
-const NAMED_LISTS: [&str; 2] = ["flow", "host"];
+const NAMED_LISTS: [&str; 3] = ["flow", "host", "appliance"];
 
 /// Applies overrides in order, later ones winning. Returns what is wrong with each that cannot be applied, beside its
 /// index.

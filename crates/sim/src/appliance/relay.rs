@@ -31,7 +31,8 @@ pub(crate) struct Relay {
 /// All appliances at work. Way `2 * relay` leads from the opener, `2 * relay + 1` to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Relays {
-    pub(crate) relays: Vec<Relay>,
+    /// One for each flow at each appliance.
+    pub(crate) list: Vec<Relay>,
     pub(crate) ways: Vec<Way>,
     pub(crate) copiers: Vec<Copier>,
     /// What is recorded over time, if anything is.
@@ -42,13 +43,13 @@ impl Relays {
     /// The relay of `config.splits[i]` is number `i`; its near endpoint accepts the connection before it, its far
     /// endpoint opens connection `config.flows.len() + i`.
     pub(crate) fn new(config: &SimulationConfig) -> Self {
-        let mut relays = Vec::with_capacity(config.splits.len());
+        let mut list = Vec::with_capacity(config.splits.len());
         let mut ways = Vec::with_capacity(2 * config.splits.len());
         for (index, split) in config.splits.iter().enumerate() {
             let before = config.connection_before(index);
             let (near, far) = (2 * before + 1, 2 * (config.flows.len() + index));
             let appliance = &config.appliances[split.appliance];
-            relays.push(Relay {
+            list.push(Relay {
                 appliance: split.appliance,
                 flow: split.flow,
                 near,
@@ -66,7 +67,7 @@ impl Relays {
         let copiers = config.appliances.iter().map(|appliance| Copier::new(appliance.copying)).collect();
         let is_recorded = !ways.is_empty() && !config.trace.flows.is_empty();
         let series = is_recorded.then(|| ApplianceSeries::new(ways.len()));
-        Self { relays, ways, copiers, series }
+        Self { list, ways, copiers, series }
     }
 
     /// A row of each way, if any are recorded.

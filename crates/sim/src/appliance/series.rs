@@ -2,7 +2,7 @@
 
 use ackclock_cc::CongestionController as _;
 use ackclock_tcp::Endpoint;
-use ackclock_units::SimTime;
+use ackclock_units::{SimDuration, SimTime};
 
 use super::{Relays, Way};
 use crate::config::SimulationConfig;
@@ -71,7 +71,7 @@ impl ApplianceSeries {
     }
 
     pub(crate) fn into_table(self, config: &SimulationConfig, relays: &Relays) -> Table {
-        let relay_of = |way: u32| &relays.relays[Relays::relay_of(way as usize)];
+        let relay_of = |way: u32| &relays.list[Relays::relay_of(way as usize)];
         let codes = |code: &dyn Fn(u32) -> u32| self.way.iter().map(|&way| code(way)).collect::<Vec<u32>>();
         let name =
             |name: &'static str, codes, names| Column { name: name.into(), data: ColumnData::Name { codes, names } };
@@ -104,7 +104,7 @@ fn values(way: &mut Way, endpoints: &[Endpoint], rates: [f64; 2], ece_raised: u6
         from.advertised_window().0 as f64,
         rates[0],
         rates[1],
-        way.latency.take_recent_mean().map_or(f64::NAN, |mean| mean.as_secs_f64()),
+        way.latency.take_recent_mean().map_or(f64::NAN, SimDuration::as_secs_f64),
         ece_raised as f64,
         srtt(from),
         to.cwnd().0 as f64,

@@ -81,7 +81,7 @@ pub(crate) fn summarize(
     endpoints: &[Endpoint],
 ) -> Vec<ApplianceSummary> {
     let of = |appliance: usize| {
-        let taken = relays.relays.iter().enumerate().filter(move |(_, relay)| relay.appliance == appliance);
+        let taken = relays.list.iter().enumerate().filter(move |(_, relay)| relay.appliance == appliance);
         taken.map(|(index, relay)| {
             let split = &config.splits[index];
             let way = |way: usize| way_summary(&relays.ways[way], streams, endpoints);

@@ -25,13 +25,13 @@ impl Simulation {
             return; // an earlier event has taken its place
         }
         self.relays.ways[way].wake = SimTime::NEVER;
-        if !self.relays.relays[Relays::relay_of(way)].is_dead {
+        if !self.relays.list[Relays::relay_of(way)].is_dead {
             self.pass_on(way);
         }
     }
 
     fn carry_handshake(&mut self, index: usize) {
-        let relay = &mut self.relays.relays[index];
+        let relay = &mut self.relays.list[index];
         let (near, far) = (relay.near, relay.far);
         let has_syn = match relay.handshake {
             HandshakeOrder::AcceptFirst => self.endpoints[near].state() != State::Listen,
@@ -52,7 +52,7 @@ impl Simulation {
     /// If one end has failed, the other is reset, and what is still on its way between them is lost as it is to a
     /// connection that is reset. True if so.
     fn carry_failure(&mut self, index: usize) -> bool {
-        let relay = &mut self.relays.relays[index];
+        let relay = &mut self.relays.list[index];
         if relay.is_dead {
             return true;
         }
@@ -114,8 +114,9 @@ impl Simulation {
         }
         way.ece_raised += u64::from(orders.raise_ece);
         self.with_port(from, |endpoint, now, port| {
-            if orders.window != before.window {
-                endpoint.clamp_window(now, orders.window, port);
+            // It counts from what has arrived by now: the same window reaches further than before.
+            if orders.window.is_some() || before.window.is_some() {
+                endpoint.grant_window(now, orders.window, port);
             }
             if orders.raise_ece {
                 endpoint.raise_ece(now, port);
@@ -139,7 +140,7 @@ impl Simulation {
         if ready == Bytes::ZERO {
             return;
         }
-        let appliance = self.relays.relays[Relays::relay_of(index)].appliance;
+        let appliance = self.relays.list[Relays::relay_of(index)].appliance;
         if self.relays.copiers[appliance].is_free() {
             let octets = self.take(index, ready);
             self.write(index, octets);
@@ -155,7 +156,7 @@ impl Simulation {
         while let Some((way, octets)) = self.relays.copiers[appliance].take_done(now) {
             self.relays.ways[way].copying -= octets;
             self.write(way, octets);
-            if !self.relays.relays[Relays::relay_of(way)].is_dead {
+            if !self.relays.list[Relays::relay_of(way)].is_dead {
                 self.pass_on(way);
             }
         }

@@ -75,7 +75,7 @@ impl Dumbbell {
         if let Some((class, selection)) = &self.discard {
             let rule = DiscardRule {
                 class: *class,
-                flow: None,
+                flows: None,
                 from: self.discard_from,
                 until: SimTime::NEVER,
                 selection: selection.clone(),

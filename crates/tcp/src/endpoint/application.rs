@@ -54,10 +54,10 @@ impl Endpoint {
         Bytes(taken)
     }
 
-    /// Bounds the window that is advertised, whatever the receive buffer has room for (`TCP_WINDOW_CLAMP`); `None` lifts
-    /// the bound. What the peer was told it may send is not taken back.
-    pub fn clamp_window(&mut self, now: SimTime, clamp: Option<Bytes>, out: &mut impl Output) {
-        let opens = self.receiver.set_clamp(clamp.map_or(u64::MAX, |clamp| clamp.0));
+    /// Lets the peer send no more than so many octets beyond what has arrived by now, whatever the receive buffer has room
+    /// for, until the next grant; `None` lifts the bound. What the peer was told it may send is not taken back.
+    pub fn grant_window(&mut self, now: SimTime, grant: Option<Bytes>, out: &mut impl Output) {
+        let opens = self.receiver.grant(grant.map_or(u64::MAX, |grant| grant.0));
         if opens && self.progress == Progress::Open {
             self.receiver.request_ack();
             self.flush_ack(now, out);

@@ -114,11 +114,14 @@ impl Endpoint {
         if is_old && segment.sack.is_empty() {
             return;
         }
+        let window = u64::from(segment.window) << self.negotiated.snd_scale;
+        if ack == una && segment.sack.is_empty() && self.sender.is_at_rest() {
+            return self.sender.on_window_at_rest(ack, seq, window);
+        }
         let mut sack = SackReport::default();
         if !segment.sack.is_empty() {
             self.read_sack(segment, una, &mut sack);
         }
-        let window = u64::from(segment.window) << self.negotiated.snd_scale;
         let timestamps = segment.timestamps.filter(|_| self.negotiated.timestamps);
         let incoming = IncomingAck {
             ack: ack.max(una),

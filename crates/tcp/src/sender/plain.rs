@@ -3,12 +3,34 @@
 
 use ackclock_units::SimTime;
 
-use super::Sender;
 use super::ack::{Heard, IncomingAck};
 use super::timers::Timer;
+use super::{Limit, Sender};
 use crate::recovery::Phase;
 
 impl Sender {
+    /// Nothing is outstanding, nothing waits to be sent, and nothing is amiss, on a stack as above: the end of a connection
+    /// that only receives. [`Self::on_window_at_rest`] is then all that an ACK comes down to.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.is_plain_stack
+            && self.board.is_empty()
+            && self.limited_by == Limit::Application
+            && self.available() == 0
+            && !self.wants_probe
+            && self.probes == 0
+            && matches!(self.phase, Phase::Open)
+            && self.board.is_plain()
+            && !self.ecn.is_on()
+            && !self.bursts.is_on()
+    }
+
+    /// What the peer says of its window while [`Self::is_at_rest`].
+    pub(crate) fn on_window_at_rest(&mut self, ack: u64, seq: u64, window: u64) {
+        self.latest_rtt_sample = None;
+        self.peer.update(seq, ack, window);
+        self.unanswered_probes = 0;
+    }
+
     pub(super) fn is_plain_ack(&self, ack: &IncomingAck<'_>) -> bool {
         self.is_plain_stack
             && ack.sack.is_empty()

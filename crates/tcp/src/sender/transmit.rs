@@ -162,7 +162,7 @@ impl Sender {
     }
 
     /// Octets of the next new segment.
-    fn available(&self) -> u64 {
+    pub(super) fn available(&self) -> u64 {
         let high = self.board.high_data();
         let payload = self.written_end.saturating_sub(high);
         // The FIN rides on the last segment, full or not.

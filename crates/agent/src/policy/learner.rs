@@ -1,0 +1,122 @@
+//! What a policy that was learnt in a flow needs besides its network, to go on as the controller that learnt it.
+//!
+//! A file of `dqn_newreno` or `dqn_cubic` says under [`LEARNER_KEY`] which of them it was, with its settings that hold when
+//! nothing is learnt. The engine then runs that controller, slow start and answer to losses included, with the network in the
+//! place of its agent. Source: none. Departures: no action is random any more, and what "running" normalisation knew of
+//! states at the end is known from the beginning.
+
+use ackclock_cc::{BelowSsthresh, ControllerConfig, Frozen, FrozenNetwork, Learned, LearnedKind, WindowRules, frozen};
+use serde::{Deserialize, Serialize};
+
+use super::error::PolicyError;
+use super::network::Network;
+use super::{Form, Policy};
+
+/// Metadata of a file under this key tell which controller learnt it, with its settings.
+pub const LEARNER_KEY: &str = "ackclock.learner";
+
+/// A controller that learnt, and its settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Learner {
+    kind: LearnedKind,
+    rules: WindowRules,
+}
+
+/// As written, with the names of a scenario's file.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+enum Written {
+    DqnNewreno { beta: f64, min_window: u64, below_ssthresh: Below },
+    DqnCubic { beta: f64, min_window: u64, below_ssthresh: Below, c: f64, formula_c: bool },
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Below {
+    SlowStart,
+    Avoidance,
+}
+
+impl From<Below> for BelowSsthresh {
+    fn from(below: Below) -> Self {
+        match below {
+            Below::SlowStart => Self::SlowStart,
+            Below::Avoidance => Self::Avoidance,
+        }
+    }
+}
+
+/// The settings of a controller that learns, as they go into a file.
+pub(super) fn written(learned: &Learned<'_>) -> String {
+    let WindowRules { beta, min_window, below_ssthresh } = learned.rules;
+    let below_ssthresh = match below_ssthresh {
+        BelowSsthresh::SlowStart => Below::SlowStart,
+        BelowSsthresh::Avoidance => Below::Avoidance,
+    };
+    let written = match learned.kind {
+        LearnedKind::NewReno => Written::DqnNewreno { beta, min_window, below_ssthresh },
+        LearnedKind::Cubic { c, formula_c } => Written::DqnCubic { beta, min_window, below_ssthresh, c, formula_c },
+    };
+    serde_json::to_string(&written).expect("names and numbers")
+}
+
+impl Learner {
+    /// Reads what a file says, for a network of so many inputs.
+    pub(super) fn read(text: &str, inputs: usize) -> Result<Self, PolicyError> {
+        let wrong = |what: String| {
+            let remedy = "save it again with `ackclock run --save-policy`, or remove the key";
+            PolicyError::of_file(format!("has wrong metadata {LEARNER_KEY}: {what}"), remedy)
+        };
+        let learner = match serde_json::from_str(text).map_err(|error| wrong(error.to_string()))? {
+            Written::DqnNewreno { beta, min_window, below_ssthresh } => {
+                let rules = WindowRules { beta, min_window, below_ssthresh: below_ssthresh.into() };
+                Self { kind: LearnedKind::NewReno, rules }
+            }
+            Written::DqnCubic { beta, min_window, below_ssthresh, c, formula_c } => {
+                let rules = WindowRules { beta, min_window, below_ssthresh: below_ssthresh.into() };
+                Self { kind: LearnedKind::Cubic { c, formula_c }, rules }
+            }
+        };
+        match learner.mistake(inputs) {
+            Some(what) => Err(wrong(what)),
+            None => Ok(learner),
+        }
+    }
+
+    /// The limits are those of a scenario's file.
+    fn mistake(&self, inputs: usize) -> Option<String> {
+        let WindowRules { beta, min_window, .. } = self.rules;
+        if !(beta > 0.0 && beta < 1.0) {
+            return Some(format!("beta = {beta} is out of range, which is above 0 and below 1"));
+        }
+        if !(1..=10_000).contains(&min_window) {
+            return Some(format!("min_window = {min_window} is out of range, which is 1 to 10000"));
+        }
+        if let LearnedKind::Cubic { c, .. } = self.kind
+            && !(1e-6..=1e6).contains(&c)
+        {
+            return Some(format!("c = {c} is out of range, which is 1e-6 to 1e6"));
+        }
+        let wanted = self.kind.inputs();
+        (inputs != wanted).then(|| format!("its controller sees {wanted} numbers, and the network takes {inputs}"))
+    }
+
+    /// True if the outputs are values of its actions.
+    pub(super) fn fits(&self, form: Form, outputs: usize) -> bool {
+        form == Form::Values && outputs == self.kind.actions()
+    }
+}
+
+impl Policy {
+    /// The controller that learnt the policy in its flow, learning no more; `None` for a policy that was trained otherwise.
+    pub fn learner(&self) -> Option<ControllerConfig> {
+        let Learner { kind, rules } = self.learner?;
+        Some(frozen(kind, rules, Frozen::new(self.network.clone())))
+    }
+}
+
+impl FrozenNetwork for Network {
+    fn values<'a>(&'a self, state: &[f32], room: &'a mut Vec<Vec<f32>>) -> &'a [f32] {
+        self.evaluate(state, room)
+    }
+}

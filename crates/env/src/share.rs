@@ -1,0 +1,118 @@
+//! The environments of one thread, with what goes into their steps and what comes out.
+
+use ackclock_units::RandomStream;
+
+use crate::environment::Environment;
+use crate::vector::Autoreset;
+
+/// An environment, and the seeds of its episodes.
+#[derive(Clone, Debug)]
+pub(crate) struct Lane {
+    pub(crate) environment: Environment,
+    seeds: RandomStream,
+    is_over: bool,
+}
+
+/// What a step of one environment gives.
+#[derive(Clone, Copy, Debug, Default)]
+struct Given {
+    reward: f64,
+    terminated: bool,
+    truncated: bool,
+}
+
+/// What a thread is to do with its environments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Begin an episode in each, with its seed.
+    Reset,
+    /// Take an action in each.
+    Step,
+}
+
+/// See the module. It lies in one piece on the heap, so that a thread takes it whole and shares no cache line with another.
+#[derive(Debug)]
+pub(crate) struct Share {
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) task: Task,
+    pub(crate) seeds: Vec<u64>,
+    pub(crate) actions: Vec<f64>,
+    /// Rows of observations.
+    pub(crate) observations: Vec<f32>,
+    pub(crate) rewards: Vec<f64>,
+    pub(crate) terminated: Vec<bool>,
+    pub(crate) truncated: Vec<bool>,
+    autoreset: Autoreset,
+    /// Rows: the last observations of episodes that ended, with the next under way.
+    pub(crate) finals: Vec<f32>,
+}
+
+impl Lane {
+    pub(crate) fn new(environment: &Environment) -> Self {
+        Self { environment: environment.clone(), seeds: RandomStream::new(0, "episodes"), is_over: true }
+    }
+
+    fn begin(&mut self, seed: u64, row: &mut [f32]) {
+        // An episode that is over before a decision ends with its first step, as a single environment's does.
+        self.environment.reset(seed);
+        self.is_over = false;
+        self.environment.observe(0, row);
+    }
+
+    fn begin_next(&mut self, row: &mut [f32]) {
+        let seed = self.seeds.bits();
+        self.begin(seed, row);
+    }
+
+    fn step(&mut self, action: f64, row: &mut [f32]) -> Given {
+        if self.is_over {
+            self.begin_next(row);
+            return Given::default();
+        }
+        let step = self.environment.step(&[action]);
+        let reward = self.environment.reward_and_observe(0, row);
+        self.is_over = step.is_last();
+        Given { reward, terminated: step.terminated, truncated: step.truncated }
+    }
+}
+
+impl Share {
+    /// `count` copies of a lane, whose rows have `observation_len` numbers.
+    pub(crate) fn new(lane: &Lane, count: usize, observation_len: usize, autoreset: Autoreset) -> Self {
+        Self {
+            lanes: vec![lane.clone(); count],
+            task: Task::Reset,
+            seeds: vec![0; count],
+            actions: vec![0.0; count],
+            observations: vec![0.0; count * observation_len],
+            rewards: vec![0.0; count],
+            terminated: vec![false; count],
+            truncated: vec![false; count],
+            autoreset,
+            finals: vec![0.0; count * observation_len],
+        }
+    }
+
+    /// Does the task for each environment in turn.
+    pub(crate) fn work(&mut self) {
+        let length = self.observations.len() / self.lanes.len();
+        for (index, (lane, row)) in self.lanes.iter_mut().zip(self.observations.chunks_exact_mut(length)).enumerate() {
+            match self.task {
+                Task::Reset => {
+                    let seed = self.seeds[index];
+                    lane.seeds = RandomStream::new(seed, "episodes");
+                    lane.begin(seed, row);
+                }
+                Task::Step => {
+                    let given = lane.step(self.actions[index], row);
+                    if lane.is_over && self.autoreset == Autoreset::SameStep {
+                        self.finals[index * length..][..length].copy_from_slice(row);
+                        lane.begin_next(row);
+                    }
+                    self.rewards[index] = given.reward;
+                    (self.terminated[index], self.truncated[index]) = (given.terminated, given.truncated);
+                }
+            }
+        }
+    }
+}
