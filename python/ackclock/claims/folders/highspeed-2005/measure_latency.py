@@ -154,7 +154,11 @@ def better(ours: tuple[float, float], other: tuple[float, float]) -> bool:
 def rivals(runs: Runs) -> Measured:
     """How many of the other disciplines are to be preferred to credit; no answer where none passes 98 %."""
     found = {name: (weighted(directions(runs[name])), ratio(runs, name)) for name in ("credit", *OTHERS)}
-    also = {f"{name} {unit}": part for name, pair in found.items() for unit, part in zip(("ms", "of throughput"), pair, strict=True)}
+    also = {
+        f"{name} {unit}": part
+        for name, pair in found.items()
+        for unit, part in zip(("ms", "of throughput"), pair, strict=True)
+    }
     if all(part < KEPT for _, part in found.values()):
         return Measured(None, also)
     return Measured(float(sum(better(found["credit"], found[name]) for name in OTHERS)), also)
