@@ -69,8 +69,9 @@ def test_a_rate_that_changes_is_judged_at_its_least(latency: ModuleType) -> None
 
 
 def test_throughput_counts_what_short_flows_brought(latency: ModuleType) -> None:
-    """100 kB in 10 s are 0.08 Mbit/s beside 5 Mbit/s, which unbounded buffers pass half as much of again."""
-    ours, unbounded = (_run([_forward(1, 1.0)], [rate], "10 Mbit/s") for rate in (5e6, 7.5e6))
+    """100 kB in 10 s are 0.08 Mbit/s, 6.25 MB are 5; over the whole run, since a goodput is that of a flow's own time."""
+    ours, unbounded = (_run([_forward(1, 1.0)], [rate], "10 Mbit/s") for rate in (8e6, 7.5e6))
+    ours.summary["flows"][0]["delivered_bytes"] = 6_250_000
     ours.summary["flows"].append(
         {"name": "short.1", "goodput_bps": 1e9, "delivered_bytes": 100_000, "completion_s": None}
     )
@@ -79,12 +80,14 @@ def test_throughput_counts_what_short_flows_brought(latency: ModuleType) -> None
 
 
 def test_a_discipline_is_preferred_only_if_it_passes_98_percent(latency: ModuleType) -> None:
-    runs = {
-        name: _run([_forward(1, p99)], [rate], "10 Mbit/s")
-        for name, p99, rate in (
-            ("socket", 900.0, 10e6), ("credit", 5.0, 9.9e6), ("drain_rate", 4.0, 9.9e6), ("codel_window", 1.0, 9.7e6), ("not_sent", 6.0, 10e6)
-        )
-    }  # fmt: skip
+    found = {
+        "socket": (900.0, 10e6),
+        "credit": (5.0, 9.9e6),
+        "drain_rate": (4.0, 9.9e6),
+        "codel_window": (1.0, 9.7e6),
+        "not_sent": (6.0, 10e6),
+    }
+    runs = {name: _run([_forward(1, p99)], [goodput], "10 Mbit/s") for name, (p99, goodput) in found.items()}
     assert latency.rivals(runs).value == 1.0, "drain_rate alone"
     runs["credit"] = _run([_forward(1, 5.0)], [9.7e6], "10 Mbit/s")
     assert latency.rivals(runs).value == 2.0, "drain_rate and not_sent, which pass what credit does not"

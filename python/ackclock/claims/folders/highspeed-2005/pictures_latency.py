@@ -1,6 +1,6 @@
 """H5: where the added latency holds, over rates, round trips, flows and losses; and what other disciplines do."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from ackclock.claims.figures import STYLE, Picture
 from ackclock.claims.folder import Study, load_module
 from ackclock.claims.ledger import Choices, Laboratory
-from ackclock.claims.measured import Measured, mean
+from ackclock.claims.measured import Measured, Runs, mean
 from ackclock.claims.panels import WIDTH
 
 _latency = load_module(Path(__file__).parent / "measure_latency.py")
@@ -28,7 +28,9 @@ FLOOR_MS = 0.01
 """Where the axis ends; less is drawn there."""
 
 
-def _mean(laboratory: Laboratory, study: Study, repetitions: Sequence[Choices], measure: _latency.Measure) -> Measured:
+def _mean(
+    laboratory: Laboratory, study: Study, repetitions: Sequence[Choices], measure: Callable[[Runs], Measured]
+) -> Measured:
     return mean([measure(laboratory.runs(study, choices)) for choices in repetitions])
 
 
@@ -45,8 +47,8 @@ def grid(laboratory: Laboratory, study: Study) -> Figure:
             _mark(axis, laboratory, study, repetitions, list(LOSSES).index(loss.name))
         for row, trip in zip(axes, trips, strict=True):
             row[0].set_ylabel(f"{trip}: added latency (ms)")
-        for column, flows in enumerate(counts):
-            axes[0][column].set_title(flows)
+        for column, count in enumerate(counts):
+            axes[0][column].set_title(count)
             axes[-1][column].set_xlabel("far rate")
             for row in axes:
                 _rates(row[column])
