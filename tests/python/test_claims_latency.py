@@ -69,7 +69,7 @@ def test_a_rate_that_changes_is_judged_at_its_least(latency: ModuleType) -> None
 
 
 def test_throughput_counts_what_short_flows_brought(latency: ModuleType) -> None:
-    """100 kB in 10 s are 0.08 Mbit/s, 6.25 MB are 5; over the whole run, since a goodput is that of a flow's own time."""
+    """A goodput is that of a flow's own time; 100 kB in 10 s are 0.08 Mbit/s, 6.25 MB are 5; over the whole run."""
     ours, unbounded = (_run([_forward(1, 1.0)], [rate], "10 Mbit/s") for rate in (8e6, 7.5e6))
     ours.summary["flows"][0]["delivered_bytes"] = 6_250_000
     ours.summary["flows"].append(
@@ -98,6 +98,5 @@ def test_a_discipline_is_preferred_only_if_it_passes_98_percent(latency: ModuleT
 
 def test_the_whole_grid_is_on_record(folder: Folder) -> None:
     """4 rates, 3 round trips, 3 numbers of flows, 3 losses."""
-    (claim,) = [claim for claim in folder.claims if claim.id == "H5a"]
-    assert claim.on_record is not None
-    assert claim.on_record["choices_tried"] == 4 * 3 * 3 * 3
+    claims = [claim for claim in folder.claims if claim.id in {"H5a1", "H5a2"}]
+    assert sum((claim.on_record or {})["choices_tried"] for claim in claims) == 4 * 3 * 3 * 3

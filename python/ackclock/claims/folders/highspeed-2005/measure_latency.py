@@ -163,8 +163,10 @@ def rivals(runs: Runs) -> Measured:
 
 
 MEASURES: dict[str, Measure] = {
-    "H5a": latency,
-    "H5b": kept,
+    "H5a1": latency,
+    "H5a2": latency,
+    "H5b1": kept,
+    "H5b2": kept,
     "H5c1": latency,
     "H5c2": kept,
     "H5d1": latency,

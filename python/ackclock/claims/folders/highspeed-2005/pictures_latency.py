@@ -120,6 +120,6 @@ def disciplines(laboratory: Laboratory, study: Study) -> Figure:
 
 
 PICTURES = [
-    Picture("latency", "H5b", "latency", "Where credit holds the added latency", grid),
+    Picture("latency", "H5b1", "latency", "Where credit holds the added latency", grid),
     Picture("latency-disciplines", "H5f2", "disciplines", "Four disciplines that bound latency", disciplines),
 ]
