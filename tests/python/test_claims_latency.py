@@ -50,7 +50,7 @@ def test_what_is_allowed_by_hand(latency: ModuleType) -> None:
 def test_percentiles_are_weighted_by_octets(latency: ModuleType) -> None:
     """(3 x 4 ms + 1 x 20 ms) / 4 = 8 ms, of 10 ms allowed; the flow with the greatest has 20 ms."""
     run = _run([_forward(300, 4.0), _forward(100, 20.0)], [3e6, 1e6], "100 Mbit/s")
-    measured = latency.latency({"credit": run, "socket": run})
+    measured = latency.latency()({"credit": run, "socket": run})
     assert measured.value == pytest.approx(0.8)
     assert measured.also["of the flow with the greatest ms"] == 20.0
 
@@ -58,7 +58,7 @@ def test_percentiles_are_weighted_by_octets(latency: ModuleType) -> None:
 def test_a_flow_that_nothing_was_sent_on_for_has_no_weight(latency: ModuleType) -> None:
     silent = _forward(0, 0.0) | {"added_latency_ms": None}
     run = _run([_forward(300, 4.0), silent], [3e6, 0.0], "100 Mbit/s")
-    assert latency.latency({"credit": run, "socket": run}).value == pytest.approx(0.4)
+    assert latency.latency()({"credit": run, "socket": run}).value == pytest.approx(0.4)
 
 
 def test_a_rate_that_changes_is_judged_at_its_least(latency: ModuleType) -> None:
@@ -76,7 +76,7 @@ def test_throughput_counts_what_short_flows_brought(latency: ModuleType) -> None
         {"name": "short.1", "goodput_bps": 1e9, "delivered_bytes": 100_000, "completion_s": None}
     )
     assert latency.throughput(ours) == pytest.approx(5.08)
-    assert latency.kept({"credit": ours, "socket": unbounded}).value == pytest.approx(5.08 / 7.5)
+    assert latency.kept()({"credit": ours, "socket": unbounded}).value == pytest.approx(5.08 / 7.5)
 
 
 def test_a_discipline_is_preferred_only_if_it_passes_98_percent(latency: ModuleType) -> None:

@@ -58,8 +58,8 @@ def grid(laboratory: Laboratory, study: Study) -> Figure:
 
 def _mark(axis: Axes, laboratory: Laboratory, study: Study, repetitions: Sequence[Choices], place: int) -> None:
     flows, rate = _latency.cell(laboratory.runs(study, repetitions[0])["credit"])
-    latency = _mean(laboratory, study, repetitions, _latency.latency)
-    passed = _mean(laboratory, study, repetitions, _latency.kept)
+    latency = _mean(laboratory, study, repetitions, _latency.latency())
+    passed = _mean(laboratory, study, repetitions, _latency.kept())
     holds = latency.value is not None and latency.value <= 1.0
     passes = passed.value is not None and passed.value >= _latency.KEPT
     color = list(LOSSES.values())[place]
@@ -121,5 +121,5 @@ def disciplines(laboratory: Laboratory, study: Study) -> Figure:
 
 PICTURES = [
     Picture("latency", "H5b1", "latency", "Where credit holds the added latency", grid),
-    Picture("latency-disciplines", "H5f2", "disciplines", "Four disciplines that bound latency", disciplines),
+    Picture("latency-disciplines", "H5f4", "disciplines", "Four disciplines that bound latency", disciplines),
 ]
