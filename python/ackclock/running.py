@@ -139,7 +139,9 @@ def _results(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Re
     )
 
 
-def _table(outcome: Outcome, name: Literal["flows", "links", "episodes", "completions", "appliances"]) -> "pl.DataFrame":
+def _table(
+    outcome: Outcome, name: Literal["flows", "links", "episodes", "completions", "appliances"]
+) -> "pl.DataFrame":
     """Take a table over without copying its numbers; names become plain text, whose file does not depend on others."""
     import polars as pl
 

@@ -12,9 +12,21 @@
 //! whatever the far side's rate. Where the far side stands still nothing is freed and nothing is asked for; before it is
 //! open its end advertises no window, and nothing is let in that would wait for it.
 //!
-//! **Choices**: a far side whose window is too small for fast retransmit has nothing fetched in advance: a lost segment
-//! there costs a timeout, which what was fetched would wait for, and a packet takes it longer than a near round trip. One
-//! segment is let in even where the far end's window is closed, since a sender probes a closed window only if it has data.
+//! What was fetched in advance waits for long when a loss closes the window, so that little is, where little is gained:
+//!
+//! - A part of `1 - 0.01 * far RTT / near RTT` of what ACKs will free. The rest is asked for when there is room, and comes a
+//!   near RTT late, which costs no more than a hundredth of the throughput.
+//! - Nothing for a window that is too small for fast retransmit: a lost segment there costs a timeout.
+//! - Nothing for a flow that sends two segments or fewer in that time, over a path whose queue keeps the link busy anyway.
+//! - While losses are repaired, half: PRR sends one segment for two.
+//!
+//! One segment is let in even where the far end's window is closed, since a sender probes a closed window only if it has
+//! data.
+//!
+//! **What it asks of the far side**: that a window counts as used when it has been filled, though nothing waits behind it
+//! (`cwnd_validation` "rfc7661" or "linux"; with "hold" a small window stays small), and that cuts start from the window and
+//! not from what happens to be out (`decrease_from = "cwnd"`, RACK, as in Linux). Pacing spreads a window over the round
+//! trip, so that a loss finds little that was fetched: with it the bound holds on paths with random loss too.
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
@@ -39,11 +51,14 @@ pub struct Credit {
     grant: Grant,
     /// Octets sent again so far, and when that last grew.
     repaired: (Bytes, SimTime),
+    /// Octets put on the wire so far, and when that last grew.
+    transmitted: (Bytes, SimTime),
 }
 
 impl Credit {
     pub(crate) fn new(config: CreditConfig) -> Self {
-        Self { config, clock: AckClock::default(), grant: Grant::default(), repaired: (Bytes::ZERO, SimTime::ZERO) }
+        let never = (Bytes::ZERO, SimTime::ZERO);
+        Self { config, clock: AckClock::default(), grant: Grant::default(), repaired: never, transmitted: never }
     }
 
     pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
@@ -52,10 +67,14 @@ impl Credit {
         if readings.retransmitted > self.repaired.0 {
             self.repaired = (readings.retransmitted, readings.now);
         }
+        if readings.transmitted() > self.transmitted.0 {
+            self.transmitted = (readings.transmitted(), readings.now);
+        }
         let forecast = self.forecast(readings, ahead);
         let room = self.room(readings, ahead, forecast.freed);
         let window = room.saturating_sub(readings.backlog()).max(least(readings));
-        Orders { window: Some(self.grant.window(readings, window)), wake_at: forecast.more_at, ..Orders::default() }
+        let wake_at = forecast.more_at.into_iter().chain(self.pace_opens(readings, ahead)).min();
+        Orders { window: Some(self.grant.window(readings, window)), wake_at, ..Orders::default() }
     }
 
     /// What the far side will be able to send within `ahead`, if ACKs free so much.
@@ -66,9 +85,27 @@ impl Credit {
         let within_cwnd = opened.saturating_sub(far.pipe.0.saturating_add(far.to_repair.0));
         let outstanding = readings.sent.saturating_sub(readings.acknowledged);
         let within_receiver = far.rwnd.0.saturating_add(freed.0).saturating_sub(outstanding.0);
-        // A paced sender may always send the next segment.
-        let within_pace = far.pacing_rate.map_or(u64::MAX, |rate| rate.bytes_in(ahead).0.saturating_add(far.mss.0));
+        let within_pace = self.paced(readings, ahead).map_or(u64::MAX, |octets| octets.0);
         Bytes(within_cwnd.min(within_receiver).min(within_pace))
+    }
+
+    /// What pacing lets go within `ahead`; `None` without pacing.
+    fn paced(&self, readings: &Readings, ahead: SimDuration) -> Option<Bytes> {
+        let left = (readings.now + ahead).saturating_since(self.pacer_next(readings)?);
+        let by_rate = readings.far.pacing_rate.map_or(Bytes::ZERO, |rate| rate.bytes_in(left.min(ahead)));
+        Some(if left.is_zero() { Bytes::ZERO } else { readings.far.mss + by_rate })
+    }
+
+    /// When the pacer is so near to its next segment that it can be asked for, if that is to come.
+    fn pace_opens(&self, readings: &Readings, ahead: SimDuration) -> Option<SimTime> {
+        let next = self.pacer_next(readings)?;
+        (next >= readings.now + ahead).then(|| SimTime((next.0 - ahead.0).saturating_add(1)))
+    }
+
+    /// When the pacer lets the next segment go.
+    fn pacer_next(&self, readings: &Readings) -> Option<SimTime> {
+        let rate = readings.far.pacing_rate.filter(|rate| rate.0 > 0)?;
+        Some(self.transmitted.1 + rate.serialization_delay(readings.far.mss))
     }
 
     fn forecast(&self, readings: &Readings, ahead: SimDuration) -> Forecast {
@@ -215,6 +252,22 @@ mod tests {
         // 2 Mbit/s are 1250 octets in 5 ms, and a segment may always go: 2250, two segments
         readings.far.pacing_rate = Some(Bandwidth(2_000_000));
         assert_eq!(window(&mut credit(), &readings), Bytes(2000));
+    }
+
+    #[test]
+    fn a_pacer_that_has_just_sent_is_asked_again_near_and_margin_before_the_next() {
+        let mut credit = credit();
+        let mut readings = opened();
+        readings.arrived = Bytes(1000);
+        readings.sent = Bytes(1000);
+        readings.far.pipe = Bytes(1000);
+        // 0.8 Mbit/s: a segment of 1000 octets every 10 ms, the next at 1010 ms; the ACK is far away
+        readings.far.srtt = SimDuration::from_millis(100);
+        readings.far.pacing_rate = Some(Bandwidth(800_000));
+        let orders = credit.update(&readings);
+        assert_eq!((orders.window, orders.wake_at), (Some(Bytes::ZERO), Some(SimTime(1_005_000_001))));
+        readings.now = SimTime(1_005_000_001);
+        assert_eq!(window(&mut credit, &readings), Bytes(1000));
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl Simulation {
             network.queue.push(until, Event::MeasureUntil);
         }
         let counters = EngineCounters::default();
-        Self {
+        let mut simulation = Self {
             config: config.clone(),
             network,
             endpoints,
@@ -118,7 +118,9 @@ impl Simulation {
             traffic,
             relays,
             has_deciders: decisions::has_deciders(config),
-        }
+        };
+        simulation.begin_relays();
+        simulation
     }
 
     /// Handles every event up to and including `until`, but none after the scenario's end.

@@ -5,7 +5,9 @@ mod common;
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_net::{DropTailConfig, PacketClass, QueueConfig, QueueLimit, Selection};
-use ackclock_relay::DisciplineConfig;
+use ackclock_relay::{
+    CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, NotSentConfig,
+};
 use ackclock_sim::{
     AppConfig, ApplianceConfig, Copying, FlowSeries, HandshakeOrder, Outcome, SideConfig, Simulation, SimulationConfig,
     SplitConfig,
@@ -255,6 +257,17 @@ fn bottleneck_queue(packets: u64) -> QueueConfig {
     QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(packets) })
 }
 
+fn disciplines() -> [DisciplineConfig; 6] {
+    [
+        DisciplineConfig::Socket,
+        DisciplineConfig::EceDropTail(EceDropTailConfig::default()),
+        DisciplineConfig::DrainRate(DrainRateConfig::default()),
+        DisciplineConfig::CodelWindow(CodelWindowConfig::default()),
+        DisciplineConfig::NotSent(NotSentConfig::default()),
+        DisciplineConfig::Credit(CreditConfig::default()),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
@@ -275,6 +288,7 @@ proptest! {
         connect_first in any::<bool>(),
         chain in any::<bool>(),
         copying_kbps in prop::option::of(500_u64..50_000),
+        discipline in 0_usize..6,
     ) {
         let mut dumbbell = dumbbell(file(octets), 900);
         dumbbell.rate = mbps(rate);
@@ -305,7 +319,11 @@ proptest! {
             chunk: Bytes(4_000),
         };
         let nodes: &[usize] = if chain { &[LEFT, RIGHT] } else { &[LEFT] };
-        let boxes = nodes.iter().map(|&node| ApplianceConfig { handshake, copying, ..appliance(node) }).collect();
+        let boxes = nodes.iter().map(|&node| {
+            let discipline = disciplines()[discipline].clone();
+            ApplianceConfig { handshake, copying, discipline, ..appliance(node) }
+        });
+        let boxes = boxes.collect();
         let outcome = run(&split(config, boxes, Bytes(buffer)));
         let summary = &outcome.summary;
         prop_assert_eq!(summary.flows[0].delivered_bytes, octets);

@@ -179,7 +179,7 @@ impl Receiver {
     /// Nothing beyond so many octets after those that have arrived by now is advertised. Returns true if the window has
     /// opened so far that the peer should know.
     pub(crate) fn grant(&mut self, octets: u64) -> bool {
-        self.granted_edge = self.rcv_nxt.saturating_add(octets);
+        self.granted_edge = self.rcv_nxt.max(1).saturating_add(octets); // the SYN has the first number
         self.has_opened()
     }
 
@@ -365,8 +365,10 @@ impl Receiver {
 
     /// The window of a SYN is never scaled (RFC 7323 section 2.2).
     pub(crate) fn syn_window(&mut self) -> u16 {
-        let window = self.buffer.min(MAX_UNSCALED_WINDOW.0);
-        self.advertised_edge = self.rcv_nxt.max(1) + window;
+        let first = self.rcv_nxt.max(1);
+        let granted = self.granted_edge.saturating_sub(first);
+        let window = self.buffer.min(granted).min(MAX_UNSCALED_WINDOW.0);
+        self.advertised_edge = first + window;
         window as u16
     }
 

@@ -30,6 +30,20 @@ impl Simulation {
         }
     }
 
+    /// Nothing has come yet: what is told with a SYN is not taken back, so that disciplines are asked before.
+    pub(super) fn begin_relays(&mut self) {
+        for way in 0..self.relays.ways.len() {
+            self.ask_and_obey(way);
+        }
+    }
+
+    fn ask_and_obey(&mut self, way: usize) -> (Orders, Orders) {
+        let orders = self.ask(way);
+        let before = std::mem::replace(&mut self.relays.ways[way].orders, orders);
+        self.obey(way, &orders, &before);
+        (orders, before)
+    }
+
     fn carry_handshake(&mut self, index: usize) {
         let relay = &mut self.relays.list[index];
         let (near, far) = (relay.near, relay.far);
@@ -44,6 +58,7 @@ impl Simulation {
         }
         let is_far_open = !matches!(self.endpoints[far].state(), State::Closed | State::SynSent | State::SynReceived);
         if self.endpoints[near].has_waiting_syn() && is_far_open {
+            self.ask_and_obey(2 * index);
             self.with_port(near, |endpoint, now, port| endpoint.accept(now, port));
             self.arm_timer(near);
         }
@@ -77,9 +92,7 @@ impl Simulation {
     fn pass_on(&mut self, way: usize) {
         self.note(way); // what came must be known before some of it leaves
         self.copy(way);
-        let orders = self.ask(way);
-        let before = std::mem::replace(&mut self.relays.ways[way].orders, orders);
-        self.obey(way, &orders, &before);
+        let (orders, before) = self.ask_and_obey(way);
         if orders.not_sent != before.not_sent {
             self.copy(way);
         }
