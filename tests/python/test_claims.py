@@ -40,6 +40,7 @@ def test_every_claim_of_the_notes_is_there() -> None:
     families = {re.match(r"[A-Z]+\d+", claim.id)[0] for folder in FOLDERS for claim in folder.claims}  # type: ignore[index]
     assert {f"O{number}" for number in range(1, 8)} <= families
     assert {f"D{number}" for number in range(1, 5)} <= families
+    assert {f"H{number}" for number in (1, 2, 3, 4, 6)} <= families
 
 
 @pytest.mark.parametrize(("claim", "most"), [("V7a", 0.0), ("V10", 20.0)])

@@ -151,5 +151,8 @@ MEASURES: dict[str, Measure] = {
     "H1h": gain,
     "H1i": alone,
     "H1j": bursts,
+    "H1k": share("without"),
+    "H1l": share("with"),
+    "H1m": gain,
     **_conversions(),
 }

@@ -132,8 +132,7 @@ def grid(case: str, column: str) -> Callable[[Laboratory, Study], Figure]:
     def draw(laboratory: Laboratory, study: Study) -> Figure:
         tried = laboratory.grid(study)
         first = [choices for choices in tried if choices[2:] == tried[0][2:]]
-        rows = list(dict.fromkeys(choices[0].name for choices in first))
-        heads = list(dict.fromkeys(choices[1].name for choices in first))
+        rows, heads = (sorted({choices[index].name for choices in first}, key=_amount) for index in (0, 1))
         found = {(c[0].name, c[1].name): laboratory.runs(study, c)[case] for c in first}
 
         def table(title: str, measure: Callable[[Results], float], high: float) -> Table:
@@ -142,19 +141,29 @@ def grid(case: str, column: str) -> Callable[[Laboratory, Study], Figure]:
         parts = [
             table("goodput (Mbit/s)", _buffers.goodput, 100.0),
             table("mean added latency (ms)", _buffers.latency_ms, 100.0),
-            table("95th percentile (ms)", lambda results: _buffers.latency_ms(results, "p95"), 100.0),
         ]
-        return panels.tables(parts, ("round trip before it", rows), (column, [head.split()[0] for head in heads]))
+        return panels.tables(parts, ("round trip before it", rows), (column, heads))
 
     return draw
+
+
+def _amount(name: str) -> float:
+    """Return the number that an option's name is, by whose size rows and columns are in order.
+
+    Examples:
+        >>> _amount("50 ms"), _amount("1 s"), _amount("800 kB")
+        (50.0, 1000.0, 800.0)
+    """
+    value, unit = name.split()
+    return float(value) * (1000.0 if unit == "s" else 1.0)
 
 
 PICTURES = [
     Picture("latency", "H2d", "buffer size", "Latency over the size of the appliance's buffers", latency),
     Picture("intervals", "H3b", "intervals", "ECE at intervals", over_time("ece")),
-    Picture("intervals-grid", "H3b", "intervals", "ECE at intervals", grid("ece", "interval (ms; 1: 1 s)")),
+    Picture("intervals-grid", "H3b", "intervals", "ECE at intervals", grid("ece", "interval")),
     Picture("droptail", "H4a4", "droptail", "ECE over a limit, DropTail-like", over_time("bounded")),
-    Picture("droptail-grid", "H4a4", "droptail", "ECE over a limit, DropTail-like", grid("bounded", "limit (kB)")),
+    Picture("droptail-grid", "H4a4", "droptail", "ECE over a limit, DropTail-like", grid("bounded", "limit")),
     Picture("red", "H4b4", "red", "ECE over a threshold, RED-like", over_time("bounded")),
-    Picture("red-grid", "H4b4", "red", "ECE over a threshold, RED-like", grid("bounded", "limit (kB)")),
+    Picture("red-grid", "H4b4", "red", "ECE over a threshold, RED-like", grid("bounded", "limit")),
 ]

@@ -51,7 +51,7 @@ def shares(laboratory: Laboratory, study: Study) -> Figure:
         axis.set_yticks(range(len(names)), names)
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.grid(visible=False, axis="y")
-        axis.set_xlabel("goodput (Mbit/s); dashed: the thesis'; dotted: an even share; lines: least to greatest seed")
+        axis.set_xlabel("goodput (Mbit/s); dashed: the thesis'; dotted: an even share")
         handles, labels = axis.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     return figure
@@ -112,6 +112,7 @@ def _line(axis: Axes, counts: Sequence[int], found: Sequence[Sequence[float]], l
 
 PICTURES = [
     Picture("shares-by-queue", "H1e", "share by queue", "The old flow beside ten HighSpeed flows, by queue", shares),
-    Picture("shares-by-network", "H1h", "share by network", "The same, by network and hosts", shares),
+    Picture("shares-on-ethernet", "H1h", "share on ethernet", "The same, every sender on 100 Mbit/s Ethernet", shares),
+    Picture("shares-by-network", "H1m", "share by network", "The same, by network and hosts", shares),
     Picture("conversion", "H6c", "conversion", "Converting some of eleven Reno flows", conversion),
 ]
