@@ -175,7 +175,7 @@ def rivals(runs: Runs) -> Measured:
 
 MEASURES: dict[str, Measure] = {
     **{name: latency() for name in ("H5a1", "H5a2", "H5c1", "H5d1", "H5f1")},
-    **{name: kept() for name in ("H5b1", "H5b2", "H5c2", "H5d2", "H5f2")},
+    **{name: kept() for name in ("H5b1", "H5b2", "H5b3", "H5c2", "H5d2", "H5f2")},
     **{name: latency(SOONER) for name in ("H5c3", "H5f3", "H5f5")},
     **{name: kept(SOONER) for name in ("H5c4", "H5f4", "H5f6")},
     "H5e": rivals,
