@@ -76,13 +76,14 @@ def _rates(axis: Axes) -> None:
     axis.set_yscale("log")
     axis.xaxis.set_minor_locator(NullLocator())
     axis.yaxis.set_minor_locator(NullLocator())
-    axis.set_xticks([1e7, 1e8, 1e9, 1e10], ["10 M", "100 M", "1 G", "10 G"])
+    axis.set_xticks([1e7, 1e8, 1e9], ["10 Mbit/s", "100 Mbit/s", "1 Gbit/s"])
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _legend() -> list[Line2D]:
     losses = [
-        Line2D([], [], color=color, marker="o", linestyle="", label=f"loss {name}") for name, color in LOSSES.items()
+        Line2D([], [], color=color, marker="o", linestyle="", label="no loss" if name == "none" else f"loss {name}")
+        for name, color in LOSSES.items()
     ]
     return [
         *losses,
@@ -109,9 +110,9 @@ def disciplines(laboratory: Laboratory, study: Study) -> Figure:
         left.set_xscale("log")
         left.xaxis.set_minor_locator(NullLocator())
         left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        left.set_xlabel("99th percentile of added latency (ms); line: allowed")
+        left.set_xlabel("99th percentile (ms); line: allowed")
         right.axvline(100 * _latency.KEPT, color="#444444", linewidth=1.1)
-        right.set_xlabel("throughput (% of unbounded buffers'); line: 98 %")
+        right.set_xlabel("throughput (%); line: 98 %")
         left.set_yticks(range(len(settings)), [setting[0].name for setting in settings])
         left.set_ylim(len(settings) - 0.5, -0.5)
         handles, labels = right.get_legend_handles_labels()
