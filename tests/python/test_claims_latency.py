@@ -31,9 +31,12 @@ def _forward(octets: int, p99: float) -> dict[str, Any]:
 
 def _run(forwards: list[dict[str, Any]], goodputs: list[float], rate: Any) -> SimpleNamespace:
     names = [f"long.{number}" for number in range(1, len(forwards) + 1)]
-    flows = [{"name": name, "goodput_bps": goodput} for name, goodput in zip(names, goodputs, strict=True)]
+    flows = [
+        {"name": name, "goodput_bps": goodput, "start_s": 0.0} for name, goodput in zip(names, goodputs, strict=True)
+    ]
     taken = [{"flow": name, "forward": forward} for name, forward in zip(names, forwards, strict=True)]
     scenario = {"topology": {"bottleneck": {"rate": rate}}, "flow": [{"count": len(forwards)}]}
+    scenario["measure"] = {"from": "2 s"}
     return SimpleNamespace(
         manifest={"scenario": scenario},
         summary={"flows": flows, "duration_s": 10.0},
@@ -77,6 +80,13 @@ def test_throughput_counts_what_short_flows_brought(latency: ModuleType) -> None
     )
     assert latency.throughput(ours) == pytest.approx(5.08)
     assert latency.kept()({"credit": ours, "socket": unbounded}).value == pytest.approx(5.08 / 7.5)
+
+
+def test_a_flow_that_starts_late_counts_for_the_time_that_it_was_there(latency: ModuleType) -> None:
+    """Of 8 s (2 to 10 s) one flow is there for all with 3 Mbit/s, one from 6 s on with 4: 3 + 4 x 4/8 = 5 Mbit/s."""
+    run = _run([_forward(1, 1.0), _forward(1, 1.0)], [3e6, 4e6], "10 Mbit/s")
+    run.summary["flows"][1]["start_s"] = 6.0
+    assert latency.throughput(run) == pytest.approx(5.0)
 
 
 def test_a_discipline_is_preferred_only_if_it_passes_98_percent(latency: ModuleType) -> None:

@@ -87,10 +87,24 @@ def weighted(found: Iterable[dict[str, Any]], which: str = "p99") -> float:
 
 def throughput(results: Results) -> float:
     """Return what all flows passed, in Mbit/s: in the measurement window, or with short flows in the whole run."""
-    flows = results.summary["flows"]
-    if not any(_is_short(flow) for flow in flows):
-        return math.fsum(flow["goodput_bps"] for flow in flows) / 1e6
-    return 8 * math.fsum(flow["delivered_bytes"] for flow in flows) / float(results.summary["duration_s"]) / 1e6
+    flows, end_s = results.summary["flows"], float(results.summary["duration_s"])
+    if any(_is_short(flow) for flow in flows):
+        return 8 * math.fsum(flow["delivered_bytes"] for flow in flows) / end_s / 1e6
+    begin_s = seconds(results.manifest["scenario"]["measure"]["from"])
+    # a goodput is that of the part of the window in which the flow was there
+    bits = [flow["goodput_bps"] * (end_s - max(begin_s, flow["start_s"])) for flow in flows]
+    return math.fsum(bits) / (end_s - begin_s) / 1e6
+
+
+def seconds(text: str) -> float:
+    """Return a time of a scenario.
+
+    Examples:
+        >>> seconds("250 ms"), seconds("10 s")
+        (0.25, 10.0)
+    """
+    value, unit = text.split()
+    return float(value) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[unit]
 
 
 def _is_short(flow: dict[str, Any]) -> bool:
