@@ -185,7 +185,7 @@ def load_folder(path: Path) -> Folder:
     choices = {entry["name"]: Choice.of(entry) for entry in table["choice"]}
     studies = {entry["name"]: _study(path, entry, choices) for entry in table["study"]}
     measures = load_module(path / "measure.py")
-    measured = _measurements(path / "recorded.json")
+    measured = _measurements(path)
     claims = tuple(_claim(entry, studies, measures, measured) for entry in table["claim"])
     recorded = _toml(path / "verdicts.toml")
     pictures = load_module(path / "pictures.py")
@@ -197,10 +197,9 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _measurements(path: Path) -> dict[str, dict[str, Any]]:
-    """Read the `claims.json` of a `--full` run, which a folder with costly studies has."""
-    if not path.is_file():
-        return {}
-    return {entry["id"]: entry for entry in json.loads(path.read_text(encoding="utf-8"))["claims"]}
+    """Read each `claims.json` of a `--full` run, which a folder with costly studies keeps as `recorded*.json`."""
+    files = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(path.glob("recorded*.json"))]
+    return {entry["id"]: entry for file in files for entry in file["claims"]}
 
 
 def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:

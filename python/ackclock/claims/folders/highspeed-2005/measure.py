@@ -11,4 +11,5 @@ _HERE = Path(__file__).parent
 MEASURES: dict[str, Callable[[Runs], Measured]] = {
     **load_module(_HERE / "measure_shares.py").MEASURES,
     **load_module(_HERE / "measure_buffers.py").MEASURES,
+    **load_module(_HERE / "measure_latency.py").MEASURES,
 }

@@ -10,4 +10,5 @@ _HERE = Path(__file__).parent
 PICTURES: list[Picture] = [
     *load_module(_HERE / "pictures_shares.py").PICTURES,
     *load_module(_HERE / "pictures_buffers.py").PICTURES,
+    *load_module(_HERE / "pictures_latency.py").PICTURES,
 ]
