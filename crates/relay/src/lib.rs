@@ -8,7 +8,6 @@
 //! Each direction of a connection has a discipline of its own.
 
 mod ack_clock;
-mod catalog;
 mod codel_window;
 mod config;
 mod credit;
@@ -23,7 +22,6 @@ mod not_sent;
 mod readings;
 mod socket;
 
-pub use catalog::{DISCIPLINES, DisciplineInfo, ParameterInfo};
 pub use codel_window::CodelWindow;
 pub use config::{
     CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, EceIntervalConfig,
