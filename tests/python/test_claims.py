@@ -15,6 +15,8 @@ from conftest import Cli
 
 FOLDERS = load_folders()
 
+pytestmark = pytest.mark.timeout(1200)  # every claim in its short form: some four minutes of CPU on one core
+
 
 @pytest.fixture(scope="module")
 def laboratory() -> Laboratory:
