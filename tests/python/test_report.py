@@ -15,10 +15,13 @@ from ackclock.results import Results
 
 @pytest.fixture(scope="module")
 def pair() -> Results:
-    """Two flows with every series, their ratio of ACKs too, at a queue that marks, drops early and keeps an average."""
+    """Two flows with every series, their ratio of ACKs too, at a queue that marks, drops early and keeps an average.
+
+    An appliance splits them.
+    """
     thresholds = 'min_threshold = "5 packets", max_threshold = "15 packets"'
     queue = f'topology.bottleneck.queue={{ kind = "red", ecn = true, {thresholds} }}'
-    overrides = [queue, 'tcp.ecn="request"', "tcp.ack_congestion_control=true"]
+    overrides = [queue, 'tcp.ecn="request"', "tcp.ack_congestion_control=true", 'appliance=[{ node = "left" }]']
     return ackclock.run(
         ackclock.dumbbell(bottleneck="10 Mbit/s", flows="cubic,reno", duration="5 s", overrides=overrides)
     )

@@ -75,3 +75,17 @@ def test_importing_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_an_appliance_kept_is_saved_and_named(tmp_path: Path) -> None:
+    through = ackclock.run(ackclock.dumbbell(duration="2 s", overrides=['appliance=[{ node = "left", name = "box" }]']))
+    ways = through.appliance("box")["flows"]
+    assert ways[0]["forward"]["added_latency_ms"]["min"] >= 0
+    assert through.appliances["direction"].unique().to_list() == ["forward"]
+    loaded = ackclock.Results.load(through.save(tmp_path / "through"))
+    assert loaded.appliances.equals(through.appliances)
+    with pytest.raises(KeyError, match="box"):
+        through.appliance("bos")
+    without = ackclock.run(ackclock.dumbbell(duration="1 s"))
+    assert without.appliances.is_empty()
+    assert not (without.save(tmp_path / "without") / "appliances.parquet").exists()
