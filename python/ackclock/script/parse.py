@@ -63,7 +63,7 @@ def parse(text: str, file: str = "<text>") -> Script:
 @cache
 def _parser() -> Lark:
     grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", lexer="contextual", propagate_positions=True, maybe_placeholders=False)
+    return Lark(grammar, parser="lalr", lexer="contextual", propagate_positions=True)
 
 
 def _syntax_error(text: str, file: str, error: UnexpectedInput) -> ScriptError:
