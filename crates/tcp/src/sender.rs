@@ -127,6 +127,8 @@ pub(crate) struct Sender {
     /// The application has closed: the FIN follows `written_end`.
     closed: bool,
     timer: Timer,
+    /// When the retransmission timer was last restarted, whatever it runs for now.
+    timeout_from: SimTime,
     /// Segments are spread over the round trip.
     is_paced: bool,
     /// A tail loss probe is due.
@@ -191,6 +193,7 @@ impl Sender {
             pushes: std::collections::VecDeque::new(),
             closed: false,
             timer: Timer::OFF,
+            timeout_from: SimTime::ZERO,
             is_paced: config.pacing.enabled,
             wants_probe: false,
             probes: 0,

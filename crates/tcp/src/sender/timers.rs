@@ -62,6 +62,7 @@ impl Sender {
 
     /// A probe if one is to be sent, the retransmission timeout otherwise.
     fn restart_timer(&mut self, now: SimTime) {
+        self.timeout_from = now;
         if !self.schedule_probe(now, now) {
             self.rearm_timeout(now);
         }
@@ -74,18 +75,26 @@ impl Sender {
 
     /// A segment left: the timer runs, and the probe is put off.
     pub(super) fn on_sent_data(&mut self, now: SimTime, was_empty: bool) {
+        if was_empty {
+            self.timeout_from = now;
+        }
         if was_empty || self.timer.is_off() || self.probes > 0 || self.timer.purpose == Purpose::Probe {
             self.probes = 0;
             self.rearm_timeout(now);
         }
     }
 
-    /// RFC 6298 section 5.1; a timer that ran for something else counts from when the first segment left.
+    /// When the timeout counts from: the last restart of its timer (RFC 6298 section 5), in Linux when the first segment
+    /// left. Linux's timeout is 200 ms above SRTT at least; one without that floor would be due with the very next ACK.
+    pub(super) fn timeout_from(&self, now: SimTime) -> SimTime {
+        let first_left = self.board.first().map_or(now, |first| first.at);
+        if self.samples_oldest { first_left } else { first_left.max(self.timeout_from) }
+    }
+
+    /// RFC 6298 section 5.1; a timer that ran for something else counts from where it would have by itself.
     pub(super) fn rearm_timeout(&mut self, now: SimTime) {
-        let from = match (self.timer.purpose, self.board.first()) {
-            (Purpose::Reordering | Purpose::Probe, Some(first)) if !self.timer.is_off() => first.at,
-            _ => now,
-        };
+        let is_other = matches!(self.timer.purpose, Purpose::Reordering | Purpose::Probe) && !self.timer.is_off();
+        let from = if is_other { self.timeout_from(now) } else { now };
         let deadline = (from + self.rto.rto()).max(now + SimDuration(1_000));
         self.timer = Timer::retransmission(self.within_user_timeout(deadline));
     }

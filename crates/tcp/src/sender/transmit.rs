@@ -322,7 +322,7 @@ impl Sender {
         let segment = self.account(now, Range { start, end: start + len }, false);
         self.on_sent_data(now, was_empty);
         if self.tlp.is_enabled() {
-            self.schedule_probe(now, self.board.first().map_or(now, |first| first.at));
+            self.schedule_probe(now, self.timeout_from(now));
         }
         segment
     }
