@@ -5,7 +5,6 @@
 //! than the bottleneck lets them: no more is expected than came at once of late. And where ACKs fall behind the rhythm, as
 //! they do when the bottleneck slows down, they are expected to go on as they came last.
 
-use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -33,7 +32,6 @@ pub(crate) struct AckClock {
     /// What the last two took.
     lags: [Option<SimDuration>; 2],
     most: MostOfLate<Bytes>,
-    least_lag: MostOfLate<Reverse<SimDuration>>,
     /// What the last ACK freed, and the one before it.
     at_once: [Bytes; 2],
 }
@@ -65,11 +63,9 @@ impl AckClock {
         self.left_so_far = left;
         self.left.record(now, left, span / POINTS);
         self.left.forget_until(before(now, span));
-        let round_trip = readings.far.srtt.max(span);
-        self.most.record(now, self.left_within(now, span), round_trip);
+        self.most.record(now, self.left_within(now, span), readings.far.srtt.max(span));
         let sent_at = self.transmitted.time_beyond(Bytes(left.0 - 1)).unwrap_or(now);
         let lag = now.saturating_since(sent_at);
-        self.least_lag.record(now, Reverse(lag), round_trip);
         self.lags = [Some(lag), self.lags[0]];
         let replay = Replay { at: now, lag };
         if self.replayed.back().is_none_or(|last| last.at + span / POINTS <= now) {
@@ -100,12 +96,6 @@ impl AckClock {
         let more_at = self.transmitted.time_beyond(count.max(more));
         let more_at = more_at.map(|sent_at| before(sent_at + lag, span).max(readings.now + span / PAUSES));
         Forecast { freed: foretold.min(most), more_at }
-    }
-
-    /// The least that octets took of late until they were acknowledged: more than the path's least round trip only if a
-    /// queue stands there. Zero before the first ACK.
-    pub(crate) fn least_lag(&self) -> SimDuration {
-        self.least_lag.of_late().map_or(SimDuration::ZERO, |Reverse(lag)| lag)
     }
 
     /// What ACKs free at once: each is for two segments, say, and comes with the second of them.

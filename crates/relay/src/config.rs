@@ -130,18 +130,18 @@ impl Default for NotSentConfig {
 /// How far ahead `credit` fetches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CreditConfig {
+    /// How long an octet may wait, but for one in a hundred. Where as many wait longer, nothing is fetched in advance.
+    pub target: SimDuration,
     /// How long before they can leave octets should arrive, besides the near side's round trip: covers what the prediction
     /// misses, and is about what an octet waits.
     pub margin: SimDuration,
     /// What an ACK frees in slow start, as a multiple of what it acknowledges; 1 or more. 2: RFC 5681.
     pub slow_start_growth: f64,
-    /// Windows of fewer segments are not fetched for in advance: their losses are repaired by a timeout (three duplicate
-    /// ACKs need four segments), which what was fetched would wait for.
-    pub min_window_segments: u64,
 }
 
 impl Default for CreditConfig {
     fn default() -> Self {
-        Self { margin: SimDuration::from_millis(3), slow_start_growth: 2.0, min_window_segments: 4 }
+        let ms = SimDuration::from_millis;
+        Self { target: ms(10), margin: ms(3), slow_start_growth: 2.0 }
     }
 }

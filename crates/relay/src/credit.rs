@@ -12,13 +12,11 @@
 //! whatever the far side's rate. Where the far side stands still nothing is freed and nothing is asked for; before it is
 //! open its end advertises no window, and nothing is let in that would wait for it.
 //!
-//! What was fetched in advance waits for long when a loss closes the window, so that little is, where little is gained:
-//!
-//! - A part of `1 - 0.01 * far RTT / near RTT` of what ACKs will free. The rest is asked for when there is room, and comes a
-//!   near RTT late, which costs no more than a hundredth of the throughput.
-//! - Nothing for a window that is too small for fast retransmit: a lost segment there costs a timeout.
-//! - Nothing for a flow that sends two segments or fewer in that time, over a path whose queue keeps the link busy anyway.
-//! - While losses are repaired, half: PRR sends one segment for two.
+//! What was fetched in advance waits for long when a loss closes the window. Account is kept of it ([`Lateness`]): one octet
+//! in a hundred may wait longer than `target`. As long as no more than a quarter as many do, all that is foretold is fetched,
+//! `margin` early; beyond that less, and nothing from three quarters on. A flow that loses seldom, or over a long round
+//! trip, so keeps its far side from ever waiting; one that loses at every turn, which a queue or others keep the link busy
+//! for, asks for what there is room for. While losses are repaired, half is expected: PRR sends one segment for two.
 //!
 //! One segment is let in even where the far end's window is closed, since a sender probes a closed window only if it has
 //! data.
@@ -34,20 +32,21 @@ use crate::ack_clock::{AckClock, Forecast};
 use crate::config::CreditConfig;
 use crate::discipline::Orders;
 use crate::grant::Grant;
+use crate::lateness::Lateness;
 use crate::readings::Readings;
 
 /// What an ACK lets be sent while losses are repaired: one segment for two (RFC 9937 where the window is to be halved).
 const IN_RECOVERY: f64 = 0.5;
 
-/// The part of the far side's throughput that may be given away. Octets that are asked for when there is room for them,
-/// and not before, lengthen their far round trip by a near one.
-const SLOWDOWN: f64 = 0.01;
+/// The part of the octets that may wait longer than the target.
+const MAY_BE_LATE: f64 = 0.01;
 
 /// Lets in what the far side will be able to send when it has come.
 #[derive(Clone, Debug)]
 pub struct Credit {
     config: CreditConfig,
     clock: AckClock,
+    lateness: Lateness,
     grant: Grant,
     /// Octets sent again so far, and when that last grew.
     repaired: (Bytes, SimTime),
@@ -58,11 +57,20 @@ pub struct Credit {
 impl Credit {
     pub(crate) fn new(config: CreditConfig) -> Self {
         let never = (Bytes::ZERO, SimTime::ZERO);
-        Self { config, clock: AckClock::default(), grant: Grant::default(), repaired: never, transmitted: never }
+        Self {
+            config,
+            clock: AckClock::default(),
+            lateness: Lateness::default(),
+            grant: Grant::default(),
+            repaired: never,
+            transmitted: never,
+        }
     }
 
     pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
-        let ahead = readings.near_rtt + self.config.margin;
+        self.lateness.observe(readings, self.config.target);
+        let trust = self.trust();
+        let ahead = readings.near_rtt + SimDuration((self.config.margin.0 as f64 * trust) as u64);
         self.clock.observe(readings, ahead);
         if readings.retransmitted > self.repaired.0 {
             self.repaired = (readings.retransmitted, readings.now);
@@ -70,7 +78,7 @@ impl Credit {
         if readings.transmitted() > self.transmitted.0 {
             self.transmitted = (readings.transmitted(), readings.now);
         }
-        let forecast = self.forecast(readings, ahead);
+        let forecast = self.forecast(readings, ahead, trust);
         let room = self.room(readings, ahead, forecast.freed);
         let window = room.saturating_sub(readings.backlog()).max(least(readings));
         let wake_at = forecast.more_at.into_iter().chain(self.pace_opens(readings, ahead)).min();
@@ -108,20 +116,19 @@ impl Credit {
         Some(self.transmitted.1 + rate.serialization_delay(readings.far.mss))
     }
 
-    fn forecast(&self, readings: &Readings, ahead: SimDuration) -> Forecast {
-        let far = &readings.far;
-        let share = share_in_advance(readings);
-        let is_small = far.cwnd.0 < far.mss.0.saturating_mul(self.config.min_window_segments);
-        if is_small || share <= 0.0 || (self.has_queue(readings) && is_sparse(readings, ahead)) {
+    /// What ACKs will free within `ahead`, as far as that is counted on.
+    fn forecast(&self, readings: &Readings, ahead: SimDuration, trust: f64) -> Forecast {
+        if trust <= 0.0 {
             return Forecast::default();
         }
         let forecast = self.clock.forecast(readings, ahead, self.growth(readings).max(1.0));
-        Forecast { freed: Bytes((forecast.freed.0 as f64 * share) as u64), ..forecast }
+        Forecast { freed: Bytes((forecast.freed.0 as f64 * trust) as u64), ..forecast }
     }
 
-    /// True if the far path's queue keeps its link busy for a near round trip: to wait that long then costs nothing.
-    fn has_queue(&self, readings: &Readings) -> bool {
-        self.clock.least_lag() > readings.far.min_rtt + readings.near_rtt
+    /// How far the forecast is counted on: wholly while a quarter as many octets are late as may be, not at all from three
+    /// quarters on.
+    fn trust(&self) -> f64 {
+        (1.5 - 2.0 * self.lateness.part() / MAY_BE_LATE).clamp(0.0, 1.0)
     }
 
     /// What an ACK lets be sent, as a multiple of what it acknowledges.
@@ -135,18 +142,6 @@ impl Credit {
             1.0
         }
     }
-}
-
-/// The part of what ACKs will free that is fetched in advance. What is not costs a near round trip in a far one, and what
-/// is has to wait when a loss closes the window.
-fn share_in_advance(readings: &Readings) -> f64 {
-    1.0 - SLOWDOWN * readings.far.srtt.0 as f64 / readings.near_rtt.0.max(1) as f64
-}
-
-/// True if no more than two segments leave within `ahead`: what comes early waits for long.
-fn is_sparse(readings: &Readings, ahead: SimDuration) -> bool {
-    let far = &readings.far;
-    u128::from(far.cwnd.0) * u128::from(ahead.0) <= 2 * u128::from(far.mss.0) * u128::from(far.srtt.0)
 }
 
 /// A segment where the far end has acknowledged everything and nothing waits, though its window may be closed; nothing
@@ -215,33 +210,40 @@ mod tests {
             credit.update(&readings);
             readings.now += SimDuration::from_millis(1);
         }
-        // at 1010 ms the first ACK is due; within 2 + 3 ms those of 0 to 5 ms are: six segments, in slow start for twelve;
-        // a far round trip is five near ones, so that 5 times 1 % of that is left for later
+        // at 1010 ms the first ACK is due; within 2 + 3 ms those of 0 to 5 ms are: six segments, in slow start for twelve
         let ahead = SimDuration::from_millis(5);
-        let room = |readings: &Readings| credit.room(readings, ahead, credit.forecast(readings, ahead).freed);
-        assert_eq!(room(&readings), Bytes(5700));
+        let room =
+            |readings: &Readings, trust| credit.room(readings, ahead, credit.forecast(readings, ahead, trust).freed);
+        assert_eq!(room(&readings, 1.0), Bytes(6000));
+        assert_eq!(room(&readings, 0.5), Bytes(3000));
+        assert_eq!(room(&readings, 0.0), Bytes::ZERO);
         readings.far.is_in_slow_start = true;
-        assert_eq!(room(&readings), Bytes(11_400));
-        // a window of which no loss could be repaired but by a timeout is not counted on
-        readings.far.cwnd = Bytes(3000);
-        readings.far.pipe = Bytes(3000);
-        assert_eq!(room(&readings), Bytes::ZERO);
+        assert_eq!(room(&readings, 1.0), Bytes(12_000));
     }
 
     #[test]
-    fn nothing_is_fetched_in_advance_over_a_hundred_near_round_trips() {
+    fn the_more_octets_were_late_the_less_is_counted_on() {
         let mut credit = credit();
         let mut readings = opened();
-        readings.arrived = Bytes(10_000);
-        readings.sent = Bytes(10_000);
-        readings.far.pipe = Bytes(10_000);
-        readings.far.srtt = SimDuration::from_millis(190);
+        // 980 kB leave when they come; 5 kB wait for 11 ms, longer than the 10 ms that they may
+        readings.arrived = Bytes(980_000);
+        readings.sent = readings.arrived;
         credit.update(&readings);
-        readings.now += SimDuration::from_millis(190);
-        // all ten segments are due: of 2 ms in 190 ms, 1 % can be given away: 1 - 95 x 0.01 is fetched
-        assert_eq!(credit.forecast(&readings, SimDuration::from_millis(5)).freed, Bytes(500));
-        readings.far.srtt = SimDuration::from_millis(200);
-        assert_eq!(credit.forecast(&readings, SimDuration::from_millis(5)).freed, Bytes::ZERO);
+        assert_eq!(credit.trust(), 1.0);
+        readings.arrived += Bytes(5000);
+        credit.update(&readings);
+        readings.now += SimDuration::from_millis(11);
+        credit.update(&readings);
+        readings.sent = readings.arrived;
+        credit.update(&readings);
+        // 5 of 985 kB, 0.508 %: of the way from 0.25 % to 0.75 % 0.485 is left
+        assert!((credit.trust() - 0.485).abs() < 5e-4, "{}", credit.trust());
+        readings.arrived += Bytes(3000);
+        credit.update(&readings);
+        readings.now += SimDuration::from_millis(11);
+        credit.update(&readings);
+        // 8 of 985 kB, the last of them still waiting: more than three quarters of what may be
+        assert_eq!(credit.trust(), 0.0);
     }
 
     #[test]

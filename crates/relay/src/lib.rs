@@ -18,6 +18,7 @@ mod ece_interval;
 mod ece_red;
 mod grant;
 mod history;
+mod lateness;
 mod not_sent;
 mod readings;
 mod socket;

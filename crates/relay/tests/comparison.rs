@@ -7,13 +7,13 @@ use ackclock_units::{Bandwidth, SimDuration};
 
 use model::{Measured, Path, run};
 
-/// A path whose rate is the first one for half of six seconds, then the second; its queue holds what is under way at the
-/// higher of them.
+/// A path whose rate is the first one for half of the run, then the second; its queue holds what is under way at the higher
+/// of them. A run has 6 s, or 60 round trips: in fewer, what the start of a flow lets in too much is more than a hundredth.
 fn path(mbit: [u64; 2], rtt_ms: u64) -> Path {
     let rates = mbit.map(|mbit| Bandwidth(mbit * 1_000_000));
     let rtt = SimDuration::from_millis(rtt_ms);
     let queue = rates[0].max(rates[1]).bytes_in(rtt).0.max(20 * model::SEGMENT);
-    Path { rates, rtt, queue, loss: 0.0, length: SimDuration::from_secs(6) }
+    Path { rates, rtt, queue, loss: 0.0, length: SimDuration::from_secs(6).max(rtt * 60) }
 }
 
 fn credit() -> DisciplineConfig {

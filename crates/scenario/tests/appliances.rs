@@ -342,7 +342,7 @@ fn parameters_of_disciplines_are_in_range() {
         ("not_sent\", window = \"0 B\"", "window"),
         ("credit\", slow_start_growth = 0.5", "slow_start_growth"),
         ("credit\", margin = \"25 h\"", "margin"),
-        ("credit\", min_window_segments = 10000000000", "min_window_segments"),
+        ("credit\", target = \"25 h\"", "target"),
     ] {
         let appliance = format!("[[appliance]]\nnode = \"left\"\ndiscipline = {{ kind = \"{parameters} }}");
         assert_eq!(mistake(DUMBBELL, &appliance).0, format!("appliance[0].discipline.{field}"));

@@ -109,6 +109,7 @@ fn credit() -> Value {
         "ours",
         "none",
         &[
+            parameter("target", "\"10 ms\"", TIME, "how long an octet may wait, but for one in a hundred"),
             parameter("margin", "\"3 ms\"", TIME, "how long before they can leave octets should arrive"),
             parameter(
                 "slow_start_growth",
@@ -116,7 +117,6 @@ fn credit() -> Value {
                 "1 to 100",
                 "what an ACK frees in slow start, over what it acknowledges",
             ),
-            parameter("min_window_segments", "4", "a number", "windows of fewer are not fetched for in advance"),
         ],
     )
 }

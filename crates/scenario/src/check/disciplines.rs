@@ -93,9 +93,10 @@ impl Checker<'_, '_> {
 
     fn credit(&mut self, table: &Credit, path: &FieldPath) -> CreditConfig {
         let default = CreditConfig::default();
+        self.check_stay(table.target, &path.key("target"));
         self.check_stay(table.margin, &path.key("margin"));
-        let least = table.min_window_segments;
         CreditConfig {
+            target: table.target.map_or(default.target, |target| target.0),
             margin: table.margin.map_or(default.margin, |margin| margin.0),
             slow_start_growth: self.parameter(
                 table.slow_start_growth,
@@ -103,7 +104,6 @@ impl Checker<'_, '_> {
                 Range::Within(1.0, 100.0),
                 &path.key("slow_start_growth"),
             ),
-            min_window_segments: self.segments(least, default.min_window_segments, 0, &path.key("min_window_segments")),
         }
     }
 

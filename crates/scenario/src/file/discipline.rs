@@ -95,11 +95,11 @@ table! {
 table! {
     /// A window of what the far side will be able to send when it arrives.
     pub(crate) struct Credit {
+        /// How long an octet may wait, but for one in a hundred; "10 ms" by default.
+        target: Duration,
         /// How long before they can leave octets should arrive; "3 ms" by default.
         margin: Duration,
         /// What an ACK frees in slow start, as a multiple of what it acknowledges; 2 by default.
         slow_start_growth: f64,
-        /// Windows of fewer segments are not fetched for in advance; 4 by default.
-        min_window_segments: u64,
     }
 }
