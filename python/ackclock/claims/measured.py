@@ -17,14 +17,16 @@ class Measured:
     Attributes:
         value: In the claim's unit; `None` where the choices do not let the question arise.
         also: Other quantities that help to understand it, by a name that includes the unit.
+        weight: In the mean of repetitions; a ratio whose weight is its denominator becomes the ratio of the sums.
     """
 
     value: float | None
     also: Mapping[str, float] = field(default_factory=dict)
+    weight: float = field(default=1.0, repr=False)
 
 
 def mean(repetitions: Sequence[Measured]) -> Measured:
-    """Return the mean of repetitions, with their spread among the other quantities; a single one is returned as it is.
+    """Return the weighted mean of repetitions, with their spread among the other quantities; a single one as it is.
 
     Args:
         repetitions: At least one, of the same quantities; those without a value count for nothing.
@@ -32,17 +34,21 @@ def mean(repetitions: Sequence[Measured]) -> Measured:
     Examples:
         >>> mean([Measured(1.0, {"x": 4.0}), Measured(2.0, {"x": 6.0})])
         Measured(value=1.5, also={'x': 5.0, 'least': 1.0, 'greatest': 2.0, 'deviation': 0.707..., 'seeds': 2.0})
+        >>> mean([Measured(1.0, weight=3.0), Measured(2.0)]).value
+        1.25
         >>> mean([Measured(1.0, {"x": 4.0})])
         Measured(value=1.0, also={'x': 4.0})
     """
     if len(repetitions) == 1:
         return repetitions[0]
     also = {name: _mean([other.also[name] for other in repetitions]) for name in repetitions[0].also}
-    values = [measured.value for measured in repetitions if measured.value is not None]
-    if not values:
+    pairs = [(measured.value, measured.weight) for measured in repetitions if measured.value is not None]
+    if not pairs:
         return Measured(None, also)
+    values = [value for value, _ in pairs]
+    middle = math.fsum(value * weight for value, weight in pairs) / math.fsum(weight for _, weight in pairs)
     spread = {"least": min(values), "greatest": max(values), "deviation": _deviation(values)}
-    return Measured(_mean(values), also | spread | {"seeds": float(len(values))})
+    return Measured(middle, also | spread | {"seeds": float(len(values))})
 
 
 def _mean(values: Sequence[float]) -> float:
