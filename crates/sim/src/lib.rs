@@ -15,8 +15,8 @@ mod traffic;
 
 pub use ackclock_wire::Ecn;
 pub use appliance::{
-    ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, HandshakeOrder, SideConfig, SplitConfig, SplitSummary,
-    WaySummary,
+    ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, HandshakeOrder, ShortFlowCounts, SideConfig,
+    SplitConfig, SplitSummary, WaySummary,
 };
 pub use capture::write_pcapng;
 pub use config::{

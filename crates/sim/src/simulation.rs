@@ -4,6 +4,8 @@ mod connections;
 mod decisions;
 mod exchanges;
 mod relays;
+mod short_splits;
+mod slots;
 mod traffic;
 
 use ackclock_cc::ExternalController;
@@ -235,6 +237,7 @@ impl Simulation {
             stream.episodes.extend(endpoint.take_episodes());
             stream.episodes.extend(endpoint.current_episode());
         }
+        self.count_what_is_under_way();
         let mut summary = summary::summarize(&self.config, &self.streams, &self.endpoints, &link_stats);
         summary.appliances = appliance::summarize(&self.config, &self.relays, &self.streams, &self.endpoints);
         (summary.groups, summary.datagrams) = self.traffic_summaries();
