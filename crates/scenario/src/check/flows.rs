@@ -42,9 +42,9 @@ impl FlowPlan<'_> {
         self.table.port.unwrap_or(DEFAULT_PORT)
     }
 
-    /// False for short flows and datagrams.
-    pub(crate) fn is_connection(&self) -> bool {
-        matches!(role(self.table), Role::Connection)
+    /// False for datagrams.
+    pub(crate) fn is_tcp(&self) -> bool {
+        !matches!(role(self.table), Role::Datagrams(_))
     }
 }
 
