@@ -245,7 +245,7 @@ impl Simulation {
         let flow_names: Vec<String> = self.streams.iter().map(|stream| stream.name.clone()).collect();
         let episodes = summary::episode_table(&self.streams, &self.endpoints, &flow_names, now);
         let completions = self.completions();
-        let captures = summary::captures(self.network.take_captures(), &link_names, &self.config);
+        let captures = summary::captures(self.network.take_captures(), &link_names);
         let appliances = self.relays.take_table(&self.config);
         let (flows, links) = self.recorder.into_tables(flow_names, &link_names);
         Outcome { summary, flows, links, episodes, completions, appliances, captures, engine: self.counters }
@@ -355,7 +355,10 @@ impl Simulation {
         if self.recorder.per_event {
             self.recorder.record_flow(self.network.now, stream, &self.streams[stream], &self.endpoints);
         }
-        if !self.streams[stream].is_open && self.endpoints[endpoint].state() == State::Established {
+        // An acceptor may get all of a small file, and its end, with the segment that completes the handshake.
+        if !self.streams[stream].is_open
+            && matches!(self.endpoints[endpoint].state(), State::Established | State::CloseWait)
+        {
             self.streams[stream].is_open = true;
             self.on_app(stream);
         }

@@ -110,6 +110,17 @@ fn a_chain_of_two_carries_requests_and_responses() {
 }
 
 #[test]
+fn a_file_that_ends_with_the_handshake_is_answered() {
+    // Accepting first, the box has the octet and the FIN before the far side is open: all leave with the ACK of the
+    // handshake, and the acceptor is never just established.
+    let mut config = dumbbell(file(1), 5).config();
+    config.flows[0].reply = Some(file(700));
+    let outcome = run(&split(config, vec![appliance(LEFT)], Bytes(100_000)));
+    let delivered: Vec<u64> = outcome.summary.flows.iter().map(|flow| flow.delivered_bytes).collect();
+    assert_eq!(delivered, [1, 700]);
+}
+
+#[test]
 fn the_handshake_takes_the_order_that_it_is_given() {
     let opened_by = |handshake, at: SimDuration| {
         let config = dumbbell(file(1_000), 5).config();
