@@ -18,7 +18,7 @@ pub use appliance::{
     ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, HandshakeOrder, ShortFlowCounts, SideConfig,
     SplitConfig, SplitSummary, WaySummary,
 };
-pub use capture::write_pcapng;
+pub use capture::{DEFAULT_PORT, write_pcapng};
 pub use config::{
     AppConfig, FlowConfig, FlowSeries, LinkSeries, MeasureWindow, Sampling, SimulationConfig, Span, TraceConfig,
 };

@@ -204,10 +204,12 @@ pub struct Capture {
 pub struct CapturedPacket {
     /// When its first bit entered the wire.
     pub time: SimTime,
-    /// Index of the connection in the scenario.
+    /// Number of the flow, whichever of its connections over appliances the packet is of: the ends see each other's addresses.
     pub flow: u32,
     /// True from the end that opened the connection to the other.
     pub forward: bool,
+    /// Of the end that accepted it.
+    pub port: u16,
     /// Which of the connections that use its endpoints in turn it belongs to; `DATAGRAM` if to none.
     pub incarnation: u32,
     /// The packet.

@@ -138,16 +138,7 @@ pub(crate) fn episode_table(streams: &[Stream], endpoints: &[Endpoint], names: &
     }
 }
 
-/// The ends see each other's addresses through an appliance: packets of every connection are its flow's.
-pub(crate) fn captures(
-    mut captured: Vec<Option<Vec<CapturedPacket>>>,
-    link_names: &[String],
-    config: &SimulationConfig,
-) -> Vec<Capture> {
-    let between = config.flows.len() as u32..config.connections() as u32;
-    for packet in captured.iter_mut().flatten().flatten().filter(|packet| between.contains(&packet.flow)) {
-        packet.flow = config.flow_of(packet.flow as usize) as u32;
-    }
+pub(crate) fn captures(captured: Vec<Option<Vec<CapturedPacket>>>, link_names: &[String]) -> Vec<Capture> {
     let named = captured.into_iter().zip(link_names);
     named.filter_map(|(packets, name)| packets.map(|packets| Capture { link: name.clone(), packets })).collect()
 }

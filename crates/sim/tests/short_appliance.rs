@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use ackclock_net::{DropTailConfig, PacketClass, QueueConfig, QueueLimit, Selection};
 use ackclock_relay::{
     CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, EceRedConfig, NotSentConfig,
@@ -342,4 +344,31 @@ proptest! {
         }
         prop_assert_eq!(&Simulation::new(&config).finish().summary, &outcome.summary);
     }
+}
+
+#[test]
+fn captures_show_a_flow_and_its_port_on_both_sides_of_an_appliance() {
+    let mut dumbbell = dumbbell(20);
+    dumbbell.controllers = vec![common::cubic(), common::cubic()];
+    dumbbell.extra_one_way = vec![SimDuration::from_millis(5); 2];
+    dumbbell.app = AppConfig::Files { sizes: vec![Bytes(3_000)], gap: SimDuration::ZERO };
+    let flows: Vec<Listed> = (0..6).map(|number| (200 * (number / 2), 1448, 500)).collect();
+    let mut config = short(dumbbell.config(), &flows, &[appliance(LEFT)], &TcpConfig::default());
+    config.traffic.arrivals[0].flow.port = 8_080;
+    config.flows[0].port = 80;
+    config.splits.push(split(0, 0, &TcpConfig::default()));
+    for link in [0, 2] {
+        config.network.links[link].capture = true; // behind the box; the short flows' access before it
+    }
+    let outcome = Simulation::new(&config).finish();
+    let seen = |link: usize| {
+        let packets = outcome.captures[link].packets.iter();
+        let seen: BTreeSet<_> = packets.map(|packet| (packet.flow, packet.incarnation, packet.port)).collect();
+        seen.into_iter().collect::<Vec<_>>()
+    };
+    // Two short flows at a time, each of two connections: 2 and 3, 4 and 5, after the long one's 0 and 1.
+    let short: Vec<(u32, u32, u16)> =
+        [2, 4].into_iter().flat_map(|flow| (0..3).map(move |turn| (flow, turn, 8_080))).collect();
+    assert_eq!(seen(1), short);
+    assert_eq!(seen(0), [vec![(0, 0, 80)], short].concat());
 }

@@ -7,6 +7,7 @@ use super::slots::Slot;
 use super::{NOTHING, PortState, RELAYS, Simulation};
 use crate::appliance::HandshakeOrder;
 use crate::config::SimulationConfig;
+use crate::network::Face;
 
 impl Simulation {
     /// Endpoints for a flow of this group; returns the opener's number.
@@ -23,6 +24,10 @@ impl Simulation {
             for (endpoint, (end, route)) in (first..).zip(ends.into_iter().zip(routes)) {
                 self.put_endpoint(endpoint, end, route);
             }
+        }
+        let face = Face { flow: opener as u32 / 2, port: self.config.traffic.arrivals[group].flow.port };
+        for connection in 0..=splits {
+            self.network.set_face(opener / 2 + connection, face);
         }
         opener
     }
