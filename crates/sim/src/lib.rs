@@ -4,6 +4,7 @@ mod app;
 mod appliance;
 mod capture;
 mod config;
+mod episodes;
 mod event_queue;
 mod network;
 mod outcome;
@@ -23,8 +24,8 @@ pub use config::{
     AppConfig, FlowConfig, FlowSeries, LinkSeries, MeasureWindow, Sampling, SimulationConfig, Span, TraceConfig,
 };
 pub use outcome::{
-    Capture, CapturedPacket, Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, Outcome,
-    QueueSummary, Summary, Table,
+    Capture, CapturedPacket, Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, NO_NAME,
+    Outcome, QueueSummary, Summary, Table,
 };
 pub use simulation::Simulation;
 pub use traffic::{

@@ -18,7 +18,7 @@ pub struct Outcome {
     pub flows: Table,
     /// Series of links: `time_s`, `link`, then the columns that the trace asked for.
     pub links: Table,
-    /// One row for each congestion episode.
+    /// One row for each congestion episode, at an appliance's ends, too; short flows have none.
     pub episodes: Table,
     /// One row for each short flow and each exchange that was completed.
     pub completions: Table,
@@ -55,6 +55,9 @@ pub struct Column {
     pub data: ColumnData,
 }
 
+/// In a column of texts: no value.
+pub const NO_NAME: u32 = u32::MAX;
+
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnData {
@@ -66,7 +69,7 @@ pub enum ColumnData {
     Bool(Vec<bool>),
     /// Texts out of a few: an index into `names` for each row.
     Name {
-        /// One for each row.
+        /// One for each row; [`NO_NAME`] means that there is no value.
         codes: Vec<u32>,
         /// What the codes mean.
         names: Vec<String>,

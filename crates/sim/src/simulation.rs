@@ -17,6 +17,7 @@ use ackclock_wire::Segment;
 use crate::app::{Action, AfterRead, App};
 use crate::appliance::{self, Relays};
 use crate::config::{AppConfig, FlowConfig, SimulationConfig};
+use crate::episodes::episode_table;
 use crate::event_queue::Event;
 use crate::network::{Network, Port};
 use crate::outcome::{EngineCounters, Outcome};
@@ -232,18 +233,13 @@ impl Simulation {
         let now = self.network.now;
         self.end_measurement();
         let link_stats = self.link_stats.take().expect("the measurement has just ended");
-        for stream in &mut self.streams {
-            let endpoint = &mut self.endpoints[stream.sender];
-            stream.episodes.extend(endpoint.take_episodes());
-            stream.episodes.extend(endpoint.current_episode());
-        }
         self.count_what_is_under_way();
         let mut summary = summary::summarize(&self.config, &self.streams, &self.endpoints, &link_stats);
         summary.appliances = appliance::summarize(&self.config, &self.relays, &self.streams, &self.endpoints);
         (summary.groups, summary.datagrams) = self.traffic_summaries();
         let link_names: Vec<String> = self.config.network.links.iter().map(|link| link.name.clone()).collect();
         let flow_names: Vec<String> = self.streams.iter().map(|stream| stream.name.clone()).collect();
-        let episodes = summary::episode_table(&self.streams, &self.endpoints, &flow_names, now);
+        let episodes = episode_table(&self.config, &self.streams, &self.relays, &mut self.endpoints, now);
         let completions = self.completions();
         let captures = summary::captures(self.network.take_captures(), &link_names);
         let appliances = self.relays.take_table(&self.config);
