@@ -23,7 +23,7 @@ pub(crate) struct Pool {
     seeds: [RandomStream; 2],
     /// Short flows so far.
     pub(crate) flows: u64,
-    /// Of these, those that were reset.
+    /// Of these, those that failed.
     pub(crate) resets: u64,
 }
 
@@ -82,13 +82,14 @@ impl Relays {
         }
     }
 
-    /// A short flow is over: it is counted, and leaves nothing behind.
-    pub(crate) fn end_short(&mut self, index: usize, pool: usize, now: SimTime, counts: bool, endpoints: &[Endpoint]) {
+    /// A short flow is over, at this appliance as everywhere: it is counted, and leaves nothing behind.
+    pub(crate) fn end_short(&mut self, index: usize, now: SimTime, counts: bool, endpoints: &[Endpoint]) {
         self.count_short(index, endpoints);
-        self.pools[pool].resets += u64::from(self.list[index].is_dead);
-        for way in 2 * index..2 * index + 2 {
-            self.copiers[self.list[index].appliance].forget(way);
-            let way = &mut self.ways[way];
+        for number in 2 * index..2 * index + 2 {
+            let way = &mut self.ways[number];
+            if way.is_queued || way.copying > Bytes::ZERO {
+                self.copiers[self.list[index].appliance].forget(number);
+            }
             way.keep(now, [Bytes::ZERO; 2], counts, &mut self.totals[way.totals]);
             way.wake = SimTime::NEVER;
         }

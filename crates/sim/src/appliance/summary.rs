@@ -33,7 +33,7 @@ pub struct SplitSummary {
     pub near_controller: String,
     /// Congestion control towards the acceptor.
     pub far_controller: String,
-    /// True if one end failed and the other was reset; of a group, if that befell any flow of it.
+    /// True if one end failed and the other was reset; of a group, if any flow of it failed.
     pub reset: bool,
     /// From the opener to the acceptor.
     pub forward: WaySummary,
@@ -46,7 +46,7 @@ pub struct SplitSummary {
 pub struct ShortFlowCounts {
     /// Flows that began.
     pub started: u64,
-    /// Of these, those of which one end failed and the other was reset.
+    /// Of these, those of which a connection failed, here or elsewhere, so that all were reset.
     pub reset: u64,
 }
 

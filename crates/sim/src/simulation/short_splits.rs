@@ -63,12 +63,13 @@ impl Simulation {
 
     /// A flow is over; its relays serve another one.
     #[cold]
-    pub(super) fn end_short_relays(&mut self, slot: &Slot) {
+    pub(super) fn end_short_relays(&mut self, slot: &Slot, has_failed: bool) {
         let now = self.network.now;
         let counts = self.config.measure.holds(now);
         let first_pool = self.relays.first_pool(slot.group as usize);
         for (place, relay) in slot.relays().enumerate() {
-            self.relays.end_short(relay, first_pool + place, now, counts, &self.endpoints);
+            self.relays.pools[first_pool + place].resets += u64::from(has_failed);
+            self.relays.end_short(relay, now, counts, &self.endpoints);
         }
     }
 }

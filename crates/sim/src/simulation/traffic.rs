@@ -64,9 +64,9 @@ impl Traffic {
             let boxes = arrivals.splits.iter().map(|split| config.appliances[split.appliance].node);
             let stops: Vec<NodeId> = [flow.from].into_iter().chain(boxes).chain([flow.to]).collect();
             let mut route = |from, to| network.add_route(router, from, to);
-            let routes = stops.windows(2).map(|ends| [route(ends[0], ends[1]), route(ends[1], ends[0])]).collect();
+            let ways = stops.windows(2).map(|ends| [route(ends[0], ends[1]), route(ends[1], ends[0])]).collect();
             let log = CompletionLog::new(&arrivals.buckets);
-            traffic.groups.push(Group { stream, path, routes, counts: GroupCounts::default(), log });
+            traffic.groups.push(Group { stream, path, routes: ways, counts: GroupCounts::default(), log });
         }
         for datagrams in &config.traffic.datagrams {
             let mut flow = DatagramFlow::new(datagrams, config.seed, config.measure);
@@ -244,11 +244,12 @@ impl Simulation {
         let has_failed = ends.iter().any(Endpoint::is_aborted);
         let is_done =
             |ends: &[Endpoint]| is_acknowledged(&ends[0]) && (slot.reply == Bytes::ZERO || is_acknowledged(&ends[1]));
-        if !has_failed && !(slot.is_complete && ends.chunks(2).all(is_done)) {
+        let is_over = slot.is_complete && ends.chunks(2).all(is_done);
+        if !is_over && !has_failed {
             return;
         }
         if slot.splits > 0 {
-            self.end_short_relays(&slot);
+            self.end_short_relays(&slot, has_failed);
         }
         self.count_ends(opener, acceptor, slot.group);
         let counts = &mut self.traffic.groups[slot.group as usize].counts;
