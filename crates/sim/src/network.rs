@@ -28,6 +28,7 @@ pub(crate) struct Network {
     is_plain: bool,
     /// Captured packets of each link that asked.
     captures: Vec<Option<Vec<CapturedPacket>>>,
+    has_captures: bool,
     /// What captures show of each connection, where that is not its number and the default port; empty without captures.
     faces: Vec<Option<Face>>,
     /// Routes as runs of link numbers, those on which nothing ever waits with [`EXPRESS`], each closed by [`END`].
@@ -79,6 +80,7 @@ impl Network {
             discarder_of,
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
+            has_captures: config.links.iter().any(|link| link.capture),
             faces: Vec::new(),
             routes: Vec::new(),
         }
@@ -224,7 +226,7 @@ impl Network {
 
     /// From now on captures show `face` of a connection.
     pub(crate) fn set_face(&mut self, connection: usize, face: Face) {
-        if self.captures.iter().any(Option::is_some) {
+        if self.has_captures {
             self.faces.resize(self.faces.len().max(connection + 1), None);
             self.faces[connection] = Some(face);
         }

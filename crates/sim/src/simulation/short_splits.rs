@@ -19,11 +19,9 @@ impl Simulation {
         });
         for connection in 0..=splits {
             let first = opener + 2 * connection;
-            let ends = [opening_end(&self.config, group, connection), accepting_end(&self.config, group, connection)];
-            let routes = self.traffic.groups[group].routes[connection];
-            for (endpoint, (end, route)) in (first..).zip(ends.into_iter().zip(routes)) {
-                self.put_endpoint(endpoint, end, route);
-            }
+            let [there, back] = self.traffic.groups[group].routes[connection];
+            self.put_endpoint(first, opening_end(&self.config, group, connection), there);
+            self.put_endpoint(first + 1, accepting_end(&self.config, group, connection), back);
         }
         let face = Face { flow: opener as u32 / 2, port: self.config.traffic.arrivals[group].flow.port };
         for connection in 0..=splits {

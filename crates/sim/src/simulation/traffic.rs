@@ -240,11 +240,11 @@ impl Simulation {
     fn release_if_over(&mut self, opener: usize) {
         let slot = *self.traffic.slots.flow(opener);
         let acceptor = slot.acceptor(opener);
-        let ends = &self.endpoints[opener..=acceptor];
-        let has_failed = ends.iter().any(Endpoint::is_aborted);
-        let is_done =
-            |ends: &[Endpoint]| is_acknowledged(&ends[0]) && (slot.reply == Bytes::ZERO || is_acknowledged(&ends[1]));
-        let is_over = slot.is_complete && ends.chunks(2).all(is_done);
+        let (mut is_over, mut has_failed) = (slot.is_complete, false);
+        for ends in self.endpoints[opener..=acceptor].chunks_exact(2) {
+            has_failed |= ends[0].is_aborted() || ends[1].is_aborted();
+            is_over = is_over && is_acknowledged(&ends[0]) && (slot.reply == Bytes::ZERO || is_acknowledged(&ends[1]));
+        }
         if !is_over && !has_failed {
             return;
         }
