@@ -98,7 +98,11 @@ duration = "4 s"
 [topology]
 kind = "dumbbell"
 access = { rate = "1 Gbit/s", delay = "1 ms" }
-bottleneck = { rate = "20 Mbit/s", delay = "9 ms", queue = { kind = "drop_tail", limit = "20 packets" }, capture = true }
+[topology.bottleneck]
+rate = "20 Mbit/s"
+delay = "9 ms"
+queue = { kind = "drop_tail", limit = "20 packets" }
+capture = true
 [[flow]]
 name = "old"
 controller = "reno"

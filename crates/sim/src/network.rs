@@ -28,7 +28,7 @@ pub(crate) struct Network {
     is_plain: bool,
     /// Captured packets of each link that asked.
     captures: Vec<Option<Vec<CapturedPacket>>>,
-    has_captures: bool,
+    pub(crate) has_captures: bool,
     /// What captures show of each connection, where that is not its number and the default port; empty without captures.
     faces: Vec<Option<Face>>,
     /// Routes as runs of link numbers, those on which nothing ever waits with [`EXPRESS`], each closed by [`END`].

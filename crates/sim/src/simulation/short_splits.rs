@@ -23,9 +23,11 @@ impl Simulation {
             self.put_endpoint(first, opening_end(&self.config, group, connection), there);
             self.put_endpoint(first + 1, accepting_end(&self.config, group, connection), back);
         }
-        let face = Face { flow: opener as u32 / 2, port: self.config.traffic.arrivals[group].flow.port };
-        for connection in 0..=splits {
-            self.network.set_face(opener / 2 + connection, face);
+        if self.network.has_captures {
+            let face = Face { flow: opener as u32 / 2, port: self.config.traffic.arrivals[group].flow.port };
+            for connection in 0..=splits {
+                self.network.set_face(opener / 2 + connection, face);
+            }
         }
         opener
     }
