@@ -1,9 +1,11 @@
 """Results in memory and as a folder."""
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import dpkt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,3 +91,67 @@ def test_what_an_appliance_kept_is_saved_and_named(tmp_path: Path) -> None:
     without = ackclock.run(ackclock.dumbbell(duration="1 s"))
     assert without.appliances.is_empty()
     assert not (without.save(tmp_path / "without") / "appliances.parquet").exists()
+
+
+THROUGH_A_BOX = """
+duration = "4 s"
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "1 ms" }
+[topology.bottleneck]
+rate = "20 Mbit/s"
+delay = "9 ms"
+queue = { kind = "drop_tail", limit = "20 packets" }
+capture = true
+[[flow]]
+name = "old"
+controller = "reno"
+[[flow]]
+name = "web"
+port = 443
+arrivals = { rate = "50 /s", size = "5 kB", reply = "1 kB", until = "3 s" }
+[[appliance]]
+name = "box"
+node = "left"
+"""
+
+
+@pytest.fixture(scope="module")
+def through_a_box() -> ackclock.Results:
+    return ackclock.run(ackclock.Scenario.parse(THROUGH_A_BOX))
+
+
+def test_a_group_at_an_appliance_is_one_entry(through_a_box: ackclock.Results) -> None:
+    old, web = through_a_box.appliance("box")["flows"]
+    assert (old["flow"], web["flow"]) == ("old", "web")
+    assert "short_flows" not in old
+    group = through_a_box.group("web")
+    assert web["short_flows"] == {"started": group["started"], "reset": 0}
+    assert group["completed"] == group["started"]
+    assert web["forward"]["acknowledged_bytes"] == 5_000 * group["started"]
+    assert web["backward"]["acknowledged_bytes"] == 1_000 * group["started"]
+    assert through_a_box.appliances["flow"].unique().to_list() == ["old"]
+
+
+def test_episodes_say_whose_end_they_are_of(through_a_box: ackclock.Results, tmp_path: Path) -> None:
+    # The far side fills the bottleneck's queue; nothing is lost before the box.
+    episodes = through_a_box.episodes
+    assert episodes.columns[:4] == ["flow", "appliance", "direction", "cause"]
+    old = through_a_box.appliance("box")["flows"][0]["forward"]
+    assert episodes.filter(cause="loss").height == old["fast_recoveries"] > 0
+    assert set(episodes.select("flow", "appliance", "direction").iter_rows()) == {("old", "box", "forward")}
+    loaded = ackclock.Results.load(through_a_box.save(tmp_path / "out"))
+    assert loaded.episodes.equals(episodes)
+    alone = ackclock.run(ackclock.Scenario.parse(THROUGH_A_BOX, overrides=["appliance=[]"]))
+    assert "appliance" not in alone.episodes.columns
+    assert alone.episodes.height > 0
+
+
+def test_captures_have_the_ports_of_flows(through_a_box: ackclock.Results, tmp_path: Path) -> None:
+    folder = through_a_box.save(tmp_path / "out")
+    with (folder / "bottleneck.pcapng").open("rb") as file:
+        frames = [dpkt.ip.IP(frame) for _, frame in dpkt.pcapng.Reader(file)]
+    ports = {socket.inet_ntoa(frame.dst): frame.data.dport for frame in frames}
+    assert ports.pop("172.16.0.1") == 5001
+    assert len(ports) > 1
+    assert set(ports.values()) == {443}

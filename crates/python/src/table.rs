@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ackclock_sim::{Column, ColumnData, Table};
+use ackclock_sim::{Column, ColumnData, NO_NAME, Table};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::UInt32Type;
 use arrow_array::{
@@ -60,6 +60,12 @@ impl PyTable {
     }
 }
 
+fn to_keys(codes: Vec<u32>) -> UInt32Array {
+    let known: BooleanBuffer = codes.iter().map(|code| *code != NO_NAME).collect();
+    let nulls = (known.count_set_bits() < codes.len()).then(|| NullBuffer::new(known));
+    UInt32Array::new(ScalarBuffer::from(codes), nulls)
+}
+
 fn to_array(column: Column) -> Result<ArrayRef, ArrowError> {
     Ok(match column.data {
         ColumnData::F64(values) => {
@@ -69,9 +75,8 @@ fn to_array(column: Column) -> Result<ArrayRef, ArrowError> {
         }
         ColumnData::U64(values) => Arc::new(UInt64Array::from(values)),
         ColumnData::Bool(values) => Arc::new(BooleanArray::from(values)),
-        ColumnData::Name { codes, names } => Arc::new(DictionaryArray::<UInt32Type>::try_new(
-            UInt32Array::from(codes),
-            Arc::new(StringArray::from(names)),
-        )?),
+        ColumnData::Name { codes, names } => {
+            Arc::new(DictionaryArray::<UInt32Type>::try_new(to_keys(codes), Arc::new(StringArray::from(names)))?)
+        }
     })
 }

@@ -166,7 +166,7 @@ pub(crate) fn check(
     checker.resolve_hosts(&flows);
     checker.resolve_discards(&topology, &flows);
     let trace = checker.trace(&topology, &flows);
-    let (flows, traffic) = checker.split_traffic(&plans, flows);
+    let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);
     let network = std::mem::take(&mut checker.network);
     let (seed, duration) = (checker.seed, checker.duration);
     diagnostics.is_empty().then(|| SimulationConfig {
@@ -177,7 +177,7 @@ pub(crate) fn check(
         network,
         flows,
         appliances,
-        splits,
+        splits: splits.connections,
         traffic,
         trace,
     })

@@ -194,20 +194,100 @@ fn a_node_of_no_kind_between_hosts_is_a_router() {
     assert_eq!(names(&parse(&text, "[[appliance]]\nnode = \"S\"")).len(), 2);
 }
 
+/// Of groups: name and appliance, and the place of the group that each says it is of.
+fn group_names(config: &SimulationConfig) -> Vec<(&str, &str, usize)> {
+    let of = |arrivals: &'_ ackclock_sim::ArrivalsConfig| -> Vec<(String, usize, usize)> {
+        arrivals.splits.iter().map(|split| (arrivals.flow.name.clone(), split.appliance, split.flow)).collect()
+    };
+    let found: Vec<_> = config.traffic.arrivals.iter().flat_map(of).collect();
+    let name = |group: usize| config.traffic.arrivals[group].flow.name.as_str();
+    for (flow, _, group) in &found {
+        assert_eq!(name(*group), flow);
+    }
+    found.iter().map(|(_, index, group)| (name(*group), config.appliances[*index].name.as_str(), *group)).collect()
+}
+
+const GROUPS: &str = r#"
+[[flow]]
+name = "web"
+arrivals = { rate = "10 /s", size = "1 kB" }
+[[flow]]
+name = "mail"
+count = 2
+controller = "reno"
+port = 25
+arrivals = { rate = "10 /s", size = "1 kB", reply = "2 kB" }
+"#;
+
 #[test]
-fn short_flows_and_datagrams_go_by() {
+fn groups_of_short_flows_are_taken_by_name_hosts_port_and_controller() {
+    for (take, taken) in [
+        ("", vec!["web", "mail.1", "mail.2"]),
+        ("take = { flows = \"web\" }", vec!["web"]),
+        ("take = { flows = [\"mail\", \"old\"] }", vec!["mail.1", "mail.2"]),
+        ("take = { flows = \"mail.2\" }", vec!["mail.2"]),
+        ("take = { from = \"web.left\" }", vec!["web"]),
+        ("take = { to = \"mail.1.right\" }", vec!["mail.1"]),
+        ("take = { port = [25] }", vec!["mail.1", "mail.2"]),
+        ("take = { port = [80] }", vec![]),
+        ("take = { controller = \"reno\" }", vec!["mail.1", "mail.2"]),
+    ] {
+        let config = parse(DUMBBELL, &format!("{GROUPS}[[appliance]]\nnode = \"left\"\n{take}"));
+        let found: Vec<&str> = group_names(&config).into_iter().map(|(group, ..)| group).collect();
+        assert_eq!(found, taken, "{take}");
+    }
+}
+
+#[test]
+fn a_group_over_several_appliances_has_ends_of_its_own_at_each() {
+    let group = "[[flow]]\nname = \"web\"\nreverse = true\narrivals = { rate = \"10 /s\", size = \"1 kB\" }\n";
+    let two = "[[appliance]]\nnode = \"R\"\nfar = { controller = \"bbr\", tcp = { mss = 500 } }\n\
+               [[appliance]]\nnode = \"T\"\nnear = { controller = \"reno\" }";
+    let config = parse(CHAIN, &format!("{group}{two}"));
+    assert_eq!(group_names(&config), [("web", "appliance2", 0), ("web", "appliance1", 0)]);
+    let splits = &config.traffic.arrivals[0].splits;
+    assert_eq!((splits[0].near.controller_name.as_str(), splits[1].far.controller_name.as_str()), ("reno", "bbr"));
+    assert_eq!(splits[1].far.tcp.mss, 500);
+    // connections of the scenario's own are taken as before
+    assert_eq!(names(&config).len(), 4);
+}
+
+#[test]
+fn a_queue_must_hold_the_packets_of_a_groups_connection_too() {
+    let queue = "delay = \"12 ms\", queue = { kind = \"drop_tail\", limit = \"4051 bytes\" }";
+    let text = DUMBBELL.replace("delay = \"12 ms\"", queue);
+    let group = "[[flow]]\nname = \"web\"\narrivals = { rate = \"1 /s\", size = \"1 kB\" }\ntcp = { mss = 4000 }\n\
+                 sender_tcp = { mss = 1448 }\n";
+    let jumbo = "[[appliance]]\nnode = \"left\"\ntake = { flows = \"web\" }\nfar = { tcp = { mss = 4000 } }";
+    parse(&text, group);
+    let (field, message, _) = mistake(&text, &format!("{group}{jumbo}"));
+    assert_eq!(field, "topology.bottleneck.queue.limit");
+    assert!(message.contains("4.052 kB"), "{message}");
+}
+
+#[test]
+fn an_appliances_connections_count_among_those_of_a_group() {
+    // 500,000 a second for 10 s: 5 million, of two connections each
+    let group = "[[flow]]\nname = \"web\"\narrivals = { rate = \"500 /ms\", size = \"1 B\" }\n";
+    parse(DUMBBELL, group);
+    let (field, message, _) = mistake(DUMBBELL, &format!("{group}[[appliance]]\nnode = \"left\""));
+    assert_eq!(field, "flow[2].arrivals.rate");
+    assert!(message.contains("5000000 flows of 2 connections"), "{message}");
+}
+
+#[test]
+fn datagrams_go_by() {
     let others = "[[flow]]\nname = \"web\"\narrivals = { rate = \"10 /s\", size = \"1 kB\" }\n[[flow]]\nname = \"voice\"\n\
                   protocol = \"udp\"\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n[[flow]]\nname = \"last\"";
     let config = parse(CHAIN, &format!("{others}\n[[appliance]]\nnode = \"S\""));
     // flows are numbered among connections
     assert_eq!(names(&config), [("there", "appliance1"), ("back", "appliance1"), ("last", "appliance1")]);
     assert_eq!(config.splits[2].flow, 2);
-    for (name, said) in [("web", "short flows"), ("voice", "datagrams")] {
-        let take = format!("take = {{ flows = [\"there\", \"{name}\"] }}");
-        let (field, message, _) = mistake(CHAIN, &format!("{others}\n[[appliance]]\nnode = \"S\"\n{take}"));
-        assert_eq!(field, "appliance[0].take.flows[1]");
-        assert!(message.contains(said), "{message}");
-    }
+    assert_eq!(group_names(&config), [("web", "appliance1", 0)]);
+    let take = "take = { flows = [\"there\", \"voice\"] }";
+    let (field, message, remedy) = mistake(CHAIN, &format!("{others}\n[[appliance]]\nnode = \"S\"\n{take}"));
+    assert_eq!(field, "appliance[0].take.flows[1]");
+    assert!(message.contains("datagrams (\"voice\")") && remedy.contains("flows of TCP"), "{message}; {remedy}");
 }
 
 #[test]

@@ -251,11 +251,14 @@ fn ends_that_never_come_are_mistakes() {
         assert_eq!(found.field, format!("flow[0].{field}"));
         assert!(found.message.contains(what), "{flow}: {}", found.message);
     }
-    for field in ["stops_reading = \"5 s\"", "abort_at = \"5 s\"", "accepts = true", "port = 80"] {
+    for field in ["stops_reading = \"5 s\"", "abort_at = \"5 s\"", "accepts = true"] {
         let name = field.split(' ').next().expect("a name");
         let short = one(&format!("arrivals = {{ rate = \"1 /s\", size = \"1 kB\" }}\n{field}"));
         assert_eq!(short.field, format!("flow[0].{name}"));
         let datagrams = "protocol = \"udp\"\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }";
         assert_eq!(one(&format!("{datagrams}\n{field}")).field, format!("flow[0].{name}"));
     }
+    // datagrams have a port in captures only, which is always the same
+    let datagrams = one("protocol = \"udp\"\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }\nport = 80");
+    assert_eq!(datagrams.field, "flow[0].port");
 }

@@ -6,19 +6,24 @@
 //! Each flow that an appliance takes has a connection more. What arrives from one end waits in that end's receive
 //! buffer, is copied, and waits in the other end's send buffer; a [`Discipline`](ackclock_relay::Discipline) for each
 //! direction says how much may. The ends see each other's addresses.
+//!
+//! A short flow that an appliance takes has a relay while it lasts, which another one has after it; what is counted of the
+//! flows of a group is counted together.
 
 mod blocking;
 mod config;
 mod copier;
 mod gauge;
 mod latency;
+mod pool;
 mod relay;
 mod series;
 mod summary;
+mod totals;
 mod way;
 
 pub use config::{ApplianceConfig, Copying, HandshakeOrder, SideConfig, SplitConfig};
-pub use summary::{ApplianceSummary, BlockingSummary, SplitSummary, WaySummary};
+pub use summary::{ApplianceSummary, BlockingSummary, ShortFlowCounts, SplitSummary, WaySummary};
 
 pub(crate) use blocking::Blocking;
 pub(crate) use copier::Copier;

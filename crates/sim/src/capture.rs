@@ -1,8 +1,8 @@
 //! The packets that a link recorded, as a pcapng file of their headers.
 //!
 //! The simulation has no addresses, so the file gives some: flow `i` runs from `10.x.y.z` port `40000 + i mod 20000` to an
-//! address in `172.16.0.0/12` port 5001, where both addresses count up with `i` from 10.0.0.1 and 172.16.0.1. In the file,
-//! time zero of the run is the Unix epoch. The IP identification counts the packets of a flow and direction in this
+//! address in `172.16.0.0/12` and the flow's port there, where both addresses count up with `i` from 10.0.0.1 and 172.16.0.1.
+//! In the file, time zero of the run is the Unix epoch. The IP identification counts the packets of a flow and direction in this
 //! file: it tells packets apart, but is not the same in the files of two links.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,9 @@ const ACCEPTORS: Ipv4Addr = Ipv4Addr::new(172, 16, 0, 0);
 const ACCEPTOR_HOSTS: u32 = 1 << 20;
 const FIRST_OPENER_PORT: u16 = 40_000;
 const OPENER_PORTS: u32 = 20_000;
-const ACCEPTOR_PORT: u16 = 5_001;
+
+/// The port of an acceptor of which nothing else is said.
+pub const DEFAULT_PORT: u16 = 5_001;
 
 /// Writes a link's packets to `out`, in a write for each, so buffer it. Fails when `out` does, or on a segment that is
 /// too long for an IPv4 packet.
@@ -54,7 +56,7 @@ fn addresses(packet: &CapturedPacket) -> Addresses {
     let incarnation = if packet.incarnation == DATAGRAM { 0 } else { packet.incarnation % OPENER_PORTS };
     let opener_port = FIRST_OPENER_PORT + ((packet.flow % OPENER_PORTS + incarnation) % OPENER_PORTS) as u16;
     let opener = SocketAddrV4::new(address(OPENERS, OPENER_HOSTS), opener_port);
-    let acceptor = SocketAddrV4::new(address(ACCEPTORS, ACCEPTOR_HOSTS), ACCEPTOR_PORT);
+    let acceptor = SocketAddrV4::new(address(ACCEPTORS, ACCEPTOR_HOSTS), packet.port);
     if packet.forward {
         Addresses { source: opener, destination: acceptor }
     } else {
@@ -71,7 +73,7 @@ mod tests {
 
     fn packet(flow: u32, forward: bool) -> CapturedPacket {
         let segment = Segment { flags: Flags::ACK, payload: 1_000, ..Segment::default() };
-        CapturedPacket { time: SimTime(5), flow, forward, incarnation: 0, segment }
+        CapturedPacket { time: SimTime(5), flow, forward, port: DEFAULT_PORT, incarnation: 0, segment }
     }
 
     #[test]
@@ -85,6 +87,8 @@ mod tests {
         assert_eq!(text(packet(299, true)), "10.0.1.44:40299 172.16.1.44:5001"); // 300 = 1 * 256 + 44
         assert_eq!(text(packet(20_000, true)), "10.0.78.33:40000 172.16.78.33:5001"); // 20,001 = 78 * 256 + 33
         assert_eq!(text(packet(u32::MAX, true)), "10.0.0.0:47295 172.16.0.0:5001"); // (2^32 - 1) mod 20,000 = 7,295
+        assert_eq!(text(CapturedPacket { port: 80, ..packet(1, true) }), "10.0.0.2:40001 172.16.0.2:80");
+        assert_eq!(text(CapturedPacket { port: 80, ..packet(1, false) }), "172.16.0.2:80 10.0.0.2:40001");
     }
 
     #[test]

@@ -138,6 +138,8 @@ pub struct FlowConfig {
     pub accepts: bool,
     /// When the sending application resets the connection.
     pub abort_at: Option<SimTime>,
+    /// Of the receiving end, in captures.
+    pub port: u16,
 }
 
 /// An application.

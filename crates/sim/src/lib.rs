@@ -4,6 +4,7 @@ mod app;
 mod appliance;
 mod capture;
 mod config;
+mod episodes;
 mod event_queue;
 mod network;
 mod outcome;
@@ -15,16 +16,16 @@ mod traffic;
 
 pub use ackclock_wire::Ecn;
 pub use appliance::{
-    ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, HandshakeOrder, SideConfig, SplitConfig, SplitSummary,
-    WaySummary,
+    ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, HandshakeOrder, ShortFlowCounts, SideConfig,
+    SplitConfig, SplitSummary, WaySummary,
 };
-pub use capture::write_pcapng;
+pub use capture::{DEFAULT_PORT, write_pcapng};
 pub use config::{
     AppConfig, FlowConfig, FlowSeries, LinkSeries, MeasureWindow, Sampling, SimulationConfig, Span, TraceConfig,
 };
 pub use outcome::{
-    Capture, CapturedPacket, Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, Outcome,
-    QueueSummary, Summary, Table,
+    Capture, CapturedPacket, Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, NO_NAME,
+    Outcome, QueueSummary, Summary, Table,
 };
 pub use simulation::Simulation;
 pub use traffic::{

@@ -5,6 +5,7 @@ use ackclock_tcp::Output;
 use ackclock_units::SimTime;
 use ackclock_wire::Segment;
 
+use crate::capture::DEFAULT_PORT;
 use crate::event_queue::{Event, EventQueue};
 use crate::outcome::CapturedPacket;
 
@@ -27,8 +28,20 @@ pub(crate) struct Network {
     is_plain: bool,
     /// Captured packets of each link that asked.
     captures: Vec<Option<Vec<CapturedPacket>>>,
+    pub(crate) has_captures: bool,
+    /// What captures show of each connection, where that is not its number and the default port; empty without captures.
+    faces: Vec<Option<Face>>,
     /// Routes as runs of link numbers, those on which nothing ever waits with [`EXPRESS`], each closed by [`END`].
     routes: Vec<u32>,
+}
+
+/// What the packets of a connection look like from outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Face {
+    /// The flow that they are of.
+    pub(crate) flow: u32,
+    /// Of the accepting end.
+    pub(crate) port: u16,
 }
 
 /// Which links put packets onto a link.
@@ -67,6 +80,8 @@ impl Network {
             discarder_of,
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
+            has_captures: config.links.iter().any(|link| link.capture),
+            faces: Vec::new(),
             routes: Vec::new(),
         }
     }
@@ -201,9 +216,19 @@ impl Network {
 
     fn capture(&mut self, link: usize, time: SimTime, packet: &Packet) {
         if let Some(capture) = &mut self.captures[link] {
-            let (flow, forward) = (packet.flow(), packet.is_forward());
-            let Packet { segment, incarnation, .. } = *packet;
-            capture.push(CapturedPacket { time, flow, forward, incarnation, segment });
+            let connection = packet.flow();
+            let face = self.faces.get(connection as usize).copied().flatten();
+            let Face { flow, port } = face.unwrap_or(Face { flow: connection, port: DEFAULT_PORT });
+            let (forward, Packet { segment, incarnation, .. }) = (packet.is_forward(), *packet);
+            capture.push(CapturedPacket { time, flow, forward, port, incarnation, segment });
+        }
+    }
+
+    /// From now on captures show `face` of a connection.
+    pub(crate) fn set_face(&mut self, connection: usize, face: Face) {
+        if self.has_captures {
+            self.faces.resize(self.faces.len().max(connection + 1), None);
+            self.faces[connection] = Some(face);
         }
     }
 

@@ -18,7 +18,7 @@ pub struct Outcome {
     pub flows: Table,
     /// Series of links: `time_s`, `link`, then the columns that the trace asked for.
     pub links: Table,
-    /// One row for each congestion episode.
+    /// One row for each congestion episode, at an appliance's ends, too; short flows have none.
     pub episodes: Table,
     /// One row for each short flow and each exchange that was completed.
     pub completions: Table,
@@ -55,6 +55,9 @@ pub struct Column {
     pub data: ColumnData,
 }
 
+/// In a column of texts: no value.
+pub const NO_NAME: u32 = u32::MAX;
+
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnData {
@@ -66,7 +69,7 @@ pub enum ColumnData {
     Bool(Vec<bool>),
     /// Texts out of a few: an index into `names` for each row.
     Name {
-        /// One for each row.
+        /// One for each row; [`NO_NAME`] means that there is no value.
         codes: Vec<u32>,
         /// What the codes mean.
         names: Vec<String>,
@@ -204,10 +207,12 @@ pub struct Capture {
 pub struct CapturedPacket {
     /// When its first bit entered the wire.
     pub time: SimTime,
-    /// Index of the connection in the scenario.
+    /// Number of the flow, whichever of its connections over appliances the packet is of: the ends see each other's addresses.
     pub flow: u32,
     /// True from the end that opened the connection to the other.
     pub forward: bool,
+    /// Of the end that accepted it.
+    pub port: u16,
     /// Which of the connections that use its endpoints in turn it belongs to; `DATAGRAM` if to none.
     pub incarnation: u32,
     /// The packet.

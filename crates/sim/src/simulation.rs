@@ -4,6 +4,8 @@ mod connections;
 mod decisions;
 mod exchanges;
 mod relays;
+mod short_splits;
+mod slots;
 mod traffic;
 
 use ackclock_cc::ExternalController;
@@ -15,6 +17,7 @@ use ackclock_wire::Segment;
 use crate::app::{Action, AfterRead, App};
 use crate::appliance::{self, Relays};
 use crate::config::{AppConfig, FlowConfig, SimulationConfig};
+use crate::episodes::episode_table;
 use crate::event_queue::Event;
 use crate::network::{Network, Port};
 use crate::outcome::{EngineCounters, Outcome};
@@ -230,19 +233,15 @@ impl Simulation {
         let now = self.network.now;
         self.end_measurement();
         let link_stats = self.link_stats.take().expect("the measurement has just ended");
-        for stream in &mut self.streams {
-            let endpoint = &mut self.endpoints[stream.sender];
-            stream.episodes.extend(endpoint.take_episodes());
-            stream.episodes.extend(endpoint.current_episode());
-        }
+        self.count_what_is_under_way();
         let mut summary = summary::summarize(&self.config, &self.streams, &self.endpoints, &link_stats);
         summary.appliances = appliance::summarize(&self.config, &self.relays, &self.streams, &self.endpoints);
         (summary.groups, summary.datagrams) = self.traffic_summaries();
         let link_names: Vec<String> = self.config.network.links.iter().map(|link| link.name.clone()).collect();
         let flow_names: Vec<String> = self.streams.iter().map(|stream| stream.name.clone()).collect();
-        let episodes = summary::episode_table(&self.streams, &self.endpoints, &flow_names, now);
+        let episodes = episode_table(&self.config, &self.streams, &self.relays, &mut self.endpoints, now);
         let completions = self.completions();
-        let captures = summary::captures(self.network.take_captures(), &link_names, &self.config);
+        let captures = summary::captures(self.network.take_captures(), &link_names);
         let appliances = self.relays.take_table(&self.config);
         let (flows, links) = self.recorder.into_tables(flow_names, &link_names);
         Outcome { summary, flows, links, episodes, completions, appliances, captures, engine: self.counters }
@@ -352,7 +351,10 @@ impl Simulation {
         if self.recorder.per_event {
             self.recorder.record_flow(self.network.now, stream, &self.streams[stream], &self.endpoints);
         }
-        if !self.streams[stream].is_open && self.endpoints[endpoint].state() == State::Established {
+        // An acceptor may get all of a small file, and its end, with the segment that completes the handshake.
+        if !self.streams[stream].is_open
+            && matches!(self.endpoints[endpoint].state(), State::Established | State::CloseWait)
+        {
             self.streams[stream].is_open = true;
             self.on_app(stream);
         }

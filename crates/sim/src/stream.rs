@@ -1,6 +1,6 @@
 //! One sending direction of a connection: an application, and what is counted of it.
 
-use ackclock_tcp::{Endpoint, Episode};
+use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, Histogram, SimDuration, SimTime};
 
 use crate::app::App;
@@ -25,7 +25,6 @@ pub(crate) struct Stream {
     pub(crate) completion: Option<SimTime>,
     pub(crate) rtt: Histogram,
     pub(crate) measured: Measured,
-    pub(crate) episodes: Vec<Episode>,
     /// Of a stream that an appliance splits: how its receiver waits for what was lost.
     pub(crate) blocking: Option<Box<Blocking>>,
     /// Of a stream of requests.
@@ -63,7 +62,6 @@ impl Stream {
             completion: None,
             rtt: Histogram::default(),
             measured: Measured { from, until: None },
-            episodes: Vec::new(),
             blocking: None,
             exchanges: None,
         }

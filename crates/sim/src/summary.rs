@@ -1,13 +1,11 @@
 //! Results from what the run counted.
 
 use ackclock_net::LinkStats;
-use ackclock_tcp::{Endpoint, Episode, EpisodeCause};
-use ackclock_units::{Bytes, Histogram, SimTime};
+use ackclock_tcp::Endpoint;
+use ackclock_units::{Histogram, SimTime};
 
 use crate::config::SimulationConfig;
-use crate::outcome::{
-    Capture, CapturedPacket, Column, ColumnData, Distribution, FlowSummary, LinkSummary, QueueSummary, Summary, Table,
-};
+use crate::outcome::{Capture, CapturedPacket, Distribution, FlowSummary, LinkSummary, QueueSummary, Summary};
 use crate::stream::Stream;
 
 pub(crate) fn summarize(
@@ -96,58 +94,7 @@ pub(crate) fn queue_summary(histogram: &Histogram, unit: f64) -> QueueSummary {
     }
 }
 
-/// `episodes.parquet`: one row an episode, ordered by time, then flow.
-pub(crate) fn episode_table(streams: &[Stream], endpoints: &[Endpoint], names: &[String], end: SimTime) -> Table {
-    let mut rows: Vec<(u32, u64, &Episode)> = Vec::new();
-    for (index, stream) in streams.iter().enumerate() {
-        let mss = u64::from(endpoints[stream.sender].mss());
-        rows.extend(stream.episodes.iter().map(|episode| (index as u32, mss, episode)));
-    }
-    rows.sort_by_key(|(flow, _, episode)| (episode.start, *flow));
-    let numbers =
-        |value: &dyn Fn(&Episode) -> f64| ColumnData::F64(rows.iter().map(|(_, _, episode)| value(episode)).collect());
-    let optional = |bytes: Option<Bytes>| bytes.map_or(f64::NAN, |bytes| bytes.0 as f64);
-    let causes = ["loss", "ecn", "timeout"].map(str::to_owned).to_vec();
-    let cause_codes = rows.iter().map(|(_, _, episode)| match episode.cause {
-        EpisodeCause::Loss => 0,
-        EpisodeCause::Ecn => 1,
-        EpisodeCause::Timeout => 2,
-    });
-    let lost = rows.iter().map(|(_, mss, episode)| episode.lost.0.div_ceil(*mss)).collect();
-    let column = |name: &'static str, data| Column { name: name.into(), data };
-    Table {
-        columns: vec![
-            column(
-                "flow",
-                ColumnData::Name { codes: rows.iter().map(|(flow, _, _)| *flow).collect(), names: names.to_vec() },
-            ),
-            column("cause", ColumnData::Name { codes: cause_codes.collect(), names: causes }),
-            column("time_s", numbers(&|episode| episode.start.as_secs_f64())),
-            column("cwnd_before_bytes", numbers(&|episode| episode.cwnd_before.0 as f64)),
-            column("cwnd_after_bytes", numbers(&|episode| episode.cwnd_after.0 as f64)),
-            column("ssthresh_before_bytes", numbers(&|episode| optional(episode.ssthresh_before))),
-            column("ssthresh_after_bytes", numbers(&|episode| optional(episode.ssthresh_after))),
-            column("lost_segments", ColumnData::U64(lost)),
-            column("marked_segments", ColumnData::U64(vec![0; rows.len()])),
-            column(
-                "duration_s",
-                numbers(&|episode| episode.end.unwrap_or(end).saturating_since(episode.start).as_secs_f64()),
-            ),
-            column("spurious", ColumnData::Bool(rows.iter().map(|(_, _, episode)| episode.spurious).collect())),
-        ],
-    }
-}
-
-/// The ends see each other's addresses through an appliance: packets of every connection are its flow's.
-pub(crate) fn captures(
-    mut captured: Vec<Option<Vec<CapturedPacket>>>,
-    link_names: &[String],
-    config: &SimulationConfig,
-) -> Vec<Capture> {
-    let between = config.flows.len() as u32..config.connections() as u32;
-    for packet in captured.iter_mut().flatten().flatten().filter(|packet| between.contains(&packet.flow)) {
-        packet.flow = config.flow_of(packet.flow as usize) as u32;
-    }
+pub(crate) fn captures(captured: Vec<Option<Vec<CapturedPacket>>>, link_names: &[String]) -> Vec<Capture> {
     let named = captured.into_iter().zip(link_names);
     named.filter_map(|(packets, name)| packets.map(|packets| Capture { link: name.clone(), packets })).collect()
 }

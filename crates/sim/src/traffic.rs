@@ -44,6 +44,7 @@ fn test_flow() -> crate::config::FlowConfig {
         stops_reading: None,
         accepts: true,
         abort_at: None,
+        port: crate::DEFAULT_PORT,
     }
 }
 

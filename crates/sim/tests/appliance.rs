@@ -9,8 +9,8 @@ use ackclock_relay::{
     CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, NotSentConfig,
 };
 use ackclock_sim::{
-    AppConfig, ApplianceConfig, Copying, FlowSeries, HandshakeOrder, Outcome, SideConfig, Simulation, SimulationConfig,
-    SplitConfig,
+    AppConfig, ApplianceConfig, ColumnData, Copying, FlowSeries, HandshakeOrder, NO_NAME, Outcome, SideConfig,
+    Simulation, SimulationConfig, SplitConfig,
 };
 use ackclock_tcp::{ConnectionError, State, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -107,6 +107,17 @@ fn a_chain_of_two_carries_requests_and_responses() {
     assert_eq!(delivered, [200_000, 300_000]);
     let backward = outcome.summary.appliances[1].flows[0].backward.as_ref().expect("the reply passed");
     assert_eq!(backward.arrived_bytes, 300_000);
+}
+
+#[test]
+fn a_file_that_ends_with_the_handshake_is_answered() {
+    // Accepting first, the box has the octet and the FIN before the far side is open: all leave with the ACK of the
+    // handshake, and the acceptor is never just established.
+    let mut config = dumbbell(file(1), 5).config();
+    config.flows[0].reply = Some(file(700));
+    let outcome = run(&split(config, vec![appliance(LEFT)], Bytes(100_000)));
+    let delivered: Vec<u64> = outcome.summary.flows.iter().map(|flow| flow.delivered_bytes).collect();
+    assert_eq!(delivered, [1, 700]);
 }
 
 #[test]
@@ -251,6 +262,66 @@ fn clones_and_seeds_give_the_same_results() {
     let other = simulation.clone().finish();
     assert_eq!(simulation.finish().summary, other.summary);
     assert_eq!(run(&config).summary, other.summary);
+}
+
+/// Of each row: flow, appliance, direction, cause, lost segments.
+fn episodes(outcome: &Outcome) -> Vec<(String, Option<String>, String, String, u64)> {
+    let column = |name: &str| &outcome.episodes.columns.iter().find(|column| column.name == name).expect(name).data;
+    let text = |name: &str, row: usize| {
+        let ColumnData::Name { codes, names } = column(name) else { panic!("{name} holds no names") };
+        (codes[row] != NO_NAME).then(|| names[codes[row] as usize].clone())
+    };
+    let ColumnData::U64(lost) = column("lost_segments") else { panic!("no counts") };
+    let known = |name: &str, row| text(name, row).expect(name);
+    (0..lost.len())
+        .map(|row| {
+            (known("flow", row), text("appliance", row), known("direction", row), known("cause", row), lost[row])
+        })
+        .collect()
+}
+
+#[test]
+fn an_episode_says_whose_end_it_is_of() {
+    // Three packets of the second flow are lost behind the box, two of its reply before it, and one of the first flow's
+    // before it: the far end, the near end and the opener have an episode each.
+    let mut dumbbell = dumbbell(file(100_000), 20);
+    dumbbell.controllers = vec![reno(), reno()];
+    dumbbell.extra_one_way = vec![SimDuration::from_millis(1); 2];
+    // Nothing else is lost: all packets of both flows fit the queue.
+    (dumbbell.rate, dumbbell.limit) = (mbps(100), QueueLimit::Packets(200));
+    let mut config = dumbbell.config();
+    config.flows[1].reply = Some(file(100_000));
+    // Links come in pairs, there and back: the bottleneck, then for each flow its opener's access and its acceptor's.
+    for (link, flow, lost) in [(0, 1, vec![25, 26, 27]), (7, 1, vec![30, 31]), (2, 0, vec![20])] {
+        let rule = ackclock_net::DiscardRule {
+            class: PacketClass::Data,
+            flows: Some(vec![flow]),
+            from: SimTime::ZERO,
+            until: SimTime::NEVER,
+            selection: Selection::Positions(lost),
+        };
+        config.network.discarders.push(ackclock_net::DiscarderConfig { name: format!("d{link}"), rules: vec![rule] });
+        config.network.links[link].discarder = Some(config.network.discarders.len() - 1);
+    }
+    let outcome = run(&split(config, vec![appliance(LEFT)], Bytes(1_000_000)));
+    let row = |flow: &str, appliance: Option<&str>, direction: &str, lost| {
+        (flow.to_owned(), appliance.map(str::to_owned), direction.to_owned(), "loss".to_owned(), lost)
+    };
+    let mut found = episodes(&outcome);
+    found.sort_unstable();
+    let expected = [
+        row("flow1", None, "forward", 1),
+        row("flow2", Some("box0"), "backward", 2),
+        row("flow2", Some("box0"), "forward", 3),
+    ];
+    assert_eq!(found, expected);
+    // In the summary the same are counted.
+    let flows = &outcome.summary.appliances[0].flows;
+    let backward = flows[1].backward.as_ref().expect("a reply");
+    assert_eq!([flows[1].forward.fast_recoveries, backward.fast_recoveries], [1, 1]);
+    // Without an appliance there is nothing to tell apart.
+    let outcome = run(&dumbbell.config());
+    assert!(outcome.episodes.columns.iter().all(|column| column.name != "appliance" && column.name != "direction"));
 }
 
 fn bottleneck_queue(packets: u64) -> QueueConfig {

@@ -27,7 +27,14 @@ fn path() -> (Dumbbell, SimulationConfig, FlowConfig) {
 }
 
 fn group(flow: FlowConfig, arrivals: Arrivals) -> ArrivalsConfig {
-    ArrivalsConfig { flow, arrivals, until: SimTime::NEVER, count: u64::MAX, buckets: vec![Bytes(10_000)] }
+    ArrivalsConfig {
+        flow,
+        arrivals,
+        until: SimTime::NEVER,
+        count: u64::MAX,
+        buckets: vec![Bytes(10_000)],
+        splits: Vec::new(),
+    }
 }
 
 fn listed(flows: &[(u64, u64, u64)]) -> Arrivals {

@@ -1,7 +1,7 @@
 //! Flows: groups spread out, hosts found, controllers and applications settled.
 
 use ackclock_net::{RandomStream, Router};
-use ackclock_sim::{AppConfig, FlowConfig, Span};
+use ackclock_sim::{AppConfig, DEFAULT_PORT, FlowConfig, Span};
 use ackclock_units::{SimDuration, SimTime};
 
 use super::model::set_ecn;
@@ -13,9 +13,6 @@ use crate::file::{Controller, CubicParameters, Duration, FlowTable, Spacing, Sta
 use crate::tree::FieldPath;
 
 const MAX_FLOWS: u64 = 100_000;
-
-/// What packet captures have for every flow, too.
-const DEFAULT_PORT: u16 = 5_001;
 
 /// One flow of the scenario: an entry of the file, or one of the group that it makes.
 pub(crate) struct FlowPlan<'a> {
@@ -42,9 +39,9 @@ impl FlowPlan<'_> {
         self.table.port.unwrap_or(DEFAULT_PORT)
     }
 
-    /// False for short flows and datagrams.
-    pub(crate) fn is_connection(&self) -> bool {
-        matches!(role(self.table), Role::Connection)
+    /// False for datagrams.
+    pub(crate) fn is_tcp(&self) -> bool {
+        !matches!(role(self.table), Role::Datagrams(_))
     }
 }
 
@@ -194,6 +191,7 @@ impl<'a> Checker<'a, '_> {
             stops_reading: self.moment(table.stops_reading, &path.key("stops_reading")),
             accepts: table.accepts.unwrap_or(true),
             abort_at: self.abort_at(plan),
+            port: plan.port(),
         }
     }
 

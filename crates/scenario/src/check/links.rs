@@ -1,12 +1,13 @@
 //! Links: rates, delays, queues; queue limits that depend on the flows that cross them.
 
 use ackclock_net::{LinkConfig, NodeId, QueueLimit, Router};
-use ackclock_sim::{ApplianceConfig, FlowConfig, SplitConfig};
+use ackclock_sim::{ApplianceConfig, FlowConfig};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use super::Checker;
 use super::queues::{PendingLimit, PendingQueue};
+use super::splits::Splits;
 use super::topology::BuiltTopology;
 use super::traffic::FlowTraits;
 use crate::file::{HalfLink, Limit, LinkTable, Overlay};
@@ -115,7 +116,7 @@ impl Checker<'_, '_> {
         topology: &BuiltTopology,
         flows: &[FlowConfig],
         appliances: &[ApplianceConfig],
-        splits: &[SplitConfig],
+        splits: &Splits,
     ) {
         if !self.diagnostics.is_empty() {
             return; // paths mean little in a network with mistakes
@@ -171,7 +172,7 @@ impl Checker<'_, '_> {
 
     /// What of the flows matters to the queue of each link. The round trip is that from end to end, over appliances too,
     /// so that a limit in bdp does not depend on them.
-    fn crossings(&self, flows: &[FlowConfig], appliances: &[ApplianceConfig], splits: &[SplitConfig]) -> Vec<Crossing> {
+    fn crossings(&self, flows: &[FlowConfig], appliances: &[ApplianceConfig], splits: &Splits) -> Vec<Crossing> {
         let mut crossings = vec![Crossing::default(); self.network.links.len()];
         let mut router = Router::new(&self.network);
         for (flow, traits) in flows.iter().zip(&self.flow_traits) {
@@ -211,15 +212,13 @@ struct Section {
 }
 
 /// The connections that a flow is made of, from its opener on.
-fn sections(
-    flow: &FlowConfig,
-    traits: &FlowTraits,
-    appliances: &[ApplianceConfig],
-    splits: &[SplitConfig],
-) -> Vec<Section> {
+fn sections(flow: &FlowConfig, traits: &FlowTraits, appliances: &[ApplianceConfig], splits: &Splits) -> Vec<Section> {
     let (mut from, mut opener) = (flow.from, &flow.sender);
     let mut sections = Vec::new();
-    let number = traits.number.unwrap_or(usize::MAX);
+    let (number, splits) = match traits.group {
+        Some(group) => (group, &splits.groups),
+        None => (traits.number.unwrap_or(usize::MAX), &splits.connections),
+    };
     let own = &splits[splits.partition_point(|split| split.flow < number)..];
     for split in own.iter().take_while(|split| split.flow == number) {
         let to = appliances[split.appliance].node;

@@ -13,6 +13,22 @@ use super::flows::FlowPlan;
 use super::model::set_ecn;
 use super::take::Taken;
 use super::topology::BuiltTopology;
+use super::traffic::{Role, role};
+
+/// What appliances split: of each kind ordered by flow, then along its way.
+#[derive(Default)]
+pub(crate) struct Splits {
+    pub(crate) connections: Vec<SplitConfig>,
+    /// Of groups of short flows, which are numbered apart.
+    pub(crate) groups: Vec<SplitConfig>,
+}
+
+impl Splits {
+    /// Those of one group.
+    pub(crate) fn of_group(&self, group: usize) -> Vec<SplitConfig> {
+        self.groups.iter().filter(|split| split.flow == group).cloned().collect()
+    }
+}
 
 /// The appliances on the way of a flow there, and on the way back, as they come.
 #[derive(Default)]
@@ -28,41 +44,55 @@ impl OnTheWay {
 }
 
 impl Checker<'_, '_> {
-    /// The flows that appliances split: ordered by flow, then along its way.
+    /// The flows that appliances split.
     pub(crate) fn splits(
         &mut self,
         appliances: &[AppliancePlan<'_>],
         plans: &[FlowPlan<'_>],
         flows: &[FlowConfig],
         topology: &BuiltTopology,
-    ) -> Vec<SplitConfig> {
+    ) -> Splits {
         if appliances.is_empty() {
-            return Vec::new();
+            return Splits::default();
         }
         self.check_no_ends(appliances, flows);
         let taken: Vec<Taken> = appliances.iter().map(|plan| self.taken(plan, plans, flows, topology)).collect();
         if !self.diagnostics.is_empty() {
-            return Vec::new(); // a network with mistakes lacks links, a scenario with mistakes flows
+            return Splits::default(); // a network with mistakes lacks links, a scenario with mistakes flows
         }
         let ways = self.ways(appliances, flows);
         for (index, (appliance, taken)) in appliances.iter().zip(&taken).enumerate() {
             self.check_crossings(appliance, index, taken, plans, &ways);
         }
-        let connections: Vec<usize> = (0..plans.len()).filter(|&position| plans[position].is_connection()).collect();
-        let mut splits = Vec::new();
-        for (number, &position) in connections.iter().enumerate() {
-            let (plan, way) = (&plans[position], &ways[position]);
-            let is_split_by = |appliance: &&usize| taken[**appliance].holds(position) && way.crosses(**appliance);
-            let there: Vec<usize> = way.there.iter().filter(is_split_by).copied().collect();
-            if !there.iter().rev().eq(way.back.iter().filter(is_split_by)) {
-                let what = "crosses its appliances in another order on its way back";
-                self.report(&plan.path, what, "let both ways lead over the same nodes");
+        let mut splits = Splits::default();
+        for kind in [Kind::Connection, Kind::Group] {
+            let mut found = Vec::new();
+            let positions: Vec<usize> =
+                (0..plans.len()).filter(|&position| kind_of(&plans[position]) == Some(kind)).collect();
+            for (number, &position) in positions.iter().enumerate() {
+                let is_split_by =
+                    |appliance: &usize| taken[*appliance].holds(position) && ways[position].crosses(*appliance);
+                let there = self.along(&plans[position], &ways[position], is_split_by);
+                found.extend(self.split(number, &plans[position], &there, appliances));
             }
-            splits.extend(self.split(number, plan, &there, appliances));
+            let flows: Vec<_> = positions.iter().map(|&position| (&plans[position], &flows[position])).collect();
+            self.check_sections(&found, appliances, &flows);
+            match kind {
+                Kind::Connection => splits.connections = found,
+                Kind::Group => splits.groups = found,
+            }
         }
-        let connections: Vec<_> = connections.iter().map(|&position| (&plans[position], &flows[position])).collect();
-        self.check_sections(&splits, appliances, &connections);
         splits
+    }
+
+    /// The appliances that split a flow, as they come on its way.
+    fn along(&mut self, plan: &FlowPlan<'_>, way: &OnTheWay, is_split_by: impl Fn(&usize) -> bool) -> Vec<usize> {
+        let there: Vec<usize> = way.there.iter().filter(|index| is_split_by(index)).copied().collect();
+        if !there.iter().rev().eq(way.back.iter().filter(|index| is_split_by(index))) {
+            let what = "crosses its appliances in another order on its way back";
+            self.report(&plan.path, what, "let both ways lead over the same nodes");
+        }
+        there
     }
 
     /// One flow over the appliances that take it.
@@ -123,11 +153,11 @@ impl Checker<'_, '_> {
         &mut self,
         splits: &[SplitConfig],
         appliances: &[AppliancePlan<'_>],
-        connections: &[(&FlowPlan<'_>, &FlowConfig)],
+        flows: &[(&FlowPlan<'_>, &FlowConfig)],
     ) {
         let mut without_ecn = BTreeSet::new();
         for (index, split) in splits.iter().enumerate() {
-            let (plan, flow) = connections[split.flow];
+            let (plan, flow) = flows[split.flow];
             let appliance = &appliances[split.appliance];
             let before = index.checked_sub(1).map(|index| &splits[index]).filter(|before| before.flow == split.flow);
             let ends = [before.map_or(flow.sender, |before| before.far.tcp), split.near.tcp];
@@ -151,6 +181,22 @@ impl Checker<'_, '_> {
 
     fn check_side(&mut self, side: &SidePlan, ends: &[TcpConfig; 2]) {
         self.check_delay_controller(&side.controller.own(), ends, &side.path.key("controller"));
+    }
+}
+
+/// What an appliance can split.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Connection,
+    Group,
+}
+
+/// `None` for datagrams.
+fn kind_of(plan: &FlowPlan<'_>) -> Option<Kind> {
+    match role(plan.table) {
+        Role::Connection => Some(Kind::Connection),
+        Role::Arrivals(_) => Some(Kind::Group),
+        Role::Datagrams(_) => None,
     }
 }
 

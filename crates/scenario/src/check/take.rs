@@ -9,7 +9,6 @@ use super::appliances::AppliancePlan;
 use super::flows::FlowPlan;
 use super::splits::OnTheWay;
 use super::topology::BuiltTopology;
-use super::traffic::{Role, role};
 use super::{Checker, suggest};
 use crate::file::{List, Names, TakeTable};
 use crate::tree::FieldPath;
@@ -45,7 +44,7 @@ impl Checker<'_, '_> {
         flows: &[FlowConfig],
         topology: &BuiltTopology,
     ) -> Taken {
-        let allowed = plans.iter().map(FlowPlan::is_connection).collect();
+        let allowed = plans.iter().map(FlowPlan::is_tcp).collect();
         let mut taken = Taken { allowed, named: Vec::new() };
         let Some(table) = appliance.table.and_then(|table| table.take.as_ref()) else { return taken };
         let path = appliance.path.key("take");
@@ -76,15 +75,11 @@ impl Checker<'_, '_> {
                 known.dedup();
                 self.report(&place, "names no flow", suggest(name, &known));
             }
-            let what = match positions.first().map(|&position| role(plans[position].table)) {
-                Some(Role::Arrivals(_)) => "names a group of short flows, which no appliance takes",
-                Some(Role::Datagrams(_)) => "names datagrams, which have no connection to split",
-                Some(Role::Connection) | None => {
-                    found.extend(positions.into_iter().map(|position| (position, place.clone())));
-                    continue;
-                }
-            };
-            self.report(&place, what, "remove it; name connections");
+            if positions.iter().any(|&position| !plans[position].is_tcp()) {
+                let what = format!("names datagrams ({name:?}), which have no connection to split");
+                self.report(&place, what, "remove it; name flows of TCP, or groups of short ones");
+            }
+            found.extend(positions.into_iter().map(|position| (position, place.clone())));
         }
         found
     }

@@ -2,7 +2,7 @@
 
 use ackclock_net::Router;
 use ackclock_sim::{
-    AppConfig, Arrivals, ArrivalsConfig, DatagramConfig, Ecn, FlowConfig, Gaps, Sending, SizeDistribution,
+    AppConfig, Arrivals, ArrivalsConfig, DatagramConfig, Ecn, FlowConfig, Gaps, Sending, SizeDistribution, SplitConfig,
     TrafficConfig,
 };
 use ackclock_units::{Bandwidth, Bytes, SimTime};
@@ -10,10 +10,11 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 use super::Checker;
 use super::attached::read_arrivals;
 use super::flows::FlowPlan;
+use super::splits::Splits;
 use crate::file::{App, ArrivalsTable, DatagramEcn, Duration, FlowTable, Process, Protocol, Rate, UdpTable};
 use crate::tree::FieldPath;
 
-/// Of all groups together; so many could be under way at once.
+/// Connections of all groups together; so many could be under way at once.
 const MAX_ARRIVALS: f64 = 8e6;
 
 /// A datagram of this payload and its headers fill IPv4's 16-bit length.
@@ -49,6 +50,8 @@ pub(crate) fn role(table: &FlowTable) -> Role<'_> {
 pub(crate) struct FlowTraits {
     /// By which its packets are known; `None` for a group of short flows.
     pub(crate) number: Option<usize>,
+    /// Of a group: its place among the groups.
+    pub(crate) group: Option<usize>,
     /// Octets of its IP packets, if they are datagrams.
     pub(crate) datagram: Option<u64>,
     /// There is data on the way back.
@@ -59,6 +62,7 @@ pub(crate) struct FlowTraits {
 pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
     let is_connection = |plan: &&FlowPlan<'_>| matches!(role(plan.table), Role::Connection);
     let (mut connections, mut datagrams) = (0.., plans.iter().filter(is_connection).count()..);
+    let mut groups = 0..;
     let traits = |plan: &FlowPlan<'_>| match role(plan.table) {
         Role::Connection => {
             let asks = matches!(plan.table.app, Some(App::RequestResponse(_) | App::Video(_)));
@@ -70,7 +74,8 @@ pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
         }
         // A list of arrivals may have replies.
         Role::Arrivals(table) => {
-            FlowTraits { has_answers: table.reply.is_some() || table.file.is_some(), ..FlowTraits::default() }
+            let has_answers = table.reply.is_some() || table.file.is_some();
+            FlowTraits { group: groups.next(), has_answers, ..FlowTraits::default() }
         }
     };
     plans.iter().map(traits).collect()
@@ -92,7 +97,6 @@ impl Checker<'_, '_> {
             ("stops_reading", table.stops_reading.is_some()),
             ("accepts", table.accepts.is_some()),
             ("abort_at", table.abort_at.is_some()),
-            ("port", table.port.is_some()),
         ];
         match role(table) {
             Role::Connection => {
@@ -125,6 +129,7 @@ impl Checker<'_, '_> {
                     ("tcp", table.tcp.is_some()),
                     ("sender_tcp", table.sender_tcp.is_some()),
                     ("receiver_tcp", table.receiver_tcp.is_some()),
+                    ("port", table.port.is_some()),
                 ];
                 let what = "says nothing of datagrams, which have no connection";
                 self.refuse(path, &of_connections, what, "remove it, or use protocol = \"tcp\"");
@@ -138,15 +143,18 @@ impl Checker<'_, '_> {
         &mut self,
         plans: &[FlowPlan<'_>],
         flows: Vec<FlowConfig>,
+        splits: &Splits,
     ) -> (Vec<FlowConfig>, TrafficConfig) {
         let (mut connections, mut traffic) = (Vec::with_capacity(flows.len()), TrafficConfig::default());
         let mut expected = 0.0;
+        let mut groups = 0..;
         for (plan, flow) in plans.iter().zip(flows) {
             match role(plan.table) {
                 Role::Connection => connections.push(flow),
                 Role::Arrivals(table) => {
                     let path = plan.path.key("arrivals");
-                    traffic.arrivals.extend(self.arrivals(table, flow, &path, &mut expected));
+                    let own = splits.of_group(groups.next().expect("numbers do not end"));
+                    traffic.arrivals.extend(self.arrivals(table, flow, own, &path, &mut expected));
                 }
                 Role::Datagrams(table) => traffic.datagrams.extend(self.datagrams(table, plan, flow)),
             }
@@ -158,6 +166,7 @@ impl Checker<'_, '_> {
         &mut self,
         table: &ArrivalsTable,
         flow: FlowConfig,
+        splits: Vec<SplitConfig>,
         path: &FieldPath,
         expected: &mut f64,
     ) -> Option<ArrivalsConfig> {
@@ -170,17 +179,20 @@ impl Checker<'_, '_> {
             Arrivals::Drawn { mean_gap, .. } => until.saturating_since(flow.start).0 as f64 / mean_gap,
             Arrivals::Listed(list) => list.len() as f64,
         };
-        *expected += wanted.min(table.count.map_or(f64::INFINITY, |count| count as f64));
+        let wanted = wanted.min(table.count.map_or(f64::INFINITY, |count| count as f64));
+        let connections = (1 + splits.len()) as f64;
+        *expected += wanted * connections;
         if *expected > MAX_ARRIVALS {
             let field = if table.load.is_some() { "load" } else { "rate" };
-            let what = format!("makes {wanted:.0} flows; all groups together may make {MAX_ARRIVALS:.0}");
+            let each = if splits.is_empty() { String::new() } else { format!(" of {connections} connections") };
+            let what = format!("makes {wanted:.0} flows{each}; all groups together may make {MAX_ARRIVALS:.0}");
             self.report(&path.key(field), what, "use less, larger flows, an earlier until, or a count");
         }
         if table.count == Some(0) {
             self.report(&path.key("count"), "is no number of flows", "use at least 1");
         }
         let count = table.count.unwrap_or(u64::MAX).min(MAX_ARRIVALS as u64);
-        Some(ArrivalsConfig { flow, arrivals, until, count, buckets: self.buckets(table, path) })
+        Some(ArrivalsConfig { flow, arrivals, until, count, buckets: self.buckets(table, path), splits })
     }
 
     fn until(&mut self, until: Option<Duration>, start: SimTime, path: &FieldPath) -> SimTime {

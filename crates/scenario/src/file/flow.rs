@@ -44,7 +44,7 @@ table! {
         accepts: bool,
         /// When the sending application resets the connection; never by default.
         abort_at: Duration,
-        /// Port of the receiving end, by which an appliance may choose flows; 5001 by default.
+        /// Port of the receiving end, which captures show and by which an appliance may choose flows; 5001 by default.
         port: u16,
         /// TCP of both ends.
         tcp: TcpTable,

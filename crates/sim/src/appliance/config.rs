@@ -44,7 +44,7 @@ pub struct Copying {
 /// A flow that an appliance takes. Flows that cross several have one of these for each, in the order of their way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplitConfig {
-    /// Index of the flow.
+    /// Index of the flow; of a group of short flows, the group's.
     pub flow: usize,
     /// Index of the appliance.
     pub appliance: usize,

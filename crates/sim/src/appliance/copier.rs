@@ -51,6 +51,12 @@ impl Copier {
         (self.free_at, written)
     }
 
+    /// A way is no more; what was read of it is lost.
+    pub(crate) fn forget(&mut self, way: usize) {
+        self.turns.retain(|turn| *turn != way);
+        self.under_way.retain(|(_, of, _)| *of != way);
+    }
+
     /// A chunk that is to be written now.
     pub(crate) fn take_done(&mut self, now: SimTime) -> Option<(usize, Bytes)> {
         let (_, way, octets) = *self.under_way.front().filter(|(time, _, _)| *time <= now)?;

@@ -11,8 +11,6 @@ pub(crate) struct LatencyLog {
     arrivals: VecDeque<(Bytes, SimTime)>,
     arrived: Bytes,
     sent: Bytes,
-    /// Nanoseconds, weighted by octets.
-    histogram: Histogram,
     /// Sums since the last look: octet-nanoseconds, and octets.
     recent: (u128, u64),
 }
@@ -26,15 +24,16 @@ impl LatencyLog {
         }
     }
 
-    /// So many octets have been sent on in all; `counts` says whether that is part of the measurement.
-    pub(crate) fn on_sent(&mut self, now: SimTime, sent: Bytes, counts: bool) {
+    /// So many octets have been sent on in all. What they took goes into `histogram`, in nanoseconds weighted by octets, if
+    /// that is part of the measurement.
+    pub(crate) fn on_sent(&mut self, now: SimTime, sent: Bytes, mut histogram: Option<&mut Histogram>) {
         while let Some(&(end, since)) = self.arrivals.front()
             && self.sent < sent
         {
             let octets = end.min(sent).saturating_sub(self.sent).0;
             let stay = now.saturating_since(since).0;
-            if counts {
-                self.histogram.add_weighted(stay, octets);
+            if let Some(histogram) = &mut histogram {
+                histogram.add_weighted(stay, octets);
             }
             self.recent.0 += u128::from(stay) * u128::from(octets);
             self.recent.1 += octets;
@@ -43,10 +42,6 @@ impl LatencyLog {
                 self.arrivals.pop_front();
             }
         }
-    }
-
-    pub(crate) fn histogram(&self) -> &Histogram {
-        &self.histogram
     }
 
     /// Mean stay of what was sent since the last call; `None` if nothing was.
@@ -62,22 +57,24 @@ mod tests {
 
     #[test]
     fn every_octet_counts_from_its_own_arrival() {
-        let mut log = LatencyLog::default();
+        let (mut log, mut histogram) = (LatencyLog::default(), Histogram::default());
         log.on_arrived(SimTime(0), Bytes(1000));
         log.on_arrived(SimTime(10), Bytes(3000));
-        log.on_sent(SimTime(20), Bytes(2000), true); // 1000 octets after 20 ns, 1000 after 10
-        log.on_sent(SimTime(40), Bytes(3000), true); // 1000 octets after 30
-        assert!((log.histogram().mean() - 20.0).abs() < 1e-9);
-        assert_eq!(log.histogram().max(), 30);
+        log.on_sent(SimTime(20), Bytes(2000), Some(&mut histogram)); // 1000 octets after 20 ns, 1000 after 10
+        log.on_sent(SimTime(40), Bytes(3000), Some(&mut histogram)); // 1000 octets after 30
+        assert!((histogram.mean() - 20.0).abs() < 1e-9);
+        assert_eq!(histogram.max(), 30);
         assert_eq!(log.take_recent_mean(), Some(SimDuration(20)));
         assert_eq!(log.take_recent_mean(), None);
     }
 
     #[test]
-    fn what_does_not_count_is_left_out() {
-        let mut log = LatencyLog::default();
+    fn what_does_not_count_is_passed_over() {
+        let (mut log, mut histogram) = (LatencyLog::default(), Histogram::default());
         log.on_arrived(SimTime(0), Bytes(10));
-        log.on_sent(SimTime(5), Bytes(10), false);
-        assert!(log.histogram().is_empty());
+        log.on_arrived(SimTime(2), Bytes(20));
+        log.on_sent(SimTime(5), Bytes(10), None);
+        log.on_sent(SimTime(9), Bytes(20), Some(&mut histogram));
+        assert_eq!((histogram.weight(), histogram.max()), (10, 7)); // the second ten octets, from 2 to 9
     }
 }

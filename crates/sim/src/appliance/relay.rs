@@ -6,6 +6,8 @@ use ackclock_tcp::Endpoint;
 use ackclock_units::SimTime;
 
 use super::config::HandshakeOrder;
+use super::pool::{Pool, pools};
+use super::totals::Totals;
 use super::{ApplianceSeries, Copier, Way};
 use crate::config::SimulationConfig;
 use crate::outcome::Table;
@@ -15,7 +17,7 @@ use crate::outcome::Table;
 pub(crate) struct Relay {
     /// Index of the appliance.
     pub(crate) appliance: usize,
-    /// Index of the flow.
+    /// Index of the flow; of a short one, of its group.
     pub(crate) flow: usize,
     /// The endpoint that faces the opener.
     pub(crate) near: usize,
@@ -31,9 +33,14 @@ pub(crate) struct Relay {
 /// All appliances at work. Way `2 * relay` leads from the opener, `2 * relay + 1` to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Relays {
-    /// One for each flow at each appliance.
+    /// One for each flow at each appliance; then those of short flows.
     pub(crate) list: Vec<Relay>,
     pub(crate) ways: Vec<Way>,
+    /// How many are not of short flows.
+    pub(crate) listed: usize,
+    /// Of each way that is not a short flow's; then two for each pool.
+    pub(crate) totals: Vec<Totals>,
+    pub(crate) pools: Vec<Pool>,
     pub(crate) copiers: Vec<Copier>,
     /// What is recorded over time, if anything is.
     pub(crate) series: Option<ApplianceSeries>,
@@ -61,13 +68,21 @@ impl Relays {
             for (direction, from, to) in [("forward", near, far), ("backward", far, near)] {
                 let name = format!("discipline {} {} {direction}", appliance.name, config.flows[split.flow].name);
                 let seed = RandomStream::new(config.seed, &name).bits();
-                ways.push(Way::new(from, to, Discipline::new(&appliance.discipline, seed)));
+                let number = ways.len();
+                ways.push(Way::new(from, to, Discipline::new(&appliance.discipline, seed), number));
             }
         }
         let copiers = config.appliances.iter().map(|appliance| Copier::new(appliance.copying)).collect();
         let is_recorded = !ways.is_empty() && !config.trace.flows.is_empty();
         let series = is_recorded.then(|| ApplianceSeries::new(ways.len()));
-        Self { list, ways, copiers, series }
+        let (listed, pools) = (list.len(), pools(config));
+        let totals = vec![Totals::default(); 2 * (listed + pools.len())];
+        Self { list, ways, listed, totals, pools, copiers, series }
+    }
+
+    /// The first of the two totals of a pool.
+    pub(crate) fn totals_of_pool(&self, pool: usize) -> usize {
+        2 * (self.listed + pool)
     }
 
     /// A row of each way, if any are recorded.

@@ -28,7 +28,7 @@ const COLUMNS: [&str; 16] = [
     "rto_s",
 ];
 
-/// Rows so far.
+/// Rows so far. Short flows have none.
 #[derive(Clone, Debug)]
 pub(crate) struct ApplianceSeries {
     time: Vec<f64>,
@@ -48,9 +48,9 @@ impl ApplianceSeries {
         }
     }
 
-    /// A row for each way on which anything ever arrived.
+    /// A row for each way of a listed flow on which anything ever arrived; those come first.
     pub(crate) fn sample(&mut self, now: SimTime, ways: &mut [Way], endpoints: &[Endpoint]) {
-        for (index, way) in ways.iter_mut().enumerate() {
+        for (index, way) in ways.iter_mut().take(self.previous.len()).enumerate() {
             let readings = way.readings(now, endpoints);
             if readings.arrived.0 == 0 {
                 continue;

@@ -4,7 +4,9 @@ use ackclock_tcp::Endpoint;
 use ackclock_units::Histogram;
 use serde::Serialize;
 
-use super::{Blocking, Relays, Way};
+use super::pool::Pool;
+use super::totals::{Totals, WayCounts};
+use super::{Blocking, Relays, SplitConfig};
 use crate::config::SimulationConfig;
 use crate::outcome::{Distribution, QueueSummary};
 use crate::stream::Stream;
@@ -15,20 +17,23 @@ use crate::summary::{distribution, queue_summary};
 pub struct ApplianceSummary {
     /// As in the scenario.
     pub name: String,
-    /// The flows that it took, in the scenario's order.
+    /// The flows that it took, in the scenario's order; then the groups of short flows, each as one.
     pub flows: Vec<SplitSummary>,
 }
 
-/// One flow at an appliance.
+/// One flow at an appliance, or all short flows of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SplitSummary {
-    /// The flow's name.
+    /// The flow's name, or the group's.
     pub flow: String,
+    /// Of a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_flows: Option<ShortFlowCounts>,
     /// Congestion control towards the opener.
     pub near_controller: String,
     /// Congestion control towards the acceptor.
     pub far_controller: String,
-    /// True if one end failed and the other was reset.
+    /// True if one end failed and the other was reset; of a group, if any flow of it failed.
     pub reset: bool,
     /// From the opener to the acceptor.
     pub forward: WaySummary,
@@ -36,7 +41,16 @@ pub struct SplitSummary {
     pub backward: Option<WaySummary>,
 }
 
-/// One direction of a flow at an appliance. Distributions are over the measurement window, counts over the whole run.
+/// How many short flows of a group an appliance took, over the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ShortFlowCounts {
+    /// Flows that began.
+    pub started: u64,
+    /// Of these, those of which a connection failed, here or elsewhere, so that all were reset.
+    pub reset: u64,
+}
+
+/// One direction of a flow at an appliance, or of all short flows of a group together. Distributions are over the measurement window, counts over the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WaySummary {
     /// Payload that arrived in order.
@@ -59,7 +73,7 @@ pub struct WaySummary {
     pub timeouts: u64,
     /// Times that fast recovery began.
     pub fast_recoveries: u64,
-    /// What the receiver beyond held out of order; null where another appliance receives.
+    /// What the receiver beyond held out of order; null where another appliance receives, and of short flows.
     pub blocking: Option<BlockingSummary>,
 }
 
@@ -74,6 +88,7 @@ pub struct BlockingSummary {
     pub duration_ms: Option<Distribution>,
 }
 
+/// What short flows that are not over have counted is in their totals already.
 pub(crate) fn summarize(
     config: &SimulationConfig,
     relays: &Relays,
@@ -81,45 +96,75 @@ pub(crate) fn summarize(
     endpoints: &[Endpoint],
 ) -> Vec<ApplianceSummary> {
     let of = |appliance: usize| {
-        let taken = relays.list.iter().enumerate().filter(move |(_, relay)| relay.appliance == appliance);
-        taken.map(|(index, relay)| {
-            let split = &config.splits[index];
-            let way = |way: usize| way_summary(&relays.ways[way], streams, endpoints);
-            let backward = way(2 * index + 1);
-            SplitSummary {
-                flow: config.flows[split.flow].name.clone(),
-                near_controller: split.near.controller_name.clone(),
-                far_controller: split.far.controller_name.clone(),
-                reset: relay.is_dead,
-                forward: way(2 * index),
-                backward: (backward.arrived_bytes > 0).then_some(backward),
-            }
-        })
+        let listed = relays.list[..relays.listed].iter().enumerate();
+        let listed = listed.filter(move |(_, relay)| relay.appliance == appliance);
+        let pools = relays.pools.iter().enumerate().filter(move |(_, pool)| pool.appliance == appliance);
+        let flows = listed.map(|(index, _)| of_flow(index, config, relays, streams, endpoints));
+        flows.chain(pools.map(|(index, pool)| of_pool(index, pool, config, relays))).collect()
     };
     let named = config.appliances.iter().enumerate();
-    named
-        .map(|(index, appliance)| ApplianceSummary { name: appliance.name.clone(), flows: of(index).collect() })
-        .collect()
+    named.map(|(index, appliance)| ApplianceSummary { name: appliance.name.clone(), flows: of(index) }).collect()
 }
 
-fn way_summary(way: &Way, streams: &[Stream], endpoints: &[Endpoint]) -> WaySummary {
-    let (from, to) = (&endpoints[way.from], &endpoints[way.to]);
-    let counters = to.counters();
-    let latency = way.latency.histogram();
-    let receives = |stream: &&Stream| stream.receiver == way.to ^ 1;
-    let blocking = streams.iter().find(receives).and_then(|stream| stream.blocking.as_deref());
-    WaySummary {
-        arrived_bytes: from.received().0,
-        acknowledged_bytes: to.acknowledged().0,
-        added_latency_ms: non_empty(latency),
-        backlog_bytes: queue_summary(way.backlog.histogram(), 1.0),
-        in_socket_bytes: queue_summary(way.in_socket.histogram(), 1.0),
-        ece_raised: way.ece_raised,
-        sent_segments: counters.sent_segments,
-        retransmitted_segments: counters.retransmitted_segments,
-        timeouts: counters.timeouts,
-        fast_recoveries: counters.fast_recoveries,
-        blocking: blocking.map(Blocking::summary),
+fn of_flow(
+    index: usize,
+    config: &SimulationConfig,
+    relays: &Relays,
+    streams: &[Stream],
+    endpoints: &[Endpoint],
+) -> SplitSummary {
+    let split = &config.splits[index];
+    let ways = [2 * index, 2 * index + 1].map(|index| {
+        let way = &relays.ways[index];
+        let receives = |stream: &&Stream| stream.receiver == way.to ^ 1;
+        let blocking = streams.iter().find(receives).and_then(|stream| stream.blocking.as_deref());
+        WaySummary::new(&relays.totals[way.totals], &way.counts(endpoints), blocking)
+    });
+    SplitSummary::new(&config.flows[split.flow].name, split, relays.list[index].is_dead, ways)
+}
+
+fn of_pool(index: usize, pool: &Pool, config: &SimulationConfig, relays: &Relays) -> SplitSummary {
+    let arrivals = &config.traffic.arrivals[pool.group];
+    let first = relays.totals_of_pool(index);
+    let ways = [first, first + 1].map(|totals| {
+        let totals = &relays.totals[totals];
+        WaySummary::new(totals, &totals.ended, None)
+    });
+    SplitSummary {
+        short_flows: Some(ShortFlowCounts { started: pool.flows, reset: pool.resets }),
+        ..SplitSummary::new(&arrivals.flow.name, &arrivals.splits[pool.split], pool.resets > 0, ways)
+    }
+}
+
+impl SplitSummary {
+    fn new(flow: &str, split: &SplitConfig, reset: bool, [forward, backward]: [WaySummary; 2]) -> Self {
+        Self {
+            flow: flow.to_owned(),
+            short_flows: None,
+            near_controller: split.near.controller_name.clone(),
+            far_controller: split.far.controller_name.clone(),
+            reset,
+            forward,
+            backward: (backward.arrived_bytes > 0).then_some(backward),
+        }
+    }
+}
+
+impl WaySummary {
+    fn new(totals: &Totals, counts: &WayCounts, blocking: Option<&Blocking>) -> Self {
+        Self {
+            arrived_bytes: counts.arrived.0,
+            acknowledged_bytes: counts.acknowledged.0,
+            added_latency_ms: non_empty(&totals.latency),
+            backlog_bytes: queue_summary(totals.backlog.histogram(), 1.0),
+            in_socket_bytes: queue_summary(totals.in_socket.histogram(), 1.0),
+            ece_raised: counts.ece_raised,
+            sent_segments: counts.sent_segments,
+            retransmitted_segments: counts.retransmitted_segments,
+            timeouts: counts.timeouts,
+            fast_recoveries: counts.fast_recoveries,
+            blocking: blocking.map(Blocking::summary),
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use ackclock_relay::{Discipline, FarSide, Orders, Readings};
 use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, SimTime};
 
-use super::gauge::Gauge;
 use super::latency::LatencyLog;
+use super::totals::{Totals, WayCounts};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -27,12 +27,14 @@ pub(crate) struct Way {
     pub(crate) is_finished: bool,
     pub(crate) ece_raised: u64,
     pub(crate) latency: LatencyLog,
-    pub(crate) backlog: Gauge,
-    pub(crate) in_socket: Gauge,
+    /// Arrived and not sent on, and arrived and not acknowledged by the other side, as they were written down last.
+    kept: [Bytes; 2],
+    /// Number of the [`Totals`] that it is counted in.
+    pub(crate) totals: usize,
 }
 
 impl Way {
-    pub(crate) fn new(from: usize, to: usize, discipline: Discipline) -> Self {
+    pub(crate) fn new(from: usize, to: usize, discipline: Discipline, totals: usize) -> Self {
         Self {
             from,
             to,
@@ -45,8 +47,8 @@ impl Way {
             is_finished: false,
             ece_raised: 0,
             latency: LatencyLog::default(),
-            backlog: Gauge::default(),
-            in_socket: Gauge::default(),
+            kept: [Bytes::ZERO; 2],
+            totals,
         }
     }
 
@@ -78,11 +80,23 @@ impl Way {
     }
 
     /// Writes down what has arrived and what has been sent on.
-    pub(crate) fn note(&mut self, readings: &Readings, counts: bool) {
+    pub(crate) fn note(&mut self, readings: &Readings, counts: bool, totals: &mut Totals) {
         self.latency.on_arrived(readings.now, readings.arrived);
-        self.latency.on_sent(readings.now, readings.sent, counts);
-        self.backlog.set(readings.now, readings.backlog(), counts);
-        self.in_socket.set(readings.now, readings.in_socket(), counts);
+        self.latency.on_sent(readings.now, readings.sent, counts.then_some(&mut totals.latency));
+        self.keep(readings.now, [readings.backlog(), readings.in_socket()], counts, totals);
+    }
+
+    /// From now on it keeps so much: not sent on, not acknowledged.
+    pub(crate) fn keep(&mut self, now: SimTime, kept: [Bytes; 2], counts: bool, totals: &mut Totals) {
+        let before = std::mem::replace(&mut self.kept, kept);
+        for (part, gauge) in [&mut totals.backlog, &mut totals.in_socket].into_iter().enumerate() {
+            gauge.change(now, before[part], kept[part], counts);
+        }
+    }
+
+    /// What it counts over the whole run.
+    pub(crate) fn counts(&self, endpoints: &[Endpoint]) -> WayCounts {
+        WayCounts::new(&endpoints[self.from], &endpoints[self.to], self.ece_raised)
     }
 
     /// Octets that may be read and passed on now.

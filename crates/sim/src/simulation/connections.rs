@@ -8,7 +8,7 @@ use ackclock_units::SimTime;
 use super::{NOTHING, PortState, RELAYS};
 use crate::appliance::HandshakeOrder;
 use crate::config::{FlowConfig, SimulationConfig};
-use crate::network::Network;
+use crate::network::{Face, Network};
 
 /// One end of a connection before it exists.
 struct End<'a> {
@@ -51,6 +51,8 @@ pub(super) fn build(
             let sends = end.relay.map_or(NOTHING, |relay| RELAYS + relay as u32);
             ports.push(PortState { route, timer: SimTime::NEVER, sends, delivers: NOTHING });
         }
+        let flow = config.flow_of(connection);
+        network.set_face(connection, Face { flow: flow as u32, port: config.flows[flow].port });
     }
     (endpoints, ports)
 }

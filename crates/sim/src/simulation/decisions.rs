@@ -11,7 +11,8 @@ use crate::event_queue::Event;
 pub(super) fn has_deciders(config: &SimulationConfig) -> bool {
     let short_flows = config.traffic.arrivals.iter().map(|arrivals| &arrivals.flow);
     let flows = config.flows.iter().chain(short_flows).map(|flow| &flow.controller);
-    let sides = config.splits.iter().flat_map(|split| [&split.near.controller, &split.far.controller]);
+    let of_groups = config.traffic.arrivals.iter().flat_map(|arrivals| &arrivals.splits);
+    let sides = config.splits.iter().chain(of_groups).flat_map(|split| [&split.near.controller, &split.far.controller]);
     flows.chain(sides).any(ControllerConfig::decides)
 }
 

@@ -1,12 +1,13 @@
 //! Appliances in the run loop. A scenario without one never comes here.
 
 use ackclock_relay::Orders;
-use ackclock_tcp::State;
+use ackclock_tcp::{Endpoint, State};
 use ackclock_units::{Bytes, SimTime};
 
 use super::Simulation;
 use crate::appliance::{HandshakeOrder, Relays};
 use crate::event_queue::Event;
+use crate::network::Port;
 
 impl Simulation {
     /// Something happened at an end of this relay.
@@ -37,11 +38,20 @@ impl Simulation {
         }
     }
 
-    fn ask_and_obey(&mut self, way: usize) -> (Orders, Orders) {
+    pub(super) fn ask_and_obey(&mut self, way: usize) -> (Orders, Orders) {
         let orders = self.ask(way);
         let before = std::mem::replace(&mut self.relays.ways[way].orders, orders);
         self.obey(way, &orders, &before);
         (orders, before)
+    }
+
+    /// Runs `call` on an end of an appliance, which may be a short flow's.
+    fn with_end(&mut self, endpoint: usize, call: impl FnOnce(&mut Endpoint, SimTime, &mut Port<'_>)) {
+        if endpoint >= self.traffic.first_endpoint as usize {
+            self.with_short_port(endpoint, call);
+        } else {
+            self.with_port(endpoint, call);
+        }
     }
 
     fn carry_handshake(&mut self, index: usize) {
@@ -53,13 +63,13 @@ impl Simulation {
         };
         if has_syn && !relay.has_connected {
             relay.has_connected = true;
-            self.with_port(far, |endpoint, now, port| endpoint.connect(now, port));
+            self.with_end(far, |endpoint, now, port| endpoint.connect(now, port));
             self.arm_timer(far);
         }
         let is_far_open = !matches!(self.endpoints[far].state(), State::Closed | State::SynSent | State::SynReceived);
         if self.endpoints[near].has_waiting_syn() && is_far_open {
             self.ask_and_obey(2 * index);
-            self.with_port(near, |endpoint, now, port| endpoint.accept(now, port));
+            self.with_end(near, |endpoint, now, port| endpoint.accept(now, port));
             self.arm_timer(near);
         }
     }
@@ -78,7 +88,7 @@ impl Simulation {
             (None, Some(_)) => near,
         };
         relay.is_dead = true;
-        self.with_port(other, |endpoint, now, port| {
+        self.with_end(other, |endpoint, now, port| {
             if endpoint.has_waiting_syn() {
                 endpoint.refuse(port);
             } else {
@@ -106,7 +116,9 @@ impl Simulation {
         let now = self.network.now;
         let counts = self.config.measure.holds(now);
         let readings = self.relays.ways[way].readings(now, &self.endpoints);
-        self.relays.ways[way].note(&readings, counts);
+        let Relays { ways, totals, .. } = &mut self.relays;
+        let way = &mut ways[way];
+        way.note(&readings, counts, &mut totals[way.totals]);
     }
 
     fn ask(&mut self, way: usize) -> Orders {
@@ -126,7 +138,7 @@ impl Simulation {
             self.network.queue.push(way.wake, Event::Discipline(index as u32));
         }
         way.ece_raised += u64::from(orders.raise_ece);
-        self.with_port(from, |endpoint, now, port| {
+        self.with_end(from, |endpoint, now, port| {
             // It counts from what has arrived by now: the same window reaches further than before.
             if orders.window.is_some() || before.window.is_some() {
                 endpoint.grant_window(now, orders.window, port);
@@ -143,7 +155,7 @@ impl Simulation {
         if way.is_at_end(&self.endpoints) {
             way.is_finished = true;
             let to = way.to;
-            self.with_port(to, |endpoint, now, port| endpoint.close(now, port));
+            self.with_end(to, |endpoint, now, port| endpoint.close(now, port));
         }
     }
 
@@ -203,7 +215,7 @@ impl Simulation {
     fn take(&mut self, index: usize, octets: Bytes) -> Bytes {
         let from = self.relays.ways[index].from;
         let mut taken = Bytes::ZERO;
-        self.with_port(from, |endpoint, now, port| taken = endpoint.read_now(now, octets, port));
+        self.with_end(from, |endpoint, now, port| taken = endpoint.read_now(now, octets, port));
         self.arm_timer(from);
         taken
     }
@@ -212,7 +224,7 @@ impl Simulation {
         let way = &mut self.relays.ways[index];
         way.written += octets;
         let to = way.to;
-        self.with_port(to, |endpoint, now, port| endpoint.write(now, octets, port));
+        self.with_end(to, |endpoint, now, port| endpoint.write(now, octets, port));
         self.arm_timer(to);
         self.note(index);
     }

@@ -1,15 +1,13 @@
 //! Short flows and datagrams in the run loop.
-//!
-//! A short flow has a slot: two endpoints that are used again when it is over. What is still under way to an earlier
-//! flow of a slot carries that flow's incarnation, and is dropped where it arrives.
 
 use ackclock_cc::{ControllerConfig, FixedConfig};
-use ackclock_net::{DATAGRAM, Datagram, Packet, Router};
+use ackclock_net::{Datagram, NodeId, Packet, Router};
 use ackclock_tcp::{Endpoint, Output, Reading, State, TcpConfig};
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::{Ecn, Segment};
 
-use super::{NOTHING, PortState, Simulation};
+use super::slots::{Slot, Slots};
+use super::{NOTHING, PortState, RELAYS, Simulation};
 use crate::config::SimulationConfig;
 use crate::event_queue::Event;
 use crate::network::{Network, Port};
@@ -24,20 +22,17 @@ use crate::traffic::{
 pub(super) struct Traffic {
     /// Endpoints from here on receive datagrams, or are those of slots.
     pub(super) first_endpoint: u32,
-    /// Endpoints from here on are those of slots.
-    first_slot: usize,
-    groups: Vec<Group>,
+    pub(super) groups: Vec<Group>,
     datagrams: Vec<Source>,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
+    pub(super) slots: Slots,
 }
 
 #[derive(Clone, Debug)]
-struct Group {
+pub(super) struct Group {
     stream: ArrivalStream,
     path: EmptyPath,
-    /// There and back.
-    routes: [u32; 2],
+    /// There and back, of each connection from the opener on.
+    pub(super) routes: Vec<[u32; 2]>,
     counts: GroupCounts,
     log: CompletionLog,
 }
@@ -48,31 +43,14 @@ struct Source {
     route: u32,
 }
 
-/// A short flow, or one that is over.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    incarnation: u32,
-    group: u32,
-    start: SimTime,
-    size: Bytes,
-    reply: Bytes,
-    /// The opener has written.
-    has_asked: bool,
-    /// The acceptor has written, or has nothing to write.
-    has_answered: bool,
-    is_complete: bool,
-}
-
 impl Traffic {
     /// Adds routes, and the first event of every source.
     pub(super) fn new(config: &SimulationConfig, network: &mut Network, router: &mut Router<'_>) -> Self {
         let mut traffic = Self {
             first_endpoint: 2 * config.connections() as u32,
-            first_slot: 2 * (config.connections() + config.traffic.datagrams.len()),
             groups: Vec::new(),
             datagrams: Vec::new(),
-            slots: Vec::new(),
-            free: Vec::new(),
+            slots: Slots::new(2 * (config.connections() + config.traffic.datagrams.len())),
         };
         for (index, arrivals) in config.traffic.arrivals.iter().enumerate() {
             let flow = &arrivals.flow;
@@ -83,8 +61,10 @@ impl Traffic {
             let mut path = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
             let (there, back) = (path(flow.from, flow.to), path(flow.to, flow.from));
             let path = EmptyPath::new(flow, &config.network.links, &there, &back);
-            let ways =
-                [(flow.from, flow.to), (flow.to, flow.from)].map(|(from, to)| network.add_route(router, from, to));
+            let boxes = arrivals.splits.iter().map(|split| config.appliances[split.appliance].node);
+            let stops: Vec<NodeId> = [flow.from].into_iter().chain(boxes).chain([flow.to]).collect();
+            let mut route = |from, to| network.add_route(router, from, to);
+            let ways = stops.windows(2).map(|ends| [route(ends[0], ends[1]), route(ends[1], ends[0])]).collect();
             let log = CompletionLog::new(&arrivals.buckets);
             traffic.groups.push(Group { stream, path, routes: ways, counts: GroupCounts::default(), log });
         }
@@ -98,10 +78,6 @@ impl Traffic {
             traffic.datagrams.push(Source { flow, route });
         }
         traffic
-    }
-
-    fn slot_of(&mut self, endpoint: usize) -> &mut Slot {
-        &mut self.slots[(endpoint - self.first_slot) / 2]
     }
 }
 
@@ -139,41 +115,24 @@ impl Simulation {
         group.counts.concurrent += 1;
         group.counts.max_concurrent = group.counts.max_concurrent.max(group.counts.concurrent);
         let opener = self.take_slot(index);
-        let slot = self.traffic.slot_of(opener);
+        let slot = self.traffic.slots.flow(opener);
         *slot = Slot {
             start: now,
             group: index as u32,
             size: arrival.size,
             reply: arrival.reply,
+            is_used: true,
+            has_asked: false,
             has_answered: arrival.reply == Bytes::ZERO,
-            ..Slot::empty(slot.incarnation)
+            is_complete: false,
+            ..*slot
         };
+        if slot.splits > 0 {
+            self.begin_short_relays(opener);
+        }
         self.with_short_port(opener, |endpoint, now, port| endpoint.connect(now, port));
         self.arm_timer(opener);
         next
-    }
-
-    /// Two endpoints for a flow of this group; returns the opener's number.
-    fn take_slot(&mut self, group: usize) -> usize {
-        let config = &self.config.traffic.arrivals[group].flow;
-        let routes = self.traffic.groups[group].routes;
-        let opener = Endpoint::new(&config.sender, &config.controller, Reading::AtOnce);
-        let mut acceptor = Endpoint::new(&config.receiver, &config.controller, Reading::AtOnce);
-        acceptor.listen();
-        let Some(slot) = self.traffic.free.pop() else {
-            let first = self.endpoints.len();
-            self.endpoints.extend([opener, acceptor]);
-            let port = |route| PortState { route, timer: SimTime::NEVER, sends: NOTHING, delivers: NOTHING };
-            self.ports.extend(routes.map(port));
-            self.traffic.slots.push(Slot::empty(0));
-            return first;
-        };
-        let first = self.traffic.first_slot + 2 * slot as usize;
-        self.endpoints[first] = opener;
-        self.endpoints[first + 1] = acceptor;
-        // A timer event that is still pending serves the new flow: when it comes it looks at the deadline as it is then.
-        (self.ports[first].route, self.ports[first + 1].route) = (routes[0], routes[1]);
-        first
     }
 
     /// As `with_port`, with the flow's incarnation on every packet.
@@ -182,7 +141,7 @@ impl Simulation {
         endpoint: usize,
         call: impl FnOnce(&mut Endpoint, SimTime, &mut Port<'_>),
     ) {
-        let incarnation = self.traffic.slot_of(endpoint).incarnation;
+        let incarnation = self.traffic.slots.incarnation(endpoint);
         let (now, route) = (self.network.now, self.ports[endpoint].route);
         let mut port = Port { network: &mut self.network, peer: endpoint as u32 ^ 1, route, incarnation };
         call(&mut self.endpoints[endpoint], now, &mut port);
@@ -205,7 +164,7 @@ impl Simulation {
 
     fn on_short_segment(&mut self, packet: &Packet) {
         let (endpoint, segment) = (packet.endpoint as usize, &packet.segment);
-        if self.traffic.slot_of(endpoint).incarnation != packet.incarnation {
+        if self.traffic.slots.incarnation(endpoint) != packet.incarnation {
             return; // the flow is over
         }
         self.counters.packets_delivered += u64::from(segment.payload > 0);
@@ -226,22 +185,32 @@ impl Simulation {
     /// What follows a call into an endpoint of a slot.
     fn after_short_call(&mut self, endpoint: usize) {
         self.arm_timer(endpoint);
-        let opener = endpoint & !1;
-        let slot = *self.traffic.slot_of(opener);
+        let opener = self.traffic.slots.opener(endpoint);
+        if self.ports[endpoint].sends == NOTHING {
+            self.act_in_short_flow(endpoint, opener);
+        } else {
+            self.on_relay((self.ports[endpoint].sends - RELAYS) as usize);
+        }
+        self.release_if_over(opener);
+    }
+
+    /// The application at this end of a short flow writes, or finds that it has everything.
+    fn act_in_short_flow(&mut self, endpoint: usize, opener: usize) {
+        let slot = *self.traffic.slots.flow(opener);
+        let acceptor = slot.acceptor(opener);
         if endpoint == opener && !slot.has_asked && self.endpoints[opener].state() == State::Established {
-            self.traffic.slot_of(opener).has_asked = true;
+            self.traffic.slots.flow(opener).has_asked = true;
             self.write_all(opener, slot.size);
         }
         if endpoint != opener && !slot.has_answered && self.has_read_all(endpoint, slot.size) {
-            self.traffic.slot_of(opener).has_answered = true;
+            self.traffic.slots.flow(opener).has_answered = true;
             self.write_all(endpoint, slot.reply);
         }
-        let (reader, wanted) = if slot.reply > Bytes::ZERO { (opener, slot.reply) } else { (opener + 1, slot.size) };
+        let (reader, wanted) = if slot.reply > Bytes::ZERO { (opener, slot.reply) } else { (acceptor, slot.size) };
         if endpoint == reader && !slot.is_complete && self.endpoints[reader].received() >= wanted {
-            self.traffic.slot_of(opener).is_complete = true;
+            self.traffic.slots.flow(opener).is_complete = true;
             self.complete_short_flow(&slot);
         }
-        self.release_if_over(opener);
     }
 
     fn has_read_all(&self, acceptor: usize, size: Bytes) -> bool {
@@ -267,35 +236,44 @@ impl Simulation {
         group.log.add(completion, &self.config.measure);
     }
 
-    /// Gives the slot back once all is acknowledged, or the connection has failed.
+    /// Gives the slots back once all is acknowledged on every connection, or one of them has failed.
     fn release_if_over(&mut self, opener: usize) {
-        let slot = *self.traffic.slot_of(opener);
-        let ends = [&self.endpoints[opener], &self.endpoints[opener + 1]];
-        let has_failed = ends.iter().any(|end| end.is_aborted());
-        let is_over =
-            slot.is_complete && is_acknowledged(ends[0]) && (slot.reply == Bytes::ZERO || is_acknowledged(ends[1]));
+        let slot = *self.traffic.slots.flow(opener);
+        let acceptor = slot.acceptor(opener);
+        let (mut is_over, mut has_failed) = (slot.is_complete, false);
+        for ends in self.endpoints[opener..=acceptor].chunks_exact(2) {
+            has_failed |= ends[0].is_aborted() || ends[1].is_aborted();
+            is_over = is_over && is_acknowledged(&ends[0]) && (slot.reply == Bytes::ZERO || is_acknowledged(&ends[1]));
+        }
         if !is_over && !has_failed {
             return;
         }
-        let retransmitted = ends.map(|end| end.counters().retransmitted_segments).iter().sum::<u64>();
-        let timeouts = ends.map(|end| end.counters().timeouts).iter().sum::<u64>();
+        if slot.splits > 0 {
+            self.end_short_relays(&slot, has_failed);
+        }
+        self.count_ends(opener, acceptor, slot.group);
         let counts = &mut self.traffic.groups[slot.group as usize].counts;
         counts.concurrent -= 1;
         counts.aborted += u64::from(!slot.is_complete);
-        counts.retransmitted_segments += retransmitted;
-        counts.timeouts += timeouts;
-        *self.traffic.slot_of(opener) = Slot::empty((slot.incarnation + 1) % DATAGRAM);
-        let freed = (opener - self.traffic.first_slot) / 2;
-        self.traffic.free.push(freed as u32);
+        self.traffic.slots.release(opener);
         // Timers of the flow that is over find closed endpoints.
-        for endpoint in [opener, opener + 1] {
+        for endpoint in opener..=acceptor {
             self.endpoints[endpoint].abort(self.network.now, &mut Nowhere);
         }
     }
 
-    /// Summaries of groups and datagrams, with what is still under way.
-    pub(super) fn traffic_summaries(&mut self) -> (Vec<GroupSummary>, Vec<DatagramSummary>) {
-        self.count_what_is_under_way();
+    /// Adds what the flow's own ends have counted.
+    fn count_ends(&mut self, opener: usize, acceptor: usize, group: u32) {
+        let counts = &mut self.traffic.groups[group as usize].counts;
+        for endpoint in [opener, acceptor] {
+            let counters = self.endpoints[endpoint].counters();
+            counts.retransmitted_segments += counters.retransmitted_segments;
+            counts.timeouts += counters.timeouts;
+        }
+    }
+
+    /// Summaries of groups and datagrams.
+    pub(super) fn traffic_summaries(&self) -> (Vec<GroupSummary>, Vec<DatagramSummary>) {
         let groups = self.traffic.groups.iter().zip(&self.config.traffic.arrivals).map(|(group, config)| {
             GroupSummary::new(&config.flow.name, &config.flow.controller_name, &group.counts, &group.log)
         });
@@ -303,16 +281,14 @@ impl Simulation {
         (groups.collect(), datagrams.map(|(source, config)| source.flow.summary(config, self.end)).collect())
     }
 
-    fn count_what_is_under_way(&mut self) {
-        let free: std::collections::BTreeSet<u32> = self.traffic.free.iter().copied().collect();
-        for (index, slot) in self.traffic.slots.iter().enumerate().filter(|(index, _)| !free.contains(&(*index as u32)))
-        {
-            let opener = self.traffic.first_slot + 2 * index;
-            let counts = &mut self.traffic.groups[slot.group as usize].counts;
-            for endpoint in [opener, opener + 1] {
-                let counters = self.endpoints[endpoint].counters();
-                counts.retransmitted_segments += counters.retransmitted_segments;
-                counts.timeouts += counters.timeouts;
+    /// Adds what short flows that are not over have counted, here and at appliances.
+    pub(super) fn count_what_is_under_way(&mut self) {
+        let under_way: Vec<(usize, Slot)> =
+            self.traffic.slots.under_way().map(|(opener, slot)| (opener, *slot)).collect();
+        for (opener, slot) in under_way {
+            self.count_ends(opener, slot.acceptor(opener), slot.group);
+            for relay in slot.relays() {
+                self.relays.count_short(relay, &self.endpoints);
             }
         }
     }
@@ -346,21 +322,6 @@ pub(super) fn hold_numbers_of_datagrams(
 /// True if the peer has acknowledged all that this end wrote, and its FIN.
 fn is_acknowledged(endpoint: &Endpoint) -> bool {
     matches!(endpoint.state(), State::FinWait2 | State::TimeWait | State::Closed)
-}
-
-impl Slot {
-    fn empty(incarnation: u32) -> Self {
-        Self {
-            incarnation,
-            group: 0,
-            start: SimTime::ZERO,
-            size: Bytes::ZERO,
-            reply: Bytes::ZERO,
-            has_asked: false,
-            has_answered: false,
-            is_complete: false,
-        }
-    }
 }
 
 /// Where the reset of a connection goes that is over for both ends.

@@ -111,6 +111,7 @@ mod tests {
             until: SimTime(100 * SECOND),
             count: u64::MAX,
             buckets: Vec::new(),
+            splits: Vec::new(),
         }
     }
 

@@ -7,6 +7,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
 use super::sizes::SizeDistribution;
+use crate::appliance::SplitConfig;
 use crate::config::{FlowConfig, Span};
 
 /// Traffic beyond the connections of [`SimulationConfig::flows`](crate::SimulationConfig::flows).
@@ -32,6 +33,8 @@ pub struct ArrivalsConfig {
     pub count: u64,
     /// Upper ends of the size classes by which completion times are summed up, in order; the last class has none.
     pub buckets: Vec<Bytes>,
+    /// The appliances that split each of them, along their way; their `flow` is the group's place in the list.
+    pub splits: Vec<SplitConfig>,
 }
 
 /// When short flows arrive, and how large they are.

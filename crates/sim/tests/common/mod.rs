@@ -107,6 +107,7 @@ impl Dumbbell {
                 stops_reading: None,
                 accepts: true,
                 abort_at: None,
+                port: ackclock_sim::DEFAULT_PORT,
             });
         }
         let interval = SimDuration::from_millis(10);

@@ -1,0 +1,96 @@
+//! Congestion episodes as a table: `episodes.parquet`.
+//!
+//! Appliances answer congestion, too: where there are any, a row says whose end it was that did.
+
+use ackclock_tcp::{Endpoint, Episode, EpisodeCause};
+use ackclock_units::{Bytes, SimTime};
+
+use crate::appliance::Relays;
+use crate::config::SimulationConfig;
+use crate::outcome::{Column, ColumnData, NO_NAME, Table};
+use crate::stream::Stream;
+
+/// An episode and the end that it is of.
+struct Row {
+    /// Index of the stream.
+    flow: u32,
+    /// Index of the appliance whose end it is, or [`NO_NAME`].
+    appliance: u32,
+    /// 0 for what the flow's opener sends, 1 for what goes back.
+    direction: u32,
+    mss: u64,
+    episode: Episode,
+}
+
+/// One row an episode, ordered by time, then flow, then along the way. Takes them out of their endpoints.
+pub(crate) fn episode_table(
+    config: &SimulationConfig,
+    streams: &[Stream],
+    relays: &Relays,
+    endpoints: &mut [Endpoint],
+    end: SimTime,
+) -> Table {
+    let mut rows = Vec::new();
+    for (flow, stream) in (0..).zip(streams) {
+        let direction = stream.sender as u32 % 2;
+        take(&mut rows, &mut endpoints[stream.sender], (flow, NO_NAME, direction));
+    }
+    let mut stream_of = vec![NO_NAME; config.flows.len()];
+    for (index, stream) in (0..).zip(streams).filter(|(_, stream)| stream.sender.is_multiple_of(2)) {
+        stream_of[stream.sender / 2] = index;
+    }
+    for (index, way) in relays.ways[..2 * relays.listed].iter().enumerate() {
+        let relay = &relays.list[Relays::relay_of(index)];
+        take(&mut rows, &mut endpoints[way.to], (stream_of[relay.flow], relay.appliance as u32, index as u32 % 2));
+    }
+    rows.sort_by_key(|row| (row.episode.start, row.flow));
+    let mut columns = vec![names(&rows, "flow", |row| row.flow, streams.iter().map(|stream| stream.name.clone()))];
+    if relays.listed > 0 {
+        let appliances = config.appliances.iter().map(|appliance| appliance.name.clone());
+        columns.push(names(&rows, "appliance", |row| row.appliance, appliances));
+        columns.push(names(&rows, "direction", |row| row.direction, ["forward", "backward"].map(str::to_owned)));
+    }
+    columns.extend(measures(&rows, end));
+    Table { columns }
+}
+
+/// The episodes of one endpoint, with the one under way.
+fn take(rows: &mut Vec<Row>, endpoint: &mut Endpoint, (flow, appliance, direction): (u32, u32, u32)) {
+    let mss = u64::from(endpoint.mss());
+    let episodes = endpoint.take_episodes().into_iter().chain(endpoint.current_episode());
+    rows.extend(episodes.map(|episode| Row { flow, appliance, direction, mss, episode }));
+}
+
+fn names(rows: &[Row], name: &'static str, code: fn(&Row) -> u32, names: impl IntoIterator<Item = String>) -> Column {
+    let codes = rows.iter().map(code).collect();
+    Column { name: name.into(), data: ColumnData::Name { codes, names: names.into_iter().collect() } }
+}
+
+fn measures(rows: &[Row], end: SimTime) -> [Column; 10] {
+    let column = |name: &'static str, data| Column { name: name.into(), data };
+    let numbers =
+        |value: &dyn Fn(&Episode) -> f64| ColumnData::F64(rows.iter().map(|row| value(&row.episode)).collect());
+    let optional = |bytes: Option<Bytes>| bytes.map_or(f64::NAN, |bytes| bytes.0 as f64);
+    let lost = rows.iter().map(|row| row.episode.lost.0.div_ceil(row.mss)).collect();
+    let duration = |episode: &Episode| episode.end.unwrap_or(end).saturating_since(episode.start).as_secs_f64();
+    [
+        names(rows, "cause", cause, ["loss", "ecn", "timeout"].map(str::to_owned)),
+        column("time_s", numbers(&|episode| episode.start.as_secs_f64())),
+        column("cwnd_before_bytes", numbers(&|episode| episode.cwnd_before.0 as f64)),
+        column("cwnd_after_bytes", numbers(&|episode| episode.cwnd_after.0 as f64)),
+        column("ssthresh_before_bytes", numbers(&|episode| optional(episode.ssthresh_before))),
+        column("ssthresh_after_bytes", numbers(&|episode| optional(episode.ssthresh_after))),
+        column("lost_segments", ColumnData::U64(lost)),
+        column("marked_segments", ColumnData::U64(vec![0; rows.len()])),
+        column("duration_s", numbers(&duration)),
+        column("spurious", ColumnData::Bool(rows.iter().map(|row| row.episode.spurious).collect())),
+    ]
+}
+
+fn cause(row: &Row) -> u32 {
+    match row.episode.cause {
+        EpisodeCause::Loss => 0,
+        EpisodeCause::Ecn => 1,
+        EpisodeCause::Timeout => 2,
+    }
+}
