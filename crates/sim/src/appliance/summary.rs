@@ -50,7 +50,8 @@ pub struct ShortFlowCounts {
     pub reset: u64,
 }
 
-/// One direction of a flow at an appliance, or of all short flows of a group together. Distributions are over the measurement window, counts over the whole run.
+/// One direction of a flow at an appliance, or of all short flows of a group together. Distributions are over the measurement
+/// window, counts over the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WaySummary {
     /// Payload that arrived in order.
