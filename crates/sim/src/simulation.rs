@@ -3,6 +3,8 @@
 mod connections;
 mod decisions;
 mod exchanges;
+mod measuring;
+mod reading;
 mod relays;
 mod short_splits;
 mod slots;
@@ -171,55 +173,6 @@ impl Simulation {
     pub fn resume(&mut self, flow: usize) {
         self.with_port(2 * flow, |endpoint, now, port| endpoint.resume(now, port));
         self.arm_timer(2 * flow);
-    }
-
-    /// True once the receiver has all that a flow will ever send, or the connection was given up.
-    pub fn is_over(&self, flow: usize) -> bool {
-        let stream = self.ports[2 * flow].sends;
-        let is_complete = stream != NOTHING && self.streams[stream as usize].completion.is_some();
-        is_complete || self.sender(flow).is_aborted()
-    }
-
-    /// Packets that wait for a link.
-    pub fn waiting_packets(&mut self, link: usize) -> usize {
-        let link = &mut self.network.links[link];
-        link.advance(self.network.now);
-        link.waiting()
-    }
-
-    /// What the application at the far end of a flow has read.
-    pub fn read(&self, flow: usize) -> Bytes {
-        self.endpoints[2 * self.config.last_connection(flow) + 1].read(self.network.now)
-    }
-
-    /// The time that has been simulated.
-    pub fn now(&self) -> SimTime {
-        self.network.now
-    }
-
-    /// How many connections there are.
-    pub fn flows(&self) -> usize {
-        self.config.flows.len()
-    }
-
-    /// How many links there are.
-    pub fn links(&self) -> usize {
-        self.config.network.links.len()
-    }
-
-    /// The sending end of a connection, by its place in the scenario.
-    pub fn sender(&self, flow: usize) -> &Endpoint {
-        &self.endpoints[2 * flow]
-    }
-
-    /// True at the scenario's end.
-    pub fn is_finished(&self) -> bool {
-        self.network.now >= self.end
-    }
-
-    /// What the engine has done so far.
-    pub fn counters(&self) -> EngineCounters {
-        self.counters
     }
 
     /// Runs to the end and hands over the results.
@@ -417,36 +370,6 @@ impl Simulation {
             }
         });
         self.arm_timer(sender);
-    }
-
-    fn on_sample(&mut self) {
-        let now = self.network.now;
-        self.recorder.sample(now, &self.streams, &self.endpoints, &mut self.network.links);
-        self.relays.sample(now, &self.endpoints);
-        if let Some(interval) = self.recorder.interval() {
-            self.network.queue.push(now + interval, Event::Sample);
-        }
-    }
-
-    fn begin_measurement(&mut self) {
-        let now = self.network.now;
-        for stream in &mut self.streams {
-            stream.begin_measurement(now, &self.endpoints);
-        }
-        for link in &mut self.network.links {
-            link.begin_measurement(now);
-        }
-    }
-
-    fn end_measurement(&mut self) {
-        if self.link_stats.is_some() {
-            return;
-        }
-        let now = self.network.now;
-        for stream in &mut self.streams {
-            stream.end_measurement(now, &self.endpoints);
-        }
-        self.link_stats = Some(self.network.links.iter_mut().map(|link| link.end_measurement(now)).collect());
     }
 }
 

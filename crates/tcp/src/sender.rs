@@ -1,7 +1,8 @@
 //! The sending half: puts its pieces in sequence and owns none of their rules.
 //!
-//! `ack` takes in what an ACK says (`plain` what most say), `recover` moves through loss recovery, `loss` through what
-//! follows a timeout, `timers` says what is due, `transmit` decides what leaves. The rules live in files of their own:
+//! `opening` is the handshake, `ack` takes in what an ACK says (`plain` what most say), `recover` moves through loss recovery,
+//! `loss` through what follows a timeout, `timers` says what is due, `transmit` decides what leaves, at a rate that `pace`
+//! knows. `episodes` tells the controller of congestion. The rules live in files of their own:
 //! scoreboard, loss detection by time, PRR, undo, probes, ECN, pacing, bursts, use of the window, small segments.
 //!
 //! Sources: RFC 9293 (windows, probes), RFC 5681 and the files it composes. Departures: a zero-window probe is an empty
@@ -9,27 +10,30 @@
 
 mod ack;
 mod ack_congestion;
+mod episodes;
 mod loss;
 mod model;
+mod opening;
+mod pace;
 mod peer_window;
 mod plain;
 mod recover;
 mod timers;
 mod transmit;
 
-use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent, Controller, Demands, RttStats};
-use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_cc::{CongestionController, Controller, Demands, RttStats};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::ack_control::AckControl;
 use crate::bursts::Bursts;
 use crate::clock::TimestampClock;
-use crate::config::{DecreaseFrom, LossDetection, LossRecovery, Nagle, RtoEstimator, TcpConfig};
+use crate::config::{LossDetection, LossRecovery, Nagle, RtoEstimator, TcpConfig};
 use crate::ecn::EcnSender;
 use crate::endpoint::SocketOption;
-use crate::episode::{Episode, EpisodeCause};
+use crate::episode::Episode;
 use crate::info::RecoveryState;
 use crate::nagle::SmallSegments;
-use crate::pacing::{Pacer, RateInputs};
+use crate::pacing::Pacer;
 use crate::rack::Rack;
 use crate::rate_sample::RateSampler;
 use crate::recovery::Phase;
@@ -213,72 +217,6 @@ impl Sender {
         }
     }
 
-    /// Settled at the handshake: the payload of a full segment and whether the peer reports SACK.
-    pub(crate) fn set_negotiated(&mut self, mss: u64, sack: bool) {
-        self.mss = mss;
-        self.board.set_mss(mss);
-        if !sack && self.loss_recovery == LossRecovery::Sack {
-            self.emulates_sack = self.config.dup_acks_as_sacks;
-            if !self.emulates_sack {
-                self.loss_recovery = LossRecovery::NewReno;
-            }
-        }
-        if !sack {
-            // RFC 8985 sections 3.1 and 7: both need SACK.
-            self.rack = None;
-            self.tlp = Tlp::new(false);
-        }
-        self.meet_demands();
-    }
-
-    fn settle_plainness(&mut self) {
-        self.is_plain_stack = self.rack.is_none()
-            && self.rates.is_none()
-            && self.ack_control.is_none()
-            && !self.tlp.is_enabled()
-            && !self.usage.is_on()
-            && !self.emulates_sack
-            && !self.samples_oldest;
-    }
-
-    /// The initial window, where the handshake settled another segment size.
-    pub(crate) fn set_initial_window(&mut self, window: Bytes) {
-        self.config.initial_window = window;
-    }
-
-    /// The SYN left, at `now`; it occupies offset 0.
-    pub(crate) fn on_syn_sent(&mut self, now: SimTime) {
-        if self.board.high_data() == 0 {
-            self.board.on_new_data(1, now);
-        }
-        self.timer = Timer::retransmission(now + self.rto.rto());
-    }
-
-    /// The SYN was acknowledged, after so many retransmissions of it. `echoed` is when, by its timestamp, what is
-    /// acknowledged left.
-    pub(crate) fn on_syn_acknowledged(&mut self, now: SimTime, window: u64, retries: u32, echoed: Option<SimTime>) {
-        let mut sent_at = None;
-        if self.board.una() == 0 {
-            self.board.acknowledge(1, |sent| sent_at = Some(sent.at));
-        }
-        if retries > 0 {
-            self.rto.on_syn_timed_out();
-            // RFC 5681 section 3.1: a lost SYN leaves an initial window of one segment. Linux allows for one loss.
-            if self.config.decrease_from == DecreaseFrom::FlightSize || retries > 1 {
-                self.controller.set_cwnd(Bytes(self.mss));
-            }
-            sent_at = echoed;
-        }
-        if let Some(sent_at) = sent_at {
-            self.take_sample(sent_at, now);
-        }
-        self.peer = PeerWindow::at_start(window);
-        self.idle_since = Some(now);
-        self.last_sent = now;
-        self.usage.restart(now);
-        self.timer = Timer::OFF;
-    }
-
     /// The application wrote `octets`, with more to come at once or not.
     pub(crate) fn write(&mut self, now: SimTime, octets: u64, more: bool) {
         debug_assert!(!self.closed, "write after close");
@@ -435,31 +373,6 @@ impl Sender {
         self.written_end + u64::from(self.closed)
     }
 
-    /// Settles, after an ACK or a decision, whether segments are spread out: the controller may have found a rate.
-    pub(crate) fn note_pacing(&mut self) {
-        self.is_paced = self.pacer.is_on() || self.controller.pacing_rate().is_some() || self.spreads_for_few_acks();
-    }
-
-    /// The rate to pace at: the controller's, or that of the window.
-    fn pacing_rate(&self) -> Option<Bandwidth> {
-        self.controller.pacing_rate().or_else(|| self.window_rate())
-    }
-
-    /// What a paced flow would send at: sizes bursts, too.
-    pub(crate) fn window_rate(&self) -> Option<Bandwidth> {
-        self.pacer.window_rate(RateInputs {
-            cwnd: self.controller.cwnd().0,
-            ssthresh: self.controller.ssthresh().map(|ssthresh| ssthresh.0),
-            outstanding: self.board.flight_size(),
-            srtt: self.rto.stats().srtt,
-        })
-    }
-
-    /// As [`Self::pacing_rate`], if segments are spread out at all.
-    pub(crate) fn rate_of_pacing(&self) -> Option<Bandwidth> {
-        if self.is_paced { self.pacing_rate() } else { None }
-    }
-
     pub(crate) fn in_slow_start(&self) -> bool {
         self.controller.ssthresh().is_none_or(|ssthresh| self.controller.cwnd() < ssthresh)
     }
@@ -467,50 +380,5 @@ impl Sender {
     fn take_sample(&mut self, sent_at: SimTime, now: SimTime) {
         self.rto.on_sample(sent_at, now, self.board.una(), self.board.high_data());
         self.latest_rtt_sample = Some(self.rto.stats().latest);
-    }
-
-    /// Tells the controller of a congestion episode and records it.
-    fn begin_episode(&mut self, now: SimTime, cause: CongestionCause, flight_size: u64, newly_lost: u64) {
-        self.end_episode(now);
-        self.report_lost(now);
-        let before = (self.controller.cwnd(), self.controller.ssthresh());
-        let from = match self.config.decrease_from {
-            DecreaseFrom::Cwnd => before.0,
-            // Between two recoveries snd_una may lag far behind what has been SACKed, so that FlightSize says nothing
-            // of what the network held; cwnd bounds it.
-            DecreaseFrom::FlightSize => Bytes(self.usage.decrease_from(flight_size.min(before.0.0), before.0.0)),
-        };
-        self.controller.on_congestion(&CongestionEvent {
-            now,
-            cause,
-            flight_size: from,
-            newly_lost: Bytes(newly_lost),
-            inflight: Bytes(self.board.pipe()),
-        });
-        self.episode = Some(Episode {
-            cause: EpisodeCause::from(cause),
-            start: now,
-            end: None,
-            cwnd_before: before.0,
-            cwnd_after: self.controller.cwnd(),
-            ssthresh_before: before.1,
-            ssthresh_after: self.controller.ssthresh(),
-            lost: Bytes(newly_lost),
-            spurious: false,
-        });
-    }
-
-    fn end_episode(&mut self, now: SimTime) {
-        if let Some(mut episode) = self.episode.take() {
-            episode.end = Some(now);
-            self.finished_episodes.push(episode);
-        }
-    }
-
-    fn note_lost(&mut self, octets: u64) {
-        self.counters.lost_octets += octets;
-        if let Some(episode) = &mut self.episode {
-            episode.lost += Bytes(octets);
-        }
     }
 }

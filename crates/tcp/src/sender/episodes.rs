@@ -1,0 +1,55 @@
+//! Congestion episodes: the controller is told of each, and each is recorded.
+
+use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent};
+use ackclock_units::{Bytes, SimTime};
+
+use super::Sender;
+use crate::config::DecreaseFrom;
+use crate::episode::{Episode, EpisodeCause};
+
+impl Sender {
+    /// Tells the controller of a congestion episode and records it.
+    pub(super) fn begin_episode(&mut self, now: SimTime, cause: CongestionCause, flight_size: u64, newly_lost: u64) {
+        self.end_episode(now);
+        self.report_lost(now);
+        let before = (self.controller.cwnd(), self.controller.ssthresh());
+        let from = match self.config.decrease_from {
+            DecreaseFrom::Cwnd => before.0,
+            // Between two recoveries snd_una may lag far behind what has been SACKed, so that FlightSize says nothing
+            // of what the network held; cwnd bounds it.
+            DecreaseFrom::FlightSize => Bytes(self.usage.decrease_from(flight_size.min(before.0.0), before.0.0)),
+        };
+        self.controller.on_congestion(&CongestionEvent {
+            now,
+            cause,
+            flight_size: from,
+            newly_lost: Bytes(newly_lost),
+            inflight: Bytes(self.board.pipe()),
+        });
+        self.episode = Some(Episode {
+            cause: EpisodeCause::from(cause),
+            start: now,
+            end: None,
+            cwnd_before: before.0,
+            cwnd_after: self.controller.cwnd(),
+            ssthresh_before: before.1,
+            ssthresh_after: self.controller.ssthresh(),
+            lost: Bytes(newly_lost),
+            spurious: false,
+        });
+    }
+
+    pub(super) fn end_episode(&mut self, now: SimTime) {
+        if let Some(mut episode) = self.episode.take() {
+            episode.end = Some(now);
+            self.finished_episodes.push(episode);
+        }
+    }
+
+    pub(super) fn note_lost(&mut self, octets: u64) {
+        self.counters.lost_octets += octets;
+        if let Some(episode) = &mut self.episode {
+            episode.lost += Bytes(octets);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The handshake, as the sending half sees it: what was settled, and the SYN, which occupies offset 0.
+
+use ackclock_cc::CongestionController;
+use ackclock_units::{Bytes, SimTime};
+
+use super::Sender;
+use super::peer_window::PeerWindow;
+use super::timers::Timer;
+use crate::config::{DecreaseFrom, LossRecovery};
+use crate::tlp::Tlp;
+
+impl Sender {
+    /// Settled at the handshake: the payload of a full segment and whether the peer reports SACK.
+    pub(crate) fn set_negotiated(&mut self, mss: u64, sack: bool) {
+        self.mss = mss;
+        self.board.set_mss(mss);
+        if !sack && self.loss_recovery == LossRecovery::Sack {
+            self.emulates_sack = self.config.dup_acks_as_sacks;
+            if !self.emulates_sack {
+                self.loss_recovery = LossRecovery::NewReno;
+            }
+        }
+        if !sack {
+            // RFC 8985 sections 3.1 and 7: both need SACK.
+            self.rack = None;
+            self.tlp = Tlp::new(false);
+        }
+        self.meet_demands();
+    }
+
+    pub(super) fn settle_plainness(&mut self) {
+        self.is_plain_stack = self.rack.is_none()
+            && self.rates.is_none()
+            && self.ack_control.is_none()
+            && !self.tlp.is_enabled()
+            && !self.usage.is_on()
+            && !self.emulates_sack
+            && !self.samples_oldest;
+    }
+
+    /// The initial window, where the handshake settled another segment size.
+    pub(crate) fn set_initial_window(&mut self, window: Bytes) {
+        self.config.initial_window = window;
+    }
+
+    /// The SYN left, at `now`; it occupies offset 0.
+    pub(crate) fn on_syn_sent(&mut self, now: SimTime) {
+        if self.board.high_data() == 0 {
+            self.board.on_new_data(1, now);
+        }
+        self.timer = Timer::retransmission(now + self.rto.rto());
+    }
+
+    /// The SYN was acknowledged, after so many retransmissions of it. `echoed` is when, by its timestamp, what is
+    /// acknowledged left.
+    pub(crate) fn on_syn_acknowledged(&mut self, now: SimTime, window: u64, retries: u32, echoed: Option<SimTime>) {
+        let mut sent_at = None;
+        if self.board.una() == 0 {
+            self.board.acknowledge(1, |sent| sent_at = Some(sent.at));
+        }
+        if retries > 0 {
+            self.rto.on_syn_timed_out();
+            // RFC 5681 section 3.1: a lost SYN leaves an initial window of one segment. Linux allows for one loss.
+            if self.config.decrease_from == DecreaseFrom::FlightSize || retries > 1 {
+                self.controller.set_cwnd(Bytes(self.mss));
+            }
+            sent_at = echoed;
+        }
+        if let Some(sent_at) = sent_at {
+            self.take_sample(sent_at, now);
+        }
+        self.peer = PeerWindow::at_start(window);
+        self.idle_since = Some(now);
+        self.last_sent = now;
+        self.usage.restart(now);
+        self.timer = Timer::OFF;
+    }
+}

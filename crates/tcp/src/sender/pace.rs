@@ -1,0 +1,34 @@
+//! At what rate segments leave, where they are spread out.
+
+use ackclock_cc::CongestionController;
+use ackclock_units::Bandwidth;
+
+use super::Sender;
+use crate::pacing::RateInputs;
+
+impl Sender {
+    /// Settles, after an ACK or a decision, whether segments are spread out: the controller may have found a rate.
+    pub(crate) fn note_pacing(&mut self) {
+        self.is_paced = self.pacer.is_on() || self.controller.pacing_rate().is_some() || self.spreads_for_few_acks();
+    }
+
+    /// The rate to pace at: the controller's, or that of the window.
+    pub(super) fn pacing_rate(&self) -> Option<Bandwidth> {
+        self.controller.pacing_rate().or_else(|| self.window_rate())
+    }
+
+    /// What a paced flow would send at: sizes bursts, too.
+    pub(crate) fn window_rate(&self) -> Option<Bandwidth> {
+        self.pacer.window_rate(RateInputs {
+            cwnd: self.controller.cwnd().0,
+            ssthresh: self.controller.ssthresh().map(|ssthresh| ssthresh.0),
+            outstanding: self.board.flight_size(),
+            srtt: self.rto.stats().srtt,
+        })
+    }
+
+    /// As [`Self::pacing_rate`], if segments are spread out at all.
+    pub(crate) fn rate_of_pacing(&self) -> Option<Bandwidth> {
+        if self.is_paced { self.pacing_rate() } else { None }
+    }
+}
