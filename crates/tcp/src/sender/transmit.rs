@@ -400,8 +400,8 @@ impl Sender {
 
     /// A write ends in this segment.
     fn is_pushed(&self, range: Range) -> bool {
-        let Some(first) = self.pushes.front() else { return false };
-        *first <= range.end && self.pushes.iter().take_while(|end| **end <= range.end).any(|end| *end > range.start)
+        let next = self.pushes.partition_point(|end| *end <= range.start);
+        self.pushes.get(next).is_some_and(|end| *end <= range.end)
     }
 
     pub(super) fn forget_pushes(&mut self, una: u64) {
