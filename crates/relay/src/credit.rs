@@ -22,9 +22,10 @@
 //! data.
 //!
 //! **What it asks of the far side**: that a window counts as used when it has been filled, though nothing waits behind it
-//! (`cwnd_validation` "rfc7661" or "linux"; with "hold" a small window stays small), and that cuts start from the window and
-//! not from what happens to be out (`decrease_from = "cwnd"`, RACK, as in Linux). Pacing spreads a window over the round
-//! trip, so that a loss finds little that was fetched: with it the bound holds on paths with random loss too.
+//! (`cwnd_validation` "rfc7661"; with "hold" a small window stays small, with "linux" as long as nothing is fetched in
+//! advance), and that cuts start from the window and not from what happens to be out (`decrease_from = "cwnd"`, RACK, as in
+//! Linux). Pacing spreads a window over the round trip, so that a loss finds little that was fetched: with it the bound holds
+//! on paths with random loss too.
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
