@@ -543,7 +543,9 @@ fn an_end_kept_short_by_credit_may_still_grow_its_window() {
     assert_eq!(far("socket", ""), Hold);
     assert_eq!(far("credit", ""), Rfc7661);
     assert_eq!(far("credit", "cwnd_validation = \"hold\""), Hold);
-    assert_eq!(far("credit", "profile = \"linux-6.x\""), Linux);
+    assert_eq!(far("credit", "profile = \"linux-6.x\""), Rfc7661);
+    assert_eq!(far("credit", "cwnd_validation = \"linux\""), Linux);
+    assert_eq!(far("socket", "profile = \"linux-6.x\""), Linux);
 }
 
 #[test]

@@ -42,11 +42,11 @@ pub(crate) struct SidePlan {
 }
 
 impl SidePlan {
-    /// An end that is kept short of octets has nothing behind a window that it filled; "hold", where nobody asked for it,
-    /// would keep a small window small.
+    /// An end that is kept short of octets has nothing behind a window that it filled; "hold" and "linux", where nobody asked
+    /// for them by name, would keep a small window small.
     fn count_filled_windows_as_used(&mut self) {
         let is_said = self.layers.iter().any(|layer| layer.table.cwnd_validation.is_some());
-        if !is_said && self.side.tcp.cwnd_validation == CwndValidation::Hold {
+        if !is_said && self.side.tcp.cwnd_validation != CwndValidation::None {
             self.side.tcp.cwnd_validation = CwndValidation::Rfc7661;
         }
     }
