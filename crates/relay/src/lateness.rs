@@ -74,11 +74,11 @@ mod tests {
     #[test]
     fn octets_that_leave_within_the_deadline_are_not_late() {
         let mut lateness = Lateness::default();
-        assert_eq!(lateness.part(), 0.0);
+        assert_eq!(lateness.part().to_bits(), 0.0_f64.to_bits());
         for ms in 100..200 {
             observe(&mut lateness, ms, 100 * ms, 100 * (ms - 9));
         }
-        assert_eq!(lateness.part(), 0.0);
+        assert_eq!(lateness.part().to_bits(), 0.0_f64.to_bits());
     }
 
     #[test]
@@ -86,14 +86,14 @@ mod tests {
         let mut lateness = Lateness::default();
         observe(&mut lateness, 100, 9000, 8000);
         observe(&mut lateness, 109, 9000, 8000);
-        assert_eq!(lateness.part(), 0.0);
+        assert_eq!(lateness.part().to_bits(), 0.0_f64.to_bits());
         // 1000 octets have waited 11 ms; 8000 have left at once
         observe(&mut lateness, 111, 9000, 8000);
-        assert_eq!(lateness.part(), 1.0 / 8.0);
+        assert_eq!(lateness.part().to_bits(), (1.0_f64 / 8.0).to_bits());
         observe(&mut lateness, 112, 9000, 9000);
-        assert_eq!(lateness.part(), 1.0 / 9.0);
+        assert_eq!(lateness.part().to_bits(), (1.0_f64 / 9.0).to_bits());
         observe(&mut lateness, 113, 10_000, 10_000);
-        assert_eq!(lateness.part(), 1.0 / 10.0);
+        assert_eq!(lateness.part().to_bits(), (1.0_f64 / 10.0).to_bits());
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         let mut lateness = Lateness::default();
         observe(&mut lateness, 100, 1000, 0);
         observe(&mut lateness, 150, 1000, 1000);
-        assert_eq!(lateness.part(), 1.0);
+        assert_eq!(lateness.part().to_bits(), 1.0_f64.to_bits());
     }
 
     #[test]
@@ -112,6 +112,6 @@ mod tests {
         observe(&mut lateness, 32_000, 1000, 1000);
         observe(&mut lateness, 32_001, 2000, 2000);
         // 1000 late octets count as 500, of 500 and 1000
-        assert_eq!(lateness.part(), 500.0 / 1500.0);
+        assert_eq!(lateness.part().to_bits(), (500.0_f64 / 1500.0).to_bits());
     }
 }
