@@ -40,8 +40,8 @@ def _explained(verdict: Verdict) -> str:
 def _kernel() -> KernelHost:
     try:
         return KernelHost()
-    except KernelError:
-        pytest.skip("needs root, /dev/net/tun and iproute2; `ackclock doctor` says which is missing")
+    except KernelError as error:  # it says which of the three is missing, and what to do
+        pytest.skip(f"needs root, /dev/net/tun and iproute2: {error}")
 
 
 @pytest.mark.parametrize("name", ON_THE_KERNEL)

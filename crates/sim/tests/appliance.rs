@@ -5,16 +5,14 @@ mod common;
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_net::{DropTailConfig, PacketClass, QueueConfig, QueueLimit, Selection};
-use ackclock_relay::{
-    CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, NotSentConfig,
-};
+use ackclock_relay::DisciplineConfig;
 use ackclock_sim::{
     AppConfig, ApplianceConfig, ColumnData, Copying, FlowSeries, HandshakeOrder, NO_NAME, Outcome, SideConfig,
     Simulation, SimulationConfig, SplitConfig,
 };
 use ackclock_tcp::{ConnectionError, State, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use common::Dumbbell;
+use common::{DISCIPLINES, Dumbbell, disciplines};
 use proptest::prelude::*;
 
 /// Node 0 of the dumbbell: the router on the openers' side.
@@ -328,17 +326,6 @@ fn bottleneck_queue(packets: u64) -> QueueConfig {
     QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(packets) })
 }
 
-fn disciplines() -> [DisciplineConfig; 6] {
-    [
-        DisciplineConfig::Socket,
-        DisciplineConfig::EceDropTail(EceDropTailConfig::default()),
-        DisciplineConfig::DrainRate(DrainRateConfig::default()),
-        DisciplineConfig::CodelWindow(CodelWindowConfig::default()),
-        DisciplineConfig::NotSent(NotSentConfig::default()),
-        DisciplineConfig::Credit(CreditConfig::default()),
-    ]
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
@@ -359,7 +346,7 @@ proptest! {
         connect_first in any::<bool>(),
         chain in any::<bool>(),
         copying_kbps in prop::option::of(500_u64..50_000),
-        discipline in 0_usize..6,
+        discipline in 0..DISCIPLINES,
     ) {
         let mut dumbbell = dumbbell(file(octets), 900);
         dumbbell.rate = mbps(rate);

@@ -6,16 +6,14 @@ mod common;
 use std::collections::BTreeSet;
 
 use ackclock_net::{DropTailConfig, PacketClass, QueueConfig, QueueLimit, Selection};
-use ackclock_relay::{
-    CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, EceRedConfig, NotSentConfig,
-};
+use ackclock_relay::DisciplineConfig;
 use ackclock_sim::{
     AppConfig, ApplianceConfig, Arrivals, ArrivalsConfig, ColumnData, Copying, HandshakeOrder, ListedFlow, Outcome,
     SideConfig, Simulation, SimulationConfig, SplitConfig, SplitSummary, Table,
 };
 use ackclock_tcp::{EcnMode, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use common::Dumbbell;
+use common::{DISCIPLINES, Dumbbell, disciplines};
 use proptest::prelude::*;
 
 /// The router on the openers' side, and the one on the acceptors'.
@@ -294,18 +292,6 @@ fn a_far_side_that_gives_up_resets_the_flow_and_frees_it() {
     assert!(split.forward.arrived_bytes > split.forward.acknowledged_bytes, "{:?}", split.forward);
 }
 
-fn disciplines() -> [DisciplineConfig; 7] {
-    [
-        DisciplineConfig::Socket,
-        DisciplineConfig::EceDropTail(EceDropTailConfig::default()),
-        DisciplineConfig::EceRed(EceRedConfig { threshold: Bytes(3_000), limit: Bytes(9_000), max_probability: 0.5 }),
-        DisciplineConfig::DrainRate(DrainRateConfig::default()),
-        DisciplineConfig::CodelWindow(CodelWindowConfig::default()),
-        DisciplineConfig::NotSent(NotSentConfig::default()),
-        DisciplineConfig::Credit(CreditConfig::default()),
-    ]
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
@@ -322,7 +308,7 @@ proptest! {
         connect_first in any::<bool>(),
         chain in any::<bool>(),
         copying_kbps in prop::option::of(500_u64..50_000),
-        discipline in 0_usize..7,
+        discipline in 0..DISCIPLINES,
     ) {
         let mut dumbbell = dumbbell(900);
         (dumbbell.rate, dumbbell.seed) = (Bandwidth(rate * 1_000_000), seed);

@@ -8,11 +8,29 @@ use ackclock_net::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, NetworkConfig, NodeConfig, PacketClass, QueueConfig,
     QueueLimit, Selection,
 };
+use ackclock_relay::{
+    CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, EceRedConfig, NotSentConfig,
+};
 use ackclock_sim::{
     AppConfig, FlowConfig, MeasureWindow, Outcome, Sampling, Simulation, SimulationConfig, TraceConfig, TrafficConfig,
 };
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+pub const DISCIPLINES: usize = 7;
+
+/// Of appliances, each that acts on its own; `ece_red` with limits that short flows reach.
+pub fn disciplines() -> [DisciplineConfig; DISCIPLINES] {
+    [
+        DisciplineConfig::Socket,
+        DisciplineConfig::EceDropTail(EceDropTailConfig::default()),
+        DisciplineConfig::EceRed(EceRedConfig { threshold: Bytes(3_000), limit: Bytes(9_000), max_probability: 0.5 }),
+        DisciplineConfig::DrainRate(DrainRateConfig::default()),
+        DisciplineConfig::CodelWindow(CodelWindowConfig::default()),
+        DisciplineConfig::NotSent(NotSentConfig::default()),
+        DisciplineConfig::Credit(CreditConfig::default()),
+    ]
+}
 
 pub struct Dumbbell {
     pub rate: Bandwidth,
