@@ -1,0 +1,63 @@
+//! One line a scenario file, with a sum over everything that its run reports: `digest FILE...`.
+//!
+//! Two builds that print the same simulate the same. Files are TOML, or JSON where the name says so.
+
+use ackclock_scenario::{Scenario, ScenarioError};
+use ackclock_sim::{ColumnData, Outcome, Simulation, Table};
+
+/// FNV-1a, which tells apart what differs and needs no library.
+struct Digest(u64);
+
+impl Digest {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(Self::PRIME));
+    }
+
+    fn table(&mut self, table: &Table) {
+        for column in &table.columns {
+            self.bytes(column.name.as_bytes());
+            match &column.data {
+                ColumnData::F64(values) => values.iter().for_each(|value| self.bytes(&value.to_bits().to_le_bytes())),
+                ColumnData::U64(values) => values.iter().for_each(|value| self.bytes(&value.to_le_bytes())),
+                ColumnData::Bool(values) => values.iter().for_each(|&value| self.bytes(&[u8::from(value)])),
+                ColumnData::Name { codes, names } => {
+                    codes.iter().for_each(|code| self.bytes(&code.to_le_bytes()));
+                    names.iter().for_each(|name| self.bytes(name.as_bytes()));
+                }
+            }
+        }
+    }
+}
+
+fn main() {
+    for file in std::env::args().skip(1) {
+        match load(&file) {
+            Ok(scenario) => report(&file, &format!("{:016x}", sum(&Simulation::new(scenario.config()).finish()))),
+            Err(error) => report(&file, &format!("refused: {} mistakes", error.diagnostics.len())),
+        }
+    }
+}
+
+fn load(file: &str) -> Result<Scenario, ScenarioError> {
+    let is_json = std::path::Path::new(file).extension().is_some_and(|extension| extension == "json");
+    match std::fs::read_to_string(file) {
+        Ok(text) if is_json => Scenario::from_json(&text, &[]),
+        _ => Scenario::load(file.as_ref(), &[]),
+    }
+}
+
+fn sum(outcome: &Outcome) -> u64 {
+    let mut digest = Digest(Digest::OFFSET);
+    digest.bytes(serde_json::to_string(&outcome.summary).expect("a summary is plain values").as_bytes());
+    let tables = [&outcome.flows, &outcome.links, &outcome.episodes, &outcome.completions, &outcome.appliances];
+    tables.into_iter().for_each(|table| digest.table(table));
+    digest.0
+}
+
+#[allow(clippy::print_stdout, reason = "a program for a terminal")]
+fn report(file: &str, result: &str) {
+    println!("{result} {file}");
+}
