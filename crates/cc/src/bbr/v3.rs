@@ -4,8 +4,7 @@
 //! `bw_shortterm` `bw_lo`), whose names are given.
 //!
 //! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one, so the send
-//! quantum only enlarges the window; windowed maxima are exact. Earlier texts (draft-ietf-ccwg-bbr-02 and before) measured
-//! the round trip every 5 s: `probe_rtt_interval`. ECN has no part in the draft, and none here.
+//! quantum only enlarges the window; windowed maxima are exact. ECN has no part in the draft, and none here.
 
 mod congestion;
 mod control;
@@ -34,7 +33,7 @@ pub struct Bbr3Config {
     pub beta: f64,
     /// `Headroom`: of the long-term limit, what is left free while cruising.
     pub headroom: f64,
-    /// `ProbeRTTInterval`, `MinRTTFilterLen`.
+    /// `ProbeRTTInterval`.
     pub probe_rtt_interval: SimDuration,
     /// `ProbeRTTDuration`.
     pub probe_rtt_duration: SimDuration,
@@ -49,7 +48,7 @@ impl Default for Bbr3Config {
             loss_threshold: 0.02,
             beta: 0.7,
             headroom: 0.15,
-            probe_rtt_interval: SimDuration::from_secs(10),
+            probe_rtt_interval: SimDuration::from_secs(5),
             probe_rtt_duration: SimDuration::from_millis(200),
             seed: 0,
         }
@@ -174,7 +173,7 @@ impl Bbr3 {
             inflight_shortterm: UNBOUNDED,
             inflight_longterm: UNBOUNDED,
             probe_bw: ProbeBw::default(),
-            probe_rtt: ProbeRtt::new(window),
+            probe_rtt: ProbeRtt::default(),
             idle_restart: false,
             fills_window: false,
             filled_window: false,

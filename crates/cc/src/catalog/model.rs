@@ -78,9 +78,9 @@ pub(super) const BBR3: ControllerInfo = ControllerInfo {
         },
         ParameterInfo {
             name: "probe_rtt_interval",
-            default: "\"10 s\"",
+            default: "\"5 s\"",
             range: TIME,
-            meaning: "how long the least round trip counts before it is measured anew, with half a path full in flight; 5 s in draft-ietf-ccwg-bbr-02",
+            meaning: "time without a shorter round trip after which it is measured anew, with half a bandwidth-delay product in flight",
         },
         PROBE_RTT_DURATION,
     ],

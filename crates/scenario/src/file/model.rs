@@ -33,7 +33,7 @@ table! {
         beta: f64,
         /// Fraction of the long-term limit left free while cruising.
         headroom: f64,
-        /// How long the least round trip counts before it is measured anew.
+        /// Time without a shorter round trip after which it is measured anew.
         probe_rtt_interval: Duration,
         /// How long that keeps half of a path full in flight.
         probe_rtt_duration: Duration,

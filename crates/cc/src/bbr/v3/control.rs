@@ -89,7 +89,7 @@ impl Bbr3 {
         }
         self.cwnd = self.cwnd.max(self.min_pipe());
         if self.state == State::ProbeRtt {
-            self.cwnd = self.cwnd.min(self.probe_rtt.cwnd);
+            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
         }
         self.cwnd = self.cwnd.min(self.window_cap());
     }

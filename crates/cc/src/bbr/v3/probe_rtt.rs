@@ -9,41 +9,48 @@ use super::{Bbr3, State};
 use crate::delivery::DeliveryReport;
 use crate::event::AckEvent;
 
+/// `MinRTTFilterLen`: twice the usual interval, so that a pause still knows what the last one found.
+const MIN_RTT_FILTER: SimDuration = SimDuration::from_secs(10);
+
 /// State of the measurement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeRtt {
+    /// `min_rtt`, `min_rtt_stamp`.
     pub(super) min_rtt: Option<SimDuration>,
-    measured_at: SimTime,
-    /// `probe_rtt_cwnd`.
-    pub(super) cwnd: u64,
+    min_rtt_at: SimTime,
+    /// `probe_rtt_min_delay`, `probe_rtt_min_stamp`: the least since the last pause, which says when the next is due.
+    recent: Option<SimDuration>,
+    recent_at: SimTime,
     /// `probe_rtt_done_stamp`, `probe_rtt_round_done`.
     until: Option<SimTime>,
     round_done: bool,
 }
 
 impl ProbeRtt {
-    pub(super) fn new(initial_window: u64) -> Self {
-        let measured_at = SimTime::ZERO;
-        Self { min_rtt: None, measured_at, cwnd: initial_window, until: None, round_done: false }
+    fn on_sample(&mut self, now: SimTime, rtt: SimDuration, expired: bool) {
+        if expired || self.recent.is_none_or(|least| rtt < least) {
+            (self.recent, self.recent_at) = (Some(rtt), now);
+        }
     }
 }
 
 impl Bbr3 {
-    /// `UpdateMinRTT`. Returns true if what was known had expired.
+    /// `UpdateMinRTT`. Returns true if a pause is due.
     pub(super) fn update_min_rtt(&mut self, ack: &AckEvent) -> bool {
-        let probe = &self.probe_rtt;
-        let expired = probe.min_rtt.is_some() && ack.now > probe.measured_at + self.config.probe_rtt_interval;
-        if expired && self.state != State::ProbeRtt {
-            // SaveProbeRTTCwnd, from the round trip before a sample with a queue in it takes its place
-            self.probe_rtt.cwnd = self.bdp(0.5).max(self.min_pipe());
-        }
         let probe = &mut self.probe_rtt;
-        if let Some(rtt) = ack.rtt_sample
-            && (expired || probe.min_rtt.is_none_or(|least| rtt < least))
-        {
-            (probe.min_rtt, probe.measured_at) = (Some(rtt), ack.now);
+        let expired = probe.recent.is_some() && ack.now > probe.recent_at + self.config.probe_rtt_interval;
+        if let Some(rtt) = ack.rtt_sample {
+            probe.on_sample(ack.now, rtt, expired);
+        }
+        if probe.min_rtt.is_none() || probe.recent < probe.min_rtt || ack.now > probe.min_rtt_at + MIN_RTT_FILTER {
+            (probe.min_rtt, probe.min_rtt_at) = (probe.recent, probe.recent_at);
         }
         expired
+    }
+
+    /// `ProbeRTTCwnd`.
+    pub(super) fn probe_rtt_cwnd(&self) -> u64 {
+        self.bdp(0.5).max(self.min_pipe())
     }
 
     /// `CheckProbeRTT`.
@@ -65,13 +72,14 @@ impl Bbr3 {
 
     /// `HandleProbeRTT`.
     fn handle_probe_rtt(&mut self, now: SimTime, delivery: &DeliveryReport) {
+        let enough = self.probe_rtt_cwnd();
         let probe = &mut self.probe_rtt;
         if probe.until.is_some() {
             probe.round_done |= self.rounds.starts;
             if probe.round_done {
                 self.check_probe_rtt_done(now);
             }
-        } else if delivery.inflight.0 <= probe.cwnd {
+        } else if delivery.inflight.0 <= enough {
             probe.until = Some(now + self.config.probe_rtt_duration);
             probe.round_done = false;
             self.rounds.restart(self.delivered);
@@ -83,7 +91,7 @@ impl Bbr3 {
         if self.probe_rtt.until.is_none_or(|until| now <= until) {
             return;
         }
-        self.probe_rtt.measured_at = now;
+        self.probe_rtt.recent_at = now;
         self.restore_cwnd();
         self.reset_short_term_model();
         if self.full_pipe.reached {

@@ -181,8 +181,26 @@ fn the_round_trip_is_measured_anew_at_half_a_path_full() {
         path.round(&mut bbr);
         assert!(path.now < SimTime(12_000_000_000), "not after 12 s");
     }
-    assert_eq!(path.now, SimTime(10_200_000_000)); // the first ACK later than 10 s after the sample at 0.1 s
+    assert_eq!(path.now, SimTime(5_200_000_000)); // the first ACK later than 5 s after the sample at 0.1 s
     assert_eq!(bbr.cwnd(), Bytes(50 * MSS)); // half of 100 kB
+}
+
+#[test]
+fn the_least_round_trip_counts_for_ten_seconds_over_a_pause_that_does_not_find_it() {
+    let mut bbr = bbr();
+    let mut sample = |ms: u64, rtt_ms: u64| {
+        let rtt_sample = Some(SimDuration::from_millis(rtt_ms));
+        let ack = AckEvent { now: SimTime(ms * 1_000_000), rtt_sample, ..testing::ack(0) };
+        let expired = bbr.update_min_rtt(&ack);
+        (expired, bbr.probe_rtt.min_rtt)
+    };
+    let known = Some(SimDuration::from_millis(40));
+    assert_eq!(sample(100, 40), (false, known));
+    assert_eq!(sample(5_100, 60), (false, known));
+    assert_eq!(sample(5_101, 60), (true, known)); // a pause is due; 40 ms says how much that leaves in flight
+    assert_eq!(sample(10_100, 70), (false, known));
+    assert_eq!(sample(10_101, 70), (false, Some(SimDuration::from_millis(60)))); // of 5.101 s
+    assert_eq!(sample(10_102, 70), (true, Some(SimDuration::from_millis(60))));
 }
 
 #[test]
