@@ -2,7 +2,8 @@
 //!
 //! Source: Linux's TSO autosizing and deferral, by their behaviour.
 //!
-//! Departures: none known. A burst aims at what pacing would send in a millisecond; a sender that has sent within the
+//! Departures: a controller has no say in the size of a burst but through its pacing rate (Linux's BBR takes single segments
+//! below 1.2 Mbit/s, its Prague bursts of 250 us). A burst aims at what pacing would send in a millisecond; a sender that has sent within the
 //! last millisecond waits for a burst's worth of window, or for a third of it, if the next ACK is near.
 
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
@@ -35,6 +36,7 @@ pub(crate) struct Opening {
     pub(crate) first_sent: Option<SimTime>,
     pub(crate) srtt: SimDuration,
     pub(crate) min_rtt: SimDuration,
+    /// What is paced at, or would be.
     pub(crate) rate: Option<Bandwidth>,
 }
 

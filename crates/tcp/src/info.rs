@@ -123,6 +123,6 @@ pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, _now:
         dsack_dups: counters.dsacks,
         reord_seen: counters.reorderings,
         snd_wnd: sender.peer.size(),
-        pacing_rate: sender.window_rate(),
+        pacing_rate: sender.pacing_rate(),
     }
 }

@@ -12,13 +12,14 @@ impl Sender {
         self.is_paced = self.pacer.is_on() || self.controller.pacing_rate().is_some() || self.spreads_for_few_acks();
     }
 
-    /// The rate to pace at: the controller's, or that of the window.
-    pub(super) fn pacing_rate(&self) -> Option<Bandwidth> {
+    /// The rate to pace at, whether segments are spread out or not, for it sizes bursts, too: the controller's, or that of
+    /// the window.
+    pub(crate) fn pacing_rate(&self) -> Option<Bandwidth> {
         self.controller.pacing_rate().or_else(|| self.window_rate())
     }
 
-    /// What a paced flow would send at: sizes bursts, too.
-    pub(crate) fn window_rate(&self) -> Option<Bandwidth> {
+    /// cwnd over the round trip, times Linux's factor.
+    fn window_rate(&self) -> Option<Bandwidth> {
         self.pacer.window_rate(RateInputs {
             cwnd: self.controller.cwnd().0,
             ssthresh: self.controller.ssthresh().map(|ssthresh| ssthresh.0),

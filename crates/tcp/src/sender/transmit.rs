@@ -232,7 +232,7 @@ impl Sender {
             first_sent: self.board.first().map(|sent| sent.at),
             srtt: rtt.srtt,
             min_rtt: rtt.min_rtt,
-            rate: self.window_rate(),
+            rate: self.pacing_rate(),
         };
         self.bursts.is_due(now, &opening)
     }
