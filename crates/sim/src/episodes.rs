@@ -81,7 +81,7 @@ fn measures(rows: &[Row], end: SimTime) -> [Column; 10] {
         column("ssthresh_before_bytes", numbers(&|episode| optional(episode.ssthresh_before))),
         column("ssthresh_after_bytes", numbers(&|episode| optional(episode.ssthresh_after))),
         column("lost_segments", ColumnData::U64(lost)),
-        column("marked_segments", ColumnData::U64(vec![0; rows.len()])),
+        column("marked_segments", ColumnData::U64(rows.iter().map(|row| row.episode.marked).collect())),
         column("duration_s", numbers(&duration)),
         column("spurious", ColumnData::Bool(rows.iter().map(|row| row.episode.spurious).collect())),
     ]

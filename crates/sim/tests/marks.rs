@@ -2,10 +2,11 @@
 
 mod common;
 
-use ackclock_cc::{ControllerConfig, DctcpConfig, PragueConfig};
+use ackclock_cc::{ControllerConfig, DctcpConfig, PragueConfig, RenoConfig};
 use ackclock_net::{QueueConfig, QueueLimit, ThresholdConfig};
+use ackclock_sim::{AppConfig, ColumnData};
 use ackclock_tcp::{DelayedAck, EcnConfig, EcnMode, TcpConfig};
-use ackclock_units::{Bandwidth, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use common::Dumbbell;
 use common::model::{delivered, internal};
 
@@ -93,6 +94,30 @@ fn advantage(controller: ControllerConfig) -> f64 {
     simulation.run_until(SimTime(60_000_000_000));
     let after = [0, 1].map(|flow| delivered(&simulation, flow));
     (after[0] - before[0]) / (after[1] - before[1])
+}
+
+/// Causes and marks of the episodes of one flow of Reno over a marking queue, and how many packets the link marked.
+fn episodes_with(accurate: bool) -> (Vec<u32>, Vec<u64>, u64) {
+    let reno = ControllerConfig::Reno(RenoConfig::default());
+    let mut path = path(vec![reno], Bandwidth(10_000_000), SimDuration::from_millis(10), 10);
+    path.tcp.ecn = EcnConfig { mode: EcnMode::Request, accurate, ect1: false, dctcp_feedback: false };
+    path.duration = SimDuration::from_secs(20);
+    path.app = AppConfig::Files { sizes: vec![Bytes(10_000_000)], gap: SimDuration::ZERO }; // over before the end: no mark is still on its way
+    let outcome = path.run();
+    let column = |name| &outcome.episodes.columns.iter().find(|column| column.name == name).expect(name).data;
+    let ColumnData::Name { codes, .. } = column("cause") else { panic!("names") };
+    let ColumnData::U64(marked) = column("marked_segments") else { panic!("whole numbers") };
+    (codes.clone(), marked.clone(), outcome.summary.links[0].marks)
+}
+
+#[test]
+fn episodes_say_how_many_segments_were_marked_as_far_as_the_echo_tells() {
+    const ECN: u32 = 1;
+    let (causes, marked, marks) = episodes_with(true);
+    assert!(causes.len() > 3 && causes.iter().all(|cause| *cause == ECN), "{causes:?}");
+    assert_eq!(marked.iter().sum::<u64>(), marks, "{marked:?}"); // each is of the episode that it begins or falls into
+    let (causes, marked, _) = episodes_with(false);
+    assert!(causes.len() > 3 && marked.iter().all(|marked| *marked == 1), "{marked:?}"); // RFC 3168: some
 }
 
 #[test]

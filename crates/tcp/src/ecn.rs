@@ -107,6 +107,11 @@ impl EcnSender {
         self.feedback != Feedback::None
     }
 
+    /// The feedback tells how many segments were marked, and not only that some were.
+    pub(crate) fn counts_marks(&self) -> bool {
+        matches!(self.feedback, Feedback::Exact | Feedback::Accurate)
+    }
+
     /// An ACK with these flags, after which `segments` have been newly delivered. Returns how many of them were marked,
     /// one standing for any with the classic echo.
     pub(crate) fn on_ack(&mut self, flags: Flags, segments: u64) -> u64 {

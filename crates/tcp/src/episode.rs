@@ -43,6 +43,8 @@ pub struct Episode {
     pub ssthresh_after: Option<Bytes>,
     /// Octets that were taken for lost.
     pub lost: Bytes,
+    /// Segments that the receiver said were marked. RFC 3168's echo only says that some were: 1 then.
+    pub marked: u64,
     /// It was undone: nothing had been lost.
     pub spurious: bool,
 }

@@ -137,6 +137,9 @@ impl Sender {
         let mut progress = self.update_scoreboard(now, ack, window_changed);
         self.on_probe_ack(now, ack, &progress);
         self.recover(now, ack, &mut progress);
+        if progress.marked > 0 {
+            self.note_marked(progress.marked);
+        }
         self.report_lost(now);
         if let Some(watch) = watch {
             self.control_acks(watch);

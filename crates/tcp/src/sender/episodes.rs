@@ -35,6 +35,7 @@ impl Sender {
             ssthresh_before: before.1,
             ssthresh_after: self.controller.ssthresh(),
             lost: Bytes(newly_lost),
+            marked: 0,
             spurious: false,
         });
     }
@@ -43,6 +44,14 @@ impl Sender {
         if let Some(mut episode) = self.episode.take() {
             episode.end = Some(now);
             self.finished_episodes.push(episode);
+        }
+    }
+
+    /// Marks that an ACK reported, once it is settled whether they begin an episode.
+    pub(super) fn note_marked(&mut self, segments: u64) {
+        let counts = self.ecn.counts_marks();
+        if let Some(episode) = &mut self.episode {
+            episode.marked = if counts { episode.marked + segments } else { 1 };
         }
     }
 
