@@ -27,6 +27,25 @@ pub enum RtoEstimator {
     Linux,
 }
 
+/// Which of the segments that an ACK covers gives the RTT sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttSample {
+    /// The one sent last (RFC 6298 section 3 asks for one sample a round trip at least and leaves open which).
+    Newest,
+    /// The one sent first, a delayed ACK included (Linux). The newest gives `min_rtt` and the controller's sample.
+    Oldest,
+}
+
+/// From when the timeout counts where the one timer had run for a probe or for reordered segments in between (RFC 8985
+/// section 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoResume {
+    /// From the last restart of the timeout itself (RFC 6298 section 5).
+    Restart,
+    /// From when the first outstanding segment was last sent (Linux).
+    Head,
+}
+
 /// How a measured RTT becomes a number of ticks (`opnet`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TickRounding {
@@ -72,6 +91,18 @@ pub struct RtoConfig {
     pub granularity: SimDuration,
     /// Karn's rule: no samples from retransmitted segments, and the backed-off value stays until a valid sample.
     pub karn: bool,
+    /// Which segment gives the sample.
+    pub sample: RttSample,
+    /// Newly SACKed segments give samples where no acknowledged one does (Linux).
+    pub sack_samples: bool,
+    /// A SACK of data that left before the first outstanding segment last did restarts the timer (Linux).
+    pub restart_on_sack: bool,
+    /// Retransmitting the first outstanding segment restarts the timer (Linux; a variant of RFC 6675 section 6).
+    pub restart_on_retransmission: bool,
+    /// From when the timeout counts after the timer has run for something else.
+    pub resume_from: RtoResume,
+    /// Least timeout for data after a SYN that had to be sent again, until there is a sample (RFC 6298 section 5.7).
+    pub after_lost_syn: SimDuration,
     /// `opnet`: how the RTT is measured in ticks.
     pub rounding: TickRounding,
     /// `opnet`: what the first sample does.
@@ -84,13 +115,13 @@ impl RtoConfig {
     /// The defaults that belong to an estimator.
     pub fn of(estimator: RtoEstimator) -> Self {
         let ms = SimDuration::from_millis;
-        let (initial, min, max, granularity) = match estimator {
-            // RFC 6298 sections 2.1, 2.4, 2.5.
-            RtoEstimator::Rfc6298 => (ms(1_000), ms(1_000), ms(60_000), ms(1)),
+        let (initial, min, max, granularity, after_lost_syn) = match estimator {
+            // RFC 6298 sections 2.1, 2.4, 2.5, 5.7.
+            RtoEstimator::Rfc6298 => (ms(1_000), ms(1_000), ms(60_000), ms(1), ms(3_000)),
             // OPNET Modeler 17's attribute sheet.
-            RtoEstimator::Opnet => (ms(3_000), ms(1_000), ms(64_000), ms(500)),
+            RtoEstimator::Opnet => (ms(3_000), ms(1_000), ms(64_000), ms(500), SimDuration::ZERO),
             // TCP_TIMEOUT_INIT, TCP_RTO_MIN, TCP_RTO_MAX at HZ = 250.
-            RtoEstimator::Linux => (ms(1_000), ms(200), ms(120_000), ms(4)),
+            RtoEstimator::Linux => (ms(1_000), ms(200), ms(120_000), ms(4), SimDuration::ZERO),
         };
         Self {
             estimator,
@@ -102,6 +133,12 @@ impl RtoConfig {
             deviation_weight: 4.0,
             granularity,
             karn: true,
+            sample: RttSample::Newest,
+            sack_samples: false,
+            restart_on_sack: false,
+            restart_on_retransmission: false,
+            resume_from: RtoResume::Restart,
+            after_lost_syn,
             rounding: TickRounding::Nearest,
             first_sample: FirstSample::Half,
             tick_offset: SimDuration::ZERO,
@@ -135,6 +172,34 @@ pub enum DecreaseFrom {
     FlightSize,
     /// cwnd, whether it is in use or not (Linux).
     Cwnd,
+}
+
+/// What a timeout is while what was outstanding at the last timeout or fast retransmit is not yet acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeoutInRecovery {
+    /// A congestion episode of its own (RFC 5681 section 3.1: ssthresh is held only where the same segment times out
+    /// again).
+    NewEpisode,
+    /// A part of the episode under way: ssthresh stays (Linux).
+    SameEpisode,
+}
+
+/// From when the user timeout counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserTimeoutFrom {
+    /// When the first outstanding segment left (RFC 5482, RFC 9293 section 3.9.1.1).
+    Transmission,
+    /// When something was first sent again (Linux).
+    Retransmission,
+}
+
+/// From when the doubled interval to the next probe of a closed window counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZeroWindowProbeFrom {
+    /// From the last probe.
+    Probe,
+    /// From the ACK that answers it (Linux).
+    Answer,
 }
 
 /// What becomes of cwnd while it is not what limits the sender.
@@ -218,8 +283,15 @@ pub struct DelayedAck {
     pub timeout: SimDuration,
     /// So many ACKs at the start, and after an idle time, are not delayed (Linux's quickack mode).
     pub quickacks: u32,
-    /// The delay follows the spacing of arriving segments, between `timeout` and 200 ms (Linux's ato).
+    /// The delay follows the spacing of arriving segments, between `timeout` and 200 ms (Linux's ato), and `quickacks`
+    /// are given anew after a gap of an RTO.
     pub adaptive: bool,
+    /// More than one full segment's octets are acknowledged at once, whatever `segments` says (Linux).
+    pub count_octets: bool,
+    /// Data that leaves within the delay ends the quick ACKs: they are to ride on data (Linux's pingpong).
+    pub interactive: bool,
+    /// The ACK of a FIN is delayed as that of data is; otherwise it leaves at once.
+    pub delay_fin: bool,
     /// An ACK that is due waits so long for further segments, as behind receive offload: stretch ACKs. Zero: it does not.
     pub gro: SimDuration,
 }
@@ -328,16 +400,28 @@ pub struct TcpConfig {
     pub dup_thresh: u32,
     /// Raise `dup_thresh`, up to this, when reordering is seen to go further (Linux's `tcp_max_reordering`).
     pub max_dup_thresh: u32,
+    /// Once reordering has raised `dup_thresh`, SACKed data grows cwnd as acknowledged data does (Linux).
+    pub growth_on_sack: bool,
+    /// RACK takes no retransmission for delivered by an ACK that echoes an older timestamp (RFC 8985 section 6.2 step 2).
+    pub rack_timestamp_check: bool,
+    /// What the timers of RACK and TLP wait beyond their time (Linux's `TCP_TIMEOUT_MIN`).
+    pub rack_tlp_slack: SimDuration,
     /// The first two duplicate ACKs each let a new segment out (RFC 3042).
     pub limited_transmit: bool,
     /// Without SACK, count each duplicate ACK as a segment that has left the network, and recover as with SACK (Linux).
     pub dup_acks_as_sacks: bool,
     /// Probe the tail of a flight before the timeout (TLP, RFC 8985 section 7).
     pub tlp: bool,
+    /// What a probe of a single segment allows for a delayed ACK (`TLP.max_ack_delay`).
+    pub tlp_max_ack_delay: SimDuration,
     /// Proportional Rate Reduction (RFC 9937) in SACK recovery; without it cwnd drops at once (RFC 6675).
     pub prr: bool,
     /// What a decrease starts from.
     pub decrease_from: DecreaseFrom,
+    /// What a timeout in a recovery is.
+    pub timeout_in_recovery: TimeoutInRecovery,
+    /// The ACK that ends a fast recovery, or the answer to a mark, may grow cwnd (Linux).
+    pub growth_at_recovery_end: bool,
     /// Undoing what proves spurious.
     pub undo: UndoConfig,
     /// Explicit congestion notification.
@@ -367,8 +451,15 @@ pub struct TcpConfig {
     pub syn_retries: u32,
     /// So many timeouts of a SYN do not double the next (Linux's `tcp_syn_linear_timeouts`).
     pub syn_linear_timeouts: u32,
+    /// So many retransmissions of the SYN or SYN-ACK leave the initial window as it is; after more it is one segment (RFC
+    /// 5681 section 3.1: none; Linux: one).
+    pub syn_losses_tolerated: u32,
     /// Give the connection up when data has been unacknowledged for so long (RFC 5482, RFC 9293 section 3.9.1.1).
     pub user_timeout: Option<SimDuration>,
+    /// From when it counts.
+    pub user_timeout_from: UserTimeoutFrom,
+    /// From when the next probe of a closed window counts.
+    pub zero_window_probe_from: ZeroWindowProbeFrom,
 }
 
 /// Largest window that the 16-bit field carries without scaling.
@@ -401,11 +492,17 @@ impl Default for TcpConfig {
             loss_detection: LossDetection::DupAcks,
             dup_thresh: 3,
             max_dup_thresh: 3,
+            growth_on_sack: false,
+            rack_timestamp_check: true,
+            rack_tlp_slack: SimDuration::ZERO,
             limited_transmit: true,
             dup_acks_as_sacks: false,
             tlp: false,
+            tlp_max_ack_delay: SimDuration::from_millis(200),
             prr: true,
             decrease_from: DecreaseFrom::FlightSize,
+            timeout_in_recovery: TimeoutInRecovery::NewEpisode,
+            growth_at_recovery_end: false,
             undo: UndoConfig { eifel: false, dsack: false, frto: false },
             ecn: EcnConfig { mode: EcnMode::Off, accurate: false, ect1: false, dctcp_feedback: false },
             delayed_ack: DelayedAck {
@@ -413,6 +510,9 @@ impl Default for TcpConfig {
                 timeout: SimDuration::from_millis(40),
                 quickacks: 0,
                 adaptive: false,
+                count_octets: false,
+                interactive: false,
+                delay_fin: false,
                 gro: SimDuration::ZERO,
             },
             ack_control: None,
@@ -426,7 +526,10 @@ impl Default for TcpConfig {
             max_retries: 15,
             syn_retries: 6,
             syn_linear_timeouts: 0,
+            syn_losses_tolerated: 0,
             user_timeout: None,
+            user_timeout_from: UserTimeoutFrom::Transmission,
+            zero_window_probe_from: ZeroWindowProbeFrom::Probe,
         }
     }
 }

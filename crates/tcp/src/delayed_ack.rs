@@ -3,7 +3,7 @@
 //! Sources: RFC 5681 section 4.2, RFC 9293 section 3.8.6.3; RFC 5690 sections 4.3 and 4.6, where the sender says for how
 //! many segments; Linux's quickack mode and adaptive delay by their behaviour.
 //!
-//! Departures: none from the RFCs. With `adaptive`, more than one full segment is acknowledged at once, as Linux counts
+//! Departures: none from the RFCs. With `count_octets`, more than one full segment is acknowledged at once, as Linux counts
 //! octets and not segments. Under RFC 5690 its count of segments alone decides, receive offload does not wait (the first
 //! way of section 5.8), and quickack mode is over once the sender asks for fewer ACKs than one for two segments.
 
@@ -52,7 +52,7 @@ impl DelayedAcks {
         Self {
             config,
             ratio: config.segments,
-            counts_octets: config.adaptive,
+            counts_octets: config.count_octets,
             disordered: 0,
             segments: 0,
             octets: 0,
@@ -67,7 +67,7 @@ impl DelayedAcks {
 
     /// The peer's FIN arrived in order, alone or with data.
     pub(crate) fn on_fin(&mut self, now: SimTime) {
-        if self.config.adaptive && (self.quick == 0 || self.is_interactive) {
+        if self.config.delay_fin && (self.quick == 0 || self.is_interactive) {
             self.deadline = self.deadline.min(now + self.delay.max(self.config.timeout));
         } else {
             self.due = true;
@@ -165,11 +165,14 @@ impl DelayedAcks {
     }
 
     fn adapt(&mut self, now: SimTime, rto: SimDuration) {
+        if !self.config.adaptive && !self.config.interactive {
+            return;
+        }
+        let gap = now.saturating_since(std::mem::replace(&mut self.last_arrival, now));
         if !self.config.adaptive {
             return;
         }
         let least = self.config.timeout;
-        let gap = now.saturating_since(std::mem::replace(&mut self.last_arrival, now));
         if self.delay.is_zero() {
             self.delay = least;
         } else if gap.0 <= least.0 / 2 {
@@ -184,7 +187,9 @@ impl DelayedAcks {
 
     /// Data left for the peer.
     pub(crate) fn on_reply(&mut self, now: SimTime) {
-        if self.config.adaptive && now.saturating_since(self.last_arrival) < self.delay {
+        let delay = if self.config.adaptive { self.delay } else { self.config.timeout };
+        let has_data = self.last_arrival > SimTime::ZERO;
+        if self.config.interactive && has_data && now.saturating_since(self.last_arrival) < delay {
             self.is_interactive = true;
         }
     }
@@ -206,7 +211,16 @@ mod tests {
 
     fn acks(quickacks: u32, adaptive: bool) -> DelayedAcks {
         let timeout = SimDuration::from_millis(40);
-        DelayedAcks::new(DelayedAck { segments: 2, timeout, quickacks, adaptive, gro: SimDuration::ZERO })
+        DelayedAcks::new(DelayedAck {
+            segments: 2,
+            timeout,
+            quickacks,
+            adaptive,
+            count_octets: adaptive,
+            interactive: adaptive,
+            delay_fin: adaptive,
+            gro: SimDuration::ZERO,
+        })
     }
 
     fn arrive(acks: &mut DelayedAcks, ms: u64, octets: u64) -> bool {
@@ -226,13 +240,45 @@ mod tests {
 
     #[test]
     fn behind_receive_offload_one_ack_stands_for_a_train() {
-        let gro = SimDuration::from_millis(2);
-        let timeout = SimDuration::from_millis(40);
-        let mut acks = DelayedAcks::new(DelayedAck { segments: 2, timeout, quickacks: 0, adaptive: false, gro });
+        let mut acks = acks(0, false);
+        acks.config.gro = SimDuration::from_millis(2);
         for ms in [10, 11, 12] {
             assert!(!arrive(&mut acks, ms, 1_000));
         }
         assert_eq!(acks.deadline(), SimTime(14 * MS)); // 2 ms after the last
+    }
+
+    #[test]
+    fn octets_count_apart_from_the_adaptive_delay() {
+        for (count_octets, due) in [(false, false), (true, true)] {
+            let mut acks = acks(0, false);
+            acks.ratio = 4;
+            acks.counts_octets = count_octets;
+            assert!(!arrive(&mut acks, 10, 1_000));
+            assert_eq!(arrive(&mut acks, 11, 1_000), due); // 2000 octets are more than a segment
+        }
+    }
+
+    #[test]
+    fn a_reply_within_the_delay_ends_the_quick_acks() {
+        for (interactive, due) in [(false, true), (true, false)] {
+            let mut acks = acks(16, false);
+            acks.config.interactive = interactive;
+            assert!(arrive(&mut acks, 10, 1_000));
+            acks.on_reply(SimTime(20 * MS)); // 10 ms after, of 40
+            acks.on_ack_sent();
+            assert_eq!(arrive(&mut acks, 30, 1_000), due);
+        }
+    }
+
+    #[test]
+    fn the_ack_of_a_fin_leaves_at_once_or_waits() {
+        for (delay_fin, due) in [(false, true), (true, false)] {
+            let mut acks = acks(0, false);
+            acks.config.delay_fin = delay_fin;
+            acks.on_fin(SimTime(10 * MS));
+            assert_eq!(acks.is_due(), due);
+        }
     }
 
     #[test]

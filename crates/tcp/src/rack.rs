@@ -3,8 +3,12 @@
 //! A segment is lost if one sent sufficiently later has been delivered. "Sufficiently" is the reordering window: nothing
 //! until reordering has been seen and there is enough evidence of loss, a part of the least RTT afterwards.
 //!
-//! Departures: none. The window grows by a quarter of the least RTT with each round trip that brings a DSACK, and falls
-//! back after 16 recoveries without (section 6.2, step 4).
+//! The window grows by a quarter of the least RTT with each round trip that brings a DSACK, and falls back after 16
+//! recoveries without (section 6.2, step 4). Which ACKs are of a retransmission is told by the least RTT and, if
+//! `rack_timestamp_check` says so, by the echoed timestamp (step 2).
+//!
+//! Departures: delivered segments are looked at in the order of the stream, not of sending; RACK's RTT is that of the last
+//! of them.
 
 use ackclock_units::{SimDuration, SimTime};
 
@@ -44,11 +48,12 @@ pub(crate) struct Evidence {
 }
 
 impl Rack {
-    /// RFC 8985 section 6.2, step 2: `sent` was delivered at `now`.
-    pub(crate) fn on_delivered(&mut self, sent: &Sent, now: SimTime, min_rtt: SimDuration) {
+    /// RFC 8985 section 6.2, step 2: `sent` was delivered at `now`. `answers_original`: it is a retransmission, and the ACK
+    /// echoes a timestamp of before that.
+    pub(crate) fn on_delivered(&mut self, sent: &Sent, now: SimTime, min_rtt: SimDuration, answers_original: bool) {
         let rtt = now.saturating_since(sent.at);
-        // The ACK may be of the original: too early for the retransmission.
-        if sent.was_resent() && rtt < min_rtt {
+        // The ACK may be of the original: by its timestamp, or too early for the retransmission.
+        if sent.was_resent() && (answers_original || rtt < min_rtt) {
             return;
         }
         self.advanced = true;

@@ -7,7 +7,7 @@
 use ackclock_cc::RttStats;
 use ackclock_units::{SimDuration, SimTime};
 
-use crate::config::{FirstSample, RtoConfig, RtoEstimator, TickRounding};
+use crate::config::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, TickRounding};
 
 /// SRTT, RTTVAR and the timeout of one connection.
 #[derive(Clone, Debug)]
@@ -63,6 +63,31 @@ impl RtoTimer {
         self.config.karn
     }
 
+    /// The oldest of the segments that an ACK covers gives the sample, not the newest.
+    pub(crate) fn samples_oldest(&self) -> bool {
+        self.config.sample == RttSample::Oldest
+    }
+
+    /// SACKed segments give samples.
+    pub(crate) fn samples_sacks(&self) -> bool {
+        self.config.sack_samples
+    }
+
+    /// A SACK may restart the timer.
+    pub(crate) fn restarts_on_sack(&self) -> bool {
+        self.config.restart_on_sack
+    }
+
+    /// A retransmission of the first outstanding segment restarts the timer.
+    pub(crate) fn restarts_on_retransmission(&self) -> bool {
+        self.config.restart_on_retransmission
+    }
+
+    /// After the timer has run for something else, the timeout counts from when the first outstanding segment left.
+    pub(crate) fn resumes_from_head(&self) -> bool {
+        self.config.resume_from == RtoResume::Head
+    }
+
     /// The timeout with its back-off.
     pub(crate) fn rto(&self) -> SimDuration {
         let doubled = self.base.0.saturating_mul(1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX));
@@ -95,8 +120,8 @@ impl RtoTimer {
 
     /// RFC 6298 section 5.7: the SYN timed out, so data starts from 3 seconds unless there has been a sample.
     pub(crate) fn on_syn_timed_out(&mut self) {
-        if !self.has_sample && self.config.estimator == RtoEstimator::Rfc6298 {
-            self.base = self.base.max(SimDuration::from_secs(3));
+        if !self.has_sample {
+            self.base = self.base.max(self.config.after_lost_syn);
         }
         self.backoff = 0;
     }

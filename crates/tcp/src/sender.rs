@@ -27,7 +27,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use crate::ack_control::AckControl;
 use crate::bursts::Bursts;
 use crate::clock::TimestampClock;
-use crate::config::{LossDetection, LossRecovery, Nagle, RtoEstimator, TcpConfig};
+use crate::config::{LossDetection, LossRecovery, Nagle, TcpConfig};
 use crate::ecn::EcnSender;
 use crate::endpoint::SocketOption;
 use crate::episode::Episode;
@@ -110,8 +110,6 @@ pub(crate) struct Sender {
     tunes_send_buffer: bool,
     /// No mechanism looks at every ACK: the plain ones need little.
     is_plain_stack: bool,
-    /// RTT samples are Linux's: of the oldest segment that an ACK covers.
-    samples_oldest: bool,
     /// `dup_thresh` has been raised.
     sees_reordering: bool,
     loss_recovery: LossRecovery,
@@ -184,7 +182,6 @@ impl Sender {
             mss,
             send_buffer: config.send_autotuning.map_or(config.send_buffer.0, |tuning| tuning.initial.0),
             tunes_send_buffer: config.send_autotuning.is_some(),
-            samples_oldest: config.rto.estimator == RtoEstimator::Linux,
             sees_reordering: false,
             is_plain_stack: false,
             loss_recovery: config.loss_recovery,

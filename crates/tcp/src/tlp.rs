@@ -1,8 +1,7 @@
 //! Tail loss probes: a segment sent early, so that the ACKs it draws tell of a loss before the timeout (RFC 8985
 //! section 7).
 //!
-//! Departures: the probe timeout is two SRTT plus two ticks of a millisecond clock, or plus the least RTO when a single
-//! segment is outstanding (Linux's allowance for a delayed ACK in place of `WCDelAckT`).
+//! Departures: none. `TLP.max_ack_delay`, which section 7.2 leaves to the implementation, is `tlp_max_ack_delay`.
 
 use ackclock_units::SimDuration;
 
@@ -50,12 +49,17 @@ impl Tlp {
         self.end.is_some()
     }
 
-    /// Section 7.2: PTO. `outstanding` segments; `delayed_ack` is the allowance for a single one.
-    pub(crate) fn timeout(srtt: Option<SimDuration>, outstanding: usize, delayed_ack: SimDuration) -> SimDuration {
+    /// Section 7.2: PTO. `outstanding` segments; `delayed_ack` is the allowance for a single one, `slack` that for more.
+    pub(crate) fn timeout(
+        srtt: Option<SimDuration>,
+        outstanding: usize,
+        delayed_ack: SimDuration,
+        slack: SimDuration,
+    ) -> SimDuration {
         match srtt {
             None => SimDuration::from_secs(1),
             Some(srtt) if outstanding == 1 => srtt * 2 + delayed_ack,
-            Some(srtt) => srtt * 2 + SimDuration::from_millis(2),
+            Some(srtt) => srtt * 2 + slack,
         }
     }
 
@@ -92,9 +96,11 @@ mod tests {
     #[test]
     fn the_probe_timeout_is_two_round_trips_and_allows_for_a_delayed_ack() {
         let ms = SimDuration::from_millis;
-        assert_eq!(Tlp::timeout(Some(ms(100)), 5, ms(200)), ms(202));
-        assert_eq!(Tlp::timeout(Some(ms(100)), 1, ms(200)), ms(400));
-        assert_eq!(Tlp::timeout(None, 1, ms(200)), ms(1_000)); // RFC 8985 section 7.2: no SRTT, 1 s
+        let none = SimDuration::ZERO;
+        assert_eq!(Tlp::timeout(Some(ms(100)), 5, ms(200), none), ms(200));
+        assert_eq!(Tlp::timeout(Some(ms(100)), 5, ms(200), ms(2)), ms(202)); // Linux's TCP_TIMEOUT_MIN
+        assert_eq!(Tlp::timeout(Some(ms(100)), 1, ms(200), ms(2)), ms(400));
+        assert_eq!(Tlp::timeout(None, 1, ms(200), none), ms(1_000)); // RFC 8985 section 7.2: no SRTT, 1 s
     }
 
     #[test]

@@ -85,7 +85,7 @@ SWITCHES: Mapping[str, Callable[[str], Changes]] = {
     "tcp_syn_retries": _number("tcp.syn_retries"),
     "tcp_synack_retries": _number("tcp.syn_retries"),
     "tcp_syn_linear_timeouts": _number("tcp.syn_linear_timeouts"),
-    "tcp_rto_min_us": lambda value: {"tcp.rto.min": f"{int(value)} us"},
+    "tcp_rto_min_us": lambda value: {"tcp.rto.min": f"{int(value)} us", "tcp.tlp_max_ack_delay": f"{int(value)} us"},
     "tcp_rto_max_ms": lambda value: {"tcp.rto.max": f"{int(value)} ms"},
     "tcp_rmem": _receive_memory,
     "tcp_wmem": _send_memory,

@@ -122,7 +122,10 @@ impl Checker<'_, '_> {
         config.max_retries = table.max_retries.unwrap_or(config.max_retries);
         config.syn_retries = table.syn_retries.unwrap_or(config.syn_retries);
         config.syn_linear_timeouts = table.syn_linear_timeouts.unwrap_or(config.syn_linear_timeouts);
+        config.syn_losses_tolerated = table.syn_losses_tolerated.unwrap_or(config.syn_losses_tolerated);
         config.user_timeout = table.user_timeout.map(|timeout| timeout.0).filter(|timeout| !timeout.is_zero());
+        config.user_timeout_from = table.user_timeout_from.map_or(config.user_timeout_from, Into::into);
+        config.zero_window_probe_from = table.zero_window_probe_from.map_or(config.zero_window_probe_from, Into::into);
         config.ecn = EcnConfig {
             mode: table.ecn.map_or(config.ecn.mode, Into::into),
             accurate: table.accurate_ecn.unwrap_or(config.ecn.accurate),
@@ -160,6 +163,12 @@ impl Checker<'_, '_> {
         set(table.limited_transmit, &mut config.limited_transmit);
         set(table.dup_acks_as_sacks, &mut config.dup_acks_as_sacks);
         set(table.tlp, &mut config.tlp);
+        set(table.growth_on_sack, &mut config.growth_on_sack);
+        set(table.growth_at_recovery_end, &mut config.growth_at_recovery_end);
+        set(table.rack_timestamp_check, &mut config.rack_timestamp_check);
+        config.tlp_max_ack_delay = table.tlp_max_ack_delay.map_or(config.tlp_max_ack_delay, |delay| delay.0);
+        config.rack_tlp_slack = table.rack_tlp_slack.map_or(config.rack_tlp_slack, |slack| slack.0);
+        config.timeout_in_recovery = table.timeout_in_recovery.map_or(config.timeout_in_recovery, Into::into);
         set(table.eifel, &mut config.undo.eifel);
         set(table.dsack_undo, &mut config.undo.dsack);
         set(table.frto, &mut config.undo.frto);
@@ -327,7 +336,13 @@ impl Checker<'_, '_> {
         rto.rtt_gain = table.rtt_gain.unwrap_or(rto.rtt_gain);
         rto.deviation_gain = table.deviation_gain.unwrap_or(rto.deviation_gain);
         rto.deviation_weight = table.deviation_weight.unwrap_or(rto.deviation_weight);
+        rto.after_lost_syn = set(table.after_lost_syn, rto.after_lost_syn);
         rto.karn = table.karn.unwrap_or(rto.karn);
+        rto.sample = table.sample.map_or(rto.sample, Into::into);
+        rto.sack_samples = table.sack_samples.unwrap_or(rto.sack_samples);
+        rto.restart_on_sack = table.restart_on_sack.unwrap_or(rto.restart_on_sack);
+        rto.restart_on_retransmission = table.restart_on_retransmission.unwrap_or(rto.restart_on_retransmission);
+        rto.resume_from = table.resume_from.map_or(rto.resume_from, Into::into);
         rto.rounding = table.rounding.map_or(rto.rounding, Into::into);
         rto.first_sample = table.first_sample.map_or(rto.first_sample, Into::into);
         for (field, gain) in [("rtt_gain", rto.rtt_gain), ("deviation_gain", rto.deviation_gain)] {
@@ -375,6 +390,9 @@ fn delayed_ack_of(table: &SwitchOr<crate::file::DelayedAckTable>, default: Delay
             timeout: table.timeout.map_or(default.timeout, |timeout| timeout.0),
             quickacks: table.quickacks.unwrap_or(default.quickacks),
             adaptive: table.adaptive.unwrap_or(default.adaptive),
+            count_octets: table.count_octets.unwrap_or(default.count_octets),
+            interactive: table.interactive.unwrap_or(default.interactive),
+            delay_fin: table.delay_fin.unwrap_or(default.delay_fin),
             ..default
         },
     }

@@ -2,7 +2,7 @@
 
 use ackclock_tcp::{
     Counting, CwndValidation, DecreaseFrom, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery, Nagle,
-    RtoEstimator, TickRounding,
+    RtoEstimator, RtoResume, RttSample, TickRounding, TimeoutInRecovery, UserTimeoutFrom, ZeroWindowProbeFrom,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,16 +59,28 @@ layer! {
         dup_thresh: u32,
         /// How far `dup_thresh` may grow with the reordering seen.
         max_dup_thresh: u32,
-        /// The first two duplicate ACKs each let a new segment out (RFC 3042).
+        /// Once reordering has raised `dup_thresh`, SACKed data grows cwnd as acknowledged data does.
+        growth_on_sack: bool,
+        /// RACK takes no retransmission for delivered by an ACK that echoes an older timestamp (RFC 8985 section 6.2).
+        rack_timestamp_check: bool,
+        /// What the timers of RACK and TLP wait beyond their time.
+        rack_tlp_slack: Duration,
+        /// Without SACK, the first two duplicate ACKs each let a new segment out (RFC 3042); with it, SACKed data does.
         limited_transmit: bool,
         /// Without SACK, count duplicate ACKs as segments that have left the network, and recover as with SACK.
         dup_acks_as_sacks: bool,
         /// Probe the tail of a flight before the timeout (RFC 8985 section 7).
         tlp: bool,
+        /// What the probe of a single segment allows for a delayed ACK.
+        tlp_max_ack_delay: Duration,
         /// Proportional Rate Reduction (RFC 9937) in SACK recovery.
         prr: bool,
-        /// What a decrease starts from.
+        /// What a decrease, and PRR with it, starts from.
         decrease_from: DecreaseFromWord,
+        /// A timeout while what was outstanding at the last one, or at a fast retransmit, is not yet acknowledged.
+        timeout_in_recovery: TimeoutInRecoveryWord,
+        /// The ACK that ends a fast recovery, or the answer to a mark, may grow cwnd.
+        growth_at_recovery_end: bool,
         /// Undo what timestamps prove spurious (RFC 3522, RFC 4015).
         eifel: bool,
         /// Undo what reported duplicates prove spurious (RFC 3708).
@@ -103,14 +115,20 @@ layer! {
         tso: SwitchOr<TsoTable>,
         /// First sequence number.
         initial_sequence: u32,
-        /// Timeouts in a row after which the connection is given up.
+        /// Timeouts, or unanswered probes of a closed window, in a row after which the connection is given up.
         max_retries: u32,
         /// As `max_retries`, for the SYN.
         syn_retries: u32,
         /// So many timeouts of the SYN do not double the next.
         syn_linear_timeouts: u32,
-        /// Time without progress after which the connection is given up; "0 s" is never.
+        /// After more retransmissions of the SYN or SYN-ACK than this, the initial window is one segment.
+        syn_losses_tolerated: u32,
+        /// Time without progress after which the connection is given up, in place of `max_retries`; "0 s" is never.
         user_timeout: Duration,
+        /// From when the user timeout counts.
+        user_timeout_from: UserTimeoutFromWord,
+        /// From when the next probe of a closed window counts.
+        zero_window_probe_from: ZeroWindowProbeFromWord,
     }
 }
 
@@ -165,8 +183,14 @@ layer! {
         timeout: Duration,
         /// So many ACKs at the start are not delayed.
         quickacks: u32,
-        /// The delay follows the spacing of arriving segments.
+        /// The delay follows the spacing of arriving segments, and `quickacks` are given anew after a gap of an RTO.
         adaptive: bool,
+        /// More than one full segment's octets are acknowledged at once, whatever `segments` says.
+        count_octets: bool,
+        /// Data that leaves within the delay ends the quick ACKs: they are to ride on data.
+        interactive: bool,
+        /// The ACK of a FIN is delayed as that of data is.
+        delay_fin: bool,
     }
 }
 
@@ -187,7 +211,7 @@ layer! {
         initial: Duration,
         /// Lower bound.
         min: Duration,
-        /// Upper bound.
+        /// Upper bound, above 60 s also of the interval between probes of a closed window.
         max: Duration,
         /// Gain of the smoothed RTT.
         rtt_gain: f64,
@@ -197,8 +221,20 @@ layer! {
         deviation_weight: f64,
         /// Clock granularity.
         granularity: Duration,
-        /// No samples from retransmitted segments.
+        /// No samples from retransmitted segments; the back-off stays until there is a sample.
         karn: bool,
+        /// Which of the segments that an ACK covers gives the RTT sample.
+        sample: RttSampleWord,
+        /// Newly SACKed segments give samples where no acknowledged one does.
+        sack_samples: bool,
+        /// A SACK of data that left before the first outstanding segment last did restarts the timer.
+        restart_on_sack: bool,
+        /// Retransmitting the first outstanding segment restarts the timer.
+        restart_on_retransmission: bool,
+        /// From when the timeout counts where the timer had run for a probe or for reordered segments in between.
+        resume_from: RtoResumeWord,
+        /// Least timeout for data after a SYN that had to be sent again, until there is a sample.
+        after_lost_syn: Duration,
         /// opnet: how the RTT is measured in ticks.
         rounding: RoundingWord,
         /// opnet: what the first sample does.
@@ -239,6 +275,46 @@ words! {
     pub(crate) enum DecreaseFromWord for DecreaseFrom {
         "flight_size" = FlightSize,
         "cwnd" = Cwnd,
+    }
+}
+
+words! {
+    /// What a timeout in a recovery is.
+    pub(crate) enum TimeoutInRecoveryWord for TimeoutInRecovery {
+        "new_episode" = NewEpisode,
+        "same_episode" = SameEpisode,
+    }
+}
+
+words! {
+    /// From when the user timeout counts.
+    pub(crate) enum UserTimeoutFromWord for UserTimeoutFrom {
+        "transmission" = Transmission,
+        "retransmission" = Retransmission,
+    }
+}
+
+words! {
+    /// From when the next probe of a closed window counts.
+    pub(crate) enum ZeroWindowProbeFromWord for ZeroWindowProbeFrom {
+        "probe" = Probe,
+        "answer" = Answer,
+    }
+}
+
+words! {
+    /// Which of the segments that an ACK covers gives the RTT sample.
+    pub(crate) enum RttSampleWord for RttSample {
+        "newest" = Newest,
+        "oldest" = Oldest,
+    }
+}
+
+words! {
+    /// From when the timeout counts after the timer has run for something else.
+    pub(crate) enum RtoResumeWord for RtoResume {
+        "restart" = Restart,
+        "head" = Head,
     }
 }
 

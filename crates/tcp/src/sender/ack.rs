@@ -5,6 +5,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Flags;
 
 use super::{Limit, Sender};
+use crate::clock::is_before;
 use crate::config::LossRecovery;
 use crate::scoreboard::Sent;
 use crate::tlp::{ProbeAck, ProbeOutcome};
@@ -115,10 +116,28 @@ struct Timing {
     newest_sacked: Option<SimTime>,
     /// Something that was sent again is acknowledged.
     has_resent: bool,
+    oldest_resent: Option<SimTime>,
     newest_resent: Option<SimTime>,
     /// The lowest segment delivered after one sent later, and the end of the highest that had been.
     lowest_late: Option<u64>,
     high_sacked: Option<u64>,
+}
+
+impl Timing {
+    /// When the segments left that give an RTT sample, of those acknowledged and of those SACKed. Karn's rule has none of
+    /// an ACK that covers a retransmission.
+    fn samples(&self, oldest: bool, karn: bool) -> (Option<SimTime>, Option<SimTime>) {
+        let (once, resent, sacked) = if oldest {
+            (self.oldest, self.oldest_resent, self.oldest_sacked)
+        } else {
+            (self.newest, self.newest_resent, self.newest_sacked)
+        };
+        let acked = match (once, resent) {
+            (Some(once), Some(resent)) if oldest => Some(once.min(resent)),
+            (once, resent) => once.max(resent),
+        };
+        (if karn { once.filter(|_| !self.has_resent) } else { acked }, sacked)
+    }
 }
 
 impl Sender {
@@ -168,7 +187,8 @@ impl Sender {
         if let Some(end) = ack.sack.dsack_end {
             self.on_dsack(end);
         }
-        let head_sent = if self.samples_oldest { self.board.first().map(|first| first.at) } else { None };
+        let restarts_on_sack = self.rto.restarts_on_sack();
+        let head_sent = if restarts_on_sack { self.board.first().map(|first| first.at) } else { None };
         self.sample_rtt(now, ack, advanced, &timing);
         if timing.lowest_late.is_some() {
             self.adapt_to_reordering(&timing);
@@ -197,7 +217,7 @@ impl Sender {
             original_arrived,
             lost_retransmission: false,
             // RFC 6298 section 5.3; a SACK restarts it too if what it reports left before the first segment last did.
-            restarts_timer: advanced || (self.samples_oldest && head_sent > timing.oldest_sacked.or(head_sent)),
+            restarts_timer: advanced || (restarts_on_sack && head_sent > timing.oldest_sacked.or(head_sent)),
         }
     }
 
@@ -231,12 +251,15 @@ impl Sender {
         let prior_high = self.board.high_sacked();
         let recovery_point = self.phase.ends_at();
         let min_rtt = self.rto.stats().min_rtt;
-        let Self { board, rack, rates, controller, .. } = self;
+        let echoed = ack.echoed_tick().filter(|echo| *echo != 0 && self.config.rack_timestamp_check);
+        let Self { board, rack, rates, controller, clock, .. } = self;
         timing.high_sacked = prior_high;
         let mut original_arrived = false;
         let mut deliver = |sent: &Sent, timing: &mut Timing| {
             if let Some(rack) = rack.as_mut() {
-                rack.on_delivered(sent, now, min_rtt);
+                let answers_original =
+                    sent.was_resent() && echoed.is_some_and(|echo| is_before(echo, clock.tick(sent.at)));
+                rack.on_delivered(sent, now, min_rtt, answers_original);
             }
             if let Some(rates) = rates.as_mut()
                 && let Some(report) = rates.on_delivered(sent.range(), now)
@@ -270,6 +293,7 @@ impl Sender {
                 deliver(sent, timing);
                 if sent.was_resent() {
                     timing.has_resent = true;
+                    timing.oldest_resent = timing.oldest_resent.map_or(Some(sent.at), |at| Some(at.min(sent.at)));
                     timing.newest_resent = Some(sent.at);
                 } else {
                     timing.oldest.get_or_insert(sent.at);
@@ -297,19 +321,16 @@ impl Sender {
     }
 
     /// Karn's rule: segments that were sent again tell nothing (RFC 6298 section 3), unless their timestamp does
-    /// (RFC 7323 section 4.1). Linux takes the oldest segment that an ACK covers, and SACKed ones too.
+    /// (RFC 7323 section 4.1).
     fn sample_rtt(&mut self, now: SimTime, ack: &IncomingAck<'_>, advanced: bool, timing: &Timing) {
-        let clean = if self.samples_oldest {
-            timing.oldest.filter(|_| !timing.has_resent).or(timing.oldest_sacked)
-        } else if self.rto.karn() {
-            timing.newest.filter(|_| !timing.has_resent)
-        } else {
-            timing.newest.max(timing.newest_resent)
-        };
+        let takes_oldest = self.rto.samples_oldest();
+        let (acked, sacked) = timing.samples(takes_oldest, self.rto.karn());
+        let sacked = sacked.filter(|_| self.rto.samples_sacks());
         let echoed = if advanced { self.echoed_send_time(now, ack) } else { None };
-        if let Some(sent_at) = clean.or(echoed) {
+        if let Some(sent_at) = acked.or(sacked).or(echoed) {
             self.take_sample(sent_at, now);
-            if let Some(newest) = timing.newest_sacked.or(timing.newest).filter(|_| self.samples_oldest) {
+            let newest_sacked = timing.newest_sacked.filter(|_| self.rto.samples_sacks());
+            if let Some(newest) = newest_sacked.or(timing.newest).filter(|_| takes_oldest) {
                 let latest = now.saturating_since(newest);
                 self.rto.note_newest(latest);
                 self.latest_rtt_sample = Some(latest);
@@ -366,7 +387,7 @@ impl Sender {
 
     pub(super) fn tell_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, heard: &Heard) {
         // Where the network reorders, waiting for the cumulative ACK would starve the window.
-        let reorders = self.sees_reordering;
+        let reorders = self.sees_reordering && self.config.growth_on_sack;
         let event = AckEvent {
             now,
             newly_acked: Bytes(heard.delivered),
@@ -378,7 +399,7 @@ impl Sender {
             rtt: self.rto.stats(),
             timestamps: ack.timestamps,
             is_cwnd_limited: self.may_grow(),
-            in_recovery: (heard.was_reducing && !self.is_linux_reduction()) || self.phase.is_reducing(),
+            in_recovery: (heard.was_reducing && !self.config.growth_at_recovery_end) || self.phase.is_reducing(),
             round: self.round,
             is_paced: self.is_paced,
             delivery: self.delivery_report(),

@@ -5,6 +5,7 @@ use ackclock_units::{Bytes, SimTime};
 
 use super::Sender;
 use super::ack::{IncomingAck, Progress};
+use crate::config::TimeoutInRecovery;
 use crate::recovery::{Frto, LossPhase, Phase};
 
 impl Sender {
@@ -101,7 +102,8 @@ impl Sender {
         let newly_lost = self.mark_timed_out(now);
         self.counters.lost_octets += newly_lost;
         self.report_lost(now);
-        let is_same_episode = self.is_linux_reduction() && (in_one_window || repeated);
+        let continues = self.config.timeout_in_recovery == TimeoutInRecovery::SameEpisode;
+        let is_same_episode = continues && (in_one_window || repeated);
         if !is_same_episode {
             self.begin_episode(now, CongestionCause::Timeout { repeated }, flight, newly_lost);
         }

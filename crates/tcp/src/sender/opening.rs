@@ -6,7 +6,7 @@ use ackclock_units::{Bytes, SimTime};
 use super::Sender;
 use super::peer_window::PeerWindow;
 use super::timers::Timer;
-use crate::config::{DecreaseFrom, LossRecovery};
+use crate::config::LossRecovery;
 use crate::tlp::Tlp;
 
 impl Sender {
@@ -35,7 +35,7 @@ impl Sender {
             && !self.tlp.is_enabled()
             && !self.usage.is_on()
             && !self.emulates_sack
-            && !self.samples_oldest;
+            && !self.rto.samples_oldest();
     }
 
     /// The initial window, where the handshake settled another segment size.
@@ -60,8 +60,8 @@ impl Sender {
         }
         if retries > 0 {
             self.rto.on_syn_timed_out();
-            // RFC 5681 section 3.1: a lost SYN leaves an initial window of one segment. Linux allows for one loss.
-            if self.config.decrease_from == DecreaseFrom::FlightSize || retries > 1 {
+            // RFC 5681 section 3.1: a lost SYN leaves an initial window of one segment.
+            if retries > self.config.syn_losses_tolerated {
                 self.controller.set_cwnd(Bytes(self.mss));
             }
             sent_at = echoed;

@@ -51,11 +51,6 @@ impl Sender {
         progress.restarts_timer = false;
     }
 
-    /// Linux's ways with a reduction: the window that ends it may grow at once, a timeout during one is not another.
-    pub(super) fn is_linux_reduction(&self) -> bool {
-        self.config.decrease_from == DecreaseFrom::Cwnd
-    }
-
     fn leave_cwr(&mut self, now: SimTime) {
         if self.phase.ends_at().is_some_and(|end| self.board.una() >= end) {
             self.phase = Phase::Open;
@@ -128,8 +123,7 @@ impl Sender {
         let (newly_lost, wait_until) = self.detect_by_time(now);
         progress.lost_retransmission |= self.board.resent() < resent;
         if let Some(at) = wait_until {
-            // Two ticks of a millisecond clock at least, as the kernel rounds it.
-            self.timer = Timer::reordering(at.max(now) + ackclock_units::SimDuration::from_millis(2));
+            self.timer = Timer::reordering(at.max(now) + self.config.rack_tlp_slack);
             progress.restarts_timer = false;
         }
         newly_lost

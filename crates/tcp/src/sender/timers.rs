@@ -5,6 +5,7 @@ use ackclock_units::{SimDuration, SimTime};
 
 use super::Sender;
 use super::ack::Progress;
+use crate::config::UserTimeoutFrom;
 use crate::prr::PrrAck;
 use crate::recovery::Phase;
 use crate::scoreboard::Sent;
@@ -84,11 +85,11 @@ impl Sender {
         }
     }
 
-    /// When the timeout counts from: the last restart of its timer (RFC 6298 section 5), in Linux when the first segment
-    /// left. Linux's timeout is 200 ms above SRTT at least; one without that floor would be due with the very next ACK.
+    /// When the timeout counts from: the last restart of its timer (RFC 6298 section 5), or when the first segment left
+    /// (Linux, whose timeout is 200 ms above SRTT at least; one without that floor would be due with the very next ACK).
     pub(super) fn timeout_from(&self, now: SimTime) -> SimTime {
         let first_left = self.board.first().map_or(now, |first| first.at);
-        if self.samples_oldest { first_left } else { first_left.max(self.timeout_from) }
+        if self.rto.resumes_from_head() { first_left } else { first_left.max(self.timeout_from) }
     }
 
     /// RFC 6298 section 5.1; a timer that ran for something else counts from where it would have by itself.
@@ -113,7 +114,8 @@ impl Sender {
         if !self.tlp.is_enabled() || !self.phase.is_open() || self.board.is_empty() {
             return false;
         }
-        let probe = Tlp::timeout(self.srtt(), self.board.count(), self.config.rto.min);
+        let (delayed_ack, slack) = (self.config.tlp_max_ack_delay, self.config.rack_tlp_slack);
+        let probe = Tlp::timeout(self.srtt(), self.board.count(), delayed_ack, slack);
         let timeout = timeout_from + self.rto.rto();
         let deadline = if timeout > now { timeout.min(now + probe) } else { now + probe };
         self.timer = Timer { deadline, purpose: Purpose::Probe };
@@ -184,7 +186,7 @@ impl Sender {
     }
 
     fn on_retransmission_timeout(&mut self, now: SimTime) {
-        if !self.is_linux_reduction() {
+        if self.config.user_timeout_from == UserTimeoutFrom::Transmission {
             self.stalled_since = self.stalled_since.or(self.board.first().map(|first: &Sent| first.at));
         }
         let out_of_retries = self.config.user_timeout.is_none() && self.timeouts_in_a_row >= self.config.max_retries;
@@ -221,7 +223,7 @@ impl Sender {
         }
         match wait_until {
             Some(at) if self.timer.is_off() => {
-                self.timer = Timer::reordering(at.max(now) + SimDuration::from_millis(2));
+                self.timer = Timer::reordering(at.max(now) + self.config.rack_tlp_slack);
             }
             _ if self.timer.is_off() => self.rearm_timeout(now),
             _ => {}

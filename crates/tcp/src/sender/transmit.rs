@@ -7,7 +7,7 @@ use ackclock_wire::{Ecn, Flags};
 use super::Sender;
 use crate::autotuning::grown_send_buffer;
 use crate::bursts::Opening;
-use crate::config::LossRecovery;
+use crate::config::{LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
 use crate::ranges::Range;
 use crate::recovery::{Frto, LossPhase, Phase};
 use crate::usage::{WindowInUse, restart_window};
@@ -151,10 +151,10 @@ impl Sender {
         let is_first = range.start <= self.board.una();
         self.board.on_retransmitted(range, now);
         self.undo.on_retransmission(self.clock.tick(now));
-        if self.is_linux_reduction() {
-            self.stalled_since.get_or_insert(now); // where Linux begins to count a user timeout
+        if self.config.user_timeout_from == UserTimeoutFrom::Retransmission {
+            self.stalled_since.get_or_insert(now);
         }
-        if is_first && self.is_linux_reduction() && self.probes == 0 {
+        if is_first && self.rto.restarts_on_retransmission() && self.probes == 0 {
             self.timer = super::Timer::OFF;
             self.rearm_timeout(now);
         }
@@ -419,7 +419,7 @@ impl Sender {
             if !self.board.is_empty() {
                 self.rearm_timeout(now);
             }
-        } else if self.board.is_empty() && self.is_linux_reduction() {
+        } else if self.board.is_empty() && self.config.zero_window_probe_from == ZeroWindowProbeFrom::Answer {
             self.on_probe_answered(now);
         }
     }

@@ -1,0 +1,242 @@
+//! What single switches do that no packet script shows from both sides. Segments of 1000 octets, a round trip of 100 ms, an
+//! ACK for each; data leaves at 200 ms.
+
+mod common;
+
+use ackclock_tcp::{
+    EpisodeCause, LossDetection, RtoConfig, RtoEstimator, RtoResume, RttSample, TcpConfig, TimeoutInRecovery,
+};
+use ackclock_units::{Bytes, SimDuration, SimTime};
+use common::{OPENER, Pair, plain};
+
+fn ms(count: u64) -> SimDuration {
+    SimDuration::from_millis(count)
+}
+
+fn rto() -> RtoConfig {
+    RtoConfig::of(RtoEstimator::Rfc6298)
+}
+
+/// An open connection at 200 ms, on which segments, counted from 1, are lost as often as `losses` says.
+fn opened(config: &TcpConfig, losses: &'static [(u32, usize)]) -> Pair {
+    let mut pair = Pair::new(config, config);
+    let mut left = losses.to_vec();
+    pair.drop = Box::new(move |end, _, segment| {
+        let is_hit = |(number, left): &&mut (u32, usize)| segment.seq.0 == (*number - 1) * 1_000 + 1 && *left > 0;
+        let hit = left.iter_mut().find(is_hit).filter(|_| end == OPENER && segment.payload > 0);
+        hit.map(|(_, left)| *left -= 1).is_some()
+    });
+    pair.open();
+    pair
+}
+
+/// When segment `number` left, in milliseconds.
+fn departures(pair: &Pair, number: u32) -> Vec<u64> {
+    let sent = pair.data_sent(OPENER).into_iter();
+    sent.filter(|(_, seq, _)| *seq == (number - 1) * 1_000 + 1).map(|(ms, _, _)| ms).collect()
+}
+
+#[test]
+fn a_timeout_in_a_recovery_is_an_episode_of_its_own_or_a_part_of_it() {
+    let episodes = |timeout_in_recovery| {
+        let config = TcpConfig { timeout_in_recovery, ..plain() };
+        let mut pair = opened(&config, &[(1, 2)]);
+        pair.write(OPENER, 20_000);
+        pair.run_for(ms(10_000));
+        let episodes = pair.ends[OPENER].take_episodes().into_iter();
+        episodes.map(|episode| (episode.cause, episode.ssthresh_after)).collect::<Vec<_>>()
+    };
+    // Ten segments in flight, the first and its retransmission lost. RFC 5681 equation 4: ssthresh = 10 / 2 = 5. After the
+    // timeout RFC 5681 takes half of what is outstanding, bounded by cwnd, 5: 2.5. Linux keeps 5: high_seq is not yet
+    // acknowledged.
+    let loss = (EpisodeCause::Loss, Some(Bytes(5_000)));
+    let timeout = (EpisodeCause::Timeout, Some(Bytes(2_500)));
+    assert_eq!(episodes(TimeoutInRecovery::NewEpisode), [loss, timeout]);
+    assert_eq!(episodes(TimeoutInRecovery::SameEpisode), [loss]);
+}
+
+#[test]
+fn the_ack_that_ends_a_recovery_may_grow_the_window() {
+    let cwnd = |growth_at_recovery_end| {
+        let config = TcpConfig { growth_at_recovery_end, ..plain() };
+        let mut pair = opened(&config, &[(1, 1)]);
+        pair.write(OPENER, 100_000);
+        pair.run_for(ms(200));
+        pair.ends[OPENER].cwnd().0
+    };
+    // At 400 ms the ACK of the retransmission ends the recovery, at half of ten segments; two ACKs of what was sent in it
+    // follow at once. In congestion avoidance an ACK of one segment adds SMSS * SMSS / cwnd (RFC 5681 equation 3): 1000 *
+    // 1000 / 5000 = 200, then 1000 * 1000 / 5200 = 192, and a third 185.
+    assert_eq!(cwnd(false), 5_392);
+    assert_eq!(cwnd(true), 5_577);
+}
+
+#[test]
+fn a_retransmission_of_the_first_segment_may_restart_the_timer() {
+    let sent = |restart_on_retransmission| {
+        let rto = RtoConfig { restart_on_retransmission, ..rto() };
+        let config = TcpConfig { loss_detection: LossDetection::Rack, rto, ..plain() };
+        let mut pair = opened(&config, &[(1, 3)]);
+        pair.write(OPENER, 12_000);
+        pair.run_for(ms(2_000));
+        departures(&pair, 1)
+    };
+    // The recovery starts the timer at 300 ms. At 400 ms a SACK of what left after the retransmission says that that is
+    // lost (RFC 8985 section 6.2 step 5), and it is sent again; the timeout of 1 s counts from one or the other.
+    assert_eq!(sent(false), [200, 300, 400, 1_300]);
+    assert_eq!(sent(true), [200, 300, 400, 1_400]);
+}
+
+#[test]
+fn a_sack_of_older_data_may_restart_the_timer() {
+    let sent = |restart_on_sack| {
+        let config = TcpConfig { rto: RtoConfig { restart_on_sack, ..rto() }, ..plain() };
+        let mut pair = opened(&config, &[(1, 2)]);
+        pair.write(OPENER, 4_000);
+        pair.run_for(ms(50));
+        pair.write(OPENER, 1_000);
+        pair.run_for(ms(1_500));
+        departures(&pair, 1)
+    };
+    // Three SACKs at 300 ms: the first segment leaves again. The segment of 250 ms is SACKed at 350 ms, and left before.
+    assert_eq!(sent(false), [200, 300, 1_300]);
+    assert_eq!(sent(true), [200, 300, 1_350]);
+}
+
+#[test]
+fn lost_syns_shrink_the_initial_window_beyond_what_is_tolerated() {
+    let cwnd = |syn_losses_tolerated, lost: usize| {
+        let config = TcpConfig { syn_losses_tolerated, ..plain() };
+        let mut pair = Pair::new(&config, &config);
+        pair.drop = Box::new(move |end, index, _| end == OPENER && index < lost);
+        pair.call(OPENER, ackclock_tcp::Endpoint::connect);
+        pair.run_for(ms(10_000));
+        pair.ends[OPENER].cwnd().0 / 1_000
+    };
+    // RFC 5681 section 3.1: one segment after a lost SYN; Linux after two.
+    assert_eq!([cwnd(0, 0), cwnd(0, 1)], [10, 1]);
+    assert_eq!([cwnd(1, 1), cwnd(1, 2)], [10, 1]);
+}
+
+#[test]
+fn the_oldest_segment_of_an_ack_counts_the_delay_of_the_ack() {
+    let srtt_and_latest = |sample| {
+        let mut config = TcpConfig { rto: RtoConfig { sample, ..rto() }, ..plain() };
+        config.delayed_ack.segments = 2;
+        let mut pair = opened(&config, &[]);
+        pair.write(OPENER, 1_000);
+        pair.run_for(ms(40));
+        pair.write(OPENER, 1_000);
+        pair.run_for(ms(100));
+        let rtt = pair.ends[OPENER].rtt();
+        (rtt.srtt, rtt.latest, rtt.min_rtt)
+    };
+    // The ACK of both comes at 340 ms: 100 ms after the second, 140 ms after the first. SRTT = 100 + (140 - 100) / 8 (RFC
+    // 6298 section 2.3). min_rtt and the sample of controllers are of the newest in either case.
+    assert_eq!(srtt_and_latest(RttSample::Newest), (ms(100), ms(100), ms(100)));
+    assert_eq!(srtt_and_latest(RttSample::Oldest), (ms(105), ms(100), ms(100)));
+}
+
+#[test]
+fn a_sack_may_give_an_rtt_sample() {
+    let sample = |sack_samples| {
+        let config = TcpConfig { rto: RtoConfig { sack_samples, ..rto() }, ..plain() };
+        let mut pair = opened(&config, &[(1, 1)]);
+        pair.write(OPENER, 2_000);
+        pair.run_for(ms(100));
+        pair.ends[OPENER].latest_rtt_sample()
+    };
+    assert_eq!(sample(false), None); // RFC 6298: of what is acknowledged
+    assert_eq!(sample(true), Some(ms(100)));
+}
+
+#[test]
+fn from_the_head_a_timeout_without_a_floor_is_due_before_the_next_ack() {
+    let sent = |resume_from| {
+        let rto = RtoConfig { min: ms(200), resume_from, ..rto() };
+        let config = TcpConfig { tlp: true, loss_detection: LossDetection::Rack, rto, ..plain() };
+        let mut pair = Pair::new(&config, &config);
+        pair.one_way = ms(200);
+        pair.open();
+        // As in probes.rs: RTTs of 400 ms leave an RTO of hardly more, then they are 440 ms.
+        for segment in 0..200 {
+            if segment == 150 {
+                pair.one_way = ms(220);
+            }
+            pair.write(OPENER, 1_000);
+            pair.run_for(ms(100));
+        }
+        pair.run_for(ms(1_000));
+        pair.ends[OPENER].counters().probes
+    };
+    assert_eq!(sent(RtoResume::Restart), 0);
+    assert!(sent(RtoResume::Head) > 0); // 440 ms after the head is beyond its timeout
+}
+
+#[test]
+fn the_reordering_timer_waits_a_quarter_of_the_least_rtt_and_the_slack() {
+    let sent = |rack_tlp_slack| {
+        let config = TcpConfig { loss_detection: LossDetection::Rack, rack_tlp_slack, ..plain() };
+        let mut pair = opened(&config, &[(1, 1)]);
+        pair.write(OPENER, 2_000);
+        pair.run_for(ms(500));
+        departures(&pair, 1)
+    };
+    // RFC 8985 section 6.2 steps 4, 5: 200 + 100 + 100 / 4; Linux adds TCP_TIMEOUT_MIN, 2 ms.
+    assert_eq!(sent(SimDuration::ZERO), [200, 325]);
+    assert_eq!(sent(ms(2)), [200, 327]);
+}
+
+#[test]
+fn the_probe_of_a_single_segment_allows_for_a_delayed_ack_whatever_the_least_rto() {
+    let sent = |tlp_max_ack_delay| {
+        let config = TcpConfig { tlp: true, tlp_max_ack_delay, ..plain() };
+        let mut pair = opened(&config, &[(1, 1)]);
+        pair.write(OPENER, 1_000);
+        pair.run_for(ms(900));
+        departures(&pair, 1)
+    };
+    // RFC 8985 section 7.2: 2 * SRTT + TLP.max_ack_delay, with an RTO of 1 s.
+    assert_eq!(sent(ms(200)), [200, 600]);
+    assert_eq!(sent(ms(25)), [200, 425]);
+}
+
+#[test]
+fn rack_takes_no_retransmission_for_delivered_by_an_ack_that_echoes_an_older_timestamp() {
+    let sent = |rack_timestamp_check| {
+        let config =
+            TcpConfig { loss_detection: LossDetection::Rack, timestamps: true, rack_timestamp_check, ..plain() };
+        let mut pair = opened(&config, &[(1, 2), (3, 1)]);
+        pair.write(OPENER, 10_000);
+        pair.run_for(ms(1_500));
+        departures(&pair, 1)
+    };
+    // At 300 ms the first and the third leave again; the first is lost again. The SACK of the third comes at 400 ms, 100 ms
+    // after it left, and echoes what arrived in order last: the ACK of the handshake. By that RFC 8985 section 6.2 step 2
+    // leaves it out, and the timeout has to find the loss; the least RTT alone would have said that it was delivered, and
+    // so that the first, which left before it, is lost.
+    assert_eq!(sent(true), [200, 300, 1_300]);
+    assert_eq!(sent(false), [200, 300, 400]);
+}
+
+#[test]
+fn the_user_timeout_is_no_matter_of_what_a_decrease_starts_from() {
+    use ackclock_tcp::{DecreaseFrom, UserTimeoutFrom};
+    let given_up = |decrease_from, user_timeout_from| {
+        let user_timeout = Some(ms(5_000));
+        let config = TcpConfig { decrease_from, user_timeout, user_timeout_from, ..plain() };
+        let mut pair = opened(&config, &[(1, usize::MAX)]);
+        pair.write(OPENER, 1_000);
+        let mut at = SimTime::ZERO;
+        while !pair.ends[OPENER].is_aborted() && pair.now < SimTime(20_000_000_000) {
+            pair.run_for(ms(100));
+            at = pair.now;
+        }
+        at.0 / 1_000_000
+    };
+    for from in [DecreaseFrom::FlightSize, DecreaseFrom::Cwnd] {
+        // RFC 5482: 5 s after the segment of 0.2 s. Linux: after its first retransmission, at 1.2 s.
+        assert_eq!(given_up(from, UserTimeoutFrom::Transmission), 5_200);
+        assert_eq!(given_up(from, UserTimeoutFrom::Retransmission), 6_200);
+    }
+}
