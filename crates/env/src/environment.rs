@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ackclock_agent::{Agent, AgentConfig, Observation};
 use ackclock_cc::{CongestionController, Controller, ControllerConfig, ExternalConfig};
 use ackclock_scenario::Scenario;
-use ackclock_sim::{Outcome, Simulation, SimulationConfig};
+use ackclock_sim::{FlowId, Outcome, Simulation, SimulationConfig};
 use ackclock_units::{RandomStream, SimTime};
 
 use crate::error::EnvironmentError;
@@ -35,7 +35,7 @@ pub struct Environment {
     /// When the scenario's time is over.
     end: SimTime,
     /// The places of the seats' flows in the simulation, which may differ where their number is drawn.
-    flows: Arc<[usize]>,
+    flows: Arc<[FlowId]>,
 }
 
 /// An agent's place.
@@ -154,7 +154,7 @@ impl Environment {
     }
 
     /// The place of an agent's flow in the scenario.
-    pub fn flow(&self, agent: usize) -> usize {
+    pub fn flow(&self, agent: usize) -> FlowId {
         self.flows[agent]
     }
 
@@ -181,7 +181,7 @@ impl Environment {
     fn run_until_all_wait(&mut self) -> bool {
         loop {
             let flows = self.flows.iter().copied();
-            let pending: Vec<usize> = flows.filter(|flow| !needs_care(&self.simulation, *flow)).collect();
+            let pending: Vec<FlowId> = flows.filter(|flow| !needs_care(&self.simulation, *flow)).collect();
             let is_any_waiting = self.flows.iter().any(|flow| wants_to_stop(&self.simulation, *flow));
             let is_any_deciding = pending.iter().any(|flow| agent(&mut self.simulation, *flow).is_in_charge());
             if pending.is_empty() || (is_any_waiting && !is_any_deciding) {
@@ -195,17 +195,17 @@ impl Environment {
     }
 }
 
-fn wants_to_stop(simulation: &Simulation, flow: usize) -> bool {
+fn wants_to_stop(simulation: &Simulation, flow: FlowId) -> bool {
     simulation.sender(flow).controller().wants_to_stop()
 }
 
 /// True if a flow's agent is to be asked, or never again.
-fn needs_care(simulation: &Simulation, flow: usize) -> bool {
+fn needs_care(simulation: &Simulation, flow: FlowId) -> bool {
     wants_to_stop(simulation, flow) || simulation.is_over(flow)
 }
 
 /// Where the seats' flows are. Each is there, and its own controller leaves the decisions to the agent.
-fn places(scenario: &Scenario, seats: &[Seat]) -> Result<Vec<usize>, EnvironmentError> {
+fn places(scenario: &Scenario, seats: &[Seat]) -> Result<Vec<FlowId>, EnvironmentError> {
     let flows = &scenario.config().flows;
     let place = |seat: &Seat| {
         let name = seat.flow.clone();
@@ -216,18 +216,18 @@ fn places(scenario: &Scenario, seats: &[Seat]) -> Result<Vec<usize>, Environment
         if flows[place].controller.is_frozen() {
             return Err(EnvironmentError::PolicyFlow { name, controller: flows[place].controller_name.clone() });
         }
-        Ok(place)
+        Ok(FlowId::new(place))
     };
     seats.iter().map(place).collect()
 }
 
 /// The simulation of a scenario in which agents take the place of controllers, which they have inside.
-fn simulate(scenario: &Scenario, seats: &[Seat], flows: &[usize]) -> Simulation {
+fn simulate(scenario: &Scenario, seats: &[Seat], flows: &[FlowId]) -> Simulation {
     let mut config: SimulationConfig = scenario.config().clone();
     // Series would grow with every event of an episode, and nobody asks for them.
     (config.trace.flows, config.trace.links, config.trace.internals) = (Vec::new(), Vec::new(), Vec::new());
     for (seat, flow) in seats.iter().zip(flows) {
-        let flow = &mut config.flows[*flow];
+        let flow = &mut config.flows[flow.index()];
         let own = flow.controller.clone();
         let agent = Arc::clone(&seat.config);
         flow.controller = ControllerConfig::External(ExternalConfig::new("agent", move |start| {
@@ -239,7 +239,7 @@ fn simulate(scenario: &Scenario, seats: &[Seat], flows: &[usize]) -> Simulation 
     Simulation::new(&config)
 }
 
-fn agent(simulation: &mut Simulation, flow: usize) -> &mut Agent {
+fn agent(simulation: &mut Simulation, flow: FlowId) -> &mut Agent {
     let external = simulation.external_controller(flow).expect("every seat's controller is an agent");
     external.as_any_mut().downcast_mut().expect("every seat's controller is an agent")
 }

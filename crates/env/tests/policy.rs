@@ -7,7 +7,7 @@ use ackclock_agent::policy::policy_file;
 use ackclock_cc::CongestionController;
 use ackclock_env::Environment;
 use ackclock_scenario::Scenario;
-use ackclock_sim::{Outcome, Simulation};
+use ackclock_sim::{FlowId, Outcome, Simulation};
 use ackclock_units::{RandomStream, SimTime};
 
 /// A bottleneck of 10 Mbit/s and a round trip of 40 ms, with a buffer that is too small; another flow comes and goes.
@@ -104,7 +104,7 @@ fn outside(network: &Drawn, agent: &str) -> (Outcome, f64) {
 
 fn told(simulation: &Simulation, wanted: &str) -> f64 {
     let mut found = f64::NAN;
-    simulation.sender(0).controller().inspect(&mut |name, value| {
+    simulation.sender(FlowId::new(0)).controller().inspect(&mut |name, value| {
         if name == wanted {
             found = value;
         }
@@ -200,7 +200,7 @@ fn always_a_segment_more_is_renos_growth() {
         let mss = scenario.config().flows[0].sender.mss;
         let mut window = |ms: u64| {
             simulation.run_until(SimTime(ms * 1_000_000));
-            simulation.sender(0).cwnd().0 as f64 / f64::from(mss)
+            simulation.sender(FlowId::new(0)).cwnd().0 as f64 / f64::from(mss)
         };
         (window(2_000), window(7_000))
     };

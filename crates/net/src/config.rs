@@ -3,16 +3,11 @@
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::channel::ChannelConfig;
+use crate::ids::NodeId;
 use crate::link::Link;
 use crate::packet::Packet;
 use crate::queue::{CakeConfig, CodelConfig, DualPi2Config, FqCodelConfig, FqPieConfig, PieConfig};
 use crate::queue::{DrrConfig, FqConfig, PriorityConfig, RedConfig, SfqConfig, SharedBufferConfig, TbfConfig};
-
-/// Index of a node in [`NetworkConfig::nodes`].
-pub type NodeId = usize;
-
-/// Index of a link in [`NetworkConfig::links`].
-pub type LinkId = usize;
 
 /// Nodes and the one-way links between them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -168,9 +163,9 @@ pub enum QueueLimit {
 pub enum PacketClass {
     /// All.
     Any,
-    /// Segments with payload.
+    /// Packets with data in them.
     Data,
-    /// Segments without payload.
+    /// Packets without: ACKs, mostly.
     Acks,
 }
 
@@ -179,8 +174,8 @@ impl PacketClass {
     pub fn has(self, packet: &Packet) -> bool {
         match self {
             Self::Any => true,
-            Self::Data => packet.segment.payload > 0,
-            Self::Acks => packet.segment.payload == 0,
+            Self::Data => packet.has_data(),
+            Self::Acks => !packet.has_data(),
         }
     }
 }
@@ -205,7 +200,7 @@ pub enum Selection {
 pub struct DiscardRule {
     /// Which packets it looks at, and counts.
     pub class: PacketClass,
-    /// Only those of these connections ([`Packet::flow`]); `None` is all.
+    /// Only those of these connections ([`Packet::connection`]); `None` is all.
     pub flows: Option<Vec<usize>>,
     /// Only those that pass from this time on.
     pub from: SimTime,

@@ -53,7 +53,7 @@ fn sorted(rule: &DiscardRule) -> DiscardRule {
 impl DiscardRule {
     fn sees(&self, now: SimTime, packet: &Packet) -> bool {
         self.class.has(packet)
-            && self.flows.as_ref().is_none_or(|flows| flows.contains(&(packet.flow() as usize)))
+            && self.flows.as_ref().is_none_or(|flows| flows.contains(&packet.connection().index()))
             && (self.from..self.until).contains(&now)
     }
 }
@@ -74,14 +74,16 @@ impl Selection {
 mod tests {
     use super::*;
     use crate::config::PacketClass;
+    use crate::ids::{ConnectionIndex, EndpointId};
     use ackclock_wire::Segment;
 
-    fn dropped(rule: DiscardRule, packets: impl IntoIterator<Item = (u64, u32, u32)>) -> Vec<usize> {
+    fn dropped(rule: DiscardRule, packets: impl IntoIterator<Item = (u64, usize, u32)>) -> Vec<usize> {
         let config = DiscarderConfig { name: "d".to_owned(), rules: vec![rule] };
         let mut discarder = Discarder::new(&config, 1);
         let drops = packets.into_iter().enumerate().filter(|(_, (time, flow, payload))| {
+            let flow = ConnectionIndex::new(*flow);
             let segment = Segment { payload: *payload, ..Segment::default() };
-            discarder.drops(SimTime(*time), &Packet::new(segment, 2 * flow + 1, 0))
+            discarder.drops(SimTime(*time), &Packet::tcp(segment, EndpointId::acceptor(flow)))
         });
         drops.map(|(index, _)| index + 1).collect()
     }

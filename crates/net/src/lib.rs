@@ -3,9 +3,9 @@
 mod channel;
 mod clock;
 mod config;
-mod datagram;
 mod discarder;
 mod flight;
+mod ids;
 mod impairment;
 mod link;
 mod link_stats;
@@ -18,18 +18,18 @@ mod steps;
 
 pub use channel::ChannelConfig;
 pub use config::{
-    DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId, PacketClass,
-    QueueConfig, QueueLimit, Selection, SgpqConfig, ThresholdConfig,
+    DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, NetworkConfig, NodeConfig, PacketClass, QueueConfig,
+    QueueLimit, Selection, SgpqConfig, ThresholdConfig,
 };
-pub use datagram::{Datagram, UDP_HEADER};
 pub use discarder::Discarder;
 pub use flight::{AggregateConfig, Deadline};
+pub use ids::{ConnectionIndex, Direction, EndpointId, Generation, HopIndex, LinkId, NodeId};
 pub use impairment::{
     Fate, ImpairmentConfig, Impairments, Jitter, LossConfig, LossProcess, Policer, PolicerConfig, Reorder, Selected,
 };
 pub use link::{Link, Passage};
 pub use link_stats::LinkStats;
-pub use packet::{DATAGRAM, Packet};
+pub use packet::{Datagram, Packet, Payload, UDP_HEADER};
 pub use rate::{Outage, RateConfig, RateProcess, Trace, TraceError, TraceReader};
 pub use rng::RandomStream;
 pub use route::{Router, shortest_path};

@@ -255,13 +255,14 @@ impl Link {
 mod tests {
     use super::*;
     use crate::config::DropTailConfig;
+    use crate::ids::{EndpointId, NodeId};
     use ackclock_wire::Segment;
 
     fn link(rate: u64, limit: QueueLimit) -> Link {
         let config = LinkConfig {
             name: "test".to_owned(),
-            from: 0,
-            to: 1,
+            from: NodeId::new(0),
+            to: NodeId::new(1),
             rate: Bandwidth(rate),
             delay: SimDuration::from_millis(1),
             framing: Bytes(0),
@@ -274,7 +275,7 @@ mod tests {
     }
 
     fn packet() -> Packet {
-        Packet::new(Segment { payload: 1460, ..Segment::default() }, 1, 0) // 1500 octets of IP
+        Packet::tcp(Segment { payload: 1460, ..Segment::default() }, EndpointId::default()) // 1500 octets of IP
     }
 
     /// A full packet enters; returns its arrival at the far end.

@@ -1,46 +1,145 @@
-//! A segment on its way through the network.
+//! A packet on its way through the network: what it carries, where it goes, how far it is.
 
-use ackclock_units::Bytes;
-use ackclock_wire::Segment;
+use ackclock_units::{Bytes, SimTime};
+use ackclock_wire::{Ecn, IPV4_HEADER, Segment};
 
-/// The incarnation of a datagram, which has no connection.
-pub const DATAGRAM: u32 = u32::MAX;
+use crate::ids::{ConnectionIndex, Direction, EndpointId, Generation, HopIndex};
 
-/// A packet: a segment, where it goes, and how far it is.
-///
-/// Endpoints are numbered two to a connection: `2 * flow` opened it, `2 * flow + 1` accepted it.
+/// Octets of a UDP header (RFC 768).
+pub const UDP_HEADER: u32 = 8;
+
+/// What a packet carries. Another transport is another variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// A segment of TCP.
+    Tcp(Segment),
+    /// A datagram of UDP.
+    Udp(Datagram),
+}
+
+impl Default for Payload {
+    fn default() -> Self {
+        Self::Tcp(Segment::default())
+    }
+}
+
+/// A datagram. Beside its payload it carries what RTP's header does (RFC 3550 section 5.1): a number and a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Counts the datagrams of a flow.
+    pub number: u32,
+    /// When it left.
+    pub sent: SimTime,
+    /// Octets of payload.
+    pub payload: u32,
+    /// ECN field of its IP packet.
+    pub ecn: Ecn,
+}
+
+impl Datagram {
+    /// Octets of the IP packet that carries it.
+    pub const fn ip_len(&self) -> u32 {
+        IPV4_HEADER + UDP_HEADER + self.payload
+    }
+}
+
+/// A packet. It is copied whole at every hop, so its size is part of the simulator's speed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
     /// What it carries.
-    pub segment: Segment,
-    /// The endpoint that it goes to.
-    pub endpoint: u32,
-    /// Position of its next hop in the table of routes.
-    pub hop: u32,
+    pub payload: Payload,
+    /// The end that it goes to.
+    pub to: EndpointId,
+    /// Which of the connections that have that place in turn it belongs to.
+    pub generation: Generation,
+    /// Its next hop.
+    pub hop: HopIndex,
     /// Octets of the IP packet.
     pub size: u32,
-    /// Which of the connections that use the endpoint in turn it belongs to; [`DATAGRAM`] if to none.
-    pub incarnation: u32,
 }
 
+const _: () = assert!(size_of::<Payload>() == size_of::<Segment>(), "which payload it is takes no space of its own");
+const _: () = assert!(size_of::<Packet>() == 88);
+
 impl Packet {
-    /// A packet that leaves for `endpoint` by the route that begins at `hop`.
-    pub fn new(segment: Segment, endpoint: u32, hop: u32) -> Self {
-        Self { segment, endpoint, hop, size: segment.ip_len(), incarnation: 0 }
+    /// A packet that carries a segment to this end of the place's first connection, and has no route yet.
+    pub fn tcp(segment: Segment, to: EndpointId) -> Self {
+        let size = segment.ip_len();
+        Self { payload: Payload::Tcp(segment), to, generation: Generation::default(), hop: HopIndex::default(), size }
+    }
+
+    /// The same with a datagram.
+    pub fn udp(datagram: Datagram, to: EndpointId) -> Self {
+        let size = datagram.ip_len();
+        Self { payload: Payload::Udp(datagram), to, generation: Generation::default(), hop: HopIndex::default(), size }
+    }
+
+    /// The segment that it carries, if it carries one.
+    pub fn segment(&self) -> Option<&Segment> {
+        if let Payload::Tcp(segment) = &self.payload { Some(segment) } else { None }
+    }
+
+    /// True if there is more in it than headers.
+    pub fn has_data(&self) -> bool {
+        match &self.payload {
+            Payload::Tcp(segment) => segment.payload > 0,
+            Payload::Udp(datagram) => datagram.payload > 0,
+        }
+    }
+
+    /// The ECN field of its IP header.
+    pub fn ecn(&self) -> Ecn {
+        match &self.payload {
+            Payload::Tcp(segment) => segment.ecn,
+            Payload::Udp(datagram) => datagram.ecn,
+        }
+    }
+
+    /// Changes that field.
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        match &mut self.payload {
+            Payload::Tcp(segment) => segment.ecn = ecn,
+            Payload::Udp(datagram) => datagram.ecn = ecn,
+        }
     }
 
     /// The connection that it belongs to.
-    pub fn flow(&self) -> u32 {
-        self.endpoint / 2
+    pub fn connection(&self) -> ConnectionIndex {
+        self.to.connection()
     }
 
-    /// True if it goes from the end that opened the connection to the other.
-    pub fn is_forward(&self) -> bool {
-        self.endpoint % 2 == 1
+    /// Where it is going.
+    pub fn direction(&self) -> Direction {
+        self.to.inbound()
     }
 
     /// Octets of the IP packet.
     pub fn size(&self) -> Bytes {
         Bytes(u64::from(self.size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_datagram_is_no_segment() {
+        let datagram = Datagram { number: 7, sent: SimTime(0x1_2345_6789_abcd), payload: 1_172, ecn: Ecn::Ect0 };
+        let to = EndpointId::acceptor(ConnectionIndex::new(3));
+        let mut packet = Packet::udp(datagram, to);
+        assert_eq!((packet.size, packet.has_data(), packet.segment()), (1_200, true, None)); // 20 + 8 + 1172
+        packet.set_ecn(Ecn::Ce);
+        assert_eq!(packet.payload, Payload::Udp(Datagram { ecn: Ecn::Ce, ..datagram }));
+    }
+
+    #[test]
+    fn ends_know_their_peers_and_directions() {
+        let connection = ConnectionIndex::new(5);
+        let (opener, acceptor) = (EndpointId::opener(connection), EndpointId::acceptor(connection));
+        assert_eq!((opener.number(), acceptor.number()), (10, 11));
+        assert_eq!((opener.peer(), acceptor.peer()), (acceptor, opener));
+        assert_eq!((opener.outbound(), acceptor.outbound()), (Direction::Forward, Direction::Backward));
+        assert_eq!((opener.inbound(), acceptor.connection()), (Direction::Backward, connection));
     }
 }

@@ -79,9 +79,9 @@ pub struct QueueCounters {
 impl QueueCounters {
     /// Marks a packet that allows it, and says whether it did (RFC 3168 section 5).
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
-        let marked = packet.segment.ecn != Ecn::NotEct;
+        let marked = packet.ecn() != Ecn::NotEct;
         if marked {
-            packet.segment.ecn = Ecn::Ce;
+            packet.set_ecn(Ecn::Ce);
             self.marks += 1;
         }
         marked

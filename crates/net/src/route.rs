@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::config::{LinkId, NetworkConfig, NodeId};
+use crate::config::NetworkConfig;
+use crate::ids::{LinkId, NodeId};
 
 /// Finds routes in one network.
 ///
-/// Hosts mostly hang on one router by one link, so a route is mostly a link up, a way between two routers and a link
-/// down; ways are kept, and thousands of flows between the same routers share one search.
+/// Hosts mostly hang on one router by one link, so a route is mostly a link up, a path between two routers and a link
+/// down; those paths are kept, and thousands of flows between the same routers share one search.
 #[derive(Debug)]
 pub struct Router<'a> {
     network: &'a NetworkConfig,
     /// Links that leave and enter each node, in the configuration's order.
     outgoing: Vec<Vec<LinkId>>,
     incoming: Vec<Vec<LinkId>>,
-    ways: BTreeMap<(NodeId, NodeId), Option<Vec<LinkId>>>,
+    paths: BTreeMap<(NodeId, NodeId), Option<Vec<LinkId>>>,
 }
 
 impl<'a> Router<'a> {
@@ -22,36 +23,36 @@ impl<'a> Router<'a> {
     pub fn new(network: &'a NetworkConfig) -> Self {
         let mut outgoing = vec![Vec::new(); network.nodes.len()];
         let mut incoming = vec![Vec::new(); network.nodes.len()];
-        for (id, link) in network.links.iter().enumerate() {
-            outgoing[link.from].push(id);
-            incoming[link.to].push(id);
+        for (id, link) in network.numbered_links() {
+            outgoing[link.from.index()].push(id);
+            incoming[link.to.index()].push(id);
         }
-        Self { network, outgoing, incoming, ways: BTreeMap::new() }
+        Self { network, outgoing, incoming, paths: BTreeMap::new() }
     }
 
-    /// The links from one node to another with the fewest hops, or `None` if there is no way. Among equals the link
+    /// The links from one node to another with the fewest hops, or `None` if there is no route. Among equals the link
     /// that comes first in the configuration wins, so routes are the same on every machine.
     pub fn shortest_path(&mut self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         if from == to {
             return Some(Vec::new());
         }
-        let up = only(&self.outgoing[from]);
-        if let Some(link) = up.filter(|&link| self.network.links[link].to == to) {
+        let up = only(&self.outgoing[from.index()]);
+        if let Some(link) = up.filter(|&link| self.network.link(link).to == to) {
             return Some(vec![link]);
         }
-        let down = only(&self.incoming[to]);
-        let first = up.map_or(from, |link| self.network.links[link].to);
-        let last = down.map_or(to, |link| self.network.links[link].from);
-        let way = self.way(first, last)?;
-        Some(up.into_iter().chain(way).chain(down).collect())
+        let down = only(&self.incoming[to.index()]);
+        let first = up.map_or(from, |link| self.network.link(link).to);
+        let last = down.map_or(to, |link| self.network.link(link).from);
+        let across = self.between(first, last)?;
+        Some(up.into_iter().chain(across).chain(down).collect())
     }
 
-    fn way(&mut self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
-        if let Some(known) = self.ways.get(&(from, to)) {
+    fn between(&mut self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+        if let Some(known) = self.paths.get(&(from, to)) {
             return known.clone();
         }
         let found = self.search(from, to);
-        self.ways.insert((from, to), found.clone());
+        self.paths.insert((from, to), found.clone());
         found
     }
 
@@ -63,10 +64,10 @@ impl<'a> Router<'a> {
             if node == to {
                 return Some(self.trace_back(&arrived_by, from, to));
             }
-            for &link in &self.outgoing[node] {
-                let next = self.network.links[link].to;
-                if next != from && arrived_by[next].is_none() {
-                    arrived_by[next] = Some(link);
+            for &link in &self.outgoing[node.index()] {
+                let next = self.network.link(link).to;
+                if next != from && arrived_by[next.index()].is_none() {
+                    arrived_by[next.index()] = Some(link);
                     queue.push_back(next);
                 }
             }
@@ -78,9 +79,9 @@ impl<'a> Router<'a> {
         let mut path = Vec::new();
         let mut node = to;
         while node != from {
-            let link = arrived_by[node].expect("every node on the way was reached by a link");
+            let link = arrived_by[node.index()].expect("every node on the path was reached by a link");
             path.push(link);
-            node = self.network.links[link].from;
+            node = self.network.link(link).from;
         }
         path.reverse();
         path
@@ -103,12 +104,12 @@ mod tests {
     use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
     /// Nodes 0.., joined by the given one-way links.
-    fn network(nodes: usize, links: &[(NodeId, NodeId)]) -> NetworkConfig {
+    fn network(nodes: usize, links: &[(usize, usize)]) -> NetworkConfig {
         let node = |number: usize| NodeConfig { name: number.to_string(), discarder: None };
-        let link = |&(from, to): &(NodeId, NodeId)| LinkConfig {
+        let link = |&(from, to): &(usize, usize)| LinkConfig {
             name: format!("{from}->{to}"),
-            from,
-            to,
+            from: NodeId::new(from),
+            to: NodeId::new(to),
             rate: Bandwidth(1_000_000),
             delay: SimDuration::ZERO,
             framing: Bytes(0),
@@ -121,27 +122,32 @@ mod tests {
         NetworkConfig { nodes: (0..nodes).map(node).collect(), links, discarders: Vec::new() }
     }
 
+    fn path(network: &NetworkConfig, from: usize, to: usize) -> Option<Vec<usize>> {
+        let links = shortest_path(network, NodeId::new(from), NodeId::new(to))?;
+        Some(links.into_iter().map(LinkId::index).collect())
+    }
+
     #[test]
     fn hosts_go_up_across_and_down() {
         // hosts 0 and 3 on routers 1 and 2
         let network = network(4, &[(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2)]);
-        assert_eq!(shortest_path(&network, 0, 3), Some(vec![0, 2, 4]));
-        assert_eq!(shortest_path(&network, 3, 0), Some(vec![5, 3, 1]));
-        assert_eq!(shortest_path(&network, 0, 1), Some(vec![0]));
-        assert_eq!(shortest_path(&network, 2, 2), Some(vec![]));
+        assert_eq!(path(&network, 0, 3), Some(vec![0, 2, 4]));
+        assert_eq!(path(&network, 3, 0), Some(vec![5, 3, 1]));
+        assert_eq!(path(&network, 0, 1), Some(vec![0]));
+        assert_eq!(path(&network, 2, 2), Some(vec![]));
     }
 
     #[test]
     fn the_fewest_hops_win_and_then_the_first_link() {
         // 0 -> 1 -> 3, 0 -> 2 -> 3, and the long way 0 -> 4 -> 5 -> 3
         let network = network(6, &[(0, 4), (4, 5), (5, 3), (0, 2), (2, 3), (0, 1), (1, 3)]);
-        assert_eq!(shortest_path(&network, 0, 3), Some(vec![3, 4]));
+        assert_eq!(path(&network, 0, 3), Some(vec![3, 4]));
     }
 
     #[test]
-    fn there_may_be_no_way() {
+    fn there_may_be_no_route() {
         let network = network(3, &[(0, 1), (2, 1)]);
-        assert_eq!(shortest_path(&network, 0, 2), None);
-        assert_eq!(shortest_path(&network, 1, 0), None);
+        assert_eq!(path(&network, 0, 2), None);
+        assert_eq!(path(&network, 1, 0), None);
     }
 }

@@ -130,8 +130,8 @@ impl PyEnvironment {
             let sender = simulation.sender(flow);
             (sender.cwnd().0, sender.rtt().srtt.as_secs_f64() * 1e3, simulation.read(flow).0)
         };
-        let flows = (0..flows).map(flow).collect();
-        Ok((flows, (0..links).map(|link| simulation.waiting_packets(link)).collect()))
+        let flows = flows.map(flow).collect();
+        Ok((flows, links.map(|link| simulation.waiting_packets(link)).collect()))
     }
 
     /// The results up to now.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ackclock_agent::policy::learned_policy;
-use ackclock_sim::{Capture, EngineCounters, Outcome, Simulation, Summary};
+use ackclock_sim::{Capture, EngineCounters, FlowId, Outcome, Simulation, Summary};
 use ackclock_units::{SimDuration, SimTime};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -53,7 +53,7 @@ impl PySimulation {
         let Some(place) = self.flows.iter().position(|name| name == flow) else {
             return Err(PyKeyError::new_err(format!("no flow {flow:?}; there are {}", self.flows.join(", "))));
         };
-        let policy = learned_policy(simulation.sender(place).controller()).ok_or_else(|| {
+        let policy = learned_policy(simulation.sender(FlowId::new(place)).controller()).ok_or_else(|| {
             let remedy = "give it controller = \"dqn_newreno\" or \"dqn_cubic\"";
             PyValueError::new_err(format!("the controller of flow {flow:?} learns nothing; {remedy}"))
         })?;

@@ -76,7 +76,7 @@ fn an_appliance_takes_every_flow_that_crosses_it_with_its_defaults() {
     let config = at_left("");
     assert_eq!(names(&config), [("old", "appliance1"), ("bulk.1", "appliance1"), ("bulk.2", "appliance1")]);
     let appliance = &config.appliances[0];
-    assert_eq!(config.network.nodes[appliance.node].name, "left");
+    assert_eq!(config.network.node(appliance.node).name, "left");
     assert_eq!(appliance.handshake, HandshakeOrder::AcceptFirst);
     assert_eq!(appliance.copying, Copying { delay: SimDuration::ZERO, rate: None, chunk: Bytes(65_536) });
     assert_eq!(appliance.discipline, DisciplineConfig::Socket);

@@ -6,7 +6,7 @@ use ackclock_cc::{
     BelowSsthresh, CONTROLLERS, CongestionController, ControllerConfig, LearnOn, OptimiserKind, StoreOn,
 };
 use ackclock_scenario::Scenario;
-use ackclock_sim::{Simulation, SimulationConfig};
+use ackclock_sim::{FlowId, Simulation, SimulationConfig};
 use ackclock_units::{SimDuration, SimTime};
 
 /// A bottleneck of 20 Mbit/s and a round trip of 40 ms, with a buffer of one bandwidth-delay product: 67 segments.
@@ -26,7 +26,7 @@ fn config(controllers: &[&str]) -> SimulationConfig {
 
 fn told(simulation: &Simulation, flow: usize, wanted: &str) -> f64 {
     let mut found = f64::NAN;
-    simulation.sender(flow).controller().inspect(&mut |name, value| {
+    simulation.sender(FlowId::new(flow)).controller().inspect(&mut |name, value| {
         if name == wanted {
             found = value;
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ackclock_agent::policy::learned_policy;
 use ackclock_cc::{CongestionController, ControllerConfig, DqnConfig};
 use ackclock_scenario::Scenario;
-use ackclock_sim::{Simulation, SimulationConfig};
+use ackclock_sim::{FlowId, Simulation, SimulationConfig};
 use ackclock_units::SimTime;
 
 /// 10 Mbit/s, 40 ms, a buffer of half a bandwidth-delay product, and another flow that comes and goes.
@@ -82,7 +82,7 @@ struct Course {
 
 fn told(simulation: &Simulation, wanted: &str) -> f64 {
     let mut found = f64::NAN;
-    simulation.sender(0).controller().inspect(&mut |name, value| {
+    simulation.sender(FlowId::new(0)).controller().inspect(&mut |name, value| {
         if name == wanted {
             found = value;
         }
@@ -105,7 +105,7 @@ fn course(config: &SimulationConfig) -> Course {
 }
 
 fn saved(config: &SimulationConfig) -> Vec<u8> {
-    learned_policy(Simulation::new(config).sender(0).controller()).expect("it learns")
+    learned_policy(Simulation::new(config).sender(FlowId::new(0)).controller()).expect("it learns")
 }
 
 /// Frozen and learning, from the same network.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ackclock_agent::policy::{learned_policy, policy_file};
 use ackclock_cc::CongestionController;
 use ackclock_scenario::Scenario;
-use ackclock_sim::Simulation;
+use ackclock_sim::{FlowId, Simulation};
 use ackclock_units::SimTime;
 
 /// A choice between a segment less and a segment more, by two numbers.
@@ -53,7 +53,7 @@ fn scenario(flow: &str) -> Scenario {
 
 fn told(simulation: &Simulation, wanted: &str) -> f64 {
     let mut found = f64::NAN;
-    simulation.sender(0).controller().inspect(&mut |name, value| {
+    simulation.sender(FlowId::new(0)).controller().inspect(&mut |name, value| {
         if name == wanted {
             found = value;
         }
@@ -71,7 +71,7 @@ fn a_policy_holds_the_window_that_its_weights_say() {
     // A segment more while cwnd < 30.5, a segment less beyond: from 29.5 to 31.5 in the steady state.
     for ms in 10_001..11_000 {
         simulation.run_until(SimTime(ms * 1_000_000));
-        let segments = simulation.sender(0).cwnd().0 as f64 / mss;
+        let segments = simulation.sender(FlowId::new(0)).cwnd().0 as f64 / mss;
         assert!((29.5..=31.5).contains(&segments), "{segments} at {ms} ms");
     }
     // 10 s after slow start in round trips of 40 ms are at most 275 windows.
@@ -96,7 +96,7 @@ fn what_was_learnt_in_one_run_is_replayed_in_another() {
         let mut learning =
             Simulation::new(scenario(&format!("controller = {{ kind = {name:?}, warm_up = 200 }}")).config());
         learning.run_until(SimTime(20_000_000_000));
-        let learnt = learned_policy(learning.sender(0).controller()).expect("it learns");
+        let learnt = learned_policy(learning.sender(FlowId::new(0)).controller()).expect("it learns");
         let file = File::new(name, &learnt);
         let frozen = scenario(&format!("controller = {{ kind = \"policy\", file = {} }}", file.name()));
         let run = || {
@@ -109,7 +109,7 @@ fn what_was_learnt_in_one_run_is_replayed_in_another() {
         assert_eq!(once, run(), "{name}");
     }
     let newreno = Simulation::new(scenario("controller = \"newreno\"").config());
-    assert!(learned_policy(newreno.sender(0).controller()).is_none());
+    assert!(learned_policy(newreno.sender(FlowId::new(0)).controller()).is_none());
 }
 
 #[test]

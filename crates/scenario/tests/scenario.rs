@@ -1,7 +1,7 @@
 //! Scenario files: what they say, and what is said of wrong ones.
 
 use ackclock_cc::{ControllerConfig, CubicConfig, CubicVariant, Hystart, Increase, RenoConfig};
-use ackclock_net::{QueueConfig, QueueLimit};
+use ackclock_net::{LinkId, NodeId, QueueConfig, QueueLimit};
 use ackclock_scenario::{Diagnostic, Scenario};
 use ackclock_sim::{AppConfig, Sampling, SimulationConfig};
 use ackclock_tcp::{LossRecovery, RtoEstimator};
@@ -144,7 +144,7 @@ fn a_chain_with_discarders_and_its_default_flow() {
         [[flow]]
         "#,
     );
-    assert_eq!((config.flows[0].from, config.flows[0].to), (0, 2));
+    assert_eq!([config.flows[0].from, config.flows[0].to], [0, 2].map(NodeId::new));
     assert_eq!(config.network.nodes[1].discarder, Some(0));
     let names: Vec<&str> = config.network.links.iter().map(|link| link.name.as_str()).collect();
     assert_eq!(names, ["Server->D1", "D1->Server", "D1->STA", "STA->D1"]);
@@ -158,7 +158,7 @@ fn a_star_a_parking_lot_and_an_explicit_network() {
         "duration = \"1 s\"\ntopology = {{ kind = \"star\", hosts = 3, link = {link} }}\n[[flow]]\n[[flow]]"
     ));
     assert_eq!((star.network.nodes.len(), star.network.links.len()), (4, 6));
-    assert_eq!((star.flows[1].from, star.flows[1].to), (3, 1)); // the third host to the first; node 0 is the hub
+    assert_eq!([star.flows[1].from, star.flows[1].to], [3, 1].map(NodeId::new)); // the third host to the first; node 0 is the hub
     let lot = parse(&format!(
         "duration = \"1 s\"\ntopology = {{ kind = \"parking_lot\", hops = 2, bottleneck = {link}, access = {link} }}\n\
          [[flow]]\n[[flow]]\nfrom = \"H2\"\nto = \"H3\""
@@ -186,7 +186,7 @@ fn a_star_a_parking_lot_and_an_explicit_network() {
         "#,
     );
     assert_eq!(explicit.network.links[1].rate, Bandwidth(1_000_000));
-    assert_eq!((explicit.flows[0].from, explicit.flows[0].to), (1, 0));
+    assert_eq!([explicit.flows[0].from, explicit.flows[0].to], [1, 0].map(NodeId::new));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn its_json_is_the_same_scenario() {
 fn trace_settings() {
     let config = parse(&dumbbell("[[flow]]"));
     assert_eq!(config.trace.sampling, Sampling::Interval(SimDuration::from_millis(10)));
-    assert_eq!(config.trace.traced_links, [0]);
+    assert_eq!(config.trace.traced_links, [LinkId::new(0)]);
     assert_eq!(config.trace.flows.len(), 10);
     let off = parse(&dumbbell("trace = false\n[[flow]]").replace("trace = false\n", "").replacen(
         "duration",

@@ -17,17 +17,18 @@ mod gauge;
 mod latency;
 mod pool;
 mod relay;
+mod relayed;
+mod relaying;
 mod series;
 mod summary;
 mod totals;
-mod way;
 
 pub use config::{ApplianceConfig, Copying, HandshakeOrder, SideConfig, SplitConfig};
-pub use summary::{ApplianceSummary, BlockingSummary, ShortFlowCounts, SplitSummary, WaySummary};
+pub use summary::{ApplianceSummary, BlockingSummary, DirectionSummary, ShortFlowCounts, SplitSummary};
 
 pub(crate) use blocking::Blocking;
 pub(crate) use copier::Copier;
-pub(crate) use relay::Relays;
+pub(crate) use relay::{Carries, Relays};
+pub(crate) use relayed::RelayedStream;
 pub(crate) use series::ApplianceSeries;
 pub(crate) use summary::summarize;
-pub(crate) use way::Way;

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use ackclock_net::{DATAGRAM, UDP_HEADER};
+use ackclock_net::{Direction, Payload};
 use ackclock_wire::pcapng::PcapngWriter;
-use ackclock_wire::{Addresses, IPV4_HEADER, emit, emit_datagram};
+use ackclock_wire::{Addresses, emit, emit_datagram};
 
 use crate::outcome::{Capture, CapturedPacket};
 
@@ -29,18 +29,19 @@ pub const DEFAULT_PORT: u16 = 5_001;
 /// too long for an IPv4 packet.
 pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
     let mut writer = PcapngWriter::new(out, &capture.link)?;
-    let mut identifications = BTreeMap::<(u32, bool), u16>::new();
+    let mut identifications = BTreeMap::<(u32, Direction), u16>::new();
     let mut headers = Vec::new();
     for packet in &capture.packets {
-        let identification = identifications.entry((packet.flow, packet.forward)).or_default();
+        let identification = identifications.entry((packet.flow, packet.direction)).or_default();
         headers.clear();
-        let segment = &packet.segment;
-        let (written, len) = if packet.incarnation == DATAGRAM {
-            let datagram = (segment.payload, segment.ecn);
-            let len = IPV4_HEADER + UDP_HEADER + segment.payload;
-            (emit_datagram(datagram, addresses(packet), *identification, &mut headers), len)
-        } else {
-            (emit(segment, addresses(packet), *identification, &mut headers), segment.ip_len())
+        let (written, len) = match &packet.payload {
+            Payload::Tcp(segment) => {
+                (emit(segment, addresses(packet), *identification, &mut headers), segment.ip_len())
+            }
+            Payload::Udp(datagram) => {
+                let content = (datagram.payload, datagram.ecn);
+                (emit_datagram(content, addresses(packet), *identification, &mut headers), datagram.ip_len())
+            }
         };
         written.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         writer.packet(packet.time, &headers, len)?;
@@ -52,28 +53,30 @@ pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
 fn addresses(packet: &CapturedPacket) -> Addresses {
     let host = packet.flow.wrapping_add(1);
     let address = |network: Ipv4Addr, hosts| Ipv4Addr::from_bits(network.to_bits() + host % hosts);
-    // Connections that use the same endpoints in turn have ports of their own, for long enough.
-    let incarnation = if packet.incarnation == DATAGRAM { 0 } else { packet.incarnation % OPENER_PORTS };
-    let opener_port = FIRST_OPENER_PORT + ((packet.flow % OPENER_PORTS + incarnation) % OPENER_PORTS) as u16;
+    // Connections that have the same place in turn have ports of their own, for long enough.
+    let generation = packet.generation.number() % OPENER_PORTS;
+    let opener_port = FIRST_OPENER_PORT + ((packet.flow % OPENER_PORTS + generation) % OPENER_PORTS) as u16;
     let opener = SocketAddrV4::new(address(OPENERS, OPENER_HOSTS), opener_port);
     let acceptor = SocketAddrV4::new(address(ACCEPTORS, ACCEPTOR_HOSTS), packet.port);
-    if packet.forward {
-        Addresses { source: opener, destination: acceptor }
-    } else {
-        Addresses { source: acceptor, destination: opener }
+    match packet.direction {
+        Direction::Forward => Addresses { source: opener, destination: acceptor },
+        Direction::Backward => Addresses { source: acceptor, destination: opener },
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ackclock_net::{Datagram, Generation};
     use ackclock_units::SimTime;
-    use ackclock_wire::{Flags, Segment, parse};
+    use ackclock_wire::{Ecn, Flags, Segment, parse};
 
     use super::*;
+    use Direction::{Backward, Forward};
 
-    fn packet(flow: u32, forward: bool) -> CapturedPacket {
+    fn packet(flow: u32, direction: Direction) -> CapturedPacket {
         let segment = Segment { flags: Flags::ACK, payload: 1_000, ..Segment::default() };
-        CapturedPacket { time: SimTime(5), flow, forward, port: DEFAULT_PORT, incarnation: 0, segment }
+        let (generation, payload) = (Generation::default(), Payload::Tcp(segment));
+        CapturedPacket { time: SimTime(5), flow, direction, port: DEFAULT_PORT, generation, payload }
     }
 
     #[test]
@@ -82,13 +85,13 @@ mod tests {
             let Addresses { source, destination } = addresses(&packet);
             format!("{source} {destination}")
         };
-        assert_eq!(text(packet(0, true)), "10.0.0.1:40000 172.16.0.1:5001");
-        assert_eq!(text(packet(0, false)), "172.16.0.1:5001 10.0.0.1:40000");
-        assert_eq!(text(packet(299, true)), "10.0.1.44:40299 172.16.1.44:5001"); // 300 = 1 * 256 + 44
-        assert_eq!(text(packet(20_000, true)), "10.0.78.33:40000 172.16.78.33:5001"); // 20,001 = 78 * 256 + 33
-        assert_eq!(text(packet(u32::MAX, true)), "10.0.0.0:47295 172.16.0.0:5001"); // (2^32 - 1) mod 20,000 = 7,295
-        assert_eq!(text(CapturedPacket { port: 80, ..packet(1, true) }), "10.0.0.2:40001 172.16.0.2:80");
-        assert_eq!(text(CapturedPacket { port: 80, ..packet(1, false) }), "172.16.0.2:80 10.0.0.2:40001");
+        assert_eq!(text(packet(0, Forward)), "10.0.0.1:40000 172.16.0.1:5001");
+        assert_eq!(text(packet(0, Backward)), "172.16.0.1:5001 10.0.0.1:40000");
+        assert_eq!(text(packet(299, Forward)), "10.0.1.44:40299 172.16.1.44:5001"); // 300 = 1 * 256 + 44
+        assert_eq!(text(packet(20_000, Forward)), "10.0.78.33:40000 172.16.78.33:5001"); // 20,001 = 78 * 256 + 33
+        assert_eq!(text(packet(u32::MAX, Forward)), "10.0.0.0:47295 172.16.0.0:5001"); // (2^32 - 1) mod 20,000 = 7,295
+        assert_eq!(text(CapturedPacket { port: 80, ..packet(1, Forward) }), "10.0.0.2:40001 172.16.0.2:80");
+        assert_eq!(text(CapturedPacket { port: 80, ..packet(1, Backward) }), "172.16.0.2:80 10.0.0.2:40001");
     }
 
     #[test]
@@ -96,15 +99,18 @@ mod tests {
         let capture = |packets| Capture { link: "bottleneck".to_owned(), packets };
         let (mut empty, mut file) = (Vec::new(), Vec::new());
         write_pcapng(&capture(vec![]), &mut empty).unwrap();
-        write_pcapng(&capture(vec![packet(3, true), packet(3, true), packet(3, false)]), &mut file).unwrap();
+        write_pcapng(&capture(vec![packet(3, Forward), packet(3, Forward), packet(3, Backward)]), &mut file).unwrap();
         // A block: 28 octets of header, 20 + 20 octets of IPv4 and TCP, 4 octets of length again.
         let blocks: Vec<&[u8]> = file[empty.len()..].chunks(72).collect();
         let identifications: Vec<u8> = blocks.iter().map(|block| block[28 + 5]).collect();
         assert_eq!(identifications, [0, 1, 0]);
-        for (block, forward) in blocks.iter().zip([true, true, false]) {
+        for (block, direction) in blocks.iter().zip([Forward, Forward, Backward]) {
             assert_eq!(block[24..28], 1_040_u32.to_le_bytes()); // length on the wire: 20 + 20 + 1000
-            let expected = packet(3, forward);
-            assert_eq!(parse(&block[28..68]), Ok((addresses(&expected), expected.segment)));
+            let expected = packet(3, direction);
+            assert_eq!(
+                parse(&block[28..68]).map(|(at, segment)| (at, Payload::Tcp(segment))),
+                Ok((addresses(&expected), expected.payload))
+            );
         }
     }
 
@@ -113,7 +119,9 @@ mod tests {
         let capture = |packets| Capture { link: "l".to_owned(), packets };
         let (mut empty, mut file) = (Vec::new(), Vec::new());
         write_pcapng(&capture(vec![]), &mut empty).unwrap();
-        write_pcapng(&capture(vec![CapturedPacket { incarnation: DATAGRAM, ..packet(3, true) }]), &mut file).unwrap();
+        let datagram = Datagram { number: 0, sent: SimTime::ZERO, payload: 1_000, ecn: Ecn::NotEct };
+        let packet = CapturedPacket { payload: Payload::Udp(datagram), ..packet(3, Forward) };
+        write_pcapng(&capture(vec![packet]), &mut file).unwrap();
         let block = &file[empty.len()..];
         assert_eq!(block[24..28], 1_028_u32.to_le_bytes()); // 20 + 8 + 1000
         let header = &block[28..56];
@@ -123,8 +131,8 @@ mod tests {
 
     #[test]
     fn a_segment_beyond_ipv4_is_an_error() {
-        let mut long = packet(0, true);
-        long.segment.payload = 70_000;
+        let segment = Segment { payload: 70_000, ..Segment::default() };
+        let long = CapturedPacket { payload: Payload::Tcp(segment), ..packet(0, Forward) };
         let error = write_pcapng(&Capture { link: "l".to_owned(), packets: vec![long] }, Vec::new()).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -1,11 +1,12 @@
 //! A whole simulation: checked values, ready to run. The scenario crate makes these from a file.
 
 use ackclock_cc::ControllerConfig;
-use ackclock_net::{NetworkConfig, NodeId};
+use ackclock_net::{ConnectionIndex, LinkId, NetworkConfig, NodeId};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::appliance::{ApplianceConfig, SplitConfig};
+use crate::ids::{FlowId, RelayId};
 use crate::traffic::{SizeDistribution, TrafficConfig, VideoConfig};
 
 /// Everything that decides a run.
@@ -39,6 +40,11 @@ impl SimulationConfig {
         self.flows.len() + self.splits.len()
     }
 
+    /// The connection that a flow's opener opens.
+    pub(crate) fn first_connection(flow: FlowId) -> ConnectionIndex {
+        ConnectionIndex::new(flow.index())
+    }
+
     /// The network with every list of flows in it turned into one of connections.
     pub(crate) fn network_of_connections(&self) -> NetworkConfig {
         let mut network = self.network.clone();
@@ -58,36 +64,47 @@ impl SimulationConfig {
         [number].into_iter().chain(splits.map(|(index, _)| flows + index)).collect()
     }
 
-    /// The connection that ends where `splits[index]` begins another.
-    pub(crate) fn connection_before(&self, index: usize) -> usize {
-        let flow = self.splits[index].flow;
-        match index.checked_sub(1) {
-            Some(before) if self.splits[before].flow == flow => self.flows.len() + before,
-            _ => flow,
+    /// The connection that a listed relay opens.
+    pub(crate) fn connection_after(&self, relay: RelayId) -> ConnectionIndex {
+        ConnectionIndex::new(self.flows.len() + relay.index())
+    }
+
+    /// The connection that ends where a listed relay opens another.
+    pub(crate) fn connection_before(&self, relay: RelayId) -> ConnectionIndex {
+        let flow = self.splits[relay.index()].flow;
+        match relay.index().checked_sub(1) {
+            Some(before) if self.splits[before].flow == flow => self.connection_after(RelayId::new(before)),
+            _ => Self::first_connection(FlowId::new(flow)),
         }
     }
 
     /// The connection whose acceptor is the flow's own.
-    pub(crate) fn last_connection(&self, flow: usize) -> usize {
-        match self.splits.partition_point(|split| split.flow <= flow).checked_sub(1) {
-            Some(last) if self.splits[last].flow == flow => self.flows.len() + last,
-            _ => flow,
+    pub(crate) fn last_connection(&self, flow: FlowId) -> ConnectionIndex {
+        match self.splits.partition_point(|split| split.flow <= flow.index()).checked_sub(1) {
+            Some(last) if self.splits[last].flow == flow.index() => self.connection_after(RelayId::new(last)),
+            _ => Self::first_connection(flow),
         }
     }
 
-    /// The flow that a connection carries.
-    pub(crate) fn flow_of(&self, connection: usize) -> usize {
-        connection.checked_sub(self.flows.len()).map_or(connection, |index| self.splits[index].flow)
+    /// The relay that opens a connection; `None` if the flow's own opener does.
+    pub(crate) fn relay_before(&self, connection: ConnectionIndex) -> Option<RelayId> {
+        connection.index().checked_sub(self.flows.len()).map(RelayId::new)
     }
 
-    /// The split where a connection ends, with its index; `None` if it ends at the flow's acceptor.
-    pub(crate) fn split_after(&self, connection: usize) -> Option<(usize, &SplitConfig)> {
-        let flow = self.flow_of(connection);
-        let index = match connection.checked_sub(self.flows.len()) {
-            Some(index) => index + 1,
+    /// The flow that a connection carries.
+    pub(crate) fn flow_of(&self, connection: ConnectionIndex) -> FlowId {
+        let relay = self.relay_before(connection);
+        FlowId::new(relay.map_or(connection.index(), |relay| self.splits[relay.index()].flow))
+    }
+
+    /// The relay where a connection ends; `None` if it ends at the flow's acceptor.
+    pub(crate) fn relay_after(&self, connection: ConnectionIndex) -> Option<RelayId> {
+        let flow = self.flow_of(connection).index();
+        let index = match self.relay_before(connection) {
+            Some(relay) => relay.index() + 1,
             None => self.splits.partition_point(|split| split.flow < flow),
         };
-        self.splits.get(index).filter(|split| split.flow == flow).map(|split| (index, split))
+        self.splits.get(index).filter(|split| split.flow == flow).map(|_| RelayId::new(index))
     }
 }
 
@@ -371,6 +388,6 @@ pub struct TraceConfig {
     pub internals: Vec<String>,
     /// Series of links; empty records none.
     pub links: Vec<LinkSeries>,
-    /// Which links (indices into the network's); series are recorded for these only.
-    pub traced_links: Vec<usize>,
+    /// Which links of the network's; series are recorded for these only.
+    pub traced_links: Vec<LinkId>,
 }

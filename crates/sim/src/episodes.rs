@@ -2,11 +2,13 @@
 //!
 //! Appliances answer congestion, too: where there are any, a row says whose end it was that did.
 
+use ackclock_net::Direction;
 use ackclock_tcp::{Endpoint, Episode, EpisodeCause};
 use ackclock_units::{Bytes, SimTime};
 
-use crate::appliance::Relays;
+use crate::appliance::{Carries, Relays};
 use crate::config::SimulationConfig;
+use crate::connections::Connections;
 use crate::outcome::{Column, ColumnData, NO_NAME, Table};
 use crate::stream::Stream;
 
@@ -16,46 +18,53 @@ struct Row {
     flow: u32,
     /// Index of the appliance whose end it is, or [`NO_NAME`].
     appliance: u32,
-    /// 0 for what the flow's opener sends, 1 for what goes back.
-    direction: u32,
+    direction: Direction,
     mss: u64,
     episode: Episode,
 }
 
-/// One row an episode, ordered by time, then flow, then along the way. Takes them out of their endpoints.
+/// One row an episode, ordered by time, then flow, then along the path. Takes them out of their endpoints.
 pub(crate) fn episode_table(
     config: &SimulationConfig,
     streams: &[Stream],
     relays: &Relays,
-    endpoints: &mut [Endpoint],
+    connections: &mut Connections,
     end: SimTime,
 ) -> Table {
     let mut rows = Vec::new();
     for (flow, stream) in (0..).zip(streams) {
-        let direction = stream.sender as u32 % 2;
-        take(&mut rows, &mut endpoints[stream.sender], (flow, NO_NAME, direction));
+        let direction = stream.sender.outbound();
+        take(&mut rows, &mut connections[stream.sender], (flow, NO_NAME, direction));
     }
     let mut stream_of = vec![NO_NAME; config.flows.len()];
-    for (index, stream) in (0..).zip(streams).filter(|(_, stream)| stream.sender.is_multiple_of(2)) {
-        stream_of[stream.sender / 2] = index;
+    for (index, stream) in (0..).zip(streams).filter(|(_, stream)| stream.sender.outbound() == Direction::Forward) {
+        stream_of[stream.sender.connection().index()] = index;
     }
-    for (index, way) in relays.ways[..2 * relays.listed].iter().enumerate() {
-        let relay = &relays.list[Relays::relay_of(index)];
-        take(&mut rows, &mut endpoints[way.to], (stream_of[relay.flow], relay.appliance as u32, index as u32 % 2));
+    for (_, relay) in relays.listed() {
+        let Carries::Flow(flow) = relay.carries else { continue };
+        for direction in Direction::BOTH {
+            let sender = &mut connections[relay.stream(direction).to];
+            take(&mut rows, sender, (stream_of[flow], relay.appliance.index() as u32, direction));
+        }
     }
     rows.sort_by_key(|row| (row.episode.start, row.flow));
     let mut columns = vec![names(&rows, "flow", |row| row.flow, streams.iter().map(|stream| stream.name.clone()))];
-    if relays.listed > 0 {
+    if relays.listed().next().is_some() {
         let appliances = config.appliances.iter().map(|appliance| appliance.name.clone());
         columns.push(names(&rows, "appliance", |row| row.appliance, appliances));
-        columns.push(names(&rows, "direction", |row| row.direction, ["forward", "backward"].map(str::to_owned)));
+        columns.push(names(
+            &rows,
+            "direction",
+            |row| row.direction.index() as u32,
+            Direction::BOTH.map(|way| way.name().to_owned()),
+        ));
     }
     columns.extend(measures(&rows, end));
     Table { columns }
 }
 
 /// The episodes of one endpoint, with the one under way.
-fn take(rows: &mut Vec<Row>, endpoint: &mut Endpoint, (flow, appliance, direction): (u32, u32, u32)) {
+fn take(rows: &mut Vec<Row>, endpoint: &mut Endpoint, (flow, appliance, direction): (u32, u32, Direction)) {
     let mss = u64::from(endpoint.mss());
     let episodes = endpoint.take_episodes().into_iter().chain(endpoint.current_episode());
     rows.extend(episodes.map(|episode| Row { flow, appliance, direction, mss, episode }));

@@ -9,7 +9,10 @@
 
 mod heap;
 
+use ackclock_net::{Direction, EndpointId, LinkId};
 use ackclock_units::SimTime;
+
+use crate::ids::{ApplianceId, DatagramFlowId, FlowId, GroupId, RelayDirection, RelayId, StreamId};
 
 use heap::Heap;
 
@@ -17,32 +20,36 @@ use heap::Heap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The first packet on this link arrives at its far end.
-    Link(u32),
+    Link(LinkId),
     /// The packet in service on this link has left, or one that was held back may leave.
-    Service(u32),
+    Service(LinkId),
     /// The timer of this endpoint may be due.
-    Timer(u32),
+    Timer(EndpointId),
     /// The application of this stream acts.
-    App(u32),
+    App(StreamId),
     /// This flow opens its connection.
-    Start(u32),
+    Start(FlowId),
     /// Series are sampled.
     Sample,
     /// The measurement window begins.
     MeasureFrom,
     /// The measurement window ends.
     MeasureUntil,
-    /// This source of traffic makes a short flow, or a datagram.
-    Source(u32),
-    /// The discipline of this way through an appliance asked to be asked again.
-    Discipline(u32),
+    /// A short flow of this group arrives.
+    Arrival(GroupId),
+    /// A datagram of this flow leaves.
+    Datagram(DatagramFlowId),
+    /// The discipline of this direction through an appliance asked to be asked again.
+    Discipline(RelayDirection),
     /// The copier of this appliance has written a chunk, or has time for one.
-    Copier(u32),
+    Copier(ApplianceId),
     /// The application of this flow's sender resets the connection.
-    Abort(u32),
-    /// The application of this flow's receiver stops reading.
-    StopReading(u32),
+    Abort(FlowId),
+    /// The application that reads at this end stops reading.
+    StopReading(EndpointId),
 }
+
+const _: () = assert!(size_of::<Event>() == 8, "an event is handed about in a register");
 
 const KIND_SHIFT: u32 = 24;
 const KIND_MASK: u64 = 15;
@@ -57,39 +64,45 @@ const FEW_AGAIN: usize = 6;
 impl Event {
     fn pack(self) -> u64 {
         let (kind, index) = match self {
-            Self::Link(index) => (0, index),
-            Self::Timer(index) => (1, index),
-            Self::App(index) => (2, index),
-            Self::Start(index) => (3, index),
+            Self::Link(link) => (0, link.index()),
+            Self::Timer(end) => (1, end.index()),
+            Self::App(stream) => (2, stream.index()),
+            Self::Start(flow) => (3, flow.index()),
             Self::Sample => (4, 0),
             Self::MeasureFrom => (5, 0),
             Self::MeasureUntil => (6, 0),
-            Self::Service(index) => (7, index),
-            Self::Source(index) => (8, index),
-            Self::Discipline(index) => (9, index),
-            Self::Copier(index) => (10, index),
-            Self::Abort(index) => (11, index),
-            Self::StopReading(index) => (12, index),
+            Self::Service(link) => (7, link.index()),
+            Self::Arrival(group) => (8, group.index()),
+            Self::Discipline(at) => (9, 2 * at.relay.index() + at.direction.index()),
+            Self::Copier(appliance) => (10, appliance.index()),
+            Self::Abort(flow) => (11, flow.index()),
+            Self::StopReading(end) => (12, end.index()),
+            Self::Datagram(flow) => (13, flow.index()),
         };
-        kind << KIND_SHIFT | u64::from(index)
+        debug_assert!(index as u64 <= INDEX_MASK, "an event has 24 bits for a number");
+        kind << KIND_SHIFT | index as u64
     }
 
     fn unpack(bits: u64) -> Self {
-        let index = (bits & INDEX_MASK) as u32;
+        let index = (bits & INDEX_MASK) as usize;
         match bits >> KIND_SHIFT & KIND_MASK {
-            0 => Self::Link(index),
-            1 => Self::Timer(index),
-            2 => Self::App(index),
-            3 => Self::Start(index),
+            0 => Self::Link(LinkId::new(index)),
+            1 => Self::Timer(EndpointId::of_number(index as u32)),
+            2 => Self::App(StreamId::new(index)),
+            3 => Self::Start(FlowId::new(index)),
             4 => Self::Sample,
             5 => Self::MeasureFrom,
             6 => Self::MeasureUntil,
-            7 => Self::Service(index),
-            8 => Self::Source(index),
-            9 => Self::Discipline(index),
-            10 => Self::Copier(index),
-            11 => Self::Abort(index),
-            _ => Self::StopReading(index),
+            7 => Self::Service(LinkId::new(index)),
+            8 => Self::Arrival(GroupId::new(index)),
+            9 => Self::Discipline(RelayDirection {
+                relay: RelayId::new(index / 2),
+                direction: Direction::BOTH[index % 2],
+            }),
+            10 => Self::Copier(ApplianceId::new(index)),
+            11 => Self::Abort(FlowId::new(index)),
+            12 => Self::StopReading(EndpointId::of_number(index as u32)),
+            _ => Self::Datagram(DatagramFlowId::new(index)),
         }
     }
 }
@@ -192,15 +205,19 @@ mod tests {
         first
     }
 
+    fn link(place: usize) -> Event {
+        Event::Link(LinkId::new(place))
+    }
+
     #[test]
     fn ties_go_by_the_order_of_scheduling() {
         let mut queue = EventQueue::default();
         for index in [3, 1, 2] {
-            queue.push(SimTime(5), Event::Link(index));
+            queue.push(SimTime(5), link(index));
         }
         queue.push(SimTime(4), Event::Sample);
         let order: Vec<Event> = std::iter::from_fn(|| take(&mut queue).map(|(_, event)| event)).collect();
-        assert_eq!(order, [Event::Sample, Event::Link(3), Event::Link(1), Event::Link(2)]);
+        assert_eq!(order, [Event::Sample, link(3), link(1), link(2)]);
     }
 
     #[test]
@@ -215,9 +232,34 @@ mod tests {
             assert_eq!(take(&mut queue), Some((SimTime(time), Event::Sample)));
         }
         assert!(!queue.are_many); // six are left
-        queue.replace_first(SimTime(13), Event::Start(1)); // in the place of 10, behind the other of its time
+        queue.replace_first(SimTime(13), Event::Start(FlowId::new(1))); // in the place of 10, behind the other of its time
         let left: Vec<u64> = std::iter::from_fn(|| take(&mut queue).map(|(time, _)| time.0)).collect();
         assert_eq!(left, [11, 12, 13, 13, 14, 15]);
+    }
+
+    #[test]
+    fn every_event_comes_out_as_it_went_in() {
+        let relay = RelayId::new(3);
+        let events = [
+            Event::Link(LinkId::new(1)),
+            Event::Service(LinkId::new(2)),
+            Event::Timer(EndpointId::of_number(3)),
+            Event::App(StreamId::new(4)),
+            Event::Start(FlowId::new(5)),
+            Event::Sample,
+            Event::MeasureFrom,
+            Event::MeasureUntil,
+            Event::Arrival(GroupId::new(6)),
+            Event::Datagram(DatagramFlowId::new(7)),
+            Event::Discipline(RelayDirection { relay, direction: Direction::Forward }),
+            Event::Discipline(RelayDirection { relay, direction: Direction::Backward }),
+            Event::Copier(ApplianceId::new(8)),
+            Event::Abort(FlowId::new(9)),
+            Event::StopReading(EndpointId::of_number((1 << 24) - 1)),
+        ];
+        for event in events {
+            assert_eq!(Event::unpack(event.pack()), event);
+        }
     }
 
     proptest! {
@@ -225,13 +267,13 @@ mod tests {
         fn it_sorts_stably(times in proptest::collection::vec(0_u64..50, 0..300)) {
             let mut queue = EventQueue::default();
             for (index, time) in times.iter().enumerate() {
-                queue.push(SimTime(*time), Event::Timer(index as u32));
+                queue.push(SimTime(*time), Event::Timer(EndpointId::of_number(index as u32)));
             }
             let mut expected: Vec<(u64, usize)> = times.iter().copied().zip(0..).collect();
             expected.sort_by_key(|(time, _)| *time);
             let popped: Vec<(u64, usize)> = std::iter::from_fn(|| take(&mut queue)).map(|(time, event)| {
-                let Event::Timer(index) = event else { unreachable!() };
-                (time.0, index as usize)
+                let Event::Timer(end) = event else { unreachable!() };
+                (time.0, end.index())
             }).collect();
             prop_assert_eq!(popped, expected);
         }

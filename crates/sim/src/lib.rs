@@ -4,25 +4,30 @@ mod app;
 mod appliance;
 mod capture;
 mod config;
+mod connections;
 mod episodes;
 mod event_queue;
+mod hosts;
+mod ids;
 mod network;
 mod outcome;
 mod recorder;
 mod simulation;
 mod stream;
+mod streams;
 mod summary;
 mod traffic;
 
 pub use ackclock_wire::Ecn;
 pub use appliance::{
-    ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, HandshakeOrder, ShortFlowCounts, SideConfig,
-    SplitConfig, SplitSummary, WaySummary,
+    ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, DirectionSummary, HandshakeOrder, ShortFlowCounts,
+    SideConfig, SplitConfig, SplitSummary,
 };
 pub use capture::{DEFAULT_PORT, write_pcapng};
 pub use config::{
     AppConfig, FlowConfig, FlowSeries, LinkSeries, MeasureWindow, Sampling, SimulationConfig, Span, TraceConfig,
 };
+pub use ids::FlowId;
 pub use outcome::{
     Capture, CapturedPacket, Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, NO_NAME,
     Outcome, QueueSummary, Summary, Table,

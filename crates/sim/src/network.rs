@@ -1,19 +1,58 @@
 //! The network at work: packets move from link to link along their routes.
 
-use ackclock_net::{Discarder, Link, NetworkConfig, NodeId, Packet, Router};
+use ackclock_net::{
+    ConnectionIndex, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, NetworkConfig, NodeId, Packet, Router,
+};
 use ackclock_tcp::Output;
 use ackclock_units::SimTime;
 use ackclock_wire::Segment;
 
 use crate::capture::DEFAULT_PORT;
 use crate::event_queue::{Event, EventQueue};
+use crate::ids::RouteId;
 use crate::outcome::CapturedPacket;
 
-/// Marks the end of a route.
-const END: u32 = EXPRESS - 1;
+/// Where a route goes on, in 32 bits; [`Hop::next`] says it in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hop(u32);
 
-/// Set in the number of a hop's link on which nothing ever waits.
-const EXPRESS: u32 = 1 << 31;
+/// Where a packet goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// Onto this link.
+    Link(LinkId),
+    /// Onto this link, on which nothing ever waits.
+    Express(LinkId),
+    /// It is at its endpoint.
+    Endpoint,
+}
+
+impl Hop {
+    /// Set in the number of a link on which nothing ever waits.
+    const EXPRESS: u32 = 1 << 31;
+
+    /// The end of a route, which is no link.
+    const END: Self = Self(Self::EXPRESS - 1);
+
+    fn onto(link: LinkId) -> Self {
+        assert!(link.index() < Self::END.0 as usize, "there are fewer than 2^31 - 1 links");
+        Self(link.index() as u32)
+    }
+
+    /// The same, where nothing ever waits.
+    fn express(self) -> Self {
+        Self(self.0 | Self::EXPRESS)
+    }
+
+    fn next(self) -> Next {
+        let link = LinkId::new((self.0 & !Self::EXPRESS) as usize);
+        match self {
+            Self::END => Next::Endpoint,
+            Self(number) if number & Self::EXPRESS > 0 => Next::Express(link),
+            Self(_) => Next::Link(link),
+        }
+    }
+}
 
 /// Links, routes and the events that move packets.
 #[derive(Clone, Debug)]
@@ -31,8 +70,8 @@ pub(crate) struct Network {
     pub(crate) has_captures: bool,
     /// What captures show of each connection, where that is not its number and the default port; empty without captures.
     faces: Vec<Option<Face>>,
-    /// Routes as runs of link numbers, those on which nothing ever waits with [`EXPRESS`], each closed by [`END`].
-    routes: Vec<u32>,
+    /// All routes, one behind the other, each closed by [`Hop::END`].
+    hops: Vec<Hop>,
 }
 
 /// What the packets of a connection look like from outside.
@@ -48,15 +87,15 @@ pub(crate) struct Face {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feeder {
     None,
-    One(u32),
+    One(LinkId),
     Several,
 }
 
 /// Nothing ever waits for a link that a single, no faster link feeds, and nothing looks at its packets.
-fn is_express(config: &NetworkConfig, link: usize, feeder: Feeder) -> bool {
+fn is_express(config: &NetworkConfig, link: LinkId, feeder: Feeder) -> bool {
     let Feeder::One(feeder) = feeder else { return false };
-    let (this, before) = (&config.links[link], &config.links[feeder as usize]);
-    let is_watched = this.capture || this.discarder.is_some() || config.nodes[this.from].discarder.is_some();
+    let (this, before) = (config.link(link), config.link(feeder));
+    let is_watched = this.capture || this.discarder.is_some() || config.node(this.from).discarder.is_some();
     !is_watched
         && !this.is_served()
         && !before.is_served()
@@ -69,7 +108,7 @@ impl Network {
         let discarder_of: Vec<Vec<usize>> = config
             .links
             .iter()
-            .map(|link| config.nodes[link.from].discarder.into_iter().chain(link.discarder).collect())
+            .map(|link| config.node(link.from).discarder.into_iter().chain(link.discarder).collect())
             .collect();
         Self {
             links: config.links.iter().map(|link| Link::new(link, seed)).collect(),
@@ -82,93 +121,93 @@ impl Network {
             captures: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
             has_captures: config.links.iter().any(|link| link.capture),
             faces: Vec::new(),
-            routes: Vec::new(),
+            hops: Vec::new(),
         }
     }
 
     /// Adds the route between two hosts and returns where it begins.
-    pub(crate) fn add_route(&mut self, router: &mut Router<'_>, from: NodeId, to: NodeId) -> u32 {
+    pub(crate) fn add_route(&mut self, router: &mut Router<'_>, from: NodeId, to: NodeId) -> RouteId {
         let path = router.shortest_path(from, to).expect("a checked scenario has a route for every flow");
-        let start = self.routes.len() as u32;
-        self.routes.extend(path.iter().map(|&link| link as u32));
-        self.routes.push(END);
+        let start = RouteId::new(self.hops.len());
+        self.hops.extend(path.into_iter().map(Hop::onto).chain([Hop::END]));
         start
     }
 
     /// All routes are known: finds the links on which nothing can ever wait.
     pub(crate) fn find_express_links(&mut self, config: &NetworkConfig) {
         let mut feeder: Vec<Feeder> = vec![Feeder::None; self.links.len()];
-        for route in self.routes.split(|&link| link == END) {
-            let mut before = Feeder::Several; // hosts send at any rate
-            for &link in route {
-                let known = &mut feeder[link as usize];
-                *known = if *known == Feeder::None || *known == before { before } else { Feeder::Several };
-                before = Feeder::One(link);
-            }
+        let mut before = Feeder::Several; // hosts send at any rate
+        for hop in &self.hops {
+            let Next::Link(link) = hop.next() else {
+                before = Feeder::Several;
+                continue;
+            };
+            let known = &mut feeder[link.index()];
+            *known = if *known == Feeder::None || *known == before { before } else { Feeder::Several };
+            before = Feeder::One(link);
         }
-        for hop in self.routes.iter_mut().filter(|hop| **hop != END) {
-            let link = *hop as usize;
-            *hop |= if is_express(config, link, feeder[link]) { EXPRESS } else { 0 };
+        for hop in &mut self.hops {
+            if let Next::Link(link) = hop.next()
+                && is_express(config, link, feeder[link.index()])
+            {
+                *hop = hop.express();
+            }
         }
     }
 
     /// The first packet of `link` arrives at its far end. The event is the queue's first.
     /// Returns true if it is at its endpoint; otherwise it has gone on, or was lost.
-    pub(crate) fn on_arrival(&mut self, link: u32, packet: &mut Packet) -> bool {
-        let next = self.links[link as usize].deliver(packet);
+    pub(crate) fn on_arrival(&mut self, link: LinkId, packet: &mut Packet) -> bool {
+        let next = self.links[link.index()].deliver(packet);
         match next {
             Some(time) => self.queue.replace_first(time, Event::Link(link)),
             None => self.queue.drop_first(),
         }
-        let next_hop = self.routes[packet.hop as usize];
-        if next_hop == END {
-            return true;
-        }
-        packet.hop += 1;
-        self.transmit(next_hop & !EXPRESS, packet);
+        let (Next::Link(link) | Next::Express(link)) = self.hops[packet.hop.index()].next() else { return true };
+        packet.hop = packet.hop.next();
+        self.transmit(link, packet);
         false
     }
 
     /// A packet enters the network at the first link of a route.
     #[inline]
-    pub(crate) fn send(&mut self, route: u32, packet: &mut Packet) {
-        let first = self.routes[route as usize] & !EXPRESS;
-        self.transmit(first, packet);
+    pub(crate) fn send(&mut self, route: RouteId, packet: &mut Packet) {
+        let first = HopIndex::new(route.index());
+        let (Next::Link(link) | Next::Express(link)) = self.hops[first.index()].next() else {
+            unreachable!("a route between two hosts has a link");
+        };
+        packet.hop = first.next();
+        self.transmit(link, packet);
     }
 
-    fn transmit(&mut self, link: u32, packet: &mut Packet) {
-        let mut index = link as usize;
-        if !self.is_plain && self.is_settled(index, packet) {
+    fn transmit(&mut self, mut at: LinkId, packet: &mut Packet) {
+        if !self.is_plain && self.is_settled(at, packet) {
             return;
         }
-        let Some(mut passage) = self.links[index].admit(self.now, packet.size) else { return };
+        let Some(mut passage) = self.links[at.index()].admit(self.now, packet.size) else { return };
         if !self.is_plain {
-            self.capture(index, passage.service, packet);
+            self.capture(at, passage.service, packet);
         }
-        let mut link = &mut self.links[index];
-        loop {
-            let next = self.routes[packet.hop as usize];
-            if next & EXPRESS == 0 {
-                break;
-            }
+        let mut link = &mut self.links[at.index()];
+        while let Next::Express(next) = self.hops[packet.hop.index()].next() {
             link.pass_on(passage.arrival, packet.size);
-            index = (next & !EXPRESS) as usize;
-            packet.hop += 1;
-            link = &mut self.links[index];
+            at = next;
+            packet.hop = packet.hop.next();
+            link = &mut self.links[at.index()];
             passage = link.admit_ahead(passage.arrival, packet.size);
         }
         if link.carry(passage.arrival, packet) {
-            self.queue.push(passage.arrival, Event::Link(index as u32));
+            self.queue.push(passage.arrival, Event::Link(at));
         }
     }
 
     /// True if a packet needs no passage through `link`: it is discarded in front of it, or the link is served packet by packet.
-    fn is_settled(&mut self, link: usize, packet: &Packet) -> bool {
+    fn is_settled(&mut self, link: LinkId, packet: &Packet) -> bool {
         if self.is_discarded(link, packet) {
-            self.links[link].on_discarded();
+            self.links[link.index()].on_discarded();
             return true;
         }
-        if self.links[link].is_served() {
+        if self.links[link.index()].is_served() {
             self.offer(link, packet);
             return true;
         }
@@ -176,21 +215,20 @@ impl Network {
     }
 
     /// A packet arrives at a served link.
-    fn offer(&mut self, link: usize, packet: &Packet) {
+    fn offer(&mut self, link: LinkId, packet: &Packet) {
         self.depart(link);
-        self.links[link].offer(self.now, packet);
+        self.links[link.index()].offer(self.now, packet);
         if let Some(time) = self.serve(link) {
-            self.queue.push(time, Event::Service(link as u32));
+            self.queue.push(time, Event::Service(link));
         }
     }
 
     /// The service event of `link` fires; it is the queue's first.
-    pub(crate) fn on_service(&mut self, link: u32) {
-        let index = link as usize;
+    pub(crate) fn on_service(&mut self, link: LinkId) {
         let mut next = None;
-        if self.links[index].is_due(self.now) {
-            self.depart(index);
-            next = self.serve(index);
+        if self.links[link.index()].is_due(self.now) {
+            self.depart(link);
+            next = self.serve(link);
         }
         match next {
             Some(time) => self.queue.replace_first(time, Event::Service(link)),
@@ -199,42 +237,43 @@ impl Network {
     }
 
     /// What has left a served link travels on.
-    fn depart(&mut self, link: usize) {
+    fn depart(&mut self, link: LinkId) {
         let queue = &mut self.queue;
-        self.links[link].depart(self.now, |arrival| queue.push(arrival, Event::Link(link as u32)));
+        self.links[link.index()].depart(self.now, |arrival| queue.push(arrival, Event::Link(link)));
     }
 
     /// Begins what service a link can. Returns when it is to be served again, if no event is pending for that.
-    fn serve(&mut self, link: usize) -> Option<SimTime> {
-        let service = self.links[link].serve(self.now);
-        if service.begins && self.captures[link].is_some() {
-            let packet = *self.links[link].in_service().expect("it has just begun");
+    fn serve(&mut self, link: LinkId) -> Option<SimTime> {
+        let service = self.links[link.index()].serve(self.now);
+        if service.begins && self.captures[link.index()].is_some() {
+            let packet = *self.links[link.index()].in_service().expect("it has just begun");
             self.capture(link, self.now, &packet);
         }
         service.wake
     }
 
-    fn capture(&mut self, link: usize, time: SimTime, packet: &Packet) {
-        if let Some(capture) = &mut self.captures[link] {
-            let connection = packet.flow();
-            let face = self.faces.get(connection as usize).copied().flatten();
-            let Face { flow, port } = face.unwrap_or(Face { flow: connection, port: DEFAULT_PORT });
-            let (forward, Packet { segment, incarnation, .. }) = (packet.is_forward(), *packet);
-            capture.push(CapturedPacket { time, flow, forward, port, incarnation, segment });
+    fn capture(&mut self, link: LinkId, time: SimTime, packet: &Packet) {
+        if let Some(capture) = &mut self.captures[link.index()] {
+            let number = packet.connection().index();
+            let face = self.faces.get(number).copied().flatten();
+            let Face { flow, port } = face.unwrap_or(Face { flow: number as u32, port: DEFAULT_PORT });
+            let Packet { payload, generation, .. } = *packet;
+            capture.push(CapturedPacket { time, flow, direction: packet.direction(), port, generation, payload });
         }
     }
 
     /// From now on captures show `face` of a connection.
-    pub(crate) fn set_face(&mut self, connection: usize, face: Face) {
+    pub(crate) fn set_face(&mut self, connection: ConnectionIndex, face: Face) {
         if self.has_captures {
-            self.faces.resize(self.faces.len().max(connection + 1), None);
-            self.faces[connection] = Some(face);
+            let number = connection.index();
+            self.faces.resize(self.faces.len().max(number + 1), None);
+            self.faces[number] = Some(face);
         }
     }
 
-    fn is_discarded(&mut self, link: usize, packet: &Packet) -> bool {
+    fn is_discarded(&mut self, link: LinkId, packet: &Packet) -> bool {
         let mut discarded = false;
-        for &discarder in &self.discarder_of[link] {
+        for &discarder in &self.discarder_of[link.index()] {
             discarded |= self.discarders[discarder].drops(self.now, packet);
         }
         discarded
@@ -247,19 +286,31 @@ impl Network {
 }
 
 /// The way out of an endpoint: its packets enter the network at the first link of its route.
-pub(crate) struct Port<'a> {
+pub(crate) struct Uplink<'a> {
     pub(crate) network: &'a mut Network,
     /// The endpoint at the other end.
-    pub(crate) peer: u32,
-    pub(crate) route: u32,
-    /// Of the connection; 0 where its endpoints serve no other.
-    pub(crate) incarnation: u32,
+    pub(crate) peer: EndpointId,
+    pub(crate) route: RouteId,
+    /// Of the connection.
+    pub(crate) generation: Generation,
 }
 
-impl Output for Port<'_> {
+impl Output for Uplink<'_> {
     fn send(&mut self, segment: Segment) {
-        let mut packet = Packet::new(segment, self.peer, self.route + 1);
-        packet.incarnation = self.incarnation;
+        let mut packet = Packet { generation: self.generation, ..Packet::tcp(segment, self.peer) };
         self.network.send(self.route, &mut packet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hop_says_where_it_leads() {
+        let link = LinkId::new(7);
+        assert_eq!(Hop::onto(link).next(), Next::Link(link));
+        assert_eq!(Hop::onto(link).express().next(), Next::Express(link));
+        assert_eq!(Hop::END.next(), Next::Endpoint);
     }
 }

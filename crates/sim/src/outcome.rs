@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use ackclock_net::{Direction, Generation, Payload};
 use ackclock_units::SimTime;
-use ackclock_wire::Segment;
 use serde::Serialize;
 
 use crate::appliance::ApplianceSummary;
@@ -209,12 +209,12 @@ pub struct CapturedPacket {
     pub time: SimTime,
     /// Number of the flow, whichever of its connections over appliances the packet is of: the ends see each other's addresses.
     pub flow: u32,
-    /// True from the end that opened the connection to the other.
-    pub forward: bool,
+    /// Which way it went.
+    pub direction: Direction,
     /// Of the end that accepted it.
     pub port: u16,
-    /// Which of the connections that use its endpoints in turn it belongs to; `DATAGRAM` if to none.
-    pub incarnation: u32,
-    /// The packet.
-    pub segment: Segment,
+    /// Which of the connections that have its place in turn it belongs to.
+    pub generation: Generation,
+    /// What it carried.
+    pub payload: Payload,
 }

@@ -1,11 +1,12 @@
 //! Series over time, as columns. What is recorded is settled before the run.
 
 use ackclock_cc::CongestionController;
-use ackclock_net::Link;
+use ackclock_net::{Link, LinkId};
 use ackclock_tcp::Endpoint;
 use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::{FlowSeries, LinkSeries, Sampling, TraceConfig};
+use crate::connections::Connections;
 use crate::outcome::{Column, ColumnData, Table};
 use crate::stream::Stream;
 
@@ -14,7 +15,7 @@ use crate::stream::Stream;
 pub(crate) struct Recorder {
     flows: Series<FlowSeries>,
     links: Series<LinkSeries>,
-    traced_links: Vec<usize>,
+    traced_links: Vec<LinkId>,
     interval: SimDuration,
     /// There is something else to sample.
     has_others: bool,
@@ -110,11 +111,11 @@ impl Recorder {
     }
 
     /// A multiple of the interval: flows (unless they are recorded per event) and links.
-    pub(crate) fn sample(&mut self, now: SimTime, streams: &[Stream], endpoints: &[Endpoint], links: &mut [Link]) {
+    pub(crate) fn sample(&mut self, now: SimTime, streams: &[Stream], connections: &Connections, links: &mut [Link]) {
         if !self.flows.is_empty() && !self.per_event {
             for (index, stream) in streams.iter().enumerate() {
                 if stream.is_open {
-                    self.record_flow(now, index, stream, endpoints);
+                    self.record_flow(now, index, stream, connections);
                 }
             }
         }
@@ -126,9 +127,9 @@ impl Recorder {
     }
 
     /// One row of a flow.
-    pub(crate) fn record_flow(&mut self, now: SimTime, index: usize, stream: &Stream, endpoints: &[Endpoint]) {
+    pub(crate) fn record_flow(&mut self, now: SimTime, index: usize, stream: &Stream, connections: &Connections) {
         let series = &mut self.flows;
-        let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver]);
+        let (sender, receiver) = (&connections[stream.sender], &connections[stream.receiver]);
         series.time.push(now.as_secs_f64());
         series.who.push(index as u32);
         let counts = (now, sender.counters().sent_octets, receiver.read(now).0, 0);
@@ -159,7 +160,7 @@ impl Recorder {
     }
 
     fn record_link(&mut self, now: SimTime, position: usize, links: &mut [Link]) {
-        let link = &mut links[self.traced_links[position]];
+        let link = &mut links[self.traced_links[position].index()];
         link.advance(now);
         let series = &mut self.links;
         series.time.push(now.as_secs_f64());
@@ -187,7 +188,7 @@ impl Recorder {
 
     /// The tables of flows and links.
     pub(crate) fn into_tables(self, flow_names: Vec<String>, link_names: &[String]) -> (Table, Table) {
-        let traced = self.traced_links.iter().map(|&link| link_names[link].clone()).collect();
+        let traced = self.traced_links.iter().map(|&link| link_names[link.index()].clone()).collect();
         let flows = self.flows.into_table("flow", flow_names, FlowSeries::column);
         (flows, self.links.into_table("link", traced, LinkSeries::column))
     }

@@ -1,11 +1,12 @@
 //! One sending direction of a connection: an application, and what is counted of it.
 
-use ackclock_tcp::Endpoint;
+use ackclock_net::EndpointId;
 use ackclock_units::{Bytes, Histogram, SimDuration, SimTime};
 
 use crate::app::App;
 use crate::appliance::Blocking;
 use crate::config::{FlowConfig, MeasureWindow};
+use crate::connections::Connections;
 use crate::traffic::{CompletionLog, EmptyPath};
 
 /// See the module. `sender` is the endpoint that writes; the other end of the connection reads.
@@ -13,8 +14,8 @@ use crate::traffic::{CompletionLog, EmptyPath};
 pub(crate) struct Stream {
     pub(crate) name: String,
     pub(crate) controller: String,
-    pub(crate) sender: usize,
-    pub(crate) receiver: usize,
+    pub(crate) sender: EndpointId,
+    pub(crate) receiver: EndpointId,
     pub(crate) app: App,
     pub(crate) start: SimTime,
     pub(crate) is_open: bool,
@@ -47,7 +48,7 @@ pub(crate) struct Border {
 }
 
 impl Stream {
-    pub(crate) fn new(flow: &FlowConfig, name: String, app: App, [sender, receiver]: [usize; 2]) -> Self {
+    pub(crate) fn new(flow: &FlowConfig, name: String, app: App, [sender, receiver]: [EndpointId; 2]) -> Self {
         let from = Border { time: flow.start, ..Border::default() };
         Self {
             name,
@@ -67,30 +68,30 @@ impl Stream {
         }
     }
 
-    fn border(&self, now: SimTime, endpoints: &[Endpoint]) -> Border {
-        let read = endpoints[self.receiver].read(now).0;
-        Border { time: now.max(self.start), read, sent: endpoints[self.sender].counters().sent_octets }
+    fn border(&self, now: SimTime, connections: &Connections) -> Border {
+        let read = connections[self.receiver].read(now).0;
+        Border { time: now.max(self.start), read, sent: connections[self.sender].counters().sent_octets }
     }
 
     /// The measurement window begins.
-    pub(crate) fn begin_measurement(&mut self, now: SimTime, endpoints: &[Endpoint]) {
-        self.measured.from = self.border(now, endpoints);
+    pub(crate) fn begin_measurement(&mut self, now: SimTime, connections: &Connections) {
+        self.measured.from = self.border(now, connections);
         self.rtt = Histogram::default();
     }
 
     /// The measurement window, or the stream, ends; what comes first counts.
-    pub(crate) fn end_measurement(&mut self, now: SimTime, endpoints: &[Endpoint]) {
+    pub(crate) fn end_measurement(&mut self, now: SimTime, connections: &Connections) {
         if self.measured.until.is_none() {
-            self.measured.until = Some(self.border(now, endpoints));
+            self.measured.until = Some(self.border(now, connections));
         }
     }
 
     /// The receiver has all that the application will ever write.
-    pub(crate) fn complete(&mut self, now: SimTime, window: &MeasureWindow, endpoints: &[Endpoint]) {
+    pub(crate) fn complete(&mut self, now: SimTime, window: &MeasureWindow, connections: &Connections) {
         self.completion = Some(now);
         // A stream that ends before the measurement window begins has nothing in it.
         if window.from.is_none_or(|from| now >= from) {
-            self.end_measurement(now, endpoints);
+            self.end_measurement(now, connections);
         }
     }
 

@@ -1,21 +1,21 @@
 //! Results from what the run counted.
 
 use ackclock_net::LinkStats;
-use ackclock_tcp::Endpoint;
 use ackclock_units::{Histogram, SimTime};
 
 use crate::config::SimulationConfig;
+use crate::connections::Connections;
 use crate::outcome::{Capture, CapturedPacket, Distribution, FlowSummary, LinkSummary, QueueSummary, Summary};
 use crate::stream::Stream;
 
 pub(crate) fn summarize(
     config: &SimulationConfig,
     streams: &[Stream],
-    endpoints: &[Endpoint],
+    connections: &Connections,
     links: &[LinkStats],
 ) -> Summary {
     let end = SimTime(config.duration.0);
-    let flows: Vec<FlowSummary> = streams.iter().map(|stream| flow_summary(stream, endpoints, end)).collect();
+    let flows: Vec<FlowSummary> = streams.iter().map(|stream| flow_summary(stream, connections, end)).collect();
     let names = config.network.links.iter().map(|link| &link.name);
     Summary {
         scenario: config.name.clone(),
@@ -37,8 +37,8 @@ fn jain_index(flows: &[FlowSummary]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (flows.len() as f64 * squares))
 }
 
-fn flow_summary(stream: &Stream, endpoints: &[Endpoint], end: SimTime) -> FlowSummary {
-    let (sender, receiver) = (&endpoints[stream.sender], &endpoints[stream.receiver]);
+fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime) -> FlowSummary {
+    let (sender, receiver) = (&connections[stream.sender], &connections[stream.receiver]);
     let counters = sender.counters();
     let (goodput_bps, throughput_bps) = stream.rates();
     FlowSummary {

@@ -8,6 +8,7 @@ mod config;
 mod datagrams;
 mod empty_path;
 mod exchange;
+mod short_flows;
 mod sizes;
 mod video;
 
@@ -19,20 +20,21 @@ pub use datagrams::DatagramSummary;
 pub use sizes::{CdfPoint, DATA_MINING, SizeDistribution, WEB_SEARCH};
 pub use video::VideoSummary;
 
-pub(crate) use arrivals::ArrivalStream;
-pub(crate) use completions::{Completion, CompletionLog, GroupCounts, completion_table};
-pub(crate) use datagrams::DatagramFlow;
+pub(crate) use completions::{Completion, CompletionLog, completion_table};
+pub(crate) use datagrams::DatagramFlows;
 pub(crate) use empty_path::EmptyPath;
 pub(crate) use exchange::Requester;
+pub(crate) use short_flows::ShortFlows;
 
 #[cfg(test)]
 fn test_flow() -> crate::config::FlowConfig {
+    use ackclock_net::NodeId;
     use ackclock_units::SimTime;
 
     crate::config::FlowConfig {
         name: "group".to_owned(),
-        from: 0,
-        to: 1,
+        from: NodeId::new(0),
+        to: NodeId::new(1),
         start: SimTime::ZERO,
         controller: ackclock_cc::ControllerConfig::Cubic(ackclock_cc::CubicConfig::default()),
         controller_name: "cubic".to_owned(),
@@ -50,12 +52,12 @@ fn test_flow() -> crate::config::FlowConfig {
 
 #[cfg(test)]
 fn test_link(rate: u64, delay: ackclock_units::SimDuration) -> ackclock_net::LinkConfig {
-    use ackclock_net::{DropTailConfig, LinkConfig, QueueConfig, QueueLimit};
+    use ackclock_net::{DropTailConfig, LinkConfig, NodeId, QueueConfig, QueueLimit};
 
     LinkConfig {
         name: "link".to_owned(),
-        from: 0,
-        to: 1,
+        from: NodeId::new(0),
+        to: NodeId::new(1),
         rate: ackclock_units::Bandwidth(rate),
         delay,
         framing: ackclock_units::Bytes(0),

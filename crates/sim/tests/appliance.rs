@@ -4,10 +4,10 @@
 mod common;
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
-use ackclock_net::{DropTailConfig, PacketClass, QueueConfig, QueueLimit, Selection};
+use ackclock_net::{DropTailConfig, NodeId, PacketClass, QueueConfig, QueueLimit, Selection};
 use ackclock_relay::DisciplineConfig;
 use ackclock_sim::{
-    AppConfig, ApplianceConfig, ColumnData, Copying, FlowSeries, HandshakeOrder, NO_NAME, Outcome, SideConfig,
+    AppConfig, ApplianceConfig, ColumnData, Copying, FlowId, FlowSeries, HandshakeOrder, NO_NAME, Outcome, SideConfig,
     Simulation, SimulationConfig, SplitConfig,
 };
 use ackclock_tcp::{ConnectionError, State, TcpConfig};
@@ -16,8 +16,8 @@ use common::{DISCIPLINES, Dumbbell, disciplines};
 use proptest::prelude::*;
 
 /// Node 0 of the dumbbell: the router on the openers' side.
-const LEFT: usize = 0;
-const RIGHT: usize = 1;
+const LEFT: NodeId = NodeId::new(0);
+const RIGHT: NodeId = NodeId::new(1);
 
 fn mbps(rate: u64) -> Bandwidth {
     Bandwidth(rate * 1_000_000)
@@ -31,7 +31,7 @@ fn side(tcp: &TcpConfig) -> SideConfig {
     SideConfig { tcp: *tcp, controller: reno(), controller_name: "reno".to_owned() }
 }
 
-fn appliance(node: usize) -> ApplianceConfig {
+fn appliance(node: NodeId) -> ApplianceConfig {
     ApplianceConfig {
         name: format!("box{node}"),
         node,
@@ -125,7 +125,7 @@ fn the_handshake_takes_the_order_that_it_is_given() {
         let config = split(config, vec![ApplianceConfig { handshake, ..appliance(LEFT) }], Bytes(100_000));
         let mut simulation = Simulation::new(&config);
         simulation.run_until(SimTime::ZERO + at);
-        simulation.sender(0).state() != State::SynSent
+        simulation.sender(FlowId::new(0)).state() != State::SynSent
     };
     // 2 ms to the box and back, 40 ms to the receiver and back.
     assert!(opened_by(HandshakeOrder::AcceptFirst, SimDuration::from_millis(3)));
@@ -144,7 +144,7 @@ fn a_receiver_that_refuses_is_told_of_in_either_order() {
         let config = split(config, vec![ApplianceConfig { handshake, ..appliance(LEFT) }], Bytes(100_000));
         let mut simulation = Simulation::new(&config);
         simulation.run_until(SimTime::ZERO + SimDuration::from_secs(4));
-        assert_eq!(simulation.sender(0).error(), Some(error), "{handshake:?}");
+        assert_eq!(simulation.sender(FlowId::new(0)).error(), Some(error), "{handshake:?}");
         let outcome = simulation.finish();
         assert!(outcome.summary.appliances[0].flows[0].reset);
         assert_eq!(outcome.summary.flows[0].delivered_bytes, 0);
@@ -171,9 +171,13 @@ fn a_receiver_that_stops_reading_stops_the_sender_and_nothing_is_lost() {
     let config = split(config, vec![appliance(LEFT)], buffer);
     let mut simulation = Simulation::new(&config);
     simulation.run_until(SimTime::ZERO + SimDuration::from_secs(10));
-    let (read, acknowledged) = (simulation.read(0), simulation.sender(0).acknowledged());
+    let (read, acknowledged) = (simulation.read(FlowId::new(0)), simulation.sender(FlowId::new(0)).acknowledged());
     simulation.run_until(SimTime::ZERO + SimDuration::from_secs(19));
-    assert_eq!((simulation.read(0), simulation.sender(0).acknowledged()), (read, acknowledged), "all stands still");
+    assert_eq!(
+        (simulation.read(FlowId::new(0)), simulation.sender(FlowId::new(0)).acknowledged()),
+        (read, acknowledged),
+        "all stands still"
+    );
     assert!(read > Bytes(1_000_000));
     // What was acknowledged and not read is in three buffers: the receiver's, and either socket's of the box.
     let kept = acknowledged.saturating_sub(read);

@@ -4,7 +4,7 @@ mod common;
 
 use ackclock_cc::{Bbr3Config, BbrConfig, ControllerConfig};
 use ackclock_net::{PacketClass, QueueLimit, Selection};
-use ackclock_sim::Simulation;
+use ackclock_sim::{FlowId, Simulation};
 use ackclock_tcp::{LossDetection, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use common::Dumbbell;
@@ -41,7 +41,8 @@ fn mean(simulation: &mut Simulation, (from_s, to_s): (f64, f64), value: impl Fn(
 fn the_estimates_are_the_bottleneck_and_after_drain_about_a_path_full_is_in_flight() {
     for controller in [v1(), v3()] {
         let mut simulation = path(&controller, 40, QueueLimit::Unlimited, 9).start();
-        let in_flight = mean(&mut simulation, (3.0, 9.0), |simulation| simulation.sender(0).flight_size().0 as f64);
+        let in_flight =
+            mean(&mut simulation, (3.0, 9.0), |simulation| simulation.sender(FlowId::new(0)).flight_size().0 as f64);
         let rate = internal(&simulation, 0, "bandwidth_bps");
         // The draft's own test asks for 2 %; the round trip holds two segments of serialisation and their ACK besides.
         assert!((rate / RATE - 1.0).abs() < 0.01, "{controller:?}: {rate} bit/s against {RATE}");
@@ -63,7 +64,7 @@ fn probe_rtts(simulation: &mut Simulation, to_s: f64) -> (Vec<f64>, f64) {
             began.push(time);
         }
         if is_probing {
-            least = least.min(simulation.sender(0).flight_size().0 as f64);
+            least = least.min(simulation.sender(FlowId::new(0)).flight_size().0 as f64);
         }
         was_probing = is_probing;
     });
@@ -120,9 +121,9 @@ fn the_third_version_finds_what_path_and_buffer_hold_and_loses_little() {
     for buffer in [50_000, 100_000, 250_000] {
         let mut simulation = path(&v3(), 40, QueueLimit::Bytes(Bytes(buffer)), 60).start();
         simulation.run_until(SimTime(10_000_000_000));
-        let before = simulation.sender(0).counters();
+        let before = simulation.sender(FlowId::new(0)).counters();
         simulation.run_until(SimTime(60_000_000_000));
-        let after = simulation.sender(0).counters();
+        let after = simulation.sender(FlowId::new(0)).counters();
         let lost = (after.retransmitted_octets - before.retransmitted_octets) as f64
             / (after.sent_octets - before.sent_octets) as f64;
         let used = (after.delivered - before.delivered) as f64 * 8.0 / 50.0 / RATE;
@@ -144,7 +145,7 @@ fn flows_of_the_first_version_together_keep_two_path_fulls_in_flight() {
         path.controllers = vec![v1(); flows];
         let mut simulation = path.start();
         let held = mean(&mut simulation, (20.0, 60.0), |simulation| {
-            (0..flows).map(|flow| simulation.sender(flow).flight_size().0 as f64).sum::<f64>()
+            (0..flows).map(|flow| simulation.sender(FlowId::new(flow)).flight_size().0 as f64).sum::<f64>()
         });
         let share = held / (RATE / 8.0 * 0.04);
         assert!((1.75..2.05).contains(&share), "{flows} flows: {share} bandwidth-delay products");

@@ -4,7 +4,7 @@ mod common;
 
 use ackclock_cc::{ControllerConfig, DctcpConfig, PragueConfig, RenoConfig};
 use ackclock_net::{QueueConfig, QueueLimit, ThresholdConfig};
-use ackclock_sim::{AppConfig, ColumnData};
+use ackclock_sim::{AppConfig, ColumnData, FlowId};
 use ackclock_tcp::{DelayedAck, EcnConfig, EcnMode, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use common::Dumbbell;
@@ -41,7 +41,7 @@ fn sawtooth(flows: usize, threshold: u64) -> (f64, f64, f64, f64) {
     for step in 1..=STEPS {
         simulation.run_until(SimTime(1_000_000_000 + step * 20_000));
         alpha += internal(&simulation, 0, "alpha") / STEPS as f64;
-        let window = sum(&|flow| simulation.sender(flow).flight_size().0 as f64 / MSS);
+        let window = sum(&|flow| simulation.sender(FlowId::new(flow)).flight_size().0 as f64 / MSS);
         (least, most) = (least.min(window), most.max(window));
     }
     let carried = (sum(&|flow| delivered(&simulation, flow)) - before) * 8.0;

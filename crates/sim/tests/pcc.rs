@@ -4,7 +4,7 @@ mod common;
 
 use ackclock_cc::{AllegroConfig, ControllerConfig, VivaceConfig};
 use ackclock_net::{PacketClass, QueueLimit, Selection};
-use ackclock_sim::Simulation;
+use ackclock_sim::{FlowId, Simulation};
 use ackclock_tcp::{LossDetection, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use common::Dumbbell;
@@ -61,7 +61,7 @@ fn vivace_fills_the_link_without_a_queue_however_deep_the_buffer() {
         let (mut sum, mut count) = (0.0, 0.0);
         let mut simulation = path(vec![vivace(1)], buffer, 60).start();
         watch(&mut simulation, (10.0, 60.0, 20), |_, simulation| {
-            sum += simulation.sender(0).rtt().srtt.as_millis_f64();
+            sum += simulation.sender(FlowId::new(0)).rtt().srtt.as_millis_f64();
             count += 1.0;
         });
         // b = 900 makes growth of a hundredth cost more than all throughput is worth; 30 ms is the path's.
@@ -87,7 +87,7 @@ fn queue_of_vivaces(flows: u64, latency_coefficient: f64) -> f64 {
     let mut simulation = path(controllers.collect(), 375_000, 40).start();
     let (mut sum, mut count) = (0.0, 0.0);
     watch(&mut simulation, (10.0, 40.0, 20), |_, simulation| {
-        sum += simulation.sender(0).rtt().srtt.as_millis_f64() - 30.0;
+        sum += simulation.sender(FlowId::new(0)).rtt().srtt.as_millis_f64() - 30.0;
         count += 1.0;
     });
     sum / count / 30.0

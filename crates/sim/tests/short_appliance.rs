@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use ackclock_net::{DropTailConfig, PacketClass, QueueConfig, QueueLimit, Selection};
+use ackclock_net::{DropTailConfig, NodeId, PacketClass, QueueConfig, QueueLimit, Selection};
 use ackclock_relay::DisciplineConfig;
 use ackclock_sim::{
     AppConfig, ApplianceConfig, Arrivals, ArrivalsConfig, ColumnData, Copying, HandshakeOrder, ListedFlow, Outcome,
@@ -17,8 +17,8 @@ use common::{DISCIPLINES, Dumbbell, disciplines};
 use proptest::prelude::*;
 
 /// The router on the openers' side, and the one on the acceptors'.
-const LEFT: usize = 0;
-const RIGHT: usize = 1;
+const LEFT: NodeId = NodeId::new(0);
+const RIGHT: NodeId = NodeId::new(1);
 const MS: f64 = 1e-3;
 const ACCESS: f64 = 1.2e9;
 const BOTTLENECK: f64 = 12e6;
@@ -33,7 +33,7 @@ fn dumbbell(duration: u64) -> Dumbbell {
     dumbbell
 }
 
-fn appliance(node: usize) -> ApplianceConfig {
+fn appliance(node: NodeId) -> ApplianceConfig {
     ApplianceConfig {
         name: format!("box{node}"),
         node,

@@ -5,6 +5,7 @@ mod common;
 
 use ackclock_cc::{ControllerConfig, SiadConfig};
 use ackclock_net::QueueLimit;
+use ackclock_sim::FlowId;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use common::Dumbbell;
 use common::model::{delivered, watch};
@@ -18,13 +19,13 @@ fn flow(rounds: u32, share: f64) -> (f64, f64) {
     path.controllers = vec![ControllerConfig::Siad(SiadConfig { rounds, ..SiadConfig::default() })];
     let mut simulation = path.start();
     simulation.run_until(SimTime(40_000_000_000));
-    let before = (delivered(&simulation, 0), simulation.sender(0).counters().fast_recoveries);
+    let before = (delivered(&simulation, 0), simulation.sender(FlowId::new(0)).counters().fast_recoveries);
     let (mut rtts, mut count) = (0.0, 0.0);
     watch(&mut simulation, (40.0, 120.0, 5), |_, simulation| {
-        (rtts, count) = (rtts + simulation.sender(0).rtt().srtt.as_secs_f64(), count + 1.0);
+        (rtts, count) = (rtts + simulation.sender(FlowId::new(0)).rtt().srtt.as_secs_f64(), count + 1.0);
     });
     let carried = (delivered(&simulation, 0) - before.0) * 8.0 / 80.0;
-    let events = simulation.sender(0).counters().fast_recoveries - before.1;
+    let events = simulation.sender(FlowId::new(0)).counters().fast_recoveries - before.1;
     (carried / (100e6 * 1448.0 / 1500.0), 80.0 / events as f64 / (rtts / count))
 }
 

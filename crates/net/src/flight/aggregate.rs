@@ -60,11 +60,7 @@ impl Aggregator {
     }
 
     pub(super) fn gathers(&self, packet: &Packet) -> bool {
-        match self.config.class {
-            PacketClass::Any => true,
-            PacketClass::Data => packet.segment.payload > 0,
-            PacketClass::Acks => packet.segment.payload == 0,
-        }
+        self.config.class.has(packet)
     }
 
     pub(super) fn gather(&mut self, now: SimTime, packet: Held) {

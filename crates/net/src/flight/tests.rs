@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::PacketClass;
+use crate::ids::EndpointId;
 use crate::impairment::{ImpairmentConfig, Jitter, LossConfig, Reorder, Selected};
 
 fn ms(time: u64) -> SimDuration {
@@ -20,7 +21,7 @@ fn flight(config: &ChannelConfig) -> Flight {
 
 /// A packet that carries its number in its size.
 fn packet(number: u32, payload: u32) -> Packet {
-    Packet { size: number, ..Packet::new(Segment { payload, ..Segment::default() }, 1, 0) }
+    Packet { size: number, ..Packet::tcp(Segment { payload, ..Segment::default() }, EndpointId::default()) }
 }
 
 /// Sends data packets at these microseconds; returns (number, arrival in microseconds) in order of arrival, and how many

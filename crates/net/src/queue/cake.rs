@@ -19,6 +19,7 @@ use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
 use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued};
+use crate::ids::EndpointId;
 use crate::packet::Packet;
 use crate::rng::RandomStream;
 
@@ -74,8 +75,8 @@ impl Default for CakeConfig {
 /// What CAKE keeps of a queue, besides its packets.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    /// The endpoint that its packets go to.
-    tag: u32,
+    /// The end that its packets go to; none have come before the first.
+    tag: Option<EndpointId>,
     hosts: HostPair,
     cobalt: Cobalt,
 }
@@ -113,7 +114,7 @@ impl Cake {
         let target = (config.rtt / 20).max(mtu_time * 3 / 2);
         let interval = (config.rtt + target - config.rtt / 20).max(target * 2);
         let memory_limit = config.memory_limit.unwrap_or(Bytes((4 * rate.bytes_in(config.rtt).0).max(4 << 20)));
-        let idle = Flow { tag: u32::MAX, hosts: HostPair::default(), cobalt: Cobalt::default() };
+        let idle = Flow { tag: None, hosts: HostPair::default(), cobalt: Cobalt::default() };
         Self {
             config: config.clone(),
             control: CobaltParameters { target, interval, ecn: config.ecn },
@@ -139,7 +140,7 @@ impl Cake {
         let direct = bucket(packet, self.perturbation, self.config.flows);
         let (set, way) = (direct / WAYS * WAYS, direct % WAYS);
         let ways = (0..WAYS).map(|next| set + (way + next) % WAYS);
-        let own = ways.clone().find(|queue| self.flows[*queue as usize].tag == packet.endpoint);
+        let own = ways.clone().find(|queue| self.flows[*queue as usize].tag == Some(packet.to));
         own.or_else(|| ways.clone().find(|queue| self.schedule.is_idle(*queue))).unwrap_or(direct)
     }
 
@@ -193,7 +194,7 @@ impl QueueDiscipline for Cake {
             self.hosts.on_busy(hosts);
             self.schedule.activate(queue, self.quantum / self.hosts.sharing(hosts));
         }
-        self.flows[queue as usize].tag = arrival.packet.endpoint;
+        self.flows[queue as usize].tag = Some(arrival.packet.to);
         self.filter_ack(queue, &arrival.packet);
         self.queues.push(queue, arrival);
         while self.queues.octets() > self.memory_limit {

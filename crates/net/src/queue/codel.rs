@@ -155,7 +155,7 @@ impl CodelControl {
 /// Marks what waited longer than the step, whatever the control law says.
 fn step_mark(now: SimTime, parameters: &CodelParameters, counters: &mut QueueCounters, packet: &mut Queued) {
     let beyond = parameters.ce_threshold.is_some_and(|threshold| now - packet.since > threshold);
-    if beyond && packet.packet.segment.ecn != Ecn::Ce {
+    if beyond && packet.packet.ecn() != Ecn::Ce {
         counters.mark(&mut packet.packet);
     }
 }

@@ -41,7 +41,7 @@ impl Drr {
 
 impl QueueDiscipline for Drr {
     fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
-        self.flows.push(arrival.packet.endpoint, arrival);
+        self.flows.push(arrival.packet.to.number(), arrival);
         while !self.room.holds(self.flows.len(), self.flows.octets(), arrival.octets) && self.flows.steal().is_some() {
             self.counters.drops += 1;
         }
@@ -68,6 +68,7 @@ impl QueueDiscipline for Drr {
 mod tests {
     use super::*;
     use crate::packet::Packet;
+    use crate::queue::testing::receiver;
     use ackclock_units::Bandwidth;
     use proptest::prelude::*;
 
@@ -77,7 +78,7 @@ mod tests {
     }
 
     fn packet(flow: u32, octets: u64) -> Queued {
-        let packet = Packet { endpoint: 2 * flow + 1, ..Packet::default() };
+        let packet = Packet { to: receiver(flow), ..Packet::default() };
         Queued { packet, octets, since: SimTime::ZERO }
     }
 
@@ -90,8 +91,9 @@ mod tests {
         for (flow, octets) in [(0, 200), (0, 750), (0, 20), (1, 500), (1, 500)] {
             drr.enqueue(SimTime::ZERO, packet(flow, octets));
         }
-        let order: Vec<(u32, u64)> =
-            std::iter::from_fn(|| drr.dequeue(SimTime::ZERO)).map(|q| (q.packet.flow(), q.octets)).collect();
+        let order: Vec<(usize, u64)> = std::iter::from_fn(|| drr.dequeue(SimTime::ZERO))
+            .map(|q| (q.packet.connection().index(), q.octets))
+            .collect();
         assert_eq!(order, [(0, 200), (1, 500), (0, 750), (0, 20), (1, 500)]);
     }
 
@@ -106,7 +108,8 @@ mod tests {
         }
         // each newcomer pushes out one of flow 0 until both have five; of equals the one that grew last gives way
         assert_eq!(drr.counters().drops, 8);
-        let left = std::iter::from_fn(|| drr.dequeue(SimTime::ZERO)).filter(|q| q.packet.flow() == 1).count();
+        let left =
+            std::iter::from_fn(|| drr.dequeue(SimTime::ZERO)).filter(|q| q.packet.connection().index() == 1).count();
         assert_eq!(left, 5);
     }
 
@@ -130,8 +133,8 @@ mod tests {
             let mut left = [sizes.len(); 3];
             while left.iter().all(|left| *left > 1) {
                 let queued = drr.dequeue(SimTime::ZERO).expect("all are backlogged");
-                sent[queued.packet.flow() as usize] += queued.octets;
-                left[queued.packet.flow() as usize] -= 1;
+                sent[queued.packet.connection().index()] += queued.octets;
+                left[queued.packet.connection().index()] -= 1;
                 let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
                 prop_assert!(most - least <= quantum + 2 * 1_500, "{sent:?}");
             }

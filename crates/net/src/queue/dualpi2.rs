@@ -271,7 +271,7 @@ impl QueueDiscipline for DualPi2 {
             self.counters.drops += 1;
             return;
         }
-        let is_l4s = matches!(arrival.packet.segment.ecn, Ecn::Ect1 | Ecn::Ce);
+        let is_l4s = matches!(arrival.packet.ecn(), Ecn::Ect1 | Ecn::Ce);
         let side = if is_l4s { &mut self.l4s } else { &mut self.classic };
         side.queue.push(arrival);
     }
@@ -288,13 +288,13 @@ impl QueueDiscipline for DualPi2 {
                 self.l4s_sojourn = sojourn;
                 self.l4s_fate(sojourn, waiting)
             } else {
-                self.classic_fate(packet.packet.segment.ecn)
+                self.classic_fate(packet.packet.ecn())
             };
             if fate == Fate::Drop {
                 self.counters.drops += 1;
                 continue;
             }
-            if fate == Fate::Mark && packet.packet.segment.ecn != Ecn::Ce {
+            if fate == Fate::Mark && packet.packet.ecn() != Ecn::Ce {
                 self.counters.mark(&mut packet.packet);
             }
             self.settle(is_l4s, packet.octets);

@@ -17,7 +17,7 @@ impl Perturbation {
 
 /// The queue, of `buckets`, of this packet's flow. Flows spread evenly over any number of buckets.
 pub fn bucket(packet: &Packet, perturbation: Perturbation, buckets: u32) -> u32 {
-    reduce(hash(u64::from(packet.endpoint), perturbation), buckets)
+    reduce(hash(u64::from(packet.to.number()), perturbation), buckets)
 }
 
 /// 64 well-mixed bits of a key.
@@ -37,9 +37,10 @@ pub(super) fn reduce(hash: u64, buckets: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::EndpointId;
 
     fn used(perturbation: Perturbation, flows: u32, buckets: u32) -> usize {
-        let packets = (0..flows).map(|endpoint| Packet { endpoint, ..Packet::default() });
+        let packets = (0..flows).map(|endpoint| Packet { to: EndpointId::of_number(endpoint), ..Packet::default() });
         let used: std::collections::BTreeSet<u32> = packets.map(|p| bucket(&p, perturbation, buckets)).collect();
         assert!(used.iter().all(|bucket| *bucket < buckets));
         used.len()
@@ -54,7 +55,9 @@ mod tests {
 
     #[test]
     fn the_perturbation_changes_who_collides() {
-        let place = |perturbation, endpoint| bucket(&Packet { endpoint, ..Packet::default() }, perturbation, 1024);
+        let place = |perturbation, endpoint| {
+            bucket(&Packet { to: EndpointId::of_number(endpoint), ..Packet::default() }, perturbation, 1024)
+        };
         let mut stream = RandomStream::new(1, "hash");
         let (first, second) = (Perturbation::draw(&mut stream), Perturbation::draw(&mut stream));
         let stay = (0..1000).filter(|endpoint| place(first, *endpoint) == place(second, *endpoint)).count();

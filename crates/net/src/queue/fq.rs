@@ -96,7 +96,7 @@ impl Fq {
 
 impl QueueDiscipline for Fq {
     fn enqueue(&mut self, now: SimTime, arrival: Queued) {
-        let flow = arrival.packet.endpoint as usize;
+        let flow = arrival.packet.to.index();
         if flow >= self.flows.len() {
             self.flows.resize(flow + 1, FlowQueue::default());
         }
@@ -108,7 +108,7 @@ impl QueueDiscipline for Fq {
         }
         queue.packets.push_back(Numbered { finish, arrival: self.arrivals, queued: arrival });
         queue.octets += arrival.octets;
-        self.longest.on_growth(arrival.packet.endpoint, queue.octets);
+        self.longest.on_growth(arrival.packet.to.number(), queue.octets);
         self.packets += 1;
         self.octets += arrival.octets;
         while !self.room.holds(self.packets, self.octets, arrival.octets) && self.packets > 0 {

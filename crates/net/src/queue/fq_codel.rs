@@ -170,7 +170,7 @@ mod tests {
             queue.dequeue(SimTime(1)).expect("800 packets wait");
         }
         queue.enqueue(SimTime(2), arrival(SimTime(2), 100, 100));
-        assert_eq!(queue.dequeue(SimTime(3)).map(|packet| packet.packet.flow()), Some(100));
+        assert_eq!(queue.dequeue(SimTime(3)).map(|packet| packet.packet.connection().index()), Some(100));
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         let mut served = 0;
         for _ in 0..50 {
             queue.enqueue(SimTime(1), arrival(SimTime(1), 100, 1500)); // always one, the moment the last has left
-            while queue.dequeue(SimTime(2)).map(|packet| packet.packet.flow()) != Some(100) {
+            while queue.dequeue(SimTime(2)).map(|packet| packet.packet.connection().index()) != Some(100) {
                 served += 1;
             }
         }
@@ -196,7 +196,7 @@ mod tests {
         let mut sent = [0_u64; 2];
         for _ in 0..600 {
             let packet = queue.dequeue(SimTime(1)).expect("many wait");
-            sent[packet.packet.flow() as usize] += packet.octets;
+            sent[packet.packet.connection().index()] += packet.octets;
         }
         // DRR: within a quantum and a packet of each other
         assert!(sent[0].abs_diff(sent[1]) <= 1514 + 1500, "{sent:?}");
@@ -242,7 +242,7 @@ mod tests {
                 queue.enqueue(now, arrival(now, 1, 1500));
             }
             let packet = queue.dequeue(now).expect("flow 0 has many");
-            if packet.packet.flow() == 1 {
+            if packet.packet.connection().index() == 1 {
                 sparse += 1;
                 assert_eq!(packet.since, now);
             }

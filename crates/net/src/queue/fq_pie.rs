@@ -155,7 +155,7 @@ mod tests {
                 queue.enqueue(now, arrival(now, 1, 1500));
             }
             let packet = queue.dequeue(now).expect("flow 0 sends too much");
-            served[packet.packet.flow() as usize] += 1;
+            served[packet.packet.connection().index()] += 1;
             now += SimDuration::from_millis(1);
         }
         assert_eq!(served, [4_500, 500]); // every packet of flow 1

@@ -35,7 +35,7 @@ pub struct BandConfig {
 impl BandConfig {
     fn takes(&self, packet: &Packet) -> bool {
         self.class.has(packet)
-            && self.flows.as_ref().is_none_or(|flows| flows.contains(&(packet.flow() as usize)))
+            && self.flows.as_ref().is_none_or(|flows| flows.contains(&packet.connection().index()))
             && self.largest.is_none_or(|largest| packet.size() <= largest)
     }
 }
@@ -115,6 +115,7 @@ impl QueueDiscipline for Priority {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::testing::receiver;
     use ackclock_units::Bandwidth;
     use ackclock_wire::Segment;
 
@@ -131,12 +132,11 @@ mod tests {
         let mut queue = Priority::new(&config, &QueuePlace { link: "test", rate: Bandwidth(1_000_000), seed: 1 });
         // (flow, payload): flow 3 fits no band, the second of flow 7 has no room
         for (flow, payload) in [(3, 1_000), (1, 500), (7, 700), (7, 701), (3, 0)] {
-            let packet = Packet::new(Segment { payload, ..Segment::default() }, 2 * flow + 1, 0);
+            let packet = Packet::tcp(Segment { payload, ..Segment::default() }, receiver(flow));
             queue.enqueue(SimTime::ZERO, Queued { packet, octets: u64::from(packet.size), since: SimTime::ZERO });
         }
         assert_eq!((queue.len(), queue.counters().drops), (4, 1));
-        let order: Vec<u32> =
-            std::iter::from_fn(|| queue.dequeue(SimTime::ZERO)).map(|q| q.packet.segment.payload).collect();
+        let order: Vec<u32> = std::iter::from_fn(|| queue.dequeue(SimTime::ZERO)).map(|q| q.packet.size - 40).collect();
         assert_eq!(order, [0, 700, 1_000, 500]);
         assert_eq!(queue.octets(), 0);
     }

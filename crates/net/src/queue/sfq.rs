@@ -112,13 +112,15 @@ impl QueueDiscipline for Sfq {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::HopIndex;
     use crate::packet::Packet;
+    use crate::queue::testing::receiver;
     use ackclock_units::Bandwidth;
 
     const PLACE: QueuePlace<'_> = QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 };
 
     fn packet(flow: u32, number: u32, now: SimTime) -> Queued {
-        let packet = Packet { endpoint: 2 * flow + 1, hop: number, ..Packet::default() };
+        let packet = Packet { to: receiver(flow), hop: HopIndex::new(number as usize), ..Packet::default() };
         Queued { packet, octets: 1_500, since: now }
     }
 
@@ -140,7 +142,7 @@ mod tests {
         }
         let mut sent = [0; 20];
         for _ in 0..20 * 90 {
-            sent[sfq.dequeue(SimTime::ZERO).expect("backlogged").packet.flow() as usize] += 1;
+            sent[sfq.dequeue(SimTime::ZERO).expect("backlogged").packet.connection().index()] += 1;
         }
         assert!(sent.iter().all(|count| (89..=91).contains(count)), "{sent:?}");
     }
@@ -178,7 +180,7 @@ mod tests {
         assert_eq!(sfq.changes, SimTime(40_000_000_000));
         let mut last = [0; 4];
         while let Some(queued) = sfq.dequeue(SimTime(35_000_000_000)) {
-            let (flow, number) = (queued.packet.flow() as usize, queued.packet.hop + 1);
+            let (flow, number) = (queued.packet.connection().index(), queued.packet.hop.index() + 1);
             assert!(number > last[flow], "flow {flow}: {number} after {}", last[flow]);
             last[flow] = number;
         }
@@ -193,7 +195,8 @@ mod tests {
         }
         assert_eq!((sfq.len(), sfq.counters().drops), (127, 73));
         sfq.enqueue(SimTime::ZERO, packet(1, 0, SimTime::ZERO));
-        let others = std::iter::from_fn(|| sfq.dequeue(SimTime::ZERO)).filter(|q| q.packet.flow() == 1).count();
+        let others =
+            std::iter::from_fn(|| sfq.dequeue(SimTime::ZERO)).filter(|q| q.packet.connection().index() == 1).count();
         assert_eq!(others, 1);
     }
 }

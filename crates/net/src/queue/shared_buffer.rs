@@ -72,7 +72,7 @@ impl SharedBuffer {
 
 impl QueueDiscipline for SharedBuffer {
     fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
-        let key = arrival.packet.endpoint;
+        let key = arrival.packet.to.number();
         match self.sharing {
             Sharing::LongestQueueDrop => {
                 self.flows.push(key, arrival);
@@ -113,6 +113,7 @@ impl QueueDiscipline for SharedBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::EndpointId;
     use crate::packet::Packet;
     use ackclock_units::Bandwidth;
 
@@ -123,7 +124,7 @@ mod tests {
         let mut buffer = SharedBuffer::new(&config, &place);
         for _ in 0..2_000 {
             for flow in 0..flows {
-                let packet = Packet { endpoint: flow, ..Packet::default() };
+                let packet = Packet { to: EndpointId::of_number(flow), ..Packet::default() };
                 buffer.enqueue(SimTime::ZERO, Queued { packet, octets: 1_500, since: SimTime::ZERO });
             }
         }

@@ -4,10 +4,16 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 use ackclock_wire::{Ecn, Segment};
 
 use super::{QueueDiscipline, QueuePlace, Queued};
+use crate::ids::{ConnectionIndex, EndpointId};
 use crate::packet::Packet;
 
 /// Where queues under test stand.
 pub(super) const PLACE: QueuePlace<'static> = QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 };
+
+/// Where the data of `flow` goes.
+pub(super) fn receiver(flow: u32) -> EndpointId {
+    EndpointId::acceptor(ConnectionIndex::new(flow as usize))
+}
 
 /// A packet of `flow`, from the end that opened the connection.
 pub(super) fn arrival(now: SimTime, flow: u32, octets: u32) -> Queued {
@@ -17,7 +23,7 @@ pub(super) fn arrival(now: SimTime, flow: u32, octets: u32) -> Queued {
 /// The same with this ECN field.
 pub(super) fn arrival_with(now: SimTime, flow: u32, octets: u32, ecn: Ecn) -> Queued {
     let segment = Segment { payload: octets - 40, ecn, ..Segment::default() };
-    Queued { packet: Packet::new(segment, 2 * flow + 1, 0), octets: u64::from(octets), since: now }
+    Queued { packet: Packet::tcp(segment, receiver(flow)), octets: u64::from(octets), since: now }
 }
 
 /// Serves a queue at `rate` until it is empty; returns each packet with the time its service began.

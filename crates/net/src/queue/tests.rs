@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::{DropTailConfig, PacketClass, QueueLimit, SgpqConfig};
+use crate::ids::HopIndex;
+use crate::queue::testing::receiver;
 
 /// One of each, with room for twelve packets, so that it is often full.
 fn every_discipline() -> Vec<QueueConfig> {
@@ -87,7 +89,7 @@ struct Account {
     octets_came: u64,
     octets_left: u64,
     /// Number of the last packet that left, of each flow and kind.
-    last: [[u32; 2]; 4],
+    last: [[HopIndex; 2]; 4],
 }
 
 impl Account {
@@ -95,9 +97,9 @@ impl Account {
         self.left += 1;
         self.octets_left += queued.octets;
         // disciplines that tell small packets or ACKs apart keep the order of each kind
-        let kind = usize::from(queued.packet.segment.payload == 0);
-        let last = &mut self.last[queued.packet.flow() as usize][kind];
-        prop_assert!(queued.packet.hop > *last, "flow {} was reordered", queued.packet.flow());
+        let kind = usize::from(!queued.packet.has_data());
+        let last = &mut self.last[queued.packet.connection().index()][kind];
+        prop_assert!(queued.packet.hop > *last, "flow {} was reordered", queued.packet.connection().index());
         *last = queued.packet.hop;
         Ok(())
     }
@@ -105,7 +107,7 @@ impl Account {
 
 fn packet(flow: u32, payload: u32, number: u32, now: SimTime) -> Queued {
     let segment = Segment { payload, ecn: Ecn::Ect0, ..Segment::default() };
-    let packet = Packet::new(segment, 2 * flow + 1, number);
+    let packet = Packet { hop: HopIndex::new(number as usize), ..Packet::tcp(segment, receiver(flow)) };
     Queued { packet, octets: u64::from(packet.size) + 8, since: now }
 }
 

@@ -85,11 +85,11 @@ mod tests {
         let mut queue = Threshold::new(&config, &QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 });
         for _ in 0..8 {
             let mut packet = crate::packet::Packet { size: 1_500, ..Default::default() };
-            packet.segment.ecn = ecn;
+            packet.set_ecn(ecn);
             queue.enqueue(SimTime::ZERO, Queued { packet, octets: 1_500, since: SimTime::ZERO });
         }
         let order = std::iter::from_fn(|| queue.dequeue(SimTime::ZERO)).enumerate();
-        let marked = order.filter(|(_, queued)| queued.packet.segment.ecn == Ecn::Ce).map(|(place, _)| place).collect();
+        let marked = order.filter(|(_, queued)| queued.packet.ecn() == Ecn::Ce).map(|(place, _)| place).collect();
         (marked, queue.counters())
     }
 

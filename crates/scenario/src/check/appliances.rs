@@ -66,7 +66,7 @@ impl<'a> Checker<'a, '_> {
         }
         let taken: BTreeSet<NodeId> = plans.iter().map(|plan| plan.config.node).collect();
         for (node, path) in topology.appliances.iter().filter(|(node, _)| !taken.contains(node)) {
-            let name = self.network.nodes[*node].name.clone();
+            let name = self.network.node(*node).name.clone();
             plans.push(self.plan_appliance(name, *node, None, path.clone()));
         }
         self.check_appliances_apart(&plans);
@@ -105,8 +105,8 @@ impl<'a> Checker<'a, '_> {
             let is_host = topology.hosts.contains(node) && !topology.undecided.contains(node);
             !is_discarder && !is_host
         };
-        let routers: Vec<NodeId> = (0..self.network.nodes.len()).filter(may_sit).collect();
-        let names: Vec<&str> = routers.iter().map(|&node| self.network.nodes[node].name.as_str()).collect();
+        let routers: Vec<NodeId> = self.network.numbered_nodes().map(|(node, _)| node).filter(may_sit).collect();
+        let names: Vec<&str> = routers.iter().map(|&node| self.network.node(node).name.as_str()).collect();
         let Some(name) = &table.node else {
             let example = format!("node = {:?}", names.first().unwrap_or(&"R1"));
             self.missing(&path, &example);

@@ -151,7 +151,8 @@ impl Checker<'_, '_> {
         // By the numbers of their packets; those of short flows change, and each is a host of its own.
         let numbered = flows.iter().zip(&self.flow_traits).filter_map(|(flow, traits)| Some((traits.number?, flow)));
         let by_number: BTreeMap<usize, &FlowConfig> = numbered.collect();
-        let hosts = || by_number.values().flat_map(|flow| [flow.from as u32, flow.to as u32]).collect();
+        let hosts =
+            || by_number.values().flat_map(|flow| [flow.from, flow.to].map(|node| node.index() as u32)).collect();
         for link in &mut self.network.links {
             if let QueueConfig::Cake(config) = &mut link.queue {
                 config.hosts = hosts();

@@ -19,8 +19,8 @@ impl Checker<'_, '_> {
             }
         }
         for (node, path, rules) in &topology.node_discards {
-            let name = format!("node {}", self.network.nodes[*node].name);
-            self.network.nodes[*node].discarder = self.add_discarder(name, path, rules, flows);
+            let name = format!("node {}", self.network.node(*node).name);
+            self.network.node_mut(*node).discarder = self.add_discarder(name, path, rules, flows);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Flows: groups spread out, hosts found, controllers and applications settled.
 
-use ackclock_net::{RandomStream, Router};
+use ackclock_net::{NodeId, RandomStream, Router};
 use ackclock_sim::{AppConfig, DEFAULT_PORT, FlowConfig, Span};
 use ackclock_units::{SimDuration, SimTime};
 
@@ -150,7 +150,7 @@ impl<'a> Checker<'a, '_> {
         flows
     }
 
-    fn flow(&mut self, plan: &FlowPlan<'_>, from: usize, to: usize, hosts: &HostTables) -> FlowConfig {
+    fn flow(&mut self, plan: &FlowPlan<'_>, from: NodeId, to: NodeId, hosts: &HostTables) -> FlowConfig {
         let table = plan.table;
         let path = &plan.path;
         let controller = plan.controller();
@@ -229,7 +229,7 @@ impl<'a> Checker<'a, '_> {
     fn layers(
         &self,
         plan: &FlowPlan<'_>,
-        host: usize,
+        host: NodeId,
         hosts: &HostTables,
         (side, own): (&str, Option<&TcpTable>),
     ) -> Vec<Layer> {
@@ -241,7 +241,12 @@ impl<'a> Checker<'a, '_> {
         layers
     }
 
-    fn flow_ends(&mut self, plan: &FlowPlan<'_>, position: usize, topology: &BuiltTopology) -> Option<(usize, usize)> {
+    fn flow_ends(
+        &mut self,
+        plan: &FlowPlan<'_>,
+        position: usize,
+        topology: &BuiltTopology,
+    ) -> Option<(NodeId, NodeId)> {
         let table = plan.table;
         let (from, to) = if let Some(pairs) = &topology.pairs {
             for (field, name) in [("from", &table.from), ("to", &table.to)] {
@@ -273,9 +278,9 @@ impl<'a> Checker<'a, '_> {
         plan: &FlowPlan<'_>,
         field: &str,
         name: Option<&String>,
-        default: Option<usize>,
+        default: Option<NodeId>,
         topology: &BuiltTopology,
-    ) -> Option<usize> {
+    ) -> Option<NodeId> {
         let path = plan.path.key(field);
         let Some(name) = name else {
             if default.is_none() && !self.diagnostics.has_mistake_in("topology") {
@@ -285,7 +290,7 @@ impl<'a> Checker<'a, '_> {
             return default;
         };
         // Hosts are listed in the order of their nodes.
-        let is_host = |node: &usize| topology.hosts.binary_search(node).is_ok();
+        let is_host = |node: &NodeId| topology.hosts.binary_search(node).is_ok();
         let host = self.node_ids.get(name).copied().filter(is_host);
         if host.is_none() {
             let remedy = suggest(name, &topology.host_names(&self.network));
@@ -303,7 +308,7 @@ impl<'a> Checker<'a, '_> {
         for (plan, flow) in plans.iter().zip(flows) {
             for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
                 if router.shortest_path(from, to).is_none() {
-                    let (a, b) = (&network.nodes[from].name, &network.nodes[to].name);
+                    let (a, b) = (&network.node(from).name, &network.node(to).name);
                     let what = format!("there is no way from {a:?} to {b:?}");
                     self.report(&plan.path, what, "add links, in both directions: ACKs travel back");
                 }

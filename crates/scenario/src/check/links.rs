@@ -44,7 +44,7 @@ pub(crate) struct PendingLink {
 pub(crate) struct Cable<'a> {
     pub(crate) name: String,
     pub(crate) reverse_name: String,
-    pub(crate) ends: (usize, usize),
+    pub(crate) ends: (NodeId, NodeId),
     pub(crate) table: &'a LinkTable,
     pub(crate) path: FieldPath,
     pub(crate) default_limit: Limit,
@@ -81,7 +81,7 @@ impl Checker<'_, '_> {
     fn add_link(
         &mut self,
         name: &str,
-        (from, to): (usize, usize),
+        (from, to): (NodeId, NodeId),
         half: &HalfLink,
         path: &FieldPath,
         default_limit: Limit,
@@ -185,10 +185,11 @@ impl Checker<'_, '_> {
                     crossed.extend(links.into_iter().map(|link| (link, packet)));
                 }
             }
-            let rtt = SimDuration(crossed.iter().map(|&(link, _)| self.network.links[link].delay.0).sum());
+            let rtt = SimDuration(crossed.iter().map(|&(link, _)| self.network.link(link).delay.0).sum());
             for (link, packet) in crossed {
-                crossings[link].base_rtt = crossings[link].base_rtt.max(Some(rtt));
-                crossings[link].largest_packet = crossings[link].largest_packet.max(packet);
+                let crossing = &mut crossings[link.index()];
+                crossing.base_rtt = crossing.base_rtt.max(Some(rtt));
+                crossing.largest_packet = crossing.largest_packet.max(packet);
             }
         }
         crossings

@@ -119,7 +119,8 @@ impl Checker<'_, '_> {
     fn check_no_ends(&mut self, appliances: &[AppliancePlan<'_>], flows: &[FlowConfig]) {
         for appliance in appliances {
             let node = appliance.config.node;
-            let is_found = self.network.nodes.get(node).is_some_and(|node| appliance.node_name() == Some(&node.name));
+            let is_found =
+                self.network.nodes.get(node.index()).is_some_and(|node| appliance.node_name() == Some(&node.name));
             if is_found && let Some(flow) = flows.iter().find(|flow| flow.from == node || flow.to == node) {
                 let what = format!("is a host: the flow {:?} begins or ends there", flow.name);
                 self.report(&appliance.path.key("node"), what, "choose a node between the hosts");
@@ -133,7 +134,7 @@ impl Checker<'_, '_> {
         let mut router = Router::new(&self.network);
         let mut between = |from: NodeId, to: NodeId| -> Vec<usize> {
             let links = router.shortest_path(from, to).unwrap_or_default();
-            links.iter().filter_map(|&link| by_node.get(&self.network.links[link].to).copied()).collect()
+            links.iter().filter_map(|&link| by_node.get(&self.network.link(link).to).copied()).collect()
         };
         let way =
             |flow: &FlowConfig| OnTheWay { there: between(flow.from, flow.to), back: between(flow.to, flow.from) };

@@ -142,7 +142,7 @@ impl Checker<'_, '_> {
         plans: &[FlowPlan<'_>],
         ways: &[OnTheWay],
     ) {
-        let node = &self.network.nodes[appliance.config.node].name.clone();
+        let node = &self.network.node(appliance.config.node).name.clone();
         let mut named = taken.named.iter().filter(|(position, _)| !ways[*position].crosses(index)).peekable();
         let is_any_astray = named.peek().is_some();
         for (position, place) in named {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ackclock_net::NodeId;
 use ackclock_tcp::{
     AckControlConfig, Autotuning, BurstConfig, DelayedAck, EcnConfig, LossRecovery, MAX_SCALED_WINDOW,
     MAX_UNSCALED_WINDOW, PacingConfig, RtoConfig, RtoEstimator, TcpConfig,
@@ -25,7 +26,7 @@ pub(crate) struct Layer {
 type Finder<'a> = dyn Fn(&str, &dyn Fn(&TcpTable) -> bool) -> FieldPath + 'a;
 
 /// Tables of the hosts that have one of their own.
-pub(crate) type HostTables = BTreeMap<usize, Vec<Layer>>;
+pub(crate) type HostTables = BTreeMap<NodeId, Vec<Layer>>;
 
 const MAX_MSS: u32 = 65_495;
 

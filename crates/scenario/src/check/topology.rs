@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ackclock_net::{NetworkConfig, NodeConfig};
+use ackclock_net::{LinkId, NetworkConfig, NodeConfig, NodeId};
 use ackclock_units::SimDuration;
 
 use super::flows::FlowPlan;
@@ -26,24 +26,24 @@ pub(crate) struct BuiltTopology {
     /// Beside each link of the network, what is still to be settled.
     pub(crate) links: Vec<PendingLink>,
     /// Discard lists of nodes.
-    pub(crate) node_discards: Vec<(usize, FieldPath, List<DiscardRule>)>,
+    pub(crate) node_discards: Vec<(NodeId, FieldPath, List<DiscardRule>)>,
     /// Nodes that are appliances, and where they are written.
-    pub(crate) appliances: Vec<(usize, FieldPath)>,
+    pub(crate) appliances: Vec<(NodeId, FieldPath)>,
     /// Links to trace unless the scenario says otherwise.
-    pub(crate) bottlenecks: Vec<usize>,
+    pub(crate) bottlenecks: Vec<LinkId>,
     /// Nodes at which flows may begin and end.
-    pub(crate) hosts: Vec<usize>,
+    pub(crate) hosts: Vec<NodeId>,
     /// Of these, the ones whose kind is not said: routers where no flow begins or ends.
-    pub(crate) undecided: Vec<usize>,
+    pub(crate) undecided: Vec<NodeId>,
     /// Dumbbell: the left and right host of each flow.
-    pub(crate) pairs: Option<Vec<(usize, usize)>>,
+    pub(crate) pairs: Option<Vec<(NodeId, NodeId)>>,
     /// Where a flow that names no hosts begins and ends, by its position.
-    pub(crate) default_ends: Vec<(usize, usize)>,
+    pub(crate) default_ends: Vec<(NodeId, NodeId)>,
 }
 
 impl BuiltTopology {
     pub(crate) fn host_names<'a>(&self, network: &'a NetworkConfig) -> Vec<&'a str> {
-        self.hosts.iter().map(|&host| network.nodes[host].name.as_str()).collect()
+        self.hosts.iter().map(|&host| network.node(host).name.as_str()).collect()
     }
 }
 
@@ -62,8 +62,8 @@ impl Checker<'_, '_> {
         built
     }
 
-    fn add_node(&mut self, name: &str) -> usize {
-        let node = self.network.nodes.len();
+    fn add_node(&mut self, name: &str) -> NodeId {
+        let node = NodeId::new(self.network.nodes.len());
         self.network.nodes.push(NodeConfig { name: name.to_owned(), discarder: None });
         self.node_ids.entry(name.to_owned()).or_insert(node);
         node
@@ -97,7 +97,7 @@ impl Checker<'_, '_> {
             duplex: true,
         };
         self.lay(&cable, &mut built.links);
-        built.bottlenecks.push(0);
+        built.bottlenecks.push(LinkId::new(0));
         let mut pairs = Vec::with_capacity(plans.len());
         for plan in plans {
             let access = self.access_for(plan, &access);
@@ -155,11 +155,12 @@ impl Checker<'_, '_> {
             return; // an item was wrong, so that the neighbours of the others are not known
         }
         let Some(links) = self.chain_links(table, count - 1, path) else { return };
-        for (index, (link, link_path)) in links.iter().enumerate() {
-            self.lay(&self.between(index, index + 1, link, link_path, Limit::Unlimited), &mut built.links);
+        let nodes: Vec<NodeId> = (0..count).map(NodeId::new).collect();
+        for (ends, (link, link_path)) in nodes.windows(2).zip(&links) {
+            self.lay(&self.between(ends[0], ends[1], link, link_path, Limit::Unlimited), &mut built.links);
         }
-        let is_end = |node: &usize| built.hosts.contains(node);
-        if let (Some(first), Some(last)) = ((0..count).find(is_end), (0..count).rev().find(is_end))
+        let is_end = |node: &&NodeId| built.hosts.contains(node);
+        if let (Some(&first), Some(&last)) = (nodes.iter().find(is_end), nodes.iter().rev().find(is_end))
             && first != last
         {
             built.default_ends.push((first, last));
@@ -184,8 +185,8 @@ impl Checker<'_, '_> {
         None
     }
 
-    fn between<'a>(&self, from: usize, to: usize, table: &'a LinkTable, path: &FieldPath, limit: Limit) -> Cable<'a> {
-        let (a, b) = (&self.network.nodes[from].name, &self.network.nodes[to].name);
+    fn between<'a>(&self, from: NodeId, to: NodeId, table: &'a LinkTable, path: &FieldPath, limit: Limit) -> Cable<'a> {
+        let (a, b) = (&self.network.node(from).name, &self.network.node(to).name);
         Cable {
             name: format!("{a}->{b}"),
             reverse_name: format!("{b}->{a}"),
@@ -270,9 +271,9 @@ impl Checker<'_, '_> {
         };
         let bottleneck = self.required_link(table.bottleneck.as_ref(), &path.key("bottleneck"));
         let access = self.required_link(table.access.as_ref(), &path.key("access"));
-        let routers: Vec<usize> = (1..=hops + 1).map(|number| self.add_node(&format!("R{number}"))).collect();
+        let routers: Vec<NodeId> = (1..=hops + 1).map(|number| self.add_node(&format!("R{number}"))).collect();
         for pair in routers.windows(2) {
-            built.bottlenecks.push(self.network.links.len());
+            built.bottlenecks.push(LinkId::new(self.network.links.len()));
             let cable = self.between(pair[0], pair[1], &bottleneck, &path.key("bottleneck"), ONE_BDP);
             self.lay(&cable, &mut built.links);
         }
@@ -319,7 +320,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn end(&mut self, field: &str, name: Option<&String>, path: &FieldPath) -> Option<usize> {
+    fn end(&mut self, field: &str, name: Option<&String>, path: &FieldPath) -> Option<NodeId> {
         let path = path.key(field);
         let Some(name) = name else {
             self.missing(&path, &format!("{field} = \"A\""));
@@ -335,7 +336,7 @@ impl Checker<'_, '_> {
     }
 }
 
-fn access_cable<'a>(name: String, ends: (usize, usize), table: &'a LinkTable, path: &FieldPath) -> Cable<'a> {
+fn access_cable<'a>(name: String, ends: (NodeId, NodeId), table: &'a LinkTable, path: &FieldPath) -> Cable<'a> {
     Cable {
         reverse_name: format!("{name}.reverse"),
         name,

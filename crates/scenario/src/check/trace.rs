@@ -1,6 +1,6 @@
 //! What to record.
 
-use ackclock_net::Router;
+use ackclock_net::{LinkId, Router};
 use ackclock_sim::{FlowConfig, FlowSeries, LinkSeries, Sampling, TraceConfig};
 use ackclock_units::SimDuration;
 
@@ -76,7 +76,7 @@ impl Checker<'_, '_> {
         topology: &BuiltTopology,
         flows: &[FlowConfig],
         path: &FieldPath,
-    ) -> Vec<usize> {
+    ) -> Vec<LinkId> {
         let Some(wanted) = &table.which_links else {
             return if topology.bottlenecks.is_empty() {
                 self.crossed_links(flows)
@@ -87,7 +87,7 @@ impl Checker<'_, '_> {
         let names: Vec<String> = self.network.links.iter().map(|link| link.name.clone()).collect();
         let mut links = Vec::new();
         for (index, name) in wanted.iter() {
-            match names.iter().position(|known| known == name) {
+            match names.iter().position(|known| known == name).map(LinkId::new) {
                 Some(link) if links.contains(&link) => {}
                 Some(link) => links.push(link),
                 None => {
@@ -100,9 +100,9 @@ impl Checker<'_, '_> {
     }
 
     /// The series that say something of at least one of the links.
-    fn telling_series(&self, links: &[usize]) -> Vec<LinkSeries> {
+    fn telling_series(&self, links: &[LinkId]) -> Vec<LinkSeries> {
         let mut series = LinkSeries::OF_DROP_TAIL.to_vec();
-        for link in links.iter().map(|&link| &self.network.links[link]).filter(|link| link.is_served()) {
+        for link in links.iter().map(|&link| self.network.link(link)).filter(|link| link.is_served()) {
             series.extend([LinkSeries::Marks, LinkSeries::QueueDelay]);
             series.extend(
                 LinkSeries::ALL.iter().filter(|series| series.internal().is_some_and(|name| link.reports(name))),
@@ -114,15 +114,15 @@ impl Checker<'_, '_> {
     }
 
     /// Every link that the data of some flow crosses, in the network's order.
-    fn crossed_links(&self, flows: &[FlowConfig]) -> Vec<usize> {
+    fn crossed_links(&self, flows: &[FlowConfig]) -> Vec<LinkId> {
         let mut router = Router::new(&self.network);
         let mut crossed = vec![false; self.network.links.len()];
         for flow in flows {
             for link in router.shortest_path(flow.from, flow.to).unwrap_or_default() {
-                crossed[link] = true;
+                crossed[link.index()] = true;
             }
         }
-        (0..crossed.len()).filter(|&link| crossed[link]).collect()
+        self.network.numbered_links().map(|(link, _)| link).filter(|link| crossed[link.index()]).collect()
     }
 }
 

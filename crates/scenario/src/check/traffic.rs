@@ -277,7 +277,7 @@ impl Checker<'_, '_> {
         let mut router = Router::new(&network);
         let mut seconds = |from, to, sizes: Option<&SizeDistribution>| {
             let path = router.shortest_path(from, to)?;
-            let slowest = path.iter().map(|&link| network.links[link].rate.0).min()?;
+            let slowest = path.iter().map(|&link| network.link(link).rate.0).min()?;
             Some(sizes.map_or(0.0, SizeDistribution::mean) * 8.0 / slowest as f64)
         };
         let ways = [seconds(flow.from, flow.to, Some(size)), seconds(flow.to, flow.from, reply)];

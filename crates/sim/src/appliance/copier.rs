@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use ackclock_units::{Bytes, SimTime};
 
 use super::config::Copying;
+use crate::ids::RelayDirection;
 
 /// The copier of one appliance.
 #[derive(Clone, Debug)]
@@ -12,10 +13,10 @@ pub(crate) struct Copier {
     config: Copying,
     /// When it has time for another chunk.
     free_at: SimTime,
-    /// Ways that have something to copy, in the order of their turns.
-    turns: VecDeque<usize>,
-    /// Chunks read and not yet written: when, of which way, how many octets.
-    under_way: VecDeque<(SimTime, usize, Bytes)>,
+    /// Those that have something to copy, in the order of their turns.
+    turns: VecDeque<RelayDirection>,
+    /// Chunks read and not yet written: when, of which direction, how many octets.
+    under_way: VecDeque<(SimTime, RelayDirection, Bytes)>,
 }
 
 impl Copier {
@@ -33,34 +34,34 @@ impl Copier {
         self.config.chunk
     }
 
-    /// A way asks for a turn.
-    pub(crate) fn enqueue(&mut self, way: usize) {
-        self.turns.push_back(way);
+    /// One direction of a relay asks for a turn.
+    pub(crate) fn enqueue(&mut self, at: RelayDirection) {
+        self.turns.push_back(at);
     }
 
-    /// The way whose turn it is, if there is time.
-    pub(crate) fn next_turn(&mut self, now: SimTime) -> Option<usize> {
+    /// The one whose turn it is, if there is time.
+    pub(crate) fn next_turn(&mut self, now: SimTime) -> Option<RelayDirection> {
         if self.free_at > now { None } else { self.turns.pop_front() }
     }
 
-    /// `octets` of a way have been read. Returns when there is time for others, and when these are to be written.
-    pub(crate) fn begin(&mut self, now: SimTime, way: usize, octets: Bytes) -> (SimTime, SimTime) {
+    /// `octets` of one direction have been read. Returns when there is time for others, and when these are to be written.
+    pub(crate) fn begin(&mut self, now: SimTime, at: RelayDirection, octets: Bytes) -> (SimTime, SimTime) {
         self.free_at = now + self.config.rate.map_or_else(Default::default, |rate| rate.serialization_delay(octets));
         let written = self.free_at + self.config.delay;
-        self.under_way.push_back((written, way, octets));
+        self.under_way.push_back((written, at, octets));
         (self.free_at, written)
     }
 
-    /// A way is no more; what was read of it is lost.
-    pub(crate) fn forget(&mut self, way: usize) {
-        self.turns.retain(|turn| *turn != way);
-        self.under_way.retain(|(_, of, _)| *of != way);
+    /// A relay is no more; what was read in this direction is lost.
+    pub(crate) fn forget(&mut self, at: RelayDirection) {
+        self.turns.retain(|turn| *turn != at);
+        self.under_way.retain(|(_, of, _)| *of != at);
     }
 
     /// A chunk that is to be written now.
-    pub(crate) fn take_done(&mut self, now: SimTime) -> Option<(usize, Bytes)> {
-        let (_, way, octets) = *self.under_way.front().filter(|(time, _, _)| *time <= now)?;
+    pub(crate) fn take_done(&mut self, now: SimTime) -> Option<(RelayDirection, Bytes)> {
+        let (_, at, octets) = *self.under_way.front().filter(|(time, _, _)| *time <= now)?;
         self.under_way.pop_front();
-        Some((way, octets))
+        Some((at, octets))
     }
 }

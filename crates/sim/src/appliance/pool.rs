@@ -1,25 +1,24 @@
 //! Short flows of a group at an appliance: each has a relay while it lasts, and they are counted together.
 
-use ackclock_net::RandomStream;
+use ackclock_net::{Direction, EndpointId, RandomStream};
 use ackclock_relay::Discipline;
-use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, SimTime};
 
-use super::relay::{Relay, Relays};
-use super::{HandshakeOrder, Way};
+use super::HandshakeOrder;
+use super::relay::{Carries, NewRelay, Relay, Relays};
 use crate::config::SimulationConfig;
+use crate::connections::Connections;
+use crate::ids::{ApplianceId, GroupId, RelayId, ShortFlowId};
 
 /// One group of short flows at one appliance.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
-    /// Index of the group.
-    pub(crate) group: usize,
-    /// Which of the group's splits it is: the place of the appliance on the way.
+    pub(crate) group: GroupId,
+    /// Which of the group's splits it is: the place of the appliance on the path.
     pub(crate) split: usize,
-    /// Index of the appliance.
-    pub(crate) appliance: usize,
+    pub(crate) appliance: ApplianceId,
     handshake: HandshakeOrder,
-    /// Seeds of the disciplines of both ways.
+    /// Seeds of the disciplines of both directions.
     seeds: [RandomStream; 2],
     /// Short flows so far.
     pub(crate) flows: u64,
@@ -27,78 +26,100 @@ pub(crate) struct Pool {
     pub(crate) resets: u64,
 }
 
-/// A pool for each split of each group, by group, then along the way.
+/// A pool for each split of each group, by group, then along the path.
 pub(super) fn pools(config: &SimulationConfig) -> Vec<Pool> {
     let groups = config.traffic.arrivals.iter().enumerate();
-    let pool = |(group, split): (usize, usize)| {
-        let arrivals = &config.traffic.arrivals[group];
-        let index = arrivals.splits[split].appliance;
-        let appliance = &config.appliances[index];
-        let seeds = ["forward", "backward"].map(|direction| {
-            let name = format!("discipline {} {} {direction}", appliance.name, arrivals.flow.name);
-            RandomStream::new(config.seed, &name)
-        });
-        Pool { group, split, appliance: index, handshake: appliance.handshake, seeds, flows: 0, resets: 0 }
-    };
     let places = groups.flat_map(|(group, arrivals)| (0..arrivals.splits.len()).map(move |split| (group, split)));
-    places.map(pool).collect()
+    places.map(|(group, split)| pool(config, GroupId::new(group), split)).collect()
+}
+
+fn pool(config: &SimulationConfig, group: GroupId, split: usize) -> Pool {
+    let arrivals = &config.traffic.arrivals[group.index()];
+    let index = arrivals.splits[split].appliance;
+    let appliance = &config.appliances[index];
+    let seeds = Direction::BOTH.map(|direction| {
+        let name = format!("discipline {} {} {}", appliance.name, arrivals.flow.name, direction.name());
+        RandomStream::new(config.seed, &name)
+    });
+    Pool {
+        group,
+        split,
+        appliance: ApplianceId::new(index),
+        handshake: appliance.handshake,
+        seeds,
+        flows: 0,
+        resets: 0,
+    }
 }
 
 impl Relays {
-    /// The pools of the groups before this one.
-    pub(crate) fn first_pool(&self, group: usize) -> usize {
+    /// The pools of a group, in the order of the appliances on its path, begin here.
+    pub(crate) fn first_pool(&self, group: GroupId) -> usize {
         self.pools.partition_point(|pool| pool.group < group)
     }
 
-    /// A short flow begins: relay `index`, an earlier flow's or the next new one, is now its own.
-    pub(crate) fn begin_short(&mut self, index: usize, pool: usize, near: usize, config: &SimulationConfig) {
+    /// Where the totals of a pool are.
+    pub(super) fn totals_of_pool(&self, pool: usize) -> usize {
+        self.listed + pool
+    }
+
+    /// A short flow begins: relay `id`, an earlier flow's or the next new one, is now its own. It accepts the connection that
+    /// ends at `near`, and opens the next at `far`.
+    pub(crate) fn begin_short(
+        &mut self,
+        id: RelayId,
+        pool: usize,
+        flow: ShortFlowId,
+        [near, far]: [EndpointId; 2],
+        config: &SimulationConfig,
+    ) {
         let totals = self.totals_of_pool(pool);
         let taken = &mut self.pools[pool];
         taken.flows += 1;
-        let discipline = &config.appliances[taken.appliance].discipline;
-        // Its far end opens the connection after the one that its near end accepts.
-        let far = near + 1;
+        let discipline = &config.appliances[taken.appliance.index()].discipline;
         let seeds = taken.seeds.each_mut().map(RandomStream::bits);
-        let way =
-            |from, to, direction| Way::new(from, to, Discipline::new(discipline, seeds[direction]), totals + direction);
-        let ways = [way(near, far, 0), way(far, near, 1)];
-        let relay = Relay {
+        let relay = Relay::new(NewRelay {
             appliance: taken.appliance,
-            flow: taken.group,
+            carries: Carries::ShortFlow(flow),
             near,
             far,
             handshake: taken.handshake,
-            has_connected: false,
-            is_dead: false,
-        };
-        if index == self.list.len() {
-            self.list.push(relay);
-            self.ways.extend(ways);
-        } else {
-            self.list[index] = relay;
-            for (old, new) in self.ways[2 * index..].iter_mut().zip(ways) {
-                *old = new;
-            }
+            disciplines: seeds.map(|seed| Discipline::new(discipline, seed)),
+            totals,
+        });
+        match self.list.get_mut(id.index()) {
+            Some(old) => *old = relay,
+            None => self.list.push(relay),
         }
     }
 
     /// A short flow is over, at this appliance as everywhere: it is counted, and leaves nothing behind.
-    pub(crate) fn end_short(&mut self, index: usize, now: SimTime, counts: bool, endpoints: &[Endpoint]) {
-        self.count_short(index, endpoints);
-        for number in 2 * index..2 * index + 2 {
-            let way = &mut self.ways[number];
-            if way.is_queued || way.copying > Bytes::ZERO {
-                self.copiers[self.list[index].appliance].forget(number);
+    pub(crate) fn end_short(
+        &mut self,
+        id: RelayId,
+        pool: usize,
+        has_failed: bool,
+        now: SimTime,
+        connections: &Connections,
+    ) {
+        self.pools[pool].resets += u64::from(has_failed);
+        self.count_short(id, connections);
+        let counts = self.window.holds(now);
+        let relay = &mut self.list[id.index()];
+        for (stream, at) in relay.streams.iter_mut().zip(id.directions()) {
+            if stream.is_queued || stream.copying > Bytes::ZERO {
+                self.copiers[relay.appliance.index()].forget(at);
             }
-            way.keep(now, [Bytes::ZERO; 2], counts, &mut self.totals[way.totals]);
-            way.wake = SimTime::NEVER;
+            stream.keep(now, [Bytes::ZERO; 2], counts, &mut self.totals[relay.totals][at.direction.index()]);
+            stream.wake = SimTime::NEVER;
         }
     }
 
     /// Adds what a short flow has counted so far.
-    pub(crate) fn count_short(&mut self, index: usize, endpoints: &[Endpoint]) {
-        for way in &self.ways[2 * index..2 * index + 2] {
-            self.totals[way.totals].ended += way.counts(endpoints);
+    pub(crate) fn count_short(&mut self, id: RelayId, connections: &Connections) {
+        let relay = &self.list[id.index()];
+        for (totals, stream) in self.totals[relay.totals].iter_mut().zip(&relay.streams) {
+            totals.ended += stream.counts(connections);
         }
     }
 }

@@ -1,105 +1,169 @@
 //! The connections that appliances split.
 
-use ackclock_net::RandomStream;
+use std::ops::Index;
+
+use ackclock_net::{Direction, EndpointId, RandomStream};
 use ackclock_relay::Discipline;
-use ackclock_tcp::Endpoint;
 use ackclock_units::SimTime;
 
 use super::config::HandshakeOrder;
 use super::pool::{Pool, pools};
 use super::totals::Totals;
-use super::{ApplianceSeries, Copier, Way};
-use crate::config::SimulationConfig;
+use super::{ApplianceSeries, Copier, RelayedStream};
+use crate::config::{MeasureWindow, SimulationConfig};
+use crate::connections::Connections;
+use crate::ids::{ApplianceId, RelayDirection, RelayId, ShortFlowId};
 use crate::outcome::Table;
 
 /// One flow at one appliance: two ends, which face the flow's opener and its acceptor.
 #[derive(Clone, Debug)]
 pub(crate) struct Relay {
-    /// Index of the appliance.
-    pub(crate) appliance: usize,
-    /// Index of the flow; of a short one, of its group.
-    pub(crate) flow: usize,
+    pub(crate) appliance: ApplianceId,
+    /// Whose connections it joins.
+    pub(crate) carries: Carries,
     /// The endpoint that faces the opener.
-    pub(crate) near: usize,
+    pub(crate) near: EndpointId,
     /// The endpoint that faces the acceptor.
-    pub(crate) far: usize,
+    pub(crate) far: EndpointId,
     pub(crate) handshake: HandshakeOrder,
     /// The far connection has been asked for.
     pub(crate) has_connected: bool,
     /// One end failed, and the other was reset.
     pub(crate) is_dead: bool,
+    /// What is passed on, forward and backward.
+    pub(super) streams: [RelayedStream; 2],
+    /// Which of the [`Totals`] it is counted in.
+    pub(super) totals: usize,
 }
 
-/// All appliances at work. Way `2 * relay` leads from the opener, `2 * relay + 1` to it.
+/// What a relay is there for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Carries {
+    /// The flow at this place of the scenario's own list.
+    Flow(usize),
+    /// A short flow.
+    ShortFlow(ShortFlowId),
+}
+
+/// What a relay is before anything has come to it.
+pub(super) struct NewRelay {
+    pub(super) appliance: ApplianceId,
+    pub(super) carries: Carries,
+    pub(super) near: EndpointId,
+    pub(super) far: EndpointId,
+    pub(super) handshake: HandshakeOrder,
+    /// One for each direction.
+    pub(super) disciplines: [Discipline; 2],
+    pub(super) totals: usize,
+}
+
+impl Relay {
+    pub(super) fn new(new: NewRelay) -> Self {
+        let NewRelay { appliance, carries, near, far, handshake, disciplines, totals } = new;
+        let [forward, backward] = disciplines;
+        let streams = [RelayedStream::new(near, far, forward), RelayedStream::new(far, near, backward)];
+        Self { appliance, carries, near, far, handshake, has_connected: false, is_dead: false, streams, totals }
+    }
+
+    /// What is passed on in one direction.
+    pub(crate) fn stream(&self, direction: Direction) -> &RelayedStream {
+        &self.streams[direction.index()]
+    }
+}
+
+/// All appliances at work.
 #[derive(Clone, Debug)]
 pub(crate) struct Relays {
-    /// One for each flow at each appliance; then those of short flows.
-    pub(crate) list: Vec<Relay>,
-    pub(crate) ways: Vec<Way>,
+    /// One for each flow at each appliance, as in [`SimulationConfig::splits`]; then those of short flows.
+    pub(super) list: Vec<Relay>,
     /// How many are not of short flows.
-    pub(crate) listed: usize,
-    /// Of each way that is not a short flow's; then two for each pool.
-    pub(crate) totals: Vec<Totals>,
-    pub(crate) pools: Vec<Pool>,
-    pub(crate) copiers: Vec<Copier>,
+    pub(super) listed: usize,
+    /// Of each relay that is not a short flow's, then of each pool: forward and backward.
+    pub(super) totals: Vec<[Totals; 2]>,
+    pub(super) pools: Vec<Pool>,
+    pub(super) copiers: Vec<Copier>,
     /// What is recorded over time, if anything is.
-    pub(crate) series: Option<ApplianceSeries>,
+    series: Option<ApplianceSeries>,
+    pub(super) window: MeasureWindow,
 }
 
 impl Relays {
-    /// The relay of `config.splits[i]` is number `i`; its near endpoint accepts the connection before it, its far
-    /// endpoint opens connection `config.flows.len() + i`.
+    /// The near endpoint of a relay accepts the connection before it, its far endpoint opens the one after it.
     pub(crate) fn new(config: &SimulationConfig) -> Self {
-        let mut list = Vec::with_capacity(config.splits.len());
-        let mut ways = Vec::with_capacity(2 * config.splits.len());
-        for (index, split) in config.splits.iter().enumerate() {
-            let before = config.connection_before(index);
-            let (near, far) = (2 * before + 1, 2 * (config.flows.len() + index));
-            let appliance = &config.appliances[split.appliance];
-            list.push(Relay {
-                appliance: split.appliance,
-                flow: split.flow,
-                near,
-                far,
-                handshake: appliance.handshake,
-                has_connected: false,
-                is_dead: false,
-            });
-            for (direction, from, to) in [("forward", near, far), ("backward", far, near)] {
-                let name = format!("discipline {} {} {direction}", appliance.name, config.flows[split.flow].name);
-                let seed = RandomStream::new(config.seed, &name).bits();
-                let number = ways.len();
-                ways.push(Way::new(from, to, Discipline::new(&appliance.discipline, seed), number));
-            }
-        }
+        let list: Vec<Relay> = (0..config.splits.len()).map(|index| listed(config, RelayId::new(index))).collect();
         let copiers = config.appliances.iter().map(|appliance| Copier::new(appliance.copying)).collect();
-        let is_recorded = !ways.is_empty() && !config.trace.flows.is_empty();
-        let series = is_recorded.then(|| ApplianceSeries::new(ways.len()));
+        let is_recorded = !list.is_empty() && !config.trace.flows.is_empty();
+        let series = is_recorded.then(|| ApplianceSeries::new(list.len()));
         let (listed, pools) = (list.len(), pools(config));
-        let totals = vec![Totals::default(); 2 * (listed + pools.len())];
-        Self { list, ways, listed, totals, pools, copiers, series }
+        let totals = vec![<[Totals; 2]>::default(); listed + pools.len()];
+        Self { list, listed, totals, pools, copiers, series, window: config.measure }
     }
 
-    /// The first of the two totals of a pool.
-    pub(crate) fn totals_of_pool(&self, pool: usize) -> usize {
-        2 * (self.listed + pool)
+    /// The relays of the scenario's own flows, with their numbers.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = (RelayId, &Relay)> {
+        self.list[..self.listed].iter().enumerate().map(|(index, relay)| (RelayId::new(index), relay))
     }
 
-    /// A row of each way, if any are recorded.
-    pub(crate) fn sample(&mut self, now: SimTime, endpoints: &[Endpoint]) {
+    /// The number of the next relay.
+    pub(crate) fn next(&self) -> RelayId {
+        RelayId::new(self.list.len())
+    }
+
+    /// True if something is recorded over time.
+    pub(crate) fn are_recorded(&self) -> bool {
+        self.series.is_some()
+    }
+
+    /// A row for each direction of each relay, if any are recorded.
+    pub(crate) fn sample(&mut self, now: SimTime, connections: &Connections) {
         if let Some(series) = &mut self.series {
-            series.sample(now, &mut self.ways, endpoints);
+            series.sample(now, &mut self.list, connections);
         }
     }
 
-    /// The rows of all ways; no columns if none are recorded.
+    /// The rows of all; no columns if none are recorded.
     pub(crate) fn take_table(&mut self, config: &SimulationConfig) -> Table {
         let series = self.series.take();
         series.map_or_else(Table::default, |series| series.into_table(config, self))
     }
 
-    /// The relay that a way is of.
-    pub(crate) fn relay_of(way: usize) -> usize {
-        way / 2
+    pub(super) fn stream_mut(&mut self, at: RelayDirection) -> &mut RelayedStream {
+        &mut self.list[at.relay.index()].streams[at.direction.index()]
     }
+}
+
+impl Index<RelayId> for Relays {
+    type Output = Relay;
+
+    fn index(&self, id: RelayId) -> &Relay {
+        &self.list[id.index()]
+    }
+}
+
+impl Index<RelayDirection> for Relays {
+    type Output = RelayedStream;
+
+    fn index(&self, at: RelayDirection) -> &RelayedStream {
+        self[at.relay].stream(at.direction)
+    }
+}
+
+/// The relay of one of the scenario's own flows.
+fn listed(config: &SimulationConfig, id: RelayId) -> Relay {
+    let split = &config.splits[id.index()];
+    let appliance = &config.appliances[split.appliance];
+    let disciplines = Direction::BOTH.map(|direction| {
+        let flow = &config.flows[split.flow].name;
+        let name = format!("discipline {} {flow} {}", appliance.name, direction.name());
+        Discipline::new(&appliance.discipline, RandomStream::new(config.seed, &name).bits())
+    });
+    Relay::new(NewRelay {
+        appliance: ApplianceId::new(split.appliance),
+        carries: Carries::Flow(split.flow),
+        near: EndpointId::acceptor(config.connection_before(id)),
+        far: EndpointId::opener(config.connection_after(id)),
+        handshake: appliance.handshake,
+        disciplines,
+        totals: id.index(),
+    })
 }

@@ -1,11 +1,15 @@
-//! What each way through an appliance holds over time: `appliances.parquet`.
+//! What each direction through an appliance holds over time: `appliances.parquet`.
 
 use ackclock_cc::CongestionController as _;
+use ackclock_net::Direction;
 use ackclock_tcp::Endpoint;
 use ackclock_units::{SimDuration, SimTime};
 
-use super::{Relays, Way};
+use super::RelayedStream;
+use super::relay::{Carries, Relay, Relays};
 use crate::config::SimulationConfig;
+use crate::connections::Connections;
+use crate::ids::{RelayDirection, RelayId};
 use crate::outcome::{Column, ColumnData, Table};
 
 /// Names of the columns of numbers, in the order of [`values`].
@@ -32,57 +36,77 @@ const COLUMNS: [&str; 16] = [
 #[derive(Clone, Debug)]
 pub(crate) struct ApplianceSeries {
     time: Vec<f64>,
-    way: Vec<u32>,
+    of: Vec<RelayDirection>,
     columns: Vec<Vec<f64>>,
-    /// Of each way at its latest row: when, and counts of octets arrived, octets sent, ECE raised.
-    previous: Vec<(SimTime, [u64; 3])>,
+    /// Of each relay, forward and backward, at its latest row: when, and counts of octets arrived, octets sent, ECE raised.
+    previous: Vec<[(SimTime, [u64; 3]); 2]>,
 }
 
 impl ApplianceSeries {
-    pub(crate) fn new(ways: usize) -> Self {
+    pub(crate) fn new(relays: usize) -> Self {
         Self {
             time: Vec::new(),
-            way: Vec::new(),
+            of: Vec::new(),
             columns: vec![Vec::new(); COLUMNS.len()],
-            previous: vec![(SimTime::ZERO, [0; 3]); ways],
+            previous: vec![[(SimTime::ZERO, [0; 3]); 2]; relays],
         }
     }
 
-    /// A row for each way of a listed flow on which anything ever arrived; those come first.
-    pub(crate) fn sample(&mut self, now: SimTime, ways: &mut [Way], endpoints: &[Endpoint]) {
-        for (index, way) in ways.iter_mut().take(self.previous.len()).enumerate() {
-            let readings = way.readings(now, endpoints);
-            if readings.arrived.0 == 0 {
-                continue;
+    /// A row for each direction of a listed flow in which anything ever arrived; those come first.
+    pub(super) fn sample(&mut self, now: SimTime, relays: &mut [Relay], connections: &Connections) {
+        for (index, relay) in relays.iter_mut().take(self.previous.len()).enumerate() {
+            for (stream, at) in relay.streams.iter_mut().zip(RelayId::new(index).directions()) {
+                self.sample_stream(now, at, stream, connections);
             }
-            let counts = [readings.arrived.0, readings.sent.0, way.ece_raised];
-            let (then, before) = std::mem::replace(&mut self.previous[index], (now, counts));
-            let seconds = now.saturating_since(then).as_secs_f64();
-            let rates = [0, 1].map(|count: usize| {
-                if seconds > 0.0 { (counts[count] - before[count]) as f64 * 8.0 / seconds } else { f64::NAN }
-            });
-            self.time.push(now.as_secs_f64());
-            self.way.push(index as u32);
-            let row = values(way, endpoints, rates, counts[2] - before[2]);
-            for (column, value) in self.columns.iter_mut().zip(row) {
-                column.push(value);
-            }
+        }
+    }
+
+    fn sample_stream(
+        &mut self,
+        now: SimTime,
+        at: RelayDirection,
+        stream: &mut RelayedStream,
+        connections: &Connections,
+    ) {
+        let readings = stream.readings(now, connections);
+        if readings.arrived.0 == 0 {
+            return;
+        }
+        let counts = [readings.arrived.0, readings.sent.0, stream.ece_raised];
+        let previous = &mut self.previous[at.relay.index()][at.direction.index()];
+        let (then, before) = std::mem::replace(previous, (now, counts));
+        let seconds = now.saturating_since(then).as_secs_f64();
+        let rates =
+            [0, 1].map(
+                |count: usize| {
+                    if seconds > 0.0 { (counts[count] - before[count]) as f64 * 8.0 / seconds } else { f64::NAN }
+                },
+            );
+        self.time.push(now.as_secs_f64());
+        self.of.push(at);
+        let row = values(stream, connections, rates, counts[2] - before[2]);
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            column.push(value);
         }
     }
 
     pub(crate) fn into_table(self, config: &SimulationConfig, relays: &Relays) -> Table {
-        let relay_of = |way: u32| &relays.list[Relays::relay_of(way as usize)];
-        let codes = |code: &dyn Fn(u32) -> u32| self.way.iter().map(|&way| code(way)).collect::<Vec<u32>>();
+        let codes =
+            |code: &dyn Fn(RelayDirection) -> usize| self.of.iter().map(|&at| code(at) as u32).collect::<Vec<u32>>();
+        let flow = |at: RelayDirection| match relays[at.relay].carries {
+            Carries::Flow(flow) => flow,
+            Carries::ShortFlow(_) => unreachable!("short flows have no rows"),
+        };
         let name =
             |name: &'static str, codes, names| Column { name: name.into(), data: ColumnData::Name { codes, names } };
         let appliances = config.appliances.iter().map(|appliance| appliance.name.clone()).collect();
         let flows = config.flows.iter().map(|flow| flow.name.clone()).collect();
-        let directions = vec!["forward".to_owned(), "backward".to_owned()];
+        let directions = Direction::BOTH.map(|direction| direction.name().to_owned()).to_vec();
         let mut columns = vec![
             Column { name: "time_s".into(), data: ColumnData::F64(self.time.clone()) },
-            name("appliance", codes(&|way| relay_of(way).appliance as u32), appliances),
-            name("flow", codes(&|way| relay_of(way).flow as u32), flows),
-            name("direction", codes(&|way| way % 2), directions),
+            name("appliance", codes(&|at| relays[at.relay].appliance.index()), appliances),
+            name("flow", codes(&flow), flows),
+            name("direction", codes(&|at| at.direction.index()), directions),
         ];
         let numbers = COLUMNS.iter().zip(self.columns);
         columns.extend(numbers.map(|(name, data)| Column { name: (*name).into(), data: ColumnData::F64(data) }));
@@ -91,20 +115,25 @@ impl ApplianceSeries {
 }
 
 /// One row; unknown values are NaN.
-fn values(way: &mut Way, endpoints: &[Endpoint], rates: [f64; 2], ece_raised: u64) -> [f64; COLUMNS.len()] {
-    let (from, to) = (&endpoints[way.from], &endpoints[way.to]);
+fn values(
+    stream: &mut RelayedStream,
+    connections: &Connections,
+    rates: [f64; 2],
+    ece_raised: u64,
+) -> [f64; COLUMNS.len()] {
+    let (from, to) = (&connections[stream.from], &connections[stream.to]);
     let srtt = |end: &Endpoint| if end.has_rtt_sample() { end.rtt().srtt.as_secs_f64() } else { f64::NAN };
     let unread = from.unread().0 as f64;
     let kept = from.received().saturating_sub(to.acknowledged());
     [
         unread,
-        way.copying.0 as f64,
+        stream.copying.0 as f64,
         to.unsent().0 as f64,
         kept.0 as f64,
         from.advertised_window().0 as f64,
         rates[0],
         rates[1],
-        way.latency.take_recent_mean().map_or(f64::NAN, SimDuration::as_secs_f64),
+        stream.latency.take_recent_mean().map_or(f64::NAN, SimDuration::as_secs_f64),
         ece_raised as f64,
         srtt(from),
         to.cwnd().0 as f64,

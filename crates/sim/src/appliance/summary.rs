@@ -1,13 +1,16 @@
 //! Appliances in `summary.json`.
 
-use ackclock_tcp::Endpoint;
+use ackclock_net::Direction;
 use ackclock_units::Histogram;
 use serde::Serialize;
 
 use super::pool::Pool;
-use super::totals::{Totals, WayCounts};
+use super::relay::Relay;
+use super::totals::{RelayedCounts, Totals};
 use super::{Blocking, Relays, SplitConfig};
 use crate::config::SimulationConfig;
+use crate::connections::Connections;
+use crate::ids::RelayId;
 use crate::outcome::{Distribution, QueueSummary};
 use crate::stream::Stream;
 use crate::summary::{distribution, queue_summary};
@@ -36,9 +39,9 @@ pub struct SplitSummary {
     /// True if one end failed and the other was reset; of a group, if any flow of it failed.
     pub reset: bool,
     /// From the opener to the acceptor.
-    pub forward: WaySummary,
+    pub forward: DirectionSummary,
     /// Back; null if nothing came.
-    pub backward: Option<WaySummary>,
+    pub backward: Option<DirectionSummary>,
 }
 
 /// How many short flows of a group an appliance took, over the whole run.
@@ -53,7 +56,7 @@ pub struct ShortFlowCounts {
 /// One direction of a flow at an appliance, or of all short flows of a group together. Distributions are over the measurement
 /// window, counts over the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WaySummary {
+pub struct DirectionSummary {
     /// Payload that arrived in order.
     pub arrived_bytes: u64,
     /// Payload that the other side has acknowledged.
@@ -94,13 +97,12 @@ pub(crate) fn summarize(
     config: &SimulationConfig,
     relays: &Relays,
     streams: &[Stream],
-    endpoints: &[Endpoint],
+    connections: &Connections,
 ) -> Vec<ApplianceSummary> {
     let of = |appliance: usize| {
-        let listed = relays.list[..relays.listed].iter().enumerate();
-        let listed = listed.filter(move |(_, relay)| relay.appliance == appliance);
-        let pools = relays.pools.iter().enumerate().filter(move |(_, pool)| pool.appliance == appliance);
-        let flows = listed.map(|(index, _)| of_flow(index, config, relays, streams, endpoints));
+        let listed = relays.listed().filter(move |(_, relay)| relay.appliance.index() == appliance);
+        let pools = relays.pools.iter().enumerate().filter(move |(_, pool)| pool.appliance.index() == appliance);
+        let flows = listed.map(|(id, relay)| of_flow(id, relay, config, relays, streams, connections));
         flows.chain(pools.map(|(index, pool)| of_pool(index, pool, config, relays))).collect()
     };
     let named = config.appliances.iter().enumerate();
@@ -108,37 +110,36 @@ pub(crate) fn summarize(
 }
 
 fn of_flow(
-    index: usize,
+    id: RelayId,
+    relay: &Relay,
     config: &SimulationConfig,
     relays: &Relays,
     streams: &[Stream],
-    endpoints: &[Endpoint],
+    connections: &Connections,
 ) -> SplitSummary {
-    let split = &config.splits[index];
-    let ways = [2 * index, 2 * index + 1].map(|index| {
-        let way = &relays.ways[index];
-        let receives = |stream: &&Stream| stream.receiver == way.to ^ 1;
+    let split = &config.splits[id.index()];
+    let summaries = Direction::BOTH.map(|direction| {
+        let relayed = relay.stream(direction);
+        let receives = |stream: &&Stream| stream.receiver == relayed.to.peer();
         let blocking = streams.iter().find(receives).and_then(|stream| stream.blocking.as_deref());
-        WaySummary::new(&relays.totals[way.totals], &way.counts(endpoints), blocking)
+        let totals = &relays.totals[relay.totals][direction.index()];
+        DirectionSummary::new(totals, &relayed.counts(connections), blocking)
     });
-    SplitSummary::new(&config.flows[split.flow].name, split, relays.list[index].is_dead, ways)
+    SplitSummary::new(&config.flows[split.flow].name, split, relay.is_dead, summaries)
 }
 
 fn of_pool(index: usize, pool: &Pool, config: &SimulationConfig, relays: &Relays) -> SplitSummary {
-    let arrivals = &config.traffic.arrivals[pool.group];
-    let first = relays.totals_of_pool(index);
-    let ways = [first, first + 1].map(|totals| {
-        let totals = &relays.totals[totals];
-        WaySummary::new(totals, &totals.ended, None)
-    });
+    let arrivals = &config.traffic.arrivals[pool.group.index()];
+    let totals = relays.totals[relays.totals_of_pool(index)].each_ref();
+    let summaries = totals.map(|totals| DirectionSummary::new(totals, &totals.ended, None));
     SplitSummary {
         short_flows: Some(ShortFlowCounts { started: pool.flows, reset: pool.resets }),
-        ..SplitSummary::new(&arrivals.flow.name, &arrivals.splits[pool.split], pool.resets > 0, ways)
+        ..SplitSummary::new(&arrivals.flow.name, &arrivals.splits[pool.split], pool.resets > 0, summaries)
     }
 }
 
 impl SplitSummary {
-    fn new(flow: &str, split: &SplitConfig, reset: bool, [forward, backward]: [WaySummary; 2]) -> Self {
+    fn new(flow: &str, split: &SplitConfig, reset: bool, [forward, backward]: [DirectionSummary; 2]) -> Self {
         Self {
             flow: flow.to_owned(),
             short_flows: None,
@@ -151,8 +152,8 @@ impl SplitSummary {
     }
 }
 
-impl WaySummary {
-    fn new(totals: &Totals, counts: &WayCounts, blocking: Option<&Blocking>) -> Self {
+impl DirectionSummary {
+    fn new(totals: &Totals, counts: &RelayedCounts, blocking: Option<&Blocking>) -> Self {
         Self {
             arrived_bytes: counts.arrived.0,
             acknowledged_bytes: counts.acknowledged.0,

@@ -17,12 +17,12 @@ pub(crate) struct Totals {
     /// Arrived and not acknowledged by the other side.
     pub(crate) in_socket: Gauge,
     /// Of flows that are over.
-    pub(crate) ended: WayCounts,
+    pub(crate) ended: RelayedCounts,
 }
 
 /// Counts over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct WayCounts {
+pub(crate) struct RelayedCounts {
     pub(crate) arrived: Bytes,
     pub(crate) acknowledged: Bytes,
     pub(crate) ece_raised: u64,
@@ -32,7 +32,7 @@ pub(crate) struct WayCounts {
     pub(crate) fast_recoveries: u64,
 }
 
-impl WayCounts {
+impl RelayedCounts {
     /// Of octets that `from` received and `to` sends on.
     pub(crate) fn new(from: &Endpoint, to: &Endpoint, ece_raised: u64) -> Self {
         let counters = to.counters();
@@ -48,7 +48,7 @@ impl WayCounts {
     }
 }
 
-impl AddAssign for WayCounts {
+impl AddAssign for RelayedCounts {
     fn add_assign(&mut self, other: Self) {
         self.arrived += other.arrived;
         self.acknowledged += other.acknowledged;

@@ -19,19 +19,14 @@ pub(super) fn has_deciders(config: &SimulationConfig) -> bool {
 impl Simulation {
     /// The event at hand is over. If it made a decision due, that is taken now, and what it lets go leaves at once.
     pub(super) fn decide_after(&mut self, event: Event, packet: &Packet) {
-        let endpoint = match event {
-            Event::Link(_) => packet.endpoint as usize,
-            Event::Timer(endpoint) => endpoint as usize,
+        let end = match event {
+            Event::Link(_) if packet.segment().is_some() => packet.to,
+            Event::Timer(end) => end,
             _ => return,
         };
-        if !self.endpoints.get(endpoint).is_some_and(ackclock_tcp::Endpoint::is_decision_due) {
-            return;
+        if self.hosts.endpoint(end).is_decision_due() {
+            self.hosts.call(end, |endpoint, now, out| endpoint.decide(now, out));
+            self.hosts.arm_timer(end);
         }
-        if endpoint >= self.traffic.first_endpoint as usize {
-            self.with_short_port(endpoint, |endpoint, now, port| endpoint.decide(now, port));
-        } else {
-            self.with_port(endpoint, |endpoint, now, port| endpoint.decide(now, port));
-        }
-        self.arm_timer(endpoint);
     }
 }

@@ -5,20 +5,19 @@ use crate::event_queue::Event;
 
 impl Simulation {
     pub(super) fn on_sample(&mut self) {
-        let now = self.network.now;
-        self.recorder.sample(now, &self.streams, &self.endpoints, &mut self.network.links);
-        self.relays.sample(now, &self.endpoints);
-        if let Some(interval) = self.recorder.interval() {
-            self.network.queue.push(now + interval, Event::Sample);
+        let now = self.hosts.now();
+        let Self { hosts, recorder, streams, relays, .. } = self;
+        recorder.sample(now, streams.list(), &hosts.connections, &mut hosts.network.links);
+        relays.sample(now, &hosts.connections);
+        if let Some(interval) = recorder.interval() {
+            hosts.schedule(now + interval, Event::Sample);
         }
     }
 
     pub(super) fn begin_measurement(&mut self) {
-        let now = self.network.now;
-        for stream in &mut self.streams {
-            stream.begin_measurement(now, &self.endpoints);
-        }
-        for link in &mut self.network.links {
+        let now = self.hosts.now();
+        self.streams.begin_measurement(now, &self.hosts.connections);
+        for link in &mut self.hosts.network.links {
             link.begin_measurement(now);
         }
     }
@@ -27,10 +26,8 @@ impl Simulation {
         if self.link_stats.is_some() {
             return;
         }
-        let now = self.network.now;
-        for stream in &mut self.streams {
-            stream.end_measurement(now, &self.endpoints);
-        }
-        self.link_stats = Some(self.network.links.iter_mut().map(|link| link.end_measurement(now)).collect());
+        let now = self.hosts.now();
+        self.streams.end_measurement(now, &self.hosts.connections);
+        self.link_stats = Some(self.hosts.network.links.iter_mut().map(|link| link.end_measurement(now)).collect());
     }
 }

@@ -2,21 +2,83 @@
 //!
 //! Sources: RFC 768; loss and jitter as RFC 3550 counts them (appendix A.3, section 6.4.1).
 
-use ackclock_net::RandomStream;
+use ackclock_net::{Datagram, EndpointId, Packet, RandomStream, Router};
 use ackclock_units::{Bandwidth, Bytes, Histogram, SimDuration, SimTime, math};
+use ackclock_wire::Ecn;
 use serde::Serialize;
 
 use super::config::{DatagramConfig, Sending};
-use crate::config::{MeasureWindow, Span};
+use crate::config::{MeasureWindow, SimulationConfig, Span};
+use crate::event_queue::Event;
+use crate::hosts::Hosts;
+use crate::ids::{DatagramFlowId, RouteId};
+use crate::network::Network;
 use crate::outcome::Distribution;
 use crate::summary::distribution;
 
 /// RFC 3550 section 6.4.1: the gain of the jitter estimator.
 const JITTER_GAIN: f64 = 1.0 / 16.0;
 
+/// All flows of datagrams at work.
+#[derive(Clone, Debug)]
+pub(crate) struct DatagramFlows {
+    list: Vec<RoutedFlow>,
+}
+
+#[derive(Clone, Debug)]
+struct RoutedFlow {
+    flow: DatagramFlow,
+    route: RouteId,
+    receiver: EndpointId,
+    payload: u32,
+    ecn: Ecn,
+}
+
+impl DatagramFlows {
+    /// Adds routes, places among the connections, and the first datagram of every flow.
+    pub(crate) fn new(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Router<'_>) -> Self {
+        let mut list = Vec::with_capacity(config.traffic.datagrams.len());
+        for (index, datagrams) in config.traffic.datagrams.iter().enumerate() {
+            let id = DatagramFlowId::new(index);
+            let mut flow = DatagramFlow::new(datagrams, config.seed, config.measure);
+            if let Some(time) = flow.first() {
+                hosts.schedule(time, Event::Datagram(id));
+            }
+            let route = hosts.network.add_route(router, datagrams.from, datagrams.to);
+            let receiver = hosts.connections.add_datagrams(id, route);
+            list.push(RoutedFlow { flow, route, receiver, payload: datagrams.payload, ecn: datagrams.ecn });
+        }
+        Self { list }
+    }
+
+    /// The time of a flow's next datagram has come.
+    pub(crate) fn send(&mut self, id: DatagramFlowId, network: &mut Network) {
+        let now = network.now;
+        let RoutedFlow { flow, route, receiver, payload, ecn } = &mut self.list[id.index()];
+        let (number, next) = flow.send(now);
+        let datagram = Datagram { number, sent: now, payload: *payload, ecn: *ecn };
+        network.send(*route, &mut Packet::udp(datagram, *receiver));
+        if let Some(time) = next {
+            network.queue.push(time, Event::Datagram(id));
+        }
+    }
+
+    /// A datagram of a flow has arrived.
+    pub(crate) fn receive(&mut self, id: DatagramFlowId, now: SimTime, datagram: &Datagram) {
+        let is_marked = datagram.ecn == Ecn::Ce;
+        self.list[id.index()].flow.receive(now, datagram.sent, datagram.number, is_marked);
+    }
+
+    pub(crate) fn summaries(&self, config: &SimulationConfig) -> Vec<DatagramSummary> {
+        let end = SimTime(config.duration.0);
+        let flows = self.list.iter().zip(&config.traffic.datagrams);
+        flows.map(|(routed, config)| routed.flow.summary(config, end)).collect()
+    }
+}
+
 /// One flow of datagrams: its sender and its receiver.
 #[derive(Clone, Debug)]
-pub(crate) struct DatagramFlow {
+struct DatagramFlow {
     payload: u32,
     until: SimTime,
     sending: Sending,
@@ -78,7 +140,7 @@ pub struct DatagramSummary {
 }
 
 impl DatagramFlow {
-    pub(crate) fn new(config: &DatagramConfig, seed: u64, window: MeasureWindow) -> Self {
+    fn new(config: &DatagramConfig, seed: u64, window: MeasureWindow) -> Self {
         let mut flow = Self {
             payload: config.payload,
             until: config.until,
@@ -98,7 +160,7 @@ impl DatagramFlow {
     }
 
     /// When the first leaves, if any does.
-    pub(crate) fn first(&mut self) -> Option<SimTime> {
+    fn first(&mut self) -> Option<SimTime> {
         let first = match self.sending {
             Sending::Poisson(rate) => self.spaced_from + self.gap(rate),
             Sending::Constant(_) | Sending::OnOff { .. } => self.spaced_from,
@@ -107,7 +169,7 @@ impl DatagramFlow {
     }
 
     /// A datagram leaves now: its number, and when the next leaves.
-    pub(crate) fn send(&mut self, now: SimTime) -> (u32, Option<SimTime>) {
+    fn send(&mut self, now: SimTime) -> (u32, Option<SimTime>) {
         let number = self.number;
         self.number = number.wrapping_add(1);
         self.sink.on_sent(now, number);
@@ -145,11 +207,11 @@ impl DatagramFlow {
     }
 
     /// A datagram arrived.
-    pub(crate) fn receive(&mut self, now: SimTime, sent: SimTime, number: u32, marked: bool) {
+    fn receive(&mut self, now: SimTime, sent: SimTime, number: u32, marked: bool) {
         self.sink.on_received(now, sent, number, marked);
     }
 
-    pub(crate) fn summary(&self, config: &DatagramConfig, end: SimTime) -> DatagramSummary {
+    fn summary(&self, config: &DatagramConfig, end: SimTime) -> DatagramSummary {
         let sink = &self.sink;
         let from = sink.window.from.map_or(config.start, |from| from.max(config.start));
         let until = sink.window.until.map_or(end, |until| until.min(end)).min(config.until);
@@ -222,15 +284,15 @@ impl Sink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_wire::Ecn;
+    use ackclock_net::NodeId;
 
     const MS: u64 = 1_000_000;
 
     fn config(sending: Sending, until: u64) -> DatagramConfig {
         DatagramConfig {
             name: "u".to_owned(),
-            from: 0,
-            to: 1,
+            from: NodeId::new(0),
+            to: NodeId::new(1),
             start: SimTime::ZERO,
             until: SimTime(until),
             payload: 1_000,

@@ -71,8 +71,8 @@ impl OneWay {
     fn new(links: &[LinkConfig], path: &[LinkId]) -> Self {
         let pace = |link: &LinkConfig| (8e9 / link.rate.0 as f64, link.framing.0);
         Self {
-            links: path.iter().map(|&link| pace(&links[link])).collect(),
-            delay: path.iter().map(|&link| links[link].delay.0 as f64).sum(),
+            links: path.iter().map(|&link| pace(&links[link.index()])).collect(),
+            delay: path.iter().map(|&link| links[link.index()].delay.0 as f64).sum(),
         }
     }
 
@@ -168,7 +168,7 @@ mod tests {
 
     fn path(rates: &[u64]) -> OneWay {
         let links: Vec<LinkConfig> = rates.iter().map(|rate| test_link(*rate, SimDuration::from_millis(1))).collect();
-        OneWay::new(&links, &(0..links.len()).collect::<Vec<_>>())
+        OneWay::new(&links, &(0..links.len()).map(LinkId::new).collect::<Vec<_>>())
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
         }
         let links =
             [test_link(12_000_000, SimDuration::from_millis(1)), test_link(12_000_000, SimDuration::from_millis(1))];
-        let path = EmptyPath::new(&flow, &links, &[0], &[1]);
+        let path = EmptyPath::new(&flow, &links, &[LinkId::new(0)], &[LinkId::new(1)]);
         let time = path.completion(Bytes(1_448), Bytes::ZERO).0 as f64 / 1e3;
         assert!((time - (1_040.0 + 1_040.0 + 34.667 + 2_000.0)).abs() < 0.01, "{time}");
         // A reply of two segments: 2 ms, 1 ms of propagation.

@@ -5,8 +5,8 @@ pub mod model;
 
 use ackclock_cc::{ControllerConfig, CubicConfig};
 use ackclock_net::{
-    DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, NetworkConfig, NodeConfig, PacketClass, QueueConfig,
-    QueueLimit, Selection,
+    DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId, PacketClass,
+    QueueConfig, QueueLimit, Selection,
 };
 use ackclock_relay::{
     CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, EceRedConfig, NotSentConfig,
@@ -112,8 +112,8 @@ impl Dumbbell {
             cable(&mut network, (1, to), self.access, SimDuration::ZERO, &unlimited);
             flows.push(FlowConfig {
                 name: format!("flow{}", index + 1),
-                from,
-                to,
+                from: NodeId::new(from),
+                to: NodeId::new(to),
                 start: SimTime(index as u64 * 1_000_003),
                 controller: controller.clone(),
                 controller_name: "test".to_owned(),
@@ -144,7 +144,7 @@ impl Dumbbell {
                 sampling: if self.per_event { Sampling::Events(interval) } else { Sampling::Interval(interval) },
                 flows: self.trace.clone(),
                 links: Vec::new(),
-                traced_links: vec![0],
+                traced_links: vec![LinkId::new(0)],
             },
         }
     }
@@ -162,8 +162,8 @@ fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, del
     for (from, to) in [ends, (ends.1, ends.0)] {
         network.links.push(LinkConfig {
             name: format!("{from}->{to}"),
-            from,
-            to,
+            from: NodeId::new(from),
+            to: NodeId::new(to),
             rate,
             delay,
             framing: Bytes(0),

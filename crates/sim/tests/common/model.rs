@@ -1,13 +1,13 @@
 //! What a controller tells of itself over time.
 
 use ackclock_cc::CongestionController;
-use ackclock_sim::Simulation;
+use ackclock_sim::{FlowId, Simulation};
 use ackclock_units::{SimDuration, SimTime};
 
 /// The named internal of a flow's controller.
 pub fn internal(simulation: &Simulation, flow: usize, name: &str) -> f64 {
     let mut value = None;
-    simulation.sender(flow).controller().inspect(&mut |known, number| {
+    simulation.sender(FlowId::new(flow)).controller().inspect(&mut |known, number| {
         if known == name {
             value = Some(number);
         }
@@ -31,5 +31,5 @@ pub fn watch(
 
 /// Payload delivered by a flow so far, octets.
 pub fn delivered(simulation: &Simulation, flow: usize) -> f64 {
-    simulation.sender(flow).counters().delivered as f64
+    simulation.sender(FlowId::new(flow)).counters().delivered as f64
 }

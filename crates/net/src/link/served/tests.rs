@@ -3,12 +3,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig};
+use crate::ids::NodeId;
 
 fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
     LinkConfig {
         name: "test".to_owned(),
-        from: 0,
-        to: 1,
+        from: NodeId::new(0),
+        to: NodeId::new(1),
         rate: Bandwidth(rate),
         delay: SimDuration::from_millis(1),
         framing: Bytes(0),

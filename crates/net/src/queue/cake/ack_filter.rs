@@ -31,32 +31,35 @@ pub(super) fn superfluous<'a>(
     arrival: &Packet,
     waiting: impl Iterator<Item = &'a Queued>,
 ) -> Option<usize> {
-    if filter == AckFilter::Off || !arrival.segment.flags.has(Flags::ACK) || arrival.segment.flags.has(Flags::SYN) {
+    let flags = arrival.segment()?.flags;
+    if filter == AckFilter::Off || !flags.has(Flags::ACK) || flags.has(Flags::SYN) {
         return None;
     }
     let mut first = None;
     let mut packets = 0;
     for (position, earlier) in waiting.enumerate() {
         packets = position + 1;
-        if is_superfluous(&earlier.packet, arrival) {
+        if let Some(earlier) = superfluous_ack(&earlier.packet, arrival) {
             if let Some((first, _)) = first {
                 return Some(first);
             }
-            first = Some((position, earlier.packet.segment.flags.0 & ECN_FLAGS));
+            first = Some((position, earlier.flags.0 & ECN_FLAGS));
         }
     }
-    let (position, flags) = first?;
-    let alike = position + 1 == packets && flags == arrival.segment.flags.0 & ECN_FLAGS;
+    let (position, earlier) = first?;
+    let alike = position + 1 == packets && earlier == flags.0 & ECN_FLAGS;
     (filter == AckFilter::Aggressive && alike).then_some(position)
 }
 
-fn is_superfluous(earlier: &Packet, later: &Packet) -> bool {
-    let (old, new) = (&earlier.segment, &later.segment);
-    earlier.endpoint == later.endpoint
+/// The ACK that the earlier packet carries, if the later one makes it superfluous.
+fn superfluous_ack<'a>(earlier: &'a Packet, later: &Packet) -> Option<&'a Segment> {
+    let (old, new) = (earlier.segment()?, later.segment()?);
+    let is_superfluous = earlier.to == later.to
         && old.payload == 0
         && old.flags.0 & !ECN_FLAGS == Flags::ACK.0
         && is_not_newer(old, new)
-        && acknowledges_more(old, new)
+        && acknowledges_more(old, new);
+    is_superfluous.then_some(old)
 }
 
 fn is_not_newer(old: &Segment, new: &Segment) -> bool {
@@ -90,19 +93,27 @@ fn is_at_or_before(earlier: u32, later: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::EndpointId;
+    use crate::packet::Datagram;
     use ackclock_units::SimTime;
-    use ackclock_wire::{SackBlocks, Timestamps};
+    use ackclock_wire::{Ecn, SackBlocks, Timestamps};
+
+    fn packet(segment: Segment) -> Packet {
+        Packet::tcp(segment, EndpointId::of_number(0))
+    }
+
+    fn segment(number: u32) -> Segment {
+        Segment { ack: Seq(number), flags: Flags::ACK, ..Segment::default() }
+    }
 
     fn ack(number: u32) -> Packet {
-        Packet::new(Segment { ack: Seq(number), flags: Flags::ACK, ..Segment::default() }, 0, 0)
+        packet(segment(number))
     }
 
     fn with_sack(number: u32, start: u32, end: u32) -> Packet {
         let mut sack = SackBlocks::default();
         sack.push(SackBlock { start: Seq(start), end: Seq(end) });
-        let mut packet = ack(number);
-        packet.segment.sack = sack;
-        packet
+        packet(Segment { sack, ..segment(number) })
     }
 
     /// Packets arrive one after another, and the filter drops what it can; what stays.
@@ -114,7 +125,7 @@ mod tests {
             }
             queue.push(Queued { packet: *packet, octets: 40, since: SimTime::ZERO });
         }
-        queue.iter().map(|queued| queued.packet.segment.ack.0).collect()
+        queue.iter().filter_map(|queued| Some(queued.packet.segment()?.ack.0)).collect()
     }
 
     #[test]
@@ -142,26 +153,30 @@ mod tests {
 
     #[test]
     fn what_carries_more_than_an_acknowledgement_stays() {
-        let mut data = ack(10);
-        data.segment.payload = 1;
-        let mut fin = ack(11);
-        fin.segment.flags = Flags::ACK.with(Flags::FIN);
-        let mut other = ack(12);
-        other.endpoint = 2;
-        let mut newer = ack(13);
-        newer.segment.timestamps = Some(Timestamps { value: 5, echo: 5 });
-        for special in [data, fin, other, newer] {
-            let mut last = ack(100);
-            last.segment.timestamps = special.segment.timestamps.map(|_| Timestamps { value: 4, echo: 4 });
+        let stamped = |clock| Some(Timestamps { value: clock, echo: clock });
+        let data = packet(Segment { payload: 1, ..segment(10) });
+        let fin = packet(Segment { flags: Flags::ACK.with(Flags::FIN), ..segment(11) });
+        let other = Packet { to: EndpointId::of_number(2), ..ack(12) };
+        let newer = packet(Segment { timestamps: stamped(5), ..segment(13) });
+        let older = packet(Segment { timestamps: stamped(4), ..segment(100) });
+        for (special, last) in [(data, ack(100)), (fin, ack(100)), (other, ack(100)), (newer, older)] {
             assert_eq!(stay(AckFilter::Aggressive, &[special, last]).len(), 2);
         }
     }
 
     #[test]
     fn an_echo_of_congestion_is_only_dropped_where_it_is_repeated() {
-        let mut echo = ack(10);
-        echo.segment.flags = Flags::ACK.with(Flags::ECE);
+        let echo = packet(Segment { flags: Flags::ACK.with(Flags::ECE), ..segment(10) });
         assert_eq!(stay(AckFilter::Aggressive, &[echo, ack(20)]), [10, 20]);
+    }
+
+    #[test]
+    fn datagrams_acknowledge_nothing() {
+        let datagram = Datagram { number: 0, sent: SimTime::ZERO, payload: 0, ecn: Ecn::NotEct };
+        let datagram = Packet::udp(datagram, EndpointId::of_number(0));
+        assert_eq!(superfluous(AckFilter::Aggressive, &datagram, std::iter::empty()), None);
+        let waiting = Queued { packet: datagram, octets: 28, since: SimTime::ZERO };
+        assert_eq!(superfluous(AckFilter::Aggressive, &ack(1), std::iter::once(&waiting)), None);
     }
 
     #[test]

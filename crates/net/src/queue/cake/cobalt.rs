@@ -87,7 +87,7 @@ impl Cobalt {
         }
         let mut drops = false;
         if self.dropping && is_due {
-            let is_marked = packet.packet.segment.ecn == Ecn::Ce;
+            let is_marked = packet.packet.ecn() == Ecn::Ce;
             drops = !(parameters.ecn && (is_marked || counters.mark(&mut packet.packet)));
             self.count += 1;
             self.signal_next += self.spacing(parameters);

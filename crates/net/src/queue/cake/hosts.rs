@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::ids::EndpointId;
 use crate::packet::Packet;
 
 /// Between whom CAKE is fair.
@@ -43,8 +44,8 @@ impl HostLoads {
     }
 
     pub(super) fn pair(&self, packet: &Packet) -> HostPair {
-        let host = |endpoint: u32| self.table.get(endpoint as usize).copied().unwrap_or(endpoint);
-        HostPair { source: host(packet.endpoint ^ 1), destination: host(packet.endpoint) }
+        let host = |end: EndpointId| self.table.get(end.index()).copied().unwrap_or(end.number());
+        HostPair { source: host(packet.to.peer()), destination: host(packet.to) }
     }
 
     /// A flow between these hosts has something to send.

@@ -21,7 +21,7 @@ fn shares(queue: &mut Cake, flows: usize, packets: usize) -> Vec<u64> {
     let mut shares = vec![0; flows];
     for _ in 0..packets {
         let packet = queue.dequeue(SimTime(1)).expect("more wait");
-        shares[packet.packet.flow() as usize] += packet.octets;
+        shares[packet.packet.connection().index()] += packet.octets;
     }
     shares
 }
@@ -125,8 +125,10 @@ fn memory_is_taken_back_from_the_fattest() {
     fill(&mut queue, 1, 1500, 4);
     // 13 packets, of which 10 fit: flow 0 loses three at its head
     assert_eq!((queue.counters().drops, queue.len()), (3, 10));
-    let of_flow_0 =
-        drain(&mut queue, SimTime::ZERO, GIGABIT).iter().filter(|(_, packet)| packet.packet.flow() == 0).count();
+    let of_flow_0 = drain(&mut queue, SimTime::ZERO, GIGABIT)
+        .iter()
+        .filter(|(_, packet)| packet.packet.connection().index() == 0)
+        .count();
     assert_eq!(of_flow_0, 6);
 }
 
@@ -136,7 +138,7 @@ fn the_ack_filter_thins_out_a_row_of_acks() {
         let mut queue = cake(CakeConfig { ack_filter, ..CakeConfig::default() }, &[]);
         for number in 1..=50 {
             let segment = Segment { ack: Seq(number * 2896), flags: Flags::ACK, ..Segment::default() };
-            let packet = Packet::new(segment, 0, 0);
+            let packet = Packet::tcp(segment, EndpointId::default());
             queue.enqueue(SimTime::ZERO, Queued { packet, octets: 40, since: SimTime::ZERO });
         }
         (queue.len(), queue.counters().drops, queue.octets())
@@ -154,7 +156,7 @@ fn a_sparse_flow_is_served_next() {
     }
     shares(&mut queue, 4, 40);
     queue.enqueue(SimTime(1), arrival(SimTime(1), 9, 100));
-    assert_eq!(queue.dequeue(SimTime(2)).map(|packet| packet.packet.flow()), Some(9));
+    assert_eq!(queue.dequeue(SimTime(2)).map(|packet| packet.packet.connection().index()), Some(9));
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn the_threshold_marks_what_waited_longer() {
         queue.enqueue(SimTime::ZERO, arrival_with(SimTime::ZERO, 0, 1500, Ecn::Ect1));
     }
     let at_the_threshold = queue.dequeue(SimTime(1_000_000)).expect("two wait");
-    assert_eq!(at_the_threshold.packet.segment.ecn, Ecn::Ect1);
+    assert_eq!(at_the_threshold.packet.ecn(), Ecn::Ect1);
     let beyond = queue.dequeue(SimTime(1_000_001)).expect("one waits");
-    assert_eq!(beyond.packet.segment.ecn, Ecn::Ce);
+    assert_eq!(beyond.packet.ecn(), Ecn::Ce);
 }

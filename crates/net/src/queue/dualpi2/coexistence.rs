@@ -101,7 +101,7 @@ fn balance(coupling: f64) -> Balance {
     let place = QueuePlace { rate: Bandwidth(24_000_000), ..PLACE };
     let mut queue = DualPi2::new(&DualPi2Config { coupling, ..DualPi2Config::default() }, &place);
     let mut senders = [Sender::new(Law::Reno), Sender::new(Law::Dctcp)];
-    let mut acks: VecDeque<(SimTime, u32, SimDuration, bool)> = VecDeque::new();
+    let mut acks: VecDeque<(SimTime, usize, SimDuration, bool)> = VecDeque::new();
     let service = place.rate.serialization_delay(Bytes(u64::from(PACKET)));
     let (mut now, warm, end) = (SimTime::ZERO, SimTime(20_000_000_000), SimTime(200_000_000_000));
     while now < end {
@@ -112,18 +112,18 @@ fn balance(coupling: f64) -> Balance {
             }
         }
         if let Some(packet) = queue.dequeue(now) {
-            let (flow, wait) = (packet.packet.flow(), now - packet.since);
+            let (flow, wait) = (packet.packet.connection().index(), now - packet.since);
             if now >= warm {
-                senders[flow as usize].waits += wait.as_millis_f64();
-                senders[flow as usize].sent += 1;
+                senders[flow].waits += wait.as_millis_f64();
+                senders[flow].sent += 1;
             }
             now += service;
-            acks.push_back((now + RTT, flow, RTT + wait + service, packet.packet.segment.ecn == Ecn::Ce));
+            acks.push_back((now + RTT, flow, RTT + wait + service, packet.packet.ecn() == Ecn::Ce));
         } else {
             now = acks.front().expect("with nothing waiting all is under way").0;
         }
         while let Some((time, flow, rtt, marked)) = acks.pop_front_if(|ack| ack.0 <= now) {
-            senders[flow as usize].on_ack(time, rtt, marked);
+            senders[flow].on_ack(time, rtt, marked);
         }
         if now < warm {
             continue;

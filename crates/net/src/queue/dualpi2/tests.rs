@@ -117,8 +117,9 @@ fn backlogged(scheduler: DualScheduler) -> DualPi2 {
 #[test]
 fn the_classic_queue_gets_its_share_against_an_l4s_backlog() {
     let mut queue = backlogged(DualScheduler::Weighted { classic_share: 1.0 / 16.0 });
-    let classic =
-        (0..1_600).filter(|_| queue.dequeue(SimTime(1)).is_some_and(|packet| packet.packet.flow() == 0)).count();
+    let classic = (0..1_600)
+        .filter(|_| queue.dequeue(SimTime(1)).is_some_and(|packet| packet.packet.connection().index() == 0))
+        .count();
     assert!(classic.abs_diff(100) <= 1, "{classic} of 1600"); // a sixteenth
 }
 
@@ -135,8 +136,9 @@ fn what_the_classic_queue_sent_alone_is_not_held_against_it() {
         queue.dequeue(SimTime(1));
     }
     fill(&mut queue, 1, Ecn::Ect1);
-    let classic =
-        (0..160).filter(|_| queue.dequeue(SimTime(1)).is_some_and(|packet| packet.packet.flow() == 0)).count();
+    let classic = (0..160)
+        .filter(|_| queue.dequeue(SimTime(1)).is_some_and(|packet| packet.packet.connection().index() == 0))
+        .count();
     assert!(classic.abs_diff(10) <= 1, "{classic} of 160"); // a sixteenth
 }
 
@@ -152,8 +154,9 @@ fn time_shifted_fifo_lets_classic_packets_wait_longer_by_the_shift() {
     enqueue(0, 0, Ecn::NotEct);
     enqueue(30, 1, Ecn::Ect1); // within the shift: before the classic packet
     enqueue(31, 2, Ecn::Ect1); // beyond: after it
-    let order: Vec<u32> =
-        std::iter::from_fn(|| queue.dequeue(SimTime(32_000_000))).map(|packet| packet.packet.flow()).collect();
+    let order: Vec<usize> = std::iter::from_fn(|| queue.dequeue(SimTime(32_000_000)))
+        .map(|packet| packet.packet.connection().index())
+        .collect();
     assert_eq!(order, [1, 0, 2]);
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::ids::{EndpointId, HopIndex};
 use crate::packet::Packet;
 use ackclock_units::Bandwidth;
 use proptest::prelude::*;
@@ -9,11 +10,11 @@ fn queue(limit: QueueLimit) -> Fq {
 }
 
 fn packet(flow: u32, octets: u64, now: SimTime) -> Queued {
-    Queued { packet: Packet { endpoint: flow, ..Packet::default() }, octets, since: now }
+    Queued { packet: Packet { to: EndpointId::of_number(flow), ..Packet::default() }, octets, since: now }
 }
 
 fn order(queue: &mut Fq) -> Vec<(u32, u64)> {
-    std::iter::from_fn(|| queue.dequeue(SimTime::ZERO)).map(|q| (q.packet.endpoint, q.octets)).collect()
+    std::iter::from_fn(|| queue.dequeue(SimTime::ZERO)).map(|q| (q.packet.to.number(), q.octets)).collect()
 }
 
 #[test]
@@ -86,13 +87,13 @@ fn link(packets: &[(u64, u32, u64)]) -> Vec<u64> {
         while next < packets.len() && packets[next].0 <= free_at {
             let (time, flow, octets) = packets[next];
             let mut queued = packet(flow, octets, SimTime(time * 1_000));
-            queued.packet.hop = next as u32;
+            queued.packet.hop = HopIndex::new(next);
             fq.enqueue(SimTime(time * 1_000), queued);
             next += 1;
         }
         let queued = fq.dequeue(SimTime(free_at * 1_000)).expect("there is one");
         free_at += queued.octets;
-        left[queued.packet.hop as usize] = free_at;
+        left[queued.packet.hop.index()] = free_at;
     }
     left
 }

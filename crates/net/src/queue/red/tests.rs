@@ -1,4 +1,5 @@
 use super::*;
+use crate::ids::EndpointId;
 use crate::packet::Packet;
 use ackclock_wire::{Ecn, Segment};
 
@@ -7,7 +8,7 @@ fn place() -> QueuePlace<'static> {
 }
 
 fn packet(octets: u64, ecn: Ecn) -> Queued {
-    let packet = Packet { segment: Segment { ecn, ..Segment::default() }, ..Packet::default() };
+    let packet = Packet::tcp(Segment { ecn, ..Segment::default() }, EndpointId::default());
     Queued { packet, octets, since: SimTime::ZERO }
 }
 

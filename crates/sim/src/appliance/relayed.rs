@@ -1,19 +1,20 @@
 //! One direction of a split connection.
 
+use ackclock_net::EndpointId;
 use ackclock_relay::{Discipline, FarSide, Orders, Readings};
-use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, SimTime};
 
 use super::latency::LatencyLog;
-use super::totals::{Totals, WayCounts};
+use super::totals::{RelayedCounts, Totals};
+use crate::connections::Connections;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(crate) struct Way {
+pub(crate) struct RelayedStream {
     /// The endpoint that receives.
-    pub(crate) from: usize,
+    pub(crate) from: EndpointId,
     /// The endpoint that sends on.
-    pub(crate) to: usize,
+    pub(crate) to: EndpointId,
     pub(crate) discipline: Discipline,
     pub(crate) orders: Orders,
     /// When the pending event for the discipline fires; [`SimTime::NEVER`] without one.
@@ -29,12 +30,10 @@ pub(crate) struct Way {
     pub(crate) latency: LatencyLog,
     /// Arrived and not sent on, and arrived and not acknowledged by the other side, as they were written down last.
     kept: [Bytes; 2],
-    /// Number of the [`Totals`] that it is counted in.
-    pub(crate) totals: usize,
 }
 
-impl Way {
-    pub(crate) fn new(from: usize, to: usize, discipline: Discipline, totals: usize) -> Self {
+impl RelayedStream {
+    pub(crate) fn new(from: EndpointId, to: EndpointId, discipline: Discipline) -> Self {
         Self {
             from,
             to,
@@ -48,13 +47,12 @@ impl Way {
             ece_raised: 0,
             latency: LatencyLog::default(),
             kept: [Bytes::ZERO; 2],
-            totals,
         }
     }
 
     /// What its discipline is shown.
-    pub(crate) fn readings(&self, now: SimTime, endpoints: &[Endpoint]) -> Readings {
-        let (from, to) = (&endpoints[self.from], &endpoints[self.to]);
+    pub(crate) fn readings(&self, now: SimTime, connections: &Connections) -> Readings {
+        let (from, to) = (&connections[self.from], &connections[self.to]);
         let rtt = to.rtt();
         Readings {
             now,
@@ -95,20 +93,20 @@ impl Way {
     }
 
     /// What it counts over the whole run.
-    pub(crate) fn counts(&self, endpoints: &[Endpoint]) -> WayCounts {
-        WayCounts::new(&endpoints[self.from], &endpoints[self.to], self.ece_raised)
+    pub(crate) fn counts(&self, connections: &Connections) -> RelayedCounts {
+        RelayedCounts::new(&connections[self.from], &connections[self.to], self.ece_raised)
     }
 
     /// Octets that may be read and passed on now.
-    pub(crate) fn ready(&self, endpoints: &[Endpoint]) -> Bytes {
-        let (from, to) = (&endpoints[self.from], &endpoints[self.to]);
+    pub(crate) fn ready(&self, connections: &Connections) -> Bytes {
+        let (from, to) = (&connections[self.from], &connections[self.to]);
         let low = self.orders.not_sent.map_or(Bytes(u64::MAX), |mark| mark.saturating_sub(to.unsent()));
         from.unread().min(to.writable().min(low).saturating_sub(self.copying))
     }
 
     /// Everything that the sender will ever send has been passed on, but for the end of it.
-    pub(crate) fn is_at_end(&self, endpoints: &[Endpoint]) -> bool {
-        let from = &endpoints[self.from];
+    pub(crate) fn is_at_end(&self, connections: &Connections) -> bool {
+        let from = &connections[self.from];
         !self.is_finished && from.is_peer_finished() && from.unread() == Bytes::ZERO && self.copying == Bytes::ZERO
     }
 }

@@ -1,0 +1,172 @@
+//! Numbers that say which: each kind of thing that is counted has a type of its own, so that a link's is no node's.
+
+use crate::config::{LinkConfig, NetworkConfig, NodeConfig};
+
+/// Types of places in a list. Each holds 32 bits: there are never more things than that, and what is copied with every packet
+/// stays small.
+#[macro_export]
+macro_rules! typed_index {
+    ($($(#[$meta:meta])* $visibility:vis struct $name:ident;)*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+        $visibility struct $name(u32);
+
+        impl $name {
+            /// The one at this place of its list.
+            $visibility const fn new(place: usize) -> Self {
+                assert!(place <= u32::MAX as usize, "no list is longer than 2^32");
+                Self(place as u32)
+            }
+
+            /// Its place in the list.
+            $visibility const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+typed_index! {
+    /// A node: its place in [`NetworkConfig::nodes`].
+    pub struct NodeId;
+    /// A one-way link: its place in [`NetworkConfig::links`].
+    pub struct LinkId;
+    /// A conversation of two ends: a TCP connection, or a flow of datagrams. Of the connections that have the same place one
+    /// after the other, a [`Generation`] says which.
+    pub struct ConnectionIndex;
+    /// The next hop of a packet, in the table of routes.
+    pub struct HopIndex;
+}
+
+impl HopIndex {
+    /// The hop behind it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// Which of the connections that have had a place it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Generation(u32);
+
+impl Generation {
+    /// Of the connection that has the place after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+
+    /// How many have had the place before it, modulo 2^32.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// One of the two ways along a connection, or along a split one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Direction {
+    /// From the end that opened the connection to the end that accepted it.
+    Forward,
+    /// The other way.
+    Backward,
+}
+
+impl Direction {
+    /// Both, in the order of their codes in results.
+    pub const BOTH: [Self; 2] = [Self::Forward, Self::Backward];
+
+    /// Its place in a list of both.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// As results call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Backward => "backward",
+        }
+    }
+}
+
+/// One end of a connection, in the 32 bits that every packet carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EndpointId(u32);
+
+impl EndpointId {
+    /// The end that opened the connection, or sends its datagrams.
+    pub const fn opener(connection: ConnectionIndex) -> Self {
+        assert!(connection.0 <= u32::MAX / 2, "there are no more than 2^31 connections");
+        Self(2 * connection.0)
+    }
+
+    /// The end that accepted it, or receives its datagrams.
+    pub const fn acceptor(connection: ConnectionIndex) -> Self {
+        Self(Self::opener(connection).0 + 1)
+    }
+
+    /// The connection that it is an end of.
+    pub const fn connection(self) -> ConnectionIndex {
+        ConnectionIndex(self.0 / 2)
+    }
+
+    /// The other end.
+    #[must_use]
+    pub const fn peer(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+
+    /// Where packets for this end are going.
+    pub const fn inbound(self) -> Direction {
+        if self.0.is_multiple_of(2) { Direction::Backward } else { Direction::Forward }
+    }
+
+    /// Where packets from this end are going.
+    pub const fn outbound(self) -> Direction {
+        self.peer().inbound()
+    }
+
+    /// A number for each end: openers have even ones, their peers the next. Queues tell flows apart by that of the end that a
+    /// packet goes to, as they would by the 5-tuple.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The end of this number.
+    pub const fn of_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its place in a list of all ends.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl NetworkConfig {
+    /// The node of this number.
+    pub fn node(&self, id: NodeId) -> &NodeConfig {
+        &self.nodes[id.index()]
+    }
+
+    /// The link of this number.
+    pub fn link(&self, id: LinkId) -> &LinkConfig {
+        &self.links[id.index()]
+    }
+
+    /// As [`Self::node`].
+    pub fn node_mut(&mut self, id: NodeId) -> &mut NodeConfig {
+        &mut self.nodes[id.index()]
+    }
+
+    /// Every node with its number.
+    pub fn numbered_nodes(&self) -> impl Iterator<Item = (NodeId, &NodeConfig)> {
+        self.nodes.iter().enumerate().map(|(place, node)| (NodeId::new(place), node))
+    }
+
+    /// Every link with its number.
+    pub fn numbered_links(&self) -> impl Iterator<Item = (LinkId, &LinkConfig)> {
+        self.links.iter().enumerate().map(|(place, link)| (LinkId::new(place), link))
+    }
+}

@@ -1,0 +1,207 @@
+//! All connections of a run, each with its two ends.
+//!
+//! A connection has a place, by which its packets name it and queues tell flows apart. Those of short flows are over before the
+//! run is: their place is another connection's then, of the next generation, and what is still under way to the one before is
+//! dropped where it arrives. A flow of datagrams has a place like any other, and no TCP.
+
+use std::ops::{Index, IndexMut};
+
+use ackclock_net::{ConnectionIndex, EndpointId, Generation};
+use ackclock_tcp::Endpoint;
+use ackclock_units::SimTime;
+
+use crate::event_queue::Event;
+use crate::ids::{DatagramFlowId, RelayId, RouteId, ShortFlowId, StreamId};
+use crate::network::{Network, Uplink};
+
+/// Whom an end works for: who is asked when something has happened there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nobody.
+    #[default]
+    Idle,
+    /// The applications of a flow of the scenario's own list.
+    Applications {
+        /// What leaves here.
+        sends: Option<StreamId>,
+        /// What is read here.
+        delivers: Option<StreamId>,
+    },
+    /// An appliance, which passes on what arrives.
+    Relay(RelayId),
+    /// A short flow that begins or ends here.
+    ShortFlow(ShortFlowId),
+}
+
+/// What speaks at an end.
+#[derive(Clone, Copy, Debug)]
+enum Transport {
+    /// TCP: the place of its endpoint.
+    Tcp(u32),
+    /// UDP.
+    Udp(DatagramFlowId),
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    /// When the pending timer event fires; [`SimTime::NEVER`] if there is none.
+    timer: SimTime,
+    transport: Transport,
+    /// Of what it sends.
+    route: RouteId,
+    /// Of the connection that has the place now.
+    generation: Generation,
+    role: Role,
+}
+
+const _: () = assert!(size_of::<End>() <= 48, "an end is looked at with every packet");
+
+/// One end of a TCP connection before it exists.
+pub(crate) struct NewEnd {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) route: RouteId,
+    pub(crate) role: Role,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connections {
+    ends: Vec<End>,
+    endpoints: Vec<Endpoint>,
+}
+
+impl Connections {
+    /// The place of the next connection.
+    pub(crate) fn next(&self) -> ConnectionIndex {
+        ConnectionIndex::new(self.ends.len() / 2)
+    }
+
+    /// Adds a connection behind the others: its opener, then its acceptor.
+    pub(crate) fn add(&mut self, ends: [NewEnd; 2]) {
+        for NewEnd { endpoint, route, role } in ends {
+            let transport = Transport::Tcp(self.endpoints.len() as u32);
+            self.endpoints.push(endpoint);
+            self.push(transport, route, role);
+        }
+    }
+
+    /// Gives a flow of datagrams its place. Returns the end that receives.
+    pub(crate) fn add_datagrams(&mut self, flow: DatagramFlowId, route: RouteId) -> EndpointId {
+        let receiver = EndpointId::acceptor(self.next());
+        for _ in 0..2 {
+            self.push(Transport::Udp(flow), route, Role::Idle);
+        }
+        receiver
+    }
+
+    fn push(&mut self, transport: Transport, route: RouteId, role: Role) {
+        self.ends.push(End { timer: SimTime::NEVER, transport, route, generation: Generation::default(), role });
+    }
+
+    /// Puts a connection in the place of one that is over. A timer event that is still pending serves the new one: when it comes
+    /// it looks at the deadline as it then is.
+    pub(crate) fn replace(&mut self, place: ConnectionIndex, ends: [NewEnd; 2]) {
+        for (id, new) in both_ends(place).into_iter().zip(ends) {
+            self[id] = new.endpoint;
+            let end = &mut self.ends[id.index()];
+            (end.route, end.role) = (new.route, new.role);
+        }
+    }
+
+    /// A connection is over: what is still under way to it belongs to nobody.
+    pub(crate) fn retire(&mut self, place: ConnectionIndex) {
+        for id in both_ends(place) {
+            let end = &mut self.ends[id.index()];
+            (end.generation, end.role) = (end.generation.next(), Role::Idle);
+        }
+    }
+
+    /// True unless a packet of this generation comes too late.
+    pub(crate) fn is_current(&self, id: EndpointId, generation: Generation) -> bool {
+        self.ends[id.index()].generation == generation
+    }
+
+    /// Whom an end works for.
+    pub(crate) fn role(&self, id: EndpointId) -> Role {
+        self.ends[id.index()].role
+    }
+
+    /// The stream that leaves at an end, if one does.
+    pub(crate) fn sends(&self, id: EndpointId) -> Option<StreamId> {
+        if let Role::Applications { sends, .. } = self.role(id) { sends } else { None }
+    }
+
+    pub(crate) fn set_role(&mut self, id: EndpointId, role: Role) {
+        self.ends[id.index()].role = role;
+    }
+
+    /// The flow of datagrams that arrive at an end.
+    pub(crate) fn datagrams(&self, id: EndpointId) -> Option<DatagramFlowId> {
+        if let Transport::Udp(flow) = self.ends[id.index()].transport { Some(flow) } else { None }
+    }
+
+    /// Runs `call` on an endpoint with its way into the network.
+    pub(crate) fn call<R>(
+        &mut self,
+        id: EndpointId,
+        network: &mut Network,
+        call: impl FnOnce(&mut Endpoint, SimTime, &mut Uplink<'_>) -> R,
+    ) -> R {
+        let End { route, generation, .. } = self.ends[id.index()];
+        let now = network.now;
+        let mut uplink = Uplink { network, peer: id.peer(), route, generation };
+        call(&mut self[id], now, &mut uplink)
+    }
+
+    /// Timers are lazy: an event is scheduled only if none is pending that comes early enough, and when it comes the
+    /// deadline may have moved on.
+    pub(crate) fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
+        let deadline = self[id].deadline();
+        let end = &mut self.ends[id.index()];
+        if deadline < end.timer {
+            end.timer = deadline;
+            network.queue.push(deadline.max(network.now), Event::Timer(id));
+        }
+    }
+
+    /// The timer event of an end has come. True if its deadline has, too; if that has moved on, so does the event.
+    pub(crate) fn is_timer_due(&mut self, id: EndpointId, network: &mut Network) -> bool {
+        let end = &mut self.ends[id.index()];
+        if end.timer != network.now {
+            return false; // an earlier event has taken its place
+        }
+        end.timer = SimTime::NEVER;
+        let is_due = self[id].deadline() <= network.now;
+        if !is_due {
+            self.arm_timer(id, network);
+        }
+        is_due
+    }
+
+    fn endpoint_place(&self, id: EndpointId) -> usize {
+        match self.ends[id.index()].transport {
+            Transport::Tcp(place) => place as usize,
+            Transport::Udp(_) => unreachable!("datagrams have no TCP"),
+        }
+    }
+}
+
+fn both_ends(connection: ConnectionIndex) -> [EndpointId; 2] {
+    [EndpointId::opener(connection), EndpointId::acceptor(connection)]
+}
+
+impl Index<EndpointId> for Connections {
+    type Output = Endpoint;
+
+    fn index(&self, id: EndpointId) -> &Endpoint {
+        &self.endpoints[self.endpoint_place(id)]
+    }
+}
+
+impl IndexMut<EndpointId> for Connections {
+    fn index_mut(&mut self, id: EndpointId) -> &mut Endpoint {
+        let place = self.endpoint_place(id);
+        &mut self.endpoints[place]
+    }
+}

@@ -1,0 +1,53 @@
+//! The network and the connections over it: what applications, appliances and sources of traffic work with.
+
+use ackclock_net::EndpointId;
+use ackclock_tcp::Endpoint;
+use ackclock_units::SimTime;
+
+use crate::connections::Connections;
+use crate::event_queue::Event;
+use crate::network::{Network, Uplink};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Hosts {
+    pub(crate) network: Network,
+    pub(crate) connections: Connections,
+}
+
+impl Hosts {
+    /// The time that has been simulated.
+    pub(crate) fn now(&self) -> SimTime {
+        self.network.now
+    }
+
+    /// Schedules an event.
+    pub(crate) fn schedule(&mut self, time: SimTime, event: Event) {
+        self.network.queue.push(time, event);
+    }
+
+    /// The endpoint at one end of a connection.
+    pub(crate) fn endpoint(&self, end: EndpointId) -> &Endpoint {
+        &self.connections[end]
+    }
+
+    /// Runs `call` on an endpoint with its way into the network. Its timer is armed by [`Self::arm_timer`], when all is done that
+    /// the event at hand asks of it.
+    pub(crate) fn call<R>(
+        &mut self,
+        end: EndpointId,
+        call: impl FnOnce(&mut Endpoint, SimTime, &mut Uplink<'_>) -> R,
+    ) -> R {
+        self.connections.call(end, &mut self.network, call)
+    }
+
+    /// The timer event of an end has come: true if its deadline has, too.
+    pub(crate) fn is_timer_due(&mut self, end: EndpointId) -> bool {
+        self.connections.is_timer_due(end, &mut self.network)
+    }
+
+    /// Sees to it that an event comes no later than the endpoint's deadline.
+    pub(crate) fn arm_timer(&mut self, end: EndpointId) {
+        self.connections.arm_timer(end, &mut self.network);
+    }
+}

@@ -1,0 +1,61 @@
+//! What can be seen of a simulation from outside while it runs.
+
+use ackclock_net::{EndpointId, LinkId};
+use ackclock_tcp::Endpoint;
+use ackclock_units::{Bytes, SimTime};
+
+use super::{Simulation, opener_of};
+use crate::ids::FlowId;
+use crate::outcome::EngineCounters;
+
+impl Simulation {
+    /// True once the receiver has all that a flow will ever send, or the connection was given up.
+    pub fn is_over(&self, flow: FlowId) -> bool {
+        let stream = self.hosts.connections.sends(opener_of(flow));
+        let is_complete = stream.is_some_and(|stream| self.streams.get(stream).completion.is_some());
+        is_complete || self.sender(flow).is_aborted()
+    }
+
+    /// Packets that wait for a link.
+    pub fn waiting_packets(&mut self, link: LinkId) -> usize {
+        let now = self.now();
+        let link = &mut self.hosts.network.links[link.index()];
+        link.advance(now);
+        link.waiting()
+    }
+
+    /// What the application at the far end of a flow has read.
+    pub fn read(&self, flow: FlowId) -> Bytes {
+        self.hosts.endpoint(EndpointId::acceptor(self.config.last_connection(flow))).read(self.now())
+    }
+
+    /// The time that has been simulated.
+    pub fn now(&self) -> SimTime {
+        self.hosts.now()
+    }
+
+    /// The flows of the scenario's own list, in its order.
+    pub fn flows(&self) -> impl Iterator<Item = FlowId> + use<> {
+        (0..self.config.flows.len()).map(FlowId::new)
+    }
+
+    /// The links, in the network's order.
+    pub fn links(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..self.config.network.links.len()).map(LinkId::new)
+    }
+
+    /// The sending end of a connection, by its place in the scenario.
+    pub fn sender(&self, flow: FlowId) -> &Endpoint {
+        self.hosts.endpoint(opener_of(flow))
+    }
+
+    /// True at the scenario's end.
+    pub fn is_finished(&self) -> bool {
+        self.now() >= self.end
+    }
+
+    /// What the engine has done so far.
+    pub fn counters(&self) -> EngineCounters {
+        self.counters
+    }
+}

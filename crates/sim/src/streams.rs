@@ -1,0 +1,168 @@
+//! The streams of a scenario's own flows, and what their applications do on them.
+
+use ackclock_net::EndpointId;
+use ackclock_tcp::{Endpoint, State};
+use ackclock_units::{Bytes, SimTime};
+
+use crate::app::{Action, AfterRead, App};
+use crate::config::{FlowConfig, MeasureWindow};
+use crate::connections::Connections;
+use crate::event_queue::Event;
+use crate::hosts::Hosts;
+use crate::ids::StreamId;
+use crate::recorder::Recorder;
+use crate::stream::Stream;
+use crate::traffic::{Completion, Requester};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams {
+    list: Vec<Stream>,
+    window: MeasureWindow,
+}
+
+impl Streams {
+    pub(crate) fn new(window: MeasureWindow) -> Self {
+        Self { list: Vec::new(), window }
+    }
+
+    /// Adds the stream that an application writes.
+    pub(crate) fn add(&mut self, flow: &FlowConfig, name: String, app: App, [from, to]: [EndpointId; 2]) -> StreamId {
+        let id = StreamId::new(self.list.len());
+        self.list.push(Stream::new(flow, name, app, [from, to]));
+        id
+    }
+
+    pub(crate) fn get(&self, id: StreamId) -> &Stream {
+        &self.list[id.index()]
+    }
+
+    pub(crate) fn get_mut(&mut self, id: StreamId) -> &mut Stream {
+        &mut self.list[id.index()]
+    }
+
+    /// All of them, in the scenario's order.
+    pub(crate) fn list(&self) -> &[Stream] {
+        &self.list
+    }
+
+    /// What follows every call into the endpoint that sends a stream.
+    pub(crate) fn after_call(&mut self, id: StreamId, hosts: &mut Hosts, recorder: &mut Recorder) {
+        let stream = &mut self.list[id.index()];
+        let sender = hosts.endpoint(stream.sender);
+        if let Some(sample) = sender.latest_rtt_sample() {
+            stream.on_rtt_sample(sample);
+        }
+        if recorder.per_event {
+            recorder.record_flow(hosts.now(), id.index(), stream, &hosts.connections);
+        }
+        // An acceptor may get all of a small file, and its end, with the segment that completes the handshake.
+        if !stream.is_open && is_open(hosts.endpoint(stream.sender)) {
+            stream.is_open = true;
+            self.on_app(id, hosts);
+        }
+    }
+
+    /// Data arrived at the end of a stream: has the application at the other end waited for it to be read?
+    pub(crate) fn on_data(&mut self, id: StreamId, hosts: &mut Hosts) {
+        let now = hosts.now();
+        let stream = &mut self.list[id.index()];
+        let receiver = &mut hosts.connections[stream.receiver];
+        if let Some(blocking) = &mut stream.blocking {
+            blocking.on_data(now, receiver.has_out_of_order_data(), self.window.holds(now));
+        }
+        let Some(wanted) = stream.wanted.filter(|_| stream.read_event.is_none()) else { return };
+        if let Some(time) = receiver.time_of_read(wanted, now) {
+            stream.read_event = Some(time);
+            hosts.schedule(time, Event::App(id));
+        }
+    }
+
+    /// An application's time has come: to write, or to learn that the receiver has read what it waited for.
+    pub(crate) fn on_app(&mut self, id: StreamId, hosts: &mut Hosts) {
+        let now = hosts.now();
+        let stream = self.get_mut(id);
+        if stream.read_event.is_some_and(|time| time <= now) {
+            (stream.read_event, stream.wanted) = (None, None);
+            match stream.app.on_read(now) {
+                AfterRead::WakeAt(time) => hosts.schedule(time, Event::App(id)),
+                AfterRead::Complete => self.complete(id, now, &hosts.connections),
+                AfterRead::Respond => self.respond(id, hosts),
+                AfterRead::Responded => self.on_responded(id, hosts),
+            }
+            return;
+        }
+        let unsent = hosts.endpoint(stream.sender).unsent();
+        let action = stream.app.act(now, unsent);
+        self.perform(id, action, hosts);
+    }
+
+    fn perform(&mut self, id: StreamId, action: Action, hosts: &mut Hosts) {
+        let stream = self.get_mut(id);
+        stream.wanted = action.tell_when_read.or(stream.wanted);
+        let sender = stream.sender;
+        if let Some(time) = action.wake_at {
+            hosts.schedule(time, Event::App(id));
+        }
+        hosts.call(sender, |endpoint, now, out| {
+            if action.write > Bytes::ZERO {
+                endpoint.write(now, action.write, out);
+            }
+            if action.close {
+                endpoint.close(now, out);
+            }
+        });
+        hosts.arm_timer(sender);
+    }
+
+    /// The stream that the other end of this one's connection sends.
+    fn other(&self, id: StreamId, connections: &Connections) -> StreamId {
+        connections.sends(self.get(id).receiver).expect("both ends of an exchange have an application")
+    }
+
+    /// The acceptor has read the request on a stream: it answers.
+    fn respond(&mut self, id: StreamId, hosts: &mut Hosts) {
+        let pending = self.get(id).app.requester().and_then(Requester::pending);
+        let response = pending.expect("a request that was read was made").response;
+        let other = self.other(id, &hosts.connections);
+        let action = self.get_mut(other).app.respond(response);
+        self.perform(other, action, hosts);
+    }
+
+    /// The opener has read the response on this stream: it goes on, or both ends close.
+    fn on_responded(&mut self, id: StreamId, hosts: &mut Hosts) {
+        let now = hosts.now();
+        let asker = self.other(id, &hosts.connections);
+        let stream = &mut self.list[asker.index()];
+        let requester = stream.app.requester_mut().expect("the other end of a responder makes requests");
+        let (start, exchange, next) = requester.on_response(now).expect("a response was asked for");
+        if let Some(exchanges) = &mut stream.exchanges {
+            let ideal = exchanges.1.exchange(exchange.request, exchange.response);
+            let size = exchange.request + exchange.response;
+            exchanges.0.add(Completion { start, size, time: now - start, ideal }, &self.window);
+        }
+        if let Some(time) = next {
+            return hosts.schedule(time, Event::App(asker));
+        }
+        for id in [asker, id] {
+            self.complete(id, now, &hosts.connections);
+            self.perform(id, Action { close: true, ..Action::default() }, hosts);
+        }
+    }
+
+    fn complete(&mut self, id: StreamId, now: SimTime, connections: &Connections) {
+        self.list[id.index()].complete(now, &self.window, connections);
+    }
+
+    pub(crate) fn begin_measurement(&mut self, now: SimTime, connections: &Connections) {
+        self.list.iter_mut().for_each(|stream| stream.begin_measurement(now, connections));
+    }
+
+    pub(crate) fn end_measurement(&mut self, now: SimTime, connections: &Connections) {
+        self.list.iter_mut().for_each(|stream| stream.end_measurement(now, connections));
+    }
+}
+
+fn is_open(endpoint: &Endpoint) -> bool {
+    matches!(endpoint.state(), State::Established | State::CloseWait)
+}

@@ -1,0 +1,385 @@
+//! Short flows at work: groups of them, each flow with a connection of its own, and one more for each appliance that splits it.
+//!
+//! The connections of a flow follow each other: its opener has the first, its acceptor the last. When it is over, their places
+//! are another's.
+
+use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
+use ackclock_tcp::{Endpoint, Output, Reading, State};
+use ackclock_units::{Bytes, SimTime};
+use ackclock_wire::Segment;
+
+use super::arrivals::ArrivalStream;
+use super::completions::{Completion, CompletionLog, GroupCounts, GroupSummary};
+use super::config::ArrivalsConfig;
+use super::empty_path::EmptyPath;
+use crate::appliance::{HandshakeOrder, Relays};
+use crate::config::SimulationConfig;
+use crate::connections::{NewEnd, Role};
+use crate::event_queue::Event;
+use crate::hosts::Hosts;
+use crate::ids::{GroupId, RelayId, RouteId, ShortFlowId};
+use crate::network::{Face, Network};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct ShortFlows {
+    groups: Vec<Group>,
+    /// Those under way, and the places of those that are over.
+    flows: Vec<ShortFlow>,
+    /// Flows that are over, by the number of their appliances.
+    free: Vec<Vec<ShortFlowId>>,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    stream: ArrivalStream,
+    path: EmptyPath,
+    /// There and back, of each connection from the opener on.
+    routes: Vec<[RouteId; 2]>,
+    counts: GroupCounts,
+    log: CompletionLog,
+}
+
+/// A short flow: where its connections are, and how far it is.
+#[derive(Clone, Copy, Debug)]
+struct ShortFlow {
+    /// The first of its connections.
+    first: ConnectionIndex,
+    /// Appliances on its path; it has as many connections more.
+    splits: usize,
+    /// The first of its relays, if there are appliances.
+    relays: RelayId,
+    group: GroupId,
+    start: SimTime,
+    size: Bytes,
+    reply: Bytes,
+    is_under_way: bool,
+    /// The opener has written.
+    has_asked: bool,
+    /// The acceptor has written, or has nothing to write.
+    has_answered: bool,
+    is_complete: bool,
+}
+
+impl ShortFlow {
+    fn connections(&self) -> impl Iterator<Item = ConnectionIndex> + use<> {
+        let first = self.first.index();
+        (first..=first + self.splits).map(ConnectionIndex::new)
+    }
+
+    fn relays(&self) -> impl Iterator<Item = RelayId> + use<> {
+        let first = self.relays.index();
+        (first..first + self.splits).map(RelayId::new)
+    }
+
+    fn opener(&self) -> EndpointId {
+        EndpointId::opener(self.first)
+    }
+
+    fn acceptor(&self) -> EndpointId {
+        EndpointId::acceptor(ConnectionIndex::new(self.first.index() + self.splits))
+    }
+}
+
+impl Group {
+    fn new(
+        arrivals: &ArrivalsConfig,
+        config: &SimulationConfig,
+        network: &mut Network,
+        router: &mut Router<'_>,
+    ) -> Self {
+        let flow = &arrivals.flow;
+        let mut path = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
+        let (there, back) = (path(flow.from, flow.to), path(flow.to, flow.from));
+        let path = EmptyPath::new(flow, &config.network.links, &there, &back);
+        let boxes = arrivals.splits.iter().map(|split| config.appliances[split.appliance].node);
+        let stops: Vec<NodeId> = [flow.from].into_iter().chain(boxes).chain([flow.to]).collect();
+        let mut route = |from, to| network.add_route(router, from, to);
+        Self {
+            stream: ArrivalStream::new(arrivals, config.seed),
+            path,
+            routes: stops.windows(2).map(|ends| [route(ends[0], ends[1]), route(ends[1], ends[0])]).collect(),
+            counts: GroupCounts::default(),
+            log: CompletionLog::new(&arrivals.buckets),
+        }
+    }
+
+    fn on_started(&mut self, is_measured: bool) {
+        let counts = &mut self.counts;
+        counts.started += u64::from(is_measured);
+        counts.concurrent += 1;
+        counts.max_concurrent = counts.max_concurrent.max(counts.concurrent);
+    }
+}
+
+impl ShortFlows {
+    /// Adds routes, and the first arrival of every group.
+    pub(crate) fn new(config: &SimulationConfig, network: &mut Network, router: &mut Router<'_>) -> Self {
+        let mut groups = Vec::with_capacity(config.traffic.arrivals.len());
+        for (index, arrivals) in config.traffic.arrivals.iter().enumerate() {
+            let group = Group::new(arrivals, config, network, router);
+            if let Some(time) = group.stream.next(arrivals) {
+                network.queue.push(time, Event::Arrival(GroupId::new(index)));
+            }
+            groups.push(group);
+        }
+        Self { groups, flows: Vec::new(), free: Vec::new() }
+    }
+
+    /// The time of a group's next flow has come: it opens its connection.
+    pub(crate) fn start(&mut self, id: GroupId, config: &SimulationConfig, hosts: &mut Hosts, relays: &mut Relays) {
+        let now = hosts.now();
+        let arrivals = &config.traffic.arrivals[id.index()];
+        let group = &mut self.groups[id.index()];
+        let arrival = group.stream.take(arrivals);
+        let next = group.stream.next(arrivals);
+        group.on_started(config.measure.holds(now));
+        let flow_id = self.take_place(id, config, hosts, relays);
+        let flow = &mut self.flows[flow_id.index()];
+        *flow = ShortFlow {
+            group: id,
+            start: now,
+            size: arrival.size,
+            reply: arrival.reply,
+            is_under_way: true,
+            has_asked: false,
+            has_answered: arrival.reply == Bytes::ZERO,
+            is_complete: false,
+            ..*flow
+        };
+        let flow = *flow;
+        if flow.splits > 0 {
+            begin_relays(flow_id, &flow, config, hosts, relays);
+        }
+        hosts.call(flow.opener(), |endpoint, now, out| endpoint.connect(now, out));
+        hosts.arm_timer(flow.opener());
+        if let Some(time) = next {
+            hosts.schedule(time, Event::Arrival(id));
+        }
+    }
+
+    /// Connections for a flow of this group: those of a flow that is over, or new ones.
+    fn take_place(
+        &mut self,
+        group: GroupId,
+        config: &SimulationConfig,
+        hosts: &mut Hosts,
+        relays: &Relays,
+    ) -> ShortFlowId {
+        let arrivals = &config.traffic.arrivals[group.index()];
+        let splits = arrivals.splits.len();
+        let id = self.free.get_mut(splits).and_then(Vec::pop).unwrap_or_else(|| {
+            self.flows.push(new_place(hosts.connections.next(), splits, relays.next()));
+            ShortFlowId::new(self.flows.len() - 1)
+        });
+        let flow = &self.flows[id.index()];
+        for (place, connection) in flow.connections().enumerate() {
+            let [there, back] = self.groups[group.index()].routes[place];
+            let role = Role::ShortFlow(id); // an appliance's end has the relay's, once there is one
+            let ends = [
+                NewEnd { endpoint: opening_end(arrivals, place), route: there, role },
+                NewEnd { endpoint: accepting_end(config, arrivals, place), route: back, role },
+            ];
+            if connection == hosts.connections.next() {
+                hosts.connections.add(ends);
+            } else {
+                hosts.connections.replace(connection, ends);
+            }
+            let face = Face { flow: flow.first.index() as u32, port: arrivals.flow.port };
+            hosts.network.set_face(connection, face);
+        }
+        id
+    }
+
+    /// Something happened at an end of a flow: the application there writes, or finds that it has everything.
+    pub(crate) fn on_event(&mut self, id: ShortFlowId, end: EndpointId, config: &SimulationConfig, hosts: &mut Hosts) {
+        let flow = &mut self.flows[id.index()];
+        let (opener, acceptor) = (flow.opener(), flow.acceptor());
+        if end == opener && !flow.has_asked && hosts.endpoint(opener).state() == State::Established {
+            flow.has_asked = true;
+            write_all(opener, flow.size, hosts);
+        }
+        if end == acceptor && !flow.has_answered && has_read_all(hosts.endpoint(acceptor), flow.size) {
+            flow.has_answered = true;
+            write_all(acceptor, flow.reply, hosts);
+        }
+        let (reader, wanted) = if flow.reply > Bytes::ZERO { (opener, flow.reply) } else { (acceptor, flow.size) };
+        if end == reader && !flow.is_complete && hosts.endpoint(reader).received() >= wanted {
+            flow.is_complete = true;
+            let group = &mut self.groups[flow.group.index()];
+            let ideal = group.path.completion(flow.size, flow.reply);
+            let time = hosts.now() - flow.start;
+            let completion = Completion { start: flow.start, size: flow.size + flow.reply, time, ideal };
+            group.log.add(completion, &config.measure);
+        }
+    }
+
+    /// Gives the places of a flow back once all is acknowledged on every connection, or one of them has failed.
+    pub(crate) fn release_if_over(&mut self, id: ShortFlowId, hosts: &mut Hosts, relays: &mut Relays) {
+        let flow = self.flows[id.index()];
+        let (mut is_over, mut has_failed) = (flow.is_complete, false);
+        for connection in flow.connections() {
+            let opener = hosts.endpoint(EndpointId::opener(connection));
+            let acceptor = hosts.endpoint(EndpointId::acceptor(connection));
+            has_failed |= opener.is_aborted() || acceptor.is_aborted();
+            is_over = is_over && is_acknowledged(opener) && (flow.reply == Bytes::ZERO || is_acknowledged(acceptor));
+        }
+        if is_over || has_failed {
+            self.release(id, has_failed, hosts, relays);
+        }
+    }
+
+    fn release(&mut self, id: ShortFlowId, has_failed: bool, hosts: &mut Hosts, relays: &mut Relays) {
+        let flow = self.flows[id.index()];
+        if flow.splits > 0 {
+            end_relays(&flow, has_failed, hosts, relays);
+        }
+        self.count_ends(&flow, hosts);
+        let counts = &mut self.groups[flow.group.index()].counts;
+        counts.concurrent -= 1;
+        counts.aborted += u64::from(!flow.is_complete);
+        self.flows[id.index()].is_under_way = false;
+        if self.free.len() <= flow.splits {
+            self.free.resize(flow.splits + 1, Vec::new());
+        }
+        self.free[flow.splits].push(id);
+        let now = hosts.now();
+        for connection in flow.connections() {
+            hosts.connections.retire(connection);
+            // Timers of the flow that is over find closed endpoints.
+            for end in [EndpointId::opener(connection), EndpointId::acceptor(connection)] {
+                hosts.connections[end].abort(now, &mut Nowhere);
+            }
+        }
+    }
+
+    /// Adds what the flow's own ends have counted.
+    fn count_ends(&mut self, flow: &ShortFlow, hosts: &Hosts) {
+        let counts = &mut self.groups[flow.group.index()].counts;
+        for end in [flow.opener(), flow.acceptor()] {
+            let counters = hosts.endpoint(end).counters();
+            counts.retransmitted_segments += counters.retransmitted_segments;
+            counts.timeouts += counters.timeouts;
+        }
+    }
+
+    /// Adds what flows that are not over have counted, here and at appliances.
+    pub(crate) fn count_what_is_under_way(&mut self, hosts: &Hosts, relays: &mut Relays) {
+        let under_way: Vec<ShortFlow> = self.flows.iter().filter(|flow| flow.is_under_way).copied().collect();
+        for flow in &under_way {
+            self.count_ends(flow, hosts);
+            for relay in flow.relays() {
+                relays.count_short(relay, &hosts.connections);
+            }
+        }
+    }
+
+    pub(crate) fn summaries(&self, config: &SimulationConfig) -> Vec<GroupSummary> {
+        let groups = self.groups.iter().zip(&config.traffic.arrivals);
+        let summary = |(group, config): (&Group, &ArrivalsConfig)| {
+            GroupSummary::new(&config.flow.name, &config.flow.controller_name, &group.counts, &group.log)
+        };
+        groups.map(summary).collect()
+    }
+
+    /// What each group has completed, with its name.
+    pub(crate) fn logs<'a>(
+        &'a self,
+        config: &'a SimulationConfig,
+    ) -> impl Iterator<Item = (String, &'a CompletionLog)> {
+        let groups = self.groups.iter().zip(&config.traffic.arrivals);
+        groups.map(|(group, config)| (config.flow.name.clone(), &group.log))
+    }
+}
+
+/// A flow that has connections and is not under way.
+fn new_place(first: ConnectionIndex, splits: usize, relays: RelayId) -> ShortFlow {
+    ShortFlow {
+        first,
+        splits,
+        relays,
+        group: GroupId::default(),
+        start: SimTime::ZERO,
+        size: Bytes::ZERO,
+        reply: Bytes::ZERO,
+        is_under_way: false,
+        has_asked: false,
+        has_answered: false,
+        is_complete: false,
+    }
+}
+
+/// The appliances on the path of a flow that is about to begin expect it.
+#[cold]
+fn begin_relays(id: ShortFlowId, flow: &ShortFlow, config: &SimulationConfig, hosts: &mut Hosts, relays: &mut Relays) {
+    let first_pool = relays.first_pool(flow.group);
+    let ends = flow.connections().zip(flow.connections().skip(1));
+    for ((pool, relay), (before, after)) in (first_pool..).zip(flow.relays()).zip(ends) {
+        let ends = [EndpointId::acceptor(before), EndpointId::opener(after)];
+        relays.begin_short(relay, pool, id, ends, config);
+        for end in ends {
+            hosts.connections.set_role(end, Role::Relay(relay));
+        }
+        relays.begin(relay, hosts);
+    }
+}
+
+/// A flow is over; its relays serve another one.
+#[cold]
+fn end_relays(flow: &ShortFlow, has_failed: bool, hosts: &Hosts, relays: &mut Relays) {
+    let first_pool = relays.first_pool(flow.group);
+    for (pool, relay) in (first_pool..).zip(flow.relays()) {
+        relays.end_short(relay, pool, has_failed, hosts.now(), &hosts.connections);
+    }
+}
+
+/// What opens the connection at this place of a flow: its own end, or the far end of the appliance before.
+fn opening_end(arrivals: &ArrivalsConfig, place: usize) -> Endpoint {
+    let Some(before) = place.checked_sub(1) else {
+        return Endpoint::new(&arrivals.flow.sender, &arrivals.flow.controller, Reading::AtOnce);
+    };
+    let far = &arrivals.splits[before].far;
+    Endpoint::new(&far.tcp, &far.controller, Reading::OnCall)
+}
+
+/// What accepts it: the near end of the next appliance, or the flow's own end.
+fn accepting_end(config: &SimulationConfig, arrivals: &ArrivalsConfig, place: usize) -> Endpoint {
+    let Some(split) = arrivals.splits.get(place) else {
+        let mut acceptor = Endpoint::new(&arrivals.flow.receiver, &arrivals.flow.controller, Reading::AtOnce);
+        acceptor.listen();
+        return acceptor;
+    };
+    let mut near = Endpoint::new(&split.near.tcp, &split.near.controller, Reading::OnCall);
+    match config.appliances[split.appliance].handshake {
+        HandshakeOrder::AcceptFirst => near.listen(),
+        HandshakeOrder::ConnectFirst => near.listen_and_ask(),
+    }
+    near
+}
+
+fn write_all(end: EndpointId, octets: Bytes, hosts: &mut Hosts) {
+    hosts.call(end, |endpoint, now, out| {
+        if octets > Bytes::ZERO {
+            endpoint.write(now, octets, out);
+        }
+        endpoint.close(now, out);
+    });
+    hosts.arm_timer(end);
+}
+
+fn has_read_all(acceptor: &Endpoint, size: Bytes) -> bool {
+    let is_open = matches!(acceptor.state(), State::Established | State::CloseWait);
+    is_open && acceptor.received() >= size
+}
+
+/// True if the peer has acknowledged all that this end wrote, and its FIN.
+fn is_acknowledged(endpoint: &Endpoint) -> bool {
+    matches!(endpoint.state(), State::FinWait2 | State::TimeWait | State::Closed)
+}
+
+/// Where the reset of a connection goes that is over for both ends.
+struct Nowhere;
+
+impl Output for Nowhere {
+    fn send(&mut self, _segment: Segment) {}
+}
