@@ -33,7 +33,7 @@ fn side(tcp: &TcpConfig) -> SideConfig {
 
 fn appliance(node: NodeId) -> ApplianceConfig {
     ApplianceConfig {
-        name: format!("box{node}"),
+        name: format!("box{}", node.index()),
         node,
         handshake: HandshakeOrder::AcceptFirst,
         copying: Copying { delay: SimDuration::ZERO, rate: None, chunk: Bytes(65_536) },
@@ -380,7 +380,7 @@ proptest! {
             rate: copying_kbps.map(|kbps| Bandwidth(kbps * 1_000)),
             chunk: Bytes(4_000),
         };
-        let nodes: &[usize] = if chain { &[LEFT, RIGHT] } else { &[LEFT] };
+        let nodes: &[NodeId] = if chain { &[LEFT, RIGHT] } else { &[LEFT] };
         let boxes = nodes.iter().map(|&node| {
             let discipline = disciplines()[discipline].clone();
             ApplianceConfig { handshake, copying, discipline, ..appliance(node) }

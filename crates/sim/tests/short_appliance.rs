@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use ackclock_net::{DropTailConfig, NodeId, PacketClass, QueueConfig, QueueLimit, Selection};
+use ackclock_net::{DropTailConfig, NodeId, PacketClass, Payload, QueueConfig, QueueLimit, Selection};
 use ackclock_relay::DisciplineConfig;
 use ackclock_sim::{
     AppConfig, ApplianceConfig, Arrivals, ArrivalsConfig, ColumnData, Copying, HandshakeOrder, ListedFlow, Outcome,
@@ -33,9 +33,13 @@ fn dumbbell(duration: u64) -> Dumbbell {
     dumbbell
 }
 
+fn has_data(payload: &Payload) -> bool {
+    matches!(payload, Payload::Tcp(segment) if segment.payload > 0)
+}
+
 fn appliance(node: NodeId) -> ApplianceConfig {
     ApplianceConfig {
-        name: format!("box{node}"),
+        name: format!("box{}", node.index()),
         node,
         handshake: HandshakeOrder::AcceptFirst,
         copying: Copying { delay: SimDuration::ZERO, rate: None, chunk: Bytes(65_536) },
@@ -146,7 +150,7 @@ fn connecting_first_costs_a_far_round_trip_before_the_first_octet() {
         config.network.links[2].capture = true; // from the opener to the box
         let outcome = Simulation::new(&config).finish();
         let packets = outcome.captures[0].packets.iter();
-        let data = packets.filter(|packet| packet.segment.payload > 0).map(|packet| packet.time);
+        let data = packets.filter(|packet| has_data(&packet.payload)).map(|packet| packet.time);
         data.min().expect("the opener sent").as_secs_f64()
     };
     let extra = first_data(HandshakeOrder::ConnectFirst) - first_data(HandshakeOrder::AcceptFirst);
@@ -324,7 +328,7 @@ proptest! {
             rate: copying_kbps.map(|kbps| Bandwidth(kbps * 1_000)),
             chunk: Bytes(4_000),
         };
-        let nodes: &[usize] = if chain { &[LEFT, RIGHT] } else { &[LEFT] };
+        let nodes: &[NodeId] = if chain { &[LEFT, RIGHT] } else { &[LEFT] };
         let discipline = &disciplines()[discipline];
         let boxes = nodes.iter().map(|&node| {
             ApplianceConfig { handshake, copying, discipline: discipline.clone(), ..appliance(node) }
@@ -365,7 +369,7 @@ fn captures_show_a_flow_and_its_port_on_both_sides_of_an_appliance() {
     let outcome = Simulation::new(&config).finish();
     let seen = |link: usize| {
         let packets = outcome.captures[link].packets.iter();
-        let seen: BTreeSet<_> = packets.map(|packet| (packet.flow, packet.incarnation, packet.port)).collect();
+        let seen: BTreeSet<_> = packets.map(|packet| (packet.flow, packet.generation.number(), packet.port)).collect();
         seen.into_iter().collect::<Vec<_>>()
     };
     // Two short flows at a time, each of two connections: 2 and 3, 4 and 5, after the long one's 0 and 1.
