@@ -2,10 +2,10 @@
 
 use ackclock_units::{Bandwidth, SimDuration};
 
-use crate::flight::AggregateConfig;
 use crate::impairment::{ImpairmentConfig, PolicerConfig};
+use crate::propagation::AggregateConfig;
 use crate::rate::{Outage, RateConfig};
-use crate::steps::Steps;
+use crate::schedule::Schedule;
 
 /// A link whose rate or delay changes, or that hurts what it carries.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub struct ChannelConfig {
     /// Its rate over time.
     pub rate: RateConfig,
     /// Its propagation delay over time: a packet's is that of the instant at which its last bit leaves.
-    pub delay: Steps<SimDuration>,
+    pub delay: Schedule<SimDuration>,
     /// Periodic outages, in which nothing is sent.
     pub outage: Option<Outage>,
     /// Drops what exceeds a rate, in front of the queue.
@@ -32,7 +32,7 @@ impl ChannelConfig {
     pub fn constant(rate: Bandwidth, delay: SimDuration) -> Self {
         Self {
             rate: RateConfig::Constant(rate),
-            delay: Steps::constant(delay),
+            delay: Schedule::constant(delay),
             outage: None,
             policer: None,
             aggregate: None,

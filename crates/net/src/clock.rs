@@ -11,17 +11,24 @@ pub(crate) struct LinkClock {
     /// the nanosecond before.
     fraction: u64,
     sent: SimDuration,
+    /// Octets clocked, where assertions are checked.
+    #[cfg(debug_assertions)]
+    octets: u64,
     /// Serialisation times of recent sizes: there are few.
     cache: [(u64, u64, u64); 8],
 }
 
 impl LinkClock {
     pub(crate) fn new(rate: Bandwidth) -> Self {
-        Self { rate, free_at: SimTime::ZERO, fraction: 0, sent: SimDuration::ZERO, cache: [(u64::MAX, 0, 0); 8] }
-    }
-
-    pub(crate) fn rate(&self) -> Bandwidth {
-        self.rate
+        Self {
+            rate,
+            free_at: SimTime::ZERO,
+            fraction: 0,
+            sent: SimDuration::ZERO,
+            #[cfg(debug_assertions)]
+            octets: 0,
+            cache: [(u64::MAX, 0, 0); 8],
+        }
     }
 
     pub(crate) fn free_at(&self) -> SimTime {
@@ -53,7 +60,21 @@ impl LinkClock {
         self.fraction = sum;
         self.free_at = SimTime(end + u64::from(sum > 0));
         self.sent += self.free_at - old.max(now);
+        #[cfg(debug_assertions)]
+        {
+            self.octets += octets;
+        }
         self.free_at
+    }
+
+    /// In builds with assertions, checks that no octet took less time than the rate allows.
+    pub(crate) fn check_rate(&self) {
+        #[cfg(debug_assertions)]
+        {
+            let (work, could) =
+                (u128::from(self.octets) * 8_000_000_000, u128::from(self.rate.0) * u128::from(self.sent.0));
+            assert!(work <= could, "{} octets sent in {:?} at {:?}", self.octets, self.sent, self.rate);
+        }
     }
 
     /// Clocks a packet whose service begins at `start`, when the link is free; if it was sending until then, what

@@ -4,17 +4,17 @@ mod channel;
 mod clock;
 mod config;
 mod discarder;
-mod flight;
 mod ids;
 mod impairment;
 mod link;
 mod link_stats;
 mod packet;
+mod propagation;
 pub mod queue;
 mod rate;
 mod rng;
 mod route;
-mod steps;
+mod schedule;
 
 pub use channel::ChannelConfig;
 pub use config::{
@@ -22,15 +22,15 @@ pub use config::{
     QueueLimit, Selection, SgpqConfig, ThresholdConfig,
 };
 pub use discarder::Discarder;
-pub use flight::{AggregateConfig, Deadline};
 pub use ids::{ConnectionIndex, Direction, EndpointId, Generation, HopIndex, LinkId, NodeId};
 pub use impairment::{
     Fate, ImpairmentConfig, Impairments, Jitter, LossConfig, LossProcess, Policer, PolicerConfig, Reorder, Selected,
 };
-pub use link::{Link, Passage};
+pub use link::{ClockedLink, Link, LinkKind, Passage, ServedLink, Service};
 pub use link_stats::LinkStats;
 pub use packet::{Datagram, Packet, Payload, UDP_HEADER};
+pub use propagation::{AggregateConfig, Deadline};
 pub use rate::{Outage, RateConfig, RateProcess, Trace, TraceError, TraceReader};
 pub use rng::RandomStream;
 pub use route::{Router, shortest_path};
-pub use steps::Steps;
+pub use schedule::Schedule;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 use crate::clock::LinkClock;
-use crate::steps::Steps;
+use crate::schedule::Schedule;
 
 pub use outage::Outage;
 pub use trace::{Trace, TraceError, TraceReader};
@@ -21,7 +21,7 @@ pub enum RateConfig {
     /// Always the same.
     Constant(Bandwidth),
     /// One rate after the other; zero is an outage.
-    Schedule(Steps<Bandwidth>),
+    Schedule(Schedule<Bandwidth>),
     /// Delivery opportunities that were recorded.
     Trace(Arc<Trace>),
 }
@@ -55,7 +55,7 @@ impl RateProcess {
     pub fn new(config: &RateConfig, outage: Option<Outage>) -> Self {
         let source = match (config, outage) {
             (RateConfig::Constant(rate), None) => Source::Constant(LinkClock::new(*rate)),
-            (RateConfig::Constant(rate), _) => Source::Steps(StepClock::new(Steps::constant(*rate), outage)),
+            (RateConfig::Constant(rate), _) => Source::Steps(StepClock::new(Schedule::constant(*rate), outage)),
             (RateConfig::Schedule(steps), _) => Source::Steps(StepClock::new(steps.clone(), outage)),
             (RateConfig::Trace(trace), _) => Source::Trace(TraceReader::new(Arc::clone(trace), outage)),
         };
@@ -83,6 +83,13 @@ impl RateProcess {
         }
     }
 
+    /// In builds with assertions, checks that a rate that does not change has not been exceeded.
+    pub(crate) fn check_rate(&self) {
+        if let Source::Constant(clock) = &self.source {
+            clock.check_rate();
+        }
+    }
+
     /// Octets that the link could have sent after `from` and until `until`; `None` if that is its rate times the span.
     pub fn capacity(&self, from: SimTime, until: SimTime) -> Option<f64> {
         match &self.source {
@@ -104,7 +111,7 @@ const MOST_CHANGES: u32 = 1_000_000;
 /// behind.
 #[derive(Clone, Debug)]
 struct StepClock {
-    steps: Steps<Bandwidth>,
+    steps: Schedule<Bandwidth>,
     outage: Option<Outage>,
     /// Some step has a rate.
     ever_sends: bool,
@@ -114,7 +121,7 @@ struct StepClock {
 }
 
 impl StepClock {
-    fn new(steps: Steps<Bandwidth>, outage: Option<Outage>) -> Self {
+    fn new(steps: Schedule<Bandwidth>, outage: Option<Outage>) -> Self {
         let ever_sends = steps.values().any(|rate| rate.0 > 0);
         Self { steps, outage, ever_sends, free_at: SimTime::ZERO, spare: 0 }
     }
@@ -191,7 +198,7 @@ mod tests {
 
     fn schedule(steps: &[(u64, u64)], period_ms: Option<u64>) -> RateProcess {
         let steps = steps.iter().map(|&(ms, mbit)| (SimDuration::from_millis(ms), Bandwidth(mbit * MBIT))).collect();
-        let steps = Steps::new(steps, period_ms.map(SimDuration::from_millis));
+        let steps = Schedule::new(steps, period_ms.map(SimDuration::from_millis));
         RateProcess::new(&RateConfig::Schedule(steps), None)
     }
 
@@ -270,7 +277,7 @@ mod tests {
     #[test]
     fn buffers_are_sized_for_the_highest_rate() {
         let steps = vec![(SimDuration(0), Bandwidth(10)), (SimDuration(30), Bandwidth(50))];
-        assert_eq!(RateConfig::Schedule(Steps::new(steps, None)).nominal(), Bandwidth(50));
+        assert_eq!(RateConfig::Schedule(Schedule::new(steps, None)).nominal(), Bandwidth(50));
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct SimulationConfig {
     pub flows: Vec<FlowConfig>,
     /// Nodes that split connections.
     pub appliances: Vec<ApplianceConfig>,
-    /// The flows that they split, ordered by flow, then along its way.
+    /// The flows that they split, ordered by flow, then along its path.
     pub splits: Vec<SplitConfig>,
     /// Short flows that come and go, and datagrams.
     pub traffic: TrafficConfig,
@@ -35,7 +35,7 @@ pub struct SimulationConfig {
 }
 
 impl SimulationConfig {
-    /// How many TCP connections the flows are: one each, and one more for each appliance on their way.
+    /// How many TCP connections the flows are: one each, and one more for each appliance on their path.
     pub fn connections(&self) -> usize {
         self.flows.len() + self.splits.len()
     }

@@ -56,7 +56,7 @@ pub(crate) fn episode_table(
             &rows,
             "direction",
             |row| row.direction.index() as u32,
-            Direction::BOTH.map(|way| way.name().to_owned()),
+            Direction::BOTH.map(|direction| direction.name().to_owned()),
         ));
     }
     columns.extend(measures(&rows, end));

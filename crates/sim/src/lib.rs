@@ -3,6 +3,7 @@
 mod app;
 mod appliance;
 mod capture;
+mod captures;
 mod config;
 mod connections;
 mod episodes;

@@ -1,16 +1,16 @@
 //! The network at work: packets move from link to link along their routes.
 
 use ackclock_net::{
-    ConnectionIndex, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, NetworkConfig, NodeId, Packet, Router,
+    Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet, Router,
+    ServedLink,
 };
 use ackclock_tcp::Output;
 use ackclock_units::SimTime;
 use ackclock_wire::Segment;
 
-use crate::capture::DEFAULT_PORT;
+use crate::captures::Captures;
 use crate::event_queue::{Event, EventQueue};
 use crate::ids::RouteId;
-use crate::outcome::CapturedPacket;
 
 /// Where a route goes on, in 32 bits; [`Hop::next`] says it in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,22 +65,12 @@ pub(crate) struct Network {
     discarders: Vec<Discarder>,
     /// No link has a discarder, a capture or a queue that is served packet by packet.
     is_plain: bool,
-    /// Captured packets of each link that asked.
-    captures: Vec<Option<Vec<CapturedPacket>>>,
-    pub(crate) has_captures: bool,
-    /// What captures show of each connection, where that is not its number and the default port; empty without captures.
-    faces: Vec<Option<Face>>,
+    pub(crate) captures: Captures,
+    /// Packets that endpoints have sent, and that have come to endpoints; counted where assertions are checked.
+    sent: u64,
+    arrived: u64,
     /// All routes, one behind the other, each closed by [`Hop::END`].
     hops: Vec<Hop>,
-}
-
-/// What the packets of a connection look like from outside.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Face {
-    /// The flow that they are of.
-    pub(crate) flow: u32,
-    /// Of the accepting end.
-    pub(crate) port: u16,
 }
 
 /// Which links put packets onto a link.
@@ -118,9 +108,9 @@ impl Network {
                 && !config.links.iter().any(|link| link.capture || link.is_served()),
             discarder_of,
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
-            captures: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
-            has_captures: config.links.iter().any(|link| link.capture),
-            faces: Vec::new(),
+            captures: Captures::new(config),
+            sent: 0,
+            arrived: 0,
             hops: Vec::new(),
         }
     }
@@ -163,7 +153,13 @@ impl Network {
             Some(time) => self.queue.replace_first(time, Event::Link(link)),
             None => self.queue.drop_first(),
         }
-        let (Next::Link(link) | Next::Express(link)) = self.hops[packet.hop.index()].next() else { return true };
+        self.check_link(link);
+        let (Next::Link(link) | Next::Express(link)) = self.hops[packet.hop.index()].next() else {
+            if cfg!(debug_assertions) {
+                self.arrived += 1;
+            }
+            return true;
+        };
         packet.hop = packet.hop.next();
         self.transmit(link, packet);
         false
@@ -177,97 +173,92 @@ impl Network {
             unreachable!("a route between two hosts has a link");
         };
         packet.hop = first.next();
+        if cfg!(debug_assertions) {
+            self.sent += 1;
+        }
         self.transmit(link, packet);
     }
 
     fn transmit(&mut self, mut at: LinkId, packet: &mut Packet) {
-        if !self.is_plain && self.is_settled(at, packet) {
-            return;
+        if !self.is_plain && self.is_discarded(at, packet) {
+            return self.links[at.index()].on_discarded();
         }
-        let Some(mut passage) = self.links[at.index()].admit(self.now, packet.size) else { return };
+        let LinkKind::Clocked(mut link) = self.links[at.index()].kind() else { return self.offer(at, packet) };
+        let Some(mut passage) = link.admit(self.now, packet.size) else { return };
         if !self.is_plain {
-            self.capture(at, passage.service, packet);
+            self.captures.record(at, passage.service, packet);
         }
-        let mut link = &mut self.links[at.index()];
         while let Next::Express(next) = self.hops[packet.hop.index()].next() {
             link.pass_on(passage.arrival, packet.size);
             at = next;
             packet.hop = packet.hop.next();
-            link = &mut self.links[at.index()];
+            link = self.links[at.index()].clocked().expect("an express link is but a clock");
             passage = link.admit_ahead(passage.arrival, packet.size);
         }
         if link.carry(passage.arrival, packet) {
             self.queue.push(passage.arrival, Event::Link(at));
         }
-    }
-
-    /// True if a packet needs no passage through `link`: it is discarded in front of it, or the link is served packet by packet.
-    fn is_settled(&mut self, link: LinkId, packet: &Packet) -> bool {
-        if self.is_discarded(link, packet) {
-            self.links[link.index()].on_discarded();
-            return true;
-        }
-        if self.links[link.index()].is_served() {
-            self.offer(link, packet);
-            return true;
-        }
-        false
+        self.check_link(at);
     }
 
     /// A packet arrives at a served link.
-    fn offer(&mut self, link: LinkId, packet: &Packet) {
-        self.depart(link);
-        self.links[link.index()].offer(self.now, packet);
-        if let Some(time) = self.serve(link) {
-            self.queue.push(time, Event::Service(link));
+    fn offer(&mut self, id: LinkId, packet: &Packet) {
+        let now = self.now;
+        let Some(mut link) = self.links[id.index()].served() else { return };
+        depart(id, &mut link, now, &mut self.queue);
+        link.offer(now, packet);
+        if let Some(time) = self.serve(id) {
+            self.queue.push(time, Event::Service(id));
         }
     }
 
-    /// The service event of `link` fires; it is the queue's first.
-    pub(crate) fn on_service(&mut self, link: LinkId) {
+    /// The service event of a link fires; it is the queue's first.
+    pub(crate) fn on_service(&mut self, id: LinkId) {
+        let now = self.now;
         let mut next = None;
-        if self.links[link.index()].is_due(self.now) {
-            self.depart(link);
-            next = self.serve(link);
+        if let Some(mut link) = self.links[id.index()].served()
+            && link.is_due(now)
+        {
+            depart(id, &mut link, now, &mut self.queue);
+            next = self.serve(id);
         }
         match next {
-            Some(time) => self.queue.replace_first(time, Event::Service(link)),
+            Some(time) => self.queue.replace_first(time, Event::Service(id)),
             None => self.queue.drop_first(),
         }
     }
 
-    /// What has left a served link travels on.
-    fn depart(&mut self, link: LinkId) {
-        let queue = &mut self.queue;
-        self.links[link.index()].depart(self.now, |arrival| queue.push(arrival, Event::Link(link)));
-    }
-
     /// Begins what service a link can. Returns when it is to be served again, if no event is pending for that.
-    fn serve(&mut self, link: LinkId) -> Option<SimTime> {
-        let service = self.links[link.index()].serve(self.now);
-        if service.begins && self.captures[link.index()].is_some() {
-            let packet = *self.links[link.index()].in_service().expect("it has just begun");
-            self.capture(link, self.now, &packet);
+    fn serve(&mut self, id: LinkId) -> Option<SimTime> {
+        let now = self.now;
+        let mut link = self.links[id.index()].served()?;
+        let service = link.serve(now);
+        if service.begins && self.captures.are_wanted(id) {
+            self.captures.record(id, now, link.in_service().expect("it has just begun"));
         }
+        self.check_link(id);
         service.wake
     }
 
-    fn capture(&mut self, link: LinkId, time: SimTime, packet: &Packet) {
-        if let Some(capture) = &mut self.captures[link.index()] {
-            let number = packet.connection().index();
-            let face = self.faces.get(number).copied().flatten();
-            let Face { flow, port } = face.unwrap_or(Face { flow: number as u32, port: DEFAULT_PORT });
-            let Packet { payload, generation, .. } = *packet;
-            capture.push(CapturedPacket { time, flow, direction: packet.direction(), port, generation, payload });
+    /// In builds with assertions, checks what holds of a link between any two events.
+    #[inline]
+    fn check_link(&self, link: LinkId) {
+        if cfg!(debug_assertions) {
+            self.links[link.index()].check_invariants();
         }
     }
 
-    /// From now on captures show `face` of a connection.
-    pub(crate) fn set_face(&mut self, connection: ConnectionIndex, face: Face) {
-        if self.has_captures {
-            let number = connection.index();
-            self.faces.resize(self.faces.len().max(number + 1), None);
-            self.faces[number] = Some(face);
+    /// The same of the whole network, when a run is over: each packet that was sent has arrived, or was dropped or lost, or is
+    /// still on a link; none is made but copies.
+    pub(crate) fn check_at_end(&mut self) {
+        if cfg!(debug_assertions) {
+            let mut accounted = self.arrived as i64;
+            for link in &mut self.links {
+                link.advance(self.now);
+                link.check_at_end();
+                accounted += link.total_drops() as i64 + link.net_losses() + link.own_packets() as i64;
+            }
+            assert_eq!(self.sent as i64, accounted, "packets sent, and packets accounted for");
         }
     }
 
@@ -278,11 +269,11 @@ impl Network {
         }
         discarded
     }
+}
 
-    /// What each link captured, by index.
-    pub(crate) fn take_captures(&mut self) -> Vec<Option<Vec<CapturedPacket>>> {
-        std::mem::take(&mut self.captures)
-    }
+/// What has left a served link travels on.
+fn depart(id: LinkId, link: &mut ServedLink<'_>, now: SimTime, queue: &mut EventQueue) {
+    link.depart(now, |arrival| queue.push(arrival, Event::Link(id)));
 }
 
 /// The way out of an endpoint: its packets enter the network at the first link of its route.

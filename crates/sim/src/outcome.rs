@@ -22,7 +22,7 @@ pub struct Outcome {
     pub episodes: Table,
     /// One row for each short flow and each exchange that was completed.
     pub completions: Table,
-    /// Series of appliances: `time_s`, `appliance`, `flow`, `direction`, then what there is of each way through them.
+    /// Series of appliances: `time_s`, `appliance`, `flow`, `direction`, then what there is of each direction through them.
     pub appliances: Table,
     /// Packets of the links that asked for a capture.
     pub captures: Vec<Capture>,

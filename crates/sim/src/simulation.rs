@@ -99,6 +99,7 @@ impl Simulation {
     /// Hands over the results up to now.
     pub fn stop(mut self) -> Outcome {
         let now = self.hosts.now();
+        self.hosts.network.check_at_end();
         self.end_measurement();
         let link_stats = self.link_stats.take().expect("the measurement has just ended");
         self.short_flows.count_what_is_under_way(&self.hosts, &mut self.relays);
@@ -111,7 +112,7 @@ impl Simulation {
         let flow_names: Vec<String> = streams.iter().map(|stream| stream.name.clone()).collect();
         let episodes = episode_table(config, streams, &self.relays, connections, now);
         let completions = self.completions();
-        let captures = summary::captures(self.hosts.network.take_captures(), &link_names);
+        let captures = summary::captures(self.hosts.network.captures.take(), &link_names);
         let appliances = self.relays.take_table(&self.config);
         let (flows, links) = self.recorder.into_tables(flow_names, &link_names);
         Outcome { summary, flows, links, episodes, completions, appliances, captures, engine: self.counters }

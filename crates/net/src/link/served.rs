@@ -1,7 +1,7 @@
-//! A link that is served packet by packet: any discipline, a rate that may change, a flight that may hurt.
+//! A link that is served packet by packet: any discipline, a rate that may change, a wire that may hurt.
 //!
 //! A packet that arrives is offered to the queue. When the link is free and the queue hands out a packet, that packet is
-//! in service until the rate process says that its last bit has left; then its flight decides what becomes of it, and it
+//! in service until the rate process says that its last bit has left; then its propagation decides what becomes of it, and it
 //! travels on in the link's ring as packets of any link do. The link has one event for its service (the end of it, or
 //! the time at which a packet that is held back, or a burst that gathers, may leave) beside the one for the first arrival at its far end.
 //!
@@ -11,12 +11,13 @@ use std::collections::VecDeque;
 
 use ackclock_units::{SimDuration, SimTime};
 
-use super::{InTransit, Link};
+use super::{Common, InTransit};
 use crate::channel::ChannelConfig;
 use crate::config::LinkConfig;
-use crate::flight::{Arrival, Flight};
 use crate::impairment::Policer;
+use crate::link_stats::LinkStats;
 use crate::packet::Packet;
+use crate::propagation::{Arrival, Propagation};
 use crate::queue::{Queue, QueueCounters, QueueDiscipline, QueuePlace, Queued};
 use crate::rate::RateProcess;
 
@@ -27,7 +28,9 @@ pub(crate) struct Served {
     rate: RateProcess,
     policer: Option<Policer>,
     /// `None` on a plain link, on which nothing but its delay becomes of a packet.
-    flight: Option<Flight>,
+    propagation: Option<Propagation>,
+    /// Packets may overtake each other on the wire, so that each has an event of its own.
+    overtaking: bool,
     /// What is about to travel on.
     arrivals: Vec<Arrival>,
     /// On a link on which packets overtake, of each that travels, in the order of arrival: how many left before it.
@@ -35,7 +38,7 @@ pub(crate) struct Served {
     /// As many had left before the last to arrive in order, and it (`NextExp` of RFC 4737 section 3.3).
     next_place: u64,
     /// Octets sent until the measurement window began.
-    carried_before: u64,
+    carried_before: f64,
     current: Option<InService>,
     /// When the pending service event fires; [`SimTime::NEVER`] if none is.
     wake: SimTime,
@@ -59,14 +62,14 @@ struct InService {
 /// What came of serving a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Service {
-    /// A packet entered service: [`Link::in_service`].
+    /// A packet entered service: [`ServedLink::in_service`].
     pub begins: bool,
     /// The link is to be served again at this time, and no event for it is pending.
     pub wake: Option<SimTime>,
 }
 
 impl Served {
-    pub(crate) fn new(config: &LinkConfig, seed: u64) -> Self {
+    pub(super) fn new(config: &LinkConfig, seed: u64) -> Self {
         let plain = || Box::new(ChannelConfig::constant(config.rate, config.delay));
         let channel = config.channel.clone().unwrap_or_else(plain);
         let place = QueuePlace { link: &config.name, rate: config.rate, seed };
@@ -74,11 +77,12 @@ impl Served {
             queue: Queue::new(&config.queue, &place),
             rate: RateProcess::new(&channel.rate, channel.outage),
             policer: channel.policer.map(Policer::new),
-            flight: config.channel.is_some().then(|| Flight::new(&channel, &config.name, seed)),
+            overtaking: config.channel.as_ref().is_some_and(|channel| channel.lets_overtake()),
+            propagation: config.channel.is_some().then(|| Propagation::new(&channel, &config.name, seed)),
             arrivals: Vec::new(),
             places: VecDeque::new(),
             next_place: 0,
-            carried_before: 0,
+            carried_before: 0.0,
             current: None,
             wake: SimTime::NEVER,
             counted: QueueCounters::default(),
@@ -88,38 +92,98 @@ impl Served {
         }
     }
 
-    pub(crate) fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    pub(crate) fn waiting_octets(&self) -> u64 {
+    /// Of the packet that entered service last; nothing if none waits.
+    pub(super) fn wait(&self) -> SimDuration {
+        if self.queue.is_empty() { SimDuration::ZERO } else { self.latest_wait }
+    }
+
+    /// What the discipline calls `name`, if it has such a thing.
+    pub(super) fn inspect(&self, name: &str) -> Option<f64> {
+        let mut found = None;
+        self.queue.inspect(&mut |known, value| {
+            if known == name {
+                found = Some(value);
+            }
+        });
+        found
+    }
+
+    /// True if packets may overtake each other, so that each has an event of its own.
+    pub(super) fn is_overtaking(&self) -> bool {
+        self.overtaking
+    }
+
+    /// The first packet has arrived: in order, or after one that left later.
+    pub(super) fn on_delivered(&mut self, stats: &mut LinkStats) {
+        if let Some(place) = self.places.pop_front().flatten() {
+            if place < self.next_place {
+                stats.on_reordered();
+            } else {
+                self.next_place = place + 1;
+            }
+        }
+    }
+
+    /// Packets that wait, are in service or gather for a burst.
+    pub(super) fn held_packets(&self) -> usize {
+        let gathering = self.propagation.as_ref().map_or(0, Propagation::gathering);
+        self.queue.len() + usize::from(self.current.is_some()) + gathering
+    }
+
+    /// Their octets, framing included, but for what gathers.
+    pub(super) fn held_octets(&self) -> u64 {
+        self.queue.octets() + self.current.map_or(0, |current| current.queued.octets)
+    }
+
+    /// The queue has dropped packets, or packets gather: not every octet is to be found.
+    pub(super) fn hides_octets(&self) -> bool {
+        self.counted.drops > 0 || self.propagation.as_ref().is_some_and(|wire| wire.gathering() > 0)
+    }
+
+    /// No octet has left faster than at a rate that does not change.
+    pub(super) fn check_rate(&self) {
+        self.rate.check_rate();
+    }
+
+    pub(super) fn waiting_octets(&self) -> u64 {
         self.queue.octets()
     }
 
-    pub(crate) fn busy_time(&self, now: SimTime) -> SimDuration {
+    pub(super) fn busy_time(&self, now: SimTime) -> SimDuration {
         self.sent + self.current.map_or(SimDuration::ZERO, |current| now.min(current.end) - current.start)
     }
 
     /// Octets sent up to `now`, of the packet in service its part.
-    fn carried(&self, now: SimTime) -> u64 {
-        let part = |current: InService| {
-            let (elapsed, whole) = (now.min(current.end) - current.start, current.end - current.start);
-            let product = u128::from(current.queued.octets) * u128::from(elapsed.0);
-            product.checked_div(u128::from(whole.0)).map_or(0, |octets| octets as u64)
-        };
-        self.carried + self.current.map_or(0, part)
+    pub(super) fn carried(&self, now: SimTime) -> u64 {
+        self.carried + self.current.map_or(0, |current| self.sent_of(&current, now) as u64)
+    }
+
+    /// Octets of the packet in service that have left.
+    fn sent_of(&self, current: &InService, now: SimTime) -> f64 {
+        let InService { queued: Queued { octets, .. }, start, end } = *current;
+        let (elapsed, whole) = (now.min(end) - start, end - start);
+        let product = u128::from(octets) * u128::from(elapsed.0);
+        product.checked_div(u128::from(whole.0)).map_or(0.0, |octets| octets as f64)
+    }
+
+    fn carried_in_parts(&self, now: SimTime) -> f64 {
+        self.carried as f64 + self.current.map_or(0.0, |current| self.sent_of(&current, now))
     }
 
     /// The measurement window begins.
-    pub(crate) fn begin_measurement(&mut self, now: SimTime) {
-        self.carried_before = self.carried(now);
+    pub(super) fn begin_measurement(&mut self, now: SimTime) {
+        self.carried_before = self.carried_in_parts(now);
     }
 
     /// What share of the octets that it could have sent since `from` a link of changing rate has sent; `None` if its
     /// rate does not change.
-    pub(crate) fn used(&self, from: SimTime, now: SimTime) -> Option<f64> {
+    pub(super) fn used(&self, from: SimTime, now: SimTime) -> Option<f64> {
         let capacity = self.rate.capacity(from, now)?;
-        let sent = (self.carried(now) - self.carried_before) as f64;
+        let sent = self.carried_in_parts(now) - self.carried_before;
         Some(if capacity > 0.0 { sent / capacity } else { 0.0 })
     }
 
@@ -149,7 +213,7 @@ impl Served {
             Some(current) => current.end,
             None => self.next_start(now),
         };
-        let next = self.flight.as_ref().map_or(service, |flight| service.min(flight.release_at()));
+        let next = self.propagation.as_ref().map_or(service, |wire| service.min(wire.release_at()));
         if next == self.wake {
             return None;
         }
@@ -167,152 +231,120 @@ impl Served {
     }
 
     /// What the queue dropped and marked since the last call.
-    fn news(&mut self) -> QueueCounters {
+    fn new_counts(&mut self) -> QueueCounters {
         let now = self.queue.counters();
         let before = std::mem::replace(&mut self.counted, now);
         QueueCounters { drops: now.drops - before.drops, marks: now.marks - before.marks }
     }
 }
 
-const NOT_SERVED: &str = "only a served link is asked to serve";
+/// See the module.
+#[derive(Debug)]
+pub struct ServedLink<'a> {
+    pub(super) common: &'a mut Common,
+    pub(super) served: &'a mut Served,
+}
 
-impl Link {
-    /// True if the link is served packet by packet, by [`Link::offer`], [`Link::depart`] and [`Link::serve`].
-    pub fn is_served(&self) -> bool {
-        self.served.is_some()
-    }
-
-    /// A packet arrives at the near end. What ends at `now` must have departed; [`Link::serve`] is to follow.
+impl ServedLink<'_> {
+    /// A packet arrives at the near end. What ends at `now` must have departed; [`Self::serve`] is to follow.
     pub fn offer(&mut self, now: SimTime, packet: &Packet) {
-        let served = self.served.as_deref_mut().expect(NOT_SERVED);
+        let served = &mut *self.served;
         if served.policer.as_mut().is_some_and(|policer| !policer.admits(now, u64::from(packet.size))) {
-            self.on_discarded();
+            self.common.on_dropped();
             return;
         }
-        let octets = u64::from(packet.size) + self.framing;
-        self.stats.on_queue_change(now, served.queue.len());
+        let octets = u64::from(packet.size) + self.common.framing;
+        self.common.ledger.on_came(octets);
+        self.common.stats.on_queue_change(now, served.queue.len());
         served.queue.enqueue(now, Queued { packet: *packet, octets, since: now });
-        self.count_news();
+        self.count_drops_and_marks();
     }
 
-    /// What leaves the link at `now` travels on; `schedule` is told of the arrivals that need an event.
+    /// What leaves the link at `now` travels on; `schedule` is given the arrivals that need an event.
     pub fn depart(&mut self, now: SimTime, mut schedule: impl FnMut(SimTime)) {
-        let served = self.served.as_deref_mut().expect(NOT_SERVED);
-        let sent = served.finish(now);
-        let Some(flight) = &mut served.flight else {
+        let sent = self.served.finish(now);
+        let Some(propagation) = &mut self.served.propagation else {
             let Some(sent) = sent else { return };
-            if self.carry(now + self.delay, &sent.packet) {
-                schedule(now + self.delay);
+            let arrival = now + self.common.delay;
+            if self.common.carry(arrival, &sent.packet) {
+                schedule(arrival);
             }
             return;
         };
-        let mut arrivals = std::mem::take(&mut served.arrivals);
+        let mut arrivals = std::mem::take(&mut self.served.arrivals);
         if let Some(sent) = sent
-            && !flight.depart(now, &sent.packet, sent.octets, &mut arrivals)
+            && !propagation.depart(now, &sent.packet, sent.octets, &mut arrivals)
         {
-            self.stats.on_lost();
+            self.common.stats.on_lost();
+            self.common.ledger.on_lost(sent.octets);
         }
-        flight.release(now, &mut arrivals);
+        propagation.release(now, &mut arrivals);
         for arrival in &arrivals {
-            self.carry_on(arrival, &mut schedule);
+            self.carry(arrival, &mut schedule);
         }
         arrivals.clear();
-        self.served.as_deref_mut().expect(NOT_SERVED).arrivals = arrivals;
+        self.served.arrivals = arrivals;
     }
 
-    fn carry_on(&mut self, arrival: &Arrival, schedule: &mut impl FnMut(SimTime)) {
-        if arrival.place.is_none() {
-            self.stats.on_duplicated();
+    fn carry(&mut self, arrival: &Arrival, schedule: &mut impl FnMut(SimTime)) {
+        let Arrival { time, packet, place } = arrival;
+        if place.is_none() {
+            self.common.stats.on_duplicated();
+            self.common.ledger.on_copied(u64::from(packet.size) + self.common.framing);
         }
-        if !self.overtaking {
-            if self.carry(arrival.time, &arrival.packet) {
-                schedule(arrival.time);
+        if !self.served.overtaking {
+            if self.common.carry(*time, packet) {
+                schedule(*time);
             }
             return;
         }
-        let position = self.transit.partition_point(|other| other.arrival <= arrival.time);
-        self.transit.insert(position, InTransit { arrival: arrival.time, packet: arrival.packet });
-        self.served.as_deref_mut().expect(NOT_SERVED).places.insert(position, arrival.place);
-        schedule(arrival.time);
-    }
-
-    /// The first packet has arrived on a link on which packets overtake.
-    pub(super) fn count_order(&mut self) {
-        let served = self.served.as_deref_mut().expect(NOT_SERVED);
-        let Some(place) = served.places.pop_front().flatten() else { return };
-        if place < served.next_place {
-            self.stats.on_reordered();
-        } else {
-            served.next_place = place + 1;
-        }
+        let transit = &mut self.common.transit;
+        let position = transit.partition_point(|other| other.arrival <= *time);
+        transit.insert(position, InTransit { arrival: *time, packet: *packet });
+        self.served.places.insert(position, *place);
+        schedule(*time);
     }
 
     /// Begins the next service if the link is free.
     pub fn serve(&mut self, now: SimTime) -> Service {
-        let served = self.served.as_deref_mut().expect(NOT_SERVED);
+        let served = &mut *self.served;
         let mut begins = false;
         if served.current.is_none() {
-            self.stats.on_queue_change(now, served.queue.len());
+            self.common.stats.on_queue_change(now, served.queue.len());
             begins = served.begin(now);
             if begins {
-                self.stats.on_accepted(served.latest_wait);
+                self.common.stats.on_accepted(served.latest_wait);
             }
         }
         let wake = served.next_wake(now);
-        self.count_news();
+        self.count_drops_and_marks();
         Service { begins, wake }
     }
 
     /// The link's service event fires: false if it is out of date.
     pub fn is_due(&mut self, now: SimTime) -> bool {
-        let served = self.served.as_deref_mut().expect(NOT_SERVED);
-        let due = served.wake == now;
-        if due {
-            served.wake = SimTime::NEVER;
+        let is_due = self.served.wake == now;
+        if is_due {
+            self.served.wake = SimTime::NEVER;
         }
-        due
+        is_due
     }
 
-    /// The packet in service on a served link.
+    /// The packet in service.
     pub fn in_service(&self) -> Option<&Packet> {
-        Some(&self.served.as_deref()?.current.as_ref()?.queued.packet)
+        Some(&self.served.current.as_ref()?.queued.packet)
     }
 
-    /// Octets that a served link has sent up to `now`.
-    pub fn served_octets(&self, now: SimTime) -> Option<u64> {
-        self.served.as_deref().map(|served| served.carried(now))
-    }
-
-    /// The wait at the link: on a served link that of the packet that entered service last, nothing if none waits;
-    /// otherwise that of a packet that would arrive now.
-    pub fn current_wait(&self, now: SimTime) -> SimDuration {
-        match self.served.as_deref() {
-            Some(served) if served.queue.is_empty() => SimDuration::ZERO,
-            Some(served) => served.latest_wait,
-            None => self.clock.free_at().saturating_since(now),
-        }
-    }
-
-    /// What the discipline calls `name`, if it has such a thing.
-    pub fn inspect(&self, name: &str) -> Option<f64> {
-        let mut found = None;
-        self.served.as_deref()?.queue.inspect(&mut |known, value| {
-            if known == name {
-                found = Some(value);
-            }
-        });
-        found
-    }
-
-    fn count_news(&mut self) {
-        let news = self.served.as_deref_mut().expect(NOT_SERVED).news();
-        if news == QueueCounters::default() {
+    fn count_drops_and_marks(&mut self) {
+        let counts = self.served.new_counts();
+        if counts == QueueCounters::default() {
             return;
         }
-        self.total_marks += news.marks;
-        self.stats.on_marks(news.marks);
-        for _ in 0..news.drops {
-            self.on_discarded();
+        self.common.total_marks += counts.marks;
+        self.common.stats.on_marks(counts.marks);
+        for _ in 0..counts.drops {
+            self.common.on_dropped();
+            self.common.ledger.on_dropped(0);
         }
     }
 }

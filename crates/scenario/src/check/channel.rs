@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ackclock_net::{ChannelConfig, Outage, RateConfig, Steps, Trace, TraceError};
+use ackclock_net::{ChannelConfig, Outage, RateConfig, Schedule, Trace, TraceError};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use super::Checker;
@@ -112,7 +112,7 @@ impl Checker<'_, '_> {
         count: usize,
         repeat: Option<Duration>,
         path: &FieldPath,
-    ) -> Option<Steps<T>> {
+    ) -> Option<Schedule<T>> {
         if count == 0 {
             self.report(&path.key("schedule"), "holds no step", "begin with the one from 0 s on");
         }
@@ -129,7 +129,7 @@ impl Checker<'_, '_> {
             self.report(&path.key("repeat"), "is not after the last step", format!("use more than {end}"));
             return None;
         }
-        Some(Steps::new(steps, repeat.map(|repeat| repeat.0)))
+        Some(Schedule::new(steps, repeat.map(|repeat| repeat.0)))
     }
 
     /// When a step begins, the one above it having begun at `before`.
@@ -167,19 +167,19 @@ impl Checker<'_, '_> {
         None
     }
 
-    fn delay(&mut self, half: &HalfLink, path: &FieldPath) -> Steps<SimDuration> {
+    fn delay(&mut self, half: &HalfLink, path: &FieldPath) -> Schedule<SimDuration> {
         let by_turns = half.handover.as_ref().and_then(|table| table.delay.as_ref().map(|delays| (table, delays)));
         if let Some((table, delays)) = by_turns {
             if half.delay.is_some() {
                 let place = path.key("handover").key("delay");
                 self.report(&place, "stands beside the link's delay", "keep one of the two");
             }
-            return self.delay_by_turns(table, delays, path).unwrap_or_else(|| Steps::constant(SimDuration::ZERO));
+            return self.delay_by_turns(table, delays, path).unwrap_or_else(|| Schedule::constant(SimDuration::ZERO));
         }
         let path = path.key("delay");
         match &half.delay {
             None => self.missing(&path, "delay = \"15 ms\""),
-            Some(TextOr::Text(delay)) if self.is_delay(delay.0, &path) => return Steps::constant(delay.0),
+            Some(TextOr::Text(delay)) if self.is_delay(delay.0, &path) => return Schedule::constant(delay.0),
             Some(TextOr::Text(_)) => {}
             Some(TextOr::Table(table)) => {
                 if let Some(steps) = self.delay_schedule(table, &path) {
@@ -187,7 +187,7 @@ impl Checker<'_, '_> {
                 }
             }
         }
-        Steps::constant(SimDuration::ZERO)
+        Schedule::constant(SimDuration::ZERO)
     }
 
     pub(super) fn is_delay(&mut self, delay: SimDuration, path: &FieldPath) -> bool {
@@ -197,7 +197,7 @@ impl Checker<'_, '_> {
         delay <= MAX_DELAY
     }
 
-    fn delay_schedule(&mut self, table: &DelayTable, path: &FieldPath) -> Option<Steps<SimDuration>> {
+    fn delay_schedule(&mut self, table: &DelayTable, path: &FieldPath) -> Option<Schedule<SimDuration>> {
         let list = path.key("schedule");
         let Some(schedule) = &table.schedule else {
             self.missing(&list, "schedule = [{ delay = \"20 ms\" }, { at = \"9 s\", delay = \"50 ms\" }]");
@@ -239,7 +239,7 @@ impl Checker<'_, '_> {
         table: &HandoverTable,
         delays: &List<Duration>,
         path: &FieldPath,
-    ) -> Option<Steps<SimDuration>> {
+    ) -> Option<Schedule<SimDuration>> {
         let list = path.key("handover").key("delay");
         if delays.0.is_empty() {
             self.report(&list, "holds no delay", "give one for each period by turns, such as [\"20 ms\", \"35 ms\"]");
@@ -255,7 +255,7 @@ impl Checker<'_, '_> {
         }
         let whole = period * checked.len() as u64;
         let steps = (0..).zip(&checked).map(|(index, delay)| (period * index, *delay)).collect();
-        Some(Steps::new(steps, Some(whole)))
+        Some(Schedule::new(steps, Some(whole)))
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Copying {
     pub chunk: Bytes,
 }
 
-/// A flow that an appliance takes. Flows that cross several have one of these for each, in the order of their way.
+/// A flow that an appliance takes. Flows that cross several have one of these for each, in the order of their path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplitConfig {
     /// Index of the flow; of a group of short flows, the group's.

@@ -8,12 +8,13 @@ use ackclock_units::SimTime;
 use super::Simulation;
 use crate::app::App;
 use crate::appliance::{HandshakeOrder, Relays};
+use crate::captures::Face;
 use crate::config::{AppConfig, FlowConfig, SimulationConfig};
 use crate::connections::{Connections, NewEnd, Role};
 use crate::event_queue::Event;
 use crate::hosts::Hosts;
 use crate::ids::{FlowId, RelayId, StreamId};
-use crate::network::{Face, Network};
+use crate::network::Network;
 use crate::outcome::EngineCounters;
 use crate::recorder::Recorder;
 use crate::streams::Streams;
@@ -146,7 +147,7 @@ fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Ro
         });
         hosts.connections.add(ends);
         let flow = config.flow_of(connection).index();
-        hosts.network.set_face(connection, Face { flow: flow as u32, port: config.flows[flow].port });
+        hosts.network.captures.set_face(connection, Face { flow: flow as u32, port: config.flows[flow].port });
     }
 }
 

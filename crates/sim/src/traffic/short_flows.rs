@@ -13,12 +13,13 @@ use super::completions::{Completion, CompletionLog, GroupCounts, GroupSummary};
 use super::config::ArrivalsConfig;
 use super::empty_path::EmptyPath;
 use crate::appliance::{HandshakeOrder, Relays};
+use crate::captures::Face;
 use crate::config::SimulationConfig;
 use crate::connections::{NewEnd, Role};
 use crate::event_queue::Event;
 use crate::hosts::Hosts;
 use crate::ids::{GroupId, RelayId, RouteId, ShortFlowId};
-use crate::network::{Face, Network};
+use crate::network::Network;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -186,7 +187,7 @@ impl ShortFlows {
                 hosts.connections.replace(connection, ends);
             }
             let face = Face { flow: flow.first.index() as u32, port: arrivals.flow.port };
-            hosts.network.set_face(connection, face);
+            hosts.network.captures.set_face(connection, face);
         }
         id
     }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig};
 use crate::ids::NodeId;
+use crate::link::{Kind, Link};
 
 fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
     LinkConfig {
@@ -23,7 +24,7 @@ fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
 /// A DropTail link that is served, as any other discipline is.
 fn served(config: &LinkConfig) -> Link {
     let mut link = Link::new(config, 1);
-    link.served = Some(Box::new(Served::new(config, 1)));
+    link.kind = Kind::Served(Box::new(Served::new(config, 1)));
     link
 }
 
@@ -36,12 +37,21 @@ fn serve_until(link: &mut Link, wake: &mut SimTime, until: SimTime) {
     while *wake <= until {
         let now = *wake;
         *wake = SimTime::NEVER;
-        assert!(link.is_due(now));
-        link.depart(now, |_| ());
-        if let Some(next) = link.serve(now).wake {
+        let mut served = link.served().expect("it is served");
+        assert!(served.is_due(now));
+        served.depart(now, |_| ());
+        if let Some(next) = served.serve(now).wake {
             *wake = next;
         }
+        link.check_invariants();
     }
+}
+
+/// A packet comes to a served link.
+fn offer(link: &mut Link, wake: &mut SimTime, now: SimTime, size: u32) {
+    let mut served = link.served().expect("it is served");
+    served.offer(now, &packet(size));
+    *wake = served.serve(now).wake.unwrap_or(*wake);
 }
 
 /// Sends packets of the given sizes at the given times; returns what arrives when, and the statistics at the end.
@@ -52,20 +62,21 @@ fn send(mut link: Link, packets: &[(u64, u32)], end: SimTime) -> (Vec<(SimTime, 
         let now = SimTime(now);
         if link.is_served() {
             serve_until(&mut link, &mut wake, now);
-            link.offer(now, &packet(size));
-            if let Some(next) = link.serve(now).wake {
-                wake = next;
-            }
-        } else if let Some(passage) = link.admit(now, size) {
-            link.carry(passage.arrival, &packet(size));
+            offer(&mut link, &mut wake, now, size);
+        } else if let Some(mut clocked) = link.clocked()
+            && let Some(passage) = clocked.admit(now, size)
+        {
+            clocked.carry(passage.arrival, &packet(size));
         }
+        link.check_invariants();
     }
     serve_until(&mut link, &mut wake, end);
-    while let Some(first) = link.transit.front().map(|first| first.arrival) {
+    while let Some(first) = link.common.transit.front().map(|first| first.arrival) {
         let mut arrived = Packet::default();
         link.deliver(&mut arrived);
         arrivals.push((first, arrived.size));
     }
+    link.check_at_end();
     (arrivals, link.end_measurement(end))
 }
 
@@ -84,8 +95,7 @@ fn octets_are_counted_as_they_leave() {
     let mut link = served(&config(12_000_000, QueueLimit::Unlimited));
     let mut wake = SimTime::NEVER;
     for _ in 0..2 {
-        link.offer(SimTime(0), &packet(1500));
-        wake = link.serve(SimTime(0)).wake.unwrap_or(wake);
+        offer(&mut link, &mut wake, SimTime(0), 1500);
     }
     serve_until(&mut link, &mut wake, SimTime(1_500_000));
     assert_eq!(link.served_octets(SimTime(1_500_000)), Some(2_250));

@@ -1,4 +1,5 @@
-//! A packet's way from the end of its service to the far end of the link: gathered into a burst, delayed, lost, copied.
+//! Propagation: what becomes of a packet from the end of its service to the far end of the link. It is gathered into a burst,
+//! delayed, lost, copied.
 //!
 //! In this order: loss; the burst that it waits for; propagation and jitter, in order if order is kept; being held back.
 
@@ -9,16 +10,16 @@ use ackclock_units::{SimDuration, SimTime};
 use crate::channel::ChannelConfig;
 use crate::impairment::{Fate, Impairments};
 use crate::packet::Packet;
-use crate::steps::Steps;
+use crate::schedule::Schedule;
 
 use self::aggregate::{Aggregator, Held};
 
 pub use aggregate::{AggregateConfig, Deadline};
 
-/// The way at work.
+/// See the module.
 #[derive(Clone, Debug)]
-pub(crate) struct Flight {
-    delay: Steps<SimDuration>,
+pub(crate) struct Propagation {
+    delay: Schedule<SimDuration>,
     keeps_order: bool,
     impairments: Impairments,
     aggregator: Option<Aggregator>,
@@ -38,8 +39,8 @@ pub(crate) struct Arrival {
     pub(crate) place: Option<u64>,
 }
 
-impl Flight {
-    /// The way along the link `name`.
+impl Propagation {
+    /// Of the link `name`.
     pub(crate) fn new(config: &ChannelConfig, name: &str, seed: u64) -> Self {
         Self {
             delay: config.delay.clone(),
@@ -66,6 +67,11 @@ impl Flight {
             _ => self.travel(now, &packet, arrivals),
         }
         true
+    }
+
+    /// Packets that wait for their burst to be complete.
+    pub(crate) fn gathering(&self) -> usize {
+        self.aggregator.as_ref().map_or(0, Aggregator::len)
     }
 
     /// When the packets that wait for their burst to be complete travel on at the latest.

@@ -4,19 +4,19 @@ use ackclock_units::{SimDuration, SimTime};
 
 /// Values over time: each holds from its instant until the next one's. The list may repeat for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Steps<T> {
+pub struct Schedule<T> {
     /// Instants, ascending, the first of them zero, and the value from then on.
     steps: Vec<(SimDuration, T)>,
     /// The list begins again after this long.
     period: Option<SimDuration>,
 }
 
-impl<T: Copy> Steps<T> {
-    /// Steps whose instants ascend from zero; a period is longer than the last instant. The scenario's check promises
+impl<T: Copy> Schedule<T> {
+    /// A schedule whose instants ascend from zero; a period is longer than the last instant. The scenario's check promises
     /// both.
     pub fn new(steps: Vec<(SimDuration, T)>, period: Option<SimDuration>) -> Self {
-        assert!(steps.first().is_some_and(|(at, _)| at.is_zero()), "steps begin at time zero");
-        assert!(steps.is_sorted_by(|(one, _), (next, _)| one < next), "the instants of steps ascend");
+        assert!(steps.first().is_some_and(|(at, _)| at.is_zero()), "a schedule begins at time zero");
+        assert!(steps.is_sorted_by(|(one, _), (next, _)| one < next), "the instants of a schedule ascend");
         assert!(period.is_none_or(|period| steps.iter().all(|(at, _)| *at < period)), "a period holds all its steps");
         Self { steps, period }
     }
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_value_holds_until_the_next_step() {
-        let steps = Steps::new(vec![(SimDuration(0), 'a'), (SimDuration(10), 'b')], None);
+        let steps = Schedule::new(vec![(SimDuration(0), 'a'), (SimDuration(10), 'b')], None);
         assert_eq!(steps.at(SimTime(0)), ('a', SimTime(10)));
         assert_eq!(steps.at(SimTime(9)), ('a', SimTime(10)));
         assert_eq!(steps.at(SimTime(10)), ('b', SimTime::NEVER));
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn steps_repeat() {
-        let steps = Steps::new(vec![(SimDuration(0), 'a'), (SimDuration(10), 'b')], Some(SimDuration(15)));
+        let steps = Schedule::new(vec![(SimDuration(0), 'a'), (SimDuration(10), 'b')], Some(SimDuration(15)));
         assert_eq!(steps.at(SimTime(14)), ('b', SimTime(15)));
         assert_eq!(steps.at(SimTime(15)), ('a', SimTime(25)));
         assert_eq!(steps.at(SimTime(160)), ('b', SimTime(165))); // 160 = 10 * 15 + 10

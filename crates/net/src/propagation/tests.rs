@@ -15,8 +15,8 @@ fn channel() -> ChannelConfig {
     ChannelConfig::constant(Bandwidth(1_000_000), ms(10))
 }
 
-fn flight(config: &ChannelConfig) -> Flight {
-    Flight::new(config, "link", 1)
+fn propagation(config: &ChannelConfig) -> Propagation {
+    Propagation::new(config, "link", 1)
 }
 
 /// A packet that carries its number in its size.
@@ -27,19 +27,19 @@ fn packet(number: u32, payload: u32) -> Packet {
 /// Sends data packets at these microseconds; returns (number, arrival in microseconds) in order of arrival, and how many
 /// were lost and copied.
 fn send(config: &ChannelConfig, times: impl IntoIterator<Item = u64>) -> (Vec<(u32, u64)>, usize, usize) {
-    let mut flight = flight(config);
+    let mut propagation = propagation(config);
     let mut arrivals = Vec::new();
     let mut lost = 0;
     for (number, time) in (0..).zip(times) {
         let now = SimTime(time * 1000);
-        while flight.release_at() < now {
-            let due = flight.release_at();
-            flight.release(due, &mut arrivals);
+        while propagation.release_at() < now {
+            let due = propagation.release_at();
+            propagation.release(due, &mut arrivals);
         }
-        lost += usize::from(!flight.depart(now, &packet(number, 100), 1500, &mut arrivals));
+        lost += usize::from(!propagation.depart(now, &packet(number, 100), 1500, &mut arrivals));
     }
-    let due = flight.release_at();
-    flight.release(due, &mut arrivals);
+    let due = propagation.release_at();
+    propagation.release(due, &mut arrivals);
     let copied = arrivals.iter().filter(|arrival| arrival.place.is_none()).count();
     arrivals.sort_by_key(|arrival| arrival.time);
     (arrivals.iter().map(|arrival| (arrival.packet.size, arrival.time.0 / 1000)).collect(), lost, copied)
@@ -58,14 +58,14 @@ fn reordered(arrivals: &[(u32, u64)]) -> usize {
 
 #[test]
 fn a_delay_is_that_of_the_departure() {
-    let delay = Steps::new(vec![(ms(0), ms(10)), (ms(100), ms(40))], None);
+    let delay = Schedule::new(vec![(ms(0), ms(10)), (ms(100), ms(40))], None);
     let config = ChannelConfig { delay, ..channel() };
     assert_eq!(send(&config, [0, 99_999, 100_000]).0, [(0, 10_000), (1, 109_999), (2, 140_000)]);
 }
 
 #[test]
 fn a_shorter_delay_waits_or_overtakes() {
-    let delay = Steps::new(vec![(ms(0), ms(40)), (ms(100), ms(10))], None);
+    let delay = Schedule::new(vec![(ms(0), ms(40)), (ms(100), ms(10))], None);
     let kept = ChannelConfig { delay, ..channel() };
     // left at 99 ms with 40 ms to go, and at 100 ms with 10
     assert_eq!(send(&kept, [99_000, 100_000, 140_000]).0, [(0, 139_000), (1, 139_000), (2, 150_000)]);
@@ -154,12 +154,12 @@ fn only_its_class_is_gathered() {
     let aggregate = AggregateConfig { deadline: Deadline::After(ms(4)), packets: None, class: PacketClass::Acks };
     let config = ChannelConfig { aggregate: Some(aggregate), ..channel() };
     assert!(config.lets_overtake());
-    let mut flight = flight(&config);
+    let mut propagation = propagation(&config);
     let mut arrivals = Vec::new();
-    assert!(flight.depart(SimTime(0), &packet(1, 0), 40, &mut arrivals));
-    assert!(flight.depart(SimTime(0), &packet(2, 1000), 1040, &mut arrivals));
+    assert!(propagation.depart(SimTime(0), &packet(1, 0), 40, &mut arrivals));
+    assert!(propagation.depart(SimTime(0), &packet(2, 1000), 1040, &mut arrivals));
     assert_eq!(arrivals.iter().map(|arrival| arrival.packet.size).collect::<Vec<_>>(), [2]);
-    assert_eq!(flight.release_at(), SimTime(4_000_000));
+    assert_eq!(propagation.release_at(), SimTime(4_000_000));
 }
 
 proptest! {
@@ -182,7 +182,7 @@ proptest! {
         let aggregate = burst.map(|(wait, packets)| {
             AggregateConfig { deadline: Deadline::After(ms(wait)), packets: Some(packets), class: PacketClass::Any }
         });
-        let config = ChannelConfig { delay: Steps::new(steps, None), impairments, aggregate, ..channel() };
+        let config = ChannelConfig { delay: Schedule::new(steps, None), impairments, aggregate, ..channel() };
         prop_assert!(!config.lets_overtake());
         let times: Vec<u64> = gaps.iter().scan(0, |now, gap| { *now += gap; Some(*now) }).collect();
         let (arrivals, lost, copied) = send(&config, times.iter().copied());

@@ -76,6 +76,11 @@ impl Aggregator {
         }
     }
 
+    /// Packets in the burst that gathers.
+    pub(super) fn len(&self) -> usize {
+        self.burst.len()
+    }
+
     /// When the burst leaves; [`SimTime::NEVER`] if there is none.
     pub(super) fn release_at(&self) -> SimTime {
         self.release_at

@@ -1,0 +1,133 @@
+use super::*;
+use crate::config::{DropTailConfig, QueueLimit};
+use crate::ids::{EndpointId, NodeId};
+use ackclock_wire::Segment;
+
+fn link(rate: u64, limit: QueueLimit) -> Link {
+    let config = LinkConfig {
+        name: "test".to_owned(),
+        from: NodeId::new(0),
+        to: NodeId::new(1),
+        rate: Bandwidth(rate),
+        delay: SimDuration::from_millis(1),
+        framing: Bytes(0),
+        queue: QueueConfig::DropTail(DropTailConfig { limit }),
+        discarder: None,
+        capture: false,
+        channel: None,
+    };
+    Link::new(&config, 1)
+}
+
+fn packet() -> Packet {
+    Packet::tcp(Segment { payload: 1460, ..Segment::default() }, EndpointId::default()) // 1500 octets of IP
+}
+
+/// A full packet enters; returns its arrival at the far end.
+fn enter(link: &mut Link, now: u64) -> Option<u64> {
+    let mut clocked = link.clocked().expect("DropTail before a plain wire");
+    let passage = clocked.admit(SimTime(now), 1500)?;
+    clocked.carry(passage.arrival, &packet());
+    link.check_invariants();
+    Some(passage.arrival.0)
+}
+
+#[test]
+fn packets_arrive_after_service_and_delay() {
+    // 1500 B at 12 Mbit/s take 1 ms.
+    let mut link = link(12_000_000, QueueLimit::Unlimited);
+    assert_eq!(enter(&mut link, 0), Some(2_000_000));
+    assert_eq!(enter(&mut link, 0), Some(3_000_000));
+    assert_eq!(link.waiting(), 1);
+    let mut arrived = Packet::default();
+    assert_eq!(link.deliver(&mut arrived), Some(SimTime(3_000_000)));
+    assert_eq!(link.deliver(&mut arrived), None);
+    assert_eq!(link.busy_time(SimTime(5_000_000)), SimDuration(2_000_000));
+}
+
+#[test]
+fn a_limit_counts_what_waits_and_not_what_is_in_service() {
+    let mut link = link(12_000_000, QueueLimit::Packets(2));
+    let drops = (0..5).filter(|_| enter(&mut link, 0).is_none()).count();
+    assert_eq!(drops, 2); // one in service, two waiting
+    // at 1 ms the first has left and the second is in service: room for one more
+    assert!(enter(&mut link, 1_000_000).is_some());
+    assert!(enter(&mut link, 1_000_000).is_none());
+}
+
+#[test]
+fn limits_in_bytes_and_time() {
+    let accepted = |limit| {
+        let mut link = link(12_000_000, limit);
+        (0..10).filter(|_| enter(&mut link, 0).is_some()).count()
+    };
+    assert_eq!(accepted(QueueLimit::Bytes(Bytes(4_500))), 4);
+    assert_eq!(accepted(QueueLimit::Bytes(Bytes(4_499))), 3);
+    assert_eq!(accepted(QueueLimit::Time(SimDuration::from_millis(3))), 4);
+}
+
+#[test]
+fn the_long_run_rate_is_exact_whatever_the_rounding() {
+    // 7 Gbit/s: 1500 B take 1714.2857 ns. After 7000 packets: 12 000 000 ns.
+    let mut link = link(7_000_000_000, QueueLimit::Unlimited);
+    let last = (0..7_000).filter_map(|_| enter(&mut link, 0)).last();
+    assert_eq!(last, Some(12_000_000 + 1_000_000));
+}
+
+#[test]
+fn queue_statistics_by_hand() {
+    let mut link = link(12_000_000, QueueLimit::Unlimited);
+    for _ in 0..3 {
+        enter(&mut link, 0);
+    }
+    // waiting: 2 for the first ms, 1 for the second, 0 for the third and fourth: mean 3/4
+    let stats = link.end_measurement(SimTime(4_000_000));
+    assert!((stats.queue_packets().mean() - 0.75).abs() < 1e-12);
+    assert_eq!(stats.queue_packets().max(), 2);
+    assert!((stats.queueing_delay().mean() - 1e6).abs() < 1e-6); // (0 + 1 + 2) / 3 ms
+    assert!((stats.utilization() - 0.75).abs() < 1e-12);
+}
+
+#[test]
+fn a_link_entered_ahead_of_time_has_sent_what_has_arrived() {
+    let mut link = link(12_000_000, QueueLimit::Unlimited);
+    for enters in [0, 10_000_000] {
+        let mut clocked = link.clocked().expect("DropTail before a plain wire");
+        let passage = clocked.admit_ahead(SimTime(enters), 1500);
+        clocked.carry(passage.arrival, &packet());
+    }
+    assert_eq!(link.busy_time(SimTime(1_000_000)), SimDuration::ZERO);
+    link.deliver(&mut Packet::default());
+    assert_eq!(link.busy_time(SimTime(2_000_000)), SimDuration::from_millis(1));
+    link.deliver(&mut Packet::default());
+    assert_eq!(link.busy_time(SimTime(12_000_000)), SimDuration::from_millis(2));
+}
+
+#[test]
+fn what_is_passed_on_counts_as_delivered_when_it_arrives() {
+    let mut link = link(12_000_000, QueueLimit::Unlimited);
+    let mut clocked = link.clocked().expect("DropTail before a plain wire");
+    let passage = clocked.admit(SimTime(0), 1500).expect("room");
+    clocked.pass_on(passage.arrival, 1500);
+    assert_eq!(link.end_measurement(SimTime(1_999_999)).delivered_packets(), 0);
+    assert_eq!(link.end_measurement(SimTime(2_000_000)).delivered_packets(), 1);
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "packets of a link")]
+fn a_packet_that_vanishes_is_noticed() {
+    let mut link = link(12_000_000, QueueLimit::Unlimited);
+    link.clocked().expect("DropTail before a plain wire").admit(SimTime(0), 1500);
+    link.check_invariants(); // it was admitted, and travels nowhere
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "overtakes")]
+fn a_packet_that_overtakes_where_order_is_kept_is_noticed() {
+    let mut link = link(12_000_000, QueueLimit::Unlimited);
+    let mut clocked = link.clocked().expect("DropTail before a plain wire");
+    clocked.carry(SimTime(2), &packet());
+    clocked.carry(SimTime(1), &packet());
+}

@@ -1,0 +1,65 @@
+//! The packets that links record, for those that asked.
+
+use ackclock_net::{ConnectionIndex, LinkId, NetworkConfig, Packet};
+use ackclock_units::SimTime;
+
+use crate::capture::DEFAULT_PORT;
+use crate::outcome::CapturedPacket;
+
+/// What the packets of a connection look like from outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Face {
+    /// The flow that they are of.
+    pub(crate) flow: u32,
+    /// Of the accepting end.
+    pub(crate) port: u16,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Captures {
+    /// Of each link that asked.
+    packets: Vec<Option<Vec<CapturedPacket>>>,
+    is_any_wanted: bool,
+    /// What captures show of each connection, where that is not its number and the default port; empty without captures.
+    faces: Vec<Option<Face>>,
+}
+
+impl Captures {
+    pub(crate) fn new(config: &NetworkConfig) -> Self {
+        Self {
+            packets: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
+            is_any_wanted: config.links.iter().any(|link| link.capture),
+            faces: Vec::new(),
+        }
+    }
+
+    /// True if this link asked.
+    pub(crate) fn are_wanted(&self, link: LinkId) -> bool {
+        self.packets[link.index()].is_some()
+    }
+
+    /// The first bit of a packet enters the wire of a link.
+    pub(crate) fn record(&mut self, link: LinkId, time: SimTime, packet: &Packet) {
+        let Some(packets) = &mut self.packets[link.index()] else { return };
+        let number = packet.connection().index();
+        let face = self.faces.get(number).copied().flatten();
+        let Face { flow, port } = face.unwrap_or(Face { flow: number as u32, port: DEFAULT_PORT });
+        let Packet { payload, generation, .. } = *packet;
+        packets.push(CapturedPacket { time, flow, direction: packet.direction(), port, generation, payload });
+    }
+
+    /// From now on captures show `face` of a connection.
+    pub(crate) fn set_face(&mut self, connection: ConnectionIndex, face: Face) {
+        if self.is_any_wanted {
+            let number = connection.index();
+            self.faces.resize(self.faces.len().max(number + 1), None);
+            self.faces[number] = Some(face);
+        }
+    }
+
+    /// What each link recorded, by number.
+    pub(crate) fn take(&mut self) -> Vec<Option<Vec<CapturedPacket>>> {
+        std::mem::take(&mut self.packets)
+    }
+}
