@@ -24,11 +24,10 @@ def export(
     """
     require_learning()
     from ackclock.learn.evaluation import Trained
-    from ackclock.learn.export import controller_of, policy_file
+    from ackclock.learn.export import policy_file
     from ackclock.learn.setting import SettingError
 
-    if output.exists() and not force:
-        raise InputError(f"{output} exists already; choose another file, or replace it with --force")
+    storage.check_file(output, force=force)
     try:
         trained = Trained.load(model)
         content = policy_file(trained.model, trained.setting)
@@ -36,7 +35,7 @@ def export(
         raise InputError(str(error)) from error
     storage.write_file(output, content)
     if not quiet:
-        own = _toml(controller_of(trained.setting))
+        own = _toml(trained.setting.own_controller)
         print(f"policy in {output}; in a scenario beside it:")
         print(f'controller = {{ kind = "policy", file = {_toml(output.name)}, controller = {own} }}')
 

@@ -1,8 +1,5 @@
 """A trained model as a policy of the engine: an ONNX file, which needs neither Python nor PyTorch to run."""
 
-import json
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -39,18 +36,6 @@ def policy_file(model: BaseAlgorithm, setting: Setting) -> bytes:
         return _core.policy_file(agent, activation, layers)
     except ValueError as error:
         raise SettingError(str(error)) from error
-
-
-def controller_of(setting: Setting) -> str | dict[str, Any]:
-    """Return the flow's own controller, which has slow start and losses, as its scenario says it.
-
-    Args:
-        setting: What was trained on.
-    """
-    tables = [table for table in json.loads(setting.scenario.to_json())["flow"] if "arrivals" not in table]
-    members = [table for table in tables for _ in range(table.get("count", 1))]
-    controller: str | dict[str, Any] = members[setting.scenario.flow_names.index(setting.flow)]["controller"]
-    return controller
 
 
 def _modules(model: BaseAlgorithm) -> list[torch.nn.Module]:

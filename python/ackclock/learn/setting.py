@@ -90,6 +90,15 @@ class Setting:
         flow = self.flow if self.flow in scenario.flow_names else first_flow(scenario)
         return Setting(scenario.name, scenario, flow, self.agent)
 
+    @property
+    def own_controller(self) -> str | dict[str, Any]:
+        """The flow's own controller, which has slow start and losses, as its scenario says it: by default "cubic"."""
+        tables = [table for table in json.loads(self.scenario.to_json())["flow"] if _is_connection(table)]
+        members = [table for table in tables for _ in range(table.get("count", 1))]
+        controller: str | dict[str, Any]
+        controller = members[self.scenario.flow_names.index(self.flow)].get("controller", "cubic")
+        return controller
+
     def as_dict(self) -> dict[str, Any]:
         """Return the manifest's entry."""
         return {
@@ -110,6 +119,13 @@ class Setting:
         """
         source = Source(**entry["source"])
         return cls(entry["environment"], source.scenario(), entry["flow"], entry["agent"], source)
+
+
+def _is_connection(table: Mapping[str, Any]) -> bool:
+    """Tell the flows that have names of their own from short flows and datagrams."""
+    protocol = table.get("protocol", "tcp")
+    kind = protocol["kind"] if isinstance(protocol, dict) else protocol
+    return "arrivals" not in table and kind == "tcp"
 
 
 def is_environment(name: str) -> bool:
