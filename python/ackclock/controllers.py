@@ -217,10 +217,23 @@ def find(path: str, parameters: Mapping[str, Any], folder: Path) -> Found:
     return Found(found, overridden)
 
 
-def _member(path: str, folder: Path) -> object:
+def check_name(path: str) -> None:
+    """Find out whether what a scenario gives could name a class.
+
+    Args:
+        path: `module:Class`.
+
+    Raises:
+        RefusedError: If it could not.
+    """
     module_name, _, class_name = path.partition(":")
     if not all(part.isidentifier() for part in [*module_name.split("."), *class_name.split(".")]):
         raise RefusedError("class", "does not name a class", 'write it like "mymodule:MyController"')
+
+
+def _member(path: str, folder: Path) -> object:
+    check_name(path)
+    module_name, _, class_name = path.partition(":")
     found: object = _module(module_name, folder)
     for part in class_name.split("."):
         if not hasattr(found, part):
@@ -240,7 +253,7 @@ def _module(name: str, folder: Path) -> ModuleType:
                 return _other_of_that_name(name, beside)
             return importlib.import_module(name)
         except Exception as error:
-            raise _not_importable(name, folder, error) from error
+            raise not_importable(name, folder, error) from error
 
 
 def _is_taken(spec: importlib.machinery.ModuleSpec) -> bool:
@@ -277,7 +290,14 @@ def _first_on_path(folder: Path) -> Iterator[None]:
         sys.path.remove(str(folder))
 
 
-def _not_importable(name: str, folder: Path, error: Exception) -> RefusedError:
+def not_importable(name: str, folder: Path, error: Exception) -> RefusedError:
+    """Return what to say of a module that cannot be imported.
+
+    Args:
+        name: Of the module.
+        folder: The scenario's, where it is looked for first.
+        error: What importing it raised, or would.
+    """
     if isinstance(error, ModuleNotFoundError) and error.name is not None and f"{name}.".startswith(f"{error.name}."):
         return RefusedError(
             "class",
@@ -291,8 +311,8 @@ def _in_short(error: Exception) -> str:
     """An exception with the place where it was raised."""
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)[-1:]
+    return f"{type(error).__name__}: {error}{''.join(f' ({frame.filename}:{frame.lineno})' for frame in frames)}"
 
 
 def _place(thing: object) -> str:

@@ -229,6 +229,71 @@ def test_a_module_that_cannot_be_imported_is_named_with_its_line(folder: Path, t
     assert said in mistake["message"] and "broken.py:2" in mistake["message"]
 
 
+STRANGE = """
+from pathlib import Path
+import ackclock
+Path("ran").write_text("the module has run")
+
+class Mine(ackclock.CongestionController):
+    def on_ack(self, ack): pass
+    def on_congestion(self, event): pass
+
+class Deaf(ackclock.CongestionController):
+    def on_ack(self, ack): pass
+
+class Nothing: pass
+
+class Derived(Mine): pass
+
+def function(): pass
+
+if True:
+    Assigned = Mine
+"""
+
+
+def test_validate_and_what_reads_without_imports_run_nothing(folder: Path, cli: Cli, tmp_path: Path) -> None:
+    (folder / "strange.py").write_text(STRANGE)
+    for name in ("Mine", "Derived", "Assigned"):
+        done = cli("validate", _write(folder, f'"python:strange:{name}"'))
+        assert done.returncode == 0, done.stderr
+        assert f"not imported: strange:{name} ({folder / 'strange.py'})" in done.stdout
+    assert not list(tmp_path.rglob("ran")) and not Path("ran").exists()
+    assert "strange" not in sys.modules
+    read = Scenario.load(str(_write(folder, '"python:strange:Mine"')), imports=False)
+    with pytest.raises(RuntimeError, match="imports=True"):
+        Simulation(read)
+    assert "strange" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("strange:Missing", "it has Mine, Deaf, Nothing, Derived"),
+        ("strange:Deaf", "lacks on_congestion"),
+        ("strange:Nothing", "is no controller"),
+        ("strange:function", "is no controller"),
+        ("strange:Mine.Inner", "there is no Inner"),
+        ("nowhere:Mine", "there is no module nowhere"),
+        ("broken:Mine", "SyntaxError"),
+        ("not a name", "does not name a class"),
+    ],
+)
+def test_validate_finds_mistakes_in_the_text_of_a_module(folder: Path, cli: Cli, name: str, said: str) -> None:
+    (folder / "strange.py").write_text(STRANGE)
+    (folder / "broken.py").write_text("def x(:\n")
+    done = cli("validate", _write(folder, f'"python:{name}"'))
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_modules_of_packages_are_found_without_importing_the_package(folder: Path) -> None:
+    (folder / "kit").mkdir()
+    (folder / "kit" / "__init__.py").write_text("1 / 0")
+    (folder / "kit" / "inner.py").write_text(STRANGE)
+    Scenario.load(str(_write(folder, '"python:kit.inner:Mine"')), imports=False)
+
+
 def test_modules_of_the_same_name_are_told_apart(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other")
     goodput_bps, files = [], []

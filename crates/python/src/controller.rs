@@ -15,6 +15,6 @@ mod state;
 
 pub(crate) use delivery::{PyDeliveryReport, PyRateSample, PySegmentReport};
 pub(crate) use events::{PyAckEvent, PyCongestionEvent, PySendEvent, PyStart};
-pub(crate) use extensions::extensions;
+pub(crate) use extensions::{Modules, extensions};
 pub(crate) use failure::ControllerFailure;
 pub(crate) use state::PyControllerState;

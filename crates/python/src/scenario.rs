@@ -7,7 +7,7 @@ use ackclock_scenario::{Extensions, Scenario, ScenarioError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
-use crate::controller::extensions;
+use crate::controller::{Modules, extensions};
 use crate::errors::to_scenario_error;
 
 /// A checked scenario.
@@ -20,25 +20,30 @@ pub(crate) struct PyScenario {
 
 #[pymethods]
 impl PyScenario {
+    /// With `imports = False` nothing of the modules that the scenario names is run: it can be looked at, not simulated.
     #[staticmethod]
-    #[pyo3(signature = (path, overrides=vec![]))]
-    fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
+    #[pyo3(signature = (path, overrides=vec![], *, imports=true))]
+    fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>, imports: bool) -> PyResult<Self> {
         let text = std::fs::read_to_string(&path)?;
         let file = path.to_string_lossy();
-        Self::checked(py, folder_of(&path)?, |extensions| Scenario::parse_with(&text, &file, &overrides, extensions))
+        let modules = if imports { Modules::Imported } else { Modules::Read };
+        let read = |extensions: &Extensions| Scenario::parse_with(&text, &file, &overrides, extensions);
+        Self::checked(py, folder_of(&path)?, modules, read)
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, file="<text>", overrides=vec![]))]
     fn parse(py: Python<'_>, text: &str, file: &str, overrides: Vec<String>) -> PyResult<Self> {
         let folder = folder_of(Path::new(file))?;
-        Self::checked(py, folder, |extensions| Scenario::parse_with(text, file, &overrides, extensions))
+        let read = |extensions: &Extensions| Scenario::parse_with(text, file, &overrides, extensions);
+        Self::checked(py, folder, Modules::Imported, read)
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, overrides=vec![], folder=PathBuf::from(".")))]
     fn from_json(py: Python<'_>, text: &str, overrides: Vec<String>, folder: PathBuf) -> PyResult<Self> {
-        Self::checked(py, absolute(folder)?, |extensions| Scenario::from_json_with(text, &overrides, extensions))
+        let read = |extensions: &Extensions| Scenario::from_json_with(text, &overrides, extensions);
+        Self::checked(py, absolute(folder)?, Modules::Imported, read)
     }
 
     #[getter]
@@ -119,9 +124,10 @@ impl PyScenario {
     fn checked(
         py: Python<'_>,
         folder: PathBuf,
+        modules: Modules,
         read: impl FnOnce(&Extensions) -> Result<Scenario, ScenarioError>,
     ) -> PyResult<Self> {
-        match read(&extensions(folder.clone())) {
+        match read(&extensions(folder.clone(), modules)) {
             Ok(inner) => Ok(Self { inner, folder }),
             Err(mistakes) => Err(to_scenario_error(py, &mistakes)),
         }

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ackclock import _core
+from ackclock import _core, unimported
 from ackclock._core import Scenario, ScenarioError
 from ackclock.cli import failures
 
@@ -16,7 +16,7 @@ def validate(
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value before the check.")
     ] = None,
 ) -> None:
-    """Check scenario files and list every mistake, without running anything."""
+    """Check scenario files and list every mistake, without running anything: nor Python that a scenario names."""
     wrong = [file for file in files if not _is_valid(file, overrides or [])]
     if wrong:
         raise typer.Exit(failures.WRONG_INPUT)
@@ -24,7 +24,7 @@ def validate(
 
 def _is_valid(file: Path, overrides: list[str]) -> bool:
     try:
-        scenario = load(file, overrides)
+        scenario = load(file, overrides, imports=False)
     except ScenarioError as error:
         failures.print_diagnostics(error)
         return False
@@ -35,15 +35,19 @@ def _is_valid(file: Path, overrides: list[str]) -> bool:
     print(f'{file}: ok: "{scenario.name}", {scenario.duration_s:g} s, {flows} flows, {links} links')
     for place, distribution in scenario.varies.items():
         print(f"  drawn: {place} = {distribution}")
+    for name in scenario.python_classes:
+        source = unimported.file_of(name.partition(":")[0], scenario.folder)
+        print(f"  not imported: {name} ({source or 'not written in Python'}): a run imports it, which runs its code")
     return True
 
 
-def load(file: Path, overrides: list[str]) -> Scenario:
+def load(file: Path, overrides: list[str], *, imports: bool = True) -> Scenario:
     """Read and check a scenario file.
 
     Args:
         file: Its place.
         overrides: Changes, each `path=value`.
+        imports: Whether the Python that it names is imported; without, it can be looked at and not simulated.
 
     Raises:
         InputError: If there is no such file, or it cannot be read.
@@ -54,7 +58,7 @@ def load(file: Path, overrides: list[str]) -> Scenario:
     if not file.exists():
         raise failures.InputError(f"there is no file {file}{_suggestion(file)}")
     try:
-        return Scenario.load(str(file), overrides)
+        return Scenario.load(str(file), overrides, imports=imports)
     except OSError as error:
         raise failures.InputError(f"{file} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

@@ -36,10 +36,29 @@ impl From<Wants> for Demands {
     }
 }
 
+/// What becomes of the modules that a scenario names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Modules {
+    /// They are imported, which runs them.
+    Imported,
+    /// They are read, and nothing of them is run; no simulation can be made.
+    Read,
+}
+
+impl Modules {
+    /// The module of the package, and the function in it, that finds a class.
+    fn finder(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Imported => ("ackclock.controllers", "find"),
+            Self::Read => ("ackclock.unimported", "find"),
+        }
+    }
+}
+
 /// Classes of Python, looked for in `folder` first.
-pub(crate) fn extensions(folder: PathBuf) -> Extensions {
+pub(crate) fn extensions(folder: PathBuf, modules: Modules) -> Extensions {
     Extensions::new(move |request| match request.origin {
-        Origin::Python => Python::attach(|py| find(py, request, &folder)),
+        Origin::Python => Python::attach(|py| find(py, request, &folder, modules)),
         Origin::Program => Err(Refusal {
             field: BlamedField::Name,
             message: "is a controller of a Rust program, which this is not".to_owned(),
@@ -48,18 +67,28 @@ pub(crate) fn extensions(folder: PathBuf) -> Extensions {
     })
 }
 
-fn find(py: Python<'_>, request: &ControllerRequest<'_>, folder: &PathBuf) -> Result<ExternalConfig, Refusal> {
+fn find(
+    py: Python<'_>,
+    request: &ControllerRequest<'_>,
+    folder: &PathBuf,
+    modules: Modules,
+) -> Result<ExternalConfig, Refusal> {
     let parameters = serde_json::Value::Object(request.parameters.clone()).to_string();
-    let found = look_up(py, request.name, &parameters, folder).map_err(|error| refusal(py, &error))?;
+    let found =
+        look_up(py, modules.finder(), (request.name, &parameters, folder)).map_err(|error| refusal(py, &error))?;
     let name = format!("python:{}", request.name);
     let Found { constructor, overridden, demands } = found;
     let class = Arc::new(Class { name: name.clone(), constructor, parameters, overridden, demands: demands.into() });
     Ok(ExternalConfig::new(&name, move |start| PythonController::new(&class, start)))
 }
 
-fn look_up(py: Python<'_>, class: &str, parameters: &str, folder: &PathBuf) -> PyResult<Found> {
+fn look_up(
+    py: Python<'_>,
+    (module, function): (&str, &str),
+    (class, parameters, folder): (&str, &str, &PathBuf),
+) -> PyResult<Found> {
     let parameters = py.import("json")?.call_method1("loads", (parameters,))?.cast_into::<PyDict>()?;
-    py.import("ackclock.controllers")?.call_method1("find", (class, parameters, folder))?.extract()
+    py.import(module)?.call_method1(function, (class, parameters, folder))?.extract()
 }
 
 /// The package's own `RefusedError` says which field is wrong; anything else is the fault of the class.
