@@ -55,9 +55,9 @@ claims-full: build ## every claim over its whole grid of choices
 	@$(BIN)/ackclock claims --full
 
 evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces)
-	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --seed 2 --candidates 15 --deviation 0.1 \
+	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \
 		--generations 70 --processes 2
-	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/second --seed 5 --candidates 15 --deviation 0.08 \
+	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/second --force --seed 5 --candidates 15 --deviation 0.08 \
 		--generations 30 --processes 2 --tie 0.1 --loss-weight 20 --begin out/evolve/first/parameters.json
 
 validate-linux: build ## recorded flows of Linux beside the same settings simulated

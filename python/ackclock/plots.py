@@ -1,9 +1,10 @@
 """Pictures of results: interactive ones by Plotly, static ones for papers by Matplotlib."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock import completions
+from ackclock import completions, storage
 from ackclock.panels import COLOURS, PANELS, Drawing, Line, draw, panel
 from ackclock.results import Results
 
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
 
 SLOWDOWN = "slowdown"
 """The one plot that is not over time."""
+
+_STATIC: dict[str, dict[str, Any]] = {
+    ".svg": {"metadata": {"Date": None, "Creator": "ackclock"}},
+    ".png": {"dpi": 200, "metadata": {"Software": "ackclock"}},
+}
+"""Formats of static figures, with the name by which a later report knows them for its own."""
 
 _MEAN_COLOUR = "#111111"
 _LEGEND_CHARACTERS = 100
@@ -177,6 +184,19 @@ def _matplotlib_style(line: Line, drawing: Drawing) -> dict[str, Any]:
     return style | {"linestyle": ":" if line.column.style == "dash" else "-", "linewidth": width, "alpha": alpha}
 
 
+def static_files(results: list[Results], directory: Path) -> list[Path]:
+    """Name the files that `write_static` would write.
+
+    Args:
+        results: One run or several.
+        directory: Where to.
+    """
+    keys = [drawing.panel.key for drawing in drawings(results)]
+    if completions.slowdown_lines(results):
+        keys.append(SLOWDOWN)
+    return [directory / f"{key}{suffix}" for key in keys for suffix in _STATIC]
+
+
 def write_static(results: list[Results], directory: Path) -> list[Path]:
     """Write every panel as SVG and PNG.
 
@@ -197,7 +217,9 @@ def write_static(results: list[Results], directory: Path) -> list[Path]:
         if lines := completions.slowdown_lines(results):
             shown_by_key[SLOWDOWN] = completions.static(lines)
         for key, shown in shown_by_key.items():
-            for suffix, options in ((".svg", {"metadata": {"Date": None}}), (".png", {"dpi": 200})):
+            for suffix, options in _STATIC.items():
                 files.append(directory / f"{key}{suffix}")
-                shown.savefig(files[-1], **options)
+                content = BytesIO()
+                shown.savefig(content, format=suffix[1:], **options)
+                storage.write_file(files[-1], content.getvalue())
     return files

@@ -148,13 +148,13 @@ class Results:
 
         Args:
             directory: The folder to be.
-            force: Replace a result folder that exists.
+            force: Replace a result folder that exists, unless there is something in it that ackclock did not write.
 
         Returns:
             The folder.
 
         Raises:
-            ackclock.storage.OutputExistsError: If the folder exists and `force` is not set.
+            ackclock.storage.OutputExistsError: If the folder exists and `force` is not set, or it holds other things.
             OSError: If it cannot be written.
         """
         path = Path(directory)
@@ -204,7 +204,7 @@ class Results:
             summary = json.loads((path / "summary.json").read_bytes())
         except (pl.exceptions.PolarsError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is damaged: {error}; run the scenario again") from error
-        captures = {link: path / file for link, file in manifest.get("captures", {}).items()}
+        captures = {link: path / _plain(file, path) for link, file in manifest.get("captures", {}).items()}
         return cls(summary, flows, links, episodes, manifest, captures, completions, appliances)
 
 
@@ -213,6 +213,13 @@ def _named(entries: list[dict[str, Any]], name: str, kind: str) -> dict[str, Any
         if entry["name"] == name:
             return entry
     raise KeyError(f"there is no {kind} {name!r}; there are: {', '.join(entry['name'] for entry in entries)}")
+
+
+def _plain(file: str, folder: Path) -> str:
+    """The name of a file in the folder: what a manifest names elsewhere is no capture."""
+    if Path(file).name != file:
+        raise ValueError(f"{folder} is damaged: its manifest names {file} as a capture; run the scenario again")
+    return file
 
 
 def _check_complete(path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ackclock import controllers
+from ackclock import controllers, storage
 from ackclock._core import Outcome, Scenario, Simulation
 from ackclock.results import Results
 from ackclock.version import __version__
@@ -115,7 +115,7 @@ def simulate(
             on_progress(Progress(simulation.now_s, scenario.duration_s, elapsed, simulation.packets_delivered))
     cpu_s, wall_s = time.thread_time() - cpu, time.perf_counter() - wall
     for flow, path in wanted.items():
-        path.write_bytes(simulation.policy(flow))
+        storage.write_file(path, simulation.policy(flow))
     figures = EngineFigures(simulation.events, simulation.packets_delivered, wall_s, cpu_s)
     return simulation.finish(), figures
 

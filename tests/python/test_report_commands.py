@@ -55,3 +55,25 @@ def test_a_page_that_cannot_be_written_is_exit_code_1(cli: Cli, folder: Path) ->
     done = cli("report", folder, "-o", "/proc/none/page.html")
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_report_replaces_its_own_files_and_others_only_with_force(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert cli("report", folder, "-o", "page.html", "--static", "figures").returncode == 0
+    (tmp_path / "notes.txt").write_text("precious")
+    refused = cli("report", folder, "-o", "notes.txt")
+    assert refused.returncode == 2
+    assert "--force" in refused.stderr
+    assert (tmp_path / "notes.txt").read_text() == "precious"
+    for suffix in ("svg", "png"):
+        (tmp_path / "figures" / f"cwnd.{suffix}").write_bytes(b"drawn by hand")
+        assert cli("report", folder, "-o", "page.html", "--static", "figures").returncode == 2
+        assert (tmp_path / "figures" / f"cwnd.{suffix}").read_bytes() == b"drawn by hand"
+        assert cli("report", folder, "-o", "page.html", "--static", "figures", "--force").returncode == 0
+
+
+def test_a_list_of_arrivals_replaces_no_file_unasked(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "notes.csv").write_text("precious")
+    refused = cli("arrivals", "none.pcap", "-o", "notes.csv")
+    assert refused.returncode == 2
+    assert "--force" in refused.stderr

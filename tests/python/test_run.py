@@ -176,6 +176,17 @@ def test_force_does_not_replace_what_is_no_result(cli: Cli, scenario_file: Path,
     assert (tmp_path / "thesis" / "chapter.tex").read_text() == "precious"
 
 
+def test_force_keeps_what_a_user_put_into_results(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    assert cli("run", scenario_file, "-o", "out").returncode == 0
+    before = (tmp_path / "out" / "summary.json").read_bytes()
+    (tmp_path / "out" / "thesis.txt").write_text("precious")
+    done = cli("run", scenario_file, "-o", "out", "--seed", 9, "--force")
+    assert done.returncode == 2
+    assert "thesis.txt" in done.stderr
+    assert (tmp_path / "out" / "thesis.txt").read_text() == "precious"
+    assert (tmp_path / "out" / "summary.json").read_bytes() == before
+
+
 @pytest.mark.parametrize("place", ["two.toml/out", "/proc/nowhere/out"])
 def test_unwritable_place_is_found_before_simulating(cli: Cli, scenario_file: Path, place: str) -> None:
     started = time.monotonic()

@@ -55,7 +55,7 @@ def write(
         laboratory: The simulations.
         full: Whether every combination of choices was tried.
     """
-    with storage.new_folder(target, force=target.exists()) as partial:
+    with storage.new_folder(target, kind=storage.CLAIMS, renews=True) as partial:
         (partial / "figures").mkdir()
         parts = [_folder(folder, findings, laboratory, partial / "figures") for folder in folders]
         (partial / "index.html").write_text(_page("".join(parts), findings, laboratory), encoding="utf-8")

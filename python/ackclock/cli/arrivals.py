@@ -14,10 +14,12 @@ def arrivals(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE.csv", help="The list to write.")] = Path(
         "arrivals.csv"
     ),
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
     """List the TCP flows of a capture, start and bytes each way, for `arrivals = { file = "FILE.csv" }`."""
     from ackclock.arrivals import CaptureError, csv_text, flows_of_capture
 
+    storage.check_file(output, force=force)
     try:
         flows = flows_of_capture(capture)
     except (CaptureError, FileNotFoundError, IsADirectoryError) as error:

@@ -33,7 +33,12 @@ def claims(
     ] = None,
     folder: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="DIR", help="Write page, figures and claims.json into this folder."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Folder of page, figures and claims.json; those of an earlier run are replaced.",
+        ),
     ] = Path("out/claims"),
 ) -> None:
     """Simulate published statements and set them beside what was measured."""
@@ -45,7 +50,7 @@ def claims(
         chosen = select(folders, ids or ())
     except LookupError as error:
         raise InputError(str(error.args[0])) from error
-    _check(folder)
+    storage.check_folder(folder, kind=storage.CLAIMS, renews=True)
     recorded = {claim: verdict for source in folders for claim, verdict in source.recorded.items()}
     with simulations_progress("claims") as on_done:
         laboratory = ledger.Laboratory(full=full, seeds=seeds, kept=kept, on_done=on_done)
@@ -55,13 +60,6 @@ def claims(
         sys.stdout.write(json.dumps(page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(findings, folder)
-
-
-def _check(folder: Path) -> None:
-    """Replace the claims of an earlier run, and nothing else."""
-    if folder.exists() and not (folder / "claims.json").is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} exists and holds no claims; choose another folder with -o")
-    storage.check_folder(folder, force=folder.exists())
 
 
 def _print(findings: list[Any], folder: Path) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from ackclock import storage
 from ackclock._core import ScenarioError
 from ackclock.running import simulate
 from ackclock.storage import OutputExistsError
@@ -51,12 +52,14 @@ def guarded(work: Callable[[], object]) -> int:
 
 
 def _interrupted() -> int:
-    """A sweep keeps the points that it finished, a training its checkpoint; other commands leave nothing behind."""
+    """A sweep keeps the points that it finished, a training its checkpoint; others tell what they have written."""
     kept = {
         "sweep": "the same command goes on from here",
         "train": "the same command with --resume goes on from the last checkpoint",
     }
-    errors().print(f"interrupted; {kept.get(''.join(sys.argv[1:2]), 'no results were written')}")
+    written = ", ".join(str(path) for path in storage.placed)
+    otherwise = f"written: {written}" if written else "no results were written"
+    errors().print(f"interrupted; {kept.get(''.join(sys.argv[1:2]), otherwise)}", markup=False)
     return INTERRUPTED
 
 
@@ -110,7 +113,8 @@ def _say(message: str) -> None:
 
 def _describe(error: OSError) -> str:
     reason = (error.strerror or str(error)).lower()
-    return f"{error.filename}: {reason}; no results were written" if error.filename else reason
+    kept = "" if storage.placed else "; no results were written"
+    return f"{error.filename}: {reason}{kept}" if error.filename else reason
 
 
 def print_diagnostics(error: ScenarioError) -> None:

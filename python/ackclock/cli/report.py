@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ackclock import storage
 from ackclock.cli.failures import InputError
 from ackclock.results import Results
 
@@ -24,14 +25,21 @@ def report(
             "--static", metavar="DIR", help="Folder of the same figures as SVG and PNG; beside the page if not given."
         ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace files that exist, also such as ackclock did not write.")
+    ] = False,
 ) -> None:
-    """Make one self-contained HTML page of result folders, with interactive plots."""
-    results = _load(folders)
+    """Make one self-contained HTML page of result folders, with interactive plots.
+
+    A page and figures of an earlier report are replaced.
+    """
     if output.is_dir():
         raise InputError(f"{output} is a folder; give the name of the page, such as {output / 'report.html'}")
+    storage.check_file(output, force=force)
+    results = _load(folders)
     from ackclock.report import write_report
 
-    write_report(results, output, static)
+    write_report(results, output, static, force=force)
     print(output)
 
 

@@ -46,7 +46,9 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json, and nothing else, on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a result folder that exists.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace results that exist: a folder that ackclock wrote, a policy's file.")
+    ] = False,
     save_policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,7 +72,10 @@ def run(
     scenario = _scenario(file, given, overrides or [], seed)
     if output is not None:
         storage.check_folder(output, force=force)
-    results = _simulate(scenario, _policies(save_policy or [], scenario), quiet=quiet)
+    policies = _policies(save_policy or [], scenario)
+    for policy in policies.values():
+        storage.check_file(policy, force=force)
+    results = _simulate(scenario, policies, quiet=quiet)
     if output is not None:
         results.save(output, force=force)
     _print(results, output, as_json=as_json, quiet=quiet)

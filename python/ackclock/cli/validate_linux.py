@@ -38,7 +38,7 @@ def validate_linux(
     from ackclock.validation import page, recorded
     from ackclock.validation.comparison import compare
 
-    _check(folder)
+    storage.check_folder(folder, kind=storage.VALIDATION, renews=True)
     try:
         recordings = recorded.load(data or recorded.FOLDER, only or ())
     except recorded.RecordingError as error:
@@ -58,14 +58,6 @@ def validate_linux(
         raise WorkError(
             f"{unexplained} of the quantities differ without a cause on record; see {folder / 'index.html'}"
         )
-
-
-def _check(folder: Path) -> None:
-    """Replace the page of an earlier run, and nothing else."""
-    is_ours = (folder / "validation.json").is_file()
-    if folder.exists() and not is_ours and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} exists and holds no validation; choose another folder with -o")
-    storage.check_folder(folder, force=folder.exists())
 
 
 def _print(comparisons: list[Any], folder: Path) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from ackclock.evolve.figures import Worth
 from ackclock.evolve.paths import FAMILIES, families
 from ackclock.evolve.search import Plan
-from ackclock.evolve.training import Course, learn
+from ackclock.evolve.training import FILES, Course, learn
+from ackclock.storage import OutputExistsError, check_file
 
 
 def main() -> None:
@@ -29,7 +30,13 @@ def main() -> None:
     parser.add_argument("--loss-weight", type=float, default=Worth().loss_weight)
     parser.add_argument("--processes", type=int, default=1, help="that run candidates at once")
     parser.add_argument("--begin", type=Path, help="parameters.json to start from")
+    parser.add_argument("--force", action="store_true", help="replace what an earlier run has written there")
     given = parser.parse_args()
+    try:
+        for name in FILES:
+            check_file(given.output / name, force=given.force)
+    except OutputExistsError as error:
+        parser.error(str(error))
     plan = Plan(given.candidates, given.deviation, given.generations, given.tie)
     worth = Worth(given.delay_weight, given.loss_weight)
     begin = None if given.begin is None else np.array(json.loads(given.begin.read_text(encoding="utf-8")))

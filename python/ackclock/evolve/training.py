@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
+from ackclock import storage
 from ackclock.evolve import network
 from ackclock.evolve.figures import Figures, Worth
 from ackclock.evolve.paths import Family
@@ -21,6 +22,9 @@ from ackclock.evolve.search import Matrix, Plan, Search, Vector
 CHOOSING_SEEDS: Final = range(1_000_001, 1_000_021)
 """Seeds of the training scenarios that are kept from learning: which generation is best is decided on these."""
 _MOST_GENERATIONS = 10_000
+FILES: Final = ("policy.onnx", "parameters.json", "curve.json")
+"""What is written of the best so far."""
+
 CHOOSE_EVERY = 10
 """Generations from one choice to the next."""
 
@@ -191,8 +195,9 @@ def _choose(found: Sequence[Figures], families: Sequence[Family], course: Course
 
 
 def _save(folder: Path, best: Learned, course: Course) -> None:
-    (folder / "policy.onnx").write_bytes(network.onnx(best.parameters))
-    (folder / "parameters.json").write_text(json.dumps(best.parameters.tolist()) + "\n", encoding="utf-8")
+    policy, parameters, curve = (folder / name for name in FILES)
+    storage.write_file(policy, network.onnx(best.parameters))
+    storage.write_file(parameters, (json.dumps(best.parameters.tolist()) + "\n").encode())
     record = {"seed": course.seed, "paths": course.paths, "plan": asdict(course.plan), "worth": asdict(course.worth)}
     record |= {"best": best.value, "curve": best.curve}
-    (folder / "curve.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    storage.write_file(curve, (json.dumps(record, indent=1) + "\n").encode())

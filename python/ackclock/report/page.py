@@ -7,9 +7,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ackclock import completions
+from ackclock import completions, storage
 from ackclock.panels import Drawing, run_label
-from ackclock.plots import drawings, interactive, write_static
+from ackclock.plots import drawings, interactive, static_files, write_static
 from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
 from ackclock.report.traffic_figures import (
     APPLIANCE_CELLS,
@@ -25,18 +25,23 @@ from ackclock.results import Results
 _MAX_ROWS = 50
 
 
-def write_report(results: list[Results], path: Path, static_dir: Path | None = None) -> None:
-    """Write the page, and beside it the same figures as SVG and PNG.
+def write_report(results: list[Results], path: Path, static_dir: Path | None = None, *, force: bool = False) -> None:
+    """Write the page, and beside it the same figures as SVG and PNG. Those of an earlier report are replaced.
 
     Args:
         results: One run or several; several are drawn into the same plots.
         path: The page.
         static_dir: Where the SVG and PNG figures go; by default `<page>_figures` beside the page.
+        force: Replace also files that ackclock did not write.
 
     Raises:
+        ackclock.storage.OutputExistsError: If a file that ackclock did not write is in the way and `force` is not set.
         OSError: If a file cannot be written.
     """
     shown, slowdowns = drawings(results), completions.slowdown_lines(results)
+    directory = static_dir or path.with_name(f"{path.stem}_figures")
+    for file in (path, *static_files(results, directory)):
+        storage.check_file(file, force=force)
     template = Template(files("ackclock.report").joinpath("page.html").read_text(encoding="utf-8"))
     page = template.substitute(
         title=escape(" / ".join(dict.fromkeys(result.name for result in results))),
@@ -47,14 +52,9 @@ def write_report(results: list[Results], path: Path, static_dir: Path | None = N
         settings="\n".join(_settings(result, run_label(results, i)) for i, result in enumerate(results)),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(page, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    storage.write_file(path, page.encode())
     if shown or slowdowns:
-        write_static(results, static_dir or path.with_name(f"{path.stem}_figures"))
+        write_static(results, directory)
 
 
 def _plotly_js() -> str:

@@ -91,7 +91,7 @@ def write(target: Path, comparisons: Sequence[Comparison]) -> None:
         target: The folder to be.
         comparisons: What came out.
     """
-    with storage.new_folder(target, force=target.exists()) as partial:
+    with storage.new_folder(target, kind=storage.VALIDATION, renews=True) as partial:
         (partial / "figures").mkdir()
         body = "".join(_comparison(comparison, partial / "figures") for comparison in comparisons)
         (partial / "index.html").write_text(_page(body, comparisons), encoding="utf-8")
