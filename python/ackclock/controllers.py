@@ -43,8 +43,8 @@ __all__ = [
 class CongestionController(ControllerState, ABC):
     """One congestion-control algorithm for one flow; derive yours from it.
 
-    The sender detects loss, opens and closes congestion episodes and runs recovery. It tells the controller by calling
-    the methods below, and reads the three numbers that the controller assigns, all of them whole:
+    The sender detects loss, delimits congestion episodes and runs loss recovery. It notifies the controller by calling
+    the methods below, and reads three attributes that the controller assigns, all integers:
 
     - `cwnd_bytes`: the congestion window; the initial window to begin with.
     - `ssthresh_bytes`: the slow-start threshold; None while it is arbitrarily high.
@@ -80,62 +80,62 @@ class CongestionController(ControllerState, ABC):
 
     @abstractmethod
     def on_ack(self, ack: AckEvent) -> None:
-        """Take an ACK that delivered data or told of loss: every one, during recovery too.
+        """Handle an ACK that delivered data or revealed a loss; called for every such ACK, in recovery too.
 
         Args:
-            ack: What the sender knows of it.
+            ack: What it acknowledged, and the RTT and delivery-rate samples that it gave.
         """
 
     @abstractmethod
     def on_congestion(self, event: CongestionEvent) -> None:
-        """Begin a congestion episode, and assign the window and threshold that follow from it.
+        """Respond to congestion: reduce cwnd and ssthresh at the start of a congestion episode.
 
         Called once for each episode, never once for each lost segment. During fast recovery the sender clocks the
         window down to the threshold by itself.
 
         Args:
-            event: Its cause, and what a decrease starts from.
+            event: Its cause, and the FlightSize or cwnd to compute the reduction from.
         """
 
     def on_spurious(self, now_ns: int) -> None:
-        """Undo the last episode, which was a mistake of the sender's.
+        """Undo the response to the last congestion episode, which proved spurious.
 
         Args:
             now_ns: Simulated time.
         """
 
     def on_send(self, sent: SendEvent) -> None:
-        """Take note of a data segment that left.
+        """Handle the transmission of a data segment.
 
         Args:
             sent: Its size, and how long nothing had been outstanding before it.
         """
 
     def on_delivered(self, segment: SegmentReport) -> None:
-        """Take note of a segment that an ACK delivers, before `on_ack`.
+        """Handle a segment that an ACK newly acknowledges or SACKs; called before `on_ack`.
 
         Args:
             segment: When it left, and what was in flight then.
         """
 
     def on_lost(self, segment: SegmentReport) -> None:
-        """Take note of a segment that is taken for lost, before `on_ack` or `on_congestion` of the same moment.
+        """Handle a segment that is marked lost; called before the `on_ack` or `on_congestion` of the same moment.
 
         Args:
             segment: When it left, and what was in flight then.
         """
 
     def on_timer(self, now_ns: int) -> None:
-        """Do what was to be done at `deadline_ns`, which is None again.
+        """Handle the expiry of the timer set with `deadline_ns`, which is None again.
 
         Args:
             now_ns: Simulated time.
         """
 
     def set_cwnd(self, cwnd_bytes: int) -> None:
-        """Let the sender set the window: at a timeout, after idle time, or because it was not used.
+        """Set cwnd at the sender's request: after a timeout, an idle period, or because it was not fully used.
 
-        Override it if the window is worked out from something else that has to follow.
+        Override it if cwnd is derived from other state, which then has to follow.
 
         Args:
             cwnd_bytes: The window that the sender wants.
@@ -143,7 +143,7 @@ class CongestionController(ControllerState, ABC):
         self.cwnd_bytes = cwnd_bytes
 
     def set_ssthresh(self, ssthresh_bytes: int | None) -> None:
-        """Let the sender set the threshold, as `set_cwnd` the window.
+        """Set ssthresh at the sender's request, as `set_cwnd` does cwnd.
 
         Args:
             ssthresh_bytes: The threshold that the sender wants.

@@ -16,11 +16,11 @@ KINDS = {"observations": "observation", "decisions": "decision", "actions": "act
 
 def agents(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One of them, in detail.", show_default=False)
+        str | None, typer.Argument(metavar="NAME", help="Show one entry in detail.", show_default=False)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List what learning agents may be shown, when they are asked, what they may do and be paid."""
+    """List the observations, decision times, actions and rewards that a learning agent may have."""
     entries = catalogue()
     if name is not None:
         # An action and a reward of one paper go by the same name.
@@ -61,7 +61,7 @@ def _print_lists(entries: list[dict[str, Any]]) -> None:
         columns = ("range", "scale") if is_shown else ("source",)
         shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
         shown.add_column(table, style="cyan", no_wrap=True)
-        shown.add_column("what it is")
+        shown.add_column("description")
         for column in columns:
             shown.add_column(column, style="dim")
         for row in rows:

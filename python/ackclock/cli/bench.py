@@ -41,11 +41,11 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="a b c d fq-codel trace-link short-flows python-controller learn gym",
-            help="Which scenarios; all if none is named.",
+            help="Cases to run; all by default.",
         ),
     ] = None,
     min_cpu_s: Annotated[
-        float, typer.Option("--min-cpu", metavar="SECONDS", min=0.0, help="CPU time spent on each, at least.")
+        float, typer.Option("--min-cpu", metavar="SECONDS", min=0.0, help="Least CPU time spent on each case.")
     ] = 5.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -11,7 +11,7 @@ from ackclock import _core
 from ackclock.cli.display import output
 from ackclock.cli.failures import InputError
 
-_Name = Annotated[str | None, typer.Argument(metavar="NAME", help="One of them, in detail.", show_default=False)]
+_Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show one entry in detail.", show_default=False)]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -21,7 +21,7 @@ def controllers(name: _Name = None, as_json: _Json = False) -> None:
 
 
 def profiles(name: _Name = None, as_json: _Json = False) -> None:
-    """List the stack profiles, or print every switch of one with its value and source."""
+    """List the TCP stack profiles, or print every setting of one with its value and source."""
     _show("profile", _core.profiles(), name, as_json)
 
 
@@ -36,7 +36,7 @@ def disciplines(name: _Name = None, as_json: _Json = False) -> None:
 
 
 def links(name: _Name = None, as_json: _Json = False) -> None:
-    """List what links may do beside sending at a fixed rate: change, lose, delay, reorder, police, gather."""
+    """List what a link can do beyond a fixed rate and delay: rate changes, loss, jitter, reordering, policing."""
     _show("field of a link", _core.links(), name, as_json)
 
 
@@ -46,7 +46,7 @@ def topologies(name: _Name = None, as_json: _Json = False) -> None:
 
 
 def traffic(name: _Name = None, as_json: _Json = False) -> None:
-    """List applications, arrivals of short flows and distributions of sizes, with their sources and parameters."""
+    """List applications, arrival processes and size distributions, with their sources and parameters."""
     _show("kind of traffic", _core.traffic(), name, as_json)
 
 
@@ -84,7 +84,7 @@ def find(kind: str, entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
 def _print_list(entries: list[dict[str, Any]]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("name", style="cyan", no_wrap=True)
-    table.add_column("what it is")
+    table.add_column("description")
     table.add_column("source", style="dim")
     for entry in entries:
         table.add_row(entry["name"], entry["summary"], entry["source"])
@@ -119,7 +119,7 @@ def _parameter_table(parameters: list[dict[str, Any]]) -> Table:
 
 def _print_switches(profile: dict[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("tcp switch", style="cyan", no_wrap=True)
+    table.add_column("tcp setting", style="cyan", no_wrap=True)
     for heading in ("value", "meaning", "why"):
         table.add_column(heading)
     for switch in profile["switches"]:

@@ -13,10 +13,10 @@ from ackclock.cli import failures
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.", show_default=False)],
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value before the check.")
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value before the check.")
     ] = None,
 ) -> None:
-    """Check scenario files and list every mistake, without running anything: nor Python that a scenario names."""
+    """Check scenario files and list every mistake. Nothing is run, and no Python that they name is imported."""
     wrong = [file for file in files if not _is_valid(file, overrides or [])]
     if wrong:
         raise typer.Exit(failures.WRONG_INPUT)

@@ -18,18 +18,21 @@ _STYLES = {"agrees": "green", "differs": "bold yellow", "open": "dim"}
 def claims(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID...]", help="Claims such as O2a, or the first letters of several. All by default."),
+        typer.Argument(metavar="[ID...]", help="Claims such as O2a, or a prefix or folder of several. All by default."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print claims.json, and nothing else, on stdout.")] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Try every combination of what a source leaves open, not only the main ones.")
+        bool,
+        typer.Option(
+            "--full", help="Run every combination of the settings that a source leaves open, and the costly studies."
+        ),
     ] = False,
     seeds: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="No more than N seeds where a claim rests on several.")
+        int | None, typer.Option(min=1, metavar="N", help="Use at most N seeds for claims that rest on several.")
     ] = None,
     kept: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="DIR", help="Keep results in this folder, and take from it what is there."),
+        typer.Option("--keep", metavar="DIR", help="Cache results in this folder, and reuse what is there."),
     ] = None,
     folder: Annotated[
         Path,
@@ -41,7 +44,7 @@ def claims(
         ),
     ] = Path("out/claims"),
 ) -> None:
-    """Simulate published statements and set them beside what was measured."""
+    """Simulate the setups of published statements, and compare what they claim with what comes out."""
     from ackclock.claims import ledger, load_folders, page
     from ackclock.claims.folder import select
 

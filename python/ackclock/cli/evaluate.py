@@ -22,20 +22,23 @@ def evaluate(
     model: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of `ackclock train`.", show_default=False)],
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE...", help="Scenarios; the one it was trained on if none.", show_default=False),
+        typer.Argument(
+            metavar="FILE...", help="Scenarios; by default the one that it was trained on.", show_default=False
+        ),
     ] = None,
     beside: Annotated[
-        str, typer.Option(metavar="NAMES", help="Controllers in its place, or `random` actions; separated by commas.")
+        str,
+        typer.Option(metavar="NAMES", help="Controllers to compare with, or `random` actions; separated by commas."),
     ] = "random,cubic,bbr",
-    seeds: Annotated[int, typer.Option(min=0, help="Repeat over so many seeds, from 1 on; 0: each file's own.")] = 0,
+    seeds: Annotated[int, typer.Option(min=0, help="Number of seeds, from 1 on; 0 takes each file's own seed.")] = 0,
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value of every file.")
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value in every file.")
     ] = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Draw the model's actions as in training; else it takes the best.")
+        bool, typer.Option("--sample", help="Sample the model's actions, as in training, instead of taking the best.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the rows as JSON, and nothing else, on stdout.")
+        bool, typer.Option("--json", help="Print the rows as JSON on stdout, and nothing else.")
     ] = False,
 ) -> None:
     """Run a trained agent on scenarios and print goodput, delay and loss beside controllers.

@@ -22,12 +22,10 @@ def report(
     static: Annotated[
         Path | None,
         typer.Option(
-            "--static", metavar="DIR", help="Folder of the same figures as SVG and PNG; beside the page if not given."
+            "--static", metavar="DIR", help="Folder for the figures as SVG and PNG; by default beside the page."
         ),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace files that exist, also such as ackclock did not write.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also overwrite files that ackclock did not write.")] = False,
 ) -> None:
     """Make one self-contained HTML page of result folders, with interactive plots.
 
@@ -44,7 +42,7 @@ def report(
 
 
 def compare(folders: _Folders) -> None:
-    """Set the results of several folders side by side."""
+    """Print the results of several folders side by side."""
     if len(folders) < 2:
         raise InputError("compare needs at least two result folders")
     from ackclock.report import compare as print_comparison

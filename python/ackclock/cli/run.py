@@ -39,20 +39,22 @@ def run(
             "-o", "--output", metavar="DIR", help="Write the results into this new folder.", show_default=False
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.", show_default=False)] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Overrides the scenario's seed.", show_default=False)] = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as duration='5 s'. May be repeated."),
+        typer.Option("--set", metavar="PATH=VALUE", help="Override a value, such as duration='5 s'. May be repeated."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json, and nothing else, on stdout.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json on stdout, and nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace results that exist: a folder that ackclock wrote, a policy's file.")
+        bool, typer.Option("--force", help="Overwrite results that ackclock wrote, and files of --save-policy.")
     ] = False,
     save_policy: Annotated[
         list[str] | None,
         typer.Option(
-            "--save-policy", metavar="FLOW=FILE", help="Write what a flow has learnt as an ONNX file. May be repeated."
+            "--save-policy",
+            metavar="FLOW=FILE",
+            help="Write the policy that a flow has learned as an ONNX file. May be repeated.",
         ),
     ] = None,
     bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Rate of the bottleneck")] = None,
@@ -61,7 +63,7 @@ def run(
     duration: Annotated[str | None, _short("--duration", "TIME", "Simulated time")] = None,
     queue: Annotated[str | None, _short("--queue", "LIMIT", "Limit of the bottleneck's queue")] = None,
 ) -> None:
-    """Simulate a scenario and print what came out.
+    """Simulate a scenario and print the results.
 
     Without a file, the options of the last group make a dumbbell:
 

@@ -25,35 +25,36 @@ def script(
     profile: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The stack to imitate, whatever a script's head says.", show_default="linux-6.x"
+            metavar="NAME", help="Stack profile to use, overriding the script's header.", show_default="linux-6.x"
         ),
     ] = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Change an option of the endpoint: tcp.sack=false."),
+        typer.Option("--set", metavar="PATH=VALUE", help="Override a TCP setting of the endpoint: tcp.sack=false."),
     ] = None,
     definitions: Annotated[
-        list[str] | None, typer.Option("--define", "-D", metavar="NAME=VALUE", help="Give a name of scripts a value.")
+        list[str] | None, typer.Option("--define", "-D", metavar="NAME=VALUE", help="Define a name for the scripts.")
     ] = None,
     tolerance_usecs: Annotated[
-        int | None, typer.Option(metavar="N", help="How early or late an event may be.", show_default="4000")
+        int | None,
+        typer.Option(metavar="N", help="Allowed deviation of an event's time, in microseconds.", show_default="4000"),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="No tolerance for long waits, and compare the timestamps that are echoed.")
+        bool, typer.Option("--strict", help="No extra tolerance for long waits; compare echoed timestamps too.")
     ] = False,
     kernel: Annotated[
-        bool, typer.Option("--kernel", help="Run against this machine's Linux, in a namespace of its own (needs root).")
+        bool, typer.Option("--kernel", help="Run against this machine's kernel, in a network namespace (needs root).")
     ] = False,
     trace: Annotated[bool, typer.Option("--trace", "-v", help="Show every packet and call.")] = False,
 ) -> None:
-    """Run packet scripts, and show where the connection differs from what they say."""
+    """Run packet scripts, and show where the endpoint's packets differ from what they expect."""
     options = _options(definitions or [], tolerance_usecs, strict)
     counts = {"passed": 0, "failed": 0, "wrong": 0}
     for file in _scripts(files):
         text = _text(file)
         head = head_of(text)
         if kernel and not head.is_any_linux:
-            output().print(f"skip  {file}: its head asks for another stack than Linux as it comes", style="dim")
+            output().print(f"skip  {file}: its header asks for another stack than an unmodified Linux", style="dim")
             continue
         make = _backend(kernel, profile or head.profile or "linux-6.x", [*head.overrides, *(overrides or [])])
         verdict = _run(file, text, make, options)

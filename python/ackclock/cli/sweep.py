@@ -53,14 +53,14 @@ def sweep(
         ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; all cores if not given.")
+        int | None, typer.Option("--jobs", "-j", min=1, help="Number of parallel runs; by default one per core.")
     ] = None,
     backend: Annotated[
         BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")
     ] = BackendName.local,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Run a scenario at every combination of some values, on all cores.
+    """Run a scenario over a grid of values, on all cores.
 
     A sweep that was stopped, even killed, goes on where it was when the same command is given again; more values
     extend it. It ends with sweep.parquet (a row for each point and flow), links.parquet, and means.parquet: means

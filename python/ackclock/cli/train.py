@@ -34,19 +34,27 @@ def train(
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the training.")],
-    algorithm: Annotated[AlgorithmName, typer.Option(help="DQN needs an agent that chooses.")] = AlgorithmName.ppo,
-    steps: Annotated[int, typer.Option(min=1, help="Decisions in all, rounded up to whole rollouts.")] = 100_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of networks, exploration and episodes.")] = 1,
+    algorithm: Annotated[
+        AlgorithmName, typer.Option(help="DQN needs an agent with discrete actions.")
+    ] = AlgorithmName.ppo,
+    steps: Annotated[
+        int, typer.Option(min=1, help="Total number of decisions, rounded up to whole rollouts.")
+    ] = 100_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of network initialisation, exploration and episodes.")] = 1,
     envs: Annotated[
-        int | None, typer.Option(min=1, help="Environments side by side (ppo: 8, dqn: 4).", show_default=False)
+        int | None, typer.Option(min=1, help="Number of parallel environments (ppo: 8, dqn: 4).", show_default=False)
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where the training in DIR was.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Resume the training in DIR from its last checkpoint.")
+    ] = False,
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value of the scenario.")
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the scenario.")
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option("--agent", metavar="KEY=VALUE", help="Change the agent, such as decide='20 ms', or flow=NAME."),
+        typer.Option(
+            "--agent", metavar="KEY=VALUE", help="Override a setting of the agent, such as decide='20 ms' or flow=NAME."
+        ),
     ] = None,
     hyper: Annotated[
         list[str] | None,

@@ -18,20 +18,18 @@ _STYLES = {"agrees": "green", "differs": "bold yellow"}
 def validate_linux(
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="DIR", help="A folder of recordings in place of those that come with ackclock."),
+        typer.Option("--data", metavar="DIR", help="Folder of your own recordings."),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="SCENARIO", help="Only this scenario of the recordings; may be repeated."),
+        typer.Option("--only", metavar="SCENARIO", help="Only this recorded scenario. May be repeated."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print validation.json, and nothing else, on stdout.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print validation.json on stdout, and nothing else.")] = False,
     folder: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Write page, figures and validation.json here.")
     ] = Path("out/validate-linux"),
 ) -> None:
-    """Simulate what was recorded of Linux, and set the two side by side.
+    """Simulate recorded Linux transfers, and compare simulation with recording.
 
     Exit code 1 if something differs and no cause is on record, or if nothing could be compared.
     """
