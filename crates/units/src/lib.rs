@@ -3,6 +3,7 @@
 //! Every quantity has one text form for scenario files ("30 ms", "50 MB", "44.736 Mbit/s"), parsed exactly: a number
 //! that the integer behind it cannot hold is refused, never rounded silently.
 
+mod amount;
 mod bandwidth;
 mod bytes;
 mod histogram;
@@ -11,6 +12,7 @@ mod random;
 mod text;
 mod time;
 
+pub use amount::Amount;
 pub use bandwidth::Bandwidth;
 pub use bytes::Bytes;
 pub use histogram::Histogram;

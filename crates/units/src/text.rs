@@ -16,39 +16,48 @@ pub(crate) struct UnitTable {
 /// A text that is not a quantity, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseQuantityError {
-    message: String,
+    text: String,
+    what: String,
+}
+
+impl ParseQuantityError {
+    /// That `text` is wrong as `what` says, for quantities that are made of those of this crate.
+    pub fn new(text: &str, what: String) -> Self {
+        Self { text: text.to_owned(), what }
+    }
+
+    /// What is wrong, without the text itself, for where that is told already.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
 }
 
 impl fmt::Display for ParseQuantityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        write!(f, "{:?} {}", self.text, self.what)
     }
 }
 
 impl std::error::Error for ParseQuantityError {}
 
-fn error(message: String) -> ParseQuantityError {
-    ParseQuantityError { message }
-}
-
 pub(crate) fn parse_quantity(text: &str, table: &UnitTable) -> Result<u64, ParseQuantityError> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let error = |what| ParseQuantityError::new(text, what);
     let (number, unit) = (&text[..split], text[split..].trim());
     if text.starts_with('-') {
-        return Err(error(format!("{text:?} is negative; {} such as {:?} is wanted", table.quantity, table.example)));
+        return Err(error(format!("is negative; {} such as {:?} is wanted", table.quantity, table.example)));
     }
     if number.is_empty() {
-        return Err(error(format!("{text:?} is not {}; write it like {:?}", table.quantity, table.example)));
+        return Err(error(format!("is not {}; write it like {:?}", table.quantity, table.example)));
     }
     let Some(&(_, factor)) = table.units.iter().find(|(name, _)| *name == unit) else {
         let known: Vec<&str> = table.units.iter().map(|(name, _)| *name).collect();
         let what = if unit.is_empty() { "has no unit".to_owned() } else { format!("has an unknown unit {unit:?}") };
-        return Err(error(format!("{text:?} {what}; write it like {:?} (units: {})", table.example, known.join(", "))));
+        return Err(error(format!("{what}; write it like {:?} (units: {})", table.example, known.join(", "))));
     };
-    scale(number, factor).ok_or_else(|| {
-        error(format!("{text:?} is too large or finer than one {} can express, or not a number", table.base))
-    })
+    scale(number, factor)
+        .ok_or_else(|| error(format!("is too large or finer than one {} can express, or not a number", table.base)))
 }
 
 /// `number * factor` for a decimal in text, if the product is an integer that fits.

@@ -1,0 +1,287 @@
+//! A field of a declared struct, whatever its type.
+
+use serde_json::{Value as Json, json};
+
+use crate::declared::{Base, Declared, Switched};
+use crate::part::{FieldInfo, info, schema_of_fields};
+use crate::spec::Spec;
+use crate::table::{Context, Mistake, Review, Table};
+use crate::value::{Value, written};
+
+/// A field of `C`.
+pub struct Field<C> {
+    pub(crate) name: &'static str,
+    pub(crate) meaning: String,
+    access: Box<dyn Access<C>>,
+}
+
+impl<C: 'static> Field<C> {
+    /// A field of the struct itself: its name, the lines of its comment, what is declared of it, and how to reach it.
+    pub fn new<T: Value>(
+        name: &'static str,
+        comment: &[&str],
+        spec: Spec<T>,
+        get: fn(&C) -> &T,
+        get_mut: fn(&mut C) -> &mut T,
+    ) -> Self {
+        Self { name, meaning: meaning(comment), access: Box::new(Typed { spec, get, get_mut }) }
+    }
+
+    /// A table of fields of its own.
+    pub fn table<K: Declared>(
+        name: &'static str,
+        comment: &[&str],
+        get: fn(&C) -> &K,
+        get_mut: fn(&mut C) -> &mut K,
+    ) -> Self {
+        Self { name, meaning: meaning(comment), access: Box::new(Nested { fields: K::fields(), get, get_mut }) }
+    }
+
+    /// A table of fields of its own, or true or false.
+    pub fn switch<K: Switched>(
+        name: &'static str,
+        comment: &[&str],
+        get: fn(&C) -> &K,
+        get_mut: fn(&mut C) -> &mut K,
+    ) -> Self {
+        let fields = K::Fields::fields();
+        Self { name, meaning: meaning(comment), access: Box::new(Switch { fields, get, get_mut }) }
+    }
+
+    /// The same field, of a struct that holds this one.
+    pub fn within<O: 'static>(self, get: fn(&O) -> &C, get_mut: fn(&mut O) -> &mut C) -> Field<O> {
+        let access = Box::new(Within { inner: self.access, get, get_mut });
+        Field { name: self.name, meaning: self.meaning, access }
+    }
+
+    pub(crate) fn access(&self) -> &dyn Access<C> {
+        self.access.as_ref()
+    }
+}
+
+/// A comment as one sentence without its stop.
+fn meaning(comment: &[&str]) -> String {
+    let comment = comment.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+    comment.trim().trim_end_matches('.').replace('`', "")
+}
+
+/// What can be done with a field without knowing its type.
+pub(crate) trait Access<C>: Send + Sync {
+    /// Puts in what was written; what is wrong is of the field, or of one within.
+    fn set(&self, config: &mut C, raw: &Json, context: &Context) -> Vec<Mistake>;
+    /// What `config` holds.
+    fn get(&self, config: &C) -> Json;
+    fn declared(&self) -> Described;
+}
+
+/// What a field's declaration says, without its types.
+#[derive(Clone, Debug)]
+pub(crate) struct Described {
+    pub(crate) is_required: bool,
+    /// The declared default, or the example of a required field.
+    pub(crate) example: Json,
+    pub(crate) range: String,
+    pub(crate) wanted: String,
+    pub(crate) unit: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) absent: &'static str,
+    pub(crate) schema: Json,
+    pub(crate) canonical: fn(&Json) -> Result<Json, String>,
+    pub(crate) inside: Vec<Json>,
+    pub(crate) outside: Vec<Json>,
+    /// The fields of a table, and whether it may be written as true or false.
+    pub(crate) table: Option<(Vec<FieldInfo>, bool)>,
+}
+
+struct Typed<C, T: Value> {
+    spec: Spec<T>,
+    get: fn(&C) -> &T,
+    get_mut: fn(&mut C) -> &mut T,
+}
+
+impl<C, T: Value> Access<C> for Typed<C, T> {
+    fn set(&self, config: &mut C, raw: &Json, _: &Context) -> Vec<Mistake> {
+        let message = match T::read(raw) {
+            Ok(value) if self.spec.holds(&value) => {
+                *(self.get_mut)(config) = value;
+                return Vec::new();
+            }
+            Ok(_) => format!("must be {}", self.spec.range_in_words()),
+            Err(message) => message,
+        };
+        let default = (self.get)(config).write();
+        vec![Mistake::new(message, remedy(&default, &self.declared()))]
+    }
+
+    fn get(&self, config: &C) -> Json {
+        (self.get)(config).write()
+    }
+
+    fn declared(&self) -> Described {
+        let spec = &self.spec;
+        let (inside, outside) = (T::inside(&spec.range), T::outside(&spec.range));
+        let write = |values: Vec<T>, wanted: bool| {
+            values.iter().filter(|value| spec.holds(value) == wanted).map(T::write).collect()
+        };
+        Described {
+            is_required: spec.is_required,
+            example: spec.default.write(),
+            range: spec.range_in_words(),
+            wanted: T::wanted(),
+            unit: spec.unit,
+            source: spec.source,
+            absent: spec.absent,
+            schema: with_null(T::schema()),
+            canonical: |raw| T::read(raw).map(|value| value.write()),
+            inside: write(inside, true),
+            outside: write(outside, false),
+            table: None,
+        }
+    }
+}
+
+/// Null is as good as leaving a field out.
+fn with_null(mut schema: Json) -> Json {
+    if let Some(words) = schema.get_mut("enum").and_then(Json::as_array_mut) {
+        words.push(Json::Null);
+    } else if let Some(Json::String(of)) = schema.get("type") {
+        schema["type"] = json!([of, "null"]);
+    }
+    schema
+}
+
+struct Within<O, C> {
+    inner: Box<dyn Access<C>>,
+    get: fn(&O) -> &C,
+    get_mut: fn(&mut O) -> &mut C,
+}
+
+impl<O, C> Access<O> for Within<O, C> {
+    fn set(&self, config: &mut O, raw: &Json, context: &Context) -> Vec<Mistake> {
+        self.inner.set((self.get_mut)(config), raw, context)
+    }
+    fn get(&self, config: &O) -> Json {
+        self.inner.get((self.get)(config))
+    }
+    fn declared(&self) -> Described {
+        self.inner.declared()
+    }
+}
+
+struct Nested<C, K> {
+    fields: Vec<Field<K>>,
+    get: fn(&C) -> &K,
+    get_mut: fn(&mut C) -> &mut K,
+}
+
+impl<C, K: Declared> Access<C> for Nested<C, K> {
+    fn set(&self, config: &mut C, raw: &Json, context: &Context) -> Vec<Mistake> {
+        let Some(table) = raw.as_object() else { return vec![no_table("a table")] };
+        let (read, mistakes) = read_table(K::base(table), &self.fields, table, context);
+        *(self.get_mut)(config) = read;
+        mistakes
+    }
+    fn get(&self, config: &C) -> Json {
+        write_table((self.get)(config), &self.fields)
+    }
+    fn declared(&self) -> Described {
+        described_table(&self.fields, &K::bases(), false)
+    }
+}
+
+struct Switch<C, K: Switched> {
+    fields: Vec<Field<K::Fields>>,
+    get: fn(&C) -> &K,
+    get_mut: fn(&mut C) -> &mut K,
+}
+
+impl<C, K: Switched> Access<C> for Switch<C, K> {
+    fn set(&self, config: &mut C, raw: &Json, context: &Context) -> Vec<Mistake> {
+        if let Some(on) = raw.as_bool() {
+            *(self.get_mut)(config) = K::switched(on);
+            return Vec::new();
+        }
+        let Some(table) = raw.as_object() else { return vec![no_table("true, false or a table")] };
+        let base = K::switched(true).fields().unwrap_or_else(|| K::Fields::base(table));
+        let (read, mistakes) = read_table(base, &self.fields, table, context);
+        *(self.get_mut)(config) = K::of(read);
+        mistakes
+    }
+    fn get(&self, config: &C) -> Json {
+        (self.get)(config).fields().map_or(false.into(), |fields| write_table(&fields, &self.fields))
+    }
+    fn declared(&self) -> Described {
+        described_table(&self.fields, &K::Fields::bases(), true)
+    }
+}
+
+fn no_table(wanted: &str) -> Mistake {
+    Mistake::new(format!("must be {wanted}"), format!("write {wanted}"))
+}
+
+/// What `table` makes of `config`, with everything that is wrong.
+pub(crate) fn read_table<K: Declared>(
+    mut config: K,
+    fields: &[Field<K>],
+    table: &Table,
+    context: &Context,
+) -> (K, Vec<Mistake>) {
+    let mut mistakes = Vec::new();
+    for field in fields {
+        match table.get(field.name) {
+            Some(raw) => {
+                let found = field.access.set(&mut config, raw, context);
+                mistakes.extend(found.into_iter().map(|mistake| mistake.within(field.name)));
+            }
+            None => mistakes.extend(missing(field)),
+        }
+    }
+    if let (true, Some(check)) = (mistakes.is_empty(), K::CHECK) {
+        let mut review = Review::new(table, context);
+        check(&config, &mut review);
+        mistakes = review.into_mistakes();
+    }
+    (config, mistakes)
+}
+
+fn missing<K>(field: &Field<K>) -> Option<Mistake> {
+    let described = field.access.declared();
+    let example = || format!("add it, such as {} = {}", field.name, written(&described.example));
+    described.is_required.then(|| Mistake::new("is missing".to_owned(), example()).within(field.name))
+}
+
+/// Every field of `config`, as a table; what is absent is left out.
+pub(crate) fn write_table<K>(config: &K, fields: &[Field<K>]) -> Json {
+    let written = fields.iter().map(|field| (field.name.to_owned(), field.access.get(config)));
+    Json::Object(written.filter(|(_, value)| !value.is_null()).collect())
+}
+
+fn described_table<K: Declared>(fields: &[Field<K>], bases: &[Base<K>], is_switch: bool) -> Described {
+    let infos: Vec<FieldInfo> = fields.iter().map(|field| info(field, bases)).collect();
+    let schema = schema_of_fields(&infos);
+    let wanted = if is_switch { "true, false or a table" } else { "a table" };
+    Described {
+        is_required: false,
+        example: Json::Null,
+        range: String::new(),
+        wanted: wanted.to_owned(),
+        unit: "",
+        source: "",
+        absent: "",
+        schema: if is_switch { json!({ "anyOf": [{ "type": "boolean" }, schema] }) } else { schema },
+        canonical: |raw| Ok(raw.clone()),
+        inside: Vec::new(),
+        outside: Vec::new(),
+        table: Some((infos, is_switch)),
+    }
+}
+
+/// The remedy for a value that is not in its range.
+fn remedy(default: &Json, described: &Described) -> String {
+    let source = if described.source.is_empty() { String::new() } else { format!(" ({})", described.source) };
+    match (default, described.is_required) {
+        (_, true) => format!("write for example {}{source}", written(&described.example)),
+        (Json::Null, _) => format!("leave it out: {}{source}", described.absent),
+        (default, _) => format!("the default is {}{source}", written(default)),
+    }
+}

@@ -1,0 +1,257 @@
+//! Things that a scenario names, each with its prose and its fields.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::declared::{Base, Declared};
+use crate::field::{Field, read_table};
+use crate::table::{Context, Mistake, Table};
+use crate::value::written;
+
+/// What is said of a part beside its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// As in a scenario.
+    pub name: &'static str,
+    /// Other names that a scenario may use for it.
+    pub aliases: &'static [&'static str],
+    /// One line.
+    pub summary: &'static str,
+    /// RFC, paper, or who else did it.
+    pub source: &'static str,
+    /// Where it leaves its source.
+    pub departures: &'static str,
+}
+
+/// A field of a part, without its types.
+#[derive(Clone, Debug)]
+pub struct FieldInfo {
+    /// As in a scenario.
+    pub name: &'static str,
+    /// What it does.
+    pub meaning: String,
+    /// The default as a scenario would write it, where there is one.
+    pub default: Option<Json>,
+    /// The default in words, with those that other words of another field bring.
+    pub default_text: String,
+    /// The allowed values.
+    pub range: String,
+    /// What it counts.
+    pub unit: &'static str,
+    /// Where default and range come from.
+    pub source: &'static str,
+    /// True if it has to be written.
+    pub is_required: bool,
+    /// Values in its range, for tests.
+    pub inside: Vec<Json>,
+    /// Values just outside of it, for tests.
+    pub outside: Vec<Json>,
+    /// The fields within, if it is a table.
+    pub table: Option<TableInfo>,
+    schema: Json,
+    canonical: fn(&Json) -> Result<Json, String>,
+}
+
+/// A field that is a table.
+#[derive(Clone, Debug)]
+pub struct TableInfo {
+    /// Its fields.
+    pub fields: Vec<FieldInfo>,
+    /// Their names.
+    pub names: Vec<&'static str>,
+    /// True if it may be written as true or false, too.
+    pub is_switch: bool,
+}
+
+impl FieldInfo {
+    /// `raw` as this field's type writes it; the error is "what is wrong; what to do".
+    pub fn read(&self, raw: &Json) -> Result<Json, String> {
+        (self.canonical)(raw)
+    }
+
+    /// JSON Schema.
+    pub fn schema(&self) -> Json {
+        let mut schema = self.schema.clone();
+        schema["description"] = format!("{}.", self.meaning).into();
+        schema
+    }
+}
+
+/// What a table comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading<C> {
+    /// The configuration; with mistakes it has defaults in their places.
+    pub config: C,
+    /// Everything that is wrong.
+    pub mistakes: Vec<Mistake>,
+}
+
+type Read<C> = Box<dyn Fn(&Table, &Context) -> Reading<C> + Send + Sync>;
+
+/// Something that a scenario names, which becomes a `C`. `X` is what else its kind says of each.
+pub struct Part<C, X = ()> {
+    /// Name and prose.
+    pub about: About,
+    /// Its fields.
+    pub fields: Vec<FieldInfo>,
+    /// What else its kind says of it.
+    pub extra: X,
+    field_names: Vec<&'static str>,
+    read: Read<C>,
+}
+
+impl<C: 'static, X> Part<C, X> {
+    /// A part with the fields of `K` but those in `omits`. `adjust` changes its defaults, `into` makes the configuration.
+    pub fn new<K: Declared>(
+        about: About,
+        extra: X,
+        omits: &'static [&'static str],
+        adjust: fn(&mut K),
+        into: fn(K) -> C,
+    ) -> Self {
+        let known: Vec<Field<K>> = K::fields().into_iter().filter(|field| !omits.contains(&field.name)).collect();
+        let mut bases = K::bases();
+        bases.iter_mut().for_each(|base| adjust(&mut base.config));
+        let fields: Vec<FieldInfo> = known.iter().map(|field| info(field, &bases)).collect();
+        let field_names = known.iter().map(|field| field.name).collect();
+        let read = move |table: &Table, context: &Context| {
+            let mut config = K::base(table);
+            adjust(&mut config);
+            let (config, mistakes) = read_table(config, &known, table, context);
+            Reading { config: into(config), mistakes }
+        };
+        Self { about, fields, extra, field_names, read: Box::new(read) }
+    }
+
+    /// What `table` comes to, with everything that is wrong with it.
+    pub fn read(&self, table: &Table, context: &Context) -> Reading<C> {
+        (self.read)(table, context)
+    }
+}
+
+impl<C, X> Part<C, X> {
+    /// The field of this name.
+    pub fn field(&self, name: &str) -> Option<&FieldInfo> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// The name of each field.
+    pub fn field_names(&self) -> &[&'static str] {
+        &self.field_names
+    }
+
+    /// JSON Schema of its table, without what names the part.
+    pub fn schema(&self) -> Json {
+        let mut schema = schema_of_fields(&self.fields);
+        schema["description"] = format!("{}.", self.about.summary).into();
+        schema
+    }
+
+    /// As `ackclock controllers` shows it.
+    pub fn to_json(&self) -> Json {
+        let About { name, summary, source, departures, .. } = self.about;
+        let parameter = |field: &FieldInfo| json!({ "name": field.name, "default": field.default_text, "range": field.range, "meaning": field.meaning });
+        let parameters: Vec<Json> = self.fields.iter().map(parameter).collect();
+        json!({ "name": name, "summary": summary, "source": source, "departures": departures, "parameters": parameters })
+    }
+}
+
+/// JSON Schema of a table of these fields.
+pub(crate) fn schema_of_fields(fields: &[FieldInfo]) -> Json {
+    let properties: Map<String, Json> = fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
+    let required: Vec<&str> = fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
+    let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    if !required.is_empty() {
+        schema["required"] = required.into();
+    }
+    schema
+}
+
+/// What is said of a field beside its types.
+pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo {
+    let described = field.access().declared();
+    let defaults: Vec<Json> = bases.iter().map(|base| field.access().get(&base.config)).collect();
+    let default = defaults.first().filter(|value| !described.is_required && !value.is_null()).cloned();
+    let range = if described.range.is_empty() { described.wanted.clone() } else { described.range.clone() };
+    FieldInfo {
+        name: field.name,
+        meaning: field.meaning.clone(),
+        default_text: default_text(
+            &described,
+            bases.iter().filter_map(|base| base.when).zip(&defaults),
+            default.as_ref(),
+        ),
+        default,
+        range,
+        unit: described.unit,
+        source: described.source,
+        is_required: described.is_required,
+        inside: described.inside,
+        outside: described.outside,
+        schema: described.schema,
+        canonical: described.canonical,
+        table: described.table.map(|(fields, is_switch)| {
+            let names = fields.iter().map(|field| field.name).collect();
+            TableInfo { fields, names, is_switch }
+        }),
+    }
+}
+
+/// `2; "ns2": 1`.
+fn default_text<'a>(
+    described: &crate::field::Described,
+    bases: impl Iterator<Item = ((&'static str, &'static str), &'a Json)>,
+    default: Option<&Json>,
+) -> String {
+    let Some(default) = default else {
+        return if described.is_required { "required" } else { described.absent }.to_owned();
+    };
+    let own = |((chooser, word), value): ((&str, &str), &'a Json)| {
+        (value != default && value.as_str() != Some(word))
+            .then(|| format!("with {chooser} = {word:?} {}", written(value)))
+    };
+    let others: Vec<String> = bases.filter_map(own).collect();
+    if others.is_empty() { written(default) } else { format!("{}; {}", written(default), others.join(", ")) }
+}
+
+/// All parts of one kind, in the order of their catalogue.
+pub struct Parts<C: 'static, X: 'static = ()> {
+    parts: Vec<Part<C, X>>,
+    names: Vec<&'static str>,
+}
+
+impl<C, X> Parts<C, X> {
+    /// # Panics
+    ///
+    /// If two have the same name.
+    pub fn new(parts: Vec<Part<C, X>>) -> Self {
+        let names: Vec<&'static str> = parts.iter().map(|part| part.about.name).collect();
+        for (position, name) in names.iter().enumerate() {
+            assert!(!names[..position].contains(name), "{name} is declared twice");
+        }
+        Self { parts, names }
+    }
+
+    /// The part that a scenario names so, by its name or another.
+    pub fn find(&self, name: &str) -> Option<&Part<C, X>> {
+        self.parts.iter().find(|part| part.about.name == name || part.about.aliases.contains(&name))
+    }
+
+    /// Each.
+    pub fn iter(&self) -> std::slice::Iter<'_, Part<C, X>> {
+        self.parts.iter()
+    }
+
+    /// The name of each.
+    pub fn names(&self) -> &[&'static str] {
+        &self.names
+    }
+}
+
+impl<'a, C, X> IntoIterator for &'a Parts<C, X> {
+    type Item = &'a Part<C, X>;
+    type IntoIter = std::slice::Iter<'a, Part<C, X>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

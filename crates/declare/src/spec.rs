@@ -1,0 +1,115 @@
+//! What is declared of a field beside its type: default, range, unit, source.
+
+use crate::range::Range;
+use crate::value::Value;
+
+/// A field's default and range. Built as `default(0.5).above(0.0).below(1.0)`; a plain value is a default without a range.
+#[derive(Clone, Debug)]
+pub struct Spec<T: Value> {
+    /// The default; for a required field, an example.
+    pub(crate) default: T,
+    pub(crate) is_required: bool,
+    pub(crate) range: Range<T::Bound>,
+    pub(crate) must: Option<Must<T>>,
+    pub(crate) unit: &'static str,
+    pub(crate) source: &'static str,
+    /// What holds where the field is left out and has no default value of its own.
+    pub(crate) absent: &'static str,
+}
+
+/// What no range can say, in words and as a test.
+#[derive(Clone, Debug)]
+pub(crate) struct Must<T> {
+    pub(crate) words: &'static str,
+    pub(crate) holds: fn(&T) -> bool,
+}
+
+impl<T: Value> From<T> for Spec<T> {
+    fn from(value: T) -> Self {
+        default(value)
+    }
+}
+
+/// A field with a default.
+pub fn default<T: Value>(value: T) -> Spec<T> {
+    let (must, unit, source, absent) = (None, "", "", "");
+    Spec { default: value, is_required: false, range: Range::ALL, must, unit, source, absent }
+}
+
+/// A field that has to be written; `example` stands in a message that it is not, and where no other value is at hand.
+pub fn required<T: Value>(example: T) -> Spec<T> {
+    Spec { is_required: true, ..default(example) }
+}
+
+/// A field that may be left out; `absent` says what holds then.
+pub fn unset<T: Value>(absent: &'static str) -> Spec<Option<T>> {
+    Spec { absent, ..default(None) }
+}
+
+impl<T: Value> Spec<T> {
+    /// More than `least`.
+    #[must_use]
+    pub fn above(mut self, least: T::Bound) -> Self {
+        self.range.from(least, false);
+        self
+    }
+
+    /// `least` or more.
+    #[must_use]
+    pub fn at_least(mut self, least: T::Bound) -> Self {
+        self.range.from(least, true);
+        self
+    }
+
+    /// Less than `most`.
+    #[must_use]
+    pub fn below(mut self, most: T::Bound) -> Self {
+        self.range.to(most, false);
+        self
+    }
+
+    /// `most` or less.
+    #[must_use]
+    pub fn at_most(mut self, most: T::Bound) -> Self {
+        self.range.to(most, true);
+        self
+    }
+
+    /// `holds`, which `words` say: "a list of at most 16 numbers".
+    #[must_use]
+    pub fn must_be(mut self, words: &'static str, holds: fn(&T) -> bool) -> Self {
+        self.must = Some(Must { words, holds });
+        self
+    }
+
+    /// What the number counts: "segments".
+    #[must_use]
+    pub fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Where default or range come from: "RFC 6817 section 2.4.2".
+    #[must_use]
+    pub fn source(mut self, source: &'static str) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// The default, or the example of a required field.
+    pub fn into_default(self) -> T {
+        self.default
+    }
+
+    pub(crate) fn holds(&self, value: &T) -> bool {
+        value.bounded().iter().all(|number| self.range.holds(number))
+            && self.must.as_ref().is_none_or(|must| (must.holds)(value))
+    }
+
+    /// "more than 0 and at most 100 ms", "true or false"; empty if anything of the type is allowed.
+    pub(crate) fn range_in_words(&self) -> String {
+        let numbers = self.range.in_words(self.unit);
+        let words = [self.must.as_ref().map(|must| must.words.to_owned()), T::choices(), Some(numbers)];
+        words.into_iter().flatten().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+}

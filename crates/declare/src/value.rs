@@ -1,0 +1,318 @@
+//! What a field may hold, and how a scenario writes it.
+
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+use ackclock_units::{Amount, Bandwidth, Bytes, ParseQuantityError, SimDuration};
+use serde_json::{Value as Json, json};
+
+use crate::range::{Bound, Range, Unordered, number_text};
+
+/// A type of fields: read from a plain value, written as one.
+pub trait Value: Clone + PartialEq + Debug + Send + Sync + Sized + 'static {
+    /// What its range is made of; [`Unordered`] if it has none.
+    type Bound: Bound;
+
+    /// What belongs there, in words: "a number".
+    fn wanted() -> String;
+
+    /// Reads a value. The error says what is wrong: "must be ...; write ...".
+    fn read(raw: &Json) -> Result<Self, String>;
+
+    /// Writes what [`Self::read`] reads as this.
+    fn write(&self) -> Json;
+
+    /// Its JSON Schema.
+    fn schema() -> Json;
+
+    /// Every number in it that a range is about.
+    fn bounded(&self) -> Vec<Self::Bound>;
+
+    /// Values in `range`, for tests: those at its ends first.
+    fn inside(range: &Range<Self::Bound>) -> Vec<Self>;
+
+    /// Values just outside of `range`, for tests.
+    fn outside(range: &Range<Self::Bound>) -> Vec<Self>;
+
+    /// The allowed values in words, where they are not a range: `true or false`.
+    fn choices() -> Option<String> {
+        None
+    }
+}
+
+/// A plain value as TOML writes it.
+pub fn written(value: &Json) -> String {
+    match value {
+        Json::Number(number) if number.is_f64() => number.as_f64().map_or_else(String::new, number_text),
+        Json::Array(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", ")),
+        Json::Object(entries) if entries.is_empty() => "{}".to_owned(),
+        Json::Object(entries) => {
+            let entries: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{key} = {}", written(value))).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+pub(crate) fn wrong_type<T: Value>(raw: &Json) -> String {
+    let found = match raw {
+        Json::Null => "nothing that can be written",
+        Json::Bool(_) => "true or false",
+        Json::Number(number) if number.is_f64() => "a number with decimals",
+        Json::Number(_) => "a whole number that does not fit",
+        Json::String(_) => "a text",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "a table",
+    };
+    format!("is {found}, and must be {wanted}; write {wanted}", wanted = T::wanted())
+}
+
+impl Value for bool {
+    type Bound = Unordered;
+
+    fn wanted() -> String {
+        "true or false".to_owned()
+    }
+    fn read(raw: &Json) -> Result<Self, String> {
+        raw.as_bool().ok_or_else(|| wrong_type::<Self>(raw))
+    }
+    fn write(&self) -> Json {
+        (*self).into()
+    }
+    fn schema() -> Json {
+        json!({ "type": "boolean" })
+    }
+    fn bounded(&self) -> Vec<Unordered> {
+        Vec::new()
+    }
+    fn inside(_: &Range<Unordered>) -> Vec<Self> {
+        vec![true, false]
+    }
+    fn outside(_: &Range<Unordered>) -> Vec<Self> {
+        Vec::new()
+    }
+    fn choices() -> Option<String> {
+        Some(Self::wanted())
+    }
+}
+
+impl Value for f64 {
+    type Bound = Self;
+
+    fn wanted() -> String {
+        "a number".to_owned()
+    }
+    fn read(raw: &Json) -> Result<Self, String> {
+        raw.as_f64().ok_or_else(|| wrong_type::<Self>(raw))
+    }
+    fn write(&self) -> Json {
+        (*self).into()
+    }
+    fn schema() -> Json {
+        json!({ "type": "number" })
+    }
+    fn bounded(&self) -> Vec<Self> {
+        vec![*self]
+    }
+    fn inside(range: &Range<Self>) -> Vec<Self> {
+        range.inside()
+    }
+    fn outside(range: &Range<Self>) -> Vec<Self> {
+        range.outside()
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($type:ty),*) => {
+        $(impl Value for $type {
+            type Bound = Self;
+
+            fn wanted() -> String {
+                format!("a whole number of at most {}", Self::MAX)
+            }
+            fn read(raw: &Json) -> Result<Self, String> {
+                raw.as_u64().and_then(|number| Self::try_from(number).ok()).ok_or_else(|| wrong_type::<Self>(raw))
+            }
+            fn write(&self) -> Json {
+                (*self).into()
+            }
+            fn schema() -> Json {
+                json!({ "type": "integer", "minimum": 0 })
+            }
+            fn bounded(&self) -> Vec<Self> {
+                vec![*self]
+            }
+            fn inside(range: &Range<Self>) -> Vec<Self> {
+                range.inside()
+            }
+            fn outside(range: &Range<Self>) -> Vec<Self> {
+                range.outside()
+            }
+        })*
+    };
+}
+
+whole_numbers!(u8, u16, u32, u64, usize);
+
+/// Reads a text that stands for a quantity.
+pub(crate) fn read_text<T: Value + FromStr<Err = ParseQuantityError>>(raw: &Json) -> Result<T, String> {
+    let text = raw.as_str().ok_or_else(|| wrong_type::<T>(raw))?;
+    text.parse().map_err(|error: ParseQuantityError| error.what().to_owned())
+}
+
+fn written_text(quantity: &impl Display) -> Json {
+    quantity.to_string().into()
+}
+
+macro_rules! quantities {
+    ($($type:ident = $wanted:literal, $example:literal;)*) => {
+        $(impl Value for $type {
+            type Bound = Self;
+
+            fn wanted() -> String {
+                concat!($wanted, " as a text such as \"", $example, "\"").to_owned()
+            }
+            fn read(raw: &Json) -> Result<Self, String> {
+                read_text(raw)
+            }
+            fn write(&self) -> Json {
+                written_text(self)
+            }
+            fn schema() -> Json {
+                json!({ "type": "string", "examples": [$example] })
+            }
+            fn bounded(&self) -> Vec<Self> {
+                vec![*self]
+            }
+            fn inside(range: &Range<Self>) -> Vec<Self> {
+                range.inside()
+            }
+            fn outside(range: &Range<Self>) -> Vec<Self> {
+                range.outside()
+            }
+        })*
+    };
+}
+
+quantities! {
+    SimDuration = "a duration", "30 ms";
+    Bytes = "an amount of data", "50 MB";
+    Bandwidth = "a rate", "100 Mbit/s";
+}
+
+/// In segments, or in bytes: its range is one of segments.
+impl Value for Amount {
+    type Bound = u64;
+
+    fn wanted() -> String {
+        "an amount of data or a number of segments as a text such as \"10 segments\"".to_owned()
+    }
+    fn read(raw: &Json) -> Result<Self, String> {
+        read_text(raw)
+    }
+    fn write(&self) -> Json {
+        written_text(self)
+    }
+    fn schema() -> Json {
+        json!({ "type": "string", "examples": ["10 segments"] })
+    }
+    fn bounded(&self) -> Vec<u64> {
+        match self {
+            Self::Segments(count) => vec![*count],
+            Self::Bytes(_) => Vec::new(),
+        }
+    }
+    fn inside(range: &Range<u64>) -> Vec<Self> {
+        range.inside().into_iter().map(Self::Segments).collect()
+    }
+    fn outside(range: &Range<u64>) -> Vec<Self> {
+        range.outside().into_iter().map(Self::Segments).collect()
+    }
+}
+
+/// `None` is written by leaving the field out.
+impl<T: Value> Value for Option<T> {
+    type Bound = T::Bound;
+
+    fn wanted() -> String {
+        T::wanted()
+    }
+    fn read(raw: &Json) -> Result<Self, String> {
+        T::read(raw).map(Some)
+    }
+    fn write(&self) -> Json {
+        self.as_ref().map_or(Json::Null, T::write)
+    }
+    fn schema() -> Json {
+        T::schema()
+    }
+    fn bounded(&self) -> Vec<T::Bound> {
+        self.iter().flat_map(T::bounded).collect()
+    }
+    fn inside(range: &Range<T::Bound>) -> Vec<Self> {
+        T::inside(range).into_iter().map(Some).collect()
+    }
+    fn outside(range: &Range<T::Bound>) -> Vec<Self> {
+        T::outside(range).into_iter().map(Some).collect()
+    }
+    fn choices() -> Option<String> {
+        T::choices()
+    }
+}
+
+/// The range is that of each item.
+impl<T: Value> Value for Vec<T> {
+    type Bound = T::Bound;
+
+    fn wanted() -> String {
+        format!("a list, each of which is {}", T::wanted())
+    }
+    fn read(raw: &Json) -> Result<Self, String> {
+        raw.as_array().ok_or_else(|| wrong_type::<Self>(raw))?.iter().map(T::read).collect()
+    }
+    fn write(&self) -> Json {
+        self.iter().map(T::write).collect()
+    }
+    fn schema() -> Json {
+        json!({ "type": "array", "items": T::schema() })
+    }
+    fn bounded(&self) -> Vec<T::Bound> {
+        self.iter().flat_map(T::bounded).collect()
+    }
+    fn inside(range: &Range<T::Bound>) -> Vec<Self> {
+        T::inside(range).into_iter().map(|item| vec![item]).chain([Vec::new()]).collect()
+    }
+    fn outside(range: &Range<T::Bound>) -> Vec<Self> {
+        T::outside(range).into_iter().map(|item| vec![item]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_short_as_they_can_be() {
+        for (number, text) in [(1.0, "1"), (0.5, "0.5"), (1e-7, "1e-7"), (1e9, "1e9"), (1_000_000.0, "1000000")] {
+            assert_eq!(written(&json!(number)), text);
+            assert_eq!(text.parse(), Ok(number));
+        }
+        // 2/ln 2 as the nearest number of 64 bits is written with all its digits
+        assert_eq!(written(&(2.0 / std::f64::consts::LN_2).write()), "2.8853900817779268");
+    }
+
+    #[test]
+    fn each_type_reads_what_it_writes_and_says_what_it_wants() {
+        assert_eq!(SimDuration::read(&SimDuration::from_micros(750).write()), Ok(SimDuration::from_micros(750)));
+        assert_eq!(Vec::<usize>::read(&json!([30, 20])), Ok(vec![30, 20]));
+        assert_eq!(f64::read(&json!(2)), Ok(2.0));
+        let error = u32::read(&json!(0.5)).expect_err("decimals");
+        assert_eq!(
+            error,
+            "is a number with decimals, and must be a whole number of at most 4294967295; \
+             write a whole number of at most 4294967295"
+        );
+        assert!(SimDuration::read(&json!("30")).expect_err("no unit").starts_with("has no unit; write it like"));
+    }
+}

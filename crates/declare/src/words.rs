@@ -1,0 +1,80 @@
+//! Fields that hold one of a few words.
+
+/// An enum each of whose values has a word.
+pub trait Words: Copy + PartialEq + std::fmt::Debug + Send + Sync + Sized + 'static {
+    /// Each value with its word and what it means.
+    const ALL: &'static [(&'static str, Self, &'static str)];
+
+    /// Its word.
+    fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(_, value, _)| *value == self).map_or("", |(word, ..)| word)
+    }
+}
+
+/// An enum of words: `"forward" = Forward`. Attributes and comments stay with their variants.
+#[macro_export]
+macro_rules! words {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident {
+        $($(#[doc = $doc:literal])+ $(#[default $($default:tt)*])? $word:literal = $variant:ident,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name {
+            $($(#[doc = $doc])+ $(#[default $($default)*])? $variant,)*
+        }
+
+        impl $crate::Words for $name {
+            const ALL: &'static [(&'static str, Self, &'static str)] =
+                &[$(($word, Self::$variant, concat!($($doc),+)),)*];
+        }
+
+        impl $crate::Value for $name {
+            type Bound = $crate::Unordered;
+
+            fn wanted() -> String {
+                $crate::words_of::<Self>()
+            }
+            fn read(raw: &$crate::Json) -> Result<Self, String> {
+                $crate::read_word(raw)
+            }
+            fn write(&self) -> $crate::Json {
+                $crate::Words::word(*self).into()
+            }
+            fn schema() -> $crate::Json {
+                $crate::schema_of_words::<Self>()
+            }
+            fn bounded(&self) -> Vec<$crate::Unordered> {
+                Vec::new()
+            }
+            fn inside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
+                <Self as $crate::Words>::ALL.iter().map(|(_, value, _)| *value).collect()
+            }
+            fn outside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
+                Vec::new()
+            }
+            fn choices() -> Option<String> {
+                Some($crate::words_of::<Self>())
+            }
+        }
+    };
+}
+
+/// `"a", "b" or "c"`.
+pub fn words_of<T: Words>() -> String {
+    let words: Vec<String> = T::ALL.iter().map(|(word, ..)| format!("{word:?}")).collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// Reads a word.
+pub fn read_word<T: Words>(raw: &serde_json::Value) -> Result<T, String> {
+    let found = raw.as_str().and_then(|text| T::ALL.iter().find(|(word, ..)| *word == text));
+    found.map(|(_, value, _)| *value).ok_or_else(|| format!("must be {words}; write {words}", words = words_of::<T>()))
+}
+
+/// The schema of an enum of words.
+pub fn schema_of_words<T: Words>() -> serde_json::Value {
+    serde_json::json!({ "enum": T::ALL.iter().map(|(word, ..)| *word).collect::<Vec<_>>() })
+}

@@ -1,0 +1,221 @@
+//! A declaration and everything that comes from it.
+
+use ackclock_declare::{
+    About, Context, Mistake, Part, Parts, Review, Table, declare, default, parameter_table, required, unset, words,
+};
+use ackclock_units::SimDuration;
+use serde_json::json;
+
+words! {
+    /// Whose rules.
+    #[derive(Default)]
+    enum Variant {
+        /// The paper's.
+        #[default]
+        "paper" = Paper,
+        /// Linux's.
+        "linux" = Linux,
+    }
+}
+
+declare! {
+    /// How it learns.
+    struct Learning {
+        /// Nodes of each layer.
+        hidden: Vec<usize> = default(vec![3, 2])
+            .at_least(1)
+            .at_most(8)
+            .must_be("at most 4 layers", |layers| layers.len() <= 4),
+        /// Its pace.
+        rate: f64 = default(1e-3).above(0.0).at_most(1.0).source("RFC 1149"),
+    }
+}
+
+declare! {
+    /// A timer.
+    struct Timer {
+        /// Lower bound.
+        min: SimDuration = default(SimDuration::from_secs(1)).above(SimDuration::ZERO),
+        /// Upper bound.
+        max: SimDuration = default(SimDuration::from_secs(60)).above(SimDuration::ZERO),
+    }
+    check |timer, review| review.at_most(("min", &timer.min), ("max", &timer.max));
+}
+
+declare! {
+    /// Pacing.
+    struct Spread {
+        /// How fast.
+        ratio: f64 = default(2.0).at_least(0.01).at_most(1e3),
+    }
+}
+
+declare! {
+    /// Parameters.
+    struct Config {
+        /// Whose rules.
+        variant: Variant = Variant::Paper,
+        /// The delay
+        /// to hold.
+        target: SimDuration = required(SimDuration::from_millis(50)).above(SimDuration::ZERO),
+        /// Fewer make it grow.
+        low as "alpha": u32 = default(2).at_least(1).at_most(100).unit("segments"),
+        /// More make it shrink.
+        high as "beta": u32 = default(4).at_least(1).at_most(100).unit("segments"),
+        /// On a mark.
+        beta_ecn: Option<f64> = unset("as on a loss").above(0.0).below(1.0),
+    }
+    within {
+        /// Of the agent.
+        learning: Learning = Learning { hidden: vec![5], ..Learning::default() },
+    }
+    tables {
+        /// Of a timer.
+        timer: Timer = Timer::default(),
+    }
+    switched {
+        /// Spread.
+        spread as "pacing": Option<Spread> = None,
+    }
+    apart {
+        /// Of its random stream.
+        seed: u64 = 7,
+    }
+    bases by variant: Variant = Config::of;
+    check Config::review;
+}
+
+impl Config {
+    fn of(variant: Variant) -> Self {
+        let declared = Self { variant, ..Self::as_declared() };
+        match variant {
+            Variant::Paper => declared,
+            Variant::Linux => Self { low: 1, ..declared },
+        }
+    }
+
+    fn review(&self, review: &mut Review<'_>) {
+        review.at_most(("alpha", &self.low), ("beta", &self.high));
+    }
+}
+
+const ABOUT: About = About { name: "ours", aliases: &["its"], summary: "a part", source: "none", departures: "none" };
+
+fn part() -> Part<Config> {
+    Part::new(ABOUT, (), &[], |_| (), |config: Config| config)
+}
+
+fn table(value: serde_json::Value) -> Table {
+    value.as_object().cloned().expect("a table")
+}
+
+fn mistakes(value: serde_json::Value) -> Vec<Mistake> {
+    part().read(&table(value), &Context::default()).mistakes
+}
+
+#[test]
+fn what_is_not_written_is_as_declared_under_the_chosen_word() {
+    let read = |value| part().read(&table(value), &Context::default()).config;
+    let paper = read(json!({ "target": "20 ms", "beta": 9 }));
+    let expected = Config { target: SimDuration::from_millis(20), high: 9, ..Config::default() };
+    assert_eq!((paper.low, paper.seed, paper.learning.hidden.as_slice()), (2, 7, [5].as_slice()));
+    assert_eq!(paper, expected);
+    let linux = read(json!({ "target": "20 ms", "variant": "linux", "rate": 0.5 }));
+    assert_eq!((linux.variant, linux.low, linux.learning.rate.to_bits()), (Variant::Linux, 1, 0.5_f64.to_bits()));
+}
+
+#[test]
+fn every_mistake_is_at_its_field_with_its_range_its_default_and_its_source() {
+    let found = mistakes(json!({ "alpha": 0, "beta_ecn": 1.0, "rate": 2, "hidden": [9] }));
+    let said: Vec<_> =
+        found.iter().map(|one| (one.field.as_str(), one.message.as_str(), one.remedy.as_str())).collect();
+    assert_eq!(
+        said,
+        [
+            ("target", "is missing", "add it, such as target = \"50 ms\""),
+            ("alpha", "must be at least 1 and at most 100 segments", "the default is 2"),
+            ("beta_ecn", "must be more than 0 and less than 1", "leave it out: as on a loss"),
+            ("hidden", "must be at most 4 layers, at least 1 and at most 8", "the default is [5]"),
+            ("rate", "must be more than 0 and at most 1", "the default is 0.001 (RFC 1149)"),
+        ]
+    );
+}
+
+#[test]
+fn what_does_not_go_together_is_at_the_field_that_was_written() {
+    let one = |value| mistakes(value).into_iter().map(|one| (one.field, one.message)).collect::<Vec<_>>();
+    let target = "1 s";
+    assert_eq!(
+        one(json!({ "target": target, "alpha": 5 })),
+        [("alpha".to_owned(), "must be at most beta, which is 4".to_owned())]
+    );
+    assert_eq!(
+        one(json!({ "target": target, "beta": 1 })),
+        [("beta".to_owned(), "must be at least alpha, which is 2".to_owned())]
+    );
+    assert_eq!(one(json!({ "target": target, "alpha": 4 })), []);
+}
+
+#[test]
+fn the_catalogue_computes_what_it_says() {
+    let part = part();
+    let said: Vec<_> =
+        part.fields.iter().map(|one| (one.name, one.default_text.as_str(), one.range.as_str())).collect();
+    let words = "\"paper\" or \"linux\"";
+    let segments = "at least 1 and at most 100 segments";
+    assert_eq!(
+        said,
+        [
+            ("variant", "\"paper\"", words),
+            ("target", "required", "more than 0 ns"),
+            ("alpha", "2; with variant = \"linux\" 1", segments),
+            ("beta", "4", segments),
+            ("beta_ecn", "as on a loss", "more than 0 and less than 1"),
+            ("hidden", "[5]", "at most 4 layers, at least 1 and at most 8"),
+            ("rate", "0.001", "more than 0 and at most 1"),
+            ("timer", "{ min = \"1 s\", max = \"60 s\" }", "a table"),
+            ("pacing", "false", "true, false or a table"),
+        ]
+    );
+    assert_eq!(part.fields[1].meaning, "The delay to hold");
+    assert_eq!(part.to_json()["parameters"][3]["name"], "beta");
+    assert_eq!(part.schema()["required"], json!(["target"]));
+    assert_eq!(part.schema()["properties"]["variant"]["enum"], json!(["paper", "linux", null]));
+    let rows = parameter_table(&["ours", "its"], &part);
+    assert!(rows.contains("| `rate` | 0.001 | more than 0 and at most 1 | Its pace (RFC 1149) |"), "{rows}");
+}
+
+#[test]
+fn values_for_tests_are_in_the_range_or_just_out_of_it() {
+    let part = part();
+    let alpha = part.field("alpha").expect("a field");
+    assert_eq!(alpha.inside, [1, 25, 50, 100].map(|number| json!(number)));
+    assert_eq!(alpha.outside, [0, 101].map(|number| json!(number)));
+    assert_eq!(part.field("target").map(|field| field.outside.clone()), Some(vec![json!("0 ns")]));
+}
+
+#[test]
+fn parts_are_found_by_each_of_their_names() {
+    let parts = Parts::new(vec![part()]);
+    assert!(parts.find("ours").is_some() && parts.find("its").is_some() && parts.find("theirs").is_none());
+    assert_eq!(parts.names(), ["ours"]);
+}
+
+#[test]
+fn tables_within_have_their_own_mistakes_and_switches_stand_for_tables() {
+    let target = "1 s";
+    let found = mistakes(json!({ "target": target, "timer": { "min": "0 s" }, "pacing": { "ratio": 0 } }));
+    let places: Vec<&str> = found.iter().map(|one| one.field.as_str()).collect();
+    assert_eq!(places, ["timer.min", "pacing.ratio"]);
+    let found = mistakes(json!({ "target": target, "timer": { "max": "10 ms" } }));
+    assert_eq!(
+        (found[0].field.as_str(), found[0].message.as_str()),
+        ("timer.max", "must be at least min, which is 1 s")
+    );
+    let pacing = |value: serde_json::Value| {
+        part().read(&table(json!({ "target": target, "pacing": value })), &Context::default()).config.spread
+    };
+    assert_eq!(pacing(json!(false)), None);
+    assert_eq!(pacing(json!(true)), Some(Spread { ratio: 2.0 }));
+    assert_eq!(pacing(json!({ "ratio": 3 })), Some(Spread { ratio: 3.0 }));
+}
