@@ -22,7 +22,7 @@ use std::fmt::Debug;
 
 use ackclock_units::{Bytes, SimTime};
 
-use crate::controller::{CongestionController, Start};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 
@@ -72,68 +72,27 @@ pub(crate) trait Rule: Debug {
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-macro_rules! rules {
-    ($($(#[$doc:meta])* $name:ident($config:ident),)*) => {
-        /// Which rule, with its parameters.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum ClassicConfig {
-            $($(#[$doc])* $name($config),)*
-        }
-
-        #[derive(Clone, Debug)]
-        enum AnyRule {
-            $($name($name),)*
-        }
-
-        impl AnyRule {
-            fn new(config: &ClassicConfig) -> Self {
-                match config {
-                    $(ClassicConfig::$name(config) => Self::$name($name::new(*config)),)*
-                }
-            }
-
-            fn rule(&self) -> &dyn Rule {
-                match self {
-                    $(Self::$name(rule) => rule,)*
-                }
-            }
-
-            fn rule_mut(&mut self) -> &mut dyn Rule {
-                match self {
-                    $(Self::$name(rule) => rule,)*
-                }
-            }
-        }
-    };
+/// A [`Rule`] that can be copied: a simulation can, at any moment.
+trait AnyRule: Rule + Send + Sync {
+    fn boxed_clone(&self) -> Box<dyn AnyRule>;
 }
 
-rules! {
-    /// Additive increase, multiplicative decrease by given numbers.
-    Aimd(AimdConfig),
-    /// BIC.
-    Bic(BicConfig),
-    /// `HighSpeed` TCP (RFC 3649).
-    HighSpeed(HighSpeedConfig),
-    /// H-TCP.
-    Htcp(HtcpConfig),
-    /// Hybla.
-    Hybla(HyblaConfig),
-    /// Illinois.
-    Illinois(IllinoisConfig),
-    /// Scalable TCP.
-    Scalable(ScalableConfig),
-    /// Veno.
-    Veno(VenoConfig),
-    /// Westwood+.
-    Westwood(WestwoodConfig),
-    /// `YeAH`.
-    Yeah(YeahConfig),
+impl<T: Rule + Clone + Send + Sync + 'static> AnyRule for T {
+    fn boxed_clone(&self) -> Box<dyn AnyRule> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn AnyRule> {
+    fn clone(&self) -> Self {
+        self.as_ref().boxed_clone()
+    }
 }
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Classic {
-    rule: AnyRule,
+    rule: Box<dyn AnyRule>,
     mss: u64,
     /// Segments.
     cwnd: f64,
@@ -143,10 +102,15 @@ pub struct Classic {
 }
 
 impl Classic {
-    pub(crate) fn new(config: &ClassicConfig, start: Start) -> Self {
+    /// The controller of a rule.
+    fn start(rule: impl Rule + Clone + Send + Sync + 'static, start: Start) -> Controller {
+        Controller::Classic(Box::new(Self::new(rule, start)))
+    }
+
+    fn new(rule: impl Rule + Clone + Send + Sync + 'static, start: Start) -> Self {
         let segments = |bytes: u64| bytes as f64 / start.mss as f64;
         Self {
-            rule: AnyRule::new(config),
+            rule: Box::new(rule),
             mss: start.mss,
             cwnd: segments(start.initial_window),
             ssthresh: start.initial_ssthresh.map(segments),
@@ -163,7 +127,7 @@ impl Classic {
     fn grow_in_slow_start(&mut self, ack: &AckEvent) -> f64 {
         let mss = self.mss as f64;
         let grown = Grown { ack, cwnd: self.cwnd, acked: ack.newly_acked.0 as f64 / mss };
-        if let Some(more) = self.rule.rule().slow_start(&grown) {
+        if let Some(more) = self.rule.slow_start(&grown) {
             self.cwnd += more;
             self.cwnd = self.ssthresh.map_or(self.cwnd, |ssthresh| self.cwnd.min(ssthresh));
             return 0.0;
@@ -178,8 +142,8 @@ impl Classic {
 
 impl CongestionController for Classic {
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.rule.rule_mut().on_ack(ack, self.cwnd, self.mss);
-        let shed = self.rule.rule_mut().shed();
+        self.rule.on_ack(ack, self.cwnd, self.mss);
+        let shed = self.rule.shed();
         if shed > 0.0 {
             self.cwnd = (self.cwnd - shed).max(2.0);
             self.ssthresh = Some(self.cwnd);
@@ -196,7 +160,7 @@ impl CongestionController for Classic {
             }
         }
         let grown = Grown { ack, cwnd: self.cwnd, acked };
-        self.cwnd += self.rule.rule_mut().increase(&grown);
+        self.cwnd += self.rule.increase(&grown);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
@@ -204,7 +168,7 @@ impl CongestionController for Classic {
         if !event.is_repeated() {
             self.before_episode = Some((self.cwnd, self.ssthresh));
             let flight = event.flight_size.0 as f64 / self.mss as f64;
-            let kept = self.rule.rule_mut().decrease(event, self.cwnd, flight);
+            let kept = self.rule.decrease(event, self.cwnd, flight);
             self.ssthresh = Some(kept.max(2.0));
         }
         self.cwnd = if event.is_timeout() { 1.0 } else { self.ssthresh.unwrap_or(self.cwnd) };
@@ -234,7 +198,7 @@ impl CongestionController for Classic {
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        self.rule.rule().inspect(record);
+        self.rule.inspect(record);
     }
 }
 
@@ -279,8 +243,9 @@ impl Delays {
 
 #[cfg(test)]
 mod testing {
-    use super::{Classic, ClassicConfig};
-    use crate::controller::{CongestionController, Start};
+    use super::Classic;
+    use crate::algorithm::Algorithm;
+    use crate::controller::{CongestionController, Controller, Start};
     use crate::event::AckEvent;
     use crate::testing::{ack, loss};
     use ackclock_units::{SimDuration, SimTime};
@@ -288,9 +253,11 @@ mod testing {
     pub(super) const MSS: u64 = 1_000;
 
     /// In congestion avoidance with a window of so many segments.
-    pub(super) fn avoiding(config: &ClassicConfig, segments: f64) -> Classic {
+    pub(super) fn avoiding(config: &impl Algorithm, segments: f64) -> Classic {
         let window = (segments * MSS as f64) as u64;
-        Classic::new(config, Start { mss: MSS, initial_window: window, initial_ssthresh: Some(window) })
+        let start = Start { mss: MSS, initial_window: window, initial_ssthresh: Some(window) };
+        let Controller::Classic(classic) = config.start(start) else { panic!("a rule of this module") };
+        *classic
     }
 
     /// Segments gained in a round trip of `rtt_ms` that began at `from_ms`: an ACK for each segment.

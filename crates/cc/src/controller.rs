@@ -1,22 +1,26 @@
-//! The interface of an algorithm, and the closed set of ours for static dispatch.
+//! The interface of an algorithm, and the list of ours for static dispatch.
 
 use std::fmt::Debug;
+use std::sync::LazyLock;
 
+use ackclock_declare::Parts;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
+use crate::algorithm::{Algorithm, Stack, parts_of};
+use crate::classic::{
+    AimdConfig, BicConfig, Classic, HighSpeedConfig, HtcpConfig, HyblaConfig, IllinoisConfig, ScalableConfig,
+    VenoConfig, WestwoodConfig, YeahConfig,
+};
 use crate::delivery::{Demands, SegmentReport};
 use crate::dqn::{DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 use crate::external::{ExternalConfig, ExternalController};
 use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
-use crate::siad::{Siad, SiadConfig};
 use crate::{
-    Bbr, Bbr3, Bbr3Config, BbrConfig, Cubic, CubicConfig, CubicVariant, Dctcp, DctcpConfig, Fixed, FixedConfig,
-    Increase, LinuxCubic, LinuxReno, Prague, PragueConfig, Reno, RenoConfig,
+    Bbr, Bbr3, Bbr3Config, BbrConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DctcpConfig, Fast, FastConfig,
+    Fixed, FixedConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig, LinuxCubic, LinuxReno, Prague,
+    PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, Vegas, VegasConfig,
 };
-use crate::{Classic, ClassicConfig};
-use crate::{Copa, CopaConfig, Fast, FastConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig};
-use crate::{Swift, SwiftConfig, Vegas, VegasConfig};
 
 /// One congestion-control algorithm for one flow.
 pub trait CongestionController: Debug + Send {
@@ -97,132 +101,6 @@ pub trait CongestionController: Debug + Send {
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// Which algorithm, with its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ControllerConfig {
-    /// AIMD of RFC 5681.
-    Reno(RenoConfig),
-    /// RFC 9438, or Linux's.
-    Cubic(CubicConfig),
-    /// A window that never changes.
-    Fixed(FixedConfig),
-    /// BBR, first version.
-    Bbr(BbrConfig),
-    /// BBR, third version.
-    Bbr3(Bbr3Config),
-    /// DCTCP.
-    Dctcp(DctcpConfig),
-    /// Prague.
-    Prague(PragueConfig),
-    /// PCC Allegro.
-    Allegro(AllegroConfig),
-    /// PCC Vivace.
-    Vivace(VivaceConfig),
-    /// SIAD.
-    Siad(SiadConfig),
-    /// Reno's relatives: `HighSpeed`, Scalable, H-TCP and others.
-    Classic(ClassicConfig),
-    /// Vegas, on the delay of the round trip or of the forward path.
-    Vegas(VegasConfig),
-    /// FAST TCP.
-    Fast(FastConfig),
-    /// LEDBAT.
-    Ledbat(LedbatConfig),
-    /// `LEDBAT++`.
-    LedbatPlusPlus(LedbatPlusPlusConfig),
-    /// Copa.
-    Copa(CopaConfig),
-    /// Swift.
-    Swift(SwiftConfig),
-    /// `NewReno` with an agent's increase.
-    DqnNewReno(Box<DqnNewRenoConfig>),
-    /// CUBIC with an agent's pace.
-    DqnCubic(Box<DqnCubicConfig>),
-    /// An algorithm from outside this crate.
-    External(ExternalConfig),
-}
-
-impl ControllerConfig {
-    /// True if it may decide after events: see [`CongestionController::is_decision_due`].
-    pub fn decides(&self) -> bool {
-        matches!(self, Self::External(config) if config.decides())
-    }
-
-    /// True if a network that no longer learns moves the window.
-    pub fn is_frozen(&self) -> bool {
-        match self {
-            Self::DqnNewReno(config) => config.dqn.frozen.is_some(),
-            Self::DqnCubic(config) => config.dqn.frozen.is_some(),
-            _ => self.decides(),
-        }
-    }
-
-    /// With the seed of the algorithm's random stream, if it has one.
-    #[must_use]
-    pub fn seeded(mut self, seed: u64) -> Self {
-        match &mut self {
-            Self::Bbr(config) => config.seed = seed,
-            Self::Bbr3(config) => config.seed = seed,
-            Self::Allegro(config) => config.seed = seed,
-            Self::Vivace(config) => config.seed = seed,
-            Self::DqnNewReno(config) => config.dqn.seed = seed,
-            Self::DqnCubic(config) => config.dqn.seed = seed,
-            Self::External(config) => config.set_seed(seed),
-            _ => {}
-        }
-        self
-    }
-}
-
-/// One of the built-in algorithms, or one from outside.
-#[derive(Clone, Debug)]
-pub enum Controller {
-    /// See [`Reno`].
-    Reno(Reno),
-    /// See [`LinuxReno`].
-    LinuxReno(LinuxReno),
-    /// See [`Cubic`].
-    Cubic(Cubic),
-    /// See [`LinuxCubic`].
-    LinuxCubic(LinuxCubic),
-    /// See [`Fixed`].
-    Fixed(Fixed),
-    /// See [`Bbr`].
-    Bbr(Box<Bbr>),
-    /// See [`Bbr3`].
-    Bbr3(Box<Bbr3>),
-    /// See [`Dctcp`].
-    Dctcp(Box<Dctcp>),
-    /// See [`Prague`].
-    Prague(Box<Prague>),
-    /// See [`Allegro`].
-    Allegro(Box<Allegro>),
-    /// See [`Vivace`].
-    Vivace(Box<Vivace>),
-    /// See [`Siad`].
-    Siad(Box<Siad>),
-    /// See [`Classic`].
-    Classic(Box<Classic>),
-    /// See [`Vegas`].
-    Vegas(Box<Vegas>),
-    /// See [`Fast`].
-    Fast(Box<Fast>),
-    /// See [`Ledbat`].
-    Ledbat(Box<Ledbat>),
-    /// See [`LedbatPlusPlus`].
-    LedbatPlusPlus(Box<LedbatPlusPlus>),
-    /// See [`Copa`].
-    Copa(Box<Copa>),
-    /// See [`Swift`].
-    Swift(Box<Swift>),
-    /// See [`DqnNewReno`].
-    DqnNewReno(Box<DqnNewReno>),
-    /// See [`DqnCubic`].
-    DqnCubic(Box<DqnCubic>),
-    /// See [`ExternalController`].
-    External(Box<dyn ExternalController>),
-}
-
 /// What every controller starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
@@ -231,140 +109,196 @@ pub(crate) struct Start {
     pub(crate) initial_ssthresh: Option<u64>,
 }
 
-impl Controller {
-    /// A controller for a connection with this segment size, initial window (RFC 6928) and initial ssthresh.
-    pub fn new(config: &ControllerConfig, mss: Bytes, initial_window: Bytes, initial_ssthresh: Option<Bytes>) -> Self {
-        let start = Start {
-            mss: mss.0,
-            initial_window: initial_window.0,
-            initial_ssthresh: initial_ssthresh.map(|bytes| bytes.0),
-        };
-        match config {
-            ControllerConfig::Reno(config) => match config.increase {
-                Increase::Segments => Self::LinuxReno(LinuxReno::new(config, start)),
-                Increase::Bytes | Increase::Acks => Self::Reno(Reno::new(config, start)),
-            },
-            ControllerConfig::Cubic(config) => match config.variant {
-                CubicVariant::Rfc9438 => Self::Cubic(Cubic::new(config, start)),
-                CubicVariant::Linux => Self::LinuxCubic(LinuxCubic::new(config, start)),
-            },
-            ControllerConfig::Fixed(config) => Self::Fixed(Fixed::new(*config)),
-            ControllerConfig::Bbr(config) => Self::Bbr(Box::new(Bbr::new(config, start))),
-            ControllerConfig::Bbr3(config) => Self::Bbr3(Box::new(Bbr3::new(config, start))),
-            ControllerConfig::Dctcp(config) => Self::Dctcp(Box::new(Dctcp::new(config, start))),
-            ControllerConfig::Prague(config) => Self::Prague(Box::new(Prague::new(config, start))),
-            ControllerConfig::Allegro(config) => Self::Allegro(Box::new(Allegro::new(config, start))),
-            ControllerConfig::Vivace(config) => Self::Vivace(Box::new(Vivace::new(config, start))),
-            ControllerConfig::Siad(config) => Self::Siad(Box::new(Siad::new(config, start))),
-            ControllerConfig::Classic(config) => Self::Classic(Box::new(Classic::new(config, start))),
-            ControllerConfig::Vegas(config) => Self::Vegas(Box::new(Vegas::new(config, start))),
-            ControllerConfig::Fast(config) => Self::Fast(Box::new(Fast::new(config, start))),
-            ControllerConfig::Ledbat(config) => Self::Ledbat(Box::new(Ledbat::new(config, start))),
-            ControllerConfig::LedbatPlusPlus(config) => {
-                Self::LedbatPlusPlus(Box::new(LedbatPlusPlus::new(config, start)))
-            }
-            ControllerConfig::Copa(config) => Self::Copa(Box::new(Copa::new(config, start))),
-            ControllerConfig::Swift(config) => Self::Swift(Box::new(Swift::new(config, start))),
-            ControllerConfig::DqnNewReno(config) => Self::DqnNewReno(Box::new(DqnNewReno::new(config, start))),
-            ControllerConfig::DqnCubic(config) => Self::DqnCubic(Box::new(DqnCubic::new(config, start))),
-            ControllerConfig::External(config) => Self::External(config.make(mss, initial_window, initial_ssthresh)),
+/// The algorithms of this crate, one line each: what a configuration holds, and the controllers that it can start as,
+/// unless it starts as another line's.
+macro_rules! controllers {
+    ($($config:ident($parameters:ty) $(in $held:ident)? $(=> $($running:ident($controller:ty)),+)?;)*) => {
+        /// Which algorithm, with its parameters.
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(missing_docs, reason = "each is documented at its parameters")]
+        pub enum ControllerConfig {
+            $($config(held!($parameters $(, $held)?)),)*
+            /// An algorithm from outside this crate.
+            External(ExternalConfig),
         }
-    }
+
+        /// One of the built-in algorithms, or one from outside.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "each is documented at its type")]
+        pub enum Controller {
+            $($($($running($controller),)+)?)*
+            /// An algorithm from outside this crate.
+            External(Box<dyn ExternalController>),
+        }
+
+        impl ControllerConfig {
+            /// True if a network that no longer learns moves the window.
+            pub fn is_frozen(&self) -> bool {
+                match self {
+                    $(Self::$config(config) => config.is_frozen(),)*
+                    Self::External(config) => config.decides(),
+                }
+            }
+
+            /// With the seed of the algorithm's random stream, if it has one.
+            #[must_use]
+            pub fn seeded(mut self, seed: u64) -> Self {
+                match &mut self {
+                    $(Self::$config(config) => config.seed(seed),)*
+                    Self::External(config) => config.set_seed(seed),
+                }
+                self
+            }
+
+            fn start(&self, start: Start) -> Controller {
+                match self {
+                    $(Self::$config(config) => config.start(start),)*
+                    Self::External(config) => Controller::External(config.make(
+                        Bytes(start.mss),
+                        Bytes(start.initial_window),
+                        start.initial_ssthresh.map(Bytes),
+                    )),
+                }
+            }
+        }
+
+        static CONTROLLERS: LazyLock<Parts<ControllerConfig, Stack>> = LazyLock::new(|| {
+            let none = std::iter::empty();
+            Parts::new(none$(.chain(parts_of(|config: $parameters| ControllerConfig::$config(config.into()))))*.collect())
+        });
+
+        dispatch! { $($($($running)+)?)* External }
+    };
+}
+
+/// What a configuration is held as: itself, or in a box where it is large.
+macro_rules! held {
+    ($parameters:ty) => { $parameters };
+    ($parameters:ty, $held:ident) => { $held<$parameters> };
+}
+
+/// Every controller that a scenario can name, as it declares itself.
+pub fn controllers() -> &'static Parts<ControllerConfig, Stack> {
+    &CONTROLLERS
 }
 
 macro_rules! dispatch {
-    ($self:ident, $inner:ident => $call:expr) => {
-        match $self {
-            Controller::Reno($inner) => $call,
-            Controller::LinuxReno($inner) => $call,
-            Controller::Cubic($inner) => $call,
-            Controller::LinuxCubic($inner) => $call,
-            Controller::Fixed($inner) => $call,
-            Controller::Bbr($inner) => $call,
-            Controller::Bbr3($inner) => $call,
-            Controller::Dctcp($inner) => $call,
-            Controller::Prague($inner) => $call,
-            Controller::Allegro($inner) => $call,
-            Controller::Vivace($inner) => $call,
-            Controller::Siad($inner) => $call,
-            Controller::Classic($inner) => $call,
-            Controller::Vegas($inner) => $call,
-            Controller::Fast($inner) => $call,
-            Controller::Ledbat($inner) => $call,
-            Controller::LedbatPlusPlus($inner) => $call,
-            Controller::Copa($inner) => $call,
-            Controller::Swift($inner) => $call,
-            Controller::DqnNewReno($inner) => $call,
-            Controller::DqnCubic($inner) => $call,
-            Controller::External($inner) => $call,
+    ($($variant:ident)*) => {
+        impl CongestionController for Controller {
+            fn on_ack(&mut self, ack: &AckEvent) {
+                match self { $(Self::$variant(inner) => inner.on_ack(ack),)* }
+            }
+            fn on_congestion(&mut self, event: &CongestionEvent) {
+                match self { $(Self::$variant(inner) => inner.on_congestion(event),)* }
+            }
+            fn on_spurious(&mut self, now: SimTime) {
+                match self { $(Self::$variant(inner) => inner.on_spurious(now),)* }
+            }
+            fn on_send(&mut self, sent: &SendEvent) {
+                match self { $(Self::$variant(inner) => inner.on_send(sent),)* }
+            }
+            fn cwnd(&self) -> Bytes {
+                match self { $(Self::$variant(inner) => inner.cwnd(),)* }
+            }
+            fn set_cwnd(&mut self, cwnd: Bytes) {
+                match self { $(Self::$variant(inner) => inner.set_cwnd(cwnd),)* }
+            }
+            fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
+                match self { $(Self::$variant(inner) => inner.set_ssthresh(ssthresh),)* }
+            }
+            fn ssthresh(&self) -> Option<Bytes> {
+                match self { $(Self::$variant(inner) => inner.ssthresh(),)* }
+            }
+            fn pacing_rate(&self) -> Option<Bandwidth> {
+                match self { $(Self::$variant(inner) => inner.pacing_rate(),)* }
+            }
+            fn demands(&self) -> Demands {
+                match self { $(Self::$variant(inner) => inner.demands(),)* }
+            }
+            fn on_delivered(&mut self, segment: &SegmentReport) {
+                match self { $(Self::$variant(inner) => inner.on_delivered(segment),)* }
+            }
+            fn on_lost(&mut self, segment: &SegmentReport) {
+                match self { $(Self::$variant(inner) => inner.on_lost(segment),)* }
+            }
+            fn limits_itself(&self) -> bool {
+                match self { $(Self::$variant(inner) => inner.limits_itself(),)* }
+            }
+            fn deadline(&self) -> SimTime {
+                match self { $(Self::$variant(inner) => inner.deadline(),)* }
+            }
+            fn on_timer(&mut self, now: SimTime) {
+                match self { $(Self::$variant(inner) => inner.on_timer(now),)* }
+            }
+            fn wants_to_stop(&self) -> bool {
+                match self {
+                    Self::External(inner) => inner.wants_to_stop(),
+                    _ => false,
+                }
+            }
+            fn is_decision_due(&self) -> bool {
+                match self {
+                    Self::External(inner) => inner.is_decision_due(),
+                    _ => false,
+                }
+            }
+            fn decide(&mut self, now: SimTime) {
+                if let Self::External(inner) = self {
+                    inner.decide(now);
+                }
+            }
+            fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Self::$variant(inner) => inner.inspect(record),)* }
+            }
         }
     };
 }
 
-impl CongestionController for Controller {
-    fn on_ack(&mut self, ack: &AckEvent) {
-        dispatch!(self, inner => inner.on_ack(ack));
+controllers! {
+    Reno(RenoConfig) => Reno(Reno), LinuxReno(LinuxReno);
+    Cubic(CubicConfig) => Cubic(Cubic), LinuxCubic(LinuxCubic);
+    Aimd(AimdConfig) => Classic(Box<Classic>);
+    Bic(BicConfig);
+    HighSpeed(HighSpeedConfig);
+    Htcp(HtcpConfig);
+    Hybla(HyblaConfig);
+    Illinois(IllinoisConfig);
+    Scalable(ScalableConfig);
+    Veno(VenoConfig);
+    Westwood(WestwoodConfig);
+    Yeah(YeahConfig);
+    Vegas(VegasConfig) => Vegas(Box<Vegas>);
+    Fast(FastConfig) => Fast(Box<Fast>);
+    Ledbat(LedbatConfig) => Ledbat(Box<Ledbat>);
+    LedbatPlusPlus(LedbatPlusPlusConfig) => LedbatPlusPlus(Box<LedbatPlusPlus>);
+    Copa(CopaConfig) => Copa(Box<Copa>);
+    Swift(SwiftConfig) => Swift(Box<Swift>);
+    Fixed(FixedConfig) => Fixed(Fixed);
+    Bbr(BbrConfig) => Bbr(Box<Bbr>);
+    Bbr3(Bbr3Config) => Bbr3(Box<Bbr3>);
+    Dctcp(DctcpConfig) => Dctcp(Box<Dctcp>);
+    Prague(PragueConfig) => Prague(Box<Prague>);
+    Allegro(AllegroConfig) => Allegro(Box<Allegro>);
+    Vivace(VivaceConfig) => Vivace(Box<Vivace>);
+    Siad(SiadConfig) => Siad(Box<Siad>);
+    DqnNewReno(DqnNewRenoConfig) in Box => DqnNewReno(Box<DqnNewReno>);
+    DqnCubic(DqnCubicConfig) in Box => DqnCubic(Box<DqnCubic>);
+}
+
+impl ControllerConfig {
+    /// True if it may decide after events: see [`CongestionController::is_decision_due`].
+    pub fn decides(&self) -> bool {
+        matches!(self, Self::External(config) if config.decides())
     }
-    fn on_congestion(&mut self, event: &CongestionEvent) {
-        dispatch!(self, inner => inner.on_congestion(event));
-    }
-    fn on_spurious(&mut self, now: SimTime) {
-        dispatch!(self, inner => inner.on_spurious(now));
-    }
-    fn on_send(&mut self, sent: &SendEvent) {
-        dispatch!(self, inner => inner.on_send(sent));
-    }
-    fn cwnd(&self) -> Bytes {
-        dispatch!(self, inner => inner.cwnd())
-    }
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        dispatch!(self, inner => inner.set_cwnd(cwnd));
-    }
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        dispatch!(self, inner => inner.set_ssthresh(ssthresh));
-    }
-    fn ssthresh(&self) -> Option<Bytes> {
-        dispatch!(self, inner => inner.ssthresh())
-    }
-    fn pacing_rate(&self) -> Option<Bandwidth> {
-        dispatch!(self, inner => inner.pacing_rate())
-    }
-    fn demands(&self) -> Demands {
-        dispatch!(self, inner => inner.demands())
-    }
-    fn on_delivered(&mut self, segment: &SegmentReport) {
-        dispatch!(self, inner => inner.on_delivered(segment));
-    }
-    fn on_lost(&mut self, segment: &SegmentReport) {
-        dispatch!(self, inner => inner.on_lost(segment));
-    }
-    fn limits_itself(&self) -> bool {
-        dispatch!(self, inner => inner.limits_itself())
-    }
-    fn deadline(&self) -> SimTime {
-        dispatch!(self, inner => inner.deadline())
-    }
-    fn on_timer(&mut self, now: SimTime) {
-        dispatch!(self, inner => inner.on_timer(now));
-    }
-    fn wants_to_stop(&self) -> bool {
-        match self {
-            Self::External(inner) => inner.wants_to_stop(),
-            _ => false,
-        }
-    }
-    fn is_decision_due(&self) -> bool {
-        match self {
-            Self::External(inner) => inner.is_decision_due(),
-            _ => false,
-        }
-    }
-    fn decide(&mut self, now: SimTime) {
-        if let Self::External(inner) = self {
-            inner.decide(now);
-        }
-    }
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        dispatch!(self, inner => inner.inspect(record));
+}
+
+impl Controller {
+    /// A controller for a connection with this segment size, initial window (RFC 6928) and initial ssthresh.
+    pub fn new(config: &ControllerConfig, mss: Bytes, initial_window: Bytes, initial_ssthresh: Option<Bytes>) -> Self {
+        config.start(Start {
+            mss: mss.0,
+            initial_window: initial_window.0,
+            initial_ssthresh: initial_ssthresh.map(|bytes| bytes.0),
+        })
     }
 }

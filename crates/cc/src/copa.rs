@@ -17,28 +17,39 @@
 //! Checked: both windows, the detector's constants, delta's AIMD and the speed against two implementations of others;
 //! the runs held to it are in docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 use crate::windowed_min::WindowedMin;
 
-/// Parameters of [`Copa`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CopaConfig {
-    /// Weight of delay against throughput in default mode: 1/delta packets wait.
-    pub delta: f64,
-    /// Compete with flows that fill the queue.
-    pub mode_switch: bool,
-    /// Round trips in which the queue must have been nearly empty for the flow to be alone.
-    pub empty_round_trips: u32,
-    /// The queue is nearly empty below this share of the range of the RTT.
-    pub nearly_empty: f64,
+declare! {
+    /// Parameters of [`Copa`].
+    #[derive(Copy)]
+    pub struct CopaConfig {
+        /// Weight of delay against throughput: 1/delta packets wait.
+        delta: f64 = default(0.5).at_least(1e-4).at_most(1e3),
+        /// Compete with flows that fill the queue.
+        mode_switch: bool = true,
+        /// Round trips in which the queue must have been nearly empty for the flow to be alone.
+        empty_round_trips: u32 = default(5).at_least(1).at_most(1_000).unit("round trips"),
+        /// Share of the range of the RTT below which the queue is nearly empty.
+        nearly_empty: f64 = default(0.1).at_least(1e-3).at_most(0.999),
+    }
 }
 
-impl Default for CopaConfig {
-    fn default() -> Self {
-        Self { delta: 0.5, mode_switch: true, empty_round_trips: 5, nearly_empty: 0.1 }
+impl Algorithm for CopaConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "a target rate of 1 / (delta dq), approached at a speed that doubles",
+        source: "Arun and Balakrishnan, NSDI 2018",
+        departures: "a timeout begins slow start anew",
+        ..Name::called("copa")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Copa(Box::new(Copa::new(self, start)))
     }
 }
 

@@ -6,60 +6,87 @@
 //! (section 4.6), slow start is RFC 5681's with the byte counting of RFC 3465, and the time in which the application
 //! limited the window does not count (section 4.2, last paragraphs): the epoch is moved forward by it.
 
+use ackclock_declare::{declare, default, unset, words};
 use ackclock_units::{Bytes, SimDuration, SimTime, math};
 
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name, Stack};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::linux_cubic::LinuxCubic;
 use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 
-/// Whose CUBIC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CubicVariant {
-    /// The RFC's: [`Cubic`].
-    #[default]
-    Rfc9438,
-    /// Linux's: [`LinuxCubic`](crate::LinuxCubic).
-    Linux,
-}
-
-/// Parameters of CUBIC.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CubicConfig {
-    /// Whose rules.
-    pub variant: CubicVariant,
-    /// C: how aggressive the curve is, in segments/s^3.
-    pub c: f64,
-    /// Fraction of the window kept on congestion.
-    pub beta: f64,
-    /// The same where the network marked a packet (RFC 8511 says 0.85); `None` is `beta`.
-    pub beta_ecn: Option<f64>,
-    /// Release bandwidth to new flows by lowering `W_max` when it falls twice in a row (section 4.7).
-    pub fast_convergence: bool,
-    /// Never be slower than Reno (section 4.3).
-    pub reno_friendly: bool,
-    /// What ends slow start early.
-    pub hystart: Hystart,
-}
-
-impl CubicConfig {
-    /// Linux's rules and constants: C = 410/1024, beta = 717/1024.
-    pub fn linux() -> Self {
-        Self { variant: CubicVariant::Linux, c: 410.0 / 1024.0, beta: 717.0 / 1024.0, ..Self::default() }
+words! {
+    /// Whose CUBIC.
+    #[derive(Default)]
+    pub enum CubicVariant {
+        /// The RFC's: [`Cubic`].
+        #[default]
+        "rfc9438" = Rfc9438,
+        /// Linux's: [`LinuxCubic`](crate::LinuxCubic).
+        "linux" = Linux,
     }
 }
 
-impl Default for CubicConfig {
-    fn default() -> Self {
-        // RFC 9438 section 5.1: C = 0.4; section 4.6: beta_cubic = 0.7.
-        Self {
-            variant: CubicVariant::Rfc9438,
-            c: 0.4,
-            beta: 0.7,
-            beta_ecn: None,
-            fast_convergence: true,
-            reno_friendly: true,
-            hystart: Hystart::Off,
+declare! {
+    /// Parameters of CUBIC.
+    #[derive(Copy)]
+    pub struct CubicConfig {
+        /// Whose rules: the RFC's, or Linux's in whole segments and integers.
+        variant: CubicVariant = CubicVariant::Rfc9438,
+        /// C: steepness of the curve; Linux rounds it to 1024ths.
+        c: f64 = default(0.4).above(0.0).at_most(1e6).unit("segments/s^3").source("RFC 9438 section 5.1"),
+        /// Fraction of the flight size kept on congestion; Linux rounds it to 1024ths.
+        beta: f64 = default(0.7).above(0.0).below(1.0).source("RFC 9438 section 4.6"),
+        /// The same where the network marked a packet; RFC 8511 says 0.85.
+        beta_ecn: Option<f64> = unset("as beta").above(0.0).below(1.0),
+        /// Lower `W_max` when the window falls twice in a row.
+        fast_convergence: bool = default(true).source("RFC 9438 section 4.7"),
+        /// Never be slower than Reno would be.
+        reno_friendly: bool = default(true).source("RFC 9438 section 4.3"),
+        /// What ends slow start before the first loss: ACK trains and rising delay as Linux measures them, or `HyStart++`.
+        hystart: Hystart = Hystart::Off,
+    }
+    bases by variant: CubicVariant = CubicConfig::of;
+    check |config, review| {
+        if config.variant == CubicVariant::Linux && config.c < LINUX_PRECISION {
+            let message = format!("must be at least {LINUX_PRECISION} (1/1024) with variant = \"linux\"");
+            review.report("c", message, "Linux's arithmetic cannot tell less from 0; its own is 410/1024");
         }
+    };
+}
+
+impl Algorithm for CubicConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "window as a cubic function of the time since the last congestion, never slower than Reno",
+        source: "RFC 9438; the behaviour of Linux 6.18",
+        departures: "none; the decrease works on the flight size, slow start is RFC 5681's with byte counting (L = 2); variant \"linux\": the cube root is exact, the clock ticks at 250 Hz",
+        stack: Stack { profile: "cubic", ..Stack::ANY },
+        ..Name::called("cubic")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        match self.variant {
+            CubicVariant::Rfc9438 => Controller::Cubic(Cubic::new(self, start)),
+            CubicVariant::Linux => Controller::LinuxCubic(LinuxCubic::new(self, start)),
+        }
+    }
+}
+
+/// The least C that Linux's arithmetic can hold, segments/s^3.
+const LINUX_PRECISION: f64 = 1.0 / 1024.0;
+
+impl CubicConfig {
+    /// The defaults of a variant.
+    fn of(variant: CubicVariant) -> Self {
+        match variant {
+            CubicVariant::Rfc9438 => Self::as_declared(),
+            CubicVariant::Linux => Self::linux(),
+        }
+    }
+
+    /// Linux's rules and constants: C = 410/1024, beta = 717/1024.
+    pub fn linux() -> Self {
+        Self { variant: CubicVariant::Linux, c: 410.0 / 1024.0, beta: 717.0 / 1024.0, ..Self::as_declared() }
     }
 }
 

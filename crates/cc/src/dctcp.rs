@@ -6,25 +6,45 @@
 //! Departures: none. The reduction is at once, as section 3.3 writes it, where Linux spreads it over a round trip; the
 //! window does not grow on ACKs that tell of marks (RFC 3168 section 6.1.2).
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimTime};
 
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name, Setting, Stack};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::Demands;
 use crate::event::{AckEvent, CongestionEvent};
 use crate::reno::{Reno, RenoConfig};
 
-/// Parameters of [`Dctcp`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DctcpConfig {
-    /// The estimation gain `g`: weight of the latest window in the moving average.
-    pub gain: f64,
-    /// `DCTCP.Alpha` to begin with.
-    pub initial_alpha: f64,
+declare! {
+    /// Parameters of [`Dctcp`].
+    #[derive(Copy)]
+    pub struct DctcpConfig {
+        /// Weight of the latest window in the moving average of the marked fraction, alpha: 1/16.
+        gain: f64 = default(1.0 / 16.0).above(0.0).below(1.0).source("RFC 8257 section 4.1"),
+        /// alpha before the first window: 1 answers the first mark as Reno does.
+        initial_alpha: f64 = default(1.0).at_least(0.0).at_most(1.0),
+    }
 }
 
-impl Default for DctcpConfig {
-    fn default() -> Self {
-        Self { gain: 1.0 / 16.0, initial_alpha: 1.0 }
+impl Algorithm for DctcpConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "Reno's window, reduced in proportion to how much is marked; sets tcp.ecn and dctcp_feedback at both ends",
+        source: "RFC 8257; Alizadeh et al., SIGCOMM 2010",
+        departures: "none; the reduction is at once, where Linux spreads it over a round trip",
+        stack: Stack {
+            sets: &[
+                ("ecn", Setting::Word("request")),
+                ("accurate_ecn", Setting::Switch(false)),
+                ("ect1", Setting::Switch(false)),
+                ("dctcp_feedback", Setting::Switch(true)),
+            ],
+            ..Stack::ANY
+        },
+        ..Name::called("dctcp")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Dctcp(Box::new(Dctcp::new(self, start)))
     }
 }
 

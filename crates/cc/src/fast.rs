@@ -16,25 +16,38 @@
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimDuration};
 
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
-/// Parameters of [`Fast`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FastConfig {
-    /// Packets of the flow to keep in queues.
-    pub alpha: f64,
-    /// Weight of the new window.
-    pub gamma: f64,
-    /// Below this queueing delay the window doubles.
-    pub threshold: SimDuration,
+declare! {
+    /// Parameters of [`Fast`].
+    #[derive(Copy)]
+    pub struct FastConfig {
+        /// Packets of the flow to keep in queues.
+        alpha: f64 = default(100.0).at_least(1e-3).at_most(1e6).unit("packets"),
+        /// Weight of the new window.
+        gamma: f64 = default(0.5).at_least(1e-3).at_most(1.0),
+        /// Queueing delay below which the window doubles.
+        threshold: SimDuration = default(SimDuration::from_micros(750))
+            .above(SimDuration::ZERO).at_most(SimDuration::from_secs(10))
+            .source("ns-2's FAST"),
+    }
 }
 
-impl Default for FastConfig {
-    fn default() -> Self {
-        Self { alpha: 100.0, gamma: 0.5, threshold: SimDuration::from_micros(750) }
+impl Algorithm for FastConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "keeps alpha packets of the flow queued, by an equation on the RTT",
+        source: "Wei, Jin, Low, Hegde, IEEE/ACM ToN 14(6), 2006; threshold of ns-2's",
+        departures: "alpha is constant; no slow start but the equation's own doubling; losses halve",
+        ..Name::called("fast")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Fast(Box::new(Fast::new(self, start)))
     }
 }
 

@@ -2,16 +2,45 @@
 //!
 //! Source: none; it is a measuring instrument. Departures: it answers no congestion signal.
 
-use ackclock_units::Bytes;
+use ackclock_declare::{declare, required};
+use ackclock_units::{Amount, Bytes};
 
-use crate::controller::CongestionController;
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
-/// Parameters of [`Fixed`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FixedConfig {
-    /// The window to hold.
-    pub window: Bytes,
+/// A thousand times what TCP's window field can say: no limit to a study, and far from the end of 64 bits.
+const MAX_WINDOW: Bytes = Bytes(1 << 40);
+
+declare! {
+    /// Parameters of [`Fixed`].
+    #[derive(Copy)]
+    pub struct FixedConfig {
+        /// The window to hold.
+        window: Amount = required(Amount::Segments(100)).at_least(1).unit("segments"),
+    }
+    check |config, review| {
+        let window = config.window.in_bytes(review.context.mss);
+        if window.0 < review.context.mss {
+            let remedy = format!("write at least \"1 segment\", which is {} here", Bytes(review.context.mss));
+            review.report("window", "must be at least a segment, for anything to be sent", remedy);
+        } else if window > MAX_WINDOW {
+            review.report("window", format!("must be at most {MAX_WINDOW}"), "no path holds more");
+        }
+    };
+}
+
+impl Algorithm for FixedConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "holds a given window whatever happens: an instrument for measuring paths and the simulator",
+        source: "none",
+        departures: "answers no congestion signal",
+        ..Name::called("fixed")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Fixed(Fixed::new(self, start))
+    }
 }
 
 /// See the module.
@@ -21,8 +50,8 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    pub(crate) fn new(config: FixedConfig) -> Self {
-        Self { window: config.window }
+    pub(crate) fn new(config: &FixedConfig, start: Start) -> Self {
+        Self { window: config.window.in_bytes(start.mss) }
     }
 }
 

@@ -7,53 +7,61 @@
 //!
 //! Checked: against the pseudo-code of section 2.4.2; the runs held to it are in docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default, words};
 use ackclock_units::{Bytes, SimDuration};
 
+use crate::algorithm::{Algorithm, Name};
 use crate::base_delay::BaseDelay;
-use crate::controller::{CongestionController, Start};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 use crate::peer_clock::Clocks;
 
-/// Which delay LEDBAT measures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LedbatDelay {
-    /// That of the forward path, as the RFC says.
-    #[default]
-    Forward,
-    /// That of the round trip.
-    RoundTrip,
+words! {
+    /// Which delay LEDBAT measures.
+    #[derive(Default)]
+    pub enum LedbatDelay {
+        /// That of the forward path, as the RFC says.
+        #[default]
+        "forward" = Forward,
+        /// That of the round trip.
+        "round_trip" = RoundTrip,
+    }
 }
 
-/// Parameters of [`Ledbat`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LedbatConfig {
-    /// The queueing delay to hold; at most 100 ms.
-    pub target: SimDuration,
-    /// Segments per round trip that the window grows by on an empty queue; at most 1.
-    pub gain: f64,
-    /// Segments by which the window may exceed what is in flight.
-    pub allowed_increase: u32,
-    /// Minutes after which a base delay is forgotten.
-    pub base_history: u32,
-    /// Samples of which the current delay is the least.
-    pub current_filter: u32,
-    /// Which delay counts.
-    pub delay: LedbatDelay,
-    /// Begin as Reno does.
-    pub slow_start: bool,
+declare! {
+    /// Parameters of [`Ledbat`].
+    #[derive(Copy)]
+    pub struct LedbatConfig {
+        /// The queueing delay to hold.
+        target: SimDuration = default(SimDuration::from_millis(100))
+            .above(SimDuration::ZERO)
+            .at_most(SimDuration::from_millis(100))
+            .source("RFC 6817 section 2.4.2"),
+        /// Segments per round trip that the window grows by on an empty queue.
+        gain: f64 = default(1.0).at_least(1e-3).at_most(1.0).source("RFC 6817 section 2.4.2"),
+        /// Segments by which the window may exceed what is in flight.
+        allowed_increase: u32 = default(1).at_least(1).at_most(1_000).unit("segments"),
+        /// Minutes after which a base delay is forgotten.
+        base_history: u32 = default(10).at_least(1).at_most(1_000).unit("minutes"),
+        /// Samples of which the current delay is the least.
+        current_filter: u32 = default(4).at_least(1).at_most(1_000).unit("samples"),
+        /// Which delay counts.
+        delay: LedbatDelay = LedbatDelay::Forward,
+        /// Begin as Reno does.
+        slow_start: bool = false,
+    }
 }
 
-impl Default for LedbatConfig {
-    fn default() -> Self {
-        Self {
-            target: SimDuration::from_millis(100),
-            gain: 1.0,
-            allowed_increase: 1,
-            base_history: 10,
-            current_filter: 4,
-            delay: LedbatDelay::Forward,
-            slow_start: false,
-        }
+impl Algorithm for LedbatConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "holds the queueing delay at a target and gives way to every other flow",
+        source: "RFC 6817",
+        departures: "slow start is an option; one-way delays from the timestamps option, of the round trip without it",
+        ..Name::called("ledbat")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Ledbat(Box::new(Ledbat::new(self, start)))
     }
 }
 

@@ -10,36 +10,41 @@
 //! Checked: gain, target, slow start's end and slowdowns against implementations of revision 01; later ones have not
 //! been compared; the runs held to it are in docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
+use crate::algorithm::{Algorithm, Name};
 use crate::base_delay::BaseDelay;
-use crate::controller::{CongestionController, Start};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
-/// Parameters of [`LedbatPlusPlus`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LedbatPlusPlusConfig {
-    /// The queueing delay to stay below.
-    pub target: SimDuration,
-    /// Weight of the multiplicative decrease.
-    pub constant: f64,
-    /// Minutes after which a base delay is forgotten.
-    pub base_history: u32,
-    /// Samples of which the current delay is the least.
-    pub current_filter: u32,
-    /// Slow down now and then.
-    pub slowdown: bool,
+declare! {
+    /// Parameters of [`LedbatPlusPlus`].
+    #[derive(Copy)]
+    pub struct LedbatPlusPlusConfig {
+        /// The queueing delay to stay below.
+        target: SimDuration = default(SimDuration::from_millis(60)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
+        /// Weight of the multiplicative decrease.
+        constant: f64 = default(1.0).at_least(1e-3).at_most(1e3),
+        /// Minutes after which a base delay is forgotten.
+        base_history: u32 = default(10).at_least(1).at_most(1_000).unit("minutes"),
+        /// Samples of which the current delay is the least.
+        current_filter: u32 = default(4).at_least(1).at_most(1_000).unit("samples"),
+        /// Slow down now and then, so that every flow sees the empty path.
+        slowdown: bool = true,
+    }
 }
 
-impl Default for LedbatPlusPlusConfig {
-    fn default() -> Self {
-        Self {
-            target: SimDuration::from_millis(60),
-            constant: 1.0,
-            base_history: 10,
-            current_filter: 4,
-            slowdown: true,
-        }
+impl Algorithm for LedbatPlusPlusConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "LEDBAT that is fair to itself: multiplicative decrease, slowdowns now and then, round trips",
+        source: "draft-irtf-iccrg-ledbat-plus-plus-01",
+        departures: "none known; the ramp after a slowdown is scaled by the gain as slow start is",
+        ..Name::called("ledbat_plus_plus")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::LedbatPlusPlus(Box::new(LedbatPlusPlus::new(self, start)))
     }
 }
 

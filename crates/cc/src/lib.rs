@@ -5,9 +5,9 @@
 //! controller reads no clock and does no I/O: all it may know arrives in the events. One that draws random numbers gets the
 //! seed of its own stream with its parameters.
 
+mod algorithm;
 mod base_delay;
 mod bbr;
-mod catalog;
 mod classic;
 mod controller;
 mod copa;
@@ -40,14 +40,14 @@ mod vegas;
 mod windowed_min;
 
 pub use ackclock_learn::{Learning, OptimiserKind};
+pub use algorithm::{Need, Setting, Stack};
 pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig};
-pub use catalog::{CONTROLLERS, ControllerInfo, ParameterInfo};
 pub use classic::{
-    Aimd, AimdConfig, Bic, BicConfig, Classic, ClassicConfig, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp,
-    HtcpConfig, Hybla, HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno, VenoConfig, Westwood,
-    WestwoodConfig, Yeah, YeahConfig,
+    Aimd, AimdConfig, Bic, BicConfig, Classic, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp, HtcpConfig, Hybla,
+    HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno, VenoConfig, Westwood, WestwoodConfig, Yeah,
+    YeahConfig,
 };
-pub use controller::{CongestionController, Controller, ControllerConfig};
+pub use controller::{CongestionController, Controller, ControllerConfig, controllers};
 pub use copa::{Copa, CopaConfig};
 pub use cubic::{Cubic, CubicConfig, CubicVariant};
 pub use dctcp::{Dctcp, DctcpConfig};

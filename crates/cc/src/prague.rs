@@ -7,29 +7,49 @@
 //! Departures: a bottleneck that marks as RFC 3168 says is not detected, and so not answered as Reno would; the reference
 //! round trip counts from the beginning and not only after some hundred round trips; losses are answered as Reno does.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name, Setting, Stack};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::dctcp::{Answered, MarkedFraction};
 use crate::delivery::Demands;
 use crate::event::{AckEvent, CongestionCause, CongestionEvent};
 
-/// Parameters of [`Prague`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PragueConfig {
-    /// Weight of the latest window in the moving average of the marked fraction.
-    pub gain: f64,
-    /// `alpha` to begin with.
-    pub initial_alpha: f64,
-    /// No round trip counts as shorter than this, where windows grow and marks are averaged.
-    pub reference_rtt: SimDuration,
-    /// Fraction of cwnd kept on a loss.
-    pub beta: f64,
+declare! {
+    /// Parameters of [`Prague`].
+    #[derive(Copy)]
+    pub struct PragueConfig {
+        /// Weight of the latest window in the moving average of the marked fraction, alpha: 1/16.
+        gain: f64 = default(1.0 / 16.0).above(0.0).below(1.0),
+        /// alpha before the first window: 1 answers the first mark as Reno does.
+        initial_alpha: f64 = default(1.0).at_least(0.0).at_most(1.0),
+        /// Shorter round trips share a bottleneck as if they were this long.
+        reference_rtt: SimDuration = default(SimDuration::from_millis(25)).above(SimDuration::ZERO),
+        /// Fraction of the window kept on a loss.
+        beta: f64 = default(0.5).above(0.0).below(1.0),
+    }
 }
 
-impl Default for PragueConfig {
-    fn default() -> Self {
-        Self { gain: 1.0 / 16.0, initial_alpha: 1.0, reference_rtt: SimDuration::from_millis(25), beta: 0.5 }
+impl Algorithm for PragueConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "DCTCP for the Internet's low-latency service (L4S); sets tcp.ecn, accurate_ecn and ect1 at both ends",
+        source: "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331",
+        departures: "a bottleneck that marks as RFC 3168 says is not detected; independence of the round trip begins at once",
+        stack: Stack {
+            sets: &[
+                ("ecn", Setting::Word("request")),
+                ("accurate_ecn", Setting::Switch(true)),
+                ("ect1", Setting::Switch(true)),
+                ("dctcp_feedback", Setting::Switch(false)),
+            ],
+            ..Stack::ANY
+        },
+        ..Name::called("prague")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Prague(Box::new(Prague::new(self, start)))
     }
 }
 

@@ -7,41 +7,75 @@
 //! RFC 5681 equation (3) does and as the square-root law assumes, and not a whole segment once a window's worth has been
 //! counted (RFC 3465 section 2.1); the sum is the same.
 
+use ackclock_declare::{declare, default, unset, words};
 use ackclock_units::Bytes;
 
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name, Stack};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
+use crate::linux_reno::LinuxReno;
 use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 
-/// What congestion avoidance counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Increase {
-    /// Bytes acknowledged (RFC 3465): one segment per round trip however the receiver acknowledges.
-    #[default]
-    Bytes,
-    /// ACKs, each counted as one segment (RFC 5681 equation 3): with an ACK for every b segments the window grows by
-    /// 1/b per round trip, as in the derivation of the square-root law.
-    Acks,
-    /// Segments acknowledged, in a window of whole segments, as Linux does: see [`LinuxReno`](crate::LinuxReno).
-    Segments,
-}
-
-/// Parameters of [`Reno`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RenoConfig {
+words! {
     /// What congestion avoidance counts.
-    pub increase: Increase,
-    /// Fraction of `FlightSize` kept on congestion.
-    pub beta: f64,
-    /// The same where the network marked a packet (RFC 8511 says 0.8); `None` is `beta`.
-    pub beta_ecn: Option<f64>,
-    /// What ends slow start early.
-    pub hystart: Hystart,
+    #[derive(Default)]
+    pub enum Increase {
+        /// Bytes acknowledged (RFC 3465): one segment per round trip however the receiver acknowledges.
+        #[default]
+        "bytes" = Bytes,
+        /// ACKs, each counted as one segment (RFC 5681 equation 3): with an ACK for every b segments the window grows by
+        /// 1/b per round trip, as in the derivation of the square-root law.
+        "acks" = Acks,
+        /// Segments acknowledged, in a window of whole segments, as Linux does: see [`LinuxReno`](crate::LinuxReno).
+        "segments" = Segments,
+    }
 }
 
-impl Default for RenoConfig {
-    fn default() -> Self {
-        Self { increase: Increase::Bytes, beta: 0.5, beta_ecn: None, hystart: Hystart::Off }
+declare! {
+    /// Parameters of [`Reno`].
+    #[derive(Copy)]
+    pub struct RenoConfig {
+        /// What the window counts: bytes (RFC 3465), ACKs (RFC 5681, the square-root law) or whole segments, as Linux does.
+        increase: Increase = Increase::Bytes,
+        /// Fraction of the flight size kept on congestion.
+        beta: f64 = default(0.5).above(0.0).below(1.0).source("RFC 5681 equation 4"),
+        /// The same where the network marked a packet; RFC 8511 says 0.8.
+        beta_ecn: Option<f64> = unset("as beta").above(0.0).below(1.0),
+        /// What ends slow start before the first loss: ACK trains and rising delay as Linux measures them, or `HyStart++`.
+        hystart: Hystart = Hystart::Off,
+    }
+}
+
+impl Algorithm for RenoConfig {
+    const NAMES: &'static [Name<Self>] = &[
+        Name {
+            summary: "Reno's window rules with Tahoe's recovery: one segment after every loss, no fast recovery",
+            source: "Jacobson, Congestion Avoidance and Control, SIGCOMM 1988",
+            departures: "retransmits from the first missing byte on, as after a timeout (ns-2 does too)",
+            stack: Stack { loss_recovery: Some("tahoe"), profile: "reno", ..Stack::ANY },
+            ..Name::called("tahoe")
+        },
+        Name {
+            summary: "additive increase, halving; the recovery is the stack's unless tcp.loss_recovery says otherwise",
+            source: "RFC 5681, RFC 3465",
+            departures: "none; congestion avoidance adds a fraction of a segment on every ACK (RFC 5681 equation 3), slow start counts bytes with L = 2; with increase = \"segments\" Linux's rules: slow start without L, a whole segment for a window of them, ssthresh in whole segments",
+            stack: Stack { profile: "reno", ..Stack::ANY },
+            ..Name::called("reno")
+        },
+        Name {
+            summary: "Reno's window rules with NewReno's recovery: stays in recovery over partial ACKs, without SACK",
+            source: "RFC 5681, RFC 6582",
+            departures: "none; congestion avoidance adds a fraction of a segment on every ACK (RFC 5681 equation 3), slow start counts bytes with L = 2; with increase = \"segments\" Linux's rules: slow start without L, a whole segment for a window of them, ssthresh in whole segments",
+            stack: Stack { loss_recovery: Some("newreno"), profile: "reno", ..Stack::ANY },
+            ..Name::called("newreno")
+        },
+    ];
+
+    fn start(&self, start: Start) -> Controller {
+        match self.increase {
+            Increase::Segments => Controller::LinuxReno(LinuxReno::new(self, start)),
+            Increase::Bytes | Increase::Acks => Controller::Reno(Reno::new(self, start)),
+        }
     }
 }
 

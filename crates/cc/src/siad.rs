@@ -11,23 +11,34 @@
 //! Checked: decreases, increases and the estimate of the limit against the Linux module; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
-/// Parameters of [`Siad`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SiadConfig {
-    /// `Num_RTT`: round trips from one congestion event to the next.
-    pub rounds: u32,
-    /// Round trips are measured in whole ticks, as by the timestamps option: less than one is no queue.
-    pub tick: SimDuration,
+declare! {
+    /// Parameters of [`Siad`].
+    #[derive(Copy)]
+    pub struct SiadConfig {
+        /// `Num_RTT`: round trips from one congestion event to the next.
+        rounds: u32 = default(20).at_least(2).at_most(100_000).unit("round trips").source("TIK report 367"),
+        /// Round trips are measured in whole ticks, so that less than one is no queue.
+        tick: SimDuration = default(SimDuration::from_millis(1)).above(SimDuration::ZERO),
+    }
 }
 
-impl Default for SiadConfig {
-    fn default() -> Self {
-        Self { rounds: 20, tick: SimDuration::from_millis(1) }
+impl Algorithm for SiadConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "a congestion event every so many round trips at any rate, and decreases that empty the queue and no more",
+        source: "Kuehlewind, TCP SIAD, ETH TIK report 367, 2016, and its Linux module's constants",
+        departures: "windows are octets and not whole segments; the round trip after a reduction is that of packets",
+        ..Name::called("siad")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Siad(Box::new(Siad::new(self, start)))
     }
 }
 

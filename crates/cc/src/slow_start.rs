@@ -3,22 +3,25 @@
 //! Source: RFC 5681 section 3.1 and RFC 3465 section 2.2 for the growth; [`HyStart`] and [`HyStartPlusPlus`] for the
 //! early end. Departures: none here; each of the two lists its own.
 
+use ackclock_declare::words;
 use ackclock_units::SimTime;
 
 use crate::event::{AckEvent, CongestionEvent};
 use crate::hystart::HyStart;
 use crate::hystart_plus_plus::HyStartPlusPlus;
 
-/// What ends slow start before the first loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hystart {
-    /// Nothing: loss or ssthresh.
-    #[default]
-    Off,
-    /// ACK trains and rising delays, as Linux measures them.
-    Linux,
-    /// `HyStart++` (RFC 9406).
-    Rfc9406,
+words! {
+    /// What ends slow start before the first loss.
+    #[derive(Default)]
+    pub enum Hystart {
+        /// Nothing: loss or ssthresh.
+        #[default]
+        "off" = Off,
+        /// ACK trains and rising delays, as Linux measures them.
+        "linux" = Linux,
+        /// `HyStart++` (RFC 9406).
+        "rfc9406" = Rfc9406,
+    }
 }
 
 /// A window as an ACK finds it, in bytes; in segments where `mss` is 1.

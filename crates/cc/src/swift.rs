@@ -11,45 +11,57 @@
 //! Checked: constants and target against simulators of others; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default, required};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
-/// Parameters of [`Swift`]. Windows are in segments.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SwiftConfig {
-    /// Target of the RTT, propagation included, for flows with a large window.
-    pub base_target: SimDuration,
-    /// What flow scaling adds at most, for small windows.
-    pub flow_scaling_range: SimDuration,
-    /// The windows between which it does.
-    pub flow_scaling_min_window: f64,
-    /// See `flow_scaling_min_window`.
-    pub flow_scaling_max_window: f64,
-    /// Segments that the window grows by in a round trip.
-    pub additive_increase: f64,
-    /// Weight of the decrease.
-    pub beta: f64,
-    /// The largest share that the window loses at once.
-    pub max_decrease: f64,
-    /// The smallest window.
-    pub min_window: f64,
+declare! {
+    /// Parameters of [`Swift`]. Windows are in segments.
+    #[derive(Copy)]
+    pub struct SwiftConfig {
+        /// Target of the RTT, propagation included, for flows with a large window.
+        base_target: SimDuration = required(SimDuration::from_millis(50)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
+        /// What flow scaling adds at most, for small windows.
+        flow_scaling_range: SimDuration = SimDuration::ZERO,
+        /// Window from which on it adds less.
+        flow_scaling_min_window: f64 = default(0.1).at_least(1e-6).at_most(1e6).unit("segments"),
+        /// Window from which on it adds nothing.
+        flow_scaling_max_window: f64 = default(100.0).at_least(1e-6).at_most(1e6).unit("segments"),
+        /// Growth of the window in a round trip.
+        additive_increase: f64 = default(1.0).at_least(1e-6).at_most(1e3).unit("segments"),
+        /// Weight of the decrease.
+        beta: f64 = default(0.8).at_least(1e-3).at_most(1.0),
+        /// The largest share that the window loses at once.
+        max_decrease: f64 = default(0.5).at_least(1e-3).at_most(0.999),
+        /// The smallest window.
+        min_window: f64 = default(0.001).at_least(1e-6).at_most(1.0).unit("segments"),
+    }
+    check |config, review| {
+        let windows = (&config.flow_scaling_min_window, &config.flow_scaling_max_window);
+        review.below(("flow_scaling_min_window", windows.0), ("flow_scaling_max_window", windows.1));
+    };
+}
+
+impl Algorithm for SwiftConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "holds the RTT at a target, down to windows below one segment by pacing",
+        source: "Kumar et al., SIGCOMM 2020",
+        departures: "the delay is the RTT, without the hosts' part; hops belong into base_target",
+        ..Name::called("swift")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Swift(Box::new(Swift::new(self, start)))
+    }
 }
 
 impl SwiftConfig {
     /// The defaults for a target.
     pub fn new(base_target: SimDuration) -> Self {
-        Self {
-            base_target,
-            flow_scaling_range: SimDuration::ZERO,
-            flow_scaling_min_window: 0.1,
-            flow_scaling_max_window: 100.0,
-            additive_increase: 1.0,
-            beta: 0.8,
-            max_decrease: 0.5,
-            min_window: 0.001,
-        }
+        Self { base_target, ..Self::default() }
     }
 }
 

@@ -29,34 +29,39 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
+use ackclock_declare::{declare, default, unset, words};
 use ackclock_units::{Bytes, SimDuration};
 
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name, Need, Setting, Stack};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 use forward::ForwardDelay;
 use skew_tolerant::SkewTolerantDelay;
 
-/// Whose rules: see the table of the module.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum VegasVariant {
-    /// The paper's.
-    #[default]
-    Brakmo,
-    /// ns-2's.
-    Ns2,
-    /// Linux's.
-    Linux,
+words! {
+    /// Whose rules: see the table of the module.
+    #[derive(Default)]
+    pub enum VegasVariant {
+        /// The paper's.
+        #[default]
+        "brakmo" = Brakmo,
+        /// ns-2's.
+        "ns2" = Ns2,
+        /// Linux's.
+        "linux" = Linux,
+    }
 }
 
-/// Which of the delays measured during a round trip is its RTT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VegasRtt {
-    /// The most recent.
-    Latest,
-    /// The least.
-    Least,
-    /// The mean.
-    Mean,
+words! {
+    /// Which of the delays measured during a round trip is its RTT.
+    pub enum VegasRtt {
+        /// The most recent.
+        "latest" = Latest,
+        /// The least.
+        "least" = Least,
+        /// The mean.
+        "mean" = Mean,
+    }
 }
 
 /// Which delay is taken for congestion.
@@ -71,23 +76,76 @@ pub enum VegasDelay {
     SkewTolerant,
 }
 
-/// Parameters of [`Vegas`]. Thresholds are in segments queued.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VegasConfig {
-    /// Whose rules.
-    pub variant: VegasVariant,
-    /// Fewer make the window grow.
-    pub alpha: f64,
-    /// More make it shrink.
-    pub beta: f64,
-    /// More end slow start.
-    pub gamma: f64,
-    /// The RTT of a round trip.
-    pub rtt: VegasRtt,
-    /// Which delay counts.
-    pub delay: VegasDelay,
-    /// A tick of the receiver's timestamp clock; `None` is estimated from the progress of its timestamps.
-    pub receiver_tick: Option<SimDuration>,
+/// What needs the delay of the forward path.
+const FROM_TIMESTAMPS: Stack = Stack {
+    needs: &[Need {
+        switch: "timestamps",
+        setting: Setting::Switch(true),
+        why: "must have timestamps at both ends: it measures one-way delays with them",
+        remedy: "set tcp.timestamps = true at both ends, or use \"vegas\"",
+    }],
+    ..Stack::ANY
+};
+
+declare! {
+    /// Parameters of [`Vegas`]. Thresholds are in segments queued.
+    #[derive(Copy)]
+    pub struct VegasConfig {
+        /// Whose rules: how Diff is rounded, slow start grows and ends, the window grows, and what a loss leaves (3/4, 3/4, 1/2).
+        variant: VegasVariant = VegasVariant::Brakmo,
+        /// With fewer segments queued the window grows by one in a round trip.
+        alpha: f64 = default(2.0).at_least(0.0).at_most(1e6).unit("segments"),
+        /// With more it shrinks by one.
+        beta: f64 = default(4.0).at_least(0.0).at_most(1e6).unit("segments"),
+        /// With more slow start ends.
+        gamma: f64 = default(1.0).at_least(0.0).at_most(1e6).unit("segments"),
+        /// Which of the delays measured in a round trip stands for it.
+        rtt: VegasRtt = VegasRtt::Latest,
+        /// Length of a tick of the receiver's timestamp clock, which the sender is not told.
+        receiver_tick: Option<SimDuration> = unset("estimated from the receiver's timestamps")
+            .above(SimDuration::ZERO)
+            .at_most(SimDuration::from_secs(10)),
+    }
+    apart {
+        /// Which delay counts: the name says.
+        delay: VegasDelay = VegasDelay::RoundTrip,
+    }
+    bases by variant: VegasVariant = VegasConfig::of;
+    check |config, review| {
+        review.at_most(("alpha", &config.alpha), ("beta", &config.beta));
+    };
+}
+
+impl Algorithm for VegasConfig {
+    const NAMES: &'static [Name<Self>] = &[
+        Name {
+            summary: "keeps between alpha and beta segments queued, by the delay of the round trip",
+            source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; ns-2; Linux",
+            departures: "losses are found and repaired by the stack, without Vegas' finer retransmission clock; ns-2's raising of BaseRTT with one segment in flight is left out",
+            omits: &["receiver_tick"],
+            ..Name::called("vegas")
+        },
+        Name {
+            summary: "Vegas on the delay of the forward path, from the timestamps option: a queue on the way back counts for nothing",
+            source: "J.-D. Kim and C.-K. Kim, 1999",
+            departures: "until the receiver's tick is known the round trip counts; the wait of a delayed ACK is taken off; clock skew and clock steps are not withstood",
+            adjust: |config| config.delay = VegasDelay::Forward,
+            stack: FROM_TIMESTAMPS,
+            ..Name::called("vegas_modified")
+        },
+        Name {
+            summary: "vegas_modified on clocks that drift apart (up to 1000 ppm) or are set now and then",
+            source: "none; after Kim and Kim 1999; skew as in Moon, Skelly, Towsley, INFOCOM 1999",
+            departures: "ours; assumes constant skew, and steps of more than two ticks of both clocks and 1 ms",
+            adjust: |config| (config.delay, config.rtt) = (VegasDelay::SkewTolerant, VegasRtt::Least),
+            stack: FROM_TIMESTAMPS,
+            ..Name::called("vegas_skew_tolerant")
+        },
+    ];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Vegas(Box::new(Vegas::new(self, start)))
+    }
 }
 
 impl VegasConfig {
@@ -98,13 +156,7 @@ impl VegasConfig {
             VegasVariant::Ns2 => (1.0, 3.0, VegasRtt::Mean),
             VegasVariant::Linux => (2.0, 4.0, VegasRtt::Least),
         };
-        Self { variant, alpha, beta, gamma: 1.0, rtt, delay: VegasDelay::RoundTrip, receiver_tick: None }
-    }
-}
-
-impl Default for VegasConfig {
-    fn default() -> Self {
-        Self::of(VegasVariant::default())
+        Self { variant, alpha, beta, rtt, ..Self::as_declared() }
     }
 }
 

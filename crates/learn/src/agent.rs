@@ -7,6 +7,7 @@
 //! Departures: the loss is the mean squared error, not clipped; no step is the last of an episode; before `warm_up` tuples
 //! have been stored actions are uniform and nothing is learnt.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::RandomStream;
 
 use crate::dropout::Dropout;
@@ -16,29 +17,34 @@ use crate::optimiser::{Optimiser, OptimiserKind};
 use crate::pass::Pass;
 use crate::replay::{Replay, Tuple, index_below};
 
-/// How an agent learns.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Learning {
-    /// Nodes of each hidden layer.
-    pub hidden: Vec<usize>,
-    /// Probability that a hidden node is silent in a step of learning.
-    pub dropout: f64,
-    /// Of the optimiser.
-    pub learning_rate: f64,
-    /// Which optimiser.
-    pub optimiser: OptimiserKind,
-    /// What a reward is worth a step later, as a fraction.
-    pub discount: f64,
-    /// Tuples in a step of learning.
-    pub batch: usize,
-    /// Steps of learning from a copy of the network for the targets to the next; 0: the network is its own target.
-    pub target_update: u64,
-    /// The most tuples kept.
-    pub replay_capacity: usize,
-    /// Tuples that have to be stored before anything is learnt.
-    pub warm_up: u64,
-    /// The fraction of actions that are drawn at random after that.
-    pub epsilon: f64,
+declare! {
+    /// How an agent learns.
+    pub struct Learning {
+        /// Nodes of each hidden layer.
+        hidden: Vec<usize> = default(vec![30; 3])
+            .must_be("at most 16 layers, each", |layers| layers.len() <= 16)
+            .at_least(1)
+            .at_most(1_024)
+            .unit("nodes"),
+        /// Probability that a hidden node is silent in a step of learning.
+        dropout: f64 = default(0.1).at_least(0.0).at_most(0.9),
+        /// What takes the steps.
+        optimiser as "optimizer": OptimiserKind = OptimiserKind::Adam,
+        /// Of the optimizer.
+        learning_rate: f64 = default(1e-3).at_least(1e-9).at_most(1.0),
+        /// gamma: what a reward is worth a step later.
+        discount: f64 = default(0.9).at_least(0.0).at_most(0.9999),
+        /// Drawn for a step of learning.
+        batch: usize = default(32).at_least(1).at_most(4_096).unit("tuples"),
+        /// From a copy of the network for the targets to the next; 0: the network is its own target.
+        target_update: u64 = default(100).at_most(1_000_000_000).unit("steps of learning"),
+        /// The most that are kept; the oldest makes room.
+        replay_capacity: usize = default(10_000).at_least(1).at_most(10_000_000).unit("tuples"),
+        /// Stored before anything is learnt; actions are random until then.
+        warm_up: u64 = default(2_000).at_most(1_000_000_000).unit("tuples"),
+        /// The fraction of actions that are random after the warm-up.
+        epsilon: f64 = default(0.015).at_least(0.0).at_most(1.0),
+    }
 }
 
 /// What an agent is made of.

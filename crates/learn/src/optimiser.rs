@@ -3,6 +3,8 @@
 //! Source: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, algorithm 1; stochastic gradient descent,
 //! Robbins and Monro 1951. Departures: none.
 
+use ackclock_declare::words;
+
 use pulp::Arch;
 
 /// Adam's decay rates and the number that keeps its division from zero, as the paper has them.
@@ -10,14 +12,16 @@ const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
-/// Which.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OptimiserKind {
-    /// Steps of a size that each parameter's own gradients decide.
-    #[default]
-    Adam,
-    /// The gradient times the learning rate.
-    Sgd,
+words! {
+    /// Which.
+    #[derive(Default)]
+    pub enum OptimiserKind {
+        /// Steps of a size that each parameter's own gradients decide.
+        #[default]
+        "adam" = Adam,
+        /// The gradient times the learning rate.
+        "sgd" = Sgd,
+    }
 }
 
 /// An optimiser with what it remembers.

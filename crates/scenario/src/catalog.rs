@@ -6,7 +6,7 @@ mod links;
 mod queues;
 mod schedulers;
 
-use ackclock_cc::CONTROLLERS;
+use ackclock_declare::{Part, Table};
 use serde_json::{Value, json};
 
 use crate::profiles::Profile;
@@ -22,12 +22,55 @@ pub fn schema() -> Value {
 
 /// Controllers with their parameters.
 pub fn controllers() -> Value {
-    let entry = |info: &ackclock_cc::ControllerInfo| {
-        let parameters: Vec<Value> =
-            info.parameters.iter().map(|p| parameter(p.name, p.default, p.range, p.meaning)).collect();
-        entry(info.name, info.summary, info.source, info.departures, &parameters)
-    };
-    CONTROLLERS.iter().map(entry).collect()
+    ackclock_cc::controllers().iter().map(Part::to_json).chain(doors()).collect()
+}
+
+/// Controllers that are not in this program's crates.
+fn doors() -> [Value; 3] {
+    [
+        entry(
+            "policy",
+            "a trained policy from an ONNX file, frozen: a network of layers that decides in the engine, without Python",
+            "none; ONNX (onnx.ai) as torch.onnx.export writes it",
+            "feed-forward networks only; decides as the environment is stepped, after what an ACK by itself lets go",
+            &[
+                parameter("file", "required", "a path from the scenario's folder", "the ONNX file"),
+                parameter("sha256", "as found", "64 hexadecimal digits", "what the file has to have"),
+                parameter(
+                    "controller",
+                    "\"cubic\"",
+                    "any other controller",
+                    "the flow's own, for slow start and losses",
+                ),
+                parameter(
+                    "agent",
+                    "as the file's metadata say",
+                    "observations, history, scaled, decide, action, slow_start, on_loss",
+                    "what the policy was trained with, for a file that does not say so",
+                ),
+            ],
+        ),
+        entry(
+            "python",
+            "a class of your own: \"python:module:Class\", or a table; see docs/how-to/own-controller-python.md",
+            "yours",
+            "its class is looked for beside the scenario, then wherever Python looks",
+            &[
+                parameter("class", "required", "\"module:Class\"", "a subclass of ackclock.CongestionController"),
+                parameter("parameters", "{}", "a table", "keyword arguments of its constructor"),
+            ],
+        ),
+        entry(
+            "external",
+            "one that a Rust program brings along; see docs/how-to/own-controller-rust.md",
+            "the program's",
+            "the program's; the ackclock command itself brings none",
+            &[
+                parameter("name", "required", "a name that the program knows", "which one"),
+                parameter("parameters", "{}", "a table", "what the program makes of them is its own affair"),
+            ],
+        ),
+    ]
 }
 
 /// Stack profiles: every switch with its value, and where the value comes from.
@@ -51,8 +94,15 @@ fn describe(profile: &Profile, meanings: &Value) -> Value {
         "summary": profile.summary,
         "source": profile.source,
         "switches": switches,
-        "controllers": { "reno": profile.reno, "cubic": profile.cubic },
+        "controllers": controllers_of(profile),
     })
+}
+
+/// What a profile says of each controller of which profiles say anything.
+fn controllers_of(profile: &Profile) -> Table {
+    let names = ackclock_cc::controllers().iter().filter(|part| part.about.name == part.extra.profile);
+    let said = |name: &str| profile.controllers.get(name).cloned().unwrap_or_default();
+    names.map(|part| (part.about.name.to_owned(), said(part.about.name).into())).collect()
 }
 
 /// Topologies with their parameters.

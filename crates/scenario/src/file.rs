@@ -5,16 +5,13 @@ mod app;
 mod appliance;
 mod aqm;
 mod channel;
-mod classic_controllers;
+mod chosen;
 mod controller;
-mod delay_controllers;
 mod discipline;
-pub(crate) mod dqn;
 mod either;
 mod external;
 mod flow;
 mod macros;
-pub(crate) mod model;
 mod policy;
 mod queue;
 mod schedulers;
@@ -33,15 +30,8 @@ pub(crate) use aqm::{Cake, Codel, DualPi2, DualScheduling, FqCodel, FqPie, Pie, 
 pub(crate) use channel::{
     AggregateTable, BurstLoss, DelayTable, HandoverTable, Jitter, Loss, PolicerTable, RateStep, RateTable, Reorder,
 };
-pub(crate) use classic_controllers::{
-    AimdParameters, BicParameters, HighSpeedParameters, HtcpParameters, HyblaParameters, IllinoisParameters,
-    ScalableParameters, VenoParameters, WestwoodParameters, YeahParameters,
-};
-pub(crate) use controller::{Controller, CubicParameters, RenoParameters};
-pub(crate) use delay_controllers::{
-    CopaParameters, FastParameters, LedbatParameters, LedbatPlusPlusParameters, ModifiedVegasParameters,
-    SwiftParameters, VegasParameters,
-};
+pub(crate) use chosen::{Chosen, Kind};
+pub(crate) use controller::Controller;
 pub(crate) use discipline::{CodelWindow, Credit, Discipline, DrainRate, EceDropTail, EceInterval, EceRed, NotSent};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use external::{ExternalParameters, PythonParameters};
@@ -105,7 +95,7 @@ macros::table! {
 
 impl EndpointFile {
     pub(crate) fn controller(&self) -> Controller {
-        self.controller.clone().unwrap_or_else(|| Controller::Cubic(CubicParameters::default()))
+        self.controller.clone().unwrap_or_default()
     }
 }
 

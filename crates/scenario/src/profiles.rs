@@ -4,13 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use ackclock_cc::controllers;
+use ackclock_declare::{Context, Table};
 use serde::Deserialize;
 
 use crate::check::check_endpoint;
 use crate::de;
 use crate::diagnostic::Diagnostics;
 use crate::effective::table_of;
-use crate::file::{Controller, CubicParameters, RenoParameters, TcpTable};
+use crate::file::{Controller, TcpTable};
 use crate::tree::{Node, Origin, Value, parse_toml};
 
 /// One file.
@@ -21,16 +23,9 @@ struct ProfileFile {
     source: String,
     tcp: TcpTable,
     why: BTreeMap<String, String>,
+    /// Parameters of controllers that the stack has its own ideas of.
     #[serde(default)]
-    controller: ControllerTables,
-}
-
-/// Parameters of controllers that the stack has its own ideas of.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct ControllerTables {
-    reno: RenoParameters,
-    cubic: CubicParameters,
+    controller: BTreeMap<String, Table>,
 }
 
 /// A stack.
@@ -42,8 +37,8 @@ pub(crate) struct Profile {
     pub(crate) tcp: TcpTable,
     /// Reasons, by switch.
     pub(crate) why: BTreeMap<String, String>,
-    pub(crate) reno: RenoParameters,
-    pub(crate) cubic: CubicParameters,
+    /// Parameters, by controller.
+    pub(crate) controllers: BTreeMap<String, Table>,
 }
 
 const FILES: [(&str, &str); 6] = [
@@ -71,7 +66,7 @@ impl Profile {
     /// Every switch as the profile leaves it.
     pub(crate) fn effective(&self) -> TcpTable {
         let table = TcpTable { profile: Some(self.name.to_owned()), ..TcpTable::default() };
-        let controller = Controller::Reno(RenoParameters::default());
+        let controller = Controller::default();
         let tree = Node::new(Value::Table(Vec::new()), Origin::Unknown);
         table_of(&check_endpoint(&table, &controller, &mut Diagnostics::new("", "", &[], &tree)).0)
     }
@@ -80,8 +75,16 @@ impl Profile {
 fn read(name: &'static str, text: &str) -> Profile {
     let tree = parse_toml(text).unwrap_or_else(|_| panic!("profile {name} is TOML"));
     let file: ProfileFile = de::read(&tree).unwrap_or_else(|mistake| panic!("profile {name} is valid: {mistake}"));
-    let ControllerTables { reno, cubic } = file.controller;
-    Profile { name, summary: file.summary, source: file.source, tcp: file.tcp, why: file.why, reno, cubic }
+    let controllers = file.controller;
+    assert!(controllers.iter().all(|(of, table)| is_declared(of, table)), "profile {name} sets what controllers have");
+    Profile { name, summary: file.summary, source: file.source, tcp: file.tcp, why: file.why, controllers }
+}
+
+/// True if the controller that takes its parameters from a profile under this name takes these.
+fn is_declared(of: &str, table: &Table) -> bool {
+    let part = controllers().find(of).filter(|part| part.extra.profile == of);
+    let has_fields = |names: &[&str]| table.keys().all(|name| names.contains(&name.as_str()));
+    part.is_some_and(|part| has_fields(part.field_names()) && part.read(table, &Context::default()).mistakes.is_empty())
 }
 
 #[cfg(test)]

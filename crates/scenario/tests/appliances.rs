@@ -1,6 +1,6 @@
 //! Appliances in scenarios: what may be said of them, which flows they take, and what is said of mistakes.
 
-use ackclock_cc::{ClassicConfig, ControllerConfig};
+use ackclock_cc::ControllerConfig;
 use ackclock_net::{QueueConfig, QueueLimit};
 use ackclock_relay::{CreditConfig, DisciplineConfig, EceRedConfig};
 use ackclock_scenario::{Diagnostic, Scenario};
@@ -83,7 +83,7 @@ fn an_appliance_takes_every_flow_that_crosses_it_with_its_defaults() {
     let split = &config.splits[0];
     assert_eq!((split.near.controller_name.as_str(), split.far.controller_name.as_str()), ("cubic", "highspeed"));
     assert!(matches!(split.near.controller, ControllerConfig::Cubic(_)));
-    assert!(matches!(split.far.controller, ControllerConfig::Classic(ClassicConfig::HighSpeed(_))));
+    assert!(matches!(split.far.controller, ControllerConfig::HighSpeed(_)));
     // without tables of their own both ends are what a host is
     assert_eq!((&split.near.tcp, &split.far.tcp), (&config.flows[0].receiver, &config.flows[0].sender));
 }

@@ -3,10 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ackclock_cc::CONTROLLERS;
-
-/// Algorithms of the user's own.
-const YOURS: [&str; 2] = ["python", "external"];
+use ackclock_cc::controllers;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -49,10 +46,15 @@ fn complaint(controller: &str, file: &str, run: &str) -> Option<String> {
     (!text.to_lowercase().contains(last)).then(|| format!("{file} does not mention {controller}"))
 }
 
+/// Every controller but those that someone else brings.
+fn names() -> impl Iterator<Item = &'static str> {
+    controllers().names().iter().copied().chain(["policy"])
+}
+
 fn complaints(page: &str) -> Vec<String> {
     let rows = rows(page);
     let mut found = Vec::new();
-    for name in CONTROLLERS.iter().map(|info| info.name).filter(|name| !YOURS.contains(name)) {
+    for name in names() {
         match rows.iter().find(|(row, _)| *row == name) {
             None => found.push(format!("{name} has no row")),
             Some((_, runs)) if runs.is_empty() => found.push(format!("{name} names no run")),
@@ -60,7 +62,7 @@ fn complaints(page: &str) -> Vec<String> {
         }
     }
     for (name, runs) in &rows {
-        if !CONTROLLERS.iter().any(|info| info.name == *name) {
+        if !names().any(|known| known == *name) {
             found.push(format!("{name} is no controller"));
         }
         found.extend(runs.iter().filter_map(|(file, run)| complaint(name, file, run)));

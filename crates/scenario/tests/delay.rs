@@ -138,7 +138,7 @@ fn parameters_out_of_range_are_named() {
         ("{ kind = \"ledbat_plus_plus\", constant = 0 }", "constant"),
         ("{ kind = \"copa\", delta = 0.0 }", "delta"),
         ("\"swift\"", "base_target"),
-        ("{ kind = \"swift\", base_target = \"1 ms\", flow_scaling_min_window = 200.0 }", "flow_scaling_max_window"),
+        ("{ kind = \"swift\", base_target = \"1 ms\", flow_scaling_min_window = 200.0 }", "flow_scaling_min_window"),
     ];
     for (controller, field) in wrong {
         let text = format!(

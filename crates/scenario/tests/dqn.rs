@@ -3,7 +3,7 @@
 #![allow(clippy::float_cmp, reason = "counts, and numbers handed on as they are")]
 
 use ackclock_cc::{
-    BelowSsthresh, CONTROLLERS, CongestionController, ControllerConfig, LearnOn, OptimiserKind, StoreOn,
+    BelowSsthresh, CongestionController, ControllerConfig, LearnOn, OptimiserKind, StoreOn, controllers,
 };
 use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowId, Simulation, SimulationConfig};
@@ -37,7 +37,7 @@ fn told(simulation: &Simulation, flow: usize, wanted: &str) -> f64 {
 #[test]
 fn both_learn_in_the_flow_after_their_warm_up() {
     for name in ["dqn_newreno", "dqn-newreno", "dqn_cubic", "dqn-cubic"] {
-        assert!(CONTROLLERS.iter().any(|info| info.name == name.replace('-', "_")), "{name}");
+        assert!(controllers().find(name).is_some(), "{name}");
         let mut simulation = Simulation::new(&config(&[&format!("{name:?}")]));
         let (mut before, mut after) = (0, 0);
         for second in 1..=30_u64 {
@@ -102,10 +102,10 @@ fn parameters_are_what_they_are_set_to() {
 #[test]
 fn mistakes_name_the_place_the_value_and_the_remedy() {
     for (controller, parts) in [
-        ("{ kind = \"dqn_newreno\", hidden = [30, 0] }", ["hidden", "[30, 0]", "1 to 1024"]),
-        ("{ kind = \"dqn_newreno\", batch = 0 }", ["batch", "is 0, out of range", "1 to 4096"]),
-        ("{ kind = \"dqn_cubic\", dropout = 1.0 }", ["dropout", "is 1, out of range", "0 to 0.9"]),
-        ("{ kind = \"dqn_cubic\", discount = 1.0 }", ["discount", "is 1, out of range", "0 to 0.9999"]),
+        ("{ kind = \"dqn_newreno\", hidden = [30, 0] }", ["hidden", "[30, 0]", "at least 1 and at most 1024 nodes"]),
+        ("{ kind = \"dqn_newreno\", batch = 0 }", ["batch", "must be at least 1 and at most 4096 tuples", "32"]),
+        ("{ kind = \"dqn_cubic\", dropout = 1.0 }", ["dropout", "must be at least 0 and at most 0.9", "0.1"]),
+        ("{ kind = \"dqn_cubic\", discount = 1.0 }", ["discount", "at most 0.9999", "0.9"]),
         ("{ kind = \"dqn_cubic\", store_on = \"ack\" }", ["store_on", "no field", "formula_c"]),
     ] {
         let error = Scenario::parse(&text(&[controller]), "test.toml", &[]).expect_err("a mistake").to_string();

@@ -1,6 +1,6 @@
 //! Controllers that model their path, and DCTCP's kin, as a scenario names them.
 
-use ackclock_cc::{CONTROLLERS, ControllerConfig, DctcpConfig, SiadConfig};
+use ackclock_cc::{ControllerConfig, DctcpConfig, SiadConfig, controllers};
 use ackclock_net::{QueueConfig, QueueLimit, ThresholdConfig};
 use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowConfig, Simulation, SimulationConfig};
@@ -33,7 +33,7 @@ fn every_one_is_in_the_catalogue_and_fills_a_link() {
     // Rates that do not heed losses lose retransmissions too, which only RACK finds.
     let queue = "{ kind = \"threshold\", threshold = \"8 packets\" }";
     for name in ["bbr", "bbr3", "dctcp", "prague", "pcc_allegro", "pcc_vivace", "siad"] {
-        assert!(CONTROLLERS.iter().any(|info| info.name == name), "{name}");
+        assert!(controllers().find(name).is_some(), "{name}");
         let config = parse(&text(queue, &format!("controller = {name:?}\ntcp = {{ loss_detection = \"rack\" }}")));
         let goodput = Simulation::new(&config).finish().summary.flows[0].goodput_bps;
         // More than half over 5 s, with the start in them; all of the link is 9.65 Mbit/s.
@@ -92,11 +92,17 @@ fn a_threshold_is_a_limit_of_its_own() {
 #[test]
 fn mistakes_name_the_place_the_value_and_the_remedy() {
     for (controller, parts) in [
-        ("{ kind = \"bbr\", high_gain = 1.0 }", ["high_gain", "is 1, out of range", "1.01 to 100"]),
-        ("{ kind = \"bbr3\", beta = 1.5 }", ["beta", "is 1.5, out of range", "more than 0 and less than 1"]),
-        ("{ kind = \"prague\", reference_rtt = \"0 s\" }", ["reference_rtt", "no time at all", "25 ms"]),
-        ("{ kind = \"pcc_allegro\", min_epsilon = 0.1 }", ["min_epsilon", "0.1", "at most max_epsilon"]),
-        ("{ kind = \"siad\", rounds = 1 }", ["rounds", "no number of round trips", "2 to 100000"]),
+        ("{ kind = \"bbr\", high_gain = 1.0 }", ["high_gain", "must be at least 1.01 and at most 100", "2.885"]),
+        ("{ kind = \"bbr3\", beta = 1.5 }", ["beta", "must be more than 0 and less than 1", "the default is 0.7"]),
+        ("{ kind = \"prague\", reference_rtt = \"0 s\" }", ["reference_rtt", "must be more than 0 ns", "25 ms"]),
+        (
+            "{ kind = \"pcc_allegro\", min_epsilon = 0.1 }",
+            ["min_epsilon", "0.1", "must be at most max_epsilon, which is 0.05"],
+        ),
+        (
+            "{ kind = \"siad\", rounds = 1 }",
+            ["rounds", "must be at least 2 and at most 100000 round trips", "20 (TIK report 367)"],
+        ),
     ] {
         let said = mistake(controller);
         for part in parts {

@@ -8,7 +8,7 @@ use ackclock_sim::{
     AppConfig, Arrivals, ArrivalsConfig, ColumnData, DatagramConfig, FlowConfig, Gaps, ListedFlow, Outcome, Sending,
     Simulation, SimulationConfig, SizeDistribution, Span, Table, VideoChoice, VideoConfig,
 };
-use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_units::{Amount, Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::Ecn;
 use common::Dumbbell;
 
@@ -173,7 +173,7 @@ fn load(rho: f64) -> f64 {
     let mut config = dumbbell.config();
     let mut flow = config.flows.pop().expect("one flow");
     // Two segments of each flow, always: the flows take turns, as processor sharing does.
-    flow.controller = ControllerConfig::Fixed(FixedConfig { window: Bytes(2 * 1448) });
+    flow.controller = ControllerConfig::Fixed(FixedConfig { window: Amount::Bytes(Bytes(2 * 1448)) });
     let size = SizeDistribution::Exponential { mean: Bytes(240_000) };
     // On the wire a flow of B octets takes B + 52 ceil(B / 1448) octets, on average 240,000 + 52 * (240,000/1448 + 1/2),
     // and a SYN and an ACK.

@@ -10,41 +10,51 @@
 //! Checked: gains, windows and lengths against Linux's module; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
 
 use super::filter::WindowedMax;
 use super::{Rounds, bdp, initial_rate, quantum};
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{DeliveryReport, Demands, Repair};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 
-/// Parameters of [`Bbr`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BbrConfig {
-    /// `BBRHighGain`: of rate and window in Startup; Drain paces at its inverse.
-    pub high_gain: f64,
-    /// Of the window in `ProbeBW`, in estimated bandwidth-delay products.
-    pub cwnd_gain: f64,
-    /// `BBRBtlBwFilterLen`: round trips over which the greatest rate is taken.
-    pub bandwidth_window: u64,
-    /// `RTpropFilterLen`: how long the least round trip counts before `ProbeRTT` measures it anew.
-    pub min_rtt_window: SimDuration,
-    /// `ProbeRTTDuration`: how long `ProbeRTT` keeps four segments in flight.
-    pub probe_rtt_duration: SimDuration,
-    /// Of the random stream that chooses the phase in which `ProbeBW` begins.
-    pub seed: u64,
+declare! {
+    /// Parameters of [`Bbr`].
+    #[derive(Copy)]
+    pub struct BbrConfig {
+        /// Gain of rate and window in Startup, 2/ln 2; Drain paces at its inverse (`BBRHighGain`).
+        high_gain: f64 = default(2.0 / std::f64::consts::LN_2).at_least(1.01).at_most(100.0),
+        /// Window in `ProbeBW`, in estimated bandwidth-delay products.
+        cwnd_gain: f64 = default(2.0).at_least(1.0).at_most(100.0),
+        /// Round trips over which the greatest rate is taken (`BBRBtlBwFilterLen`).
+        bandwidth_window: u64 = default(10).at_least(1).unit("round trips"),
+        /// How long the least round trip counts before it is measured anew, with four segments in flight (`RTpropFilterLen`).
+        min_rtt_window: SimDuration = default(SimDuration::from_secs(10)).above(SimDuration::ZERO),
+        /// How long the window stays small to measure the round trip.
+        probe_rtt_duration: SimDuration = default(SimDuration::from_millis(200)).above(SimDuration::ZERO),
+    }
+    apart {
+        /// Of the random stream that chooses the phase in which `ProbeBW` begins.
+        seed: u64 = 0,
+    }
 }
 
-impl Default for BbrConfig {
-    fn default() -> Self {
-        Self {
-            high_gain: 2.0 / std::f64::consts::LN_2,
-            cwnd_gain: 2.0,
-            bandwidth_window: 10,
-            min_rtt_window: SimDuration::from_secs(10),
-            probe_rtt_duration: SimDuration::from_millis(200),
-            seed: 0,
-        }
+impl Algorithm for BbrConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "paces at the greatest rate delivered of late, with twice the path's content in flight; losses change neither",
+        source: "draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., ACM Queue 14(5), 2016",
+        departures: "the first window is not paced, as in Linux; segments are paced singly; windowed maxima are exact",
+        ..Name::called("bbr")
+    }];
+
+    fn seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Bbr(Box::new(Bbr::new(self, start)))
     }
 }
 

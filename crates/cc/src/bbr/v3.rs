@@ -11,47 +11,57 @@ mod control;
 mod probe_bw;
 mod probe_rtt;
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
 
 use super::filter::WindowedMax;
 use super::{Rounds, initial_rate};
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
 use congestion::{Latest, Undo};
 use probe_bw::ProbeBw;
 use probe_rtt::ProbeRtt;
 
-/// Parameters of [`Bbr3`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bbr3Config {
-    /// `StartupPacingGain`.
-    pub startup_gain: f64,
-    /// `LossThresh`: losses in a round trip, as a fraction of what was in flight, that say that it was too much.
-    pub loss_threshold: f64,
-    /// `Beta`: of the window or rate, what a round trip with losses leaves at least.
-    pub beta: f64,
-    /// `Headroom`: of the long-term limit, what is left free while cruising.
-    pub headroom: f64,
-    /// `ProbeRTTInterval`.
-    pub probe_rtt_interval: SimDuration,
-    /// `ProbeRTTDuration`.
-    pub probe_rtt_duration: SimDuration,
-    /// Of the random stream that says when to probe for bandwidth.
-    pub seed: u64,
+declare! {
+    /// Parameters of [`Bbr3`].
+    #[derive(Copy)]
+    pub struct Bbr3Config {
+        /// Gain of the rate in Startup, 4 ln 2 (`StartupPacingGain`).
+        startup_gain: f64 = default(4.0 * std::f64::consts::LN_2).at_least(1.01).at_most(100.0),
+        /// Fraction of a round trip's data whose loss means that it was too much (`LossThresh`).
+        loss_threshold: f64 = default(0.02).above(0.0).below(1.0),
+        /// Fraction of rate and window that a round trip with losses keeps at least (`Beta`).
+        beta: f64 = default(0.7).above(0.0).below(1.0),
+        /// Fraction of the long-term limit left free while cruising (`Headroom`).
+        headroom: f64 = default(0.15).above(0.0).below(1.0),
+        /// Time without a shorter round trip after which it is measured anew, with half a bandwidth-delay product in flight
+        /// (`ProbeRTTInterval`).
+        probe_rtt_interval: SimDuration = default(SimDuration::from_secs(5)).above(SimDuration::ZERO),
+        /// How long the window stays small to measure the round trip.
+        probe_rtt_duration: SimDuration = default(SimDuration::from_millis(200)).above(SimDuration::ZERO),
+    }
+    apart {
+        /// Of the random stream that says when to probe for bandwidth.
+        seed: u64 = 0,
+    }
 }
 
-impl Default for Bbr3Config {
-    fn default() -> Self {
-        Self {
-            startup_gain: 4.0 * std::f64::consts::LN_2,
-            loss_threshold: 0.02,
-            beta: 0.7,
-            headroom: 0.15,
-            probe_rtt_interval: SimDuration::from_secs(5),
-            probe_rtt_duration: SimDuration::from_millis(200),
-            seed: 0,
-        }
+impl Algorithm for Bbr3Config {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "BBR with losses in its model, which bound what is in flight",
+        source: "draft-ietf-ccwg-bbr, the working group's copy of 2025",
+        departures: "the first window is not paced, as in Linux; segments are paced singly; windowed maxima are exact",
+        ..Name::called("bbr3")
+    }];
+
+    fn seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Bbr3(Box::new(Bbr3::new(self, start)))
     }
 }
 

@@ -6,21 +6,33 @@
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
-use super::{Grown, Rule};
+use super::{Classic, Grown, Rule};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 use crate::event::CongestionEvent;
+use ackclock_declare::{declare, default};
 
-/// Parameters of [`Aimd`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AimdConfig {
-    /// a: segments added in a round trip.
-    pub increase: f64,
-    /// b: fraction taken away on congestion.
-    pub decrease: f64,
+declare! {
+    /// Parameters of [`Aimd`].
+    #[derive(Copy)]
+    pub struct AimdConfig {
+        /// a: segments added in a round trip.
+        increase as "a": f64 = default(1.0).at_least(1e-6).at_most(1e9).unit("segments"),
+        /// b: fraction taken away on congestion.
+        decrease as "b": f64 = default(0.5).at_least(1e-6).at_most(0.999_999),
+    }
 }
 
-impl Default for AimdConfig {
-    fn default() -> Self {
-        Self { increase: 1.0, decrease: 0.5 }
+impl Algorithm for AimdConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "additive increase, multiplicative decrease by given numbers; Reno is a = 1, b = 0.5",
+        source: "Chiu, Jain 1989; Floyd, Handley, Padhye 2000 for its response",
+        departures: "slow start is RFC 5681's, acknowledged segments are counted by octets",
+        ..Name::called("aimd")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Classic::start(Aimd::new(*self), start)
     }
 }
 
@@ -46,13 +58,12 @@ impl Rule for Aimd {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ClassicConfig;
     use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
     use super::AimdConfig;
 
     #[test]
     fn a_is_added_and_b_is_taken() {
-        let mut aimd = avoiding(&ClassicConfig::Aimd(AimdConfig { increase: 0.2, decrease: 0.125 }), 1_000.0);
+        let mut aimd = avoiding(&AimdConfig { increase: 0.2, decrease: 0.125 }, 1_000.0);
         // 0.2 segments in a round trip of 1000 ACKs of growing windows: 0.2 less a few hundred-thousandths
         assert!((gain_of_round(&mut aimd, 1, 0, 100) - 0.2).abs() < 1e-3);
         assert!((kept_of_loss(&mut aimd) - 0.875).abs() < 1e-3);

@@ -10,27 +10,42 @@
 //! Checked: constants and steps against the paper's pseudo-code as transcribed by others; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
-use super::{Grown, Rule};
+use super::{Classic, Grown, Rule};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 use crate::event::CongestionEvent;
+use ackclock_declare::{declare, default};
 
-/// Parameters of [`Bic`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BicConfig {
-    /// `S_max`: the most that a round trip adds, segments.
-    pub max_increment: f64,
-    /// `S_min`: the least, segments.
-    pub min_increment: f64,
-    /// Fraction taken away on congestion.
-    pub beta: f64,
-    /// Segments up to which Reno's rules hold.
-    pub low_window: f64,
-    /// Aim lower when the window falls twice in a row.
-    pub fast_convergence: bool,
+declare! {
+    /// Parameters of [`Bic`].
+    #[derive(Copy)]
+    pub struct BicConfig {
+        /// `S_max`: the most that a round trip adds.
+        max_increment: f64 = default(32.0).at_least(1e-6).at_most(1e9).unit("segments"),
+        /// `S_min`: the least that a round trip adds.
+        min_increment: f64 = default(0.01).at_least(1e-6).at_most(1e9).unit("segments"),
+        /// Fraction taken away on congestion.
+        beta: f64 = default(0.125).at_least(1e-6).at_most(0.999_999),
+        /// Below it Reno's rules hold.
+        low_window: f64 = default(14.0).at_least(0.0).at_most(1e9).unit("segments"),
+        /// Aim lower when the window falls twice in a row.
+        fast_convergence: bool = true,
+    }
+    check |config, review| {
+        review.at_most(("min_increment", &config.min_increment), ("max_increment", &config.max_increment));
+    };
 }
 
-impl Default for BicConfig {
-    fn default() -> Self {
-        Self { max_increment: 32.0, min_increment: 0.01, beta: 0.125, low_window: 14.0, fast_convergence: true }
+impl Algorithm for BicConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "binary search between the window after the last loss and the one before it",
+        source: "Xu, Harfoush, Rhee, INFOCOM 2004",
+        departures: "fast convergence compares with the old maximum also where the window has passed it; slow start is RFC 5681's, acknowledged segments are counted by octets",
+        ..Name::called("bic")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Classic::start(Bic::new(*self), start)
     }
 }
 
@@ -95,7 +110,6 @@ impl Rule for Bic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ClassicConfig;
     use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
     use super::*;
 
@@ -116,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_loss_takes_an_eighth_and_the_search_goes_back_up() {
-        let mut bic = avoiding(&ClassicConfig::Bic(BicConfig::default()), 1_000.0);
+        let mut bic = avoiding(&BicConfig::default(), 1_000.0);
         assert!((kept_of_loss(&mut bic) - 0.875).abs() < 1e-3);
         let gained = gain_of_round(&mut bic, 1, 0, 100);
         assert!((gained - 31.4).abs() < 0.7, "{gained}"); // S_max, less as the window grows under the ACKs

@@ -8,45 +8,56 @@
 //! Checked: the RFC's table against its formulas, in the tests below; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default, words};
 use ackclock_units::math::{ln, pow};
 
-use super::{Grown, Rule};
+use super::{Classic, Grown, Rule};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 use crate::event::CongestionEvent;
 
-/// Where a(w) and b(w) come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HighSpeedResponse {
-    /// The formulas of section 5.
-    #[default]
-    Formula,
-    /// The table of appendix B.
-    Table,
+words! {
+    /// Where a(w) and b(w) come from.
+    #[derive(Default)]
+    pub enum HighSpeedResponse {
+        /// The formulas of section 5.
+        #[default]
+        "formula" = Formula,
+        /// The table of appendix B.
+        "table" = Table,
+    }
 }
 
-/// Parameters of [`HighSpeed`]; the defaults are the RFC's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HighSpeedConfig {
-    /// Formulas or table.
-    pub response: HighSpeedResponse,
-    /// Segments up to which Reno's rules hold.
-    pub low_window: f64,
-    /// The window that is to be reached at `high_p`.
-    pub high_window: f64,
-    /// The loss rate at `high_window`.
-    pub high_p: f64,
-    /// The decrease at `high_window`.
-    pub high_decrease: f64,
+declare! {
+    /// Parameters of [`HighSpeed`]; the defaults are the RFC's.
+    #[derive(Copy)]
+    pub struct HighSpeedConfig {
+        /// a(w) and b(w) from the RFC's section 5, or the table of its appendix B.
+        response: HighSpeedResponse = HighSpeedResponse::Formula,
+        /// Up to it Reno's rules hold.
+        low_window: f64 = default(38.0).at_least(1.0).at_most(1e9).unit("segments").source("RFC 3649 section 5"),
+        /// The window to be reached at `high_p`.
+        high_window: f64 = default(83_000.0).at_least(2.0).at_most(1e9).unit("segments").source("RFC 3649 section 5"),
+        /// The loss rate at `high_window`.
+        high_p: f64 = default(1e-7).at_least(1e-12).at_most(9e-4).source("RFC 3649 section 5"),
+        /// The fraction taken away at `high_window`.
+        high_decrease: f64 = default(0.1).at_least(1e-3).at_most(0.5).source("RFC 3649 section 5"),
+    }
+    check |config, review| {
+        review.at_most(("low_window", &(config.low_window + 1.0)), ("high_window", &config.high_window));
+    };
 }
 
-impl Default for HighSpeedConfig {
-    fn default() -> Self {
-        Self {
-            response: HighSpeedResponse::Formula,
-            low_window: 38.0,
-            high_window: 83_000.0,
-            high_p: 1e-7,
-            high_decrease: 0.1,
-        }
+impl Algorithm for HighSpeedConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "HighSpeed TCP: increase and decrease depend on the window",
+        source: "RFC 3649",
+        departures: "slow start is RFC 5681's, acknowledged segments are counted by octets",
+        ..Name::called("highspeed")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Classic::start(HighSpeed::new(*self), start)
     }
 }
 
@@ -196,7 +207,6 @@ impl Rule for HighSpeed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ClassicConfig;
     use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
     use super::*;
 
@@ -217,7 +227,7 @@ mod tests {
     fn at_the_high_window_a_is_72_and_b_a_tenth() {
         // RFC 3649 section 5: a(83000) = 72 segments for b = 0.1 and p = 1e-7:
         // 83000^2 * 1e-7 * 2 * 0.1 / 1.9 = 72.5
-        let mut high_speed = avoiding(&ClassicConfig::HighSpeed(HighSpeedConfig::default()), 83_000.0);
+        let mut high_speed = avoiding(&HighSpeedConfig::default(), 83_000.0);
         let gained = gain_of_round(&mut high_speed, 1, 0, 100);
         assert!((gained - 72.5).abs() < 0.5, "{gained}");
         let kept = kept_of_loss(&mut high_speed);
@@ -226,7 +236,7 @@ mod tests {
 
     #[test]
     fn below_the_low_window_it_is_reno() {
-        let mut high_speed = avoiding(&ClassicConfig::HighSpeed(HighSpeedConfig::default()), 30.0);
+        let mut high_speed = avoiding(&HighSpeedConfig::default(), 30.0);
         let gained = gain_of_round(&mut high_speed, 1, 0, 100);
         assert!((0.95..=1.0).contains(&gained), "{gained}");
         assert!((kept_of_loss(&mut high_speed) - 0.5).abs() < 1e-3);

@@ -11,23 +11,35 @@
 //!
 //! Checked: constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
+use ackclock_declare::declare;
 use ackclock_units::SimTime;
 
-use super::{Delays, Grown, Rule};
+use super::{Classic, Delays, Grown, Rule};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
-/// Parameters of [`Htcp`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HtcpConfig {
-    /// beta from the round trips, rather than 0.5.
-    pub adaptive_backoff: bool,
-    /// alpha in proportion to the round trip.
-    pub rtt_scaling: bool,
+declare! {
+    /// Parameters of [`Htcp`].
+    #[derive(Copy)]
+    pub struct HtcpConfig {
+        /// Keep `RTT_min` / `RTT_max`, 0.5 to 0.8, rather than 0.5.
+        adaptive_backoff: bool = true,
+        /// Growth in proportion to the round trip.
+        rtt_scaling: bool = true,
+    }
 }
 
-impl Default for HtcpConfig {
-    fn default() -> Self {
-        Self { adaptive_backoff: true, rtt_scaling: true }
+impl Algorithm for HtcpConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "grows by the time since the last congestion; keeps what the path's share of the round trip is",
+        source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp",
+        departures: "throughput is measured over the time of the least round trip, not smoothed; slow start is RFC 5681's, acknowledged segments are counted by octets",
+        ..Name::called("htcp")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Classic::start(Htcp::new(*self), start)
     }
 }
 

@@ -10,22 +10,34 @@
 //! Checked: both rules and their bounds against Linux's module; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::SimDuration;
 use ackclock_units::math::pow;
 
-use super::{Grown, Rule};
+use super::{Classic, Grown, Rule};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
-/// Parameters of [`Hybla`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HyblaConfig {
-    /// `RTT_0`: whose growth to equal.
-    pub rtt0: SimDuration,
+declare! {
+    /// Parameters of [`Hybla`].
+    #[derive(Copy)]
+    pub struct HyblaConfig {
+        /// The round trip whose growth to equal.
+        rtt0: SimDuration = default(SimDuration::from_millis(25)).at_least(SimDuration::from_millis(1)),
+    }
 }
 
-impl Default for HyblaConfig {
-    fn default() -> Self {
-        Self { rtt0: SimDuration::from_millis(25) }
+impl Algorithm for HyblaConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "grows as fast in time as a connection of a short round trip",
+        source: "Caini, Firrincieli, Int. J. Satellite Communications 22, 2004",
+        departures: "the round trip is the least measured; rho is at most 40, in slow start 16; pacing and initial window are the stack's; acknowledged segments are counted by octets",
+        ..Name::called("hybla")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Classic::start(Hybla::new(*self), start)
     }
 }
 
@@ -74,14 +86,13 @@ impl Rule for Hybla {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ClassicConfig;
     use super::super::testing::{avoiding, gain_of_round};
     use super::*;
     use crate::testing::ack;
 
     #[test]
     fn a_round_trip_of_100_ms_gains_sixteen_segments() {
-        let mut hybla = avoiding(&ClassicConfig::Hybla(HyblaConfig::default()), 1_000.0);
+        let mut hybla = avoiding(&HyblaConfig::default(), 1_000.0);
         let gained = gain_of_round(&mut hybla, 1, 0, 100); // rho = 4: 16 in a round trip, 4 in each 25 ms
         assert!((gained - 16.0).abs() < 0.2, "{gained}");
     }

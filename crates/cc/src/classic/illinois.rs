@@ -10,27 +10,44 @@
 //! Checked: both functions against the paper's equations, constants and patience against Linux's module; the runs held
 //! to it are in docs/reference/controllers-checked.md.
 
-use super::{Delays, Grown, RoundDelays, Rule};
+use super::{Classic, Delays, Grown, RoundDelays, Rule};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
+use ackclock_declare::{declare, default};
 
-/// Parameters of [`Illinois`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IllinoisConfig {
-    /// The most and the least segments that a round trip adds.
-    pub alpha_max: f64,
-    /// See `alpha_max`.
-    pub alpha_min: f64,
-    /// The most and the least that congestion takes away.
-    pub beta_max: f64,
-    /// See `beta_max`.
-    pub beta_min: f64,
-    /// Segments up to which Reno's rules hold.
-    pub window_threshold: f64,
+declare! {
+    /// Parameters of [`Illinois`].
+    #[derive(Copy)]
+    pub struct IllinoisConfig {
+        /// The most that a round trip adds.
+        alpha_max: f64 = default(10.0).at_least(1e-6).at_most(1e9).unit("segments"),
+        /// The least that a round trip adds.
+        alpha_min: f64 = default(0.3).at_least(1e-6).at_most(1e9).unit("segments"),
+        /// The most that congestion takes away, a fraction.
+        beta_max: f64 = default(0.5).at_least(1e-6).at_most(0.999_999),
+        /// The least that congestion takes away, a fraction.
+        beta_min: f64 = default(0.125).at_least(1e-6).at_most(0.999_999),
+        /// Below it Reno's rules hold.
+        window_threshold: f64 = default(15.0).at_least(0.0).at_most(1e9).unit("segments"),
+    }
+    check |config, review| {
+        // so far apart that what the curve between them divides by is not nothing
+        review.at_most(("alpha_min", &(config.alpha_min * 1.001)), ("alpha_max", &config.alpha_max));
+        review.at_most(("beta_min", &config.beta_min), ("beta_max", &config.beta_max));
+    };
 }
 
-impl Default for IllinoisConfig {
-    fn default() -> Self {
-        Self { alpha_max: 10.0, alpha_min: 0.3, beta_max: 0.5, beta_min: 0.125, window_threshold: 15.0 }
+impl Algorithm for IllinoisConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "fast while the queue is short, slow while it is long",
+        source: "Liu, Basar, Srikant, Performance Evaluation 65, 2008",
+        departures: "slow start is RFC 5681's, acknowledged segments are counted by octets",
+        ..Name::called("illinois")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Classic::start(Illinois::new(*self), start)
     }
 }
 

@@ -6,23 +6,35 @@
 //!
 //! Checked: both constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
-use super::{Grown, Rule};
+use super::{Classic, Grown, Rule};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 use crate::event::CongestionEvent;
+use ackclock_declare::{declare, default};
 
-/// Parameters of [`Scalable`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ScalableConfig {
-    /// a: segments added for each acknowledged one.
-    pub increase: f64,
-    /// b: fraction taken away on congestion.
-    pub decrease: f64,
-    /// Segments up to which Reno's rules hold.
-    pub legacy_window: f64,
+declare! {
+    /// Parameters of [`Scalable`].
+    #[derive(Copy)]
+    pub struct ScalableConfig {
+        /// a: segments added for each acknowledged one.
+        increase as "a": f64 = default(0.01).at_least(1e-6).at_most(0.999_999).unit("segments"),
+        /// b: fraction taken away on congestion.
+        decrease as "b": f64 = default(0.125).at_least(1e-6).at_most(0.999_999),
+        /// Up to it Reno's rules hold.
+        legacy_window: f64 = default(16.0).at_least(0.0).at_most(1e9).unit("segments"),
+    }
 }
 
-impl Default for ScalableConfig {
-    fn default() -> Self {
-        Self { increase: 0.01, decrease: 0.125, legacy_window: 16.0 }
+impl Algorithm for ScalableConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "grows by a fraction of itself in a round trip, falls by a fraction",
+        source: "Kelly, CCR 33(2), 2003",
+        departures: "slow start is RFC 5681's, acknowledged segments are counted by octets",
+        ..Name::called("scalable")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Classic::start(Scalable::new(*self), start)
     }
 }
 
@@ -49,20 +61,19 @@ impl Rule for Scalable {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ClassicConfig;
     use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
     use super::ScalableConfig;
 
     #[test]
     fn it_gains_a_hundredth_and_loses_an_eighth() {
-        let mut scalable = avoiding(&ClassicConfig::Scalable(ScalableConfig::default()), 400.0);
+        let mut scalable = avoiding(&ScalableConfig::default(), 400.0);
         assert!((gain_of_round(&mut scalable, 1, 0, 100) - 4.0).abs() < 1e-9); // 400 * 0.01
         assert!((kept_of_loss(&mut scalable) - 0.875).abs() < 1e-3);
     }
 
     #[test]
     fn a_small_window_is_renos() {
-        let mut scalable = avoiding(&ClassicConfig::Scalable(ScalableConfig::default()), 10.0);
+        let mut scalable = avoiding(&ScalableConfig::default(), 10.0);
         let gained = gain_of_round(&mut scalable, 1, 0, 100);
         assert!((0.95..1.0).contains(&gained), "{gained}"); // ten ACKs of 1/w, w from 10 to 11
         assert!((kept_of_loss(&mut scalable) - 0.5).abs() < 1e-3);

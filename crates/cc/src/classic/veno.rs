@@ -8,19 +8,31 @@
 //!
 //! Checked: the threshold against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
-use super::{Grown, Rule};
+use super::{Classic, Grown, Rule};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
+use ackclock_declare::{declare, default};
 
-/// Parameters of [`Veno`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VenoConfig {
-    /// Segments queued from which the path counts as congested.
-    pub beta: f64,
+declare! {
+    /// Parameters of [`Veno`].
+    #[derive(Copy)]
+    pub struct VenoConfig {
+        /// Segments queued from which the path counts as congested.
+        beta: f64 = default(3.0).at_least(1e-6).at_most(1e9).unit("segments"),
+    }
 }
 
-impl Default for VenoConfig {
-    fn default() -> Self {
-        Self { beta: 3.0 }
+impl Algorithm for VenoConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "Reno that tells random loss from congestion by Vegas' estimate of the queue",
+        source: "Fu, Liew, IEEE JSAC 21(2), 2003",
+        departures: "growth every other round trip is half a segment in each; slow start is RFC 5681's, acknowledged segments are counted by octets",
+        ..Name::called("veno")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Classic::start(Veno::new(*self), start)
     }
 }
 

@@ -9,21 +9,33 @@
 //! Checked: filter and length of a sample against Linux's module; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{SimDuration, SimTime};
 
-use super::{Delays, Grown, Rule};
+use super::{Classic, Delays, Grown, Rule};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
-/// Parameters of [`Westwood`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WestwoodConfig {
-    /// Share of the old estimate in the new one.
-    pub filter: f64,
+declare! {
+    /// Parameters of [`Westwood`].
+    #[derive(Copy)]
+    pub struct WestwoodConfig {
+        /// Share of the old bandwidth estimate in the new one.
+        filter: f64 = default(0.875).at_least(0.0).at_most(0.999_999),
+    }
 }
 
-impl Default for WestwoodConfig {
-    fn default() -> Self {
-        Self { filter: 0.875 }
+impl Algorithm for WestwoodConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "Westwood+: falls to the bandwidth that it measured times the least round trip",
+        source: "Grieco, Mascolo, CCR 34(2), 2004",
+        departures: "ssthresh is at most the window; a sample spans at least 50 ms; slow start is RFC 5681's, acknowledged segments are counted by octets",
+        ..Name::called("westwood")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Classic::start(Westwood::new(*self), start)
     }
 }
 
@@ -79,13 +91,12 @@ impl Rule for Westwood {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ClassicConfig;
     use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
     use super::*;
 
     #[test]
     fn the_window_falls_to_bandwidth_times_least_round_trip() {
-        let mut westwood = avoiding(&ClassicConfig::Westwood(WestwoodConfig::default()), 100.0);
+        let mut westwood = avoiding(&WestwoodConfig::default(), 100.0);
         // 100 segments in 100 ms at first; then a queue doubles the round trip of a window of 100
         gain_of_round(&mut westwood, 1, 0, 100);
         for round in 0..200 {

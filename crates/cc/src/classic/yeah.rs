@@ -14,23 +14,35 @@
 //! Checked: constants and rules against the authors' Linux module; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
-use super::{Delays, Grown, RoundDelays, Rule};
+use super::{Classic, Delays, Grown, RoundDelays, Rule};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
+use ackclock_declare::{declare, default};
 
-/// Parameters of [`Yeah`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct YeahConfig {
-    /// `Q_max`: segments queued at most.
-    pub max_queue: f64,
-    /// phi: the round trip may be longer than its least by this part of it.
-    pub phi: f64,
-    /// Segments added for each acknowledged one while fast.
-    pub increase: f64,
+declare! {
+    /// Parameters of [`Yeah`].
+    #[derive(Copy)]
+    pub struct YeahConfig {
+        /// `Q_max`: segments queued at most.
+        max_queue: f64 = default(80.0).at_least(1e-6).at_most(1e9).unit("segments"),
+        /// A queueing delay beyond 1/phi of the least round trip is a long one.
+        phi: f64 = default(8.0).at_least(1.0).at_most(1e6),
+        /// Segments added for each acknowledged one while fast.
+        increase: f64 = default(0.01).at_least(1e-6).at_most(0.999_999).unit("segments"),
+    }
 }
 
-impl Default for YeahConfig {
-    fn default() -> Self {
-        Self { max_queue: 80.0, phi: 8.0, increase: 0.01 }
+impl Algorithm for YeahConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "Scalable TCP while the queue is short, Reno while it is long, and empties the queue in time",
+        source: "Baiocchi, Castellani, Vacirca, PFLDnet 2007",
+        departures: "Reno flows are taken to be there after 16 slow round trips in a row; slow start is RFC 5681's, acknowledged segments are counted by octets",
+        ..Name::called("yeah")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Classic::start(Yeah::new(*self), start)
     }
 }
 

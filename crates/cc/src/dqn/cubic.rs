@@ -8,13 +8,15 @@
 //! Departures: acknowledged bytes are counted, as segments and parts of one. The target of a curve sets the pace to the next
 //! action, as in CUBIC itself; after hold and less the pace is CUBIC's. There is no floor of Reno's pace.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimTime};
 
 use super::learner::{DqnConfig, Kind, Learner};
 use super::pace::CubicPace;
 use super::window::LearnedWindow;
 use super::{Learned, LearnedKind};
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
 /// Numbers of the state.
@@ -24,20 +26,39 @@ const FASTER: usize = 3;
 const CUBICS_PACE: usize = 2;
 const LESS: usize = 0;
 
-/// Parameters of [`DqnCubic`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct DqnCubicConfig {
-    /// Of the agent.
-    pub dqn: DqnConfig,
-    /// C, in segments/s^3.
-    pub c: f64,
-    /// True: C stands before the cube of action 2, as in CUBIC; false: it does not, as the paper is printed.
-    pub formula_c: bool,
+declare! {
+    /// Parameters of [`DqnCubic`].
+    pub struct DqnCubicConfig {
+        /// C: steepness of the curve.
+        c: f64 = default(0.4).at_least(1e-6).at_most(1e6).unit("segments/s^3"),
+        /// C before the cube of action 2, as in CUBIC; false: as the paper is printed, 1.
+        formula_c: bool = true,
+    }
+    within {
+        /// Of the agent.
+        dqn: DqnConfig = DqnConfig::with_hidden(vec![50; 5]),
+    }
 }
 
-impl Default for DqnCubicConfig {
-    fn default() -> Self {
-        Self { dqn: DqnConfig::with_hidden(vec![50; 5]), c: 0.4, formula_c: true }
+impl Algorithm for DqnCubicConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "CUBIC whose pace a deep Q-network chooses, which learns in the flow; also \"dqn-cubic\"",
+        source: "Seo, Cho, DQN-based CUBIC, J. KICS, 2024",
+        departures: "what the paper leaves unsaid is a parameter (docs/explanation/dqn.md); acknowledged bytes are counted; no floor of Reno's pace",
+        aliases: &["dqn-cubic"],
+        ..Name::called("dqn_cubic")
+    }];
+
+    fn seed(&mut self, seed: u64) {
+        self.dqn.seed = seed;
+    }
+
+    fn is_frozen(&self) -> bool {
+        self.dqn.frozen.is_some()
+    }
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::DqnCubic(Box::new(DqnCubic::new(self, start)))
     }
 }
 

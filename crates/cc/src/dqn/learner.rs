@@ -1,98 +1,86 @@
 //! What both controllers share: when the agent remembers, learns and acts, and what it is rewarded for.
 
-use ackclock_learn::{Agent, AgentConfig, Learning, Normalisation, OptimiserKind, Tuple};
+use ackclock_declare::{declare, default, words};
+use ackclock_learn::{Agent, AgentConfig, Learning, Normalisation, Tuple};
 use ackclock_units::{RandomStream, SimDuration};
 
 use super::mind::{Choice, Frozen, Mind};
 use super::window::BelowSsthresh;
 
-/// When a step of learning is taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LearnOn {
-    /// With each action.
-    Action,
-    /// With each tuple stored.
-    #[default]
-    Tuple,
+words! {
+    /// When a step of learning is taken.
+    #[derive(Default)]
+    pub enum LearnOn {
+        /// With each action.
+        "action" = Action,
+        /// With each tuple stored.
+        #[default]
+        "tuple" = Tuple,
+    }
 }
 
-/// Which throughput counts as the greatest, to which rewards relate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MaxThroughput {
-    /// The greatest at a congestion so far; before the first, the greatest of all.
-    #[default]
-    Congestion,
-    /// The greatest of all so far.
-    Always,
+words! {
+    /// Which throughput counts as the greatest, to which rewards relate.
+    #[derive(Default)]
+    pub enum MaxThroughput {
+        /// The greatest at a congestion so far; before the first, the greatest of all.
+        #[default]
+        "congestion" = Congestion,
+        /// The greatest of all so far.
+        "always" = Always,
+    }
 }
 
-/// How windows and times become numbers of a size that a network can learn from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StateScale {
-    /// By mean and deviation of what this flow has seen so far.
-    #[default]
-    Running,
-    /// Divided by `segment_scale` and `time_scale`.
-    Fixed,
-    /// Packets and milliseconds as they are.
-    Raw,
+words! {
+    /// How windows and times become numbers of a size that a network can learn from.
+    #[derive(Default)]
+    pub enum StateScale {
+        /// By mean and deviation of what this flow has seen so far.
+        #[default]
+        "running" = Running,
+        /// Divided by `segment_scale` and `time_scale`.
+        "fixed" = Fixed,
+        /// Packets and milliseconds as they are.
+        "raw" = Raw,
+    }
 }
 
-/// Parameters of both controllers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DqnConfig {
-    /// Network, optimiser, replay, exploration.
-    pub learning: Learning,
-    /// When to learn.
-    pub learn_on: LearnOn,
-    /// How states are brought to size.
-    pub normalisation: StateScale,
-    /// A window that counts as 1, segments.
-    pub segment_scale: f64,
-    /// A time that counts as 1.
-    pub time_scale: SimDuration,
-    /// What rewards relate to.
-    pub max_throughput: MaxThroughput,
-    /// Fraction of `FlightSize` kept on congestion: the threshold of the state.
-    pub beta: f64,
-    /// No action takes the window below, in segments.
-    pub min_window: u64,
-    /// What holds when an action takes the window below ssthresh.
-    pub below_ssthresh: BelowSsthresh,
-    /// Of the agent's random stream.
-    pub seed: u64,
-    /// A network in the place of the agent: nothing is learnt.
-    pub frozen: Option<Frozen>,
+declare! {
+    /// Parameters of both controllers, with the papers' numbers, and ours where they have none.
+    pub struct DqnConfig {
+        /// A step of learning with each action, or with each tuple.
+        learn_on: LearnOn = LearnOn::Tuple,
+        /// States by the mean and deviation seen so far, divided by the two scales, or as they are.
+        normalisation: StateScale = StateScale::Running,
+        /// A window that counts as 1 under "fixed".
+        segment_scale: f64 = default(1_000.0).at_least(1e-6).at_most(1e9).unit("segments"),
+        /// A time that counts as 1 under "fixed".
+        time_scale: SimDuration = default(SimDuration::from_millis(100)).above(SimDuration::ZERO),
+        /// What rewards relate to: the greatest cwnd/RTT at a congestion so far, or of all so far.
+        max_throughput: MaxThroughput = MaxThroughput::Congestion,
+        /// Fraction of the flight size kept on congestion: the threshold of the state.
+        beta: f64 = default(0.7).above(0.0).below(1.0),
+        /// No action takes the window below.
+        min_window: u64 = default(2).at_least(1).at_most(10_000).unit("segments"),
+        /// What holds when an action takes the window below ssthresh: RFC 5681's rule, or the agent's.
+        below_ssthresh: BelowSsthresh = BelowSsthresh::SlowStart,
+    }
+    within {
+        /// Network, optimiser, replay, exploration.
+        learning: Learning = Learning::default(),
+    }
+    apart {
+        /// Of the agent's random stream.
+        seed: u64 = 0,
+        /// A network in the place of the agent: nothing is learnt.
+        frozen: Option<Frozen> = None,
+    }
 }
 
 impl DqnConfig {
-    /// With the papers' numbers, and ours where they have none.
+    /// With so many nodes in each hidden layer.
     pub(super) fn with_hidden(hidden: Vec<usize>) -> Self {
-        let learning = Learning {
-            hidden,
-            dropout: 0.1,
-            learning_rate: 1e-3,
-            optimiser: OptimiserKind::Adam,
-            discount: 0.9,
-            batch: 32,
-            target_update: 100,
-            replay_capacity: 10_000,
-            warm_up: 2_000,
-            epsilon: 0.015,
-        };
-        Self {
-            learning,
-            learn_on: LearnOn::Tuple,
-            normalisation: StateScale::Running,
-            segment_scale: 1_000.0,
-            time_scale: SimDuration::from_millis(100),
-            max_throughput: MaxThroughput::Congestion,
-            beta: 0.7,
-            min_window: 2,
-            below_ssthresh: BelowSsthresh::SlowStart,
-            seed: 0,
-            frozen: None,
-        }
+        Self { learning: Learning { hidden, ..Learning::default() }, ..Self::default() }
     }
 }
 

@@ -5,12 +5,14 @@
 //!
 //! Departures: acknowledged bytes are counted, so that delayed ACKs do not halve the number of actions.
 
+use ackclock_declare::{declare, words};
 use ackclock_units::{Bytes, SimTime};
 
 use super::learner::{DqnConfig, Kind, Learner};
 use super::window::LearnedWindow;
 use super::{Learned, LearnedKind};
-use crate::controller::{CongestionController, Start};
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
 /// Numbers of the state.
@@ -18,28 +20,49 @@ pub(super) const INPUTS: usize = 3;
 /// What each action adds, in segments.
 pub(super) const STEPS: [i64; 7] = [-10, -3, -1, 0, 1, 3, 10];
 
-/// When a tuple is stored in congestion avoidance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StoreOn {
-    /// With every ACK.
-    #[default]
-    Ack,
-    /// With every action.
-    Action,
+words! {
+    /// When a tuple is stored in congestion avoidance.
+    #[derive(Default)]
+    pub enum StoreOn {
+        /// With every ACK.
+        #[default]
+        "ack" = Ack,
+        /// With every action.
+        "action" = Action,
+    }
 }
 
-/// Parameters of [`DqnNewReno`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct DqnNewRenoConfig {
-    /// Of the agent.
-    pub dqn: DqnConfig,
-    /// When a tuple is stored.
-    pub store_on: StoreOn,
+declare! {
+    /// Parameters of [`DqnNewReno`].
+    pub struct DqnNewRenoConfig {
+        /// When a tuple is stored.
+        store_on: StoreOn = StoreOn::Ack,
+    }
+    within {
+        /// Of the agent.
+        dqn: DqnConfig = DqnConfig::with_hidden(vec![30; 3]),
+    }
 }
 
-impl Default for DqnNewRenoConfig {
-    fn default() -> Self {
-        Self { dqn: DqnConfig::with_hidden(vec![30; 3]), store_on: StoreOn::Ack }
+impl Algorithm for DqnNewRenoConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "Reno's window whose increase a deep Q-network chooses, which learns in the flow; also \"dqn-newreno\"",
+        source: "Seo, Cho, DQN-based NewReno, J. KICS, 2023",
+        departures: "what the paper leaves unsaid is a parameter (docs/explanation/dqn.md); acknowledged bytes are counted; the loss recovery is the stack's",
+        aliases: &["dqn-newreno"],
+        ..Name::called("dqn_newreno")
+    }];
+
+    fn seed(&mut self, seed: u64) {
+        self.dqn.seed = seed;
+    }
+
+    fn is_frozen(&self) -> bool {
+        self.dqn.frozen.is_some()
+    }
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::DqnNewReno(Box::new(DqnNewReno::new(self, start)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The window that both controllers move: slow start as Reno and CUBIC have it, the decrease, and steps of whole segments.
 
+use ackclock_declare::words;
 use ackclock_units::{Bytes, SimDuration};
 
 use super::learner::DqnConfig;
@@ -7,14 +8,16 @@ use crate::controller::Start;
 use crate::event::{AckEvent, CongestionEvent};
 use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 
-/// What holds when an action has taken the window below ssthresh.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BelowSsthresh {
-    /// RFC 5681's rule: slow start, until ssthresh is reached again.
-    #[default]
-    SlowStart,
-    /// Congestion avoidance goes on: the agent is free.
-    Avoidance,
+words! {
+    /// What holds when an action has taken the window below ssthresh.
+    #[derive(Default)]
+    pub enum BelowSsthresh {
+        /// RFC 5681's rule: slow start, until ssthresh is reached again.
+        #[default]
+        "slow_start" = SlowStart,
+        /// Congestion avoidance goes on: the agent is free.
+        "avoidance" = Avoidance,
+    }
 }
 
 /// What a configuration says of the window.

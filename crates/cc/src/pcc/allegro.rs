@@ -7,30 +7,50 @@
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{RandomStream, SimDuration, math};
 
 use super::monitor::Interval;
 use super::{Plan, Strategy, least_rate};
-use crate::controller::Start;
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 
-/// Parameters of [`Allegro`](super::Allegro).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AllegroConfig {
-    /// The loss beyond which the sigmoid takes the value of throughput away.
-    pub loss_threshold: f64,
-    /// The sigmoid's steepness, alpha.
-    pub steepness: f64,
-    /// The least and the greatest step of a trial, as a fraction of the rate.
-    pub min_epsilon: f64,
-    /// See `min_epsilon`.
-    pub max_epsilon: f64,
-    /// Of the random stream that orders trials and draws the lengths of intervals.
-    pub seed: u64,
+declare! {
+    /// Parameters of [`Allegro`](super::Allegro).
+    #[derive(Copy)]
+    pub struct AllegroConfig {
+        /// The loss beyond which throughput is worth nothing.
+        loss_threshold: f64 = default(0.05).above(0.0).below(1.0),
+        /// How sharply that sets in: alpha of the sigmoid.
+        steepness: f64 = default(100.0).at_least(1.0).at_most(1e6),
+        /// The least step of a trial, as a fraction of the rate.
+        min_epsilon: f64 = default(0.01).above(0.0).below(1.0),
+        /// The greatest step of a trial.
+        max_epsilon: f64 = default(0.05).above(0.0).below(1.0),
+    }
+    apart {
+        /// Of the random stream that orders trials and draws the lengths of intervals.
+        seed: u64 = 0,
+    }
+    check |config, review| {
+        review.at_most(("min_epsilon", &config.min_epsilon), ("max_epsilon", &config.max_epsilon));
+    };
 }
 
-impl Default for AllegroConfig {
-    fn default() -> Self {
-        Self { loss_threshold: 0.05, steepness: 100.0, min_epsilon: 0.01, max_epsilon: 0.05, seed: 0 }
+impl Algorithm for AllegroConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "tries a little more and a little less in random order, and moves where throughput less loss is worth more",
+        source: "Dong et al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015",
+        departures: "the rate is at least two segments in a round trip; the first window leaves at once",
+        ..Name::called("pcc_allegro")
+    }];
+
+    fn seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Allegro(Box::new(super::Allegro::new(self, start)))
     }
 }
 

@@ -9,48 +9,55 @@
 //! Checked: all constants against those of the authors' and of WebRTC's first version; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
+use ackclock_declare::{declare, default};
 use ackclock_units::{RandomStream, SimDuration, math};
 
 use super::monitor::Interval;
 use super::{Plan, Strategy, least_rate};
-use crate::controller::Start;
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{Controller, Start};
 
-/// Parameters of [`Vivace`](super::Vivace).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VivaceConfig {
-    /// t: what a rate is worth, `x^t`.
-    pub exponent: f64,
-    /// b: the price of a round trip that grows.
-    pub latency_coefficient: f64,
-    /// c: the price of loss.
-    pub loss_coefficient: f64,
-    /// The step of a trial, as a fraction of the rate.
-    pub epsilon: f64,
-    /// `theta_0`: the step along the gradient, Mbit/s for each unit of it.
-    pub conversion: f64,
-    /// omega and delta: the bound of a change, as a fraction of the rate, and what each bounded one adds to it.
-    pub bound: f64,
-    /// See `bound`.
-    pub bound_step: f64,
-    /// Gradients of the round trip below this are noise.
-    pub latency_tolerance: f64,
-    /// Of the random stream that orders trials.
-    pub seed: u64,
+declare! {
+    /// Parameters of [`Vivace`](super::Vivace).
+    #[derive(Copy)]
+    pub struct VivaceConfig {
+        /// t: a rate of x Mbit/s is worth x^t.
+        exponent: f64 = default(0.9).above(0.0).below(1.0),
+        /// b: the price of a round trip that grows; 0 takes no notice of delay.
+        latency_coefficient: f64 = default(900.0).at_least(0.0).at_most(1e6),
+        /// c: the price of loss.
+        loss_coefficient: f64 = default(11.35).at_least(0.0).at_most(1e6),
+        /// The step of a trial, as a fraction of the rate.
+        epsilon: f64 = default(0.05).above(0.0).below(1.0),
+        /// `theta_0`: the step along the gradient, Mbit/s for each unit of it.
+        conversion: f64 = default(1.0).at_least(1e-6).at_most(1e6),
+        /// omega: the bound of a change, as a fraction of the rate.
+        bound: f64 = default(0.05).above(0.0).below(1.0),
+        /// delta: what each change that meets the bound adds to it.
+        bound_step: f64 = default(0.1).at_least(1e-6).at_most(1e6),
+        /// Growth of the round trip, seconds a second, that is taken for noise.
+        latency_tolerance: f64 = default(0.01).at_least(0.0).at_most(1e6),
+    }
+    apart {
+        /// Of the random stream that orders trials.
+        seed: u64 = 0,
+    }
 }
 
-impl Default for VivaceConfig {
-    fn default() -> Self {
-        Self {
-            exponent: 0.9,
-            latency_coefficient: 900.0,
-            loss_coefficient: 11.35,
-            epsilon: 0.05,
-            conversion: 1.0,
-            bound: 0.05,
-            bound_step: 0.1,
-            latency_tolerance: 0.01,
-            seed: 0,
-        }
+impl Algorithm for VivaceConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "follows the gradient of a utility in which a round trip that grows is dear: full links without queues",
+        source: "Dong et al., PCC Vivace: Online-Learning Congestion Control, NSDI 2018",
+        departures: "the delay's gradient is a regression's; the rate is at least two segments in a round trip; the first window leaves at once; trials whose outcome looks abnormal are not made again",
+        ..Name::called("pcc_vivace")
+    }];
+
+    fn seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Vivace(Box::new(super::Vivace::new(self, start)))
     }
 }
 

@@ -10,11 +10,10 @@ use ackclock_tcp::CwndValidation;
 use ackclock_units::{Bytes, SimDuration};
 
 use super::links::{MAX_DELAY, MAX_RATE, TOO_LONG};
-use super::model::set_ecn;
 use super::tcp::Layer;
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
-use crate::file::{ApplianceTable, Controller, CopyingTable, CubicParameters, HighSpeedParameters, List, SideTable};
+use crate::file::{ApplianceTable, Controller, CopyingTable, List, SideTable};
 use crate::tree::FieldPath;
 
 const DEFAULT_CHUNK: Bytes = Bytes(64 * 1024);
@@ -81,9 +80,9 @@ impl<'a> Checker<'a, '_> {
         path: FieldPath,
     ) -> AppliancePlan<'a> {
         let near = table.and_then(|table| table.near.as_ref());
-        let near = self.side(near, Controller::Cubic(CubicParameters::default()), &path.key("near"));
+        let near = self.side(near, Controller::default(), &path.key("near"));
         let far = table.and_then(|table| table.far.as_ref());
-        let mut far = self.side(far, Controller::HighSpeed(HighSpeedParameters::default()), &path.key("far"));
+        let mut far = self.side(far, Controller::of("highspeed"), &path.key("far"));
         let discipline = table.and_then(|table| table.discipline.as_ref());
         let config = ApplianceConfig {
             name,
@@ -167,8 +166,7 @@ impl<'a> Checker<'a, '_> {
         let mut layers: Vec<Layer> =
             self.file.tcp.clone().map(|tcp| layer(FieldPath::of("tcp"), tcp)).into_iter().collect();
         layers.extend(own.map(|tcp| layer(path.key("tcp"), tcp)));
-        let mut tcp = self.tcp(&layers, controller.recovery());
-        set_ecn(&mut tcp, &controller.own(), &layers);
+        let tcp = self.tcp(&layers, &[controller.stack()]);
         let place = path.key("controller");
         let config = self.side_controller(&controller, &layers, tcp.mss, &place);
         let side = SideConfig { tcp, controller: config, controller_name: controller.name() };
@@ -184,11 +182,11 @@ impl<'a> Checker<'a, '_> {
     ) -> ControllerConfig {
         if !matches!(controller, Controller::Python(_) | Controller::External(_)) {
             let profile = self.profile(layers);
-            return self.controller(&controller.over(&profile.reno, &profile.cubic), mss, path);
+            return self.controller(&controller.over(&profile.controllers), mss, path);
         }
         let remedy = "use one of `ackclock controllers`; an appliance's ends run no others";
         self.report(path, "is a controller from outside", remedy);
-        self.controller(&Controller::Cubic(CubicParameters::default()), mss, path)
+        self.controller(&Controller::default(), mss, path)
     }
 }
 

@@ -4,11 +4,10 @@ use ackclock_relay::{
     CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, EceIntervalConfig,
     EceRedConfig, NotSentConfig,
 };
-use ackclock_units::Bytes;
+use ackclock_units::{Bytes, SimDuration};
 
 use super::Checker;
 use super::links::{MAX_DELAY, TOO_LONG};
-use super::model::Range;
 use super::tcp::MAX_WINDOW;
 use crate::file::{
     CodelWindow, Credit, Discipline, DrainRate, Duration, EceDropTail, EceInterval, EceRed, NotSent, Size,
@@ -17,6 +16,28 @@ use crate::tree::FieldPath;
 
 /// More segments than any window holds.
 const MAX_SEGMENTS: u64 = 1_000_000_000;
+
+impl Checker<'_, '_> {
+    /// A number that a file may set, from the first to the second.
+    fn parameter(&mut self, value: Option<f64>, default: f64, (least, most): (f64, f64), path: &FieldPath) -> f64 {
+        let value = value.unwrap_or(default);
+        if (least..=most).contains(&value) {
+            return value;
+        }
+        let remedy = format!("use {least} to {most}; the default is {default}");
+        self.report(path, format!("is {value}, out of range"), remedy);
+        default
+    }
+
+    /// A time that a file may set, more than zero.
+    fn time(&mut self, value: Option<Duration>, default: SimDuration, path: &FieldPath) -> SimDuration {
+        let value = value.map_or(default, |value| value.0);
+        if value.is_zero() {
+            self.report(path, "is no time at all", format!("use more than zero; the default is {default}"));
+        }
+        value
+    }
+}
 
 impl Checker<'_, '_> {
     /// The discipline that an appliance asks for.
@@ -101,7 +122,7 @@ impl Checker<'_, '_> {
             slow_start_growth: self.parameter(
                 table.slow_start_growth,
                 default.slow_start_growth,
-                Range::Within(1.0, 100.0),
+                (1.0, 100.0),
                 &path.key("slow_start_growth"),
             ),
         }

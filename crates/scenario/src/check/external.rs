@@ -1,7 +1,6 @@
 //! Controllers from outside: asked of whoever reads the scenario.
 
 use ackclock_cc::{ControllerConfig, FixedConfig};
-use ackclock_units::Bytes;
 use serde_json::{Map, Value};
 
 use super::Checker;
@@ -28,7 +27,7 @@ impl Checker<'_, '_> {
         path: &FieldPath,
     ) -> ControllerConfig {
         // Stands in for what is not there; the mistake keeps it from being run.
-        let nothing = ControllerConfig::Fixed(FixedConfig { window: Bytes(1) });
+        let nothing = ControllerConfig::Fixed(FixedConfig::default());
         let Some(name) = name else {
             self.missing(&place, example);
             return nothing;

@@ -4,12 +4,11 @@ use ackclock_net::{NodeId, RandomStream, Router};
 use ackclock_sim::{AppConfig, DEFAULT_PORT, FlowConfig, Span};
 use ackclock_units::{SimDuration, SimTime};
 
-use super::model::set_ecn;
 use super::tcp::{HostTables, Layer};
 use super::topology::BuiltTopology;
 use super::traffic::{Role, role};
 use super::{Checker, suggest};
-use crate::file::{Controller, CubicParameters, Duration, FlowTable, Spacing, StartTable, TcpTable, TextOr};
+use crate::file::{Controller, Duration, FlowTable, Spacing, StartTable, TcpTable, TextOr};
 use crate::tree::FieldPath;
 
 const MAX_FLOWS: u64 = 100_000;
@@ -31,7 +30,7 @@ impl FlowPlan<'_> {
 
     /// Congestion control of its ends.
     pub(crate) fn controller(&self) -> Controller {
-        self.table.controller.clone().unwrap_or_else(|| Controller::Cubic(CubicParameters::default()))
+        self.table.controller.clone().unwrap_or_default()
     }
 
     /// Port of the receiving end.
@@ -154,15 +153,13 @@ impl<'a> Checker<'a, '_> {
         let table = plan.table;
         let path = &plan.path;
         let controller = plan.controller();
-        let recovery = controller.recovery();
+        let stack = [controller.stack()];
         let layers = self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref()));
         let profile = self.profile(&layers);
-        let controller = controller.over(&profile.reno, &profile.cubic);
-        let mut sender = self.tcp(&layers, recovery);
-        set_ecn(&mut sender, &controller.own(), &layers);
+        let controller = controller.over(&profile.controllers);
+        let sender = self.tcp(&layers, &stack);
         let layers = self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref()));
-        let mut receiver = self.tcp(&layers, recovery);
-        set_ecn(&mut receiver, &controller.own(), &layers);
+        let receiver = self.tcp(&layers, &stack);
         if let Some(rate) = table.read_rate
             && rate.0.0 == 0
         {
@@ -173,7 +170,7 @@ impl<'a> Checker<'a, '_> {
             Role::Connection => table.app.as_ref().map_or(AppConfig::Bulk, |app| self.app(app, &path.key("app"))),
             Role::Arrivals(_) | Role::Datagrams(_) => AppConfig::Bulk,
         };
-        self.check_delay_controller(&controller.own(), &[sender, receiver], &path.key("controller"));
+        self.check_needs(&controller, &[sender, receiver], &path.key("controller"));
         FlowConfig {
             name: plan.name.clone(),
             from,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ackclock_agent::policy::{LEARNER_KEY, Policy, PolicyController, PolicyPlace};
 use ackclock_cc::{Controller as Running, ControllerConfig, ExternalConfig, FixedConfig};
-use ackclock_units::Bytes;
 
 use super::Checker;
 use crate::file::{Controller, PolicyParameters};
@@ -13,7 +12,7 @@ use crate::tree::FieldPath;
 impl Checker<'_, '_> {
     pub(super) fn policy(&mut self, table: &PolicyParameters, mss: u32, path: &FieldPath) -> ControllerConfig {
         // Stands in for what is not there; the mistake keeps it from being run.
-        let nothing = ControllerConfig::Fixed(FixedConfig { window: Bytes(1) });
+        let nothing = ControllerConfig::Fixed(FixedConfig::default());
         let own = table.own();
         if matches!(own, Controller::Policy(_)) {
             let remedy = "name one that moves the window by itself, such as \"cubic\"";

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ackclock_cc::Stack;
 use ackclock_net::{NodeId, RandomStream, Router};
 use ackclock_relay::DisciplineConfig;
 use ackclock_sim::{FlowConfig, SideConfig, SplitConfig};
@@ -10,7 +11,6 @@ use ackclock_tcp::{EcnMode, TcpConfig};
 use super::Checker;
 use super::appliances::{AppliancePlan, SidePlan};
 use super::flows::FlowPlan;
-use super::model::set_ecn;
 use super::take::Taken;
 use super::topology::BuiltTopology;
 use super::traffic::{Role, role};
@@ -97,7 +97,7 @@ impl Checker<'_, '_> {
 
     /// One flow over the appliances that take it.
     fn split(
-        &self,
+        &mut self,
         number: usize,
         plan: &FlowPlan<'_>,
         there: &[usize],
@@ -108,7 +108,9 @@ impl Checker<'_, '_> {
             let (mut near, far) = (self.side_for(plan, appliance, "near"), self.side_for(plan, appliance, "far"));
             if place == 0 {
                 // It tells the sender of marks as that one's controller wants to be told.
-                set_ecn(&mut near.tcp, &plan.controller().own(), &appliance.near.layers);
+                let marks = Stack { loss_recovery: None, ..plan.controller().stack() };
+                let stacks = [appliance.near.controller.stack(), marks];
+                near.tcp = self.tcp(&appliance.near.layers, &stacks);
             }
             SplitConfig { flow: number, appliance: index, near, far }
         };
@@ -163,7 +165,7 @@ impl Checker<'_, '_> {
             let before = index.checked_sub(1).map(|index| &splits[index]).filter(|before| before.flow == split.flow);
             let ends = [before.map_or(flow.sender, |before| before.far.tcp), split.near.tcp];
             match before {
-                None => self.check_delay_controller(&plan.controller().own(), &ends, &plan.path.key("controller")),
+                None => self.check_needs(&plan.controller(), &ends, &plan.path.key("controller")),
                 Some(before) => self.check_side(&appliances[before.appliance].far, &ends),
             }
             self.check_side(&appliance.near, &ends);
@@ -181,7 +183,7 @@ impl Checker<'_, '_> {
     }
 
     fn check_side(&mut self, side: &SidePlan, ends: &[TcpConfig; 2]) {
-        self.check_delay_controller(&side.controller.own(), ends, &side.path.key("controller"));
+        self.check_needs(&side.controller, ends, &side.path.key("controller"));
     }
 }
 

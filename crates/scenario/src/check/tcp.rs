@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use ackclock_cc::{Setting, Stack};
 use ackclock_net::NodeId;
 use ackclock_tcp::{
-    AckControlConfig, Autotuning, BurstConfig, DelayedAck, EcnConfig, LossRecovery, MAX_SCALED_WINDOW,
+    AckControlConfig, Autotuning, BurstConfig, ClockStep, DelayedAck, EcnConfig, LossRecovery, MAX_SCALED_WINDOW,
     MAX_UNSCALED_WINDOW, PacingConfig, RtoConfig, RtoEstimator, TcpConfig,
 };
-use ackclock_units::{Bytes, SimDuration};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
+use super::controllers::table_of_switches;
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
-use crate::file::{AckControlTable, Amount, AutotuningTable, Buffer, Overlay, RtoTable, Ssthresh, SwitchOr, TcpTable};
+use crate::file::{
+    AckControlTable, Amount, AutotuningTable, Buffer, ClockStepTable, Overlay, RtoTable, Ssthresh, SwitchOr, TcpTable,
+};
 use crate::profiles::{Profile, profile, profiles};
 use crate::tree::FieldPath;
 
@@ -69,9 +73,10 @@ impl Checker<'_, '_> {
         })
     }
 
-    /// The configuration that the layers make, the last one winning. A profile begins anew.
-    pub(crate) fn tcp(&mut self, layers: &[Layer], recovery: Option<LossRecovery>) -> TcpConfig {
-        let base = self.profile(layers).tcp.clone();
+    /// The configuration that the layers make on what the controllers of the connection bring, the last one winning. A profile begins anew.
+    pub(crate) fn tcp(&mut self, layers: &[Layer], stacks: &[Stack]) -> TcpConfig {
+        let profile = self.profile(layers).tcp.clone();
+        let base = stacks.iter().fold(profile, |base, stack| base.overlaid_by(&table_of_switches(stack.sets)));
         let first = layers.iter().rposition(|layer| layer.table.profile.is_some()).unwrap_or(0);
         let layers = &layers[first.min(layers.len())..];
         let table = layers.iter().fold(base, |table, layer| table.overlaid_by(&layer.table));
@@ -86,7 +91,7 @@ impl Checker<'_, '_> {
         self.set_windows(&mut config, &table, &place);
         self.set_recovery(&mut config, &table, &place);
         config.loss_recovery = table.loss_recovery.map_or(config.loss_recovery, Into::into);
-        config.loss_recovery = self.loss_recovery(layers, recovery).unwrap_or(config.loss_recovery);
+        config.loss_recovery = self.loss_recovery(layers, stacks).unwrap_or(config.loss_recovery);
         self.set_acks(&mut config, &table, &place);
         self.set_sending(&mut config, &table, &place);
         config.rto = self.rto(&table.rto.unwrap_or_default(), layers);
@@ -95,7 +100,10 @@ impl Checker<'_, '_> {
 
     /// A controller that is a name for a recovery outranks the scenario's and the host's options, but must not
     /// contradict what its own flow or appliance says.
-    fn loss_recovery(&mut self, layers: &[Layer], recovery: Option<LossRecovery>) -> Option<LossRecovery> {
+    fn loss_recovery(&mut self, layers: &[Layer], stacks: &[Stack]) -> Option<LossRecovery> {
+        let brought =
+            stacks.iter().find_map(|stack| stack.loss_recovery).map(|word| [("loss_recovery", Setting::Word(word))]);
+        let recovery = brought.and_then(|switch| table_of_switches(&switch).loss_recovery).map(LossRecovery::from);
         let said = layers.iter().rev().find_map(|layer| Some((layer, LossRecovery::from(layer.table.loss_recovery?))));
         let Some(recovery) = recovery else { return said.map(|(_, said)| said) };
         if let Some((layer, said)) = said
@@ -156,6 +164,23 @@ impl Checker<'_, '_> {
             let path = place("timestamp_step", &|table| table.timestamp_step.is_some());
             config.clock.step = self.clock_step(step, &path);
         }
+    }
+
+    fn clock_step(&mut self, table: &ClockStepTable, path: &FieldPath) -> Option<ClockStep> {
+        let Some(at) = table.at else {
+            self.missing(&path.key("at"), "at = \"20 s\"");
+            return None;
+        };
+        let (forward, by) = match (table.forward, table.back) {
+            (Some(by), None) => (true, by.0),
+            (None, Some(by)) => (false, by.0),
+            _ => {
+                let remedy = "give one of the two: forward = \"50 ms\", or back = \"50 ms\"";
+                self.report(path, "sets a clock neither forward nor back, or both", remedy);
+                return None;
+            }
+        };
+        Some(ClockStep { at: SimTime::ZERO + at.0, forward, by })
     }
 
     fn set_recovery(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {

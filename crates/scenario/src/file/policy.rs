@@ -1,11 +1,14 @@
 //! A frozen policy as a file says it.
 
+use std::collections::BTreeMap;
+
+use ackclock_declare::Table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::Controller;
 use super::macros::table;
-use super::{Controller, CubicParameters, RenoParameters};
 
 table! {
     /// A trained policy, frozen.
@@ -28,12 +31,12 @@ table! {
 impl PolicyParameters {
     /// The flow's own controller.
     pub(crate) fn own(&self) -> Controller {
-        self.controller.as_deref().cloned().unwrap_or_else(|| Controller::Cubic(CubicParameters::default()))
+        self.controller.as_deref().cloned().unwrap_or_default()
     }
 
     /// With what the flow's own controller leaves unsaid as in these tables.
-    pub(super) fn over(&self, reno: &RenoParameters, cubic: &CubicParameters) -> Self {
-        let own = self.own().over(reno, cubic);
+    pub(super) fn over(&self, profile: &BTreeMap<String, Table>) -> Self {
+        let own = self.own().over(profile);
         Self { controller: Some(Box::new(own)), names_own: Some(self.controller.is_some()), ..self.clone() }
     }
 }

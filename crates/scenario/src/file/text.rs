@@ -134,7 +134,7 @@ macro_rules! quantity {
             impl FromStr for $type {
                 type Err = String;
                 fn from_str(text: &str) -> Result<Self, String> {
-                    text.parse().map(Self).map_err(|e| unquoted(&e))
+                    text.parse().map(Self).map_err(|e| e.what().to_owned())
                 }
             }
 
@@ -170,28 +170,6 @@ impl fmt::Display for EventRate {
     }
 }
 
-/// The error's text; the value itself stands beside it in a diagnostic already.
-fn unquoted(error: &ackclock_units::ParseQuantityError) -> String {
-    let text = error.to_string();
-    match text.rsplit_once("\" ").filter(|_| text.starts_with('"')) {
-        Some(_) => strip_quoted(&text).to_owned(),
-        None => text,
-    }
-}
-
-/// Takes a leading `"..."` off, minding escapes.
-fn strip_quoted(text: &str) -> &str {
-    let mut escaped = false;
-    for (index, character) in text.char_indices().skip(1) {
-        match character {
-            '"' if !escaped => return text[index + 1..].trim_start(),
-            '\\' => escaped = !escaped,
-            _ => escaped = false,
-        }
-    }
-    text
-}
-
 /// `12 segments` as 12, for any of the given unit names.
 fn count_of(text: &str, units: &[&str]) -> Option<Result<u64, String>> {
     let text = text.trim();
@@ -209,7 +187,7 @@ impl FromStr for Amount {
     fn from_str(text: &str) -> Result<Self, String> {
         match count_of(text, &["segments", "segment"]) {
             Some(count) => count.map(Self::Segments),
-            None => text.parse().map(Self::Bytes).map_err(|e| format!("{}, or like \"10 segments\"", unquoted(&e))),
+            None => text.parse().map(Self::Bytes).map_err(|e| format!("{}, or like \"10 segments\"", e.what())),
         }
     }
 }
@@ -228,7 +206,7 @@ impl FromStr for Buffer {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.trim() {
             "unlimited" => Ok(Self::Unlimited),
-            text => text.parse().map(Self::Of).map_err(|e| format!("{}, or \"unlimited\"", unquoted(&e))),
+            text => text.parse().map(Self::Of).map_err(|e| format!("{}, or \"unlimited\"", e.what())),
         }
     }
 }
@@ -317,7 +295,7 @@ impl FromStr for Framing {
     fn from_str(text: &str) -> Result<Self, String> {
         match FRAMING_NAMES.iter().find(|(name, _)| *name == text.trim()) {
             Some((_, octets)) => Ok(Self(Bytes(*octets))),
-            None => text.parse().map(Self).map_err(|e| format!("{}, or a name: none, ppp, ethernet", unquoted(&e))),
+            None => text.parse().map(Self).map_err(|e| format!("{}, or a name: none, ppp, ethernet", e.what())),
         }
     }
 }

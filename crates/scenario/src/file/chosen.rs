@@ -1,0 +1,198 @@
+//! A part that a scenario names: its name and what was written of its fields. Which parts there are, and which fields each
+//! has, they declare themselves.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use ackclock_declare::{FieldInfo, Part, Parts, Table};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, VariantAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
+use super::macros::{kind_schema, kinds_schema};
+
+/// A kind of parts, such as controllers.
+pub(crate) trait Kind: 'static {
+    /// What a part becomes.
+    type Config: 'static;
+    /// What each says beside its fields.
+    type Extra: 'static;
+
+    /// The name of the JSON Schema.
+    const NAME: &'static str;
+
+    /// All of them.
+    fn parts() -> &'static Parts<Self::Config, Self::Extra>;
+}
+
+/// A part by its name, with the fields that were written, each of its type.
+pub(crate) struct Chosen<K: Kind> {
+    pub(crate) part: &'static Part<K::Config, K::Extra>,
+    pub(crate) table: Table,
+}
+
+impl<K: Kind> Chosen<K> {
+    /// A part with nothing written of it.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such part.
+    pub(crate) fn of(name: &str) -> Self {
+        let part = K::parts().find(name).unwrap_or_else(|| panic!("{name} is declared"));
+        Self { part, table: Table::new() }
+    }
+
+    /// What this leaves unsaid is as in `earlier`.
+    pub(crate) fn over(&self, earlier: &Table) -> Self {
+        let mut table = earlier.clone();
+        table.extend(self.table.clone());
+        Self { part: self.part, table }
+    }
+
+    /// The part's name and fields, in the order of its declaration.
+    pub(crate) fn to_table(&self) -> Table {
+        let kind = ("kind".to_owned(), Value::from(self.part.about.name));
+        let fields = self.part.field_names().iter();
+        let written = fields.filter_map(|name| Some(((*name).to_owned(), self.table.get(*name)?.clone())));
+        std::iter::once(kind).chain(written).collect()
+    }
+}
+
+impl<K: Kind> Clone for Chosen<K> {
+    fn clone(&self) -> Self {
+        Self { part: self.part, table: self.table.clone() }
+    }
+}
+
+impl<K: Kind> PartialEq for Chosen<K> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.part, other.part) && self.table == other.table
+    }
+}
+
+impl<K: Kind> fmt::Debug for Chosen<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple(K::NAME).field(&self.to_table()).finish()
+    }
+}
+
+impl<K: Kind> Serialize for Chosen<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_table().serialize(serializer)
+    }
+}
+
+impl<'de, K: Kind> Deserialize<'de> for Chosen<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reads<K>(PhantomData<K>);
+        impl<'de, K: Kind> Visitor<'de> for Reads<K> {
+            type Value = Chosen<K>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name, or a table with a kind")
+            }
+            fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Chosen<K>, A::Error> {
+                let (part, content) = data.variant_seed(NameOf(K::parts().names(), find::<K>))?;
+                read_content(part, content)
+            }
+        }
+        deserializer.deserialize_enum(K::NAME, K::parts().names(), Reads(PhantomData))
+    }
+}
+
+fn find<K: Kind>(name: &str) -> Option<&'static Part<K::Config, K::Extra>> {
+    K::parts().find(name)
+}
+
+/// Reads the table of a part whose name has been read.
+pub(crate) fn read_content<'de, K: Kind, A: VariantAccess<'de>>(
+    part: &'static Part<K::Config, K::Extra>,
+    content: A,
+) -> Result<Chosen<K>, A::Error> {
+    let table = content.newtype_variant_seed(TableOf { fields: &part.fields, names: part.field_names() })?;
+    Ok(Chosen { part, table })
+}
+
+/// Reads a name out of those known; the second finds what it stands for.
+pub(crate) struct NameOf<F>(pub(crate) &'static [&'static str], pub(crate) F);
+
+impl<'de, T, F: FnOnce(&str) -> Option<T>> DeserializeSeed<'de> for NameOf<F> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        (self.1)(&name).ok_or_else(|| de::Error::unknown_variant(&name, self.0))
+    }
+}
+
+/// Reads a table of declared fields, each as its type writes it.
+pub(crate) struct TableOf {
+    pub(crate) fields: &'static [FieldInfo],
+    pub(crate) names: &'static [&'static str],
+}
+
+impl<'de> DeserializeSeed<'de> for TableOf {
+    type Value = Table;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Table, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TableOf {
+    type Value = Table;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a table with fields out of: {}", self.names.join(", "))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Table, A::Error> {
+        let mut table = Table::new();
+        let find = |name: &str| self.fields.iter().find(|field| field.name == name);
+        while let Some(field) = map.next_key_seed(FieldOf(self.names, &find))? {
+            table.insert(field.name.to_owned(), map.next_value_seed(ValueOf(field))?);
+        }
+        Ok(table)
+    }
+}
+
+/// Reads the name of a field.
+struct FieldOf<F>(&'static [&'static str], F);
+
+impl<'de, F: FnOnce(&str) -> Option<&'static FieldInfo>> DeserializeSeed<'de> for FieldOf<F> {
+    type Value = &'static FieldInfo;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static FieldInfo, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        (self.1)(&name).ok_or_else(|| de::Error::unknown_field(&name, self.0))
+    }
+}
+
+/// Reads a value of a field's type.
+struct ValueOf(&'static FieldInfo);
+
+impl<'de> DeserializeSeed<'de> for ValueOf {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let raw = Value::deserialize(deserializer)?;
+        self.0.read(&raw).map_err(de::Error::custom)
+    }
+}
+
+impl<K: Kind> JsonSchema for Chosen<K> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        K::NAME.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        kinds_schema(K::parts().iter().map(schema_of).collect())
+    }
+}
+
+/// The schema of a part's table, with its kind.
+pub(crate) fn schema_of<C: 'static, X>(part: &Part<C, X>) -> Schema {
+    let Value::Object(schema) = part.schema() else { unreachable!("a part's schema is one of a table") };
+    kind_schema(part.about.name, schema.into())
+}

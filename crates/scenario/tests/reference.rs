@@ -1,0 +1,57 @@
+//! The tables of docs/reference/scenario.md that come from declarations are as the declarations are.
+//!
+//! A table stands between `<!-- declared controllers: NAME NAME -->` and `<!-- end of declared -->`; parts of the same fields
+//! share one. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference` writes them anew.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use ackclock_cc::controllers;
+use ackclock_declare::parameter_table;
+
+const BEGIN: &str = "<!-- declared controllers: ";
+const END: &str = "<!-- end of declared -->";
+
+fn page() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenario.md")
+}
+
+/// The table of the controllers of these names.
+fn table(names: &[&str]) -> String {
+    let parts: Vec<_> =
+        names.iter().map(|name| controllers().find(name).unwrap_or_else(|| panic!("no {name}"))).collect();
+    let table = parameter_table(names, parts[0]);
+    assert!(parts.iter().all(|part| parameter_table(names, part) == table), "{names:?} have fields of their own");
+    table
+}
+
+/// The page with every declared table as it should be, and the names that have one.
+fn renewed(page: &str) -> (String, Vec<String>) {
+    let mut pieces = page.split(BEGIN);
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    let mut found = Vec::new();
+    for piece in pieces {
+        let (names, rest) = piece.split_once(" -->").expect("a marker ends");
+        let (_, after) = rest.split_once(END).expect("a table ends");
+        let list: Vec<&str> = names.split(' ').collect();
+        text += &format!("{BEGIN}{names} -->\n{}{END}{after}", table(&list));
+        found.extend(list.into_iter().map(str::to_owned));
+    }
+    (text, found)
+}
+
+#[test]
+fn the_tables_of_controllers_are_what_they_declare() {
+    let text = fs::read_to_string(page()).expect("the page is there");
+    let (wanted, mut found) = renewed(&text);
+    let mut names: Vec<&str> = controllers().names().to_vec();
+    (found.sort(), names.sort_unstable());
+    assert_eq!(found, names, "each controller has one table");
+    if env::var_os("ACKCLOCK_UPDATE_DOCS").is_some() {
+        fs::write(page(), wanted).expect("the page can be written");
+        return;
+    }
+    let stale: Vec<_> = wanted.lines().zip(text.lines()).filter(|(wanted, found)| wanted != found).take(3).collect();
+    let how = "ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference";
+    assert!(text == wanted, "docs/reference/scenario.md is stale; write it anew with\n  {how}\n{stale:#?}");
+}
