@@ -1,6 +1,8 @@
 //! The trait behind [`declare!`](crate::declare).
 
-use crate::field::Field;
+use serde_json::Value as Json;
+
+use crate::field::{Field, write_table};
 use crate::table::{Review, Table};
 
 /// A struct whose fields are declared.
@@ -65,3 +67,11 @@ pub struct Base<C> {
 
 /// What does not go together, of values each in its range.
 pub type Check<C> = fn(&C, &mut Review<'_>);
+
+/// Every field of `config` as a scenario would write it; what is absent is left out.
+pub fn table_of<K: Declared>(config: &K) -> Table {
+    match write_table(config, &K::fields()) {
+        Json::Object(table) => table,
+        _ => Table::new(),
+    }
+}

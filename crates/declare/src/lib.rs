@@ -21,7 +21,7 @@ mod table;
 mod value;
 mod words;
 
-pub use declared::{Base, Check, Declared, Switched};
+pub use declared::{Base, Check, Declared, Switched, table_of};
 pub use field::Field;
 pub use markdown::parameter_table;
 pub use part::{About, FieldInfo, Part, Parts, Reading, TableInfo};

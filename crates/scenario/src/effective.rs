@@ -4,8 +4,8 @@ use ackclock_tcp::{Autotuning, ClockStep, TcpConfig};
 use ackclock_units::{SimDuration, SimTime};
 
 use crate::file::{
-    AckControlTable, Amount, AutotuningTable, Buffer, ClockStepTable, DelayedAckTable, Duration, PacingTable, RtoTable,
-    Size, Ssthresh, SwitchOr, TcpTable, TsoTable,
+    Amount, AutotuningTable, Buffer, ClockStepTable, Duration, Fields, Size, Ssthresh, SwitchOr, TcpTable, TsoTable,
+    Word,
 };
 
 /// Every switch, said.
@@ -32,9 +32,9 @@ pub(crate) fn table_of(config: &TcpConfig) -> TcpTable {
         initial_ssthresh: Some(
             config.initial_ssthresh.map_or(Ssthresh::Infinite, |bytes| Ssthresh::Of(Amount::Bytes(bytes))),
         ),
-        counting: Some(config.counting.into()),
-        loss_recovery: Some(config.loss_recovery.into()),
-        loss_detection: Some(config.loss_detection.into()),
+        counting: Some(Word(config.counting)),
+        loss_recovery: Some(Word(config.loss_recovery)),
+        loss_detection: Some(Word(config.loss_detection)),
         dup_thresh: Some(config.dup_thresh),
         max_dup_thresh: Some(config.max_dup_thresh),
         growth_on_sack: Some(config.growth_on_sack),
@@ -45,38 +45,27 @@ pub(crate) fn table_of(config: &TcpConfig) -> TcpTable {
         tlp: Some(config.tlp),
         tlp_max_ack_delay: Some(Duration(config.tlp_max_ack_delay)),
         prr: Some(config.prr),
-        decrease_from: Some(config.decrease_from.into()),
-        timeout_in_recovery: Some(config.timeout_in_recovery.into()),
+        decrease_from: Some(Word(config.decrease_from)),
+        timeout_in_recovery: Some(Word(config.timeout_in_recovery)),
         growth_at_recovery_end: Some(config.growth_at_recovery_end),
         eifel: Some(config.undo.eifel),
         dsack_undo: Some(config.undo.dsack),
         frto: Some(config.undo.frto),
-        ecn: Some(config.ecn.mode.into()),
+        ecn: Some(Word(config.ecn.mode)),
         accurate_ecn: Some(config.ecn.accurate),
         ect1: Some(config.ecn.ect1),
         dctcp_feedback: Some(config.ecn.dctcp_feedback),
-        delayed_ack: Some(SwitchOr::Table(DelayedAckTable {
-            segments: Some(config.delayed_ack.segments),
-            timeout: Some(Duration(config.delayed_ack.timeout)),
-            quickacks: Some(config.delayed_ack.quickacks),
-            adaptive: Some(config.delayed_ack.adaptive),
-            count_octets: Some(config.delayed_ack.count_octets),
-            interactive: Some(config.delayed_ack.interactive),
-            delay_fin: Some(config.delayed_ack.delay_fin),
-        })),
-        ack_congestion_control: Some(config.ack_control.map_or(SwitchOr::Switch(false), |control| {
-            SwitchOr::Table(AckControlTable { max_ratio: Some(u32::from(control.max_ratio)) })
-        })),
+        delayed_ack: Some(SwitchOr::Table(Fields::all_of(&config.delayed_ack))),
+        ack_congestion_control: Some(
+            config.ack_control.map_or(SwitchOr::Switch(false), |control| SwitchOr::Table(Fields::all_of(&control))),
+        ),
         gro: Some(Duration(config.delayed_ack.gro)),
-        rto: Some(rto(config)),
-        cwnd_validation: Some(config.cwnd_validation.into()),
-        idle_restart: Some(config.idle_restart.into()),
-        nagle: Some(config.nagle.into()),
+        rto: Some(Fields::all_of(&config.rto)),
+        cwnd_validation: Some(Word(config.cwnd_validation)),
+        idle_restart: Some(Word(config.idle_restart)),
+        nagle: Some(Word(config.nagle)),
         pacing: Some(if config.pacing.enabled {
-            SwitchOr::Table(PacingTable {
-                slow_start_ratio: Some(config.pacing.slow_start_ratio),
-                avoidance_ratio: Some(config.pacing.avoidance_ratio),
-            })
+            SwitchOr::Table(Fields::all_of(&config.pacing))
         } else {
             SwitchOr::Switch(false)
         }),
@@ -94,8 +83,8 @@ pub(crate) fn table_of(config: &TcpConfig) -> TcpTable {
         syn_linear_timeouts: Some(config.syn_linear_timeouts),
         syn_losses_tolerated: Some(config.syn_losses_tolerated),
         user_timeout: Some(Duration(config.user_timeout.unwrap_or(SimDuration::ZERO))),
-        user_timeout_from: Some(config.user_timeout_from.into()),
-        zero_window_probe_from: Some(config.zero_window_probe_from.into()),
+        user_timeout_from: Some(Word(config.user_timeout_from)),
+        zero_window_probe_from: Some(Word(config.zero_window_probe_from)),
     }
 }
 
@@ -112,28 +101,4 @@ fn autotuning(tuning: Option<Autotuning>) -> SwitchOr<AutotuningTable> {
     tuning.map_or(SwitchOr::Switch(false), |tuning| {
         SwitchOr::Table(AutotuningTable { initial: Some(Size(tuning.initial)), max: Some(Size(tuning.max)) })
     })
-}
-
-fn rto(config: &TcpConfig) -> RtoTable {
-    let rto = &config.rto;
-    RtoTable {
-        estimator: Some(rto.estimator.into()),
-        initial: Some(Duration(rto.initial)),
-        min: Some(Duration(rto.min)),
-        max: Some(Duration(rto.max)),
-        rtt_gain: Some(rto.rtt_gain),
-        deviation_gain: Some(rto.deviation_gain),
-        deviation_weight: Some(rto.deviation_weight),
-        granularity: Some(Duration(rto.granularity)),
-        karn: Some(rto.karn),
-        sample: Some(rto.sample.into()),
-        sack_samples: Some(rto.sack_samples),
-        restart_on_sack: Some(rto.restart_on_sack),
-        restart_on_retransmission: Some(rto.restart_on_retransmission),
-        resume_from: Some(rto.resume_from.into()),
-        after_lost_syn: Some(Duration(rto.after_lost_syn)),
-        rounding: Some(rto.rounding.into()),
-        first_sample: Some(rto.first_sample.into()),
-        tick_offset: Some(Duration(rto.tick_offset)),
-    }
 }

@@ -10,6 +10,7 @@ mod controller;
 mod discipline;
 mod either;
 mod external;
+mod fields;
 mod flow;
 mod macros;
 mod policy;
@@ -35,14 +36,13 @@ pub(crate) use controller::Controller;
 pub(crate) use discipline::{CodelWindow, Credit, Discipline, DrainRate, EceDropTail, EceInterval, EceRed, NotSent};
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use external::{ExternalParameters, PythonParameters};
+pub(crate) use fields::{Fields, OwnTable, Word};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
 pub(crate) use policy::PolicyParameters;
 pub(crate) use queue::{Queue, Sgpq, Threshold};
 pub(crate) use schedulers::{Band, Drr, Fq, Priority, Red, Sfq, SharedBuffer, Sharing, Tbf};
-pub(crate) use tcp::{
-    AckControlTable, AutotuningTable, ClockStepTable, DelayedAckTable, PacingTable, RtoTable, TcpTable, TsoTable,
-};
+pub(crate) use tcp::{AutotuningTable, ClockStepTable, TcpTable, TsoTable};
 pub(crate) use text::{Amount, Buffer, Duration, EventRate, Framing, Limit, Rate, Size, Ssthresh};
 pub(crate) use topology::{
     Chain, DiscardRule, Dumbbell, Explicit, ExplicitLink, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star,

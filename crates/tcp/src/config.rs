@@ -1,252 +1,254 @@
 //! Every switch of a TCP endpoint. A scenario sets them per host or per flow.
 
+use ackclock_declare::{declare, default, words};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-/// How a sender repairs loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossRecovery {
-    /// Fast retransmit, then slow start from one segment (Jacobson 1988).
-    Tahoe,
-    /// Fast retransmit and fast recovery, left at the first new ACK (RFC 5681, RFC 2581).
-    Reno,
-    /// Stays in recovery over partial ACKs (RFC 6582).
-    NewReno,
-    /// The SACK scoreboard's conservative recovery (RFC 6675).
-    Sack,
+words! {
+    /// How a sender repairs loss.
+    pub enum LossRecovery {
+        /// Fast retransmit, then slow start from one segment (Jacobson 1988).
+        "tahoe" = Tahoe,
+        /// Fast retransmit and fast recovery, left at the first new ACK (RFC 5681, RFC 2581).
+        "reno" = Reno,
+        /// Stays in recovery over partial ACKs (RFC 6582).
+        "newreno" = NewReno,
+        /// The SACK scoreboard's conservative recovery (RFC 6675).
+        "sack" = Sack,
+    }
 }
 
-/// Which formulas give the retransmission timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RtoEstimator {
-    /// RFC 6298.
-    Rfc6298,
-    /// OPNET Modeler 17: RFC 793's bounds with Jacobson's estimator, measured in ticks.
-    Opnet,
-    /// Linux: RFC 6298 with a deviation that is kept at its maximum over a round trip, and a floor on the deviation
-    /// term instead of on the sum.
-    Linux,
+words! {
+    /// Which formulas give the retransmission timeout.
+    pub enum RtoEstimator {
+        /// RFC 6298.
+        "rfc6298" = Rfc6298,
+        /// OPNET Modeler 17: RFC 793's bounds with Jacobson's estimator, measured in ticks.
+        "opnet" = Opnet,
+        /// Linux: RFC 6298 with a deviation that is kept at its maximum over a round trip, and a floor on the deviation
+        /// term instead of on the sum.
+        "linux" = Linux,
+    }
 }
 
-/// Which of the segments that an ACK covers gives the RTT sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RttSample {
-    /// The one sent last (RFC 6298 section 3 asks for one sample a round trip at least and leaves open which).
-    Newest,
-    /// The one sent first, a delayed ACK included (Linux). The newest gives `min_rtt` and the controller's sample.
-    Oldest,
+words! {
+    /// Which of the segments that an ACK covers gives the RTT sample.
+    pub enum RttSample {
+        /// The one sent last (RFC 6298 section 3 asks for one sample a round trip at least and leaves open which).
+        "newest" = Newest,
+        /// The one sent first, a delayed ACK included (Linux). The newest gives `min_rtt` and the controller's sample.
+        "oldest" = Oldest,
+    }
 }
 
-/// From when the timeout counts where the one timer had run for a probe or for reordered segments in between (RFC 8985
-/// section 8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RtoResume {
-    /// From the last restart of the timeout itself (RFC 6298 section 5).
-    Restart,
-    /// From when the first outstanding segment was last sent (Linux).
-    Head,
+words! {
+    /// From when the timeout counts where the one timer had run for a probe or for reordered segments in between (RFC 8985
+    /// section 8).
+    pub enum RtoResume {
+        /// From the last restart of the timeout itself (RFC 6298 section 5).
+        "restart" = Restart,
+        /// From when the first outstanding segment was last sent (Linux).
+        "head" = Head,
+    }
 }
 
-/// How a measured RTT becomes a number of ticks (`opnet`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TickRounding {
-    /// Whole ticks that fit in the RTT.
-    Floor,
-    /// The nearest number of ticks.
-    Nearest,
-    /// Ticks begun.
-    Ceiling,
-    /// Ticks of a free-running clock passed between sending and acknowledgement: depends on where the ticks lie.
-    Clock,
+words! {
+    /// How a measured RTT becomes a number of ticks (`opnet`).
+    pub enum TickRounding {
+        /// Whole ticks that fit in the RTT.
+        "floor" = Floor,
+        /// The nearest number of ticks.
+        "nearest" = Nearest,
+        /// Ticks begun.
+        "ceiling" = Ceiling,
+        /// Ticks of a free-running clock passed between sending and acknowledgement: depends on where the ticks lie.
+        "clock" = Clock,
+    }
 }
 
-/// What the first RTT sample R does (`opnet`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FirstSample {
-    /// `SRTT = R`, `RTTVAR = R/2` (RFC 6298 section 2.2).
-    Half,
-    /// `SRTT = R`, `RTTVAR = 0`.
-    NoVariance,
-    /// The ordinary update from `SRTT = RTTVAR = 0`.
-    FromZero,
+words! {
+    /// What the first RTT sample R does (`opnet`).
+    pub enum FirstSample {
+        /// `SRTT = R`, `RTTVAR = R/2` (RFC 6298 section 2.2).
+        "half" = Half,
+        /// `SRTT = R`, `RTTVAR = 0`.
+        "no_variance" = NoVariance,
+        /// The ordinary update from `SRTT = RTTVAR = 0`.
+        "from_zero" = FromZero,
+    }
 }
 
-/// Parameters of the retransmission timer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RtoConfig {
-    /// Which formulas.
-    pub estimator: RtoEstimator,
-    /// Before the first sample.
-    pub initial: SimDuration,
-    /// Lower bound.
-    pub min: SimDuration,
-    /// Upper bound, of backed-off values too.
-    pub max: SimDuration,
-    /// Gain of SRTT (alpha, OPNET's RTT Gain).
-    pub rtt_gain: f64,
-    /// Gain of RTTVAR (beta, OPNET's Deviation Gain).
-    pub deviation_gain: f64,
-    /// Weight of RTTVAR (K, OPNET's RTT Deviation Coefficient).
-    pub deviation_weight: f64,
-    /// Clock granularity G (OPNET's Timer Granularity).
-    pub granularity: SimDuration,
-    /// Karn's rule: no samples from retransmitted segments, and the backed-off value stays until a valid sample.
-    pub karn: bool,
-    /// Which segment gives the sample.
-    pub sample: RttSample,
-    /// Newly SACKed segments give samples where no acknowledged one does (Linux).
-    pub sack_samples: bool,
-    /// A SACK of data that left before the first outstanding segment last did restarts the timer (Linux).
-    pub restart_on_sack: bool,
-    /// Retransmitting the first outstanding segment restarts the timer (Linux; a variant of RFC 6675 section 6).
-    pub restart_on_retransmission: bool,
-    /// From when the timeout counts after the timer has run for something else.
-    pub resume_from: RtoResume,
-    /// Least timeout for data after a SYN that had to be sent again, until there is a sample (RFC 6298 section 5.7).
-    pub after_lost_syn: SimDuration,
-    /// `opnet`: how the RTT is measured in ticks.
-    pub rounding: TickRounding,
-    /// `opnet`: what the first sample does.
-    pub first_sample: FirstSample,
-    /// `opnet`: where the ticks lie, as the time of the first one.
-    pub tick_offset: SimDuration,
+declare! {
+    /// Parameters of the retransmission timer; defaults belong to the estimator.
+    #[derive(Copy)]
+    pub struct RtoConfig {
+        /// Which formulas.
+        estimator: RtoEstimator = RtoEstimator::Rfc6298,
+        /// Before the first sample.
+        initial: SimDuration = default(SimDuration::from_secs(1)).above(SimDuration::ZERO).source("RFC 6298 section 2.1"),
+        /// Lower bound.
+        min: SimDuration = default(SimDuration::from_secs(1)).source("RFC 6298 section 2.4"),
+        /// Upper bound, of backed-off values too; above 60 s also of the interval between probes of a closed window.
+        max: SimDuration = default(SimDuration::from_secs(60)).above(SimDuration::ZERO).source("RFC 6298 section 2.5"),
+        /// Gain of SRTT (alpha, OPNET's RTT Gain).
+        rtt_gain: f64 = default(0.125).above(0.0).at_most(1.0).source("RFC 6298 section 2.3"),
+        /// Gain of RTTVAR (beta, OPNET's Deviation Gain).
+        deviation_gain: f64 = default(0.25).above(0.0).at_most(1.0).source("RFC 6298 section 2.3"),
+        /// Weight of RTTVAR (K, OPNET's RTT Deviation Coefficient).
+        deviation_weight: f64 = default(4.0).at_least(0.0).at_most(1e6).source("RFC 6298 section 2.3"),
+        /// Clock granularity G (OPNET's Timer Granularity).
+        granularity: SimDuration = default(SimDuration::from_millis(1)).above(SimDuration::ZERO),
+        /// Karn's rule: no samples from retransmitted segments, and the backed-off value stays until a valid sample.
+        karn: bool = true,
+        /// Which of the segments that an ACK covers gives the sample.
+        sample: RttSample = RttSample::Newest,
+        /// Newly SACKed segments give samples where no acknowledged one does (Linux).
+        sack_samples: bool = false,
+        /// A SACK of data that left before the first outstanding segment last did restarts the timer (Linux).
+        restart_on_sack: bool = false,
+        /// Retransmitting the first outstanding segment restarts the timer (Linux; a variant of RFC 6675 section 6).
+        restart_on_retransmission: bool = false,
+        /// From when the timeout counts where the timer had run for a probe or for reordered segments in between.
+        resume_from: RtoResume = RtoResume::Restart,
+        /// Least timeout for data after a SYN that had to be sent again, until there is a sample.
+        after_lost_syn: SimDuration = default(SimDuration::from_secs(3)).source("RFC 6298 section 5.7"),
+        /// `opnet`: how the RTT is measured in ticks.
+        rounding: TickRounding = TickRounding::Nearest,
+        /// `opnet`: what the first sample does.
+        first_sample: FirstSample = FirstSample::Half,
+        /// `opnet`: where the ticks lie, as the time of the first one.
+        tick_offset: SimDuration = SimDuration::ZERO,
+    }
+    bases by estimator: RtoEstimator = RtoConfig::of;
+    check |rto, review| review.at_most(("min", &rto.min), ("max", &rto.max));
 }
 
 impl RtoConfig {
     /// The defaults that belong to an estimator.
     pub fn of(estimator: RtoEstimator) -> Self {
         let ms = SimDuration::from_millis;
-        let (initial, min, max, granularity, after_lost_syn) = match estimator {
-            // RFC 6298 sections 2.1, 2.4, 2.5, 5.7.
-            RtoEstimator::Rfc6298 => (ms(1_000), ms(1_000), ms(60_000), ms(1), ms(3_000)),
+        let declared = Self { estimator, ..Self::as_declared() };
+        let (initial, min, max, granularity) = match estimator {
+            RtoEstimator::Rfc6298 => return declared,
             // OPNET Modeler 17's attribute sheet.
-            RtoEstimator::Opnet => (ms(3_000), ms(1_000), ms(64_000), ms(500), SimDuration::ZERO),
+            RtoEstimator::Opnet => (ms(3_000), ms(1_000), ms(64_000), ms(500)),
             // TCP_TIMEOUT_INIT, TCP_RTO_MIN, TCP_RTO_MAX at HZ = 250.
-            RtoEstimator::Linux => (ms(1_000), ms(200), ms(120_000), ms(4), SimDuration::ZERO),
+            RtoEstimator::Linux => (ms(1_000), ms(200), ms(120_000), ms(4)),
         };
-        Self {
-            estimator,
-            initial,
-            min,
-            max,
-            rtt_gain: 0.125,
-            deviation_gain: 0.25,
-            deviation_weight: 4.0,
-            granularity,
-            karn: true,
-            sample: RttSample::Newest,
-            sack_samples: false,
-            restart_on_sack: false,
-            restart_on_retransmission: false,
-            resume_from: RtoResume::Restart,
-            after_lost_syn,
-            rounding: TickRounding::Nearest,
-            first_sample: FirstSample::Half,
-            tick_offset: SimDuration::ZERO,
-        }
+        Self { initial, min, max, granularity, after_lost_syn: SimDuration::ZERO, ..declared }
     }
 }
 
-/// How a sender finds out which segments are lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossDetection {
-    /// Duplicate ACKs, or segments SACKed above (RFC 5681, RFC 6675).
-    DupAcks,
-    /// By time: what was sent before something delivered later than a reordering window ago (RFC 8985). Needs SACK;
-    /// without, duplicate ACKs are counted.
-    Rack,
+words! {
+    /// How a sender finds out which segments are lost.
+    pub enum LossDetection {
+        /// Duplicate ACKs, or segments SACKed above (RFC 5681, RFC 6675).
+        "dup_acks" = DupAcks,
+        /// By time: what was sent before something delivered later than a reordering window ago (RFC 8985). Needs SACK;
+        /// without, duplicate ACKs are counted.
+        "rack" = Rack,
+    }
 }
 
-/// What windows and flights count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counting {
-    /// Octets (RFC 5681).
-    Octets,
-    /// Segments, each as a full one however short it is (Linux, ns-2).
-    Segments,
+words! {
+    /// What windows and flights count.
+    pub enum Counting {
+        /// Octets (RFC 5681).
+        "octets" = Octets,
+        /// Segments, each as a full one however short it is (Linux, ns-2).
+        "segments" = Segments,
+    }
 }
 
-/// What a decrease starts from, and PRR with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecreaseFrom {
-    /// `FlightSize` (RFC 5681 section 3.1, equation 4).
-    FlightSize,
-    /// cwnd, whether it is in use or not (Linux).
-    Cwnd,
+words! {
+    /// What a decrease starts from, and PRR with it.
+    pub enum DecreaseFrom {
+        /// `FlightSize` (RFC 5681 section 3.1, equation 4).
+        "flight_size" = FlightSize,
+        /// cwnd, whether it is in use or not (Linux).
+        "cwnd" = Cwnd,
+    }
 }
 
-/// What a timeout is while what was outstanding at the last timeout or fast retransmit is not yet acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeoutInRecovery {
-    /// A congestion episode of its own (RFC 5681 section 3.1: ssthresh is held only where the same segment times out
-    /// again).
-    NewEpisode,
-    /// A part of the episode under way: ssthresh stays (Linux).
-    SameEpisode,
+words! {
+    /// What a timeout is while what was outstanding at the last timeout or fast retransmit is not yet acknowledged.
+    pub enum TimeoutInRecovery {
+        /// A congestion episode of its own (RFC 5681 section 3.1: ssthresh is held only where the same segment times out
+        /// again).
+        "new_episode" = NewEpisode,
+        /// A part of the episode under way: ssthresh stays (Linux).
+        "same_episode" = SameEpisode,
+    }
 }
 
-/// From when the user timeout counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UserTimeoutFrom {
-    /// When the first outstanding segment left (RFC 5482, RFC 9293 section 3.9.1.1).
-    Transmission,
-    /// When something was first sent again (Linux).
-    Retransmission,
+words! {
+    /// From when the user timeout counts.
+    pub enum UserTimeoutFrom {
+        /// When the first outstanding segment left (RFC 5482, RFC 9293 section 3.9.1.1).
+        "transmission" = Transmission,
+        /// When something was first sent again (Linux).
+        "retransmission" = Retransmission,
+    }
 }
 
-/// From when the doubled interval to the next probe of a closed window counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ZeroWindowProbeFrom {
-    /// From the last probe.
-    Probe,
-    /// From the ACK that answers it (Linux).
-    Answer,
+words! {
+    /// From when the doubled interval to the next probe of a closed window counts.
+    pub enum ZeroWindowProbeFrom {
+        /// From the last probe.
+        "probe" = Probe,
+        /// From the ACK that answers it (Linux).
+        "answer" = Answer,
+    }
 }
 
-/// What becomes of cwnd while it is not what limits the sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CwndValidation {
-    /// It grows all the same (OPNET, ns-2).
-    None,
-    /// It does not grow (RFC 9293's stacks today; RFC 5681 leaves it open).
-    Hold,
-    /// RFC 7661: it does not grow beyond what is validated, and a loss in the non-validated phase takes it back.
-    Rfc7661,
-    /// Linux: in slow start it grows while less than twice the largest flight of the last round trip; unused for an
-    /// RTO, it is moved half-way back to what was used.
-    Linux,
+words! {
+    /// What becomes of cwnd while it is not what limits the sender.
+    pub enum CwndValidation {
+        /// It grows all the same (OPNET, ns-2).
+        "none" = None,
+        /// It does not grow (RFC 9293's stacks today; RFC 5681 leaves it open).
+        "hold" = Hold,
+        /// RFC 7661: it does not grow beyond what is validated, and a loss in the non-validated phase takes it back.
+        "rfc7661" = Rfc7661,
+        /// Linux: in slow start it grows while less than twice the largest flight of the last round trip; unused for an
+        /// RTO, it is moved half-way back to what was used.
+        "linux" = Linux,
+    }
 }
 
-/// What a sender does with cwnd after it has been idle for longer than the RTO.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdleRestart {
-    /// Nothing.
-    Off,
-    /// Back to the restart window, min(IW, cwnd) (RFC 5681 section 4.1).
-    Rfc5681,
-    /// Halved for each RTO of idleness, down to the restart window (RFC 2861, Linux).
-    Linux,
+words! {
+    /// What a sender does with cwnd after it has been idle for longer than the RTO.
+    pub enum IdleRestart {
+        /// Nothing.
+        "off" = Off,
+        /// Back to the restart window, min(IW, cwnd) (RFC 5681 section 4.1).
+        "rfc5681" = Rfc5681,
+        /// Halved for each RTO of idleness, down to the restart window (RFC 2861, Linux).
+        "linux" = Linux,
+    }
 }
 
-/// Holding back small segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nagle {
-    /// Small segments leave at once (`TCP_NODELAY`).
-    Off,
-    /// No small segment while anything is unacknowledged (RFC 896, RFC 9293 section 3.7.4).
-    Classic,
-    /// No small segment while a small one is unacknowledged (Minshall's modification; Linux).
-    Minshall,
+words! {
+    /// Holding back small segments.
+    pub enum Nagle {
+        /// Small segments leave at once (`TCP_NODELAY`).
+        "off" = Off,
+        /// No small segment while anything is unacknowledged (RFC 896, RFC 9293 section 3.7.4).
+        "classic" = Classic,
+        /// No small segment while a small one is unacknowledged (Minshall's modification; Linux).
+        "minshall" = Minshall,
+    }
 }
 
-/// Explicit congestion notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EcnMode {
-    /// Neither asked for nor agreed to.
-    Off,
-    /// Agreed to if the peer asks (Linux's `tcp_ecn = 2`).
-    Accept,
-    /// Asked for and agreed to (RFC 3168).
-    Request,
+words! {
+    /// Explicit congestion notification.
+    pub enum EcnMode {
+        /// Neither asked for nor agreed to.
+        "off" = Off,
+        /// Agreed to if the peer asks (Linux's `tcp_ecn = 2`).
+        "accept" = Accept,
+        /// Asked for and agreed to (RFC 3168).
+        "request" = Request,
+    }
 }
 
 /// Explicit congestion notification.
@@ -274,34 +276,39 @@ pub struct UndoConfig {
     pub frto: bool,
 }
 
-/// When a receiver acknowledges in-order data (RFC 5681 section 4.2, RFC 9293 section 3.8.6.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DelayedAck {
-    /// Acknowledge every n-th full-sized segment at once; 1 acknowledges each.
-    pub segments: u32,
-    /// Acknowledge after this time at the latest.
-    pub timeout: SimDuration,
-    /// So many ACKs at the start, and after an idle time, are not delayed (Linux's quickack mode).
-    pub quickacks: u32,
-    /// The delay follows the spacing of arriving segments, between `timeout` and 200 ms (Linux's ato), and `quickacks`
-    /// are given anew after a gap of an RTO.
-    pub adaptive: bool,
-    /// More than one full segment's octets are acknowledged at once, whatever `segments` says (Linux).
-    pub count_octets: bool,
-    /// Data that leaves within the delay ends the quick ACKs: they are to ride on data (Linux's pingpong).
-    pub interactive: bool,
-    /// The ACK of a FIN is delayed as that of data is; otherwise it leaves at once.
-    pub delay_fin: bool,
-    /// An ACK that is due waits so long for further segments, as behind receive offload: stretch ACKs. Zero: it does not.
-    pub gro: SimDuration,
+declare! {
+    /// When a receiver acknowledges in-order data (RFC 5681 section 4.2, RFC 9293 section 3.8.6.3).
+    #[derive(Copy, Eq)]
+    pub struct DelayedAck {
+        /// Acknowledge every n-th full-sized segment at once; 1 acknowledges each.
+        segments: u32 = default(2).at_least(1).source("RFC 5681 section 4.2"),
+        /// Acknowledge after this time at the latest.
+        timeout: SimDuration = SimDuration::from_millis(40),
+        /// So many ACKs at the start, and after an idle time, are not delayed (Linux's quickack mode).
+        quickacks: u32 = 0,
+        /// The delay follows the spacing of arriving segments, between `timeout` and 200 ms (Linux's ato), and `quickacks`
+        /// are given anew after a gap of an RTO.
+        adaptive: bool = false,
+        /// More than one full segment's octets are acknowledged at once, whatever `segments` says (Linux).
+        count_octets: bool = false,
+        /// Data that leaves within the delay ends the quick ACKs: they are to ride on data (Linux's pingpong).
+        interactive: bool = false,
+        /// The ACK of a FIN is delayed as that of data is; otherwise it leaves at once.
+        delay_fin: bool = false,
+    }
+    apart {
+        /// An ACK that is due waits so long for further segments, as behind receive offload: stretch ACKs. Zero: it does not.
+        gro: SimDuration = SimDuration::ZERO,
+    }
 }
 
-/// ACK congestion control (RFC 5690).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AckControlConfig {
-    /// The sender asks for no fewer ACKs than one for so many segments, at least 2 (J of section 4.5); 255 is what the
-    /// option can say.
-    pub max_ratio: u8,
+declare! {
+    /// ACK congestion control (RFC 5690).
+    #[derive(Copy, Eq)]
+    pub struct AckControlConfig {
+        /// The sender asks for no fewer ACKs than one for so many segments (J); 255 is what the option can say.
+        max_ratio: u8 = default(u8::MAX).at_least(2).unit("segments").source("RFC 5690 section 4.5"),
+    }
 }
 
 /// The clock behind the timestamps option.
@@ -328,15 +335,19 @@ pub struct ClockStep {
     pub by: SimDuration,
 }
 
-/// Spreading a window over its round trip.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PacingConfig {
-    /// Pace every flow; a controller that sets a rate is paced in any case.
-    pub enabled: bool,
-    /// Rate in slow start, as a multiple of cwnd / SRTT (Linux's `tcp_pacing_ss_ratio`).
-    pub slow_start_ratio: f64,
-    /// Rate in congestion avoidance (Linux's `tcp_pacing_ca_ratio`).
-    pub avoidance_ratio: f64,
+declare! {
+    /// Spreading a window over its round trip.
+    #[derive(Copy)]
+    pub struct PacingConfig {
+        /// Rate in slow start, as a multiple of cwnd / SRTT (Linux's `tcp_pacing_ss_ratio`).
+        slow_start_ratio: f64 = default(2.0).at_least(0.01).at_most(1e3),
+        /// Rate in congestion avoidance (Linux's `tcp_pacing_ca_ratio`).
+        avoidance_ratio: f64 = default(1.2).at_least(0.01).at_most(1e3),
+    }
+    apart {
+        /// Pace every flow; a controller that sets a rate is paced in any case.
+        enabled: bool = false,
+    }
 }
 
 /// Sending several segments as one burst, as hosts with segmentation offload do.
@@ -505,22 +516,13 @@ impl Default for TcpConfig {
             growth_at_recovery_end: false,
             undo: UndoConfig { eifel: false, dsack: false, frto: false },
             ecn: EcnConfig { mode: EcnMode::Off, accurate: false, ect1: false, dctcp_feedback: false },
-            delayed_ack: DelayedAck {
-                segments: 2,
-                timeout: SimDuration::from_millis(40),
-                quickacks: 0,
-                adaptive: false,
-                count_octets: false,
-                interactive: false,
-                delay_fin: false,
-                gro: SimDuration::ZERO,
-            },
+            delayed_ack: DelayedAck::default(),
             ack_control: None,
-            rto: RtoConfig::of(RtoEstimator::Rfc6298),
+            rto: RtoConfig::default(),
             cwnd_validation: CwndValidation::Hold,
             idle_restart: IdleRestart::Off,
             nagle: Nagle::Off,
-            pacing: PacingConfig { enabled: false, slow_start_ratio: 2.0, avoidance_ratio: 1.2 },
+            pacing: PacingConfig::default(),
             bursts: BurstConfig { enabled: false, min_segments: 2, max_octets: 65_536 },
             initial_sequence: 0,
             max_retries: 15,

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use ackclock_cc::{Setting, Stack};
+use ackclock_declare::Context;
 use ackclock_net::NodeId;
 use ackclock_tcp::{
     AckControlConfig, Autotuning, BurstConfig, ClockStep, DelayedAck, EcnConfig, LossRecovery, MAX_SCALED_WINDOW,
-    MAX_UNSCALED_WINDOW, PacingConfig, RtoConfig, RtoEstimator, TcpConfig,
+    MAX_UNSCALED_WINDOW, PacingConfig, RtoConfig, TcpConfig,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
@@ -14,7 +15,7 @@ use super::controllers::table_of_switches;
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
 use crate::file::{
-    AckControlTable, Amount, AutotuningTable, Buffer, ClockStepTable, Overlay, RtoTable, Ssthresh, SwitchOr, TcpTable,
+    Amount, AutotuningTable, Buffer, ClockStepTable, Fields, Overlay, OwnTable, Ssthresh, SwitchOr, TcpTable, Word,
 };
 use crate::profiles::{Profile, profile, profiles};
 use crate::tree::FieldPath;
@@ -90,7 +91,7 @@ impl Checker<'_, '_> {
         self.set_buffers(&mut config, &table, &place);
         self.set_windows(&mut config, &table, &place);
         self.set_recovery(&mut config, &table, &place);
-        config.loss_recovery = table.loss_recovery.map_or(config.loss_recovery, Into::into);
+        config.loss_recovery = table.loss_recovery.map_or(config.loss_recovery, Word::value);
         config.loss_recovery = self.loss_recovery(layers, stacks).unwrap_or(config.loss_recovery);
         self.set_acks(&mut config, &table, &place);
         self.set_sending(&mut config, &table, &place);
@@ -103,8 +104,8 @@ impl Checker<'_, '_> {
     fn loss_recovery(&mut self, layers: &[Layer], stacks: &[Stack]) -> Option<LossRecovery> {
         let brought =
             stacks.iter().find_map(|stack| stack.loss_recovery).map(|word| [("loss_recovery", Setting::Word(word))]);
-        let recovery = brought.and_then(|switch| table_of_switches(&switch).loss_recovery).map(LossRecovery::from);
-        let said = layers.iter().rev().find_map(|layer| Some((layer, LossRecovery::from(layer.table.loss_recovery?))));
+        let recovery = brought.and_then(|switch| table_of_switches(&switch).loss_recovery).map(Word::value);
+        let said = layers.iter().rev().find_map(|layer| Some((layer, layer.table.loss_recovery?.value())));
         let Some(recovery) = recovery else { return said.map(|(_, said)| said) };
         if let Some((layer, said)) = said
             && said != recovery
@@ -133,10 +134,10 @@ impl Checker<'_, '_> {
         config.syn_linear_timeouts = table.syn_linear_timeouts.unwrap_or(config.syn_linear_timeouts);
         config.syn_losses_tolerated = table.syn_losses_tolerated.unwrap_or(config.syn_losses_tolerated);
         config.user_timeout = table.user_timeout.map(|timeout| timeout.0).filter(|timeout| !timeout.is_zero());
-        config.user_timeout_from = table.user_timeout_from.map_or(config.user_timeout_from, Into::into);
-        config.zero_window_probe_from = table.zero_window_probe_from.map_or(config.zero_window_probe_from, Into::into);
+        config.user_timeout_from = table.user_timeout_from.map_or(config.user_timeout_from, Word::value);
+        config.zero_window_probe_from = table.zero_window_probe_from.map_or(config.zero_window_probe_from, Word::value);
         config.ecn = EcnConfig {
-            mode: table.ecn.map_or(config.ecn.mode, Into::into),
+            mode: table.ecn.map_or(config.ecn.mode, Word::value),
             accurate: table.accurate_ecn.unwrap_or(config.ecn.accurate),
             ect1: table.ect1.unwrap_or(config.ecn.ect1),
             dctcp_feedback: table.dctcp_feedback.unwrap_or(config.ecn.dctcp_feedback),
@@ -194,13 +195,13 @@ impl Checker<'_, '_> {
         set(table.rack_timestamp_check, &mut config.rack_timestamp_check);
         config.tlp_max_ack_delay = table.tlp_max_ack_delay.map_or(config.tlp_max_ack_delay, |delay| delay.0);
         config.rack_tlp_slack = table.rack_tlp_slack.map_or(config.rack_tlp_slack, |slack| slack.0);
-        config.timeout_in_recovery = table.timeout_in_recovery.map_or(config.timeout_in_recovery, Into::into);
+        config.timeout_in_recovery = table.timeout_in_recovery.map_or(config.timeout_in_recovery, Word::value);
         set(table.eifel, &mut config.undo.eifel);
         set(table.dsack_undo, &mut config.undo.dsack);
         set(table.frto, &mut config.undo.frto);
-        config.counting = table.counting.map_or(config.counting, Into::into);
-        config.loss_detection = table.loss_detection.map_or(config.loss_detection, Into::into);
-        config.decrease_from = table.decrease_from.map_or(config.decrease_from, Into::into);
+        config.counting = table.counting.map_or(config.counting, Word::value);
+        config.loss_detection = table.loss_detection.map_or(config.loss_detection, Word::value);
+        config.decrease_from = table.decrease_from.map_or(config.decrease_from, Word::value);
         config.dup_thresh = table.dup_thresh.unwrap_or(config.dup_thresh);
         config.max_dup_thresh = table.max_dup_thresh.unwrap_or(config.max_dup_thresh).max(config.dup_thresh);
         if config.dup_thresh == 0 {
@@ -211,59 +212,36 @@ impl Checker<'_, '_> {
     }
 
     fn set_acks(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {
-        if let Some(delayed_ack) = &table.delayed_ack {
-            config.delayed_ack = delayed_ack_of(delayed_ack, config.delayed_ack);
-        }
+        config.delayed_ack = match &table.delayed_ack {
+            None | Some(SwitchOr::Switch(true)) => config.delayed_ack,
+            Some(SwitchOr::Switch(false)) => DelayedAck { segments: 1, ..config.delayed_ack },
+            Some(SwitchOr::Table(delayed_ack)) => {
+                let path = place("delayed_ack", &|table| table.delayed_ack.is_some());
+                self.fields(delayed_ack, &|field| path.key(field))
+            }
+        };
         config.delayed_ack.gro = table.gro.map_or(config.delayed_ack.gro, |gro| gro.0);
-        if config.delayed_ack.segments == 0 {
-            let path = place("delayed_ack", &|table| table.delayed_ack.is_some()).key("segments");
-            self.report(&path, "acknowledges nothing", "use at least 1, or delayed_ack = false for 1");
-        }
         config.ack_control = match &table.ack_congestion_control {
             None | Some(SwitchOr::Switch(false)) => None,
-            Some(SwitchOr::Switch(true)) => Some(AckControlConfig { max_ratio: u8::MAX }),
+            Some(SwitchOr::Switch(true)) => Some(AckControlConfig::default()),
             Some(SwitchOr::Table(table)) => {
                 let path = place("ack_congestion_control", &|table| table.ack_congestion_control.is_some());
-                Some(self.ack_control(table, &path))
+                Some(self.fields(table, &|field| path.key(field)))
             }
         };
     }
 
-    /// RFC 5690 sections 4.2 and 4.5: a ratio of at least 2, in an octet.
-    fn ack_control(&mut self, table: &AckControlTable, path: &FieldPath) -> AckControlConfig {
-        let wanted = table.max_ratio.unwrap_or(u32::from(u8::MAX));
-        let max_ratio = u8::try_from(wanted).ok().filter(|ratio| *ratio >= 2);
-        if max_ratio.is_none() {
-            let remedy = "use 2 to 255, or ack_congestion_control = false";
-            self.report(&path.key("max_ratio"), "is no ACK ratio that a sender can ask for", remedy);
-        }
-        AckControlConfig { max_ratio: max_ratio.unwrap_or(u8::MAX) }
-    }
-
     fn set_sending(&mut self, config: &mut TcpConfig, table: &TcpTable, place: &Finder<'_>) {
-        config.cwnd_validation = table.cwnd_validation.map_or(config.cwnd_validation, Into::into);
-        config.idle_restart = table.idle_restart.map_or(config.idle_restart, Into::into);
-        config.nagle = table.nagle.map_or(config.nagle, Into::into);
+        config.cwnd_validation = table.cwnd_validation.map_or(config.cwnd_validation, Word::value);
+        config.idle_restart = table.idle_restart.map_or(config.idle_restart, Word::value);
+        config.nagle = table.nagle.map_or(config.nagle, Word::value);
         config.notsent_lowat = table.notsent_lowat.map(|size| size.0);
         match &table.pacing {
             None => {}
             Some(SwitchOr::Switch(on)) => config.pacing.enabled = *on,
             Some(SwitchOr::Table(ratios)) => {
-                let PacingConfig { slow_start_ratio, avoidance_ratio, .. } = config.pacing;
-                config.pacing = PacingConfig {
-                    enabled: true,
-                    slow_start_ratio: ratios.slow_start_ratio.unwrap_or(slow_start_ratio),
-                    avoidance_ratio: ratios.avoidance_ratio.unwrap_or(avoidance_ratio),
-                };
-            }
-        }
-        for (field, ratio) in
-            [("slow_start_ratio", config.pacing.slow_start_ratio), ("avoidance_ratio", config.pacing.avoidance_ratio)]
-        {
-            if !(0.01..=1000.0).contains(&ratio) {
-                let path = place("pacing", &|table| table.pacing.is_some()).key(field);
-                self.report(&path, "is no multiple of cwnd / SRTT", "use 0.01 to 1000; Linux uses 2 and 1.2");
-                config.pacing.enabled = false;
+                let path = place("pacing", &|table| table.pacing.is_some());
+                config.pacing = PacingConfig { enabled: true, ..self.fields(ratios, &|field| path.key(field)) };
             }
         }
         match &table.tso {
@@ -350,77 +328,22 @@ impl Checker<'_, '_> {
         };
     }
 
-    fn rto(&mut self, table: &RtoTable, layers: &[Layer]) -> RtoConfig {
-        let place = |field: &str| rto_place(layers, field);
-        let mut rto = RtoConfig::of(table.estimator.map_or(RtoEstimator::Rfc6298, Into::into));
-        let set = |value: Option<crate::file::Duration>, default| value.map_or(default, |value| value.0);
-        rto.initial = set(table.initial, rto.initial);
-        rto.min = set(table.min, rto.min);
-        rto.max = set(table.max, rto.max);
-        rto.granularity = set(table.granularity, rto.granularity);
-        rto.tick_offset = set(table.tick_offset, rto.tick_offset);
-        rto.rtt_gain = table.rtt_gain.unwrap_or(rto.rtt_gain);
-        rto.deviation_gain = table.deviation_gain.unwrap_or(rto.deviation_gain);
-        rto.deviation_weight = table.deviation_weight.unwrap_or(rto.deviation_weight);
-        rto.after_lost_syn = set(table.after_lost_syn, rto.after_lost_syn);
-        rto.karn = table.karn.unwrap_or(rto.karn);
-        rto.sample = table.sample.map_or(rto.sample, Into::into);
-        rto.sack_samples = table.sack_samples.unwrap_or(rto.sack_samples);
-        rto.restart_on_sack = table.restart_on_sack.unwrap_or(rto.restart_on_sack);
-        rto.restart_on_retransmission = table.restart_on_retransmission.unwrap_or(rto.restart_on_retransmission);
-        rto.resume_from = table.resume_from.map_or(rto.resume_from, Into::into);
-        rto.rounding = table.rounding.map_or(rto.rounding, Into::into);
-        rto.first_sample = table.first_sample.map_or(rto.first_sample, Into::into);
-        for (field, gain) in [("rtt_gain", rto.rtt_gain), ("deviation_gain", rto.deviation_gain)] {
-            if !(gain > 0.0 && gain <= 1.0) {
-                self.report(&place(field), "is no gain of a running average", "use more than 0 and at most 1");
-            }
-        }
-        if !(rto.deviation_weight >= 0.0 && rto.deviation_weight <= 1e6) {
-            self.report(&place("deviation_weight"), "is no weight", "use 0 or more; RFC 6298 says 4");
-        }
-        for (field, span) in [("granularity", rto.granularity), ("initial", rto.initial), ("max", rto.max)] {
-            if span.is_zero() {
-                self.report(&place(field), "is no time at all", "use more than zero");
-            }
-        }
-        if rto.min > rto.max {
-            let remedy = format!("let min be at most max, which is {}", rto.max);
-            self.report(&place(if table.min.is_some() { "min" } else { "max" }), "min is larger than max", remedy);
-        }
-        rto
+    fn rto(&mut self, table: &Fields<RtoConfig>, layers: &[Layer]) -> RtoConfig {
+        let place = |field: &str| {
+            let sets = |layer: &&Layer| layer.table.rto.as_ref().is_some_and(|rto| rto.says(field));
+            let layer = layers.iter().rev().find(sets);
+            layer.map_or_else(|| FieldPath::of("tcp"), |layer| layer.path.clone()).key("rto").key(field)
+        };
+        self.fields(table, &place)
     }
-}
 
-/// Where a field of the retransmission timer was set last.
-fn rto_place(layers: &[Layer], field: &str) -> FieldPath {
-    let sets = |rto: &RtoTable| match field {
-        "initial" => rto.initial.is_some(),
-        "min" => rto.min.is_some(),
-        "max" => rto.max.is_some(),
-        "granularity" => rto.granularity.is_some(),
-        "rtt_gain" => rto.rtt_gain.is_some(),
-        "deviation_gain" => rto.deviation_gain.is_some(),
-        _ => rto.deviation_weight.is_some(),
-    };
-    let layer = layers.iter().rev().find(|layer| layer.table.rto.as_ref().is_some_and(sets));
-    layer.map_or_else(|| FieldPath::of("tcp"), |layer| layer.path.clone()).key("rto").key(field)
-}
-
-fn delayed_ack_of(table: &SwitchOr<crate::file::DelayedAckTable>, default: DelayedAck) -> DelayedAck {
-    match table {
-        SwitchOr::Switch(true) => default,
-        SwitchOr::Switch(false) => DelayedAck { segments: 1, quickacks: 0, adaptive: false, ..default },
-        SwitchOr::Table(table) => DelayedAck {
-            segments: table.segments.unwrap_or(default.segments),
-            timeout: table.timeout.map_or(default.timeout, |timeout| timeout.0),
-            quickacks: table.quickacks.unwrap_or(default.quickacks),
-            adaptive: table.adaptive.unwrap_or(default.adaptive),
-            count_octets: table.count_octets.unwrap_or(default.count_octets),
-            interactive: table.interactive.unwrap_or(default.interactive),
-            delay_fin: table.delay_fin.unwrap_or(default.delay_fin),
-            ..default
-        },
+    /// What a declared table comes to, with each of its mistakes at its field.
+    fn fields<K: OwnTable>(&mut self, table: &Fields<K>, place: &dyn Fn(&str) -> FieldPath) -> K {
+        let reading = K::part().read(&table.0, &Context::default());
+        for mistake in reading.mistakes {
+            self.report(&place(&mistake.field), mistake.message, mistake.remedy);
+        }
+        reading.config
     }
 }
 

@@ -1,14 +1,14 @@
 //! TCP options as a file says them; each table is laid over a more general one.
 
 use ackclock_tcp::{
-    Counting, CwndValidation, DecreaseFrom, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery, Nagle,
-    RtoEstimator, RtoResume, RttSample, TickRounding, TimeoutInRecovery, UserTimeoutFrom, ZeroWindowProbeFrom,
+    AckControlConfig, Counting, CwndValidation, DecreaseFrom, DelayedAck, EcnMode, IdleRestart, LossDetection,
+    LossRecovery, Nagle, PacingConfig, RtoConfig, TimeoutInRecovery, UserTimeoutFrom, ZeroWindowProbeFrom,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::macros::{layer, words};
-use super::{Amount, Buffer, Duration, Size, Ssthresh, SwitchOr};
+use super::macros::layer;
+use super::{Amount, Buffer, Duration, Fields, Size, Ssthresh, SwitchOr, Word};
 
 layer! {
     /// Switches of a TCP endpoint.
@@ -50,11 +50,11 @@ layer! {
         /// Slow-start threshold to start with.
         initial_ssthresh: Ssthresh,
         /// What windows and flights count.
-        counting: CountingWord,
+        counting: Word<Counting>,
         /// How loss is repaired.
-        loss_recovery: LossRecoveryWord,
+        loss_recovery: Word<LossRecovery>,
         /// How loss is found.
-        loss_detection: LossDetectionWord,
+        loss_detection: Word<LossDetection>,
         /// Duplicate ACKs that mean a loss.
         dup_thresh: u32,
         /// How far `dup_thresh` may grow with the reordering seen.
@@ -76,9 +76,9 @@ layer! {
         /// Proportional Rate Reduction (RFC 9937) in SACK recovery.
         prr: bool,
         /// What a decrease, and PRR with it, starts from.
-        decrease_from: DecreaseFromWord,
+        decrease_from: Word<DecreaseFrom>,
         /// A timeout while what was outstanding at the last one, or at a fast retransmit, is not yet acknowledged.
-        timeout_in_recovery: TimeoutInRecoveryWord,
+        timeout_in_recovery: Word<TimeoutInRecovery>,
         /// The ACK that ends a fast recovery, or the answer to a mark, may grow cwnd.
         growth_at_recovery_end: bool,
         /// Undo what timestamps prove spurious (RFC 3522, RFC 4015).
@@ -88,7 +88,7 @@ layer! {
         /// Undo a timeout that F-RTO proves spurious (RFC 5682).
         frto: bool,
         /// Explicit congestion notification (RFC 3168).
-        ecn: EcnWord,
+        ecn: Word<EcnMode>,
         /// Accurate feedback of marks (RFC 9768), if both ends can.
         accurate_ecn: bool,
         /// Mark data ECT(1), the identifier of L4S (RFC 9331).
@@ -96,21 +96,21 @@ layer! {
         /// The exact echo of DCTCP (RFC 8257), at both ends.
         dctcp_feedback: bool,
         /// When in-order data is acknowledged; false acknowledges each segment.
-        delayed_ack: SwitchOr<DelayedAckTable>,
+        delayed_ack: SwitchOr<Fields<DelayedAck>>,
         /// The sender says for how many segments the receiver sends an ACK (RFC 5690); in force when both ends offer it.
-        ack_congestion_control: SwitchOr<AckControlTable>,
+        ack_congestion_control: SwitchOr<Fields<AckControlConfig>>,
         /// An ACK that is due waits so long for further segments, as behind receive offload; zero does not.
         gro: Duration,
         /// The retransmission timer.
-        rto: RtoTable,
+        rto: Fields<RtoConfig>,
         /// What becomes of cwnd while the receiver or the application limits the sender.
-        cwnd_validation: CwndValidationWord,
+        cwnd_validation: Word<CwndValidation>,
         /// What becomes of cwnd after an idle time.
-        idle_restart: IdleRestartWord,
+        idle_restart: Word<IdleRestart>,
         /// Whether small segments wait.
-        nagle: NagleWord,
+        nagle: Word<Nagle>,
         /// Spread segments over the round trip.
-        pacing: SwitchOr<PacingTable>,
+        pacing: SwitchOr<Fields<PacingConfig>>,
         /// Wait for a burst's worth of window, as hosts with segmentation offload do.
         tso: SwitchOr<TsoTable>,
         /// First sequence number.
@@ -126,9 +126,9 @@ layer! {
         /// Time without progress after which the connection is given up, in place of `max_retries`; "0 s" is never.
         user_timeout: Duration,
         /// From when the user timeout counts.
-        user_timeout_from: UserTimeoutFromWord,
+        user_timeout_from: Word<UserTimeoutFrom>,
         /// From when the next probe of a closed window counts.
-        zero_window_probe_from: ZeroWindowProbeFromWord,
+        zero_window_probe_from: Word<ZeroWindowProbeFrom>,
     }
 }
 
@@ -155,230 +155,11 @@ layer! {
 }
 
 layer! {
-    /// Pacing as a multiple of cwnd / SRTT.
-    pub(crate) struct PacingTable {
-        /// In slow start.
-        slow_start_ratio: f64,
-        /// In congestion avoidance.
-        avoidance_ratio: f64,
-    }
-}
-
-layer! {
     /// Bursts of a host with segmentation offload.
     pub(crate) struct TsoTable {
         /// Least segments that a burst aims at.
         min_segments: u32,
         /// Most data in a burst.
         max_size: Size,
-    }
-}
-
-layer! {
-    /// Delayed acknowledgements.
-    pub(crate) struct DelayedAckTable {
-        /// Acknowledge every n-th full-sized segment at once.
-        segments: u32,
-        /// Acknowledge after this time at the latest.
-        timeout: Duration,
-        /// So many ACKs at the start are not delayed.
-        quickacks: u32,
-        /// The delay follows the spacing of arriving segments, and `quickacks` are given anew after a gap of an RTO.
-        adaptive: bool,
-        /// More than one full segment's octets are acknowledged at once, whatever `segments` says.
-        count_octets: bool,
-        /// Data that leaves within the delay ends the quick ACKs: they are to ride on data.
-        interactive: bool,
-        /// The ACK of a FIN is delayed as that of data is.
-        delay_fin: bool,
-    }
-}
-
-layer! {
-    /// ACK congestion control.
-    pub(crate) struct AckControlTable {
-        /// No fewer ACKs than one for so many segments.
-        max_ratio: u32,
-    }
-}
-
-layer! {
-    /// The retransmission timer; defaults belong to the estimator.
-    pub(crate) struct RtoTable {
-        /// Which formulas.
-        estimator: EstimatorWord,
-        /// Before the first sample.
-        initial: Duration,
-        /// Lower bound.
-        min: Duration,
-        /// Upper bound, above 60 s also of the interval between probes of a closed window.
-        max: Duration,
-        /// Gain of the smoothed RTT.
-        rtt_gain: f64,
-        /// Gain of the RTT deviation.
-        deviation_gain: f64,
-        /// Weight of the RTT deviation.
-        deviation_weight: f64,
-        /// Clock granularity.
-        granularity: Duration,
-        /// No samples from retransmitted segments; the back-off stays until there is a sample.
-        karn: bool,
-        /// Which of the segments that an ACK covers gives the RTT sample.
-        sample: RttSampleWord,
-        /// Newly SACKed segments give samples where no acknowledged one does.
-        sack_samples: bool,
-        /// A SACK of data that left before the first outstanding segment last did restarts the timer.
-        restart_on_sack: bool,
-        /// Retransmitting the first outstanding segment restarts the timer.
-        restart_on_retransmission: bool,
-        /// From when the timeout counts where the timer had run for a probe or for reordered segments in between.
-        resume_from: RtoResumeWord,
-        /// Least timeout for data after a SYN that had to be sent again, until there is a sample.
-        after_lost_syn: Duration,
-        /// opnet: how the RTT is measured in ticks.
-        rounding: RoundingWord,
-        /// opnet: what the first sample does.
-        first_sample: FirstSampleWord,
-        /// opnet: where the ticks lie.
-        tick_offset: Duration,
-    }
-}
-
-words! {
-    /// How a sender repairs loss.
-    pub(crate) enum LossRecoveryWord for LossRecovery {
-        "tahoe" = Tahoe,
-        "reno" = Reno,
-        "newreno" = NewReno,
-        "sack" = Sack,
-    }
-}
-
-words! {
-    /// How a sender finds out what is lost.
-    pub(crate) enum LossDetectionWord for LossDetection {
-        "dup_acks" = DupAcks,
-        "rack" = Rack,
-    }
-}
-
-words! {
-    /// What windows count.
-    pub(crate) enum CountingWord for Counting {
-        "octets" = Octets,
-        "segments" = Segments,
-    }
-}
-
-words! {
-    /// What a decrease starts from.
-    pub(crate) enum DecreaseFromWord for DecreaseFrom {
-        "flight_size" = FlightSize,
-        "cwnd" = Cwnd,
-    }
-}
-
-words! {
-    /// What a timeout in a recovery is.
-    pub(crate) enum TimeoutInRecoveryWord for TimeoutInRecovery {
-        "new_episode" = NewEpisode,
-        "same_episode" = SameEpisode,
-    }
-}
-
-words! {
-    /// From when the user timeout counts.
-    pub(crate) enum UserTimeoutFromWord for UserTimeoutFrom {
-        "transmission" = Transmission,
-        "retransmission" = Retransmission,
-    }
-}
-
-words! {
-    /// From when the next probe of a closed window counts.
-    pub(crate) enum ZeroWindowProbeFromWord for ZeroWindowProbeFrom {
-        "probe" = Probe,
-        "answer" = Answer,
-    }
-}
-
-words! {
-    /// Which of the segments that an ACK covers gives the RTT sample.
-    pub(crate) enum RttSampleWord for RttSample {
-        "newest" = Newest,
-        "oldest" = Oldest,
-    }
-}
-
-words! {
-    /// From when the timeout counts after the timer has run for something else.
-    pub(crate) enum RtoResumeWord for RtoResume {
-        "restart" = Restart,
-        "head" = Head,
-    }
-}
-
-words! {
-    /// Explicit congestion notification.
-    pub(crate) enum EcnWord for EcnMode {
-        "off" = Off,
-        "accept" = Accept,
-        "request" = Request,
-    }
-}
-
-words! {
-    /// cwnd while it does not limit the sender.
-    pub(crate) enum CwndValidationWord for CwndValidation {
-        "none" = None,
-        "hold" = Hold,
-        "rfc7661" = Rfc7661,
-        "linux" = Linux,
-    }
-}
-
-words! {
-    /// cwnd after an idle time.
-    pub(crate) enum IdleRestartWord for IdleRestart {
-        "off" = Off,
-        "rfc5681" = Rfc5681,
-        "linux" = Linux,
-    }
-}
-
-words! {
-    /// Small segments.
-    pub(crate) enum NagleWord for Nagle {
-        "off" = Off,
-        "classic" = Classic,
-        "minshall" = Minshall,
-    }
-}
-
-words! {
-    /// Which formulas give the retransmission timeout.
-    pub(crate) enum EstimatorWord for RtoEstimator {
-        "rfc6298" = Rfc6298,
-        "opnet" = Opnet,
-        "linux" = Linux,
-    }
-}
-
-words! {
-    /// How a measured RTT becomes a number of ticks.
-    pub(crate) enum RoundingWord for TickRounding {
-        "floor" = Floor,
-        "nearest" = Nearest,
-        "ceiling" = Ceiling,
-        "clock" = Clock,
-    }
-}
-
-words! {
-    /// What the first RTT sample R does.
-    pub(crate) enum FirstSampleWord for FirstSample {
-        "half" = Half,
-        "no_variance" = NoVariance,
-        "from_zero" = FromZero,
     }
 }
