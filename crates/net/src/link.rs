@@ -233,8 +233,9 @@ impl Link {
         }
     }
 
-    /// As [`Self::check_invariants`], with what would be too slow to check at every call: every octet is counted.
-    pub fn check_at_end(&self) {
+    /// As [`Self::check_invariants`], with what would be too slow to check at every call: every octet is counted, and those that
+    /// a link of changing rate has sent are no more than it could have sent until `now`.
+    pub fn check_at_end(&self, now: SimTime) {
         self.check_invariants();
         if cfg!(debug_assertions) {
             let transit = self.common.transit.iter();
@@ -244,6 +245,9 @@ impl Link {
                 Kind::Served(served) => (served.held_octets(), served.hides_octets()),
             };
             self.common.ledger.check_octets(in_transit + held, drops);
+            if let Kind::Served(served) = &self.kind {
+                served.check_capacity(now);
+            }
         }
     }
 

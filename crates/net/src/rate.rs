@@ -83,6 +83,29 @@ impl RateProcess {
         }
     }
 
+    /// Octets that have left by `now` of the packet that [`Self::service_end`] was asked of last, whose service lasts from
+    /// `start` to `end`; `None` if they leave evenly.
+    pub fn sent_of(&self, octets: u64, (start, end): (SimTime, SimTime), now: SimTime) -> Option<f64> {
+        // What the link could send until `end` is this packet's, but for what is to spare then.
+        let to_spare = match &self.source {
+            Source::Constant(_) => return None,
+            Source::Steps(clock) => clock.spare as f64 / WORK_OF_OCTET as f64,
+            Source::Trace(reader) => reader.to_spare(),
+        };
+        let octets = octets as f64;
+        if end == SimTime::NEVER {
+            return Some(self.capacity(start, now)?.min(octets));
+        }
+        let to_come = self.capacity(now.min(end), end)? - to_spare;
+        Some((octets - to_come).clamp(0.0, octets)) // sums of parts of octets are not exact
+    }
+
+    /// The most that the link can have sent until `now`; `None` if that is its rate times the span.
+    pub(crate) fn most_sent(&self, now: SimTime) -> Option<f64> {
+        let at_zero = if let Source::Trace(reader) = &self.source { reader.capacity_at_zero() } else { 0.0 };
+        Some(self.capacity(SimTime::ZERO, now)? + at_zero)
+    }
+
     /// In builds with assertions, checks that a rate that does not change has not been exceeded.
     pub(crate) fn check_rate(&self) {
         if let Source::Constant(clock) = &self.source {

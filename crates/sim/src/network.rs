@@ -255,7 +255,7 @@ impl Network {
             let mut accounted = self.arrived as i64;
             for link in &mut self.links {
                 link.advance(self.now);
-                link.check_at_end();
+                link.check_at_end(self.now);
                 accounted += link.total_drops() as i64 + link.net_losses() + link.own_packets() as i64;
             }
             assert_eq!(self.sent as i64, accounted, "packets sent, and packets accounted for");

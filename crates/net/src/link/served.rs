@@ -149,6 +149,14 @@ impl Served {
         self.rate.check_rate();
     }
 
+    /// Nor than at one that does.
+    pub(super) fn check_capacity(&self, now: SimTime) {
+        if let Some(capacity) = self.rate.most_sent(now) {
+            let carried = self.carried_in_parts(now);
+            assert!(carried <= capacity * (1.0 + 1e-9) + 1.0, "{carried} octets sent where {capacity} could have been");
+        }
+    }
+
     pub(super) fn waiting_octets(&self) -> u64 {
         self.queue.octets()
     }
@@ -165,6 +173,9 @@ impl Served {
     /// Octets of the packet in service that have left.
     fn sent_of(&self, current: &InService, now: SimTime) -> f64 {
         let InService { queued: Queued { octets, .. }, start, end } = *current;
+        if let Some(sent) = self.rate.sent_of(octets, (start, end), now) {
+            return sent;
+        }
         let (elapsed, whole) = (now.min(end) - start, end - start);
         let product = u128::from(octets) * u128::from(elapsed.0);
         product.checked_div(u128::from(whole.0)).map_or(0.0, |octets| octets as f64)

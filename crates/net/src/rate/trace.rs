@@ -151,6 +151,16 @@ impl TraceReader {
         self.left_at
     }
 
+    /// What the opportunities carry with which a trace may begin.
+    pub(super) fn capacity_at_zero(&self) -> f64 {
+        self.trace.instants.partition_point(|instant| *instant == 0) as f64 * self.trace.opportunity.0 as f64
+    }
+
+    /// Octets left of the last opportunity used.
+    pub(super) fn to_spare(&self) -> f64 {
+        self.left as f64
+    }
+
     /// What the opportunities after `from` and until `until` carry.
     pub(super) fn capacity(&self, from: SimTime, until: SimTime) -> f64 {
         let mut reader = Self::new(Arc::clone(&self.trace), self.outage);

@@ -5,6 +5,7 @@ use super::*;
 use crate::config::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig};
 use crate::ids::NodeId;
 use crate::link::{Kind, Link};
+use crate::rate::{Outage, RateConfig, Trace};
 
 fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
     LinkConfig {
@@ -76,7 +77,7 @@ fn send(mut link: Link, packets: &[(u64, u32)], end: SimTime) -> (Vec<(SimTime, 
         link.deliver(&mut arrived);
         arrivals.push((first, arrived.size));
     }
-    link.check_at_end();
+    link.check_at_end(end);
     (arrivals, link.end_measurement(end))
 }
 
@@ -101,6 +102,46 @@ fn octets_are_counted_as_they_leave() {
     assert_eq!(link.served_octets(SimTime(1_500_000)), Some(2_250));
     assert_eq!(link.busy_time(SimTime(1_500_000)), SimDuration(1_500_000));
     assert_eq!(link.current_wait(SimTime(1_500_000)), SimDuration::ZERO); // none waits any more
+}
+
+/// What share of what it could have sent between two milliseconds a link sends, before which ten packets wait from `start_ms`.
+fn used(channel: ChannelConfig, start_ms: u64, (from_ms, until_ms): (u64, u64)) -> f64 {
+    let ms = |ms: u64| SimTime(ms * 1_000_000);
+    let config = LinkConfig { channel: Some(Box::new(channel)), ..config(12_000_000, QueueLimit::Unlimited) };
+    let (mut link, mut wake) = (Link::new(&config, 1), SimTime::NEVER);
+    for _ in 0..10 {
+        offer(&mut link, &mut wake, ms(start_ms), 1500);
+    }
+    serve_until(&mut link, &mut wake, ms(from_ms));
+    link.begin_measurement(ms(from_ms));
+    serve_until(&mut link, &mut wake, ms(until_ms));
+    link.check_at_end(ms(until_ms));
+    link.end_measurement(ms(until_ms)).utilization()
+}
+
+#[test]
+fn a_packet_that_an_outage_cuts_has_sent_what_was_sent_before_it() {
+    // 12 Mbit/s: 1500 B take 1 ms. Packets wait from 8 ms on; the third begins at 10 ms, and 500 B of it leave until an outage of
+    // 4 ms begins at 10 1/3 ms.
+    let rate = Bandwidth(12_000_000);
+    let (period, outage) = (SimDuration(10_333_333), SimDuration::from_millis(4));
+    let channel =
+        ChannelConfig { outage: Some(Outage::new(period, outage)), ..ChannelConfig::constant(rate, SimDuration::ZERO) };
+    // From 11 ms, within the outage, to 16 ms the link could send for 1 2/3 ms, and does: 2500 B, of which the 1000 B that are
+    // left of the third packet are the first.
+    let share = used(channel, 8, (11, 16));
+    assert!((share - 1.0).abs() < 1e-9, "{share}");
+}
+
+#[test]
+fn a_packet_over_two_opportunities_has_sent_a_part_at_each() {
+    // Opportunities of 1000 B at 10, 20, 30 ... ms: the first packet of 1500 B takes that at 10 ms and half of that at 20 ms.
+    let text = "10\n20\n30\n40\n";
+    let trace = Trace::parse(text, Bytes(1000), true).expect("a trace");
+    let rate = RateConfig::Trace(std::sync::Arc::new(trace));
+    let channel = ChannelConfig { rate, ..ChannelConfig::constant(Bandwidth(12_000_000), SimDuration::ZERO) };
+    // from 12 ms to 45 ms: three opportunities, all used
+    assert!((used(channel, 0, (12, 45)) - 1.0).abs() < 1e-12);
 }
 
 proptest! {
