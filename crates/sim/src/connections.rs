@@ -33,29 +33,36 @@ pub(crate) enum Role {
     ShortFlow(ShortFlowId),
 }
 
-/// What speaks at an end.
-#[derive(Clone, Copy, Debug)]
-enum Transport {
-    /// TCP: the place of its endpoint.
-    Tcp(u32),
-    /// UDP.
+/// One end of a connection.
+#[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "an end of TCP is the rule, and is looked at with every packet: no way round by a box"
+)]
+enum End {
+    Tcp(TcpEnd),
+    /// Of a flow of datagrams, which has no connection.
     Udp(DatagramFlowId),
 }
 
-/// One end of a connection.
-#[derive(Clone, Copy, Debug)]
-struct End {
+/// One end of a TCP connection.
+#[derive(Clone, Debug)]
+struct TcpEnd {
     /// When the pending timer event fires; [`SimTime::NEVER`] if there is none.
     timer: SimTime,
-    transport: Transport,
     /// Of what it sends.
     route: RouteId,
     /// Of the connection that has the place now.
     generation: Generation,
     role: Role,
+    endpoint: Endpoint,
 }
 
-const _: () = assert!(size_of::<End>() <= 48, "an end is looked at with every packet");
+impl TcpEnd {
+    fn new(NewEnd { endpoint, route, role }: NewEnd) -> Self {
+        Self { timer: SimTime::NEVER, route, generation: Generation::default(), role, endpoint }
+    }
+}
 
 /// One end of a TCP connection before it exists.
 pub(crate) struct NewEnd {
@@ -68,7 +75,6 @@ pub(crate) struct NewEnd {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
     ends: Vec<End>,
-    endpoints: Vec<Endpoint>,
 }
 
 impl Connections {
@@ -79,52 +85,41 @@ impl Connections {
 
     /// Adds a connection behind the others: its opener, then its acceptor.
     pub(crate) fn add(&mut self, ends: [NewEnd; 2]) {
-        for NewEnd { endpoint, route, role } in ends {
-            let transport = Transport::Tcp(self.endpoints.len() as u32);
-            self.endpoints.push(endpoint);
-            self.push(transport, route, role);
-        }
+        self.ends.extend(ends.map(TcpEnd::new).map(End::Tcp));
     }
 
     /// Gives a flow of datagrams its place. Returns the end that receives.
-    pub(crate) fn add_datagrams(&mut self, flow: DatagramFlowId, route: RouteId) -> EndpointId {
+    pub(crate) fn add_datagrams(&mut self, flow: DatagramFlowId) -> EndpointId {
         let receiver = EndpointId::acceptor(self.next());
-        for _ in 0..2 {
-            self.push(Transport::Udp(flow), route, Role::Idle);
-        }
+        self.ends.extend([End::Udp(flow), End::Udp(flow)]);
         receiver
-    }
-
-    fn push(&mut self, transport: Transport, route: RouteId, role: Role) {
-        self.ends.push(End { timer: SimTime::NEVER, transport, route, generation: Generation::default(), role });
     }
 
     /// Puts a connection in the place of one that is over. A timer event that is still pending serves the new one: when it comes
     /// it looks at the deadline as it then is.
     pub(crate) fn replace(&mut self, place: ConnectionIndex, ends: [NewEnd; 2]) {
         for (id, new) in both_ends(place).into_iter().zip(ends) {
-            self[id] = new.endpoint;
-            let end = &mut self.ends[id.index()];
-            (end.route, end.role) = (new.route, new.role);
+            let end = self.tcp_mut(id);
+            (end.endpoint, end.route, end.role) = (new.endpoint, new.route, new.role);
         }
     }
 
     /// A connection is over: what is still under way to it belongs to nobody.
     pub(crate) fn retire(&mut self, place: ConnectionIndex) {
         for id in both_ends(place) {
-            let end = &mut self.ends[id.index()];
+            let end = self.tcp_mut(id);
             (end.generation, end.role) = (end.generation.next(), Role::Idle);
         }
     }
 
     /// True unless a packet of this generation comes too late.
     pub(crate) fn is_current(&self, id: EndpointId, generation: Generation) -> bool {
-        self.ends[id.index()].generation == generation
+        self.tcp(id).generation == generation
     }
 
     /// Whom an end works for.
     pub(crate) fn role(&self, id: EndpointId) -> Role {
-        self.ends[id.index()].role
+        self.tcp(id).role
     }
 
     /// The stream that leaves at an end, if one does.
@@ -133,32 +128,34 @@ impl Connections {
     }
 
     pub(crate) fn set_role(&mut self, id: EndpointId, role: Role) {
-        self.ends[id.index()].role = role;
+        self.tcp_mut(id).role = role;
     }
 
     /// The flow of datagrams that arrive at an end.
     pub(crate) fn datagrams(&self, id: EndpointId) -> Option<DatagramFlowId> {
-        if let Transport::Udp(flow) = self.ends[id.index()].transport { Some(flow) } else { None }
+        if let End::Udp(flow) = self.ends[id.index()] { Some(flow) } else { None }
     }
 
     /// Runs `call` on an endpoint with its way into the network.
+    #[inline]
     pub(crate) fn call<R>(
         &mut self,
         id: EndpointId,
         network: &mut Network,
         call: impl FnOnce(&mut Endpoint, SimTime, &mut Uplink<'_>) -> R,
     ) -> R {
-        let End { route, generation, .. } = self.ends[id.index()];
+        let end = self.tcp_mut(id);
         let now = network.now;
-        let mut uplink = Uplink { network, peer: id.peer(), route, generation };
-        call(&mut self[id], now, &mut uplink)
+        let mut uplink = Uplink { network, peer: id.peer(), route: end.route, generation: end.generation };
+        call(&mut end.endpoint, now, &mut uplink)
     }
 
     /// Timers are lazy: an event is scheduled only if none is pending that comes early enough, and when it comes the
     /// deadline may have moved on.
+    #[inline]
     pub(crate) fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
-        let deadline = self[id].deadline();
-        let end = &mut self.ends[id.index()];
+        let end = self.tcp_mut(id);
+        let deadline = end.endpoint.deadline();
         if deadline < end.timer {
             end.timer = deadline;
             network.queue.push(deadline.max(network.now), Event::Timer(id));
@@ -166,23 +163,31 @@ impl Connections {
     }
 
     /// The timer event of an end has come. True if its deadline has, too; if that has moved on, so does the event.
+    #[inline]
     pub(crate) fn is_timer_due(&mut self, id: EndpointId, network: &mut Network) -> bool {
-        let end = &mut self.ends[id.index()];
+        let end = self.tcp_mut(id);
         if end.timer != network.now {
             return false; // an earlier event has taken its place
         }
         end.timer = SimTime::NEVER;
-        let is_due = self[id].deadline() <= network.now;
+        let is_due = end.endpoint.deadline() <= network.now;
         if !is_due {
             self.arm_timer(id, network);
         }
         is_due
     }
 
-    fn endpoint_place(&self, id: EndpointId) -> usize {
-        match self.ends[id.index()].transport {
-            Transport::Tcp(place) => place as usize,
-            Transport::Udp(_) => unreachable!("datagrams have no TCP"),
+    fn tcp(&self, id: EndpointId) -> &TcpEnd {
+        match &self.ends[id.index()] {
+            End::Tcp(end) => end,
+            End::Udp(_) => unreachable!("datagrams have no connection"),
+        }
+    }
+
+    fn tcp_mut(&mut self, id: EndpointId) -> &mut TcpEnd {
+        match &mut self.ends[id.index()] {
+            End::Tcp(end) => end,
+            End::Udp(_) => unreachable!("datagrams have no connection"),
         }
     }
 }
@@ -195,13 +200,12 @@ impl Index<EndpointId> for Connections {
     type Output = Endpoint;
 
     fn index(&self, id: EndpointId) -> &Endpoint {
-        &self.endpoints[self.endpoint_place(id)]
+        &self.tcp(id).endpoint
     }
 }
 
 impl IndexMut<EndpointId> for Connections {
     fn index_mut(&mut self, id: EndpointId) -> &mut Endpoint {
-        let place = self.endpoint_place(id);
-        &mut self.endpoints[place]
+        &mut self.tcp_mut(id).endpoint
     }
 }

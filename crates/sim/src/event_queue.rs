@@ -9,10 +9,10 @@
 
 mod heap;
 
-use ackclock_net::{Direction, EndpointId, LinkId};
+use ackclock_net::{EndpointId, LinkId};
 use ackclock_units::SimTime;
 
-use crate::ids::{ApplianceId, DatagramFlowId, FlowId, GroupId, RelayDirection, RelayId, StreamId};
+use crate::ids::{ApplianceId, DatagramFlowId, FlowId, GroupId, RelayDirection, StreamId};
 
 use heap::Heap;
 
@@ -73,7 +73,7 @@ impl Event {
             Self::MeasureUntil => (6, 0),
             Self::Service(link) => (7, link.index()),
             Self::Arrival(group) => (8, group.index()),
-            Self::Discipline(at) => (9, 2 * at.relay.index() + at.direction.index()),
+            Self::Discipline(at) => (9, at.number()),
             Self::Copier(appliance) => (10, appliance.index()),
             Self::Abort(flow) => (11, flow.index()),
             Self::StopReading(end) => (12, end.index()),
@@ -95,10 +95,7 @@ impl Event {
             6 => Self::MeasureUntil,
             7 => Self::Service(LinkId::new(index)),
             8 => Self::Arrival(GroupId::new(index)),
-            9 => Self::Discipline(RelayDirection {
-                relay: RelayId::new(index / 2),
-                direction: Direction::BOTH[index % 2],
-            }),
+            9 => Self::Discipline(RelayDirection::of_number(index)),
             10 => Self::Copier(ApplianceId::new(index)),
             11 => Self::Abort(FlowId::new(index)),
             12 => Self::StopReading(EndpointId::of_number(index as u32)),
@@ -197,6 +194,8 @@ fn put_in_order(keys: &mut [u128], key: u128) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::RelayId;
+    use ackclock_net::Direction;
     use proptest::prelude::*;
 
     fn take(queue: &mut EventQueue) -> Option<(SimTime, Event)> {
@@ -251,8 +250,8 @@ mod tests {
             Event::MeasureUntil,
             Event::Arrival(GroupId::new(6)),
             Event::Datagram(DatagramFlowId::new(7)),
-            Event::Discipline(RelayDirection { relay, direction: Direction::Forward }),
-            Event::Discipline(RelayDirection { relay, direction: Direction::Backward }),
+            Event::Discipline(RelayDirection::new(relay, Direction::Forward)),
+            Event::Discipline(RelayDirection::new(relay, Direction::Backward)),
             Event::Copier(ApplianceId::new(8)),
             Event::Abort(FlowId::new(9)),
             Event::StopReading(EndpointId::of_number((1 << 24) - 1)),

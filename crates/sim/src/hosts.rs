@@ -33,6 +33,7 @@ impl Hosts {
 
     /// Runs `call` on an endpoint with its way into the network. Its timer is armed by [`Self::arm_timer`], when all is done that
     /// the event at hand asks of it.
+    #[inline]
     pub(crate) fn call<R>(
         &mut self,
         end: EndpointId,
@@ -47,6 +48,7 @@ impl Hosts {
     }
 
     /// Sees to it that an event comes no later than the endpoint's deadline.
+    #[inline]
     pub(crate) fn arm_timer(&mut self, end: EndpointId) {
         self.connections.arm_timer(end, &mut self.network);
     }

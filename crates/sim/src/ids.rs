@@ -21,16 +21,37 @@ typed_index! {
     pub(crate) struct RouteId;
 }
 
-/// One direction of a split connection at one appliance.
+/// One direction of a split connection at one appliance, in 32 bits: as an event carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RelayDirection {
-    pub(crate) relay: RelayId,
-    pub(crate) direction: Direction,
+pub(crate) struct RelayDirection(u32);
+
+impl RelayDirection {
+    pub(crate) fn new(relay: RelayId, direction: Direction) -> Self {
+        Self::of_number(2 * relay.index() + direction.index())
+    }
+
+    pub(crate) fn relay(self) -> RelayId {
+        RelayId::new(self.0 as usize / 2)
+    }
+
+    pub(crate) fn direction(self) -> Direction {
+        Direction::BOTH[self.0 as usize % 2]
+    }
+
+    /// A number for each: two to a relay.
+    pub(crate) fn number(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The direction of this number.
+    pub(crate) fn of_number(number: usize) -> Self {
+        Self(number as u32)
+    }
 }
 
 impl RelayId {
     /// Both its directions.
     pub(crate) fn directions(self) -> [RelayDirection; 2] {
-        Direction::BOTH.map(|direction| RelayDirection { relay: self, direction })
+        Direction::BOTH.map(|direction| RelayDirection::new(self, direction))
     }
 }

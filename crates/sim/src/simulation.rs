@@ -170,11 +170,13 @@ impl Simulation {
 
     /// A packet is where it was going.
     fn on_packet(&mut self, packet: &Packet) {
-        if !self.hosts.connections.is_current(packet.to, packet.generation) {
-            return; // its connection is over
-        }
         match &packet.payload {
-            Payload::Tcp(segment) => self.on_segment(packet.to, segment),
+            Payload::Tcp(segment) => {
+                // One that comes too late belongs to a connection that is over.
+                if self.hosts.connections.is_current(packet.to, packet.generation) {
+                    self.on_segment(packet.to, segment);
+                }
+            }
             Payload::Udp(datagram) => {
                 self.counters.packets_delivered += 1;
                 if let Some(flow) = self.hosts.connections.datagrams(packet.to) {

@@ -110,7 +110,7 @@ impl Relays {
             if stream.is_queued || stream.copying > Bytes::ZERO {
                 self.copiers[relay.appliance.index()].forget(at);
             }
-            stream.keep(now, [Bytes::ZERO; 2], counts, &mut self.totals[relay.totals][at.direction.index()]);
+            stream.keep(now, [Bytes::ZERO; 2], counts, &mut self.totals[relay.totals][at.direction().index()]);
             stream.wake = SimTime::NEVER;
         }
     }

@@ -128,7 +128,7 @@ impl Relays {
     }
 
     pub(super) fn stream_mut(&mut self, at: RelayDirection) -> &mut RelayedStream {
-        &mut self.list[at.relay.index()].streams[at.direction.index()]
+        &mut self.list[at.relay().index()].streams[at.direction().index()]
     }
 }
 
@@ -144,7 +144,7 @@ impl Index<RelayDirection> for Relays {
     type Output = RelayedStream;
 
     fn index(&self, at: RelayDirection) -> &RelayedStream {
-        self[at.relay].stream(at.direction)
+        self[at.relay()].stream(at.direction())
     }
 }
 

@@ -29,7 +29,7 @@ impl Relays {
             return; // an earlier event has taken its place
         }
         stream.wake = SimTime::NEVER;
-        if !self[at.relay].is_dead {
+        if !self[at.relay()].is_dead {
             self.pass_on(at, hosts);
         }
     }
@@ -103,9 +103,9 @@ impl Relays {
     fn note(&mut self, at: RelayDirection, hosts: &Hosts) {
         let counts = self.window.holds(hosts.now());
         let readings = self[at].readings(hosts.now(), &hosts.connections);
-        let relay = &mut self.list[at.relay.index()];
-        let totals = &mut self.totals[relay.totals][at.direction.index()];
-        relay.streams[at.direction.index()].note(&readings, counts, totals);
+        let relay = &mut self.list[at.relay().index()];
+        let totals = &mut self.totals[relay.totals][at.direction().index()];
+        relay.streams[at.direction().index()].note(&readings, counts, totals);
     }
 
     /// Asks the discipline and does as it says. True if the limit of what waits to be sent is another one.
@@ -153,7 +153,7 @@ impl Relays {
         if ready == Bytes::ZERO {
             return;
         }
-        let appliance = self[at.relay].appliance;
+        let appliance = self[at.relay()].appliance;
         if self.copiers[appliance.index()].is_free() {
             let octets = self.take(at, ready, hosts);
             self.write(at, octets, hosts);
@@ -169,7 +169,7 @@ impl Relays {
         while let Some((at, octets)) = self.copiers[appliance.index()].take_done(now) {
             self.stream_mut(at).copying -= octets;
             self.write(at, octets, hosts);
-            if !self[at.relay].is_dead {
+            if !self[at.relay()].is_dead {
                 self.pass_on(at, hosts);
             }
         }

@@ -73,7 +73,7 @@ impl ApplianceSeries {
             return;
         }
         let counts = [readings.arrived.0, readings.sent.0, stream.ece_raised];
-        let previous = &mut self.previous[at.relay.index()][at.direction.index()];
+        let previous = &mut self.previous[at.relay().index()][at.direction().index()];
         let (then, before) = std::mem::replace(previous, (now, counts));
         let seconds = now.saturating_since(then).as_secs_f64();
         let rates =
@@ -93,7 +93,7 @@ impl ApplianceSeries {
     pub(crate) fn into_table(self, config: &SimulationConfig, relays: &Relays) -> Table {
         let codes =
             |code: &dyn Fn(RelayDirection) -> usize| self.of.iter().map(|&at| code(at) as u32).collect::<Vec<u32>>();
-        let flow = |at: RelayDirection| match relays[at.relay].carries {
+        let flow = |at: RelayDirection| match relays[at.relay()].carries {
             Carries::Flow(flow) => flow,
             Carries::ShortFlow(_) => unreachable!("short flows have no rows"),
         };
@@ -104,9 +104,9 @@ impl ApplianceSeries {
         let directions = Direction::BOTH.map(|direction| direction.name().to_owned()).to_vec();
         let mut columns = vec![
             Column { name: "time_s".into(), data: ColumnData::F64(self.time.clone()) },
-            name("appliance", codes(&|at| relays[at.relay].appliance.index()), appliances),
+            name("appliance", codes(&|at| relays[at.relay()].appliance.index()), appliances),
             name("flow", codes(&flow), flows),
-            name("direction", codes(&|at| at.direction.index()), directions),
+            name("direction", codes(&|at| at.direction().index()), directions),
         ];
         let numbers = COLUMNS.iter().zip(self.columns);
         columns.extend(numbers.map(|(name, data)| Column { name: (*name).into(), data: ColumnData::F64(data) }));

@@ -45,7 +45,7 @@ impl DatagramFlows {
                 hosts.schedule(time, Event::Datagram(id));
             }
             let route = hosts.network.add_route(router, datagrams.from, datagrams.to);
-            let receiver = hosts.connections.add_datagrams(id, route);
+            let receiver = hosts.connections.add_datagrams(id);
             list.push(RoutedFlow { flow, route, receiver, payload: datagrams.payload, ecn: datagrams.ecn });
         }
         Self { list }
