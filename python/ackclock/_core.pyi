@@ -43,6 +43,7 @@ __all__ = [
 
 class ScenarioError(ValueError):
     diagnostics: list[dict[str, Any]]
+    has_more: bool
 
 @final
 class Start:

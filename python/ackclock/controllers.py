@@ -205,14 +205,14 @@ def find(path: str, parameters: Mapping[str, Any], folder: Path) -> Found:
     """
     found = _member(path, folder)
     if not (isinstance(found, type) and issubclass(found, CongestionController)):
-        raise RefusedError("class", "is no controller", "derive the class from ackclock.CongestionController")
+        raise RefusedError("class", "must be a controller", "derive the class from ackclock.CongestionController")
     overridden = [name for name in _METHODS if getattr(found, name) is not getattr(CongestionController, name)]
     missing = [name for name in _REQUIRED if name not in overridden]
     if missing:
-        raise RefusedError("class", f"lacks {' and '.join(missing)}", f"define {', '.join(missing)} in the class")
+        raise RefusedError("class", f"must define {' and '.join(missing)}", f"define {', '.join(missing)} in the class")
     unmet = [name for name in _OF_SAMPLES if name in overridden and not found.wants_samples]
     if unmet:
-        raise RefusedError("class", f"defines {unmet[0]}, which needs samples", "add wants_samples = True to the class")
+        raise RefusedError("class", f"must want samples, as it defines {unmet[0]}", "add wants_samples = True to the class")
     _check_parameters(found, parameters)
     return Found(found, overridden)
 
@@ -228,7 +228,7 @@ def check_name(path: str) -> None:
     """
     module_name, _, class_name = path.partition(":")
     if not all(part.isidentifier() for part in [*module_name.split("."), *class_name.split(".")]):
-        raise RefusedError("class", "does not name a class", 'write it like "mymodule:MyController"')
+        raise RefusedError("class", "must name a class", 'write it like "mymodule:MyController"')
 
 
 def _member(path: str, folder: Path) -> object:
@@ -239,7 +239,8 @@ def _member(path: str, folder: Path) -> object:
         if not hasattr(found, part):
             classes = [name for name, value in vars(found).items() if isinstance(value, type)]
             known = ", ".join(classes) or "no classes"
-            raise RefusedError("class", f"there is no {part} in {_place(found)}", f"it has {known}")
+            what = f"must be a class that there is: there is no {part} in {_place(found)}"
+            raise RefusedError("class", what, f"it has {known}")
         found = getattr(found, part)
     return found
 
@@ -301,10 +302,10 @@ def not_importable(name: str, folder: Path, error: Exception) -> RefusedError:
     if isinstance(error, ModuleNotFoundError) and error.name is not None and f"{name}.".startswith(f"{error.name}."):
         return RefusedError(
             "class",
-            f"there is no module {error.name}",
+            f"must be of a module that there is: there is no module {error.name}",
             f"put {error.name.replace('.', '/')}.py into {folder}, or add its folder to PYTHONPATH",
         )
-    return RefusedError("class", f"its module cannot be imported: {_in_short(error)}", "correct the module")
+    return RefusedError("class", f"must be of a module that can be imported: {_in_short(error)}", "correct the module")
 
 
 def _in_short(error: Exception) -> str:

@@ -147,7 +147,7 @@ def test_methods_that_need_samples_ask_for_them(folder: Path) -> None:
     with pytest.raises(ScenarioError) as caught:
         _scenario(folder, "Unasked")
     (mistake,) = caught.value.diagnostics
-    assert "defines on_delivered, which needs samples" in mistake["message"]
+    assert "must want samples, as it defines on_delivered" in mistake["message"]
     assert "wants_samples = True" in mistake["remedy"]
 
 

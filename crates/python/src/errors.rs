@@ -12,7 +12,7 @@ create_exception!(
     ackclock._core,
     ScenarioError,
     PyValueError,
-    "A scenario is wrong; `diagnostics` lists every mistake."
+    "A scenario is wrong; `diagnostics` lists its mistakes, and `has_more` says whether there are others."
 );
 
 pub(crate) fn to_runtime_error(error: impl Display) -> PyErr {
@@ -39,7 +39,11 @@ fn attach(py: Python<'_>, error: &PyErr, mistakes: &Mistakes) -> PyResult<()> {
         entry.set_item("value", &diagnostic.value)?;
         entry.set_item("message", &diagnostic.message)?;
         entry.set_item("remedy", &diagnostic.remedy)?;
+        entry.set_item("source_line", &diagnostic.source_line)?;
+        entry.set_item("marks", &diagnostic.marks)?;
+        entry.set_item("unseen_value", diagnostic.unseen_value())?;
         diagnostics.append(entry)?;
     }
+    error.value(py).setattr("has_more", mistakes.has_more)?;
     error.value(py).setattr("diagnostics", diagnostics)
 }

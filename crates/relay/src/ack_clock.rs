@@ -55,17 +55,18 @@ impl AckClock {
     pub(crate) fn observe(&mut self, readings: &Readings, span: SimDuration) {
         let (now, transmitted) = (readings.now, readings.transmitted());
         self.transmitted.record(now, transmitted, readings.far.srtt / POINTS);
+        // The pipe of a stack that counts whole segments may be more than the octets that were sent.
         let left = transmitted.saturating_sub(readings.far.pipe);
         if left <= self.left_so_far {
             return;
         }
-        self.at_once = [left.saturating_sub(self.left_so_far), self.at_once[0]];
+        self.at_once = [left - self.left_so_far, self.at_once[0]];
         self.left_so_far = left;
         self.left.record(now, left, span / POINTS);
         self.left.forget_until(before(now, span));
         self.most.record(now, self.left_within(now, span), readings.far.srtt.max(span));
         let sent_at = self.transmitted.time_beyond(Bytes(left.0 - 1)).unwrap_or(now);
-        let lag = now.saturating_since(sent_at);
+        let lag = now - sent_at;
         self.lags = [Some(lag), self.lags[0]];
         let replay = Replay { at: now, lag };
         if self.replayed.back().is_none_or(|last| last.at + span / POINTS <= now) {
@@ -87,12 +88,13 @@ impl AckClock {
         }
         let until = before(readings.now + span, lag).min(next + span);
         let count = self.transmitted.count_at(until);
+        // What was sent until then may have left already, if ACKs came sooner than they used to.
         let foretold = self.whole_acks(count.saturating_sub(self.left_so_far).min(readings.far.pipe));
         if self.is_behind(readings.now, next, span) {
             return Forecast { freed: foretold.min(self.left_within(readings.now, span)), more_at: None };
         }
         let most = self.most.of_late().map_or(Bytes(u64::MAX), |most| Bytes((most.0 as f64 * growth) as u64));
-        let more = Bytes(self.left_so_far.0.saturating_add(foretold.0).saturating_add(self.ack().0.saturating_sub(1)));
+        let more = self.left_so_far + foretold + self.ack() - Bytes(1);
         let more_at = self.transmitted.time_beyond(count.max(more));
         let more_at = more_at.map(|sent_at| before(sent_at + lag, span).max(readings.now + span / PAUSES));
         Forecast { freed: foretold.min(most), more_at }
@@ -116,14 +118,15 @@ impl AckClock {
     /// True if ACKs came later, or the next one does, than the rhythm of sending has them come.
     fn is_behind(&self, now: SimTime, next: SimTime, span: SimDuration) -> bool {
         let (Some(first), Some(lag)) = (self.replayed.front(), self.lag()) else { return false };
-        lag > first.lag + span / LATE || now.saturating_since(next) > lag + span / LATE
+        lag > first.lag + span / LATE || now - next > lag + span / LATE
     }
 
     fn left_within(&self, now: SimTime, span: SimDuration) -> Bytes {
-        self.left_so_far.saturating_sub(self.left.count_at(before(now, span)))
+        self.left_so_far - self.left.count_at(before(now, span))
     }
 }
 
+/// No earlier than the beginning of time.
 fn before(at: SimTime, span: SimDuration) -> SimTime {
     SimTime(at.0.saturating_sub(span.0))
 }

@@ -57,17 +57,20 @@ impl CodelWindow {
         let segment = readings.near_segment();
         let mut window = self.window.unwrap_or(Bytes(INITIAL_SEGMENTS * segment.0));
         if self.is_due(readings) {
-            window = window.saturating_sub(Bytes(window.0 / CUT));
+            window = window - Bytes(window.0 / CUT);
         } else if self.above_since.is_none() && self.is_used(readings, window) {
-            let sent_on = readings.sent.saturating_sub(self.sent).0;
+            let sent_on = (readings.sent - self.sent).0;
+            // A least window of any size may have been asked for: it may be without bound.
             window = Bytes(window.0.saturating_add(if self.has_cut { sent_on / GROWTH } else { sent_on }));
         }
+        // Of so many segments as someone likes: without bound, if they are too many.
         let window = window.max(Bytes(segment.0.saturating_mul(self.config.min_segments)));
         self.window = Some(window);
         self.sent = readings.sent;
-        let since = SimTime(readings.now.0.saturating_sub(readings.near_rtt.0));
+        let since = a_near_rtt_ago(readings);
         self.arrivals.forget_until(since.min(self.waiting_since(readings).unwrap_or(since)));
         Orders {
+            // More may wait than the window has room for, which has become smaller.
             window: Some(self.grant.window(readings, window.saturating_sub(readings.backlog()))),
             wake_at: self.cut_next.filter(|&next| next > readings.now),
             ..Orders::default()
@@ -81,8 +84,7 @@ impl CodelWindow {
 
     /// RFC 8289 section 5: whether a cut is due now.
     fn is_due(&mut self, readings: &Readings) -> bool {
-        let sojourn =
-            self.waiting_since(readings).map_or(SimDuration::ZERO, |since| readings.now.saturating_since(since));
+        let sojourn = self.waiting_since(readings).map_or(SimDuration::ZERO, |since| readings.now - since);
         if sojourn < self.config.target || readings.backlog() <= readings.near_segment() {
             self.above_since = None;
             self.cut_next = None;
@@ -103,10 +105,14 @@ impl CodelWindow {
 
     /// True if half the window arrived in the last near round trip: a sender with less to send needs no larger one.
     fn is_used(&self, readings: &Readings, window: Bytes) -> bool {
-        let since = SimTime(readings.now.0.saturating_sub(readings.near_rtt.0));
-        let arrived = readings.arrived.saturating_sub(self.arrivals.count_at(since));
-        arrived.0.saturating_mul(2) >= window.0
+        let arrived = readings.arrived - self.arrivals.count_at(a_near_rtt_ago(readings));
+        2 * arrived.0 >= window.0
     }
+}
+
+/// No earlier than the beginning of time.
+fn a_near_rtt_ago(readings: &Readings) -> SimTime {
+    SimTime(readings.now.0.saturating_sub(readings.near_rtt.0))
 }
 
 #[cfg(test)]

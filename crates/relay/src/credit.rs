@@ -81,6 +81,7 @@ impl Credit {
         }
         let forecast = self.forecast(readings, ahead, trust);
         let room = self.room(readings, ahead, forecast.freed);
+        // More may wait than there is room for: cwnd falls while octets are on their way.
         let window = room.saturating_sub(readings.backlog()).max(least(readings));
         let wake_at = forecast.more_at.into_iter().chain(self.pace_opens(readings, ahead)).min();
         Orders { window: Some(self.grant.window(readings, window)), wake_at, ..Orders::default() }
@@ -90,9 +91,12 @@ impl Credit {
     fn room(&self, readings: &Readings, ahead: SimDuration, freed: Bytes) -> Bytes {
         let far = &readings.far;
         let cwnd = far.cwnd.max(far.mss);
+        // A window may be without bound, and so may what its growth makes of it.
         let opened = cwnd.0.saturating_add((freed.0 as f64 * self.growth(readings)) as u64);
-        let within_cwnd = opened.saturating_sub(far.pipe.0.saturating_add(far.to_repair.0));
-        let outstanding = readings.sent.saturating_sub(readings.acknowledged);
+        // More is out than a window that was cut has room for.
+        let within_cwnd = opened.saturating_sub(far.pipe.0 + far.to_repair.0);
+        let outstanding = readings.sent - readings.acknowledged;
+        // A window may be without bound; and one that the far end took back has less room than is out.
         let within_receiver = far.rwnd.0.saturating_add(freed.0).saturating_sub(outstanding.0);
         let within_pace = self.paced(readings, ahead).map_or(u64::MAX, |octets| octets.0);
         Bytes(within_cwnd.min(within_receiver).min(within_pace))
@@ -100,6 +104,7 @@ impl Credit {
 
     /// What pacing lets go within `ahead`; `None` without pacing.
     fn paced(&self, readings: &Readings, ahead: SimDuration) -> Option<Bytes> {
+        // The pacer may let nothing go within `ahead`.
         let left = (readings.now + ahead).saturating_since(self.pacer_next(readings)?);
         let by_rate = readings.far.pacing_rate.map_or(Bytes::ZERO, |rate| rate.bytes_in(left.min(ahead)));
         Some(if left.is_zero() { Bytes::ZERO } else { readings.far.mss + by_rate })
@@ -108,7 +113,7 @@ impl Credit {
     /// When the pacer is so near to its next segment that it can be asked for, if that is to come.
     fn pace_opens(&self, readings: &Readings, ahead: SimDuration) -> Option<SimTime> {
         let next = self.pacer_next(readings)?;
-        (next >= readings.now + ahead).then(|| SimTime((next.0 - ahead.0).saturating_add(1)))
+        (next >= readings.now + ahead).then(|| SimTime(next.0 - ahead.0 + 1))
     }
 
     /// When the pacer lets the next segment go.
@@ -134,7 +139,7 @@ impl Credit {
 
     /// What an ACK lets be sent, as a multiple of what it acknowledges.
     fn growth(&self, readings: &Readings) -> f64 {
-        let since_repair = readings.now.saturating_since(self.repaired.1);
+        let since_repair = readings.now - self.repaired.1;
         if self.repaired.0 > Bytes::ZERO && since_repair < readings.far.srtt {
             IN_RECOVERY
         } else if readings.far.is_in_slow_start {

@@ -30,28 +30,46 @@ pub struct Orders {
 
 /// A discipline at work on one direction of a connection.
 #[derive(Clone, Debug)]
-pub enum Discipline {
-    /// See [`Socket`].
+pub struct Discipline {
+    kind: Kind,
+    #[cfg(debug_assertions)]
+    invariants: crate::invariants::Invariants,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
     Socket(Socket),
-    /// See [`EceInterval`].
     EceInterval(EceInterval),
-    /// See [`EceDropTail`].
     EceDropTail(EceDropTail),
-    /// See [`EceRed`].
     EceRed(EceRed),
-    /// See [`DrainRate`].
     DrainRate(DrainRate),
-    /// See [`CodelWindow`].
     CodelWindow(CodelWindow),
-    /// See [`NotSent`].
     NotSent(NotSent),
-    /// See [`Credit`].
     Credit(Credit),
 }
 
 impl Discipline {
     /// A discipline for a connection that opens now. `seed` is of its own random stream.
     pub fn new(config: &DisciplineConfig, seed: u64) -> Self {
+        let kind = Kind::new(config, seed);
+        Self {
+            kind,
+            #[cfg(debug_assertions)]
+            invariants: crate::invariants::Invariants::default(),
+        }
+    }
+
+    /// What is wanted now. To be asked whenever octets arrive, are sent or are acknowledged, and at [`Orders::wake_at`].
+    pub fn update(&mut self, readings: &Readings) -> Orders {
+        let orders = self.kind.update(readings);
+        #[cfg(debug_assertions)]
+        self.invariants.check(readings, &orders);
+        orders
+    }
+}
+
+impl Kind {
+    fn new(config: &DisciplineConfig, seed: u64) -> Self {
         match config {
             DisciplineConfig::Socket => Self::Socket(Socket),
             DisciplineConfig::EceInterval(config) => Self::EceInterval(EceInterval::new(*config)),
@@ -64,8 +82,7 @@ impl Discipline {
         }
     }
 
-    /// What is wanted now. To be asked whenever octets arrive, are sent or are acknowledged, and at [`Orders::wake_at`].
-    pub fn update(&mut self, readings: &Readings) -> Orders {
+    fn update(&mut self, readings: &Readings) -> Orders {
         match self {
             Self::Socket(Socket) => Orders::default(),
             Self::EceInterval(discipline) => discipline.update(readings),

@@ -29,7 +29,7 @@ impl EceRed {
 
     pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
         let segment = readings.near_segment();
-        let segments = readings.arrived.saturating_sub(self.drawn_for).0 / segment.0;
+        let segments = (readings.arrived - self.drawn_for).0 / segment.0;
         if segments == 0 {
             return Orders::default();
         }
@@ -43,6 +43,7 @@ impl EceRed {
         if in_socket > limit {
             return 1.0;
         }
+        // Below the threshold nothing is signalled. Limit and threshold may be the same, or stand the wrong way round.
         let over = in_socket.saturating_sub(threshold).0 as f64;
         max_probability * over / limit.saturating_sub(threshold).0.max(1) as f64
     }

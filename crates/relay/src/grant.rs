@@ -16,12 +16,13 @@ impl Grant {
     pub(crate) fn window(&mut self, readings: &Readings, window: Bytes) -> Bytes {
         let (arrived, segment) = (readings.arrived, readings.near_segment());
         self.edge = self.edge.max(arrived);
+        // A window may be without bound, and less may be wanted than has been granted.
         let more = Bytes(arrived.0.saturating_add(window.0)).saturating_sub(self.edge);
         if more >= segment {
             self.edge += Bytes(more.0 / segment.0 * segment.0);
         } else if window >= segment && self.edge - arrived < segment {
             // What is left of a segment that came in parts is of no use to the sender.
-            self.edge = Bytes(self.edge.0.saturating_add(segment.0));
+            self.edge += segment;
         }
         self.edge - arrived
     }

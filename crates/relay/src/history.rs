@@ -29,7 +29,8 @@ impl History {
             }
             return;
         };
-        if count <= last.count {
+        debug_assert!(now >= last.at && count >= last.count, "time or count fell: {now:?}, {count}");
+        if count == last.count {
             return;
         }
         if last.at + spacing < now {

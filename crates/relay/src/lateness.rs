@@ -32,11 +32,12 @@ impl Lateness {
         let now = readings.now;
         self.age(readings);
         self.arrivals.record(now, readings.arrived, deadline / POINTS);
-        let since = SimTime(now.0.saturating_sub(deadline.0));
+        let since = SimTime(now.0.saturating_sub(deadline.0)); // no earlier than the beginning of time
         let due = self.arrivals.count_at(since).max(self.due);
         // Until now nothing beyond `sent` had left.
+        // What is due may have left.
         self.late += due.saturating_sub(self.sent.max(self.due)).0 as f64;
-        self.passed += readings.sent.saturating_sub(self.sent).0 as f64;
+        self.passed += (readings.sent - self.sent).0 as f64;
         (self.due, self.sent) = (due, readings.sent);
         self.arrivals.forget_until(since);
     }

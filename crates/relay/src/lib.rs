@@ -18,6 +18,8 @@ mod ece_interval;
 mod ece_red;
 mod grant;
 mod history;
+#[cfg(debug_assertions)]
+mod invariants;
 mod lateness;
 mod not_sent;
 mod readings;

@@ -20,8 +20,9 @@ impl NotSent {
     }
 
     pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
-        let not_handed_on = readings.arrived.saturating_sub(readings.written);
+        let not_handed_on = readings.arrived - readings.written;
         Orders {
+            // More waits than the window has room for where the far socket takes nothing.
             window: Some(self.config.window.saturating_sub(not_handed_on)),
             not_sent: Some(self.config.low_water),
             ..Orders::default()

@@ -53,17 +53,17 @@ pub struct FarSide {
 impl Readings {
     /// Octets that have arrived and were never sent on: what adds latency.
     pub fn backlog(&self) -> Bytes {
-        self.arrived.saturating_sub(self.sent)
+        self.arrived - self.sent
     }
 
     /// Octets in either socket or between them: arrived and not acknowledged by the far end.
     pub fn in_socket(&self) -> Bytes {
-        self.arrived.saturating_sub(self.acknowledged)
+        self.arrived - self.acknowledged
     }
 
     /// Octets put on the wire of the far side.
     pub(crate) fn transmitted(&self) -> Bytes {
-        Bytes(self.sent.0.saturating_add(self.retransmitted.0))
+        self.sent + self.retransmitted
     }
 
     /// Payload of a full segment from the near side, or what stands for it.

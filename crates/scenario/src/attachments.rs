@@ -68,11 +68,11 @@ impl Attachments {
             Ok(found) => found,
             Err(error) => {
                 let remedy = "check the path; it is taken from the scenario's folder";
-                return diagnostics.report(&path, format!("cannot be read: {error}"), remedy);
+                return diagnostics.report(&path, format!("must be a file that can be read: {error}"), remedy);
             }
         };
         if let Some(wanted) = sha256.as_ref().filter(|wanted| !wanted.eq_ignore_ascii_case(&found)) {
-            let what = format!("has the SHA-256 {found}, not {wanted}: it is not the file that it was");
+            let what = format!("must have the SHA-256 {wanted}, not {found}: it is not the file that it was");
             return diagnostics.report(&path, what, "use the file as it was, or remove sha256");
         }
         *sha256 = Some(found);

@@ -86,10 +86,14 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
         Problem::UnknownField { known } => {
             let name = path.to_string();
             let name = name.rsplit('.').next().unwrap_or_default();
-            diagnostics.report_key(path, format!("there is no field {name:?} here"), suggest(name, known));
+            diagnostics.report_key(path, format!("must not hold a field {name:?}"), suggest(name, known));
         }
         Problem::UnknownKind { found, known } => {
-            diagnostics.report(path, format!("there is no {found:?} here"), suggest(found, known));
+            diagnostics.report(
+                path,
+                format!("must be one of the names known here, not {found:?}"),
+                suggest(found, known),
+            );
         }
         Problem::Other(message) => {
             let (what, remedy) = split_remedy(message);
@@ -124,7 +128,8 @@ pub(crate) struct Checker<'a, 'source> {
     /// What the network sees of each flow.
     pub(crate) flow_traits: Vec<traffic::FlowTraits>,
     pub(crate) seed: u64,
-    pub(crate) duration: SimDuration,
+    /// `None` where the scenario does not say it rightly: nothing that depends on it is a mistake then.
+    duration: Option<SimDuration>,
     /// What brings controllers from outside.
     pub(crate) extensions: Extensions,
 }
@@ -164,7 +169,7 @@ pub(crate) fn check(
     let trace = checker.trace(&topology, &flows);
     let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);
     let network = std::mem::take(&mut checker.network);
-    let (seed, duration) = (checker.seed, checker.duration);
+    let (seed, duration) = (checker.seed, checker.duration.unwrap_or_default());
     diagnostics.is_empty().then(|| SimulationConfig {
         name: file.name.clone().unwrap_or_else(|| default_name.to_owned()),
         seed,
@@ -190,7 +195,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             files: 0,
             flow_traits: Vec::new(),
             seed: file.seed.unwrap_or(1),
-            duration: SimDuration::ZERO,
+            duration: None,
             extensions: Extensions::default(),
         }
     }
@@ -213,31 +218,36 @@ impl Checker<'_, '_> {
         self.report(path, "is missing", format!("add it, such as {example}"));
     }
 
-    fn duration(&mut self) -> SimDuration {
+    fn duration(&mut self) -> Option<SimDuration> {
         let path = FieldPath::of("duration");
         match self.file.duration {
             None => self.missing(&path, "duration = \"50 s\""),
-            Some(Duration(SimDuration::ZERO)) => self.report(&path, "is no time at all", "simulate at least 1 ns"),
+            Some(Duration(SimDuration::ZERO)) => self.report(&path, "must be more than zero", "simulate at least 1 ns"),
             Some(Duration(duration)) if duration > MAX_DURATION => {
-                self.report(&path, "is longer than a year", "simulate at most 8784 h");
+                self.report(&path, "must be at most a year", "simulate at most 8784 h");
             }
-            Some(Duration(duration)) => return duration,
+            Some(Duration(duration)) => return Some(duration),
         }
-        SimDuration::from_secs(1)
+        None
+    }
+
+    /// The end of the run, the latest there can be where it is not known.
+    pub(crate) fn run_end(&self) -> SimDuration {
+        self.duration.unwrap_or(MAX_DURATION)
     }
 
     fn measure(&mut self) -> MeasureWindow {
         let Some(measure) = &self.file.measure else { return MeasureWindow::default() };
         let path = FieldPath::of("measure");
-        let (from, to) = (measure.from.unwrap_or_default().0, measure.to.map_or(self.duration, |to| to.0));
-        if to > self.duration {
-            let remedy = format!("end the measurement by {}, or simulate longer", self.duration);
-            self.report(&path.key("to"), "lies after the end of the run", remedy);
+        let (from, to) = (measure.from.unwrap_or_default().0, measure.to.map_or(self.run_end(), |to| to.0));
+        if to > self.run_end() && self.duration.is_some() {
+            let remedy = format!("end the measurement by {}, or simulate longer", self.run_end());
+            self.report(&path.key("to"), "must be no later than the end of the run", remedy);
         }
         if from >= to {
             let field = if measure.from.is_some() { "from" } else { "to" };
             let remedy = format!("begin before {to} and end after {from}");
-            self.report(&path.key(field), "leaves no time to measure", remedy);
+            self.report(&path.key(field), "must leave some time to measure", remedy);
         }
         let time = |duration: Duration| SimTime(duration.0.0);
         MeasureWindow { from: measure.from.map(time), until: measure.to.map(time) }

@@ -54,11 +54,11 @@ impl de::Error for ReadError {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::other(format!("is {}; write {expected}", in_words(&found)))
+        Self::other(format!("must be {expected}, not {}; write {expected}", in_words(&found)))
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::other(format!("is {}; write {expected}", in_words(&found)))
+        Self::other(format!("must be {expected}, not {}; write {expected}", in_words(&found)))
     }
 
     fn unknown_field(_field: &str, known: &'static [&'static str]) -> Self {
@@ -70,7 +70,7 @@ impl de::Error for ReadError {
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self::other(format!("lacks {field:?}; add it"))
+        Self::other(format!("must have a field {field:?}; add it"))
     }
 }
 
@@ -127,11 +127,11 @@ impl<'tree> Reader<'tree, '_> {
             Value::Integer(value) => match (u64::try_from(*value), i64::try_from(*value)) {
                 (Ok(value), _) => visitor.visit_u64(value),
                 (_, Ok(value)) => visitor.visit_i64(value),
-                _ => Err(ReadError::other("is too large for an integer; at most 2^64 - 1".to_owned())),
+                _ => Err(ReadError::other("must be at most 2^64 - 1; write a smaller number".to_owned())),
             },
             Value::Float(value) => visitor.visit_f64(*value),
             Value::Text(text) => visitor.visit_borrowed_str(text),
-            Value::Datetime(_) => Err(ReadError::other("is a date or time; put texts in quotes".to_owned())),
+            Value::Datetime(_) => Err(ReadError::other("must not be a date or time; put texts in quotes".to_owned())),
             Value::List(items) => visitor.visit_seq(ListReader { items, next: 0, place: self.place }),
             Value::Table(entries) => {
                 visitor.visit_map(TableReader { entries, next: 0, place: self.place, skip_kind: false })
@@ -141,7 +141,7 @@ impl<'tree> Reader<'tree, '_> {
     }
 
     fn wants(&self, what: &str, write: &str) -> ReadError {
-        ReadError::other(format!("is {}, where {what} belongs; write {write}", self.node.value.describe()))
+        ReadError::other(format!("must be {what}, not {}; write {write}", self.node.value.describe()))
     }
 }
 
@@ -204,7 +204,7 @@ impl<'tree> Deserializer<'tree> for Reader<'tree, '_> {
                         visitor.visit_enum(reader).map_err(|error| error.at(self.place))
                     }
                     kind => {
-                        let what = if kind.is_some() { "is not a text" } else { "is missing" };
+                        let what = if kind.is_some() { "must be a text" } else { "is missing" };
                         let kinds = quoted(known);
                         Err(ReadError::other(format!("{what}; write kind = one of {kinds}")).at(&kind_place))
                     }
@@ -288,7 +288,7 @@ impl<'tree> EnumAccess<'tree> for VariantReader<'tree, '_> {
 
     fn variant_seed<V: DeserializeSeed<'tree>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
         let Value::Text(word) = &self.kind.value else {
-            return Err(ReadError::other("is not a text; write a kind".to_owned()).at(self.kind_place));
+            return Err(ReadError::other("must be a text; write a kind".to_owned()).at(self.kind_place));
         };
         let word: de::value::StrDeserializer<'_, ReadError> = word.as_str().into_deserializer();
         let variant = seed.deserialize(word).map_err(|error| error.at(self.kind_place))?;
@@ -303,8 +303,10 @@ impl<'tree> VariantAccess<'tree> for VariantReader<'tree, '_> {
     fn unit_variant(self) -> Result<(), ReadError> {
         match self.content.value {
             Value::Text(_) => Ok(()),
-            _ => Err(ReadError::other("is a table, where a bare word belongs; write the word alone".to_owned())
-                .at(self.place)),
+            _ => {
+                Err(ReadError::other("must be a bare word, not a table; write the word alone".to_owned())
+                    .at(self.place))
+            }
         }
     }
 
@@ -318,7 +320,7 @@ impl<'tree> VariantAccess<'tree> for VariantReader<'tree, '_> {
     }
 
     fn tuple_variant<V: Visitor<'tree>>(self, _: usize, _: V) -> Result<V::Value, ReadError> {
-        Err(ReadError::other("is a variant that a scenario cannot express; use another".to_owned()).at(self.place))
+        Err(ReadError::other("must be a kind that a scenario can express; use another".to_owned()).at(self.place))
     }
 
     fn struct_variant<V: Visitor<'tree>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, ReadError> {

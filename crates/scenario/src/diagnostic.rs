@@ -1,5 +1,7 @@
 //! What is wrong with a scenario: place, value, reason and remedy of every mistake.
 
+mod excerpt;
+
 use std::fmt;
 use std::ops::Range;
 
@@ -7,12 +9,16 @@ use serde::Serialize;
 
 use crate::tree::{FieldPath, Node, Origin};
 use crate::vary::DrawnValue;
+use excerpt::{Excerpt, harmless};
 
 /// No reader looks at more than this many mistakes at once.
-pub(crate) const MAX_DIAGNOSTICS: usize = 100;
+const MAX_DIAGNOSTICS: usize = 100;
 
 /// Longest value that is repeated in a message, in characters.
 const MAX_VALUE_LENGTH: usize = 80;
+
+/// Longest message and remedy, in characters: either may repeat a value.
+const MAX_MESSAGE_LENGTH: usize = 600;
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,25 +37,67 @@ pub struct Diagnostic {
     pub message: String,
     /// What to write instead.
     pub remedy: String,
+    /// The line of the text, of a long one a part, with control characters replaced; `None` where there is no text.
+    pub source_line: Option<String>,
+    /// Spaces and carets to print below `source_line`: the carets stand under the value.
+    pub marks: Option<String>,
 }
 
 impl fmt::Display for Diagnostic {
+    /// As compilers do: `file:line:column: field must be ...`, the line of the text with its marks, the remedy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let (Some(line), Some(column)) = (self.line, self.column) {
             write!(f, ":{line}:{column}")?;
         }
-        match (self.field.as_str(), &self.value) {
-            ("", None) => {}
-            ("", Some(value)) => write!(f, ": {value}")?,
-            (field, None) => write!(f, ": {field}")?,
-            (field, Some(value)) => write!(f, ": {field} = {value}")?,
+        match self.field.as_str() {
+            "" => write!(f, ": {}", self.message)?,
+            field if self.message.starts_with("there ") => write!(f, ": {field}: {}", self.message)?,
+            field => write!(f, ": {field} {}", self.message)?,
         }
-        write!(f, "\n  {}", self.message)?;
+        if let (Some(line), Some(marks)) = (&self.source_line, &self.marks) {
+            write!(f, "\n    {line}\n    {marks}")?;
+        }
+        if let Some(value) = self.unseen_value() {
+            write!(f, "\n  value: {value}")?;
+        }
         if !self.remedy.is_empty() {
             write!(f, "\n  remedy: {}", self.remedy)?;
         }
         Ok(())
+    }
+}
+
+impl Diagnostic {
+    /// A mistake without a text to show.
+    fn new(file: &str, field: &str, value: Option<&str>, message: &str, remedy: &str) -> Self {
+        Self {
+            file: harmless(file),
+            line: None,
+            column: None,
+            field: harmless(field),
+            value: value.map(shorten),
+            message: limited(message),
+            remedy: limited(remedy),
+            source_line: None,
+            marks: None,
+        }
+    }
+
+    fn with_excerpt(self, excerpt: Option<Excerpt>) -> Self {
+        let (line, marks) = excerpt.map(|excerpt| (excerpt.line, excerpt.marks)).unzip();
+        Self { source_line: line, marks, ..self }
+    }
+
+    fn at(self, place: Option<(usize, usize)>) -> Self {
+        let (line, column) = place.unzip();
+        Self { line, column, ..self }
+    }
+
+    /// The value, where the line of the text does not show it: one that was drawn, or that goes over several lines.
+    pub fn unseen_value(&self) -> Option<&str> {
+        let line = self.source_line.as_deref().unwrap_or_default();
+        self.value.as_deref().filter(|value| !value.is_empty() && !line.contains(value))
     }
 }
 
@@ -58,12 +106,18 @@ impl fmt::Display for Diagnostic {
 pub struct ScenarioError {
     /// In the order of the text.
     pub diagnostics: Vec<Diagnostic>,
+    /// There are more mistakes than these.
+    pub has_more: bool,
 }
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let paragraphs: Vec<String> = self.diagnostics.iter().map(ToString::to_string).collect();
-        f.write_str(&paragraphs.join("\n\n"))
+        f.write_str(&paragraphs.join("\n\n"))?;
+        if self.has_more {
+            write!(f, "\n\nthere are more than {MAX_DIAGNOSTICS} mistakes; these are the first")?;
+        }
+        Ok(())
     }
 }
 
@@ -71,56 +125,53 @@ impl std::error::Error for ScenarioError {}
 
 impl ScenarioError {
     /// An error about the file as a whole.
-    pub(crate) fn of_file(file: &str, message: String, remedy: &str) -> Self {
-        let diagnostic = Diagnostic {
-            file: file.to_owned(),
-            line: None,
-            column: None,
-            field: String::new(),
-            value: None,
-            message,
-            remedy: remedy.to_owned(),
-        };
-        Self { diagnostics: vec![diagnostic] }
+    pub(crate) fn of_file(file: &str, message: &str, remedy: &str) -> Self {
+        Self { diagnostics: vec![Diagnostic::new(file, "", None, message, remedy)], has_more: false }
     }
 
     /// Every mistake that was found, in the order of the text.
     pub(crate) fn of_found(mut found: Vec<Found>) -> Self {
         found.sort_by_key(|found| found.position);
+        let has_more = found.len() > MAX_DIAGNOSTICS;
         found.truncate(MAX_DIAGNOSTICS);
-        Self { diagnostics: found.into_iter().map(|found| found.diagnostic).collect() }
+        Self { diagnostics: found.into_iter().map(|found| found.diagnostic).collect(), has_more }
     }
 
     /// Errors of syntax.
     pub(crate) fn of_syntax(file: &str, errors: Vec<SyntaxError>) -> Self {
-        let diagnostic = |error: SyntaxError| Diagnostic {
-            file: file.to_owned(),
-            line: error.line,
-            column: error.column,
-            field: String::new(),
-            value: (!error.value.is_empty()).then_some(error.value),
-            message: error.message,
-            remedy: "see https://toml.io for the syntax of a scenario file; texts need quotes, as in \"30 ms\""
-                .to_owned(),
+        const REMEDY: &str =
+            "see https://toml.io for the syntax of a scenario file; texts need quotes, as in \"30 ms\"";
+        let has_more = errors.len() > MAX_DIAGNOSTICS;
+        let diagnostic = |error: SyntaxError| {
+            let value = Some(error.value.as_str()).filter(|value| !value.is_empty());
+            Diagnostic::new(file, "", value, &error.message, REMEDY).at(error.place).with_excerpt(error.excerpt)
         };
-        Self { diagnostics: errors.into_iter().take(MAX_DIAGNOSTICS).map(diagnostic).collect() }
+        Self { diagnostics: errors.into_iter().take(MAX_DIAGNOSTICS).map(diagnostic).collect(), has_more }
     }
 }
 
 /// Text that the language's own parser refused.
 #[derive(Debug)]
 pub(crate) struct SyntaxError {
-    pub(crate) message: String,
-    pub(crate) line: Option<usize>,
-    pub(crate) column: Option<usize>,
-    pub(crate) value: String,
+    message: String,
+    place: Option<(usize, usize)>,
+    value: String,
+    excerpt: Option<Excerpt>,
 }
 
 impl SyntaxError {
+    /// At a line and an octet of it, both counted from 1.
+    pub(crate) fn at(text: &str, line: usize, octet: usize, message: &str) -> Self {
+        let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+        let start = (before + octet.saturating_sub(1)).min(text.len());
+        Self::new(text, Some(start..start), message)
+    }
+
     pub(crate) fn new(text: &str, span: Option<Range<usize>>, message: &str) -> Self {
         let place = span.as_ref().map(|span| line_and_column(text, span.start));
-        let value = span.and_then(|span| text.get(span)).map(shorten).unwrap_or_default();
-        Self { message: message.to_owned(), line: place.map(|p| p.0), column: place.map(|p| p.1), value }
+        let excerpt = span.as_ref().and_then(|span| Excerpt::of(text, span));
+        let value = span.and_then(|span| text.get(span)).map(str::to_owned).unwrap_or_default();
+        Self { message: message.to_owned(), place, value, excerpt }
     }
 }
 
@@ -181,8 +232,9 @@ impl<'source> Diagnostics<'source> {
         self.found.iter().any(|found| found.diagnostic.field.split(['.', '[']).next() == Some(name))
     }
 
+    /// One more than are shown has been found.
     pub(crate) fn is_full(&self) -> bool {
-        self.found.len() >= MAX_DIAGNOSTICS
+        self.found.len() > MAX_DIAGNOSTICS
     }
 
     /// Reports the value at `path`, unless a mistake was already reported there.
@@ -191,12 +243,12 @@ impl<'source> Diagnostics<'source> {
             let node = self.tree.at(path);
             let origin = node.map_or(&self.tree.deepest(path).origin, |node| &node.origin);
             let drawn = self.drawn.iter().find(|drawn| drawn.is_from_range && drawn.path == *path);
-            let value = node.map(|node| if drawn.is_some() { shorten(&node.to_text()) } else { self.value_text(node) });
+            let value = node.map(|node| if drawn.is_some() { node.to_text() } else { self.value_text(node) });
             let mut message = message.into();
             if let Some(drawn) = drawn {
                 message = format!("{message} (drawn from {})", drawn.distribution);
             }
-            self.push(path, origin, value, message, remedy.into());
+            self.push(path, origin, value.as_deref(), &message, &remedy.into());
         }
     }
 
@@ -205,23 +257,19 @@ impl<'source> Diagnostics<'source> {
         if !self.is_full() && !self.blamed.iter().any(|blamed| blamed.touches(path)) {
             let node = self.tree.deepest(path);
             let value = self.value_text(node);
-            self.push(path, &node.key_origin, Some(value), message.into(), remedy.into());
+            self.push(path, &node.key_origin, Some(&value), &message.into(), &remedy.into());
         }
     }
 
     /// Reports an override that could not be applied.
     pub(crate) fn report_override(&mut self, index: usize, message: &str) {
         let (what, remedy) = split_remedy(message);
-        let field = self.overrides[index].clone();
-        let diagnostic = Diagnostic {
-            file: "--set".to_owned(),
-            line: None,
-            column: None,
-            field: field.split('=').next().unwrap_or_default().trim().to_owned(),
-            value: field.split_once('=').map(|(_, value)| shorten(value)),
-            message: what.to_owned(),
-            remedy: remedy.to_owned(),
+        let (field, value) = match self.overrides[index].split_once('=') {
+            Some((field, value)) => (field.trim(), Some(value)),
+            None => (self.overrides[index].trim(), None),
         };
+        let excerpt = value.map(|value| Excerpt::of_parts(&format!("{field}="), value, ""));
+        let diagnostic = Diagnostic::new("--set", field, value, what, remedy).with_excerpt(excerpt);
         self.found.push(Found { position: usize::MAX, is_of_drawn: false, diagnostic });
     }
 
@@ -238,35 +286,34 @@ impl<'source> Diagnostics<'source> {
         ScenarioError::of_found(self.found)
     }
 
-    fn push(&mut self, path: &FieldPath, origin: &Origin, value: Option<String>, message: String, remedy: String) {
-        let place = match origin {
-            Origin::Text(span) => Some(line_and_column(self.text, span.start)),
-            _ => None,
+    fn push(&mut self, path: &FieldPath, origin: &Origin, value: Option<&str>, message: &str, remedy: &str) {
+        let field = path.to_string();
+        let (file, position, place) = match origin {
+            Origin::Text(span) => (self.file, span.start, Some(line_and_column(self.text, span.start))),
+            Origin::Override(_) => ("--set", usize::MAX, None),
+            Origin::Unknown => (self.file, usize::MAX, None),
         };
-        let (file, position) = match origin {
-            Origin::Text(span) => (self.file, span.start),
-            Origin::Override(_) => ("--set", usize::MAX),
-            Origin::Unknown => (self.file, usize::MAX),
+        let excerpt = match origin {
+            // The whole text stands for a field that it lacks.
+            Origin::Text(_) if self.is_whole_text(path, value) => None,
+            Origin::Text(span) => Excerpt::of(self.text, span),
+            _ => value.map(|value| Excerpt::of_parts(&format!("{field} = "), value, "")),
         };
-        let diagnostic = Diagnostic {
-            file: file.to_owned(),
-            line: place.map(|place| place.0),
-            column: place.map(|place| place.1),
-            field: path.to_string(),
-            value,
-            message,
-            remedy,
-        };
+        let diagnostic = Diagnostic::new(file, &field, value, message, remedy).at(place).with_excerpt(excerpt);
         if !self.found.iter().any(|other| other.diagnostic == diagnostic) {
             let is_of_drawn = self.drawn.iter().any(|drawn| drawn.is_from_range && drawn.path == *path);
             self.found.push(Found { position, is_of_drawn, diagnostic });
         }
     }
 
+    fn is_whole_text(&self, path: &FieldPath, value: Option<&str>) -> bool {
+        value.is_none() && std::ptr::eq(self.tree.deepest(path), self.tree)
+    }
+
     fn value_text(&self, node: &Node) -> String {
         match &node.origin {
-            Origin::Text(span) => shorten(self.text.get(span.clone()).unwrap_or_default()),
-            _ => shorten(&node.to_text()),
+            Origin::Text(span) => self.text.get(span.clone()).unwrap_or_default().to_owned(),
+            _ => node.to_text(),
         }
     }
 }
@@ -282,11 +329,20 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
+/// A value on one line, of a long one the beginning.
 fn shorten(text: &str) -> String {
     let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if one_line.chars().count() <= MAX_VALUE_LENGTH {
-        return one_line;
+    harmless(&beginning(&one_line, MAX_VALUE_LENGTH))
+}
+
+/// A message may repeat what a text says.
+fn limited(text: &str) -> String {
+    harmless(&beginning(text, MAX_MESSAGE_LENGTH))
+}
+
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{} ...", &text[..end]),
     }
-    let cut: String = one_line.chars().take(MAX_VALUE_LENGTH).collect();
-    format!("{cut} ...")
 }

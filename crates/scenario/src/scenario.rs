@@ -64,7 +64,7 @@ impl Scenario {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| {
             let remedy = "check the path, and that the file is readable text";
-            ScenarioError::of_file(&name, format!("cannot be read: {error}"), remedy)
+            ScenarioError::of_file(&name, &format!("cannot be read: {error}"), remedy)
         })?;
         Self::parse_with(&text, &name, overrides, extensions)
     }

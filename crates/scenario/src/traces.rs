@@ -33,15 +33,21 @@ pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, files: &mut Files, 
 /// The times of a trace; else what is wrong, and the remedy.
 fn read(place: &Path) -> Result<Arc<str>, (String, &'static str)> {
     let unreadable = |error: std::io::Error| {
-        (format!("cannot be read: {}: {error}", place.display()), "give the path from the scenario's own folder")
+        (
+            format!("must be a file that can be read: {}: {error}", place.display()),
+            "give the path from the scenario's own folder",
+        )
     };
     if std::fs::metadata(place).map_err(unreadable)?.len() > MAX_OCTETS {
-        return Err((format!("{} is longer than 500 MB", place.display()), "use a part of the trace"));
+        return Err((format!("must be at most 500 MB: {} is longer", place.display()), "use a part of the trace"));
     }
     let text = std::fs::read_to_string(place).map_err(unreadable)?;
     match Trace::parse(&text, Bytes(1), true) {
         Ok(_) => Ok(text.split_whitespace().collect::<Vec<_>>().join(" ").into()),
-        Err(error) => Err((format!("{}: {error}", place.display()), "write one time in whole ms a line, in order")),
+        Err(error) => Err((
+            format!("must be a trace of times: {}: {error}", place.display()),
+            "write one time in whole ms a line, in order",
+        )),
     }
 }
 

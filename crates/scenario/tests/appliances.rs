@@ -287,7 +287,7 @@ fn datagrams_go_by() {
     let take = "take = { flows = [\"there\", \"voice\"] }";
     let (field, message, remedy) = mistake(CHAIN, &format!("{others}\n[[appliance]]\nnode = \"S\"\n{take}"));
     assert_eq!(field, "appliance[0].take.flows[1]");
-    assert!(message.contains("datagrams (\"voice\")") && remedy.contains("flows of TCP"), "{message}; {remedy}");
+    assert!(message.contains("\"voice\" sends datagrams") && remedy.contains("flows of TCP"), "{message}; {remedy}");
 }
 
 #[test]
@@ -338,25 +338,30 @@ fn a_queue_must_hold_the_packets_of_the_connection_that_crosses_it() {
 #[test]
 fn mistakes_say_what_is_wrong_and_what_to_do() {
     for (appliance, field, what, remedy) in [
-        ("node = \"lefty\"", "node", "names no node", "did you mean \"left\"?"),
-        ("node = \"old.left\"", "node", "is a host", "\"left\""),
+        ("node = \"lefty\"", "node", "must be the name of a node", "did you mean \"left\"?"),
+        ("node = \"old.left\"", "node", "must be a router", "\"left\""),
         ("name = \"box\"", "node", "is missing", "node = \"left\""),
-        ("node = \"left\"\ntake = { flows = \"olds\" }", "take.flows", "names no flow", "did you mean \"old\"?"),
+        (
+            "node = \"left\"\ntake = { flows = \"olds\" }",
+            "take.flows",
+            "must be the name of a flow",
+            "did you mean \"old\"?",
+        ),
         (
             "node = \"left\"\ntake = { flows = [\"old\", \"x\"] }",
             "take.flows[1]",
-            "names no flow",
+            "must be the name of a flow",
             "\"bulk\", \"bulk.1\"",
         ),
-        ("node = \"left\"\ntake = { from = \"left\" }", "take.from", "names no host", "old.left"),
-        ("node = \"left\"\ntake = { to = [\"nobody\"] }", "take.to[0]", "names no host", "old.right"),
-        ("node = \"left\"\ntake = { controller = \"cubic\" }", "take.controller", "of no flow", "\"reno\""),
-        ("node = \"left\"\ntake = { port = [80, 443] }", "take.port[1]", "the port of no flow", "port = 443"),
-        ("node = \"left\"\ntake = { flows = \"old\", port = [80] }", "take", "allows no connection", "remove"),
-        ("node = \"left\"\ntake = { flows = [] }", "take", "allows no connection", "remove"),
-        ("node = \"left\"\ntake = { from = \"old.right\" }", "take", "allows no connection", "remove"),
-        ("node = \"left\"\ncopying = { chunk = \"0 B\" }", "copying.chunk", "no amount", "1 byte"),
-        ("node = \"left\"\ncopying = { rate = \"0 bit/s\" }", "copying.rate", "no rate", "1 bit/s"),
+        ("node = \"left\"\ntake = { from = \"left\" }", "take.from", "must be the name of a host", "old.left"),
+        ("node = \"left\"\ntake = { to = [\"nobody\"] }", "take.to[0]", "must be the name of a host", "old.right"),
+        ("node = \"left\"\ntake = { controller = \"cubic\" }", "take.controller", "of some flow", "\"reno\""),
+        ("node = \"left\"\ntake = { port = [80, 443] }", "take.port[1]", "the port of some flow", "port = 443"),
+        ("node = \"left\"\ntake = { flows = \"old\", port = [80] }", "take", "must allow some connection", "remove"),
+        ("node = \"left\"\ntake = { flows = [] }", "take", "must allow some connection", "remove"),
+        ("node = \"left\"\ntake = { from = \"old.right\" }", "take", "must allow some connection", "remove"),
+        ("node = \"left\"\ncopying = { chunk = \"0 B\" }", "copying.chunk", "must be 1 byte to 1 GiB", "64 KiB"),
+        ("node = \"left\"\ncopying = { rate = \"0 bit/s\" }", "copying.rate", "must be 1 bit/s to", "remove it"),
         ("node = \"left\"\ncopying = { delay = \"25 h\" }", "copying.delay", "longer than", "at most"),
         ("node = \"left\"\nhandshake = \"first\"", "handshake", "first", "accept_first"),
         ("node = \"left\"\nfar = { tcp = { mss = 0 } }", "far.tcp.mss", "no payload", "1 to"),
@@ -375,19 +380,19 @@ fn mistakes_say_what_is_wrong_and_what_to_do() {
         (
             "node = \"left\"\nfar = { controller = \"python:mine:Own\" }",
             "far.controller",
-            "from outside",
+            "must be a built-in controller",
             "ackclock controllers",
         ),
         (
             "node = \"left\"\nfar = { controller = { kind = \"external\", name = \"own\" } }",
             "far.controller",
-            "from outside",
+            "must be a built-in controller",
             "ackclock controllers",
         ),
         (
             "node = \"left\"\nnear = { controller = { kind = \"policy\", file = \"nowhere.onnx\" } }",
             "near.controller.file",
-            "cannot be read",
+            "can be read",
             "check the path",
         ),
         (
@@ -526,7 +531,7 @@ fn appliances_stand_in_the_same_order_on_both_ways() {
     );
     let (field, message, _) = mistake(&text, "");
     assert_eq!(field, "flow[0]");
-    assert!(message.contains("another order"), "{message}");
+    assert!(message.contains("in the same order"), "{message}");
     // one of them alone is well
     let one = text.replacen("kind = \"appliance\"", "kind = \"router\"", 1);
     assert_eq!(names(&parse(&one, "")), [("flow1", "S")]);

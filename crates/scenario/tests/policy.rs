@@ -135,12 +135,12 @@ fn mistakes_name_the_place_the_value_and_the_remedy() {
     let in_file = |file: &File, rest: &str| policy(&format!(", file = {}{rest}", file.name()));
     for (flow, words) in [
         (policy(""), vec!["flow[0].controller.file", "is missing", "policy.onnx"]),
-        (policy(", file = \"no-such.onnx\""), vec!["flow[0].controller.file", "cannot be read", "scenario's folder"]),
+        (policy(", file = \"no-such.onnx\""), vec!["flow[0].controller.file", "can be read", "scenario's folder"]),
         (in_file(&wrong, ""), vec!["flow[0].controller.file", "no ONNX file", "torch.onnx.export"]),
         (in_file(&right, ", agent = { history = 2 }"), vec!["flow[0].controller.agent", "ackclock.agent", "remove"]),
         (
             in_file(&right, &format!(", controller = {{ kind = \"policy\", file = {} }}", right.name())),
-            vec!["flow[0].controller.controller", "policy within a policy", "cubic"],
+            vec!["flow[0].controller.controller", "must be no policy itself", "cubic"],
         ),
         (in_file(&right, ", controller = { kind = \"reno\", beta = 2 }"), vec!["flow[0].controller.controller.beta"]),
         (in_file(&right, ", sha256 = \"00\""), vec!["flow[0].controller.file", "SHA-256"]),

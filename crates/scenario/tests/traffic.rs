@@ -119,7 +119,10 @@ fn mistakes_name_place_value_and_remedy() {
     let found = one("arrivals = { rate = \"10 /s\", load = 0.5, size = \"1 kB\" }");
     assert_eq!(found.field, "flow[0].arrivals.load");
     assert_eq!(found.value.as_deref(), Some("0.5"));
-    assert_eq!((found.message.as_str(), found.remedy.as_str()), ("stands beside a rate", "keep one of the two"));
+    assert_eq!(
+        (found.message.as_str(), found.remedy.as_str()),
+        ("must not stand beside a rate", "keep one of the two")
+    );
     let field = |flow: &str| one(flow).field;
     assert_eq!(field("arrivals = { size = \"1 kB\" }"), "flow[0].arrivals.rate");
     assert_eq!(field("arrivals = { rate = \"10 /s\" }"), "flow[0].arrivals.size");
@@ -219,8 +222,8 @@ fn files_that_are_wrong_or_absent_are_mistakes() {
     };
     let wrong = found("sizes.txt");
     assert_eq!(wrong.field, "flow[0].arrivals.size.file");
-    assert_eq!(wrong.message, "is wrong in line 2: it holds no number");
-    assert!(found("absent.txt").message.starts_with("cannot be read"));
+    assert_eq!(wrong.message, "must, in line 2, hold numbers only");
+    assert!(found("absent.txt").message.starts_with("must be a file that can be read"));
 }
 
 #[test]
@@ -241,10 +244,10 @@ fn connections_end_otherwise_when_told() {
 #[test]
 fn ends_that_never_come_are_mistakes() {
     for (flow, field, what) in [
-        ("stops_reading = \"10 s\"", "stops_reading", "after the end of the run"),
-        ("abort_at = \"11 s\"", "abort_at", "after the end of the run"),
-        ("start = \"3 s\"\nabort_at = \"3 s\"", "abort_at", "no later than the start"),
-        ("start = { first = \"3 s\" }\nabort_at = \"2 s\"", "abort_at", "no later than the start"),
+        ("stops_reading = \"10 s\"", "stops_reading", "before the end of the run"),
+        ("abort_at = \"11 s\"", "abort_at", "before the end of the run"),
+        ("start = \"3 s\"\nabort_at = \"3 s\"", "abort_at", "later than the start"),
+        ("start = { first = \"3 s\" }\nabort_at = \"2 s\"", "abort_at", "later than the start"),
         ("port = 65536", "port", "does not fit"),
     ] {
         let found = one(flow);

@@ -200,18 +200,28 @@ fn each_mistake_in_a_distribution_has_its_place_and_remedy() {
         (
             "{ uniform = [\"20 Mbit/s\", \"10 Mbit/s\"] }",
             "rate.uniform",
-            "begins above its end",
+            "must not begin above its end",
             "smaller number first",
         ),
         ("{ uniform = [\"10 Mbit/s\", \"10 ms\"] }", "rate.uniform", "from a data rate to a time", "same quantity"),
         ("{ log_uniform = [\"0 bit/s\", \"10 Mbit/s\"] }", "rate.log_uniform", "no logarithm", "begin above 0"),
-        ("{ uniform = [\"10 Mbit/s\"] }", "rate.uniform", "is no range", "two ends"),
-        ("{ uniform = \"10 Mbit/s\" }", "rate.uniform", "is no range", "two ends"),
-        ("{ uniform = [\"slow\", \"10 Mbit/s\"] }", "rate.uniform[0]", "is no end of a range", "10 Mbit/s"),
-        ("{ choice = [] }", "rate.choice", "nothing to choose from", "at least one"),
-        ("{ choice = \"10 Mbit/s\" }", "rate.choice", "is no list", "choice = ["),
-        ("{ choice = [\"1 Mbit/s\"], uniform = [1, 2] }", "rate.choice", "stands beside \"uniform\"", "keep one"),
-        ("{ choice = [\"1 Mbit/s\"], repeat = \"1 s\" }", "rate.repeat", "stands beside \"choice\"", "keep one"),
+        ("{ uniform = [\"10 Mbit/s\"] }", "rate.uniform", "must be a range", "two ends"),
+        ("{ uniform = \"10 Mbit/s\" }", "rate.uniform", "must be a range", "two ends"),
+        ("{ uniform = [\"slow\", \"10 Mbit/s\"] }", "rate.uniform[0]", "must be the end of a range", "10 Mbit/s"),
+        ("{ choice = [] }", "rate.choice", "must hold at least one value", "at least one"),
+        ("{ choice = \"10 Mbit/s\" }", "rate.choice", "must be a list", "choice = ["),
+        (
+            "{ choice = [\"1 Mbit/s\"], uniform = [1, 2] }",
+            "rate.choice",
+            "must not stand beside \"uniform\"",
+            "keep one",
+        ),
+        (
+            "{ choice = [\"1 Mbit/s\"], repeat = \"1 s\" }",
+            "rate.repeat",
+            "must not stand beside \"choice\"",
+            "keep one",
+        ),
     ];
     for (rate, field, message, remedy) in cases {
         let error = mistakes(&text(rate, ""));
@@ -225,7 +235,7 @@ fn each_mistake_in_a_distribution_has_its_place_and_remedy() {
 #[test]
 fn seeds_and_kinds_are_not_drawn() {
     let seed = mistakes(&("seed = { uniform = [1, 9] }\n".to_owned() + &text("\"10 Mbit/s\"", "")));
-    assert!(seed.to_string().contains("cannot be drawn: all that is drawn is drawn from it"), "{seed}");
+    assert!(seed.to_string().contains("must not be drawn: all that is drawn is drawn from it"), "{seed}");
     let kind = mistakes(&text("\"10 Mbit/s\"", "queue = { kind = { choice = [\"codel\", \"pie\"] } }"));
     assert!(kind.to_string().contains("draw the whole table"), "{kind}");
 }

@@ -43,21 +43,25 @@ impl std::error::Error for ParseQuantityError {}
 pub(crate) fn parse_quantity(text: &str, table: &UnitTable) -> Result<u64, ParseQuantityError> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
-    let error = |what| ParseQuantityError::new(text, what);
+    // `which` says what of the quantity `text` lacks.
+    let wrong = |which: &str| {
+        let gap = if which.is_empty() { "" } else { " " };
+        let what = format!("must be {}{gap}{which}; write it like {:?}", table.quantity, table.example);
+        ParseQuantityError::new(text, what)
+    };
     let (number, unit) = (&text[..split], text[split..].trim());
     if text.starts_with('-') {
-        return Err(error(format!("is negative; {} such as {:?} is wanted", table.quantity, table.example)));
+        return Err(wrong("that is not negative"));
     }
     if number.is_empty() {
-        return Err(error(format!("is not {}; write it like {:?}", table.quantity, table.example)));
+        return Err(wrong(""));
     }
     let Some(&(_, factor)) = table.units.iter().find(|(name, _)| *name == unit) else {
         let known: Vec<&str> = table.units.iter().map(|(name, _)| *name).collect();
-        let what = if unit.is_empty() { "has no unit".to_owned() } else { format!("has an unknown unit {unit:?}") };
-        return Err(error(format!("{what}; write it like {:?} (units: {})", table.example, known.join(", "))));
+        let what = wrong(if unit.is_empty() { "with a unit" } else { "in a known unit" }).what;
+        return Err(ParseQuantityError::new(text, format!("{what} (units: {})", known.join(", "))));
     };
-    scale(number, factor)
-        .ok_or_else(|| error(format!("is too large or finer than one {} can express, or not a number", table.base)))
+    scale(number, factor).ok_or_else(|| wrong(&format!("that a count of whole {} can express", table.base)))
 }
 
 /// `number * factor` for a decimal in text, if the product is an integer that fits.

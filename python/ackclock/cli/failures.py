@@ -125,20 +125,25 @@ def print_diagnostics(error: ScenarioError) -> None:
     """
     console = errors()
     for diagnostic in error.diagnostics:
-        console.print(_diagnostic(diagnostic))
+        # Left unwrapped: what is marked in a line has to stay above its marks.
+        console.print(_diagnostic(diagnostic), soft_wrap=True)
     count = len(error.diagnostics)
-    console.print(f"[bold red]{count} mistake{'s' if count != 1 else ''}[/]; nothing was run")
+    more = "more than " if error.has_more else ""
+    console.print(f"[bold red]{more}{count} mistake{'s' if count != 1 else ''}[/]; nothing was run")
 
 
 def _diagnostic(diagnostic: dict[str, Any]) -> Text:
-    """`file:line:column: error: field: message`, which editors can jump to, then value and remedy."""
+    """`file:line:column: error: field must be ...`, which editors can jump to, the line with its marks, the remedy."""
     place = ":".join(str(diagnostic[key]) for key in ("file", "line", "column") if diagnostic[key] is not None)
     text = Text.assemble((f"{place}: ", "bold"), ("error: ", "bold red"))
+    message = diagnostic["message"]
     if diagnostic["field"]:
-        text.append(f"{diagnostic['field']}: ", "cyan")
-    text.append(diagnostic["message"])
-    if diagnostic["value"]:
-        text.append("\n    value:  ", "dim").append(str(diagnostic["value"]))
+        text.append(diagnostic["field"], "cyan").append(": " if message.startswith("there ") else " ")
+    text.append(message)
+    if diagnostic["source_line"] is not None:
+        text.append(f"\n    {diagnostic['source_line']}\n    ").append(diagnostic["marks"], "bold red")
+    if diagnostic["unseen_value"]:
+        text.append("\n  value: ", "dim").append(diagnostic["unseen_value"])
     if diagnostic["remedy"]:
-        text.append("\n    remedy: ", "dim").append(diagnostic["remedy"], "green")
+        text.append("\n  remedy: ", "dim").append(diagnostic["remedy"], "green")
     return text

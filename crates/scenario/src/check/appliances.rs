@@ -113,13 +113,13 @@ impl<'a> Checker<'a, '_> {
         };
         let remedy = suggest(name, &names);
         match self.node_ids.get(name).copied() {
-            None => self.report_unknown(&path, "names no node", remedy),
+            None => self.report_unknown(&path, "must be the name of a node", remedy),
             Some(node) if topology.hosts.contains(&node) && !may_sit(&node) => {
-                self.report(&path, "is a host, and connections end there anyway", remedy);
+                self.report(&path, "must be a router: at a host connections end anyway", remedy);
             }
             Some(node) if !may_sit(&node) => {
                 let remedy = "write its rules into the discard list of a link, or choose another node";
-                self.report(&path, "is a discarder", remedy);
+                self.report(&path, "must be no discarder", remedy);
             }
             node => return node,
         }
@@ -131,11 +131,11 @@ impl<'a> Checker<'a, '_> {
         for (index, plan) in plans.iter().enumerate() {
             let earlier = &plans[..index];
             if earlier.iter().any(|other| other.config.name == plan.config.name) {
-                let what = format!("there are two appliances named {:?}", plan.config.name);
+                let what = format!("must be unique: two appliances are named {:?}", plan.config.name);
                 self.report(&plan.path.key("name"), what, "give each appliance a name of its own");
             }
             if plan.node_name().is_some() && earlier.iter().any(|other| other.node_name() == plan.node_name()) {
-                self.report(&plan.path.key("node"), "has an appliance already", "keep one of the two");
+                self.report(&plan.path.key("node"), "must have one appliance only", "keep one of the two");
             }
         }
     }
@@ -148,13 +148,13 @@ impl<'a> Checker<'a, '_> {
         }
         let rate = table.rate.map(|rate| rate.0);
         if rate.is_some_and(|rate| rate.0 == 0 || rate > MAX_RATE) {
-            let remedy = format!("use 1 bit/s to {MAX_RATE}, or remove it: copying takes no time then");
-            self.report(&path.key("rate"), "is no rate at which octets are copied", remedy);
+            let what = format!("must be 1 bit/s to {MAX_RATE}");
+            self.report(&path.key("rate"), what, "use such a rate, or remove it: copying takes no time then");
         }
         let chunk = table.chunk.map_or(DEFAULT_CHUNK, |chunk| chunk.0);
         if chunk == Bytes::ZERO || chunk > MAX_CHUNK {
-            let remedy = "use 1 byte to 1 GiB; the default is 64 KiB";
-            self.report(&path.key("chunk"), "is no amount to copy in a turn", remedy);
+            let remedy = "write what is copied in a turn; the default is 64 KiB";
+            self.report(&path.key("chunk"), "must be 1 byte to 1 GiB", remedy);
         }
         Copying { delay, rate, chunk }
     }
@@ -185,7 +185,7 @@ impl<'a> Checker<'a, '_> {
             return self.controller(&controller.over(&profile.controllers), mss, path);
         }
         let remedy = "use one of `ackclock controllers`; an appliance's ends run no others";
-        self.report(path, "is a controller from outside", remedy);
+        self.report(path, "must be a built-in controller", remedy);
         self.controller(&Controller::default(), mss, path)
     }
 }

@@ -34,13 +34,17 @@ impl Checker<'_, '_> {
                 let (on, off) = (period(&table.on, "on"), period(&table.off, "off"));
                 for (field, span) in [("on", on), ("off", off)] {
                     if matches!(span, Span::Constant(SimDuration::ZERO) | Span::Exponential(SimDuration::ZERO)) {
-                        self.report(&path.key(field), "is no time at all", "use more than zero, or app = \"bulk\"");
+                        self.report(&path.key(field), "must be more than zero", "use a longer time, or app = \"bulk\"");
                     }
                 }
                 if let Some(rate) = table.rate
                     && rate.0.0 == 0
                 {
-                    self.report(&path.key("rate"), "is an application that never writes", "use at least 1 bit/s");
+                    self.report(
+                        &path.key("rate"),
+                        "must be at least 1 bit/s",
+                        "use a larger rate, or remove it: the application then writes all it can",
+                    );
                 }
                 AppConfig::OnOff { on, off, rate: table.rate.map(|rate| rate.0) }
             }
@@ -53,7 +57,7 @@ impl Checker<'_, '_> {
         if self.files > MAX_FILES {
             let field = if files.sizes.is_some() { "sizes" } else { "count" };
             let remedy = format!("let all flows together send at most {MAX_FILES} files");
-            self.report(&path.key(field), "makes more files than fit in memory", remedy);
+            self.report(&path.key(field), "must let all files fit in memory", remedy);
             return AppConfig::Bulk;
         }
         let gap = files.gap.unwrap_or(Duration(SimDuration::ZERO)).0;
@@ -61,7 +65,7 @@ impl Checker<'_, '_> {
             (Some(sizes), None, None) => {
                 let sizes_path = path.key("sizes");
                 if sizes.0.is_empty() {
-                    self.report(&sizes_path, "holds no file", "give at least one size");
+                    self.report(&sizes_path, "must hold at least one size", "give at least one size");
                 }
                 sizes.iter().map(|(index, size)| self.file_size(Some(*size), &sizes_path.index(index))).collect()
             }
@@ -69,7 +73,7 @@ impl Checker<'_, '_> {
                 vec![self.file_size(size, &path.key("size")); count as usize]
             }
             (None, _, Some(_)) => {
-                self.report(&path.key("count"), "is no number of files", "use at least 1");
+                self.report(&path.key("count"), "must be at least 1", "write how many files are sent");
                 Vec::new()
             }
             (None, Some(_), None) => {
@@ -81,7 +85,7 @@ impl Checker<'_, '_> {
                 Vec::new()
             }
             (Some(_), _, _) => {
-                self.report(&path.key("sizes"), "stands beside size or count", "keep sizes, or size and count");
+                self.report(&path.key("sizes"), "must not stand beside size or count", "keep sizes, or size and count");
                 Vec::new()
             }
         };
@@ -91,8 +95,12 @@ impl Checker<'_, '_> {
     fn file_size(&mut self, size: Option<Size>, path: &FieldPath) -> Bytes {
         match size {
             None => self.missing(path, "size = \"50 MB\""),
-            Some(Size(Bytes(0))) => self.report(path, "is no data", "use at least 1 byte"),
-            Some(Size(Bytes(size))) if size > 1 << 50 => self.report(path, "is more than 1 PiB", "use less"),
+            Some(Size(Bytes(0))) => {
+                self.report(path, "must be at least 1 byte", "write how much is sent, such as \"1 MB\"");
+            }
+            Some(Size(Bytes(size))) if size > 1 << 50 => {
+                self.report(path, "must be at most 1 PiB", "use less, or app = \"bulk\" for a flow without end");
+            }
             Some(size) => return size.0,
         }
         Bytes(1)

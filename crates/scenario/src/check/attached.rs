@@ -21,7 +21,7 @@ pub(crate) struct Wrong {
 }
 
 fn wrong(line: usize, what: &str, remedy: &'static str) -> Wrong {
-    Wrong { what: format!("is wrong in line {line}: {what}"), remedy }
+    Wrong { what: format!("must, in line {line}, {what}"), remedy }
 }
 
 /// Numbers of each line that is neither empty nor a comment, with the line's number; separated by commas or space. A
@@ -36,7 +36,7 @@ fn rows(text: &str) -> impl Iterator<Item = Result<(usize, Vec<f64>), Wrong>> {
         match values {
             Ok(values) if values.iter().all(|value| value.is_finite()) => Some(Ok((number, values))),
             _ if was_first && line.starts_with(|c: char| c.is_alphabetic()) => None,
-            _ => Some(Err(wrong(number, "it holds no number", "write numbers, separated by commas or space"))),
+            _ => Some(Err(wrong(number, "hold numbers only", "write numbers, separated by commas or space"))),
         }
     })
 }
@@ -45,7 +45,7 @@ fn size(value: f64, line: usize) -> Result<Bytes, Wrong> {
     if (1.0..=MAX_SIZE).contains(&value) {
         Ok(Bytes((value + 0.5) as u64))
     } else {
-        Err(wrong(line, "the size is not 1 byte to 1 PiB", "write sizes in bytes"))
+        Err(wrong(line, "have a size of 1 byte to 1 PiB", "write sizes in bytes"))
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn read_sizes(text: &str) -> Result<SizeDistribution, Wrong> {
     let rows: Vec<(usize, Vec<f64>)> = rows(text).collect::<Result<_, _>>()?;
     let columns = rows.first().map_or(0, |(_, row)| row.len());
     if let Some((line, _)) = rows.iter().find(|(_, row)| row.len() != columns) {
-        return Err(wrong(*line, "it has another number of columns than the first", "give all lines the same columns"));
+        return Err(wrong(*line, "have as many columns as in its first line", "give all lines the same columns"));
     }
     match columns {
         1 => {
@@ -63,7 +63,7 @@ pub(crate) fn read_sizes(text: &str) -> Result<SizeDistribution, Wrong> {
         }
         2 => read_cdf(&rows),
         _ => Err(Wrong {
-            what: "has neither a column of sizes nor columns of sizes and fractions".to_owned(),
+            what: "must have a column of sizes, or columns of sizes and fractions".to_owned(),
             remedy: "write a size a line, or a size and the fraction of flows that are no larger",
         }),
     }
@@ -75,10 +75,14 @@ fn read_cdf(rows: &[(usize, Vec<f64>)]) -> Result<SizeDistribution, Wrong> {
         let point = CdfPoint { size: row[0], fraction: row[1] };
         let last = points.last().copied().unwrap_or(CdfPoint { size: 0.0, fraction: 0.0 });
         if !(0.0..=MAX_SIZE).contains(&point.size) || !(0.0..=1.0).contains(&point.fraction) {
-            return Err(wrong(*line, "it is no size and fraction", "write bytes, then a fraction from 0 to 1"));
+            return Err(wrong(*line, "have a size and a fraction", "write bytes, then a fraction from 0 to 1"));
         }
         if point.size < last.size || point.fraction < last.fraction {
-            return Err(wrong(*line, "it is less than the line before", "sort sizes and fractions in rising order"));
+            return Err(wrong(
+                *line,
+                "have no less than in the line before",
+                "sort sizes and fractions in rising order",
+            ));
         }
         if points.is_empty() && point.fraction > 0.0 {
             points.push(CdfPoint { fraction: 0.0, ..point }); // the least size has all of its weight
@@ -88,7 +92,7 @@ fn read_cdf(rows: &[(usize, Vec<f64>)]) -> Result<SizeDistribution, Wrong> {
     let ends_at_one = points.last().is_some_and(|last| (last.fraction - 1.0).abs() < 1e-9 && last.size > 0.0);
     if points.len() < 2 || !ends_at_one {
         let remedy = "let the last line have the largest size and the fraction 1";
-        return Err(Wrong { what: "ends before the fraction of 1".to_owned(), remedy });
+        return Err(Wrong { what: "must end with the fraction 1".to_owned(), remedy });
     }
     Ok(SizeDistribution::Cdf(points.into()))
 }
@@ -102,24 +106,24 @@ pub(crate) fn read_arrivals(text: &str) -> Result<Vec<ListedFlow>, Wrong> {
         let (start, there, back) = match row[..] {
             [start, there] => (start, there, 0.0),
             [start, there, back] => (start, there, back),
-            _ => return Err(wrong(line, "it has not two or three columns", "write start_s,size_bytes,reply_bytes")),
+            _ => return Err(wrong(line, "have two or three columns", "write start_s,size_bytes,reply_bytes")),
         };
         if !(0.0..=MAX_START).contains(&start) {
-            return Err(wrong(line, "the start is not 0 s to a year", "write starts in seconds"));
+            return Err(wrong(line, "have a start of 0 s to a year", "write starts in seconds"));
         }
         let part = |value: f64| if value == 0.0 { Ok(Bytes::ZERO) } else { size(value, line) };
         let flow = ListedFlow { after: SimDuration::from_secs_f64(start), size: part(there)?, reply: part(back)? };
         if flow.size + flow.reply == Bytes::ZERO {
-            return Err(wrong(line, "the flow has no data", "leave out flows of 0 bytes"));
+            return Err(wrong(line, "have data to send", "leave out flows of 0 bytes"));
         }
         flows.push(flow);
         if flows.len() > MAX_LISTED {
-            return Err(wrong(line, "there are more than 8,000,000 flows", "split the file"));
+            return Err(Wrong { what: "must hold at most 8,000,000 flows".to_owned(), remedy: "split the file" });
         }
     }
     if flows.is_empty() {
         let remedy = "write a flow a line: start_s,size_bytes,reply_bytes";
-        return Err(Wrong { what: "holds no flow".to_owned(), remedy });
+        return Err(Wrong { what: "must hold at least one flow".to_owned(), remedy });
     }
     flows.sort_by_key(|flow| flow.after);
     Ok(flows)
@@ -136,7 +140,7 @@ fn check_columns(text: &str) -> Result<(), Wrong> {
         return Ok(());
     }
     let remedy = "name the columns start_s,size_bytes,reply_bytes; the last may be left out";
-    Err(wrong(index + 1, "these are not the columns of a list of arrivals", remedy))
+    Err(wrong(index + 1, "name the columns of a list of arrivals", remedy))
 }
 
 #[cfg(test)]
@@ -156,14 +160,14 @@ mod tests {
     #[test]
     fn mistakes_are_found_in_their_line() {
         let what = |text| read_sizes(text).expect_err("a mistake").what;
-        assert_eq!(what("100\nmany\n"), "is wrong in line 2: it holds no number");
-        assert_eq!(what("10 0.5\n5 1\n"), "is wrong in line 2: it is less than the line before");
-        assert_eq!(what("10 0.5\n20 0.9\n"), "ends before the fraction of 1");
-        assert_eq!(what("10\n20 1\n"), "is wrong in line 2: it has another number of columns than the first");
+        assert_eq!(what("100\nmany\n"), "must, in line 2, hold numbers only");
+        assert_eq!(what("10 0.5\n5 1\n"), "must, in line 2, have no less than in the line before");
+        assert_eq!(what("10 0.5\n20 0.9\n"), "must end with the fraction 1");
+        assert_eq!(what("10\n20 1\n"), "must, in line 2, have as many columns as in its first line");
         let what = |text| read_arrivals(text).expect_err("a mistake").what;
-        assert_eq!(what("bytes,start\n1,2\n"), "is wrong in line 1: these are not the columns of a list of arrivals");
-        assert_eq!(what("start_s,size_bytes\n1,0\n"), "is wrong in line 2: the flow has no data");
-        assert_eq!(what("\n"), "holds no flow");
+        assert_eq!(what("bytes,start\n1,2\n"), "must, in line 1, name the columns of a list of arrivals");
+        assert_eq!(what("start_s,size_bytes\n1,0\n"), "must, in line 2, have data to send");
+        assert_eq!(what("\n"), "must hold at least one flow");
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Checker<'_, '_> {
             if found.is_none() {
                 let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
                 if !self.diagnostics.has_mistake_in("flow") {
-                    self.report(&path.key("flow"), "names no flow", suggest(name, &names));
+                    self.report(&path.key("flow"), "must be the name of a flow", suggest(name, &names));
                 }
             }
             found.and_then(|position| self.flow_number(position, &path.key("flow")))
@@ -55,7 +55,7 @@ impl Checker<'_, '_> {
         let time = |time: Option<Duration>, default| time.map_or(default, |time| SimTime(time.0.0));
         let (from, until) = (time(filter.from, SimTime::ZERO), time(filter.until, SimTime::NEVER));
         if from >= until {
-            self.report(&path.key("until"), "leaves no time between from and until", "let until be later than from");
+            self.report(&path.key("until"), "must be later than from", "let until be later than from");
         }
         let selection = self.selection(rule, path);
         Rule {
@@ -72,7 +72,7 @@ impl Checker<'_, '_> {
         let number = self.flow_traits.get(position).and_then(|traits| traits.number);
         if number.is_none() && self.diagnostics.is_empty() {
             let remedy = "remove flow, and choose packets by class, position or time";
-            self.report(path, "names a group of short flows, which a rule cannot tell from others", remedy);
+            self.report(path, "must not be a group of short flows, which a rule cannot tell from others", remedy);
         }
         number
     }
@@ -94,7 +94,7 @@ impl Checker<'_, '_> {
                 let first = self.position(rule.first, &path.key("first"));
                 let last = self.position(rule.last, &path.key("last"));
                 if last < first {
-                    self.report(&path.key("last"), "comes before first", format!("use at least {first}"));
+                    self.report(&path.key("last"), "must be no less than first", format!("use at least {first}"));
                 }
                 Selection::Range(first, last)
             }
@@ -105,7 +105,7 @@ impl Checker<'_, '_> {
                     0.0
                 });
                 if !(0.0..=1.0).contains(&p) {
-                    self.report(&path.key("p"), "is no probability", "use 0 to 1");
+                    self.report(&path.key("p"), "must be 0 to 1", "write the probability of a loss, such as 0.01");
                 }
                 Selection::Probability(p)
             }
@@ -122,7 +122,7 @@ impl Checker<'_, '_> {
     fn position(&mut self, position: Option<u64>, path: &FieldPath) -> u64 {
         match position {
             None => self.missing(path, "5"),
-            Some(0) => self.report(path, "is no position: packets count from 1", "use at least 1"),
+            Some(0) => self.report(path, "must be at least 1", "write which packet, counted from 1"),
             Some(position) => return position,
         }
         1

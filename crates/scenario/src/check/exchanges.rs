@@ -31,7 +31,7 @@ impl Checker<'_, '_> {
             Some(think) => self.span(think, &path.key("think")),
         };
         if table.count == Some(0) {
-            self.report(&path.key("count"), "is no number of requests", "use at least 1, or remove it");
+            self.report(&path.key("count"), "must be at least 1", "write how many requests, or remove it");
         }
         match (request, response) {
             (Some(request), Some(response)) => {
@@ -45,27 +45,39 @@ impl Checker<'_, '_> {
         let ladder = self.ladder(table, path);
         let segment = table.segment.map_or(DEFAULT_SEGMENT, |segment| segment.0);
         if segment < SimDuration::from_millis(1) {
-            self.report(&path.key("segment"), "is no playing time of a segment", "use at least 1 ms");
+            self.report(
+                &path.key("segment"),
+                "must be at least 1 ms",
+                "write how long a segment plays, such as \"4 s\"",
+            );
             return AppConfig::Bulk;
         }
         let buffer = table.buffer.map_or(DEFAULT_BUFFER.max(segment + segment), |buffer| buffer.0);
         if buffer < segment {
             let remedy = format!("use at least {segment}, the playing time of a segment");
-            self.report(&path.key("buffer"), "holds less than a segment", remedy);
+            self.report(&path.key("buffer"), "must be at least a segment's playing time", remedy);
             return AppConfig::Bulk;
         }
         let playback = table.playback.map_or(segment, |playback| playback.0);
         if playback > buffer {
             let remedy = format!("use at most {buffer}, what the buffer holds");
-            self.report(&path.key("playback"), "is more than the buffer holds, so nothing would play", remedy);
+            self.report(&path.key("playback"), "must be at most what the buffer holds, or nothing would play", remedy);
         }
         let segments = table.length.map_or(u64::MAX, |length| length.0.0.div_ceil(segment.0));
         if segments == 0 {
-            self.report(&path.key("length"), "is no video", "use at least a segment's playing time");
+            self.report(
+                &path.key("length"),
+                "must be at least a segment's playing time",
+                "write how long the video is, or remove it",
+            );
         }
         let request = table.request.unwrap_or(Size(DEFAULT_REQUEST)).0;
         if !(1..=1 << 30).contains(&request.0) {
-            self.report(&path.key("request"), "is no size of a request", "use 1 byte to 1 GiB");
+            self.report(
+                &path.key("request"),
+                "must be 1 byte to 1 GiB",
+                "write the size of a request, such as \"500 B\"",
+            );
         }
         let choice = self.choice(table.choose.as_ref(), buffer, &path.key("choose"));
         AppConfig::Video(VideoConfig { ladder, segment, segments, request, buffer, playback, choice })
@@ -76,7 +88,7 @@ impl Checker<'_, '_> {
         let ladder: Vec<Bandwidth> = list.iter().map(|(_, rate)| rate.0).collect();
         if ladder.is_empty() || ladder[0].0 == 0 || !ladder.is_sorted_by(|a, b| a < b) {
             let remedy = "write bitrates in rising order, such as [\"1 Mbit/s\", \"2.5 Mbit/s\", \"5 Mbit/s\"]";
-            self.report(&path.key("ladder"), "is no ladder of bitrates", remedy);
+            self.report(&path.key("ladder"), "must be bitrates in rising order, each above zero", remedy);
             return DEFAULT_LADDER.map(Bandwidth).to_vec();
         }
         ladder
@@ -97,7 +109,7 @@ impl Checker<'_, '_> {
         if cushion.is_zero() || reservoir + cushion > buffer {
             let field = if table.cushion.is_some() { "cushion" } else { "reservoir" };
             let remedy = format!("let reservoir and cushion together be at most {buffer}, the buffer");
-            self.report(&path.key(field), "leaves no room between reservoir and a full buffer", remedy);
+            self.report(&path.key(field), "must leave room between the reservoir and a full buffer", remedy);
         }
         VideoChoice::Buffer { reservoir, cushion }
     }
@@ -105,11 +117,15 @@ impl Checker<'_, '_> {
     fn by_rate(&mut self, table: &ByRate, path: &FieldPath) -> VideoChoice {
         let window = table.window.unwrap_or(DEFAULT_WINDOW);
         if !(1..=1_000).contains(&window) {
-            self.report(&path.key("window"), "is no number of segments", "use 1 to 1000");
+            self.report(
+                &path.key("window"),
+                "must be 1 to 1000",
+                "write over how many segments throughput is averaged",
+            );
         }
         let safety = table.safety.unwrap_or(1.0);
         if !(safety > 0.0 && safety <= 10.0) {
-            self.report(&path.key("safety"), "is no part of a throughput", "use a fraction such as 0.9");
+            self.report(&path.key("safety"), "must be more than 0 and at most 1", "use a fraction such as 0.9");
         }
         VideoChoice::Rate { window: window.clamp(1, 1_000) as usize, safety }
     }

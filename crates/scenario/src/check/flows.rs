@@ -60,7 +60,7 @@ impl<'a> Checker<'a, '_> {
             let count = table.count.unwrap_or(1);
             if count == 0 || count > MAX_FLOWS - plans.len() as u64 {
                 let remedy = format!("let the scenario have 1 to {MAX_FLOWS} flows in all");
-                self.report(&path.key("count"), "is no number of flows", remedy);
+                self.report(&path.key("count"), "must be 1 or more, and all flows together no more than fit", remedy);
                 continue;
             }
             let starts = self.starts(table, &name, count, &path);
@@ -78,7 +78,7 @@ impl<'a> Checker<'a, '_> {
         names.sort_by_key(|(name, _)| *name);
         for pair in names.windows(2) {
             if pair[0].0 == pair[1].0 {
-                let what = format!("there are two flows named {:?}", pair[0].0);
+                let what = format!("must be unique: two flows are named {:?}", pair[0].0);
                 self.report(&pair[1].1.key("name"), what, "give each flow a name of its own");
             }
         }
@@ -91,16 +91,17 @@ impl<'a> Checker<'a, '_> {
             Some(TextOr::Text(start)) => (start.0, None),
             Some(TextOr::Table(StartTable { first, spacing })) => (first.unwrap_or_default().0, spacing.as_ref()),
         };
-        if first >= self.duration {
-            let remedy = format!("start before the end of the run at {}", self.duration);
-            self.report(&path, "lies at or after the end of the run, so the flow would never start", remedy);
+        let end = self.run_end();
+        if self.is_over_at(first) {
+            let remedy = format!("start before the end of the run at {end}");
+            self.report(&path, "must be before the end of the run, or the flow would never start", remedy);
         }
         if let Some(TextOr::Text(gap)) = spacing
-            && first < self.duration
-            && first + gap.0 * (count - 1) >= self.duration
+            && !self.is_over_at(first)
+            && self.is_over_at(first + gap.0 * (count - 1))
         {
-            let remedy = format!("let the last of {count} flows start before the end of the run at {}", self.duration);
-            self.report(&path.key("spacing"), "spreads the group beyond the end of the run", remedy);
+            let remedy = format!("let the last of {count} flows start before the end of the run at {end}");
+            self.report(&path.key("spacing"), "must let the whole group start before the end of the run", remedy);
         }
         let mut random = RandomStream::new(self.seed, &format!("start {name}"));
         let mut next = SimTime::ZERO + first;
@@ -163,7 +164,11 @@ impl<'a> Checker<'a, '_> {
         if let Some(rate) = table.read_rate
             && rate.0.0 == 0
         {
-            self.report(&path.key("read_rate"), "is a reader that never reads", "use at least 1 bit/s");
+            self.report(
+                &path.key("read_rate"),
+                "must be at least 1 bit/s",
+                "use a larger rate, or remove it: what arrives is then read at once",
+            );
         }
         self.check_role(table, path);
         let app = match role(table) {
@@ -192,12 +197,17 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
+    /// True if the run is known to end by then.
+    pub(crate) fn is_over_at(&self, time: SimDuration) -> bool {
+        self.duration.is_some_and(|end| time >= end)
+    }
+
     /// A time of the run.
     fn moment(&mut self, time: Option<Duration>, path: &FieldPath) -> Option<SimTime> {
         let time = time?.0;
-        if time >= self.duration {
-            let remedy = format!("use a time before the end of the run at {}, or remove it", self.duration);
-            self.report(path, "lies at or after the end of the run, so it would never happen", remedy);
+        if self.is_over_at(time) {
+            let remedy = format!("use a time before the end of the run at {}, or remove it", self.run_end());
+            self.report(path, "must be before the end of the run, or it would never happen", remedy);
         }
         Some(SimTime::ZERO + time)
     }
@@ -211,8 +221,8 @@ impl<'a> Checker<'a, '_> {
             None => SimDuration::ZERO,
         };
         let time = self.moment(plan.table.abort_at, &path)?;
-        if time <= SimTime::ZERO + first {
-            self.report(&path, "is no later than the start", format!("use a time after {first}, or remove it"));
+        if time <= SimTime::ZERO + first && !self.is_over_at(first) {
+            self.report(&path, "must be later than the start", format!("use a time after {first}, or remove it"));
         }
         Some(time.max(plan.start))
     }
@@ -248,15 +258,23 @@ impl<'a> Checker<'a, '_> {
         let (from, to) = if let Some(pairs) = &topology.pairs {
             for (field, name) in [("from", &table.from), ("to", &table.to)] {
                 if name.is_some() {
-                    let remedy = "remove it; every flow of a dumbbell has hosts of its own, `reverse` turns it round";
-                    self.report(&plan.path.key(field), "a dumbbell's flows do not name hosts", remedy);
+                    let remedy = "remove it; `reverse` turns a flow round";
+                    self.report(
+                        &plan.path.key(field),
+                        "must not be set on a dumbbell, whose flows have hosts of their own",
+                        remedy,
+                    );
                 }
             }
             pairs[position]
         } else {
             if table.rtt.is_some() && !self.network.nodes.is_empty() {
                 let remedy = "remove it, and set the delays of the links";
-                self.report(&plan.path.key("rtt"), "only a dumbbell's flows have a round trip of their own", remedy);
+                self.report(
+                    &plan.path.key("rtt"),
+                    "must not be set but on a dumbbell, where each flow has access links of its own",
+                    remedy,
+                );
             }
             let default = topology.default_ends.get(position % topology.default_ends.len().max(1)).copied();
             let from = self.flow_end(plan, "from", table.from.as_ref(), default.map(|ends| ends.0), topology);
@@ -264,7 +282,7 @@ impl<'a> Checker<'a, '_> {
             (from?, to?)
         };
         if from == to {
-            self.report(&plan.path.key("to"), "is where the flow begins", "send to another host");
+            self.report(&plan.path.key("to"), "must be another host than from", "send to another host");
             return None;
         }
         Some(if table.reverse.unwrap_or(false) { (to, from) } else { (from, to) })
@@ -291,7 +309,7 @@ impl<'a> Checker<'a, '_> {
         let host = self.node_ids.get(name).copied().filter(is_host);
         if host.is_none() {
             let remedy = suggest(name, &topology.host_names(&self.network));
-            self.report_unknown(&path, "names no host", remedy);
+            self.report_unknown(&path, "must be the name of a host", remedy);
         }
         host
     }
@@ -306,7 +324,7 @@ impl<'a> Checker<'a, '_> {
             for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
                 if router.shortest_path(from, to).is_none() {
                     let (a, b) = (&network.node(from).name, &network.node(to).name);
-                    let what = format!("there is no way from {a:?} to {b:?}");
+                    let what = format!("must have a route from {a:?} to {b:?}");
                     self.report(&plan.path, what, "add links, in both directions: ACKs travel back");
                 }
             }

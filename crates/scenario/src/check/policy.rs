@@ -16,7 +16,7 @@ impl Checker<'_, '_> {
         let own = table.own();
         if matches!(own, Controller::Policy(_)) {
             let remedy = "name one that moves the window by itself, such as \"cubic\"";
-            self.report(&path.key("controller"), "is a policy within a policy", remedy);
+            self.report(&path.key("controller"), "must be no policy itself", remedy);
             return nothing;
         }
         let own = self.controller(&own, mss, &path.key("controller"));
@@ -48,7 +48,8 @@ impl Checker<'_, '_> {
     /// A controller that learnt in its flow had slow start and losses itself.
     fn check_alone(&mut self, table: &PolicyParameters, path: &FieldPath) {
         if table.names_own == Some(true) {
-            let what = format!("is beside a file whose metadata {LEARNER_KEY} name the controller that learnt it");
+            let what =
+                format!("must not stand beside a file whose metadata {LEARNER_KEY} name the controller that learnt it");
             let remedy = "remove it: that one has slow start and answers losses as it did when it learnt";
             self.report(&path.key("controller"), what, remedy);
         }

@@ -30,7 +30,7 @@ impl Checker<'_, '_> {
         if (1..=1 << 50).contains(&size.0.0) {
             return Some(size.0);
         }
-        self.report(path, "is no amount of data to send", "use 1 byte to 1 PiB");
+        self.report(path, "must be 1 byte to 1 PiB", "write an amount of data, such as \"1 MB\"");
         None
     }
 
@@ -45,7 +45,7 @@ impl Checker<'_, '_> {
         ];
         if said.iter().filter(|said| **said).count() != 1 {
             let remedy = "write exactly one of cdf, file, uniform, exponential, pareto, log_normal";
-            self.report(path, "is not one distribution of sizes", remedy);
+            self.report(path, "must be exactly one distribution of sizes", remedy);
             return None;
         }
         if let Some(workload) = table.cdf {
@@ -78,7 +78,7 @@ impl Checker<'_, '_> {
 
     fn no_ends(&mut self, path: &FieldPath) -> Option<SizeDistribution> {
         let remedy = "write the least and the largest size, such as [\"1 kB\", \"100 kB\"]";
-        self.report(&path.key("uniform"), "are not two sizes in rising order", remedy);
+        self.report(&path.key("uniform"), "must be two sizes in rising order", remedy);
         None
     }
 
@@ -89,7 +89,7 @@ impl Checker<'_, '_> {
         };
         let least = if table.max.is_some() { 0.0 } else { 1.0 };
         if !(shape > least && shape <= 1e3) {
-            let what = "is no tail index with which sizes have a mean";
+            let what = "must be a tail index with which sizes have a mean";
             self.report(&path.key("shape"), what, "use more than 1, or more than 0 with a max");
             return None;
         }
@@ -102,11 +102,11 @@ impl Checker<'_, '_> {
             // The mean of an unbounded Pareto variable is shape * min / (shape - 1).
             (None, Some(mean)) if max.is_none() => self.size(mean, &path.key("mean"))?.0 as f64 * (shape - 1.0) / shape,
             (None, Some(_)) => {
-                self.report(&path.key("mean"), "stands beside a max", "give min and max");
+                self.report(&path.key("mean"), "must not stand beside a max", "give min and max");
                 return None;
             }
             (Some(_), Some(_)) => {
-                self.report(&path.key("mean"), "stands beside a min", "keep one of the two");
+                self.report(&path.key("mean"), "must not stand beside a min", "keep one of the two");
                 return None;
             }
             (None, None) => {
@@ -115,7 +115,7 @@ impl Checker<'_, '_> {
             }
         };
         if max.is_some_and(|max| max <= min) {
-            self.report(&path.key("max"), "is no more than min", "use a larger size");
+            self.report(&path.key("max"), "must be more than min", "use a larger size");
             return None;
         }
         Some(SizeDistribution::Pareto { min, shape, max })
@@ -127,7 +127,7 @@ impl Checker<'_, '_> {
             (Some(median), None) => self.size(median, &path.key("median"))?.0 as f64,
             (None, Some(mean)) => self.size(mean, &path.key("mean"))?.0 as f64 / math::exp(sigma * sigma / 2.0),
             (Some(_), Some(_)) => {
-                self.report(&path.key("mean"), "stands beside a median", "keep one of the two");
+                self.report(&path.key("mean"), "must not stand beside a median", "keep one of the two");
                 return None;
             }
             (None, None) => {
@@ -142,7 +142,11 @@ impl Checker<'_, '_> {
         match sigma {
             None => self.missing(path, "sigma = 1.0"),
             Some(sigma) if !(sigma > 0.0 && sigma <= 5.0) => {
-                self.report(path, "is no standard deviation of a logarithm", "use more than 0 and at most 5");
+                self.report(
+                    path,
+                    "must be more than 0 and at most 5",
+                    "write the standard deviation of the logarithm, such as 1.0",
+                );
             }
             Some(sigma) => return Some(sigma),
         }

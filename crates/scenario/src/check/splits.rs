@@ -89,8 +89,8 @@ impl Checker<'_, '_> {
     fn along(&mut self, plan: &FlowPlan<'_>, way: &OnTheWay, is_split_by: impl Fn(&usize) -> bool) -> Vec<usize> {
         let there: Vec<usize> = way.there.iter().filter(|index| is_split_by(index)).copied().collect();
         if !there.iter().rev().eq(way.back.iter().filter(|index| is_split_by(index))) {
-            let what = "crosses its appliances in another order on its way back";
-            self.report(&plan.path, what, "let both ways lead over the same nodes");
+            let what = "must cross its appliances in the same order both ways";
+            self.report(&plan.path, what, "let both directions be routed over the same nodes");
         }
         there
     }
@@ -124,7 +124,7 @@ impl Checker<'_, '_> {
             let is_found =
                 self.network.nodes.get(node.index()).is_some_and(|node| appliance.node_name() == Some(&node.name));
             if is_found && let Some(flow) = flows.iter().find(|flow| flow.from == node || flow.to == node) {
-                let what = format!("is a host: the flow {:?} begins or ends there", flow.name);
+                let what = format!("must be a router: the flow {:?} begins or ends there", flow.name);
                 self.report(&appliance.path.key("node"), what, "choose a node between the hosts");
             }
         }
@@ -174,7 +174,10 @@ impl Checker<'_, '_> {
             }
             if raises_ece(&appliance.config.discipline) && !agrees_on_ecn(&ends) && without_ecn.insert(split.appliance)
             {
-                let what = format!("raises ECE, and the near side has no ECN with the sender of {:?}", flow.name);
+                let what = format!(
+                    "must have ECN on the near side, as it raises ECE: there is none with the sender of {:?}",
+                    flow.name
+                );
                 let remedy = "write tcp = { ecn = \"request\" } at the top; or give the flow's sender_tcp ecn = \"request\" \
                               and near.tcp ecn = \"accept\"";
                 self.report(&appliance.path.key("discipline"), what, remedy);

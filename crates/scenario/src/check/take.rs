@@ -73,10 +73,11 @@ impl Checker<'_, '_> {
             if positions.is_empty() && !self.diagnostics.has_mistake_in("flow") {
                 let mut known: Vec<&str> = plans.iter().flat_map(|plan| [plan.entry_name(), &plan.name]).collect();
                 known.dedup();
-                self.report(&place, "names no flow", suggest(name, &known));
+                self.report(&place, "must be the name of a flow", suggest(name, &known));
             }
             if positions.iter().any(|&position| !plans[position].is_tcp()) {
-                let what = format!("names datagrams ({name:?}), which have no connection to split");
+                let what =
+                    format!("must name flows of TCP: {name:?} sends datagrams, which have no connection to split");
                 self.report(&place, what, "remove it; name flows of TCP, or groups of short ones");
             }
             found.extend(positions.into_iter().map(|position| (position, place.clone())));
@@ -108,7 +109,7 @@ impl Checker<'_, '_> {
             let host = self.node_ids.get(name).copied().filter(|node| topology.hosts.contains(node));
             if host.is_none() {
                 let remedy = suggest(name, &topology.host_names(&self.network));
-                self.report_unknown(&place, "names no host", remedy);
+                self.report_unknown(&place, "must be the name of a host", remedy);
             }
             hosts.extend(host);
         }
@@ -120,7 +121,7 @@ impl Checker<'_, '_> {
             if !plans.iter().any(|plan| has_controller(plan, name)) {
                 let known: BTreeSet<String> = plans.iter().map(|plan| plan.controller().name()).collect();
                 let known: Vec<String> = known.into_iter().collect();
-                self.report(&place, "is the controller of no flow", suggest(name, &known));
+                self.report(&place, "must be the controller of some flow", suggest(name, &known));
             }
         }
     }
@@ -129,7 +130,7 @@ impl Checker<'_, '_> {
         let known: BTreeSet<u16> = plans.iter().map(FlowPlan::port).collect();
         for (index, port) in ports.iter().filter(|(_, port)| !known.contains(port)) {
             let remedy = format!("write port = {port} at a flow, or use one of {known:?}");
-            self.report(&path.index(index), "is the port of no flow", remedy);
+            self.report(&path.index(index), "must be the port of some flow", remedy);
         }
     }
 
@@ -158,11 +159,13 @@ impl Checker<'_, '_> {
         let is_taken = |position: usize| taken.holds(position) && ways[position].crosses(index);
         if !is_any_astray && !(0..plans.len()).any(is_taken) {
             let (field, what) = match appliance.table {
-                None => ("kind", format!("no connection crosses the node {node:?} there and back")),
+                None => ("kind", format!("must be crossed by some connection there and back: none crosses {node:?}")),
                 Some(table) if table.take.is_none() => {
-                    ("node", format!("no connection crosses the node {node:?} there and back"))
+                    ("node", format!("must be crossed by some connection there and back: none crosses {node:?}"))
                 }
-                Some(_) => ("take", format!("allows no connection that crosses the node {node:?} there and back")),
+                Some(_) => {
+                    ("take", format!("must allow some connection that crosses the node {node:?} there and back"))
+                }
             };
             let remedy = "let a flow cross it, or remove the appliance";
             self.report(&appliance.path.key(field), what, remedy);

@@ -118,7 +118,7 @@ impl Checker<'_, '_> {
         let bottleneck = self.network.links[0].delay + self.network.links[1].delay;
         if rtt.0 < bottleneck {
             let remedy = format!("use at least {bottleneck}, the bottleneck's two-way propagation delay");
-            self.report(&plan.path.key("rtt"), "is less than the bottleneck alone takes", remedy);
+            self.report(&plan.path.key("rtt"), "must be at least what the bottleneck alone takes", remedy);
             return access.clone();
         }
         if rtt.0 > MAX_DELAY * 4 {
@@ -137,7 +137,11 @@ impl Checker<'_, '_> {
         let nodes = table.nodes.clone().unwrap_or_default();
         let nodes_path = path.key("nodes");
         if nodes.0.len() < 2 {
-            self.report(&nodes_path, "is no chain", "name at least two nodes, such as nodes = [\"A\", \"B\"]");
+            self.report(
+                &nodes_path,
+                "must hold two nodes or more",
+                "name at least two nodes, such as nodes = [\"A\", \"B\"]",
+            );
             return;
         }
         for (index, node) in nodes.iter() {
@@ -170,7 +174,7 @@ impl Checker<'_, '_> {
     /// One link for each pair of neighbours, with where it is written.
     fn chain_links(&mut self, table: &Chain, hops: usize, path: &FieldPath) -> Option<Vec<(LinkTable, FieldPath)>> {
         match (&table.link, &table.links) {
-            (Some(_), Some(_)) => self.report(&path.key("links"), "stands beside link", "keep one of the two"),
+            (Some(_), Some(_)) => self.report(&path.key("links"), "must not stand beside link", "keep one of the two"),
             (None, None) => self.missing(&path.key("link"), "link = { rate = \"100 Mbit/s\", delay = \"15 ms\" }"),
             (Some(link), None) => return Some(vec![(link.clone(), path.key("link")); hops]),
             (None, Some(links)) if links.0.len() != hops => {
@@ -205,7 +209,11 @@ impl Checker<'_, '_> {
             format!("node{}", self.network.nodes.len() + 1)
         });
         if self.node_ids.contains_key(&name) {
-            self.report(path, format!("there is a node {name:?} already"), "give each node a name of its own");
+            self.report(
+                path,
+                format!("must have a name of its own: there is a node {name:?} already"),
+                "give each node a name of its own",
+            );
         }
         let node = self.add_node(&name);
         let kind = table.kind.or(table.discard.as_ref().map(|_| NodeKind::Discarder));
@@ -220,7 +228,7 @@ impl Checker<'_, '_> {
         }
         if let Some(rules) = &table.discard {
             if kind != Some(NodeKind::Discarder) {
-                self.report(&path.key("discard"), "only a discarder discards", "write kind = \"discarder\"");
+                self.report(&path.key("discard"), "must stand at a discarder only", "write kind = \"discarder\"");
             }
             built.node_discards.push((node, path.key("discard"), rules.clone()));
         }
@@ -237,11 +245,15 @@ impl Checker<'_, '_> {
                 (1..=*count).map(|number| format!("host{number}")).collect()
             }
             Some(CountOrNames::Count(_)) => {
-                self.report(&path.key("hosts"), "is no number of hosts", format!("use 1 to {MAX_HOSTS}"));
+                self.report(
+                    &path.key("hosts"),
+                    format!("must be 1 to {MAX_HOSTS}"),
+                    "write how many hosts, or a list of their names",
+                );
                 return;
             }
             Some(CountOrNames::Names(names)) if names.0.is_empty() => {
-                self.report(&path.key("hosts"), "holds no host", "name at least one");
+                self.report(&path.key("hosts"), "must hold at least one host", "name at least one");
                 return;
             }
             Some(CountOrNames::Names(names)) => names.iter().map(|(_, name)| name.clone()).collect::<Vec<String>>(),
@@ -250,7 +262,11 @@ impl Checker<'_, '_> {
         for name in names {
             if self.node_ids.contains_key(&name) {
                 let remedy = "give each host a name of its own, other than the hub's";
-                self.report(&path.key("hosts"), format!("there is a node {name:?} already"), remedy);
+                self.report(
+                    &path.key("hosts"),
+                    format!("must differ from one another and from the hub: {name:?} is there already"),
+                    remedy,
+                );
                 continue;
             }
             let host = self.add_node(&name);
@@ -266,7 +282,13 @@ impl Checker<'_, '_> {
     fn build_parking_lot(&mut self, table: &ParkingLot, path: &FieldPath, built: &mut BuiltTopology) {
         let hops = match table.hops {
             Some(hops) if (1..=MAX_HOPS).contains(&hops) => hops,
-            Some(_) => return self.report(&path.key("hops"), "is no number of hops", format!("use 1 to {MAX_HOPS}")),
+            Some(_) => {
+                return self.report(
+                    &path.key("hops"),
+                    format!("must be 1 to {MAX_HOPS}"),
+                    "write how many hops, such as 3",
+                );
+            }
             None => return self.missing(&path.key("hops"), "hops = 3"),
         };
         let bottleneck = self.required_link(table.bottleneck.as_ref(), &path.key("bottleneck"));
@@ -306,14 +328,14 @@ impl Checker<'_, '_> {
                 .map(|(field, name)| self.end(field, name, &link_path));
             let [Some(from), Some(to)] = ends else { continue };
             if from == to {
-                self.report(&link_path.key("to"), "is where the link begins", "join two different nodes");
+                self.report(&link_path.key("to"), "must be another node than from", "join two different nodes");
                 continue;
             }
             let table = link.link();
             let duplex = link.duplex.unwrap_or(true);
             let cable = Cable { duplex, ..self.between(from, to, &table, &link_path, Limit::Unlimited) };
             if !joined.insert((from, to)) || (duplex && !joined.insert((to, from))) {
-                self.report(&link_path, "joins two nodes that are joined already", "remove one of the two links");
+                self.report(&link_path, "must join two nodes that no other link joins", "remove one of the two links");
                 continue;
             }
             self.lay(&cable, &mut built.links);
@@ -330,7 +352,7 @@ impl Checker<'_, '_> {
         if found.is_none() {
             let names: Vec<&str> = self.network.nodes.iter().map(|node| node.name.as_str()).collect();
             let remedy = suggest(name, &names);
-            self.report(&path, "names no node", remedy);
+            self.report(&path, "must be the name of a node", remedy);
         }
         found
     }

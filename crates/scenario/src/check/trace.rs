@@ -35,10 +35,11 @@ impl Checker<'_, '_> {
         let internals = self.internals(table.internals.as_ref(), &path);
         let per_sample = values_per_sample(flows.len(), flow_series.len() + internals.len())
             + values_per_sample(traced_links.len(), link_series.len());
-        if interval.is_zero() || (self.duration.0 / interval.0).saturating_mul(per_sample) > MAX_VALUES {
-            let least = self.duration.0.saturating_mul(per_sample) / MAX_VALUES;
+        let duration = self.duration.unwrap_or_default();
+        if interval.is_zero() || (duration.0 / interval.0).saturating_mul(per_sample) > MAX_VALUES {
+            let least = duration.0.saturating_mul(per_sample) / MAX_VALUES;
             let remedy = format!("use at least {}", SimDuration((least / MILLISECOND + 1) * MILLISECOND));
-            let (what, field) = ("would record more than fits in memory", path.key("interval"));
+            let (what, field) = ("must let what is recorded fit in memory", path.key("interval"));
             let place = if table.interval.is_some() { field } else { path.clone() };
             self.report(&place, what, format!("{remedy} as interval, or record fewer series"));
         }
@@ -56,7 +57,11 @@ impl Checker<'_, '_> {
                 || FlowSeries::ALL.iter().any(|series| series.column() == name)
                 || internals.contains(name);
             if is_taken {
-                self.report(&path.key("internals").index(index), "is a column already", "name each internal once");
+                self.report(
+                    &path.key("internals").index(index),
+                    "must not be the name of another column",
+                    "name each internal once",
+                );
             } else {
                 internals.push(name.clone());
             }
@@ -66,7 +71,7 @@ impl Checker<'_, '_> {
 
     /// The larger of 10 ms and a 2000th of the duration, in whole milliseconds.
     fn default_interval(&self) -> SimDuration {
-        let part = self.duration.0.div_ceil(2_000).div_ceil(MILLISECOND) * MILLISECOND;
+        let part = self.run_end().0.div_ceil(2_000).div_ceil(MILLISECOND) * MILLISECOND;
         SimDuration(part.max(10 * MILLISECOND))
     }
 
@@ -92,7 +97,7 @@ impl Checker<'_, '_> {
                 Some(link) => links.push(link),
                 None => {
                     let place = path.key("which_links").index(index);
-                    self.report_unknown(&place, "names no link", suggest(name, &names));
+                    self.report_unknown(&place, "must be the name of a link", suggest(name, &names));
                 }
             }
         }

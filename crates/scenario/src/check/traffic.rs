@@ -102,26 +102,30 @@ impl Checker<'_, '_> {
             Role::Connection => {
                 if let Some(App::Cbr(_) | App::Poisson(_)) = table.app {
                     let remedy = "add protocol = \"udp\", or use app = { kind = \"on_off\", ... } with a rate";
-                    self.report(&path.key("app"), "is an application of datagrams", remedy);
+                    self.report(&path.key("app"), "must not send datagrams over a connection", remedy);
                 }
                 if table.reply.is_some() && matches!(table.app, Some(App::RequestResponse(_) | App::Video(_))) {
                     let remedy = "remove reply; the receiving end answers requests";
-                    self.report(&path.key("reply"), "stands beside an application that has replies of its own", remedy);
+                    self.report(
+                        &path.key("reply"),
+                        "must not stand beside an application that has replies of its own",
+                        remedy,
+                    );
                 }
                 if let Some(reply @ (App::RequestResponse(_) | App::Video(_) | App::Cbr(_) | App::Poisson(_))) =
                     &table.reply
                 {
                     let what =
-                        format!("cannot be {:?}: only the end that opens a connection may be that", reply.kind());
+                        format!("must not be {:?}: only the end that opens a connection may be that", reply.kind());
                     self.report(&path.key("reply"), what, "use bulk, file, files or on_off; or turn the flow round");
                 }
             }
             Role::Arrivals(_) => {
-                let what = "says nothing of short flows, which send what arrivals say";
+                let what = "must not be set for short flows, which send what arrivals say";
                 self.refuse(path, &of_connections, what, "remove it; arrivals have a size and a reply");
                 self.refuse(path, &[("app", table.app.is_some())], what, "remove it; arrivals have a size");
                 let is_udp = matches!(table.protocol, Some(Protocol::Udp(_)));
-                self.refuse(path, &[("protocol", is_udp)], "is not what short flows run on", "remove it: they are TCP");
+                self.refuse(path, &[("protocol", is_udp)], "must be \"tcp\" for short flows", "remove it");
             }
             Role::Datagrams(_) => {
                 let tcp = [
@@ -131,7 +135,7 @@ impl Checker<'_, '_> {
                     ("receiver_tcp", table.receiver_tcp.is_some()),
                     ("port", table.port.is_some()),
                 ];
-                let what = "says nothing of datagrams, which have no connection";
+                let what = "must not be set for datagrams, which have no connection";
                 self.refuse(path, &of_connections, what, "remove it, or use protocol = \"tcp\"");
                 self.refuse(path, &tcp, what, "remove it, or use protocol = \"tcp\"");
             }
@@ -182,24 +186,27 @@ impl Checker<'_, '_> {
         let wanted = wanted.min(table.count.map_or(f64::INFINITY, |count| count as f64));
         let connections = (1 + splits.len()) as f64;
         *expected += wanted * connections;
-        if *expected > MAX_ARRIVALS {
+        if *expected > MAX_ARRIVALS && self.duration.is_some() {
             let field = if table.load.is_some() { "load" } else { "rate" };
             let each = if splits.is_empty() { String::new() } else { format!(" of {connections} connections") };
-            let what = format!("makes {wanted:.0} flows{each}; all groups together may make {MAX_ARRIVALS:.0}");
+            let what =
+                format!("must make fewer than {wanted:.0} flows{each}: all groups together may make {MAX_ARRIVALS:.0}");
             self.report(&path.key(field), what, "use less, larger flows, an earlier until, or a count");
         }
         if table.count == Some(0) {
-            self.report(&path.key("count"), "is no number of flows", "use at least 1");
+            self.report(&path.key("count"), "must be at least 1", "write how many flows arrive, or remove it");
         }
         let count = table.count.unwrap_or(u64::MAX).min(MAX_ARRIVALS as u64);
         Some(ArrivalsConfig { flow, arrivals, until, count, buckets: self.buckets(table, path), splits })
     }
 
     fn until(&mut self, until: Option<Duration>, start: SimTime, path: &FieldPath) -> SimTime {
-        let end = SimTime(self.duration.0);
+        let end = SimTime(self.run_end().0);
+        let is_given = until.is_some();
         let until = until.map_or(end, |until| SimTime(until.0.0).min(end));
-        if until <= start {
-            self.report(&path.key("until"), "is no later than the start", "let it be later, or remove it");
+        // A start after the end of the run has been reported, unless spacing led there.
+        if until <= start && if start < end { is_given } else { !self.diagnostics.has_mistake_in("flow") } {
+            self.report(&path.key("until"), "must be later than the start", "let it be later, or remove it");
         }
         until
     }
@@ -209,7 +216,7 @@ impl Checker<'_, '_> {
         let sizes: Vec<Bytes> = buckets.iter().map(|(_, size)| size.0).collect();
         if !sizes.is_sorted_by(|a, b| a < b) || sizes.first() == Some(&Bytes::ZERO) {
             let remedy = "write them in rising order, such as [\"10 kB\", \"1 MB\"]";
-            self.report(&path.key("buckets"), "are no upper ends of size classes", remedy);
+            self.report(&path.key("buckets"), "must be sizes in rising order, each above zero", remedy);
         }
         sizes
     }
@@ -222,7 +229,7 @@ impl Checker<'_, '_> {
             ("size", table.size.is_some()),
             ("reply", table.reply.is_some()),
         ];
-        self.refuse(path, &drawn, "stands beside a file of arrivals", "keep one of the two");
+        self.refuse(path, &drawn, "must not stand beside a file of arrivals", "keep one of the two");
         let text = self.attachments.text(name)?;
         let flows = read_arrivals(&text);
         self.accept(flows, &path.key("file")).map(|flows| Arrivals::Listed(flows.into()))
@@ -249,12 +256,16 @@ impl Checker<'_, '_> {
                 return None;
             }
             (Some(_), Some(_)) => {
-                self.report(&path.key("load"), "stands beside a rate", "keep one of the two");
+                self.report(&path.key("load"), "must not stand beside a rate", "keep one of the two");
                 return None;
             }
         };
         if !(rate > 0.0 && rate <= 1e9) {
-            self.report(&path.key("rate"), "is no rate of arrivals", "use more than 0 and at most \"1000000 /ms\"");
+            self.report(
+                &path.key("rate"),
+                "must be more than 0 and at most \"1000000 /ms\"",
+                "write how many flows arrive in a time, such as \"100 /s\"",
+            );
             return None;
         }
         Some(Arrivals::Drawn { gaps, mean_gap: 1e9 / rate, size, reply })
@@ -270,7 +281,11 @@ impl Checker<'_, '_> {
         path: &FieldPath,
     ) -> Option<f64> {
         if !(load > 0.0 && load <= 100.0) {
-            self.report(&path.key("load"), "is no load", "use a fraction such as 0.6; more than 1 is an overload");
+            self.report(
+                &path.key("load"),
+                "must be more than 0 and at most 100",
+                "use a fraction such as 0.6; more than 1 is an overload",
+            );
             return None;
         }
         let network = std::mem::take(&mut self.network);
@@ -291,8 +306,8 @@ impl Checker<'_, '_> {
         let path = &plan.path;
         let payload = table.payload.map_or(DEFAULT_PAYLOAD, |payload| payload.0.0);
         if !(1..=MAX_PAYLOAD).contains(&payload) {
-            let remedy = format!("use 1 to {MAX_PAYLOAD} bytes");
-            self.report(&path.key("protocol.payload"), "is no payload of a datagram", remedy);
+            let what = format!("must be 1 to {MAX_PAYLOAD} bytes");
+            self.report(&path.key("protocol.payload"), what, "write the payload of a datagram, such as \"1200 B\"");
             return None;
         }
         let until = self.until(table.until, flow.start, &path.key("protocol"));
@@ -316,7 +331,10 @@ impl Checker<'_, '_> {
                 return Some(Sending::OnOff { on, off, rate });
             }
             Some(app) => {
-                let what = format!("{:?} has no rate, and datagrams have nothing else", app.kind());
+                let what = format!(
+                    "must be an application with a rate: {:?} has none, and datagrams have nothing else",
+                    app.kind()
+                );
                 self.report(path, what, "use kind = \"cbr\", \"poisson\" or \"on_off\" with a rate");
                 return None;
             }
@@ -332,7 +350,11 @@ impl Checker<'_, '_> {
         match rate {
             None => self.missing(&path.key("rate"), "rate = \"1 Mbit/s\""),
             Some(rate) if rate.0.0 == 0 || rate.0 > MAX_RATE => {
-                self.report(&path.key("rate"), "is no rate of datagrams", format!("use 1 bit/s to {MAX_RATE}"));
+                self.report(
+                    &path.key("rate"),
+                    format!("must be 1 bit/s to {MAX_RATE}"),
+                    "write a rate, such as \"1 Mbit/s\"",
+                );
             }
             Some(rate) => return Some(rate.0),
         }

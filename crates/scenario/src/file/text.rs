@@ -155,7 +155,7 @@ const EVENT_UNITS: [(&str, f64); 4] = [("/ms", 1e3), ("/min", 1.0 / 60.0), ("/h"
 impl FromStr for EventRate {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "is no number in a time; write it like \"1000 /s\"; units: /ms, /s, /min, /h".to_owned();
+        let wrong = || "must be how many in a time; write it like \"1000 /s\"; units: /ms, /s, /min, /h".to_owned();
         let text = text.trim();
         let found = EVENT_UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
         let (number, factor) = found.ok_or_else(wrong)?;
@@ -178,7 +178,7 @@ fn count_of(text: &str, units: &[&str]) -> Option<Result<u64, String>> {
         number
             .replace('_', "")
             .parse()
-            .map_err(|_| format!("is not a whole number of {}; write it like \"10 {}\"", units[0], units[0])),
+            .map_err(|_| format!("must be a whole number of {}; write it like \"10 {}\"", units[0], units[0])),
     )
 }
 
@@ -251,12 +251,12 @@ impl FromStr for Limit {
         }
         if let Some(number) = text.strip_suffix("bdp") {
             return millionths(number.trim()).map(Self::Bdp).ok_or_else(|| {
-                "is not a part of the bandwidth-delay product; write it like \"1 bdp\" or \"0.5 bdp\"".to_owned()
+                "must be a part of the bandwidth-delay product; write it like \"1 bdp\" or \"0.5 bdp\"".to_owned()
             });
         }
         let bytes = text.parse().map(Self::Bytes).ok();
         bytes.or_else(|| text.parse().map(Self::Time).ok()).ok_or_else(|| {
-            "is not a queue limit; write it like \"100 packets\", \"150 kB\", \"20 ms\", \"1 bdp\" or \"unlimited\""
+            "must be a queue limit; write it like \"100 packets\", \"150 kB\", \"20 ms\", \"1 bdp\" or \"unlimited\""
                 .to_owned()
         })
     }

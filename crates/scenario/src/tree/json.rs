@@ -7,7 +7,7 @@ pub(crate) fn parse_json(text: &str) -> Result<Node, Vec<SyntaxError>> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
         let message = message.rsplit_once(" at line").map_or(message.as_str(), |(what, _)| what).to_owned();
-        vec![SyntaxError { message, line: Some(error.line()), column: Some(error.column()), value: String::new() }]
+        vec![SyntaxError::at(text, error.line(), error.column(), &message)]
     })?;
     Ok(Node::new(from_json(value).unwrap_or(Value::Table(Vec::new())), Origin::Unknown))
 }

@@ -70,17 +70,17 @@ impl Finder<'_, '_> {
     fn distribution(&mut self, word: &str, node: &Node, name: &FieldPath, meaning: &Meaning) -> Distribution {
         let place = name.to_string();
         if place == "seed" {
-            self.report(name, "cannot be drawn: all that is drawn is drawn from it", "write a number");
+            self.report(name, "must not be drawn: all that is drawn is drawn from it", "write a number");
             return Distribution::Wrong;
         }
         if name.0.last() == Some(&key("kind")) {
             let remedy = "draw the whole table: { choice = [{ kind = ..., ... }, { kind = ..., ... }] }";
-            self.report(name, "cannot be drawn alone, since each kind has fields of its own", remedy);
+            self.report(name, "must not be drawn alone, since each kind has fields of its own", remedy);
             return Distribution::Wrong;
         }
         if let Some(other) = other_field(node, word) {
             let remedy = format!("keep one of the two; a table with {word} stands for a value, and has nothing else");
-            let what = format!("stands beside {word:?}");
+            let what = format!("must not stand beside {word:?}");
             self.diagnostics.report_key(&name.step(key(other)), what, remedy);
             return Distribution::Wrong;
         }
@@ -94,11 +94,11 @@ impl Finder<'_, '_> {
 
     fn choice(&mut self, content: &Node, name: &FieldPath, meaning: &Meaning) -> Distribution {
         let Value::List(items) = &content.value else {
-            self.report(name, "is no list", "write it like choice = [\"10 ms\", \"50 ms\"]");
+            self.report(name, "must be a list", "write it like choice = [\"10 ms\", \"50 ms\"]");
             return Distribution::Wrong;
         };
         if items.is_empty() {
-            self.report(name, "has nothing to choose from", "give at least one value");
+            self.report(name, "must hold at least one value", "give at least one value");
             return Distribution::Wrong;
         }
         let mut alternatives = Vec::with_capacity(items.len());
@@ -110,7 +110,8 @@ impl Finder<'_, '_> {
         }
         let all: usize = alternatives.iter().map(|one| rounds(&one.places)).sum();
         if all > MAX_ALTERNATIVES {
-            let what = format!("has {all} alternatives, those of choices within it included");
+            let what =
+                format!("must hold at most 1000 alternatives: it has {all}, those of choices within it included");
             self.report(name, &what, "give at most 1000, or draw a number from a range");
             return Distribution::Wrong;
         }
@@ -123,7 +124,7 @@ impl Finder<'_, '_> {
             _ => &[],
         };
         let [low, high] = ends else {
-            self.report(name, "is no range", "give its two ends, like [\"10 ms\", \"50 ms\"] or [1, 8]");
+            self.report(name, "must be a range", "give its two ends, like [\"10 ms\", \"50 ms\"] or [1, 8]");
             return Distribution::Wrong;
         };
         let (low, high) = (self.end(low, &name.index(0)), self.end(high, &name.index(1)));
@@ -142,7 +143,7 @@ impl Finder<'_, '_> {
         if number.is_none() {
             let remedy = "write a number, or a text like \"30 ms\", \"10 Mbit/s\", \"64 kB\", \"100 packets\", \
                           \"1 bdp\"; what is no number can be drawn with choice";
-            self.report(name, "is no end of a range", remedy);
+            self.report(name, "must be the end of a range", remedy);
         }
         number
     }

@@ -40,7 +40,11 @@ impl Range {
         is_real: bool,
     ) -> Result<Self, (String, String)> {
         if low_unit != high_unit {
-            let what = format!("goes from {} to {}", low_unit.describe(), high_unit.describe());
+            let what = format!(
+                "must have ends of the same quantity: it goes from {} to {}",
+                low_unit.describe(),
+                high_unit.describe()
+            );
             return Err((what, "give both ends in units of the same quantity".to_owned()));
         }
         let ends = match (low, high) {
@@ -52,16 +56,16 @@ impl Range {
             Ends::Real(low, high) => (low > high, low > 0.0),
         };
         if is_falling {
-            return Err(("begins above its end".to_owned(), "write the smaller number first".to_owned()));
+            return Err(("must not begin above its end".to_owned(), "write the smaller number first".to_owned()));
         }
         if law == Law::LogUniform && !is_positive {
             let remedy = "begin above 0, or draw with uniform, which can begin at 0".to_owned();
-            return Err(("begins at 0 or below, where there is no logarithm".to_owned(), remedy));
+            return Err(("must begin above 0, or there is no logarithm".to_owned(), remedy));
         }
         let fits = |end| u64::try_from(end).is_ok() || i64::try_from(end).is_ok();
         match ends {
             Ends::Whole(low, high) if !(fits(low) && fits(high)) => {
-                Err(("is too large for an integer".to_owned(), "stay between -2^63 and 2^64 - 1".to_owned()))
+                Err(("must fit an integer".to_owned(), "stay between -2^63 and 2^64 - 1".to_owned()))
             }
             _ => Ok(Self { law, unit: low_unit, ends }),
         }
