@@ -276,7 +276,7 @@ def test_validate_and_what_reads_without_imports_run_nothing(folder: Path, cli: 
         ("strange:Mine.Inner", "there is no Inner"),
         ("nowhere:Mine", "there is no module nowhere"),
         ("broken:Mine", "SyntaxError"),
-        ("not a name", "does not name a class"),
+        ("not a name", "must name a class"),
     ],
 )
 def test_validate_finds_mistakes_in_the_text_of_a_module(folder: Path, cli: Cli, name: str, said: str) -> None:

@@ -30,17 +30,17 @@ impl Step {
 #[derive(Clone, Debug)]
 pub struct Environment {
     scenario: Arc<Scenario>,
-    seats: Arc<[Seat]>,
+    bindings: Arc<[AgentBinding]>,
     simulation: Simulation,
     /// When the scenario's time is over.
     end: SimTime,
-    /// The places of the seats' flows in the simulation, which may differ where their number is drawn.
+    /// Where the bound flows are in the simulation, which may differ where their number is drawn.
     flows: Arc<[FlowId]>,
 }
 
-/// An agent's place.
+/// A flow that an agent controls, and the agent's settings.
 #[derive(Clone, Debug)]
-struct Seat {
+struct AgentBinding {
     flow: String,
     config: Arc<AgentConfig>,
 }
@@ -51,30 +51,30 @@ const DRAWS: usize = 100;
 impl Environment {
     /// Agents on the flows of these names. The first episode is that of the scenario's own seed.
     pub fn new(scenario: Scenario, agents: Vec<(String, AgentConfig)>) -> Result<Self, EnvironmentError> {
-        let mut seats: Vec<Seat> = Vec::new();
+        let mut bindings: Vec<AgentBinding> = Vec::new();
         for (flow, config) in agents {
-            if seats.iter().any(|seat| seat.flow == flow) {
+            if bindings.iter().any(|binding| binding.flow == flow) {
                 return Err(EnvironmentError::TwoAgents { name: flow });
             }
-            seats.push(Seat { flow, config: Arc::new(config) });
+            bindings.push(AgentBinding { flow, config: Arc::new(config) });
         }
-        if seats.is_empty() {
+        if bindings.is_empty() {
             return Err(EnvironmentError::NoAgents);
         }
-        let flows = places(&scenario, &seats)?;
-        let simulation = simulate(&scenario, &seats, &flows);
+        let flows = flow_indices(&scenario, &bindings)?;
+        let simulation = simulate(&scenario, &bindings, &flows);
         let end = SimTime(scenario.config().duration.0);
-        Ok(Self { scenario: Arc::new(scenario), seats: seats.into(), simulation, end, flows: flows.into() })
+        Ok(Self { scenario: Arc::new(scenario), bindings: bindings.into(), simulation, end, flows: flows.into() })
     }
 
     /// How many agents there are.
     pub fn agents(&self) -> usize {
-        self.seats.len()
+        self.bindings.len()
     }
 
     /// How an agent is set up.
     pub fn config(&self, agent: usize) -> &AgentConfig {
-        &self.seats[agent].config
+        &self.bindings[agent].config
     }
 
     /// Begins an episode and runs to its first decision. The seed draws the values that the scenario leaves to chance, and
@@ -82,11 +82,11 @@ impl Environment {
     pub fn reset(&mut self, seed: u64) -> Step {
         let mut again = RandomStream::new(seed, "draws");
         let seeds = std::iter::once(seed).chain(std::iter::repeat_with(|| again.bits())).take(DRAWS);
-        let with_places = |scenario: Scenario| places(&scenario, &self.seats).ok().map(|flows| (scenario, flows));
+        let with_indices = |scenario: Scenario| flow_indices(&scenario, &self.bindings).ok().map(|flows| (scenario, flows));
         let mut drawn = seeds.filter_map(|seed| self.scenario.draw(seed).ok());
-        let found = drawn.find_map(with_places);
+        let found = drawn.find_map(with_indices);
         let (scenario, flows) = found.unwrap_or_else(|| (self.scenario.with_seed(seed), self.flows.to_vec()));
-        self.simulation = simulate(&scenario, &self.seats, &flows);
+        self.simulation = simulate(&scenario, &self.bindings, &flows);
         self.end = SimTime(scenario.config().duration.0);
         self.flows = flows.into();
         self.run()
@@ -204,11 +204,11 @@ fn needs_care(simulation: &Simulation, flow: FlowId) -> bool {
     wants_to_stop(simulation, flow) || simulation.is_over(flow)
 }
 
-/// Where the seats' flows are. Each is there, and its own controller leaves the decisions to the agent.
-fn places(scenario: &Scenario, seats: &[Seat]) -> Result<Vec<FlowId>, EnvironmentError> {
+/// Where the bound flows are. Each is there, and its own controller leaves the decisions to the agent.
+fn flow_indices(scenario: &Scenario, bindings: &[AgentBinding]) -> Result<Vec<FlowId>, EnvironmentError> {
     let flows = &scenario.config().flows;
-    let place = |seat: &Seat| {
-        let name = seat.flow.clone();
+    let place = |binding: &AgentBinding| {
+        let name = binding.flow.clone();
         let Some(place) = flows.iter().position(|flow| flow.name == name) else {
             let known = flows.iter().map(|flow| flow.name.clone()).collect();
             return Err(EnvironmentError::UnknownFlow { name, known });
@@ -218,18 +218,18 @@ fn places(scenario: &Scenario, seats: &[Seat]) -> Result<Vec<FlowId>, Environmen
         }
         Ok(FlowId::new(place))
     };
-    seats.iter().map(place).collect()
+    bindings.iter().map(place).collect()
 }
 
 /// The simulation of a scenario in which agents take the place of controllers, which they have inside.
-fn simulate(scenario: &Scenario, seats: &[Seat], flows: &[FlowId]) -> Simulation {
+fn simulate(scenario: &Scenario, bindings: &[AgentBinding], flows: &[FlowId]) -> Simulation {
     let mut config: SimulationConfig = scenario.config().clone();
     // Series would grow with every event of an episode, and nobody asks for them.
     (config.trace.flows, config.trace.links, config.trace.internals) = (Vec::new(), Vec::new(), Vec::new());
-    for (seat, flow) in seats.iter().zip(flows) {
+    for (binding, flow) in bindings.iter().zip(flows) {
         let flow = &mut config.flows[flow.index()];
         let own = flow.controller.clone();
-        let agent = Arc::clone(&seat.config);
+        let agent = Arc::clone(&binding.config);
         flow.controller = ControllerConfig::External(ExternalConfig::new("agent", move |start| {
             let own = Controller::new(&own, start.mss, start.initial_window, start.initial_ssthresh);
             Agent::new(&agent, own, start.mss)
@@ -240,6 +240,6 @@ fn simulate(scenario: &Scenario, seats: &[Seat], flows: &[FlowId]) -> Simulation
 }
 
 fn agent(simulation: &mut Simulation, flow: FlowId) -> &mut Agent {
-    let external = simulation.external_controller(flow).expect("every seat's controller is an agent");
-    external.as_any_mut().downcast_mut().expect("every seat's controller is an agent")
+    let external = simulation.external_controller(flow).expect("every bound flow's controller is an agent");
+    external.as_any_mut().downcast_mut().expect("every bound flow's controller is an agent")
 }

@@ -3,9 +3,9 @@
 
 mod environment;
 mod error;
-mod helper;
-mod share;
+mod shard;
 mod vector;
+mod worker;
 
 pub use environment::{Environment, Step};
 pub use error::EnvironmentError;

@@ -2,8 +2,8 @@
 
 use crate::environment::Environment;
 use crate::error::EnvironmentError;
-use crate::helper::Helper;
-use crate::share::{Lane, Share, Task};
+use crate::shard::{Shard, Slot, Task};
+use crate::worker::Worker;
 
 /// Where a step's results go: one place for each environment, `observation_len` numbers in `observations`.
 #[derive(Debug)]
@@ -38,9 +38,9 @@ pub enum Autoreset {
 pub struct VectorEnvironment {
     /// In the order of the environments, as many in each but the last; the first is the caller's.
     #[allow(clippy::vec_box, reason = "a thread takes one without moving what is in it")]
-    shares: Vec<Box<Share>>,
-    /// A thread for each share but the first.
-    helpers: Vec<Helper>,
+    shards: Vec<Box<Shard>>,
+    /// A thread for each shard but the first.
+    workers: Vec<Worker>,
     count: usize,
     autoreset: Autoreset,
     observation_len: usize,
@@ -60,13 +60,13 @@ impl VectorEnvironment {
         if count == 0 {
             return Err(EnvironmentError::NoEnvironments);
         }
-        let lane = Lane::new(environment);
+        let slot = Slot::new(environment);
         let observation_len = environment.config(0).observation_len();
         let most = count.div_ceil(threads.clamp(1, count));
         let sizes = (0..count).step_by(most).map(|first| most.min(count - first));
-        let shares: Vec<_> = sizes.map(|size| Box::new(Share::new(&lane, size, observation_len, autoreset))).collect();
-        let helpers = (1..shares.len()).map(|_| Helper::new()).collect::<Result<_, _>>()?;
-        Ok(Self { shares, helpers, count, autoreset, observation_len })
+        let shards: Vec<_> = sizes.map(|size| Box::new(Shard::new(&slot, size, observation_len, autoreset))).collect();
+        let workers = (1..shards.len()).map(|_| Worker::new()).collect::<Result<_, _>>()?;
+        Ok(Self { shards, workers, count, autoreset, observation_len })
     }
 
     /// How many environments there are.
@@ -81,39 +81,39 @@ impl VectorEnvironment {
 
     /// One of them.
     pub fn environment(&self, index: usize) -> &Environment {
-        let most = self.shares[0].lanes.len();
-        &self.shares[index / most].lanes[index % most].environment
+        let most = self.shards[0].slots.len();
+        &self.shards[index / most].slots[index % most].environment
     }
 
     /// Begins an episode in each environment: the i-th with the seed `seeds[i]`, from which those of its later episodes
     /// follow.
     pub fn reset(&mut self, seeds: &[u64], observations: &mut [f32]) {
-        let most = self.shares[0].lanes.len();
-        for (share, seeds) in self.shares.iter_mut().zip(seeds.chunks(most)) {
-            share.seeds.copy_from_slice(seeds);
+        let most = self.shards[0].slots.len();
+        for (shard, seeds) in self.shards.iter_mut().zip(seeds.chunks(most)) {
+            shard.seeds.copy_from_slice(seeds);
         }
         self.work(Task::Reset);
-        for (share, rows) in self.shares.iter().zip(observations.chunks_mut(most * self.observation_len)) {
-            rows.copy_from_slice(&share.observations);
+        for (shard, rows) in self.shards.iter().zip(observations.chunks_mut(most * self.observation_len)) {
+            rows.copy_from_slice(&shard.observations);
         }
     }
 
     /// Takes an action in each environment and runs each to its next decision.
     pub fn step(&mut self, actions: &[f64], buffers: Buffers<'_>) {
-        let most = self.shares[0].lanes.len();
-        for (share, actions) in self.shares.iter_mut().zip(actions.chunks(most)) {
-            share.actions.copy_from_slice(actions);
+        let most = self.shards[0].slots.len();
+        for (shard, actions) in self.shards.iter_mut().zip(actions.chunks(most)) {
+            shard.actions.copy_from_slice(actions);
         }
         self.work(Task::Step);
         let Buffers { observations, rewards, terminated, truncated, finals } = buffers;
         let rows = observations.chunks_mut(most * self.observation_len);
         let ends = terminated.chunks_mut(most).zip(truncated.chunks_mut(most));
         let places = rows.zip(rewards.chunks_mut(most)).zip(ends);
-        for (share, ((rows, rewards), (terminated, truncated))) in self.shares.iter().zip(places) {
-            rows.copy_from_slice(&share.observations);
-            rewards.copy_from_slice(&share.rewards);
-            terminated.copy_from_slice(&share.terminated);
-            truncated.copy_from_slice(&share.truncated);
+        for (shard, ((rows, rewards), (terminated, truncated))) in self.shards.iter().zip(places) {
+            rows.copy_from_slice(&shard.observations);
+            rewards.copy_from_slice(&shard.rewards);
+            terminated.copy_from_slice(&shard.terminated);
+            truncated.copy_from_slice(&shard.truncated);
         }
         if self.autoreset == Autoreset::SameStep {
             self.take_finals(finals);
@@ -123,10 +123,10 @@ impl VectorEnvironment {
     /// Copies the last observations of the episodes that have ended.
     fn take_finals(&self, finals: &mut [f32]) {
         let length = self.observation_len;
-        let most = self.shares[0].lanes.len();
-        for (share, finals) in self.shares.iter().zip(finals.chunks_mut(most * length)) {
-            let rows = share.finals.chunks_exact(length).zip(finals.chunks_exact_mut(length));
-            for ((row, place), ends) in rows.zip(share.terminated.iter().zip(&share.truncated)) {
+        let most = self.shards[0].slots.len();
+        for (shard, finals) in self.shards.iter().zip(finals.chunks_mut(most * length)) {
+            let rows = shard.finals.chunks_exact(length).zip(finals.chunks_exact_mut(length));
+            for ((row, place), ends) in rows.zip(shard.terminated.iter().zip(&shard.truncated)) {
                 if *ends.0 || *ends.1 {
                     place.copy_from_slice(row);
                 }
@@ -134,17 +134,17 @@ impl VectorEnvironment {
         }
     }
 
-    /// Works on each share on a thread of its own, the first one on the caller's.
+    /// Works on each shard on a thread of its own, the first one on the caller's.
     fn work(&mut self, task: Task) {
-        for share in &mut self.shares {
-            share.task = task;
+        for shard in &mut self.shards {
+            shard.task = task;
         }
-        for (share, helper) in self.shares.drain(1..).zip(&self.helpers) {
-            helper.give(share);
+        for (shard, worker) in self.shards.drain(1..).zip(&self.workers) {
+            worker.give(shard);
         }
-        self.shares[0].work();
-        for helper in &mut self.helpers {
-            self.shares.push(helper.take());
+        self.shards[0].work();
+        for worker in &mut self.workers {
+            self.shards.push(worker.take());
         }
     }
 }

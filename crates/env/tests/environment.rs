@@ -133,8 +133,8 @@ impl Given {
         }
     }
 
-    fn is_over(&self, lane: usize) -> bool {
-        self.terminated[lane] || self.truncated[lane]
+    fn is_over(&self, slot: usize) -> bool {
+        self.terminated[slot] || self.truncated[slot]
     }
 }
 
@@ -151,7 +151,7 @@ fn an_episode_begins_with_the_next_step_or_within_the_last() {
         let mut vector = VectorEnvironment::new(&single, 2, 2, autoreset).expect("threads");
         let (mut rows, mut given) = (vec![0.0; 4], Given::new(2, 2));
         vector.reset(&[8, 9], &mut rows);
-        // The second lane's course: each reward with what was seen then, and of each episode what was seen first.
+        // The second slot's course: each reward with what was seen then, and of each episode what was seen first.
         let (mut course, mut begins) = (Vec::new(), vec![rows[2..].to_vec()]);
         let mut was_over = false;
         while begins.len() < 5 {
@@ -197,8 +197,8 @@ fn side_by_side_is_as_alone_on_any_number_of_threads() {
         let mut given = Given::new(5, 3);
         vector.reset(&seeds, &mut rows);
         for n in 0..=200 {
-            for (lane, course) in alone.iter().enumerate() {
-                assert_eq!(rows[3 * lane..3 * lane + 3], course[n], "lane {lane}, step {n}, {threads} threads");
+            for (slot, course) in alone.iter().enumerate() {
+                assert_eq!(rows[3 * slot..3 * slot + 3], course[n], "slot {slot}, step {n}, {threads} threads");
             }
             let actions = [f64::from(n as u32 % 7); 5];
             vector.step(&actions, given.buffers(&mut rows));

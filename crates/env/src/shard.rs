@@ -7,7 +7,7 @@ use crate::vector::Autoreset;
 
 /// An environment, and the seeds of its episodes.
 #[derive(Clone, Debug)]
-pub(crate) struct Lane {
+pub(crate) struct Slot {
     pub(crate) environment: Environment,
     seeds: RandomStream,
     is_over: bool,
@@ -15,7 +15,7 @@ pub(crate) struct Lane {
 
 /// What a step of one environment gives.
 #[derive(Clone, Copy, Debug, Default)]
-struct Given {
+struct SlotStep {
     reward: f64,
     terminated: bool,
     truncated: bool,
@@ -30,10 +30,10 @@ pub(crate) enum Task {
     Step,
 }
 
-/// See the module. It lies in one piece on the heap, so that a thread takes it whole and shares no cache line with another.
+/// See the module. It lies in one piece on the heap, so that a thread takes it whole and shards no cache line with another.
 #[derive(Debug)]
-pub(crate) struct Share {
-    pub(crate) lanes: Vec<Lane>,
+pub(crate) struct Shard {
+    pub(crate) slots: Vec<Slot>,
     pub(crate) task: Task,
     pub(crate) seeds: Vec<u64>,
     pub(crate) actions: Vec<f64>,
@@ -47,7 +47,7 @@ pub(crate) struct Share {
     pub(crate) finals: Vec<f32>,
 }
 
-impl Lane {
+impl Slot {
     pub(crate) fn new(environment: &Environment) -> Self {
         Self { environment: environment.clone(), seeds: RandomStream::new(0, "episodes"), is_over: true }
     }
@@ -64,23 +64,23 @@ impl Lane {
         self.begin(seed, row);
     }
 
-    fn step(&mut self, action: f64, row: &mut [f32]) -> Given {
+    fn step(&mut self, action: f64, row: &mut [f32]) -> SlotStep {
         if self.is_over {
             self.begin_next(row);
-            return Given::default();
+            return SlotStep::default();
         }
         let step = self.environment.step(&[action]);
         let reward = self.environment.reward_and_observe(0, row);
         self.is_over = step.is_last();
-        Given { reward, terminated: step.terminated, truncated: step.truncated }
+        SlotStep { reward, terminated: step.terminated, truncated: step.truncated }
     }
 }
 
-impl Share {
-    /// `count` copies of a lane, whose rows have `observation_len` numbers.
-    pub(crate) fn new(lane: &Lane, count: usize, observation_len: usize, autoreset: Autoreset) -> Self {
+impl Shard {
+    /// `count` copies of a slot, whose rows have `observation_len` numbers.
+    pub(crate) fn new(slot: &Slot, count: usize, observation_len: usize, autoreset: Autoreset) -> Self {
         Self {
-            lanes: vec![lane.clone(); count],
+            slots: vec![slot.clone(); count],
             task: Task::Reset,
             seeds: vec![0; count],
             actions: vec![0.0; count],
@@ -95,22 +95,22 @@ impl Share {
 
     /// Does the task for each environment in turn.
     pub(crate) fn work(&mut self) {
-        let length = self.observations.len() / self.lanes.len();
-        for (index, (lane, row)) in self.lanes.iter_mut().zip(self.observations.chunks_exact_mut(length)).enumerate() {
+        let length = self.observations.len() / self.slots.len();
+        for (index, (slot, row)) in self.slots.iter_mut().zip(self.observations.chunks_exact_mut(length)).enumerate() {
             match self.task {
                 Task::Reset => {
                     let seed = self.seeds[index];
-                    lane.seeds = RandomStream::new(seed, "episodes");
-                    lane.begin(seed, row);
+                    slot.seeds = RandomStream::new(seed, "episodes");
+                    slot.begin(seed, row);
                 }
                 Task::Step => {
-                    let given = lane.step(self.actions[index], row);
-                    if lane.is_over && self.autoreset == Autoreset::SameStep {
+                    let stepped = slot.step(self.actions[index], row);
+                    if slot.is_over && self.autoreset == Autoreset::SameStep {
                         self.finals[index * length..][..length].copy_from_slice(row);
-                        lane.begin_next(row);
+                        slot.begin_next(row);
                     }
-                    self.rewards[index] = given.reward;
-                    (self.terminated[index], self.truncated[index]) = (given.terminated, given.truncated);
+                    self.rewards[index] = stepped.reward;
+                    (self.terminated[index], self.truncated[index]) = (stepped.terminated, stepped.truncated);
                 }
             }
         }
