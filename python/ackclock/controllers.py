@@ -212,7 +212,9 @@ def find(path: str, parameters: Mapping[str, Any], folder: Path) -> Found:
         raise RefusedError("class", f"must define {' and '.join(missing)}", f"define {', '.join(missing)} in the class")
     unmet = [name for name in _OF_SAMPLES if name in overridden and not found.wants_samples]
     if unmet:
-        raise RefusedError("class", f"must want samples, as it defines {unmet[0]}", "add wants_samples = True to the class")
+        raise RefusedError(
+            "class", f"must want samples, as it defines {unmet[0]}", "add wants_samples = True to the class"
+        )
     _check_parameters(found, parameters)
     return Found(found, overridden)
 

@@ -16,6 +16,7 @@ from conftest import Cli
     [
         ("controllers", "cubic"),
         ("queues", "drop_tail"),
+        ("buffer-policies", "ece_red"),
         ("disciplines", "ece_red"),
         ("links", "loss"),
         ("topologies", "dumbbell"),

@@ -61,10 +61,10 @@ mod _core {
         ackclock_scenario::queues().to_string()
     }
 
-    /// The buffer disciplines of appliances, as JSON.
+    /// The buffer policies of appliances, as JSON.
     #[pyfunction]
-    fn disciplines() -> String {
-        ackclock_scenario::disciplines().to_string()
+    fn buffer_policies() -> String {
+        ackclock_scenario::buffer_policies().to_string()
     }
 
     /// What links may do, as JSON.

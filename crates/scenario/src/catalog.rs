@@ -1,4 +1,4 @@
-//! What there is to choose from, as JSON for `ackclock controllers`, `queues`, `disciplines`, `links` and `topologies`.
+//! What there is to choose from, as JSON for `ackclock controllers`, `queues`, `buffer-policies`, `links` and `topologies`.
 
 mod aqm;
 mod disciplines;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::profiles::Profile;
 
-pub use disciplines::disciplines;
+pub use disciplines::buffer_policies;
 pub use links::links;
 pub use queues::queues;
 

@@ -21,7 +21,7 @@ mod traffic_catalog;
 mod tree;
 mod vary;
 
-pub use catalog::{controllers, disciplines, links, profiles, queues, schema, topologies};
+pub use catalog::{buffer_policies, controllers, links, profiles, queues, schema, topologies};
 pub use diagnostic::{Diagnostic, ScenarioError};
 pub use endpoint::endpoint_config;
 pub use extensions::{BlamedField, ControllerRequest, Extensions, Origin, Refusal};

@@ -4,6 +4,7 @@ mod json;
 mod node;
 mod overrides;
 mod path;
+mod renamed;
 mod shorthand;
 mod toml_text;
 
@@ -11,5 +12,6 @@ pub(crate) use json::parse_json;
 pub(crate) use node::{Node, Origin, Value};
 pub(crate) use overrides::apply_overrides;
 pub(crate) use path::{FieldPath, Step};
+pub(crate) use renamed::rename_fields;
 pub(crate) use shorthand::expand_controllers;
 pub(crate) use toml_text::parse_toml;

@@ -102,7 +102,7 @@ handshake = "connect_first"
 copying = { delay = "20 us", rate = "10 Gbit/s", chunk = "16 KiB" }
 near = { controller = "newreno", tcp = { receive_buffer = "256 KiB" } }
 far = { controller = { kind = "fixed", window = "4 segments" }, tcp = { mss = 500, send_buffer = "4 MB" } }
-discipline = { kind = "credit", margin = "1 ms" }
+buffer_policy = { kind = "credit", margin = "1 ms" }
 "#,
     );
     let appliance = &config.appliances[0];
@@ -122,13 +122,13 @@ discipline = { kind = "credit", margin = "1 ms" }
 
 #[test]
 fn every_discipline_goes_by_a_bare_name() {
-    let entries = ackclock_scenario::disciplines();
+    let entries = ackclock_scenario::buffer_policies();
     let entries = entries.as_array().expect("a list");
     assert_eq!(entries.len(), 8);
     for entry in entries {
         let name = entry["name"].as_str().expect("a name");
         let ecn = "[tcp]\necn = \"request\"";
-        let config = parse(DUMBBELL, &format!("{ecn}\n[[appliance]]\nnode = \"left\"\ndiscipline = \"{name}\""));
+        let config = parse(DUMBBELL, &format!("{ecn}\n[[appliance]]\nnode = \"left\"\nbuffer_policy = \"{name}\""));
         let said = format!("{:?}", config.appliances[0].discipline).to_lowercase();
         assert!(said.starts_with(&name.replace('_', "")), "{name} is {said}");
         let row = format!("| `{name}` |");
@@ -139,7 +139,7 @@ fn every_discipline_goes_by_a_bare_name() {
             let default = default.as_str().expect("a text");
             assert!(row.contains(&format!("`{field}` = {default}")), "{row}: {field} is {default}");
             let table = format!("{{ kind = \"{name}\", {field} = {default} }}");
-            let again = parse(DUMBBELL, &format!("{ecn}\n[[appliance]]\nnode = \"left\"\ndiscipline = {table}"));
+            let again = parse(DUMBBELL, &format!("{ecn}\n[[appliance]]\nnode = \"left\"\nbuffer_policy = {table}"));
             assert_eq!(again.appliances[0].discipline, config.appliances[0].discipline, "{table}");
         }
     }
@@ -184,7 +184,8 @@ fn a_node_can_be_an_appliance_by_its_kind() {
     let text = CHAIN.replace("{ name = \"S\", kind = \"router\" }", "{ name = \"S\", kind = \"appliance\" }");
     assert_eq!(names(&parse(&text, "")), [("there", "S"), ("back", "S")]);
     // an entry that names it says the rest, and there is still one appliance
-    let config = parse(&text, "[[appliance]]\nnode = \"S\"\ntake = { flows = \"back\" }\ndiscipline = \"drain_rate\"");
+    let config =
+        parse(&text, "[[appliance]]\nnode = \"S\"\ntake = { flows = \"back\" }\nbuffer_policy = \"drain_rate\"");
     assert_eq!(names(&config), [("back", "appliance1")]);
 }
 
@@ -409,6 +410,28 @@ fn mistakes_say_what_is_wrong_and_what_to_do() {
     }
 }
 
+/// Scenarios of before say `discipline`, in text and in overrides.
+#[test]
+fn the_name_of_before_is_understood() {
+    let appliance = |fields: &str| format!("{DUMBBELL}\n[[appliance]]\nname = \"box\"\nnode = \"left\"\n{fields}");
+    let read = |fields: &str, overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+        let scenario = Scenario::parse(&appliance(fields), "test.toml", &overrides);
+        scenario.map(|scenario| scenario.config().appliances[0].discipline.clone())
+    };
+    let now = read("buffer_policy = { kind = \"credit\", margin = \"1 ms\" }", &[]).expect("its name of now");
+    let before = "discipline = { kind = \"credit\", margin = \"1 ms\" }";
+    assert_eq!(read(before, &[]).as_ref(), Ok(&now));
+    let credit = "buffer_policy = \"credit\"";
+    assert_eq!(read(credit, &["appliance.box.discipline.margin=\"1 ms\""]).as_ref(), Ok(&now));
+    assert_eq!(
+        read("", &["appliance=[{ node = \"left\", discipline = { kind = \"credit\", margin = \"1 ms\" } }]"]),
+        Ok(now)
+    );
+    let both = read(&format!("{credit}\ndiscipline = \"socket\""), &[]).expect_err("it has both");
+    assert_eq!(both.diagnostics[0].field, "appliance[0].discipline");
+}
+
 #[test]
 fn parameters_of_disciplines_are_in_range() {
     for (parameters, field) in [
@@ -429,11 +452,11 @@ fn parameters_of_disciplines_are_in_range() {
         ("credit\", margin = \"25 h\"", "margin"),
         ("credit\", target = \"25 h\"", "target"),
     ] {
-        let appliance = format!("[[appliance]]\nnode = \"left\"\ndiscipline = {{ kind = \"{parameters} }}");
-        assert_eq!(mistake(DUMBBELL, &appliance).0, format!("appliance[0].discipline.{field}"));
+        let appliance = format!("[[appliance]]\nnode = \"left\"\nbuffer_policy = {{ kind = \"{parameters} }}");
+        assert_eq!(mistake(DUMBBELL, &appliance).0, format!("appliance[0].buffer_policy.{field}"));
     }
     // the very limits
-    let red = "discipline = { kind = \"ece_red\", threshold = \"1 B\", limit = \"2 B\", max_probability = 1.0 }";
+    let red = "buffer_policy = { kind = \"ece_red\", threshold = \"1 B\", limit = \"2 B\", max_probability = 1.0 }";
     let config = parse(DUMBBELL, &format!("[tcp]\necn = \"request\"\n[[appliance]]\nnode = \"left\"\n{red}"));
     let expected = EceRedConfig { threshold: Bytes(1), limit: Bytes(2), max_probability: 1.0 };
     assert_eq!(config.appliances[0].discipline, DisciplineConfig::EceRed(expected));
@@ -443,13 +466,13 @@ fn parameters_of_disciplines_are_in_range() {
 fn a_discipline_that_raises_ece_needs_ecn_on_the_near_side() {
     let with = |tcp: &str, near: &str, discipline: &str| {
         let tables = format!("[tcp]\necn = \"{tcp}\"\n[[appliance]]\nnode = \"left\"\n");
-        format!("{tables}near = {{ tcp = {{ ecn = \"{near}\" }} }}\ndiscipline = \"{discipline}\"")
+        format!("{tables}near = {{ tcp = {{ ecn = \"{near}\" }} }}\nbuffer_policy = \"{discipline}\"")
     };
     for discipline in ["ece_interval", "ece_droptail", "ece_red"] {
         parse(DUMBBELL, &with("request", "accept", discipline));
         for (tcp, near) in [("request", "off"), ("accept", "request"), ("off", "request")] {
             let (field, message, remedy) = mistake(DUMBBELL, &with(tcp, near, discipline));
-            assert_eq!(field, "appliance[0].discipline");
+            assert_eq!(field, "appliance[0].buffer_policy");
             assert!(message.contains("raises ECE") && message.contains("\"old\""), "{message}");
             assert!(remedy.contains("ecn = \"request\""), "{remedy}");
         }
@@ -463,7 +486,7 @@ fn a_discipline_that_raises_ece_needs_ecn_on_the_near_side() {
         )
     };
     parse(CHAIN, &two("request"));
-    assert_eq!(mistake(CHAIN, &two("off")).0, "appliance[1].discipline");
+    assert_eq!(mistake(CHAIN, &two("off")).0, "appliance[1].buffer_policy");
 }
 
 #[test]
@@ -542,7 +565,7 @@ fn an_end_kept_short_by_credit_may_still_grow_its_window() {
     use ackclock_tcp::CwndValidation::{Hold, Linux, Rfc7661};
     let far = |discipline: &str, tcp: &str| {
         let table =
-            format!("[[appliance]]\nnode = \"left\"\ndiscipline = \"{discipline}\"\nfar = {{ tcp = {{ {tcp} }} }}");
+            format!("[[appliance]]\nnode = \"left\"\nbuffer_policy = \"{discipline}\"\nfar = {{ tcp = {{ {tcp} }} }}");
         parse(DUMBBELL, &table).splits[0].far.tcp.cwnd_validation
     };
     assert_eq!(far("socket", ""), Hold);
@@ -556,11 +579,11 @@ fn an_end_kept_short_by_credit_may_still_grow_its_window() {
 #[test]
 fn an_appliance_is_part_of_what_a_scenario_is() {
     let parse = |discipline: &str| {
-        let text = format!("{DUMBBELL}\n[[appliance]]\nnode = \"left\"\ndiscipline = {discipline}");
+        let text = format!("{DUMBBELL}\n[[appliance]]\nnode = \"left\"\nbuffer_policy = {discipline}");
         Scenario::parse(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"))
     };
     let scenario = parse("{ kind = \"credit\", margin = { uniform = [\"1 ms\", \"4 ms\"] } }");
-    assert_eq!(scenario.varies()[0].0, "appliance[0].discipline.margin");
+    assert_eq!(scenario.varies()[0].0, "appliance[0].buffer_policy.margin");
     let again = Scenario::from_json(&scenario.to_json(), &[]).expect("it was right");
     assert_eq!(again.config(), scenario.config());
     assert_ne!(parse("\"credit\"").hash(), parse("\"drain_rate\"").hash());

@@ -4,6 +4,7 @@ mod common;
 
 use common::{MSS, mean_window, simulate};
 
+//= rfc3649-5-response
 #[test]
 fn highspeed_gets_what_its_table_says_it_gets_beside_reno() {
     // RFC 3649 section 5 has 1795 segments at p = 1e-5 and 379 for Reno: 4.74 times

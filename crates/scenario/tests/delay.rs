@@ -57,6 +57,7 @@ fn fast_keeps_alpha_packets_queued() {
     assert_near(two.flows[0].goodput_bps / (two.flows[0].goodput_bps + two.flows[1].goodput_bps), 0.382, 0.05);
 }
 
+//= rfc6817-2.4.2-off-target
 #[test]
 fn ledbat_holds_its_target_and_gives_way_to_reno() {
     // The window nears its end by exp(-t / 23 s): 166 packets of 0.6 ms make 100 ms, one per round trip of 140 ms
@@ -129,6 +130,8 @@ fn a_hundred_swift_flows_share_a_window_of_thirty_segments() {
     assert!(summary.links[0].utilization > 0.9, "{}", summary.links[0].utilization);
 }
 
+//= rfc6817-2.4.2-gain
+//= rfc6817-2.4.2-target
 #[test]
 fn parameters_out_of_range_are_named() {
     let wrong = [

@@ -1,4 +1,4 @@
-"""`ackclock controllers`, `queues`, `disciplines`, `links`, `topologies`, `traffic`: what a scenario may name."""
+"""`ackclock controllers`, `queues`, `buffer-policies`, `links`, `topologies`, `traffic`: what a scenario may name."""
 
 import difflib
 import json
@@ -30,9 +30,9 @@ def queues(name: _Name = None, as_json: _Json = False) -> None:
     _show("queue", _core.queues(), name, as_json)
 
 
-def disciplines(name: _Name = None, as_json: _Json = False) -> None:
-    """List the buffer disciplines of appliances, with their sources and parameters."""
-    _show("discipline", _core.disciplines(), name, as_json)
+def buffer_policies(name: _Name = None, as_json: _Json = False) -> None:
+    """List the buffer policies of appliances, with their sources and parameters."""
+    _show("buffer policy", _core.buffer_policies(), name, as_json)
 
 
 def links(name: _Name = None, as_json: _Json = False) -> None:

@@ -1,4 +1,4 @@
-//! Buffer disciplines of appliances with their parameters.
+//! Buffer policies of appliances with their parameters.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ const SIZE: &str = "a size";
 const LEAST_WINDOW: &str = "the least window, in segments, so that a flow that rests can begin";
 const ISOGAKI: &str = "Isogaki 2005";
 
-/// Buffer disciplines of appliances with their parameters.
-pub fn disciplines() -> Value {
+/// Buffer policies of appliances with their parameters.
+pub fn buffer_policies() -> Value {
     json!([socket(), ece_interval(), ece_drop_tail(), ece_red(), drain_rate(), codel_window(), not_sent(), credit()])
 }
 

@@ -83,13 +83,13 @@ impl<'a> Checker<'a, '_> {
         let near = self.side(near, Controller::default(), &path.key("near"));
         let far = table.and_then(|table| table.far.as_ref());
         let mut far = self.side(far, Controller::of("highspeed"), &path.key("far"));
-        let discipline = table.and_then(|table| table.discipline.as_ref());
+        let discipline = table.and_then(|table| table.buffer_policy.as_ref());
         let config = ApplianceConfig {
             name,
             node,
             handshake: table.and_then(|table| table.handshake).map_or(HandshakeOrder::AcceptFirst, Into::into),
             copying: self.copying(table.and_then(|table| table.copying.as_ref()), &path.key("copying")),
-            discipline: self.discipline(discipline, &path.key("discipline")),
+            discipline: self.discipline(discipline, &path.key("buffer_policy")),
         };
         if matches!(config.discipline, DisciplineConfig::Credit(_)) {
             far.count_filled_windows_as_used();

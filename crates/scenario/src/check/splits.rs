@@ -180,7 +180,7 @@ impl Checker<'_, '_> {
                 );
                 let remedy = "write tcp = { ecn = \"request\" } at the top; or give the flow's sender_tcp ecn = \"request\" \
                               and near.tcp ecn = \"accept\"";
-                self.report(&appliance.path.key("discipline"), what, remedy);
+                self.report(&appliance.path.key("buffer_policy"), what, remedy);
             }
         }
     }

@@ -26,7 +26,7 @@ table! {
         /// The end that faces the acceptor; "highspeed" by default.
         far: SideTable,
         /// How much is kept between the two ends, in each direction; "socket" by default.
-        discipline: Discipline,
+        buffer_policy: Discipline,
     }
 }
 

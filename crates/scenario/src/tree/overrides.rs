@@ -2,6 +2,7 @@
 
 use super::node::{Node, Origin, Value};
 use super::path::{FieldPath, Step};
+use super::renamed::rename_path;
 use super::toml_text::parse_toml_value;
 
 /// Lists whose items an override may address by their name.
@@ -22,7 +23,8 @@ pub(crate) fn apply_overrides(root: &mut Node, overrides: &[String]) -> Vec<(usi
 fn apply(root: &mut Node, text: &str, index: usize) -> Result<(), String> {
     let (path, value) = text.split_once('=').ok_or("has no \"=\"; write it like \"seed=2\"")?;
     let path = FieldPath::parse(path.trim()).map_err(|why| format!("{why}; write it like \"flow[0].start=1 s\""))?;
-    let path = resolve_names(root, path)?;
+    let mut path = resolve_names(root, path)?;
+    rename_path(&mut path);
     let mut node = root;
     for step in &path.0 {
         node = descend(node, step, index)?;

@@ -11,7 +11,9 @@ use crate::extensions::Extensions;
 use crate::files::Files;
 use crate::scenario::{Scenario, folder, stem};
 use crate::traces;
-use crate::tree::{FieldPath, Node, Origin, Step, Value, apply_overrides, expand_controllers, parse_json, parse_toml};
+use crate::tree::{
+    FieldPath, Node, Origin, Step, Value, apply_overrides, expand_controllers, parse_json, parse_toml, rename_fields,
+};
 
 /// Seeds beyond the ends of all ranges that a scenario is tried with when it is loaded.
 const TRIED_SEEDS: u64 = 8;
@@ -75,7 +77,9 @@ impl ScenarioTemplate {
     ) -> Result<(Self, Scenario), ScenarioError> {
         let mut tree = parsed.map_err(|errors| ScenarioError::of_syntax(file, errors))?;
         expand_controllers(&mut tree); // before, so that an override reaches into what was short
+        rename_fields(&mut tree); // likewise
         let unapplied = apply_overrides(&mut tree, overrides);
+        rename_fields(&mut tree);
         let mut diagnostics = Diagnostics::new(file, text, overrides, &tree);
         for (index, message) in &unapplied {
             diagnostics.report_override(*index, message);

@@ -1,0 +1,34 @@
+//! Fields that had another name once, which scenarios of then still have.
+
+use super::node::{Node, Value};
+use super::path::{FieldPath, Step};
+
+/// In which list of tables, the name of then, and the name of now.
+const RENAMED: [(&str, &str, &str); 1] = [("appliance", "discipline", "buffer_policy")];
+
+/// Gives such fields their name of now. Where a table has both, the old one stays, to be reported as a field that there is
+/// not.
+pub(crate) fn rename_fields(root: &mut Node) {
+    for (list, before, now) in RENAMED {
+        if let Some(Node { value: Value::List(tables), .. }) = root.child_mut(&Step::Key(list.to_owned())) {
+            tables.iter_mut().for_each(|table| rename(table, before, now));
+        }
+    }
+}
+
+fn rename(table: &mut Node, before: &str, now: &str) {
+    let Value::Table(fields) = &mut table.value else { return };
+    if fields.iter().all(|(name, _)| name != now)
+        && let Some((name, _)) = fields.iter_mut().find(|(name, _)| name == before)
+    {
+        now.clone_into(name);
+    }
+}
+
+/// The same in the path of an override.
+pub(crate) fn rename_path(path: &mut FieldPath) {
+    let [Step::Key(in_list), Step::Index(_), Step::Key(field), ..] = path.0.as_mut_slice() else { return };
+    if let Some((_, _, now)) = RENAMED.iter().find(|(list, before, _)| in_list == list && field == before) {
+        (*now).clone_into(field);
+    }
+}
