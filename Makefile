@@ -83,7 +83,7 @@ test-python: build ## the tests of the package, the command line and the wheel
 test-learn: learn ## the tests of training, which need the packages of ackclock[learn]
 	$(BIN)/python -m pytest -q -m learn tests/python
 
-lint: build ## formatting, lints, types, and the stub against the binary
+lint: build ## formatting, lints, types, the stub against the binary, and requirements against the sources
 	cargo fmt --all --check
 	cargo fmt $(EXAMPLE) --check
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
@@ -93,6 +93,7 @@ lint: build ## formatting, lints, types, and the stub against the binary
 	$(BIN)/mypy python --exclude claims/folders/
 	for folder in python/ackclock/claims/folders/*/; do $(BIN)/mypy $$folder*.py || exit 1; done
 	$(BIN)/python -m mypy.stubtest ackclock._core
+	$(BIN)/python tests/requirements.py
 
 format: $(VENV)/.packages ## put every source file into the one form
 	cargo fmt --all

@@ -1,8 +1,9 @@
 """Requirements of the standards as data: checks the tables beside the code, and writes their reference page.
 
-Each crate that implements standards has a `requirements.toml`: what a document asks in our own words, and whether the code
-does it. The id stands in a line `//= id` beside the code that does it, and in one beside the test that holds it (`#= id` in
-Python). Run it to check; with `--write`, to write docs/reference/requirements.md anew; with ids, to see where each stands.
+Each crate that implements standards has a `requirements.toml`: what a document asks in our own words, and whether the
+code does it. The id stands in a line `//= id` beside the code that does it, and in one beside the test that holds it
+(`#= id` in Python). Run it to check; with `--write`, to write docs/reference/requirements.md anew; with ids, to see
+where each stands.
 """
 
 import re
@@ -21,7 +22,9 @@ LEVELS = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "describes")
 STATUSES = ("met", "departs", "not-applicable")
 
 _ID = re.compile(r"rfc(?P<rfc>\d+)-(?P<section>(?:\d+|[A-Z])(?:\.\d+)*)-(?P<name>[a-z0-9-]+)")
-_MARKER = re.compile(r"^\s*(?://|#)= *(\S+)\s*$")
+_MARKERS = {
+    suffix: re.compile(rf"^\s*{sign}= *(\S+)\s*$") for suffix, sign in ((".rs", "//"), (".pkt", "//"), (".py", "#"))
+}
 _CITED = re.compile(r"RFC (\d+)((?: sections? [\w.]+)?)")
 _SECTION = re.compile(r"\b([0-9]+(?:\.[0-9]+)*|[A-Z](?:\.[0-9]+)*)\b")
 _NO_DEPARTURES = re.compile(r"Departures: none\b")
@@ -97,7 +100,7 @@ def find_marks(root: Path) -> Marks:
         is_test = "/src/" not in name or path.name in ("tests.rs", "testing.rs") or "/tests/" in name
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             is_test = is_test or line.startswith("mod tests {")
-            if match := _MARKER.match(line):
+            if match := _MARKERS[path.suffix].match(line):
                 places = marks.tests if is_test else marks.code
                 places.setdefault(match[1], []).append(f"{name}:{number}")
     return marks
@@ -125,7 +128,8 @@ def check_marks(requirements: list[Requirement], marks: Marks) -> Iterator[str]:
 def check_headers(root: Path, requirements: list[Requirement], marks: Marks) -> Iterator[str]:
     """Files whose header says that there are no departures, and of whose sources the tables have one."""
     departures = [requirement for requirement in requirements if requirement.status == "departs"]
-    for path in sorted(root.glob("crates/*/src/**/*.rs")):
+    folders = {(root / one.table).parent for one in requirements} | {root / "crates/wire"}
+    for path in sorted(path for folder in folders for path in folder.glob("src/**/*.rs")):
         header = _header(path.read_text(encoding="utf-8"))
         if not _NO_DEPARTURES.search(header):
             continue
@@ -169,10 +173,11 @@ def page_of(requirements: list[Requirement]) -> str:
         f"<!-- Written by {COMMAND} out of {' and '.join(TABLES)}: change those. -->",
         "",
         f"{len(requirements)} requirements of {len(rfcs)} RFCs, in our own words: {counts['met']} are met, "
-        f"{counts['departs']} are departed from, {counts['not-applicable']} do not apply to a simulated endpoint. Each id "
-        "stands in the sources in a line `//= id`, beside the code and beside the test that holds it; "
-        "`python tests/requirements.py ID` says where. What a switch changes is in [the scenario](scenario.md); the table "
-        "speaks of the profile `rfc`, unless it names another switch. Level `describes` is of a text without key words.",
+        f"{counts['departs']} are departed from, {counts['not-applicable']} do not apply to a simulated endpoint. "
+        "Each id stands in the sources in a line `//= id`, beside the code and beside the test that holds it; "
+        "`python tests/requirements.py ID` says where. What a switch changes is in [the scenario](scenario.md); the "
+        "table speaks of the profile `rfc`, unless it names another switch. Level `describes` is of a text without "
+        "key words.",
         "",
         "## Departures",
         "",

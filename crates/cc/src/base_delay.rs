@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 6817 section 2.4.2 and section 4.3: the base delay is the least of the last `BASE_HISTORY` minutes, minute
 //! by minute, so that a change of the route is forgotten; the current one is the least of the last `CURRENT_FILTER`
-//! samples. Departures: none.
+//! samples. Departures are those of LEDBAT (`ledbat.rs`).
 
 use std::collections::VecDeque;
 
@@ -36,10 +36,12 @@ impl BaseDelay {
                 self.since = now;
             }
         }
+        //= rfc6817-2.4.2-base-delay
         while self.minutes.len() > self.history as usize {
             self.minutes.pop_front();
         }
         self.latest.push_back(delay);
+        //= rfc6817-2.4.2-current-delay
         while self.latest.len() > self.filter as usize {
             self.latest.pop_front();
         }
@@ -57,6 +59,8 @@ impl BaseDelay {
 mod tests {
     use super::*;
 
+    //= rfc6817-2.4.2-current-delay
+    //= rfc6817-2.4.2-base-delay
     #[test]
     fn the_base_is_forgotten_after_its_minutes_and_the_current_delay_is_filtered() {
         let mut delay = BaseDelay::new(2, 4);

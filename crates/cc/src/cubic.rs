@@ -2,7 +2,7 @@
 //!
 //! The equations live in [`Curve`], in segments and seconds, so that they can be checked without a sender.
 //!
-//! Departures: none in the window rules. Choices that the RFC leaves open: the decrease works on `FlightSize`
+//! Departures: slow start ends early only if `hystart` says so. Choices that the RFC leaves open: the decrease works on `FlightSize`
 //! (section 4.6), slow start is RFC 5681's with the byte counting of RFC 3465, and the time in which the application
 //! limited the window does not count (section 4.2, last paragraphs): the epoch is moved forward by it.
 
@@ -104,12 +104,15 @@ pub(crate) struct Curve {
 impl Curve {
     /// Figure 2 of section 4.2: `K = cbrt((W_max - cwnd_epoch) / C)`.
     fn new(c: f64, w_max: f64, cwnd_epoch: f64) -> Self {
+        //= rfc9438-4.2-k
         Self { c, w_max, k: math::cbrt((w_max - cwnd_epoch).max(0.0) / c) }
     }
 
     /// Figure 1 of section 4.2: `W_cubic(t) = C * (t - K)^3 + W_max`.
     fn window(&self, t: f64) -> f64 {
         let offset = t - self.k;
+        //= rfc9438-5.1-c
+        //= rfc9438-4.2-curve
         self.c * offset * offset * offset + self.w_max
     }
 }
@@ -189,6 +192,7 @@ impl Cubic {
 
     /// Slow start in bytes; returns the segments left over for congestion avoidance.
     fn grow_in_slow_start(&mut self, pace: Pace, acked: Bytes) -> f64 {
+        //= rfc9438-4.10-slow-start
         let mss = self.mss as f64;
         let limit = self.slow_start.byte_limit(self.mss);
         let (cwnd, left) = self.slow_start.grow(pace, self.window(), acked.0, limit);
@@ -213,13 +217,16 @@ impl Cubic {
         let cwnd = self.state.cwnd;
         let t = now.saturating_since(epoch.start).as_secs_f64();
 
+        //= rfc9438-4.3-alpha
         // Section 4.3: once past the window before the last decrease, grow as Reno itself does (alpha = 1).
         let alpha = if epoch.w_est < self.state.cwnd_prior { self.alpha } else { 1.0 };
         epoch.w_est += alpha * segments_acked / cwnd;
 
+        //= rfc9438-4.3-reno-friendly
         let grown = if self.config.reno_friendly && epoch.curve.window(t) < epoch.w_est {
             epoch.w_est.max(cwnd)
         } else {
+            //= rfc9438-4.2-target
             // Sections 4.2, 4.4, 4.5: target = W_cubic(t + RTT), between cwnd and 1.5 cwnd.
             let target = epoch.curve.window(t + srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * segments_acked
@@ -230,6 +237,7 @@ impl Cubic {
 
     /// Moves the epoch past a span in which cwnd was not the limit: it must not count in t.
     fn skip_unlimited_time(&mut self, now: SimTime) {
+        //= rfc9438-4.2-idle
         let Some(since) = self.unlimited_since.take() else {
             return;
         };
@@ -248,6 +256,7 @@ impl CongestionController for Cubic {
             Pace::Ordinary
         };
         if pace == Pace::Leave {
+            //= rfc9438-4.10-hystart
             self.state.ssthresh = Some(self.state.cwnd);
         }
         if !ack.is_cwnd_limited {
@@ -278,15 +287,20 @@ impl CongestionController for Cubic {
         state.epoch = None;
         if !event.is_repeated() {
             state.cwnd_prior = state.cwnd;
+            //= rfc9438-4.7-fast-convergence
             // Section 4.7: a second fall in a row below W_max means that somebody else needs room.
             let shrinking = state.w_max.is_some_and(|w_max| state.cwnd < w_max);
             let keep = if self.config.fast_convergence && shrinking { f64::midpoint(1.0, beta) } else { 1.0 };
             state.w_max = Some(state.cwnd * keep);
+            //= rfc9438-4.6-two-segments
             // Section 4.6: ssthresh = flight_size * beta_cubic, at least two segments.
             let flight = event.flight_size.0 as f64 / self.mss as f64;
+            //= rfc9438-4.6-seven-tenths
+            //= rfc8511-3-cubic
             state.ssthresh = Some((flight * event.fraction_kept(beta, self.config.beta_ecn)).max(2.0));
         }
         if event.is_timeout() {
+            //= rfc9438-4.8-timeout
             state.after_timeout = true;
             self.set_segments(1.0);
         } else {
@@ -297,6 +311,7 @@ impl CongestionController for Cubic {
 
     fn on_spurious(&mut self, _now: SimTime) {
         if let Some(before) = self.before_episode.take() {
+            //= rfc9438-4.9-spurious
             // Section 4.9.1: only if the window has not already passed the restored one.
             if self.state.cwnd < before.cwnd {
                 self.state = *before;
@@ -353,6 +368,9 @@ mod tests {
         Cubic::new(&CubicConfig::default(), Start { mss: MSS, initial_window, initial_ssthresh: Some(2 * MSS) })
     }
 
+    //= rfc9438-5.1-c
+    //= rfc9438-4.2-k
+    //= rfc9438-4.2-curve
     #[test]
     fn the_curve_is_the_rfcs() {
         // W_max = 2400, cwnd_epoch = 0.7 * 2400 = 1680: K = cbrt(720 / 0.4) = cbrt(1800) = 12.16440
@@ -364,12 +382,15 @@ mod tests {
         assert!((curve.window(curve.k + 3.0) - 2410.8).abs() < 1e-9);
     }
 
+    //= rfc9438-4.3-alpha
+    //= rfc9438-4.3-reno-friendly
     #[test]
     fn alpha_makes_the_average_that_of_reno() {
         // 3 * (1 - 0.7) / (1 + 0.7) = 0.9 / 1.7 = 0.529411...
         assert!((cubic(10 * MSS).alpha - 0.529_411_764).abs() < 1e-8);
     }
 
+    //= rfc9438-4.6-seven-tenths
     #[test]
     fn loss_keeps_seven_tenths() {
         let mut cubic = cubic(100 * MSS);
@@ -377,6 +398,7 @@ mod tests {
         assert_eq!(cubic.cwnd(), Bytes(70 * MSS));
     }
 
+    //= rfc9438-4.7-fast-convergence
     #[test]
     fn fast_convergence_remembers_less_when_the_window_falls_twice() {
         let mut cubic = cubic(100 * MSS);
@@ -386,6 +408,7 @@ mod tests {
         assert!((cubic.state.w_max.unwrap() - 59.5).abs() < 1e-9);
     }
 
+    //= rfc9438-4.2-target
     #[test]
     fn growth_follows_the_curve_back_to_w_max() {
         // 1000 segments, loss, then one ACK a segment over 100 ms round trips: K = cbrt(1000 * 0.3 / 0.4) = 9.0856 s.
@@ -402,6 +425,7 @@ mod tests {
         assert!((segments - 1_000.0).abs() < 10.0, "at K the window is W_max within 1 %: {segments}");
     }
 
+    //= rfc9438-4.8-timeout
     #[test]
     fn after_a_timeout_the_curve_starts_at_its_plateau() {
         let mut cubic = cubic(100 * MSS);
@@ -413,6 +437,7 @@ mod tests {
         assert!(epoch.curve.k.abs() < 1e-12 && (epoch.curve.w_max - 70.0).abs() < 1e-9);
     }
 
+    //= rfc8511-3-cubic
     #[test]
     fn a_mark_may_keep_more_than_a_loss() {
         let config = CubicConfig { beta_ecn: Some(0.85), ..CubicConfig::default() };
@@ -433,6 +458,7 @@ mod tests {
         assert_eq!(cubic.cwnd(), Bytes(100 * MSS));
     }
 
+    //= rfc9438-4.2-idle
     #[test]
     fn idle_time_does_not_count() {
         let mut cubic = cubic(100 * MSS);
@@ -445,6 +471,7 @@ mod tests {
         assert!(cubic.cwnd() < Bytes(71 * MSS), "a minute of silence must not count as a minute of growth");
     }
 
+    //= rfc9438-4.9-spurious
     #[test]
     fn a_spurious_episode_is_undone() {
         let mut cubic = cubic(100 * MSS);

@@ -3,7 +3,7 @@
 //! Source: RFC 8257 sections 3.3 (the fraction of marked octets, the answer), 3.4 (losses), 3.5 (other), 4.1 (parameters);
 //! Alizadeh et al., SIGCOMM 2010. The receiver's part (section 3.2) is the endpoint's: `dctcp_feedback`.
 //!
-//! Departures: none. The reduction is at once, as section 3.3 writes it, where Linux spreads it over a round trip; the
+//! Departures: SYNs, pure ACKs and retransmissions are not ECN-capable. The reduction is at once, as section 3.3 writes it, where Linux spreads it over a round trip; the
 //! window does not grow on ACKs that tell of marks (RFC 3168 section 6.1.2).
 
 use ackclock_declare::{declare, default};
@@ -59,6 +59,7 @@ pub(crate) struct MarkedFraction {
 
 impl MarkedFraction {
     pub(crate) fn new(gain: f64, initial: f64) -> Self {
+        //= rfc8257-4.1-alpha
         Self { gain, alpha: initial, acked: 0, marked: 0 }
     }
 
@@ -76,6 +77,7 @@ impl MarkedFraction {
     pub(crate) fn update(&mut self) {
         if self.acked > 0 {
             let fraction = self.marked as f64 / self.acked as f64;
+            //= rfc8257-3.3-fraction
             self.alpha += self.gain * (fraction - self.alpha);
         }
         (self.acked, self.marked) = (0, 0);
@@ -133,6 +135,7 @@ impl Dctcp {
             return;
         }
         self.answered.restart(ack);
+        //= rfc8257-3.3-answer
         let kept = (self.window.cwnd().0 as f64 * (1.0 - self.marks.alpha() / 2.0)) as u64;
         let kept = Bytes(kept.max(2 * self.mss));
         self.window.set_ssthresh(Some(kept));
@@ -157,6 +160,7 @@ impl CongestionController for Dctcp {
 
     /// Section 3.4: losses are answered as ever.
     fn on_congestion(&mut self, event: &CongestionEvent) {
+        //= rfc8257-3.4-loss
         self.window.on_congestion(event);
     }
 
@@ -201,6 +205,8 @@ mod tests {
         Dctcp::new(&DctcpConfig { initial_alpha, ..DctcpConfig::default() }, start)
     }
 
+    //= rfc8257-4.1-alpha
+    //= rfc8257-3.3-fraction
     #[test]
     fn alpha_is_the_moving_average_of_the_marked_fraction() {
         let mut dctcp = dctcp(1.0);
@@ -213,6 +219,8 @@ mod tests {
         assert_eq!(window(2, 4_000).to_bits(), 0.910_156_25_f64.to_bits()); // 15/16 * 0.9375 + 1/16 * 1/2
     }
 
+    //= rfc8257-3.4-loss
+    //= rfc8257-3.3-answer
     #[test]
     fn a_mark_takes_half_of_alpha_once_in_a_window_and_a_loss_half() {
         let mark = AckEvent { newly_ce_marked: Bytes(MSS), prior_flight_size: Bytes(100 * MSS), ..ack(MSS) };

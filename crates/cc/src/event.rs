@@ -68,6 +68,7 @@ pub struct AckEvent {
 impl AckEvent {
     /// True if a window that counts acknowledged data may grow: new data, cwnd in full use, nothing to recover.
     pub fn may_grow(&self) -> bool {
+        //= rfc5681-3.1-new-data-only
         self.is_cumulative && self.is_cwnd_limited && !self.in_recovery
     }
 }
@@ -114,6 +115,7 @@ impl CongestionEvent {
 
     /// The fraction to keep: `beta`, on a mark `beta_ecn` if there is one (RFC 8511).
     pub fn fraction_kept(&self, beta: f64, beta_ecn: Option<f64>) -> f64 {
+        //= rfc8511-3-reno
         if self.cause == CongestionCause::Ecn { beta_ecn.unwrap_or(beta) } else { beta }
     }
 }

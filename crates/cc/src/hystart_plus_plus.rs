@@ -42,10 +42,12 @@ struct Conservative {
 
 impl HyStartPlusPlus {
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window) -> Pace {
+        //= rfc9406-4.3-first-slow-start
         if self.stopped || !window.in_slow_start() {
             return Pace::Ordinary;
         }
         // Section 4.2 grows the window before it looks at the sample.
+        //= rfc9406-4.2-quarter-growth
         let divisor = if self.conservative.is_some() { CSS_GROWTH_DIVISOR } else { 1 };
         if let Some(sample) = ack.rtt_sample {
             self.on_sample(sample);
@@ -54,11 +56,13 @@ impl HyStartPlusPlus {
             self.stop();
             return Pace::Leave;
         }
+        //= rfc9406-4.2-limit
         Pace::PlusPlus { limit: (!ack.is_paced).then_some(UNPACED_LIMIT), divisor }
     }
 
     /// Loss or a mark ended the first slow start.
     pub(crate) fn stop(&mut self) {
+        //= rfc9406-4.2-loss-ends-it
         self.stopped = true;
     }
 
@@ -66,14 +70,17 @@ impl HyStartPlusPlus {
         let current = self.current_round_min_rtt.map_or(sample, |least| least.min(sample));
         self.current_round_min_rtt = Some(current);
         self.rtt_samples += 1;
+        //= rfc9406-4.2-eight-samples
         if self.rtt_samples < N_RTT_SAMPLE {
             return;
         }
         if let Some(conservative) = self.conservative {
             if current < conservative.baseline_min_rtt {
+                //= rfc9406-4.2-resume
                 self.conservative = None; // it was spurious: slow start again
             }
         } else if let Some(last) = self.last_round_min_rtt {
+            //= rfc9406-4.2-threshold
             let threshold = (last / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
             if current >= last + threshold {
                 self.conservative = Some(Conservative { baseline_min_rtt: current, rounds: 0 });
@@ -83,10 +90,12 @@ impl HyStartPlusPlus {
 
     /// Returns true if conservative slow start has had all its rounds, the one in which it began included.
     fn end_round(&mut self) -> bool {
+        //= rfc9406-4.2-rounds
         self.last_round_min_rtt = self.current_round_min_rtt.take();
         self.rtt_samples = 0;
         self.conservative.as_mut().is_some_and(|conservative| {
             conservative.rounds += 1;
+            //= rfc9406-4.2-five-rounds
             conservative.rounds >= CSS_ROUNDS
         })
     }
@@ -116,6 +125,9 @@ mod tests {
         hystart
     }
 
+    //= rfc9406-4.2-quarter-growth
+    //= rfc9406-4.2-eight-samples
+    //= rfc9406-4.2-rounds
     #[test]
     fn the_eighth_sample_of_a_round_an_eighth_slower_slows_it_down() {
         // Last round 80 ms: RttThresh = max(4, min(80 / 8, 16)) = 10 ms. The first ACK told as of round 2 ends round 1
@@ -126,6 +138,7 @@ mod tests {
         assert_eq!(paces, [vec![FULL; 9], vec![QUARTER]].concat());
     }
 
+    //= rfc9406-4.2-threshold
     #[test]
     fn less_than_the_threshold_changes_nothing() {
         let mut hystart = HyStartPlusPlus::default();
@@ -133,6 +146,7 @@ mod tests {
         assert_eq!(feed(&mut hystart, 2, 30, 89), [FULL; 30]);
     }
 
+    //= rfc9406-4.2-threshold
     #[test]
     fn the_threshold_has_bounds() {
         let slows_down = |last: u64, current: u64| {
@@ -145,6 +159,7 @@ mod tests {
         assert!(!slows_down(400, 415) && slows_down(400, 416)); // 400 / 8 = 50 ms: MAX_RTT_THRESH = 16
     }
 
+    //= rfc9406-4.2-five-rounds
     #[test]
     fn five_rounds_later_slow_start_is_over() {
         // The round of the transition counts: its end and those of rounds 3 to 6 make CSS_ROUNDS = 5.
@@ -155,6 +170,7 @@ mod tests {
         assert_eq!(feed(&mut hystart, 7, 2, 92), [Pace::Leave, Pace::Ordinary]);
     }
 
+    //= rfc9406-4.2-resume
     #[test]
     fn a_delay_below_the_baseline_resumes_slow_start() {
         let mut hystart = slowed();
@@ -163,6 +179,10 @@ mod tests {
         assert_eq!(feed(&mut hystart, 3, 10, 91), [vec![QUARTER; 8], vec![FULL; 2]].concat());
     }
 
+    //= rfc9406-4.3-first-slow-start
+    //= rfc9406-4.2-limit
+    //= rfc9406-4.2-loss-ends-it
+    //= rfc9438-4.10-slow-start
     #[test]
     fn pacing_lifts_the_limit_and_congestion_ends_it_for_good() {
         let mut hystart = HyStartPlusPlus::default();

@@ -88,6 +88,7 @@ impl Ledbat {
         Self {
             config: *config,
             mss: start.mss as f64,
+            //= rfc6817-2.4.2-init-window
             window: start.initial_window as f64,
             ssthresh: start.initial_ssthresh,
             in_slow_start: config.slow_start,
@@ -100,6 +101,7 @@ impl Ledbat {
 
     fn sample(&mut self, ack: &AckEvent) -> Option<i64> {
         match (&ack.timestamps, self.config.delay) {
+            //= rfc6817-2.4.2-one-way
             (Some(stamps), LedbatDelay::Forward) => self.clocks.read(stamps).map(|times| times.received - times.sent),
             _ => ack.rtt_sample.map(|rtt| rtt.0 as i64),
         }
@@ -108,9 +110,13 @@ impl Ledbat {
     /// RFC 6817 section 2.4.2: `off_target = (TARGET - queuing_delay) / TARGET`, and
     /// `cwnd += GAIN * off_target * bytes_newly_acked * MSS / cwnd`, at most `flightsize + ALLOWED_INCREASE * MSS`.
     fn adjust(&mut self, ack: &AckEvent) {
+        //= rfc6817-2.4.2-target
         let target = self.config.target.0 as f64;
+        //= rfc6817-2.4.2-off-target
         let off_target = (target - self.queueing.0 as f64) / target;
+        //= rfc6817-2.4.2-gain
         let step = self.config.gain * off_target * ack.newly_acked.0 as f64 * self.mss / self.window;
+        //= rfc6817-2.4.2-allowed-increase
         let in_flight = ack.prior_flight_size.0 as f64 + f64::from(self.config.allowed_increase) * self.mss;
         self.window = (self.window + step).min(in_flight).max(LEAST_WINDOW * self.mss);
     }
@@ -124,6 +130,7 @@ impl CongestionController for Ledbat {
         let Some(delay) = self.sample(ack) else { return };
         self.queueing = self.delay.queueing(ack.now, delay);
         self.in_slow_start &= self.ssthresh.is_none_or(|ssthresh| self.window < ssthresh as f64);
+        //= rfc6817-2.4.2-slow-start
         if self.in_slow_start && ack.is_cwnd_limited {
             self.window += (ack.newly_acked.0 as f64).min(2.0 * self.mss);
         } else {
@@ -135,11 +142,13 @@ impl CongestionController for Ledbat {
         self.in_slow_start = false;
         if !event.is_repeated() {
             self.before_episode = Some(self.window);
+            //= rfc6817-2.4.2-halve
             // cwnd = min (cwnd, max (cwnd/2, MIN_CWND * MSS))
             self.window = self.window.min((self.window / 2.0).max(LEAST_WINDOW * self.mss));
             self.ssthresh = Some(self.window as u64);
         }
         if event.is_timeout() {
+            //= rfc6817-2.4.2-timeout
             self.window = self.mss;
         }
     }
@@ -193,6 +202,8 @@ mod tests {
         ledbat.cwnd().0
     }
 
+    //= rfc6817-2.4.2-gain
+    //= rfc6817-2.4.2-off-target
     #[test]
     fn the_window_grows_and_shrinks_with_the_distance_to_the_target() {
         let mut ledbat = ledbat();
@@ -204,6 +215,7 @@ mod tests {
         assert_eq!(after(&mut ledbat, 200), 9_500); // 150 ms: minus a half
     }
 
+    //= rfc6817-2.4.2-allowed-increase
     #[test]
     fn the_window_stays_near_what_is_in_flight() {
         let mut ledbat = ledbat();
@@ -213,6 +225,8 @@ mod tests {
         assert_eq!(after(&mut ledbat, 50), 11_000); // a window that is not in use falls to that, too
     }
 
+    //= rfc6817-2.4.2-timeout
+    //= rfc6817-2.4.2-halve
     #[test]
     fn a_loss_halves_and_a_timeout_leaves_a_segment() {
         let mut ledbat = ledbat();

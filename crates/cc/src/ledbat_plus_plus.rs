@@ -4,7 +4,7 @@
 //! and multiplicative decrease (4.3), a slow start that ends at three quarters of the target (4.1) and slowdowns now and
 //! then, in which every flow sees the empty path (4.4).
 //!
-//! Departures: none known. Slow start is scaled by the gain, the one that ends a slowdown included; "2 RTT" are two
+//! Departures: those of LEDBAT (`ledbat.rs`) that are not of its slow start. Slow start is scaled by the gain, the one that ends a slowdown included; "2 RTT" are two
 //! smoothed round trips. Losses halve the window, as RFC 6817 says.
 //!
 //! Checked: gain, target, slow start's end and slowdowns against implementations of revision 01; later ones have not

@@ -103,6 +103,7 @@ impl Prague {
     }
 
     fn virtual_rtt(&self) -> SimDuration {
+        //= rfc9331-4.3-rtt-independence
         self.srtt.max(self.config.reference_rtt)
     }
 
@@ -151,8 +152,10 @@ impl Prague {
     }
 }
 
+//= rfc9331-4.3-classic-bottleneck
 impl CongestionController for Prague {
     fn on_ack(&mut self, ack: &AckEvent) {
+        //= rfc9331-4.3-scalable
         self.srtt = ack.rtt.srtt;
         self.update_marks(ack);
         if ack.is_cumulative && !ack.in_recovery && self.is_in_use(ack) {
@@ -162,6 +165,7 @@ impl CongestionController for Prague {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
+        //= rfc9331-4.3-loss
         if event.cause == CongestionCause::Ecn || event.is_repeated() {
             return;
         }
@@ -230,6 +234,7 @@ mod tests {
         AckEvent { now, round, rtt: RttStats { srtt: rtt, ..RttStats::default() }, ..ack(MSS) }
     }
 
+    //= rfc9331-4.3-rtt-independence
     #[test]
     fn below_the_reference_round_trip_growth_is_that_of_it() {
         let growth = |rtt_ms| {
@@ -242,6 +247,7 @@ mod tests {
         assert!((growth(5) - 0.4).abs() < 1e-9); // (5/25)^2 of it
     }
 
+    //= rfc9331-4.3-scalable
     #[test]
     fn marks_take_half_of_alpha_once_in_a_virtual_round_trip() {
         let mut prague = prague(0.2);
@@ -261,6 +267,7 @@ mod tests {
         assert_eq!(prague.cwnd(), Bytes(79_000)); // 90 000 * (1 - 0.125), and up to whole segments
     }
 
+    //= rfc9331-4.3-loss
     #[test]
     fn a_loss_halves_and_the_window_leaves_paced() {
         let mut prague = prague(0.2);
@@ -295,6 +302,7 @@ mod tests {
         sent / time as f64 * 1e3
     }
 
+    //= rfc9331-4.3-scalable
     #[test]
     fn under_random_marks_the_rate_depends_on_the_virtual_round_trip_alone() {
         // A window W of a virtual round trip loses W p / 2 once in that and the wait for the next mark, 1 / p segments,

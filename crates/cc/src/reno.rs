@@ -3,7 +3,8 @@
 //!
 //! Tahoe, Reno and `NewReno` share these rules and differ in the sender's loss recovery.
 //!
-//! Departures: none. Where the RFCs leave a choice: congestion avoidance adds a fraction of a segment on every ACK, as
+//! Departures: slow start counts up to two segments of an ACK, as RFC 3465 allows, where RFC 5681 counts one. Where the RFCs
+//! leave a choice: congestion avoidance adds a fraction of a segment on every ACK, as
 //! RFC 5681 equation (3) does and as the square-root law assumes, and not a whole segment once a window's worth has been
 //! counted (RFC 3465 section 2.1); the sum is the same.
 
@@ -115,8 +116,10 @@ impl Reno {
     }
 
     fn avoid_congestion(&mut self, acked: u64) {
+        //= rfc5681-3.1-avoidance
         // RFC 5681 section 3.1, equation (3): cwnd += SMSS*SMSS/cwnd for an ACK; of N bytes, N in place of one SMSS.
         let counted = if self.counts_acks() { self.mss } else { acked };
+        //= rfc3465-2.1-octets
         let growth = self.mss * counted + self.remainder;
         self.remainder = growth % self.cwnd;
         self.cwnd += growth / self.cwnd;
@@ -147,14 +150,18 @@ impl CongestionController for Reno {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.slow_start.on_congestion(event);
         self.remainder = 0;
+        //= rfc5681-3.1-threshold-held
         if !event.is_repeated() {
             self.before_episode = Some((self.cwnd, self.ssthresh));
+            //= rfc5681-3.1-half-the-flight
             // RFC 5681 section 3.1, equation (4): ssthresh = max (FlightSize / 2, 2*SMSS). A repeated timeout of the
             // same segment leaves it alone.
+            //= rfc8511-3-default
             let fraction = event.fraction_kept(self.config.beta, self.config.beta_ecn);
             let kept = (event.flight_size.0 as f64 * fraction) as u64;
             self.ssthresh = Some(kept.max(2 * self.mss));
         }
+        //= rfc5681-3.1-one-segment-after-timeout
         self.cwnd = if event.is_timeout() { self.mss } else { self.ssthresh.unwrap_or(self.cwnd) };
     }
 
@@ -193,6 +200,7 @@ mod tests {
         Reno::new(&RenoConfig { increase, ..RenoConfig::default() }, start)
     }
 
+    //= rfc5681-3.1-half-the-flight
     #[test]
     fn loss_halves_the_flight_size_not_the_window() {
         let mut reno = reno(Increase::Bytes);
@@ -201,6 +209,7 @@ mod tests {
         assert_eq!(reno.ssthresh(), Some(Bytes(4_000)));
     }
 
+    //= rfc5681-3.1-half-the-flight
     #[test]
     fn ssthresh_is_at_least_two_segments() {
         let mut reno = reno(Increase::Bytes);
@@ -208,6 +217,9 @@ mod tests {
         assert_eq!(reno.ssthresh(), Some(Bytes(2_000))); // RFC 5681 (4): max(500, 2*1000)
     }
 
+    //= rfc3465-2.1-octets
+    //= rfc5681-3.1-avoidance
+    //= rfc5681-3.1-below-ssthresh
     #[test]
     fn slow_start_doubles_in_a_round_trip_and_avoidance_adds_one_segment() {
         let mut reno = reno(Increase::Bytes);
@@ -223,6 +235,7 @@ mod tests {
         assert!((10_950..=10_960).contains(&reno.cwnd().0), "{}", reno.cwnd());
     }
 
+    //= rfc5681-3.1-avoidance
     #[test]
     fn counting_acks_grows_half_as_fast_under_delayed_acks() {
         let mut reno = reno(Increase::Acks);
@@ -234,6 +247,8 @@ mod tests {
         assert!((10_488..=10_492).contains(&reno.cwnd().0), "{}", reno.cwnd());
     }
 
+    //= rfc5681-3.1-one-segment-after-timeout
+    //= rfc5681-3.1-threshold-held
     #[test]
     fn a_timeout_leaves_one_segment_and_a_repeated_one_keeps_ssthresh() {
         let mut reno = reno(Increase::Bytes);
@@ -243,6 +258,8 @@ mod tests {
         assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(1_000), Some(Bytes(5_000))));
     }
 
+    //= rfc8511-3-default
+    //= rfc8511-3-reno
     #[test]
     fn a_mark_may_keep_more_than_a_loss() {
         let config = RenoConfig { beta_ecn: Some(0.8), ..RenoConfig::default() };
@@ -263,6 +280,8 @@ mod tests {
         assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(10_000), None));
     }
 
+    //= rfc9406-4.2-five-rounds
+    //= rfc9406-4.2-quarter-growth
     #[test]
     fn hystart_plus_plus_slows_slow_start_down_and_ends_it() {
         let config = RenoConfig { hystart: Hystart::Rfc9406, ..RenoConfig::default() };
@@ -287,6 +306,7 @@ mod tests {
         assert_eq!(feed(7, 1, 90), (94_042, Some(Bytes(94_000))));
     }
 
+    //= rfc5681-3.1-new-data-only
     #[test]
     fn a_window_not_in_use_does_not_grow() {
         let mut reno = reno(Increase::Bytes);

@@ -1,7 +1,7 @@
 //! Slow start's growth, and what may end it before a loss does.
 //!
 //! Source: RFC 5681 section 3.1 and RFC 3465 section 2.2 for the growth; [`HyStart`] and [`HyStartPlusPlus`] for the
-//! early end. Departures: none here; each of the two lists its own.
+//! early end. Departures: up to two segments of an ACK count, as RFC 3465 allows; each of the two lists its own.
 
 use ackclock_declare::words;
 use ackclock_units::SimTime;
@@ -105,11 +105,13 @@ impl SlowStart {
     /// L of RFC 3465: two segments, so that delayed ACKs do not slow it down; one after a timeout, when an ACK may be of
     /// data that has been lying at the receiver (section 2.3).
     pub(crate) fn byte_limit(&self, mss: u64) -> u64 {
+        //= rfc3465-2.2-two-segments
         if self.after_timeout { mss } else { 2 * mss }
     }
 
     pub(crate) fn on_congestion(&mut self, event: &CongestionEvent) {
         self.carried = 0;
+        //= rfc3465-2.3-one-after-timeout
         self.after_timeout = event.is_timeout();
         match &mut self.watch {
             Watch::HyStart(hystart) if event.is_timeout() => hystart.reset(),
@@ -125,6 +127,7 @@ impl SlowStart {
     /// section 2.2 allows up to L = 2 segments, so that delayed ACKs do not slow it down.
     pub(crate) fn grow(&mut self, pace: Pace, window: Window, acked: u64, limit: u64) -> (u64, u64) {
         let counted = match pace {
+            //= rfc5681-3.1-slow-start
             Pace::Ordinary => acked.min(limit),
             Pace::PlusPlus { limit, divisor } => {
                 let whole = limit.map_or(acked, |limit| acked.min(limit * window.mss)) + self.carried;
@@ -135,6 +138,7 @@ impl SlowStart {
         };
         let grown = window.cwnd + counted;
         match window.ssthresh {
+            //= rfc5681-3.1-below-ssthresh
             Some(ssthresh) if grown > ssthresh => {
                 let cwnd = ssthresh.max(window.cwnd);
                 (cwnd, grown - cwnd)
@@ -154,6 +158,9 @@ mod tests {
         SlowStart::new(Hystart::Off).grow(pace, WINDOW, acked, 2_000)
     }
 
+    //= rfc9406-4.2-limit
+    //= rfc5681-3.1-below-ssthresh
+    //= rfc5681-3.1-slow-start
     #[test]
     fn growth_is_limited_and_what_passes_ssthresh_is_left_over() {
         assert_eq!(grow(Pace::Ordinary, 5_000), (12_000, 0)); // min(5 000, L = 2 segments)

@@ -82,7 +82,8 @@ impl Environment {
     pub fn reset(&mut self, seed: u64) -> Step {
         let mut again = RandomStream::new(seed, "draws");
         let seeds = std::iter::once(seed).chain(std::iter::repeat_with(|| again.bits())).take(DRAWS);
-        let with_indices = |scenario: Scenario| flow_indices(&scenario, &self.bindings).ok().map(|flows| (scenario, flows));
+        let with_indices =
+            |scenario: Scenario| flow_indices(&scenario, &self.bindings).ok().map(|flows| (scenario, flows));
         let mut drawn = seeds.filter_map(|seed| self.scenario.draw(seed).ok());
         let found = drawn.find_map(with_indices);
         let (scenario, flows) = found.unwrap_or_else(|| (self.scenario.with_seed(seed), self.flows.to_vec()));

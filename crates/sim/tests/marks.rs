@@ -48,6 +48,7 @@ fn sawtooth(flows: usize, threshold: u64) -> (f64, f64, f64, f64) {
     (alpha, least, most, carried / (1e9 * MSS / 1500.0))
 }
 
+//= rfc8257-3.3-answer
 #[test]
 fn one_flow_is_the_sawtooth_of_the_papers_analysis() {
     // Alizadeh et al. section 3.3: W* = C * RTT + K, alpha = sqrt(2 / W*), amplitude (W* + 1) * alpha / 2. C * RTT is
@@ -120,6 +121,7 @@ fn episodes_say_how_many_segments_were_marked_as_far_as_the_echo_tells() {
     assert!(causes.len() > 3 && marked.iter().all(|marked| *marked == 1), "{marked:?}"); // RFC 3168: some
 }
 
+//= rfc9331-4.3-rtt-independence
 #[test]
 fn below_the_reference_round_trip_prague_shares_alike_where_dctcp_does_not() {
     let (prague, dctcp) = (advantage(ControllerConfig::Prague(PragueConfig::default())), advantage(dctcp()));

@@ -81,6 +81,7 @@ fn assert_square_root_law(p: f64, b: u32, increase: Increase, acks: u32, duratio
     assert!((mean / law - 1.0).abs() < 0.05, "p {p}, b {b}: {mean} against {law}");
 }
 
+//= rfc5681-3.1-avoidance
 #[test]
 fn renos_mean_window_is_the_square_root_law_counting_acks() {
     for (p, duration_s) in [(1e-3, 200), (1e-4, 400), (1e-5, 1500)] {
@@ -89,6 +90,7 @@ fn renos_mean_window_is_the_square_root_law_counting_acks() {
     }
 }
 
+//= rfc3465-2.1-octets
 #[test]
 fn counting_bytes_makes_b_one_whatever_the_receiver_does() {
     for (p, duration_s) in [(1e-3, 200), (1e-4, 400), (1e-5, 1500)] {
@@ -107,6 +109,7 @@ fn under_bernoulli_loss_the_constant_is_ott_kemperman_and_mathis() {
     }
 }
 
+//= rfc9438-4.2-curve
 #[test]
 fn cubic_follows_its_curve_packet_by_packet() {
     // One loss at a window of some 2000 segments, then the curve: K = cbrt(W_max * 0.3 / C).
@@ -140,6 +143,7 @@ fn cubic_follows_its_curve_packet_by_packet() {
     assert!(checked > 1_000, "only {checked} points");
 }
 
+//= rfc9438-4.3-reno-friendly
 #[test]
 fn in_its_reno_friendly_region_cubic_gets_renos_share() {
     // RFC 9438 section 4.3: with a short round trip and a small window CUBIC follows W_est, whose mean is Reno's.

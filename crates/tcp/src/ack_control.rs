@@ -99,6 +99,7 @@ impl AckControl {
 
     /// Section 4.7: what one ACK lets out is spread.
     pub(crate) fn spreads(&self) -> bool {
+        //= rfc5690-4.7-spread
         self.ratio > FIRST_RATIO
     }
 
@@ -116,11 +117,13 @@ impl AckControl {
     /// Data leaves again, while `high_data` is the end of what has been sent. Returns the option as above.
     pub(crate) fn on_retransmission(&mut self, high_data: u64) -> u8 {
         self.repaired_below = high_data;
+        //= rfc5690-4.2-option
         if self.knowledge == Knowledge::Current { 0 } else { self.ratio as u8 }
     }
 
     /// The retransmission timer expired: R is 2 (section 4.5.1).
     pub(crate) fn on_timeout(&mut self) {
+        //= rfc5690-4.5.1-timeout
         if self.ratio != FIRST_RATIO {
             self.change_to(FIRST_RATIO, 0);
         }
@@ -129,6 +132,7 @@ impl AckControl {
     /// An ACK without data came after a higher one, or marked.
     pub(crate) fn on_pure_ack(&mut self, is_late: bool, is_marked: bool) {
         self.late += u64::from(is_late);
+        //= rfc5690-4.4-marked-acks
         self.marked |= is_marked;
     }
 
@@ -161,6 +165,7 @@ impl AckControl {
     /// An ACK of more than R segments stands for those that should have come before it (section 4.4).
     fn count_missed(&mut self, acked: u64) {
         self.overtaken.rotate_right(1);
+        //= rfc5690-4.4-lost-acks
         let stepped_over = acked.saturating_sub(1) / (u64::from(self.ratio) * self.mss);
         self.missed += std::mem::replace(&mut self.overtaken[0], stepped_over);
         self.clean += acked;
@@ -173,8 +178,10 @@ impl AckControl {
         self.late = self.late.saturating_sub(self.missed).min(overtaken);
         self.lost_acks += lost;
         if lost > 0 || self.marked {
+            //= rfc5690-4.5-double
             let doubled = (2 * self.ratio).min(self.highest(ack.cwnd));
             self.change_to(doubled.max(self.ratio), ack.cwnd);
+        //= rfc5690-4.5-lower
         } else if self.ratio > FIRST_RATIO && self.clean >= self.enough && overtaken == 0 {
             self.change_to(self.ratio - 1, ack.cwnd);
         }
@@ -184,6 +191,7 @@ impl AckControl {
 
     /// `max(2, cwnd / (K*MSS))`, rounded up, and what the option and the configuration can say.
     fn highest(&self, cwnd: u64) -> u32 {
+        //= rfc5690-4.5-two-a-window
         let by_window = cwnd.div_ceil(ACKS_PER_WINDOW * self.mss).min(u64::from(self.config.max_ratio));
         (by_window as u32).max(FIRST_RATIO)
     }

@@ -1,6 +1,6 @@
 //! The clock behind the timestamps option: ticks, an offset and a skew (RFC 7323 section 5.4).
 //!
-//! Departures: none. A tick is one granularity on a clock that may run too fast or too slow and may be set once; the
+//! Departures: it may be set back, and begins at a time that is no secret. A tick is one granularity on a clock that may run too fast or too slow and may be set once; the
 //! offset is what the clock shows at time zero, and the peer knows nothing of it. Set back, it shows times that PAWS at the
 //! peer refuses until it has caught up (section 5.4 asks for a clock that only goes on).
 
@@ -34,6 +34,7 @@ impl TimestampClock {
         let own = if self.config.skew_ppm == 0.0 { now.0 } else { (now.0 as f64 * self.speed()) as u64 };
         let own = self.config.step.filter(|step| now >= step.at).map_or(own, |step| stepped(own, step));
         if !(self.shown_from..self.shown_until).contains(&own) {
+            //= rfc7323-5.4-clock
             let count = own / self.config.granularity.0;
             self.tick = (count as u32).wrapping_add(self.config.offset);
             self.shown_from = count * self.config.granularity.0;
@@ -55,11 +56,13 @@ impl TimestampClock {
 }
 
 fn stepped(own: u64, step: ClockStep) -> u64 {
+    //= rfc7323-5.4-monotonic
     if step.forward { own.saturating_add(step.by.0) } else { own.saturating_sub(step.by.0) }
 }
 
 /// True if timestamp `a` lies before `b`, on a clock that wraps (RFC 7323 section 5.2).
 pub(crate) fn is_before(a: u32, b: u32) -> bool {
+    //= rfc7323-5.2-wraps
     (a.wrapping_sub(b) as i32) < 0
 }
 
@@ -71,6 +74,8 @@ mod tests {
         TimestampClock::new(ClockConfig { granularity: SimDuration::from_millis(1), offset, skew_ppm, step: None })
     }
 
+    //= rfc7323-7.1-offset
+    //= rfc7323-5.4-clock
     #[test]
     fn ticks_count_from_the_offset_and_wrap() {
         assert_eq!(clock(7, 0.0).tick(SimTime(3_999_999)), 10); // three whole milliseconds
@@ -82,6 +87,7 @@ mod tests {
         assert_eq!(clock(0, 100.0).tick(SimTime(10_000_000_000)), 10_001); // 10 s * 1.0001
     }
 
+    //= rfc7323-5.4-monotonic
     #[test]
     fn a_clock_that_is_set_goes_on_from_there() {
         let at = SimTime(10_000_000);

@@ -128,6 +128,7 @@ impl RtoConfig {
         let ms = SimDuration::from_millis;
         let declared = Self { estimator, ..Self::as_declared() };
         let (initial, min, max, granularity) = match estimator {
+            //= rfc6298-2.1-initial
             RtoEstimator::Rfc6298 => return declared,
             // OPNET Modeler 17's attribute sheet.
             RtoEstimator::Opnet => (ms(3_000), ms(1_000), ms(64_000), ms(500)),
@@ -317,6 +318,7 @@ pub struct ClockConfig {
     /// Its tick.
     pub granularity: SimDuration,
     /// What it shows at time zero, in ticks.
+    //= rfc7323-7.1-offset
     pub offset: u32,
     /// How much too fast it runs, in parts per million; negative if too slow.
     pub skew_ppm: f64,
@@ -455,6 +457,7 @@ pub struct TcpConfig {
     /// Bursts.
     pub bursts: BurstConfig,
     /// First sequence number of this end; the wire's numbers wrap at 2^32.
+    //= rfc9293-3.4.1-initial-sequence
     pub initial_sequence: u32,
     /// Give the connection up after this many timeouts in a row (RFC 9293 section 3.8.3, R2).
     pub max_retries: u32,
@@ -496,7 +499,9 @@ impl Default for TcpConfig {
             send_buffer: MAX_SCALED_WINDOW,
             send_autotuning: None,
             notsent_lowat: None,
+            //= rfc6928-2-ten-segments
             initial_window: Bytes(10 * u64::from(mss)),
+            //= rfc5681-3.1-initial-ssthresh
             initial_ssthresh: None,
             counting: Counting::Octets,
             loss_recovery: LossRecovery::Sack,
@@ -526,6 +531,7 @@ impl Default for TcpConfig {
             bursts: BurstConfig { enabled: false, min_segments: 2, max_octets: 65_536 },
             initial_sequence: 0,
             max_retries: 15,
+            //= rfc9293-3.8.3-syn-r2
             syn_retries: 6,
             syn_linear_timeouts: 0,
             syn_losses_tolerated: 0,

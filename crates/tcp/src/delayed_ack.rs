@@ -21,6 +21,7 @@ const LARGEST_GATHERED: u64 = 65_536;
 const ORDINARY_RATIO: u32 = 2;
 
 /// Enough for a fast retransmit.
+//= rfc5690-4.6-above-a-hole
 const AT_ONCE_ABOVE_A_HOLE: u32 = 3;
 
 /// See the module.
@@ -76,6 +77,7 @@ impl DelayedAcks {
 
     /// The sender says for how many segments it wants an ACK (RFC 5690 section 4.3).
     pub(crate) fn set_ratio(&mut self, ratio: u32) {
+        //= rfc5690-4.3-receiver
         self.ratio = ratio.max(1);
         self.counts_octets = false;
         self.config.gro = SimDuration::ZERO;
@@ -93,6 +95,7 @@ impl DelayedAcks {
     /// does so for the first three only.
     pub(crate) fn on_out_of_order(&mut self, now: SimTime) {
         self.disordered += 1;
+        //= rfc5681-4.2-out-of-order
         if !self.spares_acks() || self.disordered <= AT_ONCE_ABOVE_A_HOLE {
             self.due = true;
             return;
@@ -148,8 +151,10 @@ impl DelayedAcks {
         self.octets += octets;
         self.adapt(now, rto);
         let enough = if self.counts_octets { self.octets > mss } else { false };
+        //= rfc5681-4.2-every-second
         if enough || self.segments >= self.ratio || (self.quick > 0 && !self.is_interactive) {
             self.due_after_offload(now);
+        //= rfc9293-3.8.6.3-delayed-ack
         } else if self.deadline == SimTime::NEVER {
             self.deadline = now + if self.config.adaptive { self.delay } else { self.config.timeout };
         }
@@ -228,6 +233,7 @@ mod tests {
         acks.is_due()
     }
 
+    //= rfc9293-3.8.6.3-delayed-ack
     #[test]
     fn the_second_segment_is_acknowledged_at_once_the_first_after_the_timeout() {
         let mut acks = acks(0, false);
@@ -281,6 +287,7 @@ mod tests {
         }
     }
 
+    //= rfc5690-4.3-receiver
     #[test]
     fn the_senders_ratio_takes_the_place_of_the_count_the_octets_and_the_quickacks() {
         let mut acks = acks(2, true);
@@ -294,6 +301,7 @@ mod tests {
         assert_eq!(acks.deadline(), SimTime(45 * MS)); // the delayed ACK stays
     }
 
+    //= rfc5690-4.6-above-a-hole
     #[test]
     fn above_a_hole_three_are_acknowledged_at_once_then_one_in_r_until_order_is_restored() {
         let mut acks = acks(0, false);

@@ -31,7 +31,9 @@ const ALL: Flags = Flags::AE.with(Flags::CWR).with(Flags::ECE);
 /// Flags of our SYN.
 pub(crate) fn syn_flags(config: EcnConfig) -> Flags {
     match (config.mode, config.accurate) {
+        //= rfc9768-3.1.1-syn
         (EcnMode::Request, true) => ALL,
+        //= rfc3168-6.1.1-syn
         (EcnMode::Request, false) => Flags::ECE.with(Flags::CWR),
         _ => Flags::default(),
     }
@@ -42,8 +44,10 @@ pub(crate) fn answer(config: EcnConfig, flags: Flags, ecn: Ecn) -> (Feedback, Fl
     if config.mode == EcnMode::Off || !flags.has(Flags::ECE.with(Flags::CWR)) {
         (Feedback::None, Flags::default())
     } else if flags.has(Flags::AE) && config.accurate {
+        //= rfc9768-3.1.1-syn-ack
         (Feedback::Accurate, handshake_encoding(ecn))
     } else {
+        //= rfc3168-6.1.1-syn-ack
         (classic(config), Flags::ECE)
     }
 }
@@ -59,7 +63,9 @@ pub(crate) fn agreed(config: EcnConfig, flags: Flags) -> Feedback {
         return Feedback::None;
     }
     match (flags.has(Flags::AE), flags.has(Flags::CWR), flags.has(Flags::ECE)) {
+        //= rfc9768-3.1.2-classic-peer
         (false, false, true) => classic(config),
+        //= rfc3168-6.1.1-reflected
         (false, false, false) | (true, true, true) => Feedback::None,
         _ if config.accurate => Feedback::Accurate,
         _ => Feedback::None,
@@ -77,6 +83,7 @@ pub(crate) fn handshake_encoding(ecn: Ecn) -> Flags {
 }
 
 /// The initial value of the packet counters (RFC 9768 section 3.2.1).
+//= rfc9768-3.2.1-from-five
 const FIRST_COUNT: u64 = 5;
 
 /// The sending half.
@@ -121,6 +128,7 @@ impl EcnSender {
             Feedback::Exact => u64::from(flags.has(Flags::ECE)) * segments,
             Feedback::Accurate if std::mem::take(&mut self.awaits_handshake) => 0,
             Feedback::Accurate => {
+                //= rfc9768-3.2.2.5.2-wraps
                 let delta = ace_of(flags).wrapping_sub(self.marked) & 7;
                 let marked = delta.min(segments.max(u64::from(delta > 0)));
                 self.marked += delta;
@@ -142,14 +150,17 @@ impl EcnSender {
     /// How a pure ACK is marked, where ACK congestion control answers for it (RFC 5690 section 4.1, RFC 3168 section
     /// 6.1.4). Accurate feedback counts every marked packet, so that its marks would be taken for the data's.
     pub(crate) fn mark_of_ack(&self) -> Ecn {
+        //= rfc5690-4.1-ecn-capable-acks
         if matches!(self.feedback, Feedback::Classic | Feedback::Exact) { self.ect } else { Ecn::NotEct }
     }
 
     /// How new data is marked, and whether with CWR.
     pub(crate) fn mark_new_data(&mut self) -> (Ecn, bool) {
         if self.feedback == Feedback::None {
+            //= rfc8257-3.5-marked-syn
             return (Ecn::NotEct, false);
         }
+        //= rfc3168-6.1.2-cwr
         (self.ect, std::mem::take(&mut self.owes_cwr))
     }
 }
@@ -184,6 +195,7 @@ impl EcnReceiver {
     /// The SYN-ACK came in a packet with this mark.
     pub(crate) fn on_syn_ack(&mut self, ecn: Ecn) {
         if self.feedback == Feedback::Accurate {
+            //= rfc9768-3.2.2.1-last-ack
             self.once = Some(handshake_encoding(ecn));
         }
     }
@@ -196,17 +208,22 @@ impl EcnReceiver {
             Feedback::None => false,
             Feedback::Classic => {
                 let answered = flags.has(Flags::CWR) && has_payload;
+                //= rfc3168-6.1.3-mark-with-cwr
                 if answered {
                     self.echoes = false;
                 }
                 // Marks on pure ACKs are answered by ACK congestion control, not by the data (RFC 5690 section 4).
+                //= rfc3168-6.1.3-echo
                 let begins = is_marked && has_payload && !self.echoes;
                 self.echoes |= begins;
                 begins || answered
             }
+            //= rfc8257-3.2-echo
             Feedback::Exact => has_payload && std::mem::replace(&mut self.echoes, is_marked) != is_marked,
             Feedback::Accurate => {
+                //= rfc9768-3.2.2-all-packets
                 self.marked += u64::from(is_marked);
+                //= rfc9768-3.2.2.5.1-ack-at-marks
                 is_marked
             }
         }
@@ -224,8 +241,10 @@ impl EcnReceiver {
             return flags;
         }
         match self.feedback {
+            //= rfc8257-3.2-two-acks
             Feedback::Classic | Feedback::Exact if self.echoes => Flags::ECE,
             Feedback::Accurate => {
+                //= rfc9768-3.2.2-counter
                 let flag = |bit: u64, flag| if self.marked & bit != 0 { flag } else { Flags::default() };
                 flag(4, Flags::AE).with(flag(2, Flags::CWR)).with(flag(1, Flags::ECE))
             }
@@ -240,6 +259,8 @@ mod tests {
 
     const REQUEST: EcnConfig = EcnConfig { mode: EcnMode::Request, accurate: true, ect1: false, dctcp_feedback: false };
 
+    //= rfc9768-3.1.1-syn-ack
+    //= rfc9768-3.1.1-syn
     #[test]
     fn the_accurate_handshake_is_that_of_table_2() {
         assert_eq!(syn_flags(REQUEST), ALL); // AE=1 CWR=1 ECE=1
@@ -251,6 +272,10 @@ mod tests {
         assert_eq!(agreed(REQUEST, ALL), Feedback::None); // 1 1 1: broken
     }
 
+    //= rfc9768-3.2.2.5.1-ack-at-marks
+    //= rfc9768-3.2.2.5.2-wraps
+    //= rfc9768-3.2.2-counter
+    //= rfc9768-3.2.1-from-five
     #[test]
     fn the_ace_field_starts_at_five_and_counts_modulo_eight() {
         let mut receiver = EcnReceiver::default();
@@ -266,6 +291,7 @@ mod tests {
         assert_eq!(sender.on_ack(receiver.flags(), 2), 0);
     }
 
+    //= rfc3168-6.1.3-echo
     #[test]
     fn the_classic_echo_lasts_until_cwr() {
         let mut receiver = EcnReceiver::default();
@@ -277,6 +303,8 @@ mod tests {
         assert_eq!(receiver.flags(), Flags::default());
     }
 
+    //= rfc8257-3.2-two-acks
+    //= rfc8257-3.2-echo
     #[test]
     fn the_exact_echo_says_how_the_latest_segment_arrived_and_tells_of_changes_at_once() {
         let config = EcnConfig { accurate: false, dctcp_feedback: true, ..REQUEST };

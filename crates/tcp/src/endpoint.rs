@@ -57,6 +57,7 @@ pub enum State {
     /// The peer closed first, then we; our FIN is not acknowledged.
     LastAck,
     /// All done (the 2 MSL of waiting are the owner's).
+    //= rfc9293-3.6.1-time-wait
     TimeWait,
 }
 
@@ -286,6 +287,7 @@ impl Endpoint {
             .negotiated
             .timestamps
             .then(|| Timestamps { value: self.clock.tick(now), echo: acknowledgement.ts_recent });
+        //= rfc2018-4-as-many-as-fit
         let sack_limit = if timestamps.is_some() { 3 } else { 4 };
         Segment {
             seq: Seq::of_offset(self.initial_sequence, offset),
@@ -293,13 +295,16 @@ impl Endpoint {
             window: acknowledgement.window,
             flags: flags.with(self.ecn.flags()),
             timestamps,
+            //= rfc2018-4-permitted-only
             sack: if self.negotiated.sack { self.receiver.sack_blocks(sack_limit) } else { SackBlocks::default() },
             ..Segment::default()
         }
     }
 
     fn flush_ack(&mut self, now: SimTime, out: &mut impl Output) {
+        //= rfc5681-4.2-one-ack-a-segment
         if self.receiver.needs_ack() {
+            //= rfc3168-6.1.4-pure-acks
             let mut segment = self.header(now, self.sender.board.high_data(), Flags::ACK);
             if self.negotiated.ack_control {
                 segment.ecn = self.sender.ecn.mark_of_ack();
@@ -309,6 +314,8 @@ impl Endpoint {
     }
 
     fn send_probe(&mut self, now: SimTime, out: &mut impl Output) {
+        //= rfc3168-6.1.6-probes
+        //= rfc9293-3.8.6.1-probe-octet
         let segment = self.header(now, self.sender.board.una() - 1, Flags::ACK);
         out.send(segment);
     }
@@ -321,6 +328,7 @@ fn offered_mss(config: &TcpConfig) -> u32 {
 
 /// Answers a segment that no connection takes (RFC 9293 section 3.10.7.1).
 fn refuse(segment: &Segment, out: &mut impl Output) {
+    //= rfc9293-3.5.2-no-connection
     if segment.flags.has(Flags::RST) {
         return;
     }

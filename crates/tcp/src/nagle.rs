@@ -61,7 +61,9 @@ impl SmallSegments {
             return true;
         }
         match self.rule {
+            //= rfc9293-3.7.4-nagle-off
             Nagle::Off => false,
+            //= rfc9293-3.7.4-nagle
             Nagle::Classic => una < high_data,
             Nagle::Minshall => self.small_end > una,
         }
@@ -72,6 +74,7 @@ impl SmallSegments {
 mod tests {
     use super::*;
 
+    //= rfc9293-3.7.4-nagle
     #[test]
     fn minshall_lets_a_small_segment_follow_full_ones() {
         let mut small = SmallSegments::new(Nagle::Minshall);

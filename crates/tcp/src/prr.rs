@@ -36,17 +36,21 @@ impl Prr {
     pub(crate) fn on_ack(&mut self, ack: PrrAck) -> u64 {
         self.delivered += ack.delivered;
         let mut send = if ack.pipe > self.ssthresh {
+            //= rfc9937-5-proportional
             let product = u128::from(self.delivered) * u128::from(self.ssthresh);
             let units = product.div_ceil(u128::from(self.recover_fs) * u128::from(self.unit)) as u64;
             (units * self.unit).saturating_sub(self.out)
         } else {
+            //= rfc9937-5-reduction-bound
             let mut send = self.delivered.saturating_sub(self.out).max(ack.delivered);
             if ack.is_safe {
                 send += ack.mss;
             }
+            //= rfc9937-5-not-above-ssthresh
             send.min(self.ssthresh - ack.pipe)
         };
         if self.out == 0 {
+            //= rfc9937-5-fast-retransmit
             send = send.max(ack.mss); // the fast retransmit
         }
         ack.pipe + send
@@ -65,6 +69,7 @@ mod tests {
 
     /// Worked by hand from section 6: 20 segments in flight, the first lost, Reno's ssthresh of 10: one segment sent for
     /// every two delivered.
+    //= rfc9937-5-proportional
     #[test]
     fn one_loss_halves_the_sending_rate() {
         let mut prr = Prr::new(10 * MSS, 20 * MSS, 1);
@@ -93,6 +98,7 @@ mod tests {
         assert_eq!(prr.on_ack(ack), 9 * MSS);
     }
 
+    //= rfc9937-5-reduction-bound
     #[test]
     fn below_ssthresh_it_sends_what_is_delivered_and_one_more_on_safe_acks() {
         let mut prr = Prr::new(10 * MSS, 20 * MSS, 1);

@@ -15,6 +15,7 @@ use ackclock_units::{SimDuration, SimTime};
 use crate::scoreboard::Sent;
 
 /// Recoveries for which a wider reordering window is kept (`RACK.reo_wnd_persist`).
+//= rfc8985-6.2-persist
 const PERSIST: u32 = 16;
 
 /// What RACK knows of the connection.
@@ -53,11 +54,14 @@ impl Rack {
     pub(crate) fn on_delivered(&mut self, sent: &Sent, now: SimTime, min_rtt: SimDuration, answers_original: bool) {
         let rtt = now.saturating_since(sent.at);
         // The ACK may be of the original: by its timestamp, or too early for the retransmission.
+        //= rfc8985-6.2-too-early
         if sent.was_resent() && (answers_original || rtt < min_rtt) {
             return;
         }
         self.advanced = true;
+        //= rfc8985-6.2-rtt-of-the-latest
         self.rtt = rtt;
+        //= rfc8985-6.2-most-recent
         if (sent.at, sent.end) > (self.sent_at, self.end) {
             (self.sent_at, self.end) = (sent.at, sent.end);
         }
@@ -65,6 +69,7 @@ impl Rack {
 
     /// Step 3: a segment sent once was delivered after one sent later.
     pub(crate) fn on_reordering(&mut self) {
+        //= rfc8985-6.2-reordering-seen
         self.reordering_seen = true;
     }
 
@@ -83,6 +88,7 @@ impl Rack {
         if self.adapted_in_round == Some(round) {
             self.dsack_seen = false; // of the round that has already been answered
         } else if self.dsack_seen {
+            //= rfc8985-6.2-dsack-widens
             self.extra_steps = (self.extra_steps + 1).min(254);
             self.persist = PERSIST;
             self.dsack_seen = false;
@@ -99,10 +105,12 @@ impl Rack {
 
     /// Step 4: how much later than another a segment must have been sent for its delivery to mean the loss of the other.
     fn reordering_window(&self, evidence: &Evidence) -> SimDuration {
+        //= rfc8985-6.2-no-window-before
         if !self.reordering_seen && (evidence.in_recovery || evidence.has_dup_thresh) {
             return SimDuration::ZERO;
         }
         let steps = u64::from(self.extra_steps) + 1;
+        //= rfc8985-6.2-quarter
         SimDuration((evidence.min_rtt.0 / 4 * steps).min(evidence.srtt.0))
     }
 
@@ -149,6 +157,7 @@ impl Verdict {
             return Fate::Unknown;
         }
         let due = sent.at + self.patience;
+        //= rfc8985-6.2-lost
         if due <= self.now { Fate::Lost } else { Fate::LostAt(due) }
     }
 }
@@ -164,6 +173,8 @@ mod tests {
         Evidence { min_rtt: rtt, srtt: rtt, in_recovery: false, has_dup_thresh }
     }
 
+    //= rfc8985-6.2-quarter
+    //= rfc8985-6.2-no-window-before
     #[test]
     fn until_reordering_is_seen_three_sacked_segments_are_proof() {
         // RFC 8985 section 6.2 step 4: RACK_reo_wnd = 0 if not reordering_seen and DupThresh segments are SACKed
@@ -172,6 +183,8 @@ mod tests {
         assert_eq!(rack.reordering_window(&evidence(false)), SimDuration(25 * MS)); // min_RTT / 4
     }
 
+    //= rfc8985-6.2-persist
+    //= rfc8985-6.2-dsack-widens
     #[test]
     fn each_round_trip_with_a_dsack_widens_the_window_by_a_quarter_up_to_srtt() {
         let mut rack = Rack::default();

@@ -3,7 +3,7 @@
 //! Sources: RFC 9293 section 3.8.6 (windows, silly-window avoidance), RFC 5681 section 4.2 (when to acknowledge), RFC 2018
 //! section 4 (SACK blocks), RFC 2883 (reports of duplicates), RFC 7323 (scaling, timestamp echo, PAWS).
 //!
-//! Departures: none.
+//! Departures: a timestamp is never outdated (RFC 7323 section 5.5), and a segment without one is taken.
 
 mod reader;
 mod reports;
@@ -229,6 +229,7 @@ impl Receiver {
 
     /// RFC 9293 section 3.8.6.2.2: the right edge moves by at least min(buffer / 2, MSS), or not at all.
     fn worthwhile(&self) -> u64 {
+        //= rfc9293-3.8.6.2.2-receiver-silly-window
         self.mss.min(self.buffer / 2).max(1)
     }
 
@@ -315,6 +316,7 @@ impl Receiver {
         if start == self.rcv_nxt {
             self.rcv_nxt = end;
             if !self.out_of_order.is_empty() {
+                //= rfc5681-4.2-filled-hole
                 // Filling a hole, all or part of it, is acknowledged at once (RFC 5681 section 4.2).
                 self.acks.request();
                 while let Some(range) = self.out_of_order.take_front_reaching(self.rcv_nxt) {
@@ -327,6 +329,7 @@ impl Receiver {
         } else if let Some(last) = self.out_of_order.extend_last(start, end) {
             self.recent.on_lengthened(Range { start: last.start, end });
         } else {
+            //= rfc2018-8-receiver-keeps
             let merged = self.out_of_order.insert(start, end, |_| {});
             self.recent.on_changed(merged);
         }
@@ -335,9 +338,12 @@ impl Receiver {
     /// RFC 7323 section 5.3, R1 and R3: false if `tsval` lies before what has been seen; otherwise TS.Recent is taken
     /// from the segment if the last ACK awaited it.
     pub(crate) fn accepts_timestamp(&mut self, start: u64, tsval: u32, paws: bool) -> bool {
+        //= rfc7323-5.3-paws
         if is_before(tsval, self.ts_recent) {
+            //= rfc7323-5.5-outdated
             return !paws;
         }
+        //= rfc7323-4.3-echo-earliest
         if start <= self.last_ack_sent {
             self.ts_recent = tsval;
         }
@@ -346,10 +352,12 @@ impl Receiver {
 
     /// What an outgoing segment says of the receiving half. Settles every ACK that was due.
     pub(crate) fn acknowledgement(&mut self, now: SimTime) -> Acknowledgement {
+        //= rfc9293-3.8.6.3-ack-with-data
         self.acks.on_ack_sent();
         self.last_ack_sent = self.rcv_nxt;
         self.reader.catch_up(now);
         let edge = self.rcv_nxt + self.free();
+        //= rfc9293-3.8.6-no-shrinking
         if edge >= self.advertised_edge + self.worthwhile() || self.advertised_edge == 0 {
             self.advertised_edge = edge;
         }
@@ -365,6 +373,7 @@ impl Receiver {
 
     /// The window of a SYN is never scaled (RFC 7323 section 2.2).
     pub(crate) fn syn_window(&mut self) -> u16 {
+        //= rfc7323-2.2-syn-unscaled
         let first = self.rcv_nxt.max(1);
         let granted = self.granted_edge.saturating_sub(first);
         let window = self.buffer.min(granted).min(MAX_UNSCALED_WINDOW.0);
@@ -374,6 +383,7 @@ impl Receiver {
 
     /// The SACK blocks to send, at most `limit` (RFC 2018 section 4).
     pub(crate) fn sack_blocks(&mut self, limit: usize) -> SackBlocks {
+        //= rfc2883-4-once
         if let Some(duplicate) = self.duplicate.take() {
             return self.blocks_with_duplicate(duplicate, limit);
         }
@@ -381,6 +391,7 @@ impl Receiver {
             self.recent.len = 0;
             return SackBlocks::default();
         }
+        //= rfc2018-4-every-ack
         self.recent.forget_below(self.rcv_nxt);
         let seq = |offset| Seq::of_offset(self.peer_initial, offset);
         let blocks = self.recent.ranges.map(|range| SackBlock { start: seq(range.start), end: seq(range.end) });
@@ -391,7 +402,9 @@ impl Receiver {
     fn blocks_with_duplicate(&mut self, duplicate: Range, limit: usize) -> SackBlocks {
         let seq = |offset| Seq::of_offset(self.peer_initial, offset);
         let mut blocks = SackBlocks::default();
+        //= rfc2883-4-first-block
         blocks.push(SackBlock { start: seq(duplicate.start), end: seq(duplicate.end) });
+        //= rfc2883-4-superset
         let others = self.sack_blocks(limit - 1);
         others.as_slice().iter().for_each(|block| blocks.push(*block));
         blocks

@@ -91,6 +91,7 @@ impl RtoTimer {
     /// The timeout with its back-off.
     pub(crate) fn rto(&self) -> SimDuration {
         let doubled = self.base.0.saturating_mul(1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX));
+        //= rfc6298-2.5-maximum
         SimDuration(doubled.min(self.config.max.0))
     }
 
@@ -98,6 +99,7 @@ impl RtoTimer {
     /// measure of the path.
     pub(crate) fn note_newest(&mut self, rtt: SimDuration) {
         self.stats.latest = rtt;
+        //= rfc8985-6.2-least-rtt-windowed
         self.stats.min_rtt = self.stats.min_rtt.min(rtt);
     }
 
@@ -108,6 +110,7 @@ impl RtoTimer {
 
     /// RFC 6298 section 5.5: double it.
     pub(crate) fn back_off(&mut self) {
+        //= rfc6298-5.5-back-off
         self.backoff += 1;
     }
 
@@ -121,6 +124,7 @@ impl RtoTimer {
     /// RFC 6298 section 5.7: the SYN timed out, so data starts from 3 seconds unless there has been a sample.
     pub(crate) fn on_syn_timed_out(&mut self) {
         if !self.has_sample {
+            //= rfc6298-5.7-lost-syn
             self.base = self.base.max(self.config.after_lost_syn);
         }
         self.backoff = 0;
@@ -128,28 +132,36 @@ impl RtoTimer {
 
     /// A valid sample: data sent at `sent_at` was acknowledged at `now`. `una` and `nxt` tell where round trips end.
     pub(crate) fn on_sample(&mut self, sent_at: SimTime, now: SimTime, una: u64, nxt: u64) {
+        //= rfc6298-4-fine-clock
         let rtt = now.saturating_since(sent_at);
         self.stats.latest = rtt;
+        //= rfc8985-6.2-least-rtt
         self.stats.min_rtt = if self.has_sample { self.stats.min_rtt.min(rtt) } else { rtt };
         let timeout_ns = match self.config.estimator {
+            //= rfc9293-3.8.1-timeout
             RtoEstimator::Rfc6298 => self.update_rfc6298(rtt.0 as f64),
             RtoEstimator::Opnet => self.update_opnet(sent_at, now),
             RtoEstimator::Linux => self.update_linux(rtt.0 as f64, una, nxt),
         };
         self.has_sample = true;
         self.backoff = 0;
+        //= rfc6298-2.4-minimum
         self.base = SimDuration(whole(timeout_ns)).clamp(self.config.min, self.config.max);
     }
 
     /// RFC 6298 sections 2.2 and 2.3. With R' the sample: RTTVAR first, from the old SRTT.
     fn update_rfc6298(&mut self, rtt: f64) -> f64 {
         if self.has_sample {
+            //= rfc6298-2.3-later-samples
             self.rttvar += self.config.deviation_gain * ((self.srtt - rtt).abs() - self.rttvar);
+            //= rfc7323-4.2-many-samples
             self.srtt += self.config.rtt_gain * (rtt - self.srtt);
         } else {
+            //= rfc6298-2.2-first-sample
             (self.srtt, self.rttvar) = (rtt, rtt / 2.0);
         }
         self.publish(1.0);
+        //= rfc6298-2.3-granularity
         self.srtt + (self.config.deviation_weight * self.rttvar).max(self.config.granularity.0 as f64)
     }
 
@@ -246,6 +258,10 @@ mod tests {
         timer.rto().0 / MS
     }
 
+    //= rfc6298-2.3-later-samples
+    //= rfc6298-2.2-first-sample
+    //= rfc6298-2.1-initial
+    //= rfc9293-3.8.1-timeout
     #[test]
     fn rfc6298_worked_by_hand() {
         let mut timer = timer(RtoEstimator::Rfc6298);
@@ -256,6 +272,8 @@ mod tests {
         assert_eq!(sample(&mut timer, 180), 340);
     }
 
+    //= rfc6298-4-fine-clock
+    //= rfc6298-2.3-granularity
     #[test]
     fn the_granularity_bounds_the_deviation_term() {
         let mut timer = timer(RtoEstimator::Rfc6298);
@@ -264,6 +282,8 @@ mod tests {
         assert_eq!(sample(&mut timer, 100), 600); // 100 + max(500, 200)
     }
 
+    //= rfc6298-5.5-back-off
+    //= rfc6298-2.5-maximum
     #[test]
     fn back_off_doubles_up_to_the_maximum_and_ends_with_a_sample() {
         let mut timer = timer(RtoEstimator::Rfc6298);

@@ -58,6 +58,7 @@ impl Sent {
     }
 
     fn waits_for_retransmission(&self) -> bool {
+        //= rfc2018-5-not-sacked-again
         self.marks & (LOST | RESENT | SACKED) == LOST
     }
 
@@ -167,6 +168,7 @@ impl Scoreboard {
 
     /// `FlightSize`: sent and not cumulatively acknowledged (RFC 5681).
     pub(crate) fn flight_size(&self) -> u64 {
+        //= rfc5681-2-flight-size
         self.outstanding
     }
 
@@ -182,6 +184,7 @@ impl Scoreboard {
     /// RFC 6675 section 4, `SetPipe`: thought to be in the network: neither SACKed nor lost, and once more if
     /// retransmitted.
     pub(crate) fn pipe(&self) -> u64 {
+        //= rfc6675-4-set-pipe
         (self.outstanding + self.resent_out).saturating_sub(self.sacked_out + self.lost_out + self.presumed)
     }
 

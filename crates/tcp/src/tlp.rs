@@ -57,7 +57,9 @@ impl Tlp {
         slack: SimDuration,
     ) -> SimDuration {
         match srtt {
+            //= rfc8985-7.2-no-sample
             None => SimDuration::from_secs(1),
+            //= rfc8985-7.2-probe-timeout
             Some(srtt) if outstanding == 1 => srtt * 2 + delayed_ack,
             Some(srtt) => srtt * 2 + slack,
         }
@@ -75,9 +77,11 @@ impl Tlp {
     /// Section 7.4.2.
     pub(crate) fn on_ack(&mut self, ack: ProbeAck) -> ProbeOutcome {
         let Some(end) = self.end.filter(|end| ack.ack >= *end) else { return ProbeOutcome::Open };
+        //= rfc8985-7.4.2-dsack
         let outcome = if !self.is_retransmission || ack.has_dsack {
             ProbeOutcome::Nothing
         } else if ack.ack > end {
+            //= rfc8985-7.4.2-repaired
             ProbeOutcome::RepairedLoss
         } else if ack.is_pure_duplicate {
             ProbeOutcome::Nothing // both the original and the probe arrived
@@ -93,6 +97,8 @@ impl Tlp {
 mod tests {
     use super::*;
 
+    //= rfc8985-7.2-no-sample
+    //= rfc8985-7.2-probe-timeout
     #[test]
     fn the_probe_timeout_is_two_round_trips_and_allows_for_a_delayed_ack() {
         let ms = SimDuration::from_millis;
@@ -103,6 +109,8 @@ mod tests {
         assert_eq!(Tlp::timeout(None, 1, ms(200), none), ms(1_000)); // RFC 8985 section 7.2: no SRTT, 1 s
     }
 
+    //= rfc8985-7.4.2-repaired
+    //= rfc8985-7.4.2-dsack
     #[test]
     fn a_retransmitted_probe_without_a_duplicate_means_a_repaired_loss() {
         let ack = |ack, has_dsack, is_pure_duplicate| ProbeAck { ack, has_dsack, is_pure_duplicate };

@@ -49,6 +49,7 @@ impl Undo {
     /// A segment left again when the timestamp clock showed `tick`.
     pub(crate) fn on_retransmission(&mut self, tick: u32) {
         self.unexplained = Some(self.unexplained.unwrap_or(0) + 1);
+        //= rfc3522-3.2-first-timestamp
         self.first_resent.get_or_insert(tick);
     }
 
@@ -63,12 +64,14 @@ impl Undo {
 
     /// Every retransmission arrived in duplicate (RFC 3708 section 3).
     pub(crate) fn all_were_duplicates(&self) -> bool {
+        //= rfc3708-3-all-duplicates
         self.config.dsack && self.marker.is_some() && self.unexplained == Some(0)
     }
 
     /// The ACK was sent before the retransmission could have arrived (RFC 3522 section 3.2, step 4).
     pub(crate) fn answers_original(&self, echoed: Option<u32>) -> bool {
         match (self.first_resent, echoed.filter(|tick| *tick != 0)) {
+            //= rfc3522-3.2-older-echo
             (Some(resent), Some(echoed)) => self.config.eifel && is_before(echoed, resent),
             _ => false,
         }
@@ -86,6 +89,8 @@ mod tests {
 
     const ALL: UndoConfig = UndoConfig { eifel: true, dsack: true, frto: true };
 
+    //= rfc3522-3.2-older-echo
+    //= rfc3522-3.2-first-timestamp
     #[test]
     fn an_echo_older_than_the_retransmission_proves_it_spurious() {
         let mut undo = Undo::new(ALL);
@@ -96,6 +101,7 @@ mod tests {
         assert!(!undo.is_spurious(None));
     }
 
+    //= rfc3708-3-all-duplicates
     #[test]
     fn every_retransmission_must_be_a_duplicate() {
         let mut undo = Undo::new(ALL);

@@ -69,6 +69,7 @@ impl Usage {
 
     /// RFC 7661 section 4.2.
     pub(crate) fn pipe_ack(&self) -> u64 {
+        //= rfc7661-4.2-pipe-ack
         self.acked.into_iter().max().unwrap_or(0)
     }
 
@@ -82,6 +83,7 @@ impl Usage {
         match self.validation {
             CwndValidation::None => true,
             CwndValidation::Hold => limited_now,
+            //= rfc7661-4.3-growth
             CwndValidation::Rfc7661 => limited_now || self.pipe_ack() >= cwnd / 2,
             CwndValidation::Linux => self.is_limited || (in_slow_start && cwnd < 2 * self.max_flight),
         }
@@ -91,6 +93,7 @@ impl Usage {
     /// (section 4.4.1), otherwise `flight`.
     pub(crate) fn decrease_from(&self, flight: u64, cwnd: u64) -> u64 {
         if self.validation == CwndValidation::Rfc7661 && self.pipe_ack() < cwnd / 2 {
+            //= rfc7661-4.4.1-decrease
             flight.max(self.pipe_ack()).min(cwnd)
         } else {
             flight
@@ -109,6 +112,7 @@ impl Usage {
                 let expired = now.saturating_since(self.not_limited_since) >= NON_VALIDATED_PERIOD;
                 expired.then(|| {
                     self.not_limited_since = now;
+                    //= rfc7661-4.4.2-five-minutes
                     (cwnd / 2).max(initial)
                 })
             }
@@ -123,6 +127,7 @@ impl Usage {
                 }
                 let used = self.used.max(initial);
                 (self.used, self.not_limited_since) = (0, now);
+                //= rfc2861-3-unused-shrinks
                 (used < cwnd).then(|| u64::midpoint(cwnd, used))
             }
         }
@@ -157,8 +162,10 @@ pub(crate) fn restart_window(
     }
     match policy {
         IdleRestart::Off => None,
+        //= rfc5681-4.1-restart-window
         IdleRestart::Rfc5681 => Some(initial), // RW = min(IW, cwnd)
         IdleRestart::Linux => {
+            //= rfc2861-3-idle-halves
             let halvings = ((idle.0 - 1) / rto.0).min(63);
             Some((cwnd >> halvings).max(initial))
         }
@@ -169,6 +176,8 @@ pub(crate) fn restart_window(
 mod tests {
     use super::*;
 
+    //= rfc2861-3-idle-halves
+    //= rfc5681-4.1-restart-window
     #[test]
     fn idle_time_halves_the_window_for_each_rto_down_to_the_initial_one() {
         let ms = SimDuration::from_millis;
@@ -190,6 +199,7 @@ mod tests {
         assert!(!usage.permits_growth(false, 10, false)); // avoidance needs a full window
     }
 
+    //= rfc2861-3-unused-shrinks
     #[test]
     fn a_window_unused_for_an_rto_moves_half_way_to_what_was_used() {
         let mut usage = Usage::new(CwndValidation::Linux);
@@ -200,6 +210,22 @@ mod tests {
         assert_eq!(usage.decay(SimTime(200_000_000), state), Some(60)); // (100 + 20) / 2
     }
 
+    //= rfc7661-4.4.2-five-minutes
+    #[test]
+    fn five_minutes_without_use_halve_the_window() {
+        let mut usage = Usage::new(CwndValidation::Rfc7661);
+        usage.on_acked(20, false);
+        let rto = SimDuration::from_millis(200);
+        let state = WindowInUse { cwnd: 100, initial: 10, flight: 20, rto, in_slow_start: false };
+        let at = |seconds| SimTime::ZERO + SimDuration::from_secs(seconds);
+        assert_eq!(usage.decay(at(299), state), None);
+        assert_eq!(usage.decay(at(300), state), Some(50)); // RFC 7661 section 4.4.2: max(cwnd / 2, IW)
+        assert_eq!(usage.decay(at(301), WindowInUse { cwnd: 50, ..state }), None); // five minutes anew
+        assert_eq!(usage.decay(at(600), WindowInUse { cwnd: 15, initial: 10, ..state }), None); // 20 of 15 are used
+    }
+
+    //= rfc7661-4.4.1-decrease
+    //= rfc7661-4.2-pipe-ack
     #[test]
     fn the_non_validated_phase_decreases_from_what_was_used() {
         let mut usage = Usage::new(CwndValidation::Rfc7661);

@@ -19,6 +19,7 @@ fn steps(pair: &Pair) -> Vec<u32> {
     acks.iter().map(|ack| ack - std::mem::replace(&mut before, *ack)).collect()
 }
 
+//= rfc5690-4.1-both-ends
 #[test]
 fn it_is_in_force_if_both_ends_offer_it() {
     for (opener, acceptor, expected) in
@@ -36,6 +37,8 @@ fn it_is_in_force_if_both_ends_offer_it() {
     }
 }
 
+//= rfc5690-4.7-spread
+//= rfc5690-4.3-receiver
 #[test]
 fn a_lost_ack_makes_the_receiver_send_one_for_four() {
     let mut pair = Pair::new(&controlled(), &controlled());
@@ -63,6 +66,7 @@ fn a_lost_ack_makes_the_receiver_send_one_for_four() {
     assert_eq!(pair.ends[OPENER].counters().retransmitted_segments, 0);
 }
 
+//= rfc5690-4.5-lower
 #[test]
 fn without_further_losses_the_ratio_comes_back_to_two() {
     let config = TcpConfig { window_scaling: false, receive_buffer: Bytes(20_000), ..controlled() };
@@ -84,6 +88,8 @@ fn without_further_losses_the_ratio_comes_back_to_two() {
     assert_eq!((pair.ends[OPENER].ack_ratio(), pair.ends[OPENER].lost_acks()), (Some(2), 1));
 }
 
+//= rfc5690-4.1-ecn-capable-acks
+//= rfc3168-6.1.4-pure-acks
 #[test]
 fn marks_on_acks_double_the_ratio_and_leave_the_window_alone() {
     let ecn = EcnConfig { mode: EcnMode::Request, accurate: false, ect1: false, dctcp_feedback: false };
@@ -113,6 +119,7 @@ fn marks_on_acks_double_the_ratio_and_leave_the_window_alone() {
     assert!(pair.seen.iter().all(|seen| !seen.segment.flags.has(Flags::ECE) || seen.segment.flags.has(Flags::SYN)));
 }
 
+//= rfc5690-4.2-option
 #[test]
 fn a_lost_data_segment_takes_the_new_ratio_along_when_it_is_sent_again() {
     let mut pair = Pair::new(&controlled(), &controlled());

@@ -39,6 +39,7 @@ fn a_syn_that_the_application_refuses_is_reset() {
     assert_eq!(pair.ends[OPENER].error(), Some(ConnectionError::Refused));
 }
 
+//= rfc9293-3.8.6-no-shrinking
 #[test]
 fn a_grant_bounds_what_is_advertised_and_takes_nothing_back() {
     let mut pair = Pair::new(&unscaled(), &unscaled());
@@ -82,6 +83,7 @@ fn a_grant_of_a_segment_is_one_whatever_unit_the_window_has() {
     }
 }
 
+//= rfc3168-6.1.6-probes
 #[test]
 fn a_grant_of_nothing_stops_the_sender_and_lifting_it_tells_him() {
     let mut pair = Pair::new(&unscaled(), &unscaled());
@@ -95,6 +97,7 @@ fn a_grant_of_nothing_stops_the_sender_and_lifting_it_tells_him() {
     assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(100_000));
 }
 
+//= rfc3168-6.1.2-once-a-window
 #[test]
 fn ece_raised_by_the_application_halves_the_window_once() {
     let ecn = EcnConfig { mode: EcnMode::Request, accurate: false, ..TcpConfig::default().ecn };
@@ -117,6 +120,7 @@ fn ece_raised_by_the_application_halves_the_window_once() {
 }
 
 /// Nothing is in flight, so that no ACK will come to reduce the window by: the mark must not stop the sender for good.
+//= rfc3168-6.1.2-window-of-one
 #[test]
 fn a_mark_while_nothing_is_in_flight_leaves_a_window() {
     let ecn = EcnConfig { mode: EcnMode::Request, accurate: false, ..TcpConfig::default().ecn };

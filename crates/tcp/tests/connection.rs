@@ -35,6 +35,7 @@ fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
     assert_eq!(pair.ends[OPENER].rto(), SimDuration::from_secs(3)); // section 5.7
 }
 
+//= rfc9293-3.4.1-initial-sequence
 #[test]
 fn data_flows_both_ways_over_the_wrap_of_sequence_numbers() {
     let wrapping = TcpConfig { initial_sequence: u32::MAX - 20_000, ..plain() };
@@ -81,6 +82,7 @@ fn a_lost_fin_is_sent_again() {
     assert_eq!(pair.ends[OPENER].state(), State::FinWait2);
 }
 
+//= rfc5681-4.2-every-second
 #[test]
 fn every_second_segment_is_acknowledged_and_an_odd_one_after_the_timeout() {
     let delayed = TcpConfig { delayed_ack: DelayedAck { segments: 2, ..plain().delayed_ack }, ..plain() };
@@ -98,6 +100,7 @@ fn every_second_segment_is_acknowledged_and_an_odd_one_after_the_timeout() {
     assert_eq!(acks, [(50, 2_001), (250, 3_001)]);
 }
 
+//= rfc7323-2.2-syn-unscaled
 #[test]
 fn the_window_bounds_what_is_sent_with_and_without_scaling() {
     for (window_scaling, expected) in [(false, 65_535), (true, 200_000)] {
@@ -132,6 +135,7 @@ fn a_slow_reader_closes_the_window_and_a_probe_or_update_opens_it() {
     assert!((4.5..6.5).contains(&seconds), "{seconds}");
 }
 
+//= rfc9293-3.8.6.1-probe-back-off
 #[test]
 fn a_closed_window_is_probed_with_back_off_until_it_opens() {
     // The window update that would open the window is lost: only probes can find out.
@@ -155,6 +159,8 @@ fn a_closed_window_is_probed_with_back_off_until_it_opens() {
     assert!(!probes.is_empty(), "no probe of a window that closed");
 }
 
+//= rfc9293-3.8.3-syn-r2
+//= rfc9293-3.8.3-give-up
 #[test]
 fn a_connection_to_nowhere_is_given_up() {
     let mut pair = Pair::new(&TcpConfig { max_retries: 3, ..plain() }, &plain());

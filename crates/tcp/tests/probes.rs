@@ -8,6 +8,7 @@ use common::{OPENER, Pair, plain};
 
 /// RFC 8985 section 7.2 lets the retransmission timer cut a probe's timeout short. RFC 6298 section 5.3 restarts that
 /// timer with every ACK of new data: while ACKs come, it is not due.
+//= rfc8985-7.2-not-after-timeout
 #[test]
 fn no_probe_leaves_while_acks_come_though_the_round_trip_grows() {
     let ms = SimDuration::from_millis;

@@ -29,6 +29,9 @@ fn numbers_at(sent: &[(u64, u32)], ms: u64) -> Vec<u32> {
     sent.iter().filter(|(time, _)| *time == ms).map(|(_, number)| *number).collect()
 }
 
+//= rfc5681-3.2-retransmission-at-once
+//= rfc5681-3.2-third-duplicate
+//= rfc9293-3.8.2-congestion-control
 #[test]
 fn three_duplicate_acks_bring_a_fast_retransmit_in_every_recovery() {
     for recovery in [LossRecovery::Tahoe, LossRecovery::Reno, LossRecovery::NewReno, LossRecovery::Sack] {
@@ -41,12 +44,16 @@ fn three_duplicate_acks_bring_a_fast_retransmit_in_every_recovery() {
     }
 }
 
+//= rfc5681-3.2-third-duplicate
 #[test]
 fn two_duplicate_acks_do_not() {
     let (pair, _) = lose(&with_recovery(LossRecovery::NewReno), 3, &[1], 900);
     assert_eq!(pair.ends[OPENER].counters().fast_recoveries, 0);
 }
 
+//= rfc5681-3.2-deflate
+//= rfc5681-3.2-inflate-by-each
+//= rfc5681-3.2-inflate-by-three
 #[test]
 fn reno_inflates_by_each_further_duplicate_and_deflates_to_ssthresh() {
     // Ten in flight, the first lost: nine duplicates. ssthresh = 5; window 5 + 3, then one more for each of the six
@@ -61,6 +68,7 @@ fn reno_inflates_by_each_further_duplicate_and_deflates_to_ssthresh() {
     assert_eq!(pair.ends[OPENER].cwnd(), Bytes(5_392));
 }
 
+//= rfc6582-3.2-partial-ack
 #[test]
 fn newreno_repairs_one_hole_each_round_trip_without_a_timeout() {
     let (pair, sent) = lose(&with_recovery(LossRecovery::NewReno), 100, &[1, 3, 5], 1_500);
@@ -72,6 +80,8 @@ fn newreno_repairs_one_hole_each_round_trip_without_a_timeout() {
     assert_eq!((pair.ends[OPENER].counters().timeouts, pair.ends[OPENER].counters().fast_recoveries), (0, 1));
 }
 
+//= rfc6675-5-recovery-point
+//= rfc5681-4.3-one-episode
 #[test]
 fn sack_repairs_all_holes_in_one_round_trip() {
     let (pair, sent) = lose(&with_recovery(LossRecovery::Sack), 100, &[1, 3, 5], 1_500);
@@ -90,6 +100,7 @@ fn tahoe_starts_again_from_one_segment() {
     assert_eq!(pair.ends[OPENER].cwnd(), Bytes(1_000));
 }
 
+//= rfc6298-3-karn
 #[test]
 fn the_timer_doubles_and_karn_keeps_it_until_a_valid_sample() {
     // The only segment is lost three times: sent at 0, then after RTO = 1 s, 2 s, 4 s.
@@ -100,6 +111,9 @@ fn the_timer_doubles_and_karn_keeps_it_until_a_valid_sample() {
     assert_eq!(pair.ends[OPENER].rto(), SimDuration::from_secs(8));
 }
 
+//= rfc2018-5-timeout-forgets
+//= rfc2018-5-not-sacked-again
+//= rfc6675-5.1-after-timeout
 #[test]
 fn a_timeout_resends_only_what_was_not_sacked() {
     // Everything but 4 to 6 is lost, so that only three duplicates come; the retransmission of 1 is lost too.
@@ -110,6 +124,7 @@ fn a_timeout_resends_only_what_was_not_sacked() {
     assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(10_000));
 }
 
+//= rfc2018-4-latest-first
 #[test]
 fn sack_blocks_are_those_of_rfc_2018s_example() {
     // RFC 2018 section 4, example 2 of "every other segment": 500-octet segments there, 1000 here. Segment 1 arrives,
@@ -121,6 +136,9 @@ fn sack_blocks_are_those_of_rfc_2018s_example() {
     assert_eq!(blocks, [(6_001, 7_001), (4_001, 5_001), (2_001, 3_001)]);
 }
 
+//= rfc9937-5-end
+//= rfc9937-5-recover-fs
+//= rfc5681-3.2-without-limited-transmit
 #[test]
 fn prr_reaches_ssthresh_at_the_end_of_recovery() {
     let config = TcpConfig { initial_window: Bytes(20_000), ..with_recovery(LossRecovery::Sack) };
@@ -145,6 +163,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever is lost, in either direction, everything arrives, and both ends close.
+    //= rfc2018-8-receiver-keeps
     #[test]
     fn every_octet_arrives_under_any_loss(
         recovery in recovery(),

@@ -201,6 +201,7 @@ fn the_probe_of_a_single_segment_allows_for_a_delayed_ack_whatever_the_least_rto
     assert_eq!(sent(ms(25)), [200, 425]);
 }
 
+//= rfc8985-6.2-too-early
 #[test]
 fn rack_takes_no_retransmission_for_delivered_by_an_ack_that_echoes_an_older_timestamp() {
     let sent = |rack_timestamp_check| {

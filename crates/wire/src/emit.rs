@@ -3,7 +3,7 @@
 //!
 //! The payload is all zeros and is not written. It adds nothing to the checksum but its length in the pseudo header.
 //!
-//! Departures: none on the wire. TTL is always 64, Don't Fragment always set, the urgent pointer always zero.
+//! Departures: TTL is always 64, Don't Fragment is always set, and there is no urgent data.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -102,6 +102,7 @@ fn emit_tcp(segment: &Segment, addresses: Addresses, header_len: u16, tcp_len: u
     let [reserved, flags] = segment.flags.0.to_be_bytes();
     out.extend([((header_len / 4) << 4) as u8 | (reserved & 1), flags]);
     out.extend(segment.window.to_be_bytes());
+    //= rfc9293-3.8.5-urgent
     out.extend([0; 4]);
     option::emit_all(segment, out);
     debug_assert_eq!(out.len() - start, usize::from(header_len), "options_len disagrees with what was written");
@@ -113,6 +114,7 @@ fn emit_tcp(segment: &Segment, addresses: Addresses, header_len: u16, tcp_len: u
 /// The checksum of TCP and UDP (RFC 9293 section 3.1, RFC 768): over the pseudo header and `header`, whose own checksum
 /// field is zero, and over the zeros that make it `len` octets long.
 fn checksum(protocol: u8, (source, destination): (Ipv4Addr, Ipv4Addr), len: u16, header: &[u8]) -> u16 {
+    //= rfc9293-3.1-checksum-sent
     let pseudo_header = u32::from(protocol) + u32::from(len);
     let addresses = add_words(add_words(pseudo_header, &source.octets()), &destination.octets());
     finish(add_words(addresses, header))

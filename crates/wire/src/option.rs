@@ -64,6 +64,7 @@ fn emit_syn(segment: &Segment, out: &mut Vec<u8>) {
         out.extend([MSS, 4]);
         out.extend(segment.syn.mss.to_be_bytes());
     }
+    //= rfc2018-2-syn-only
     // SACK-permitted takes the place of the two NOPs before the timestamps, where there are any.
     match (segment.syn.sack_permitted, segment.timestamps) {
         (true, Some(_)) => out.extend([SACK_PERMITTED, 2]),
@@ -91,6 +92,7 @@ fn emit_timestamps(timestamps: Timestamps, out: &mut Vec<u8>) {
 /// Reads the options into `segment`, whose flags are known already. Of an option that comes twice the last one counts
 /// (SACK blocks add up).
 pub(crate) fn parse_all(mut rest: &[u8], segment: &mut Segment) -> Result<(), ParseError> {
+    //= rfc9293-3.1-option-kinds
     while let Some((&kind, after_kind)) = rest.split_first() {
         match kind {
             END => break,
@@ -98,6 +100,7 @@ pub(crate) fn parse_all(mut rest: &[u8], segment: &mut Segment) -> Result<(), Pa
             _ => {
                 // A length counts its own octet and that of the kind (RFC 9293 section 3.1).
                 let len = *after_kind.first().ok_or(ParseError::OptionWithoutLength { kind })?;
+                //= rfc9293-3.1-illegal-option-length
                 let value = rest.get(2..usize::from(len)).ok_or(ParseError::OptionLength { kind, len })?;
                 parse_one(kind, value, segment).ok_or(ParseError::OptionLength { kind, len })?;
                 rest = &rest[usize::from(len)..];
@@ -108,6 +111,7 @@ pub(crate) fn parse_all(mut rest: &[u8], segment: &mut Segment) -> Result<(), Pa
 }
 
 /// `None` if the option cannot be as long as `value` is.
+//= rfc9293-3.1-unknown-options
 fn parse_one(kind: u8, value: &[u8], segment: &mut Segment) -> Option<()> {
     let is_syn = segment.flags.has(Flags::SYN);
     match kind {
@@ -117,6 +121,7 @@ fn parse_one(kind: u8, value: &[u8], segment: &mut Segment) -> Option<()> {
         }
         WINDOW_SCALE => {
             let &[shift] = value else { return None };
+            //= rfc7323-2.3-fourteen
             // A larger shift means 14 (RFC 7323 section 2.3).
             segment.syn.window_scale = is_syn.then_some(shift.min(MAX_WINDOW_SCALE));
         }

@@ -239,6 +239,7 @@ mod tests {
         assert_eq!(Segment { sack, ..ack }.ip_len(), 64); // + 2 NOPs, kind, length, 8
     }
 
+    //= rfc2018-4-as-many-as-fit
     #[test]
     fn options_never_take_more_than_their_40_octets() {
         let mut sack = SackBlocks::default();

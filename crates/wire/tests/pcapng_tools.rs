@@ -87,6 +87,7 @@ fn tshark_fields(path: &Path, fields: &[&str]) -> Option<Vec<String>> {
     Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
 }
 
+//= rfc9293-3.1-checksum-sent
 #[test]
 fn tshark_finds_every_checksum_good_and_nothing_malformed() {
     let path = write_file("full.pcapng", true);

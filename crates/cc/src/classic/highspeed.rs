@@ -68,6 +68,7 @@ fn low_p(low_window: f64) -> f64 {
 }
 
 /// Appendix B: w, a(w) is the entry's number, and 100 b(w).
+//= rfc3649-B-table
 const TABLE: [(u32, u8); 73] = [
     (38, 50),
     (118, 44),
@@ -163,6 +164,7 @@ impl HighSpeed {
         let window = window.floor();
         if window.to_bits() != self.known_for.to_bits() {
             self.known_for = window;
+            //= rfc3649-5-below-low-window
             self.known = if window <= self.config.low_window {
                 (1.0, 0.5)
             } else if self.config.response == HighSpeedResponse::Table {
@@ -182,6 +184,8 @@ fn from_table(window: f64) -> (f64, f64) {
 
 /// Section 5: b(w) falls linearly in log w; a(w) follows from b(w) and the loss rate p(w) that is to give w.
 fn from_formulas(config: &HighSpeedConfig, window: f64) -> (f64, f64) {
+    //= rfc3649-5-decrease
+    //= rfc3649-5-response
     let span = ln(config.high_window) - ln(config.low_window);
     let place = (ln(window) - ln(config.low_window)) / span;
     let b = (config.high_decrease - 0.5) * place + 0.5;
@@ -210,6 +214,8 @@ mod tests {
     use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
     use super::*;
 
+    //= rfc3649-B-table
+    //= rfc3649-5-response
     #[test]
     fn the_formulas_give_the_table_of_appendix_b() {
         // The table has a(w) rounded to whole segments at the first window that reaches them, b(w) to two digits.
@@ -223,6 +229,8 @@ mod tests {
         }
     }
 
+    //= rfc3649-5-decrease
+    //= rfc3649-5-response
     #[test]
     fn at_the_high_window_a_is_72_and_b_a_tenth() {
         // RFC 3649 section 5: a(83000) = 72 segments for b = 0.1 and p = 1e-7:
@@ -234,6 +242,7 @@ mod tests {
         assert!((kept - 0.9).abs() < 0.001, "{kept}");
     }
 
+    //= rfc3649-5-below-low-window
     #[test]
     fn below_the_low_window_it_is_reno() {
         let mut high_speed = avoiding(&HighSpeedConfig::default(), 30.0);
@@ -242,6 +251,7 @@ mod tests {
         assert!((kept_of_loss(&mut high_speed) - 0.5).abs() < 1e-3);
     }
 
+    //= rfc3649-B-table
     #[test]
     fn the_table_is_read_downwards() {
         assert_eq!(from_table(117.0), (1.0, 0.50));

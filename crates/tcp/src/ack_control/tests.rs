@@ -45,6 +45,8 @@ impl Flow {
     }
 }
 
+//= rfc5690-4.5-double
+//= rfc5690-4.2-option
 #[test]
 fn a_missing_ack_doubles_the_ratio_at_the_end_of_its_window_and_one_segment_says_so() {
     let mut flow = Flow::new(20);
@@ -56,6 +58,7 @@ fn a_missing_ack_doubles_the_ratio_at_the_end_of_its_window_and_one_segment_says
     assert_eq!((flow.control.ratio(), flow.control.lost_acks()), (4, 1));
 }
 
+//= rfc5690-4.4-lost-acks
 #[test]
 fn stretch_acks_count_as_the_acks_that_they_replace() {
     let mut flow = Flow::new(20);
@@ -65,6 +68,7 @@ fn stretch_acks_count_as_the_acks_that_they_replace() {
     assert_eq!(flow.control.lost_acks(), 4);
 }
 
+//= rfc5690-4.4-lost-acks
 #[test]
 fn a_late_ack_was_not_lost() {
     let mut flow = Flow::new(20);
@@ -91,6 +95,7 @@ fn a_way_back_that_loses_every_other_ack_doubles_the_ratio_too() {
     assert_eq!((0..20).map(|_| flow.ack(4)).max(), Some(4));
 }
 
+//= rfc5690-4.4-marked-acks
 #[test]
 fn a_marked_ack_counts_as_a_lost_one() {
     let mut flow = Flow::new(20);
@@ -114,6 +119,7 @@ fn nothing_is_missed_until_the_receiver_is_known_to_use_the_new_ratio() {
     assert_eq!(flow.control.lost_acks(), before);
 }
 
+//= rfc5690-4.5-two-a-window
 #[test]
 fn the_ratio_leaves_two_acks_a_window() {
     // max(2, cwnd / (2 MSS)), rounded up: 11 segments give 6.
@@ -139,6 +145,7 @@ fn the_configuration_bounds_the_ratio() {
     assert_eq!(flow.control.ratio(), 5);
 }
 
+//= rfc5690-4.5-lower
 #[test]
 fn without_losses_the_ratio_falls_by_one_after_as_many_windows_as_the_rfc_says() {
     // cwnd / (R^2 - R) windows: 48 / (16 - 4) = 4 windows of 48 segments, 192 segments.
@@ -185,6 +192,7 @@ fn repair_of_the_data_tells_nothing_of_acks() {
     assert_eq!(flow.control.ratio(), 4);
 }
 
+//= rfc5690-4.5.1-timeout
 #[test]
 fn a_timeout_takes_the_ratio_to_two_and_every_retransmission_says_so() {
     let mut flow = Flow::new(20);

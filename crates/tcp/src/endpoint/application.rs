@@ -98,6 +98,7 @@ impl Endpoint {
     /// The application is gone: it will neither write nor read. Unread data, or data that arrives later, draws a reset
     /// (RFC 9293 section 3.6.1, RFC 2525 section 2.17).
     pub fn close_both(&mut self, now: SimTime, out: &mut impl Output) {
+        //= rfc9293-3.6.1-reset-of-unread-data
         if self.receiver.unread() > 0 {
             return self.abort(now, out);
         }
@@ -113,6 +114,7 @@ impl Endpoint {
     /// Resets the connection.
     pub fn abort(&mut self, now: SimTime, out: &mut impl Output) {
         if matches!(self.progress, Progress::Open | Progress::SynReceived) {
+            //= rfc9293-3.10.5-abort
             let segment = self.header(now, self.sender.board.high_data(), Flags::RST.with(Flags::ACK));
             out.send(segment);
         }

@@ -14,6 +14,7 @@ impl Endpoint {
         let Some(start) = self.receiver.offset_of(segment.seq).filter(|start| self.is_acceptable(segment, *start))
         else {
             if !segment.flags.has(Flags::RST) {
+                //= rfc9293-3.10.7.4-unacceptable-segment
                 self.note_late_ack(segment);
                 self.receiver.request_ack();
                 self.flush_ack(now, out);
@@ -31,12 +32,15 @@ impl Endpoint {
         if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload > 0) {
             self.receiver.request_ack();
         }
+        //= rfc5961-4.2-syn-challenge
         if segment.flags.has(Flags::SYN) {
+            //= rfc9293-3.10.7.4-syn-ack-again
             // Our ACK of the SYN-ACK was lost, or an old SYN came along (RFC 9293 section 3.10.7.4).
             self.receiver.request_ack();
         } else if occupies {
             self.on_data(now, segment, start);
         } else if start < self.receiver.rcv_nxt() {
+            //= rfc9293-3.8.6.1-probe-answered
             self.receiver.request_ack(); // a probe: below the window, so it is answered
         }
         if segment.flags.has(Flags::ACK) {
@@ -47,7 +51,9 @@ impl Endpoint {
 
     /// RFC 9293 section 3.10.7.4, first check, and PAWS before it (RFC 7323 section 5.3).
     fn is_acceptable(&mut self, segment: &Segment, start: u64) -> bool {
+        //= rfc7323-3.2-missing-timestamp
         if let Some(timestamps) = segment.timestamps.filter(|_| self.negotiated.timestamps)
+            //= rfc7323-5.3-not-resets
             && !segment.flags.has(Flags::RST)
             && !self.receiver.accepts_timestamp(start, timestamps.value, self.paws)
         {
@@ -67,8 +73,10 @@ impl Endpoint {
 
     /// RFC 5961 section 3.2: only a reset at exactly the next octet counts; another draws an ACK.
     fn on_reset(&mut self, now: SimTime, start: u64, out: &mut impl Output) {
+        //= rfc5961-3.2-exact-reset
         if start == self.receiver.rcv_nxt() {
             self.fail(ConnectionError::Reset);
+        //= rfc5961-3.2-challenge
         } else if start > self.receiver.rcv_nxt() {
             self.receiver.request_ack();
             self.flush_ack(now, out);
@@ -90,6 +98,7 @@ impl Endpoint {
             has_fin: segment.flags.has(Flags::FIN),
             rto: self.sender.rto.rto(),
         };
+        //= rfc9293-3.6-half-close
         self.receiver.on_arrival(now, &arrival);
         if self.receiver.is_finished() {
             if self.sender.is_closed() {
@@ -111,6 +120,7 @@ impl Endpoint {
         if let Some(control) = self.sender.ack_control.as_mut().filter(|_| !occupies) {
             control.on_pure_ack(is_old, segment.ecn == Ecn::Ce);
         }
+        //= rfc5961-5.2-old-ack
         if is_old && segment.sack.is_empty() {
             return;
         }
@@ -160,6 +170,7 @@ impl Endpoint {
         let ack = segment.ack.offset_near(initial, una).unwrap_or(una);
         let duplicate = blocks.first().and_then(offsets).filter(|&(start, end)| {
             let within = |&(outer_start, outer_end): &(u64, u64)| outer_start <= start && end <= outer_end;
+            //= rfc2883-4-recognised
             end <= ack || start < ack || blocks.get(1).and_then(offsets).as_ref().is_some_and(within)
         });
         if let Some((_, end)) = duplicate {

@@ -13,7 +13,9 @@ impl Endpoint {
     pub(super) fn on_segment_handshake(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         if segment.flags.has(Flags::RST) {
             match self.progress {
+                //= rfc9293-3.10.7.3-reset-refuses
                 Progress::SynSent if self.acknowledges_syn(segment) => self.fail(ConnectionError::Refused),
+                //= rfc9293-3.5-reset-returns-to-listen
                 Progress::SynReceived => self.fail(ConnectionError::Reset),
                 _ => {}
             }
@@ -30,6 +32,7 @@ impl Endpoint {
                 self.ecn.on_syn_ack(segment.ecn);
                 self.open(now, segment, out);
             }
+            //= rfc9293-3.5-simultaneous-open
             // In SYN-SENT, both ends open at once (RFC 9293 section 3.5, figure 7).
             Progress::Listen | Progress::SynSent if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
                 self.answer_syn(now, segment, out);
@@ -39,6 +42,7 @@ impl Endpoint {
                 self.on_segment(now, segment, out); // it may carry data
             }
             Progress::SynReceived if segment.flags.has(Flags::SYN) => self.send_syn(now, out), // our SYN-ACK was lost
+            //= rfc9293-3.5.2-unsent-acknowledged-in-handshake
             Progress::SynSent | Progress::SynReceived if segment.flags.has(Flags::ACK) => refuse(segment, out),
             Progress::Listen | Progress::Ask => refuse(segment, out),
             _ => {}
@@ -67,18 +71,25 @@ impl Endpoint {
     /// Takes in the peer's SYN: an option is in force if both ends sent it.
     fn negotiate(&mut self, syn: &Segment) {
         let config = &*self.config;
+        //= rfc7323-3.2-both-ends
         let timestamps = config.timestamps && syn.timestamps.is_some();
+        //= rfc7323-2.2-both-ends
         let scale = syn.syn.window_scale.filter(|_| config.window_scaling);
         self.negotiated = Negotiated {
             timestamps,
             scaling: scale.is_some(),
             sack: config.sack && syn.syn.sack_permitted,
+            //= rfc5690-4.1-both-ends
             ack_control: config.ack_control.is_some() && syn.syn.ack_control_permitted,
+            //= rfc7323-2.3-fourteen
             snd_scale: scale.unwrap_or(0).min(14), // RFC 7323 section 2.3: a shift above 14 means 14
         };
+        //= rfc9293-3.7.1-options-within-mss
         let options = if timestamps { TIMESTAMPS_LEN } else { 0 };
         // RFC 9293 section 3.7.1: without the option, 536 octets.
+        //= rfc9293-3.7.1-mss-default
         let peer = if syn.syn.mss == 0 { 536 } else { u32::from(syn.syn.mss) };
+        //= rfc9293-3.7.1-mss-bounds-segments
         let mss = self.offered_mss.min(peer).saturating_sub(options).max(1);
         self.set_mss(mss);
         self.sender.set_negotiated(u64::from(mss), self.negotiated.sack);
@@ -130,6 +141,7 @@ impl Endpoint {
         let timestamps = offer(self.config.timestamps, self.negotiated.timestamps);
         let acknowledgement = self.receiver.acknowledgement(now);
         let wants_scale = offer(self.config.window_scaling, self.negotiated.scaling);
+        //= rfc3168-6.1.1-syn-not-ect
         out.send(Segment {
             seq: Seq::of_offset(self.initial_sequence, 0),
             ack: if answers { acknowledgement.ack } else { Seq(0) },
@@ -137,9 +149,11 @@ impl Endpoint {
             flags: if answers {
                 Flags::SYN.with(Flags::ACK).with(self.handshake_ecn)
             } else {
+                //= rfc3168-6.1.1.1-fall-back
                 Flags::SYN.with(ecn::syn_flags(self.config.ecn))
             },
             syn: SynOptions {
+                //= rfc9293-3.7.1-mss-in-every-syn
                 mss: self.offered_mss.min(u32::from(u16::MAX)) as u16,
                 window_scale: wants_scale.then(|| self.own_scale()),
                 sack_permitted: offer(self.config.sack, self.negotiated.sack),

@@ -26,7 +26,9 @@ impl RecentRanges {
     pub(super) fn on_changed(&mut self, range: Range) {
         self.retain(|known| known.end < range.start || range.end < known.start);
         self.len = (self.len + 1).min(self.ranges.len());
+        //= rfc2018-4-repeat-latest
         self.ranges[..self.len].rotate_right(1);
+        //= rfc2018-4-latest-first
         self.ranges[0] = range;
     }
 

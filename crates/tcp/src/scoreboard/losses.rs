@@ -13,6 +13,7 @@ impl Scoreboard {
         let edge = self.sacked.iter().rev().find_map(|range| {
             octets += range.len();
             ranges += 1;
+            //= rfc6675-4-is-lost
             (ranges >= dup_thresh || octets > u64::from(dup_thresh - 1) * self.mss).then_some(range.start)
         });
         edge.map_or(0, |edge| self.mark_lost_below(edge))
@@ -96,6 +97,7 @@ impl Scoreboard {
         self.presumed = 0;
         for index in 0..self.segments.len() {
             let sent = self.segments[index];
+            //= rfc6298-5.4-earliest
             if !sent.is_sacked() && (index == 0 || is_lost(&sent)) && sent.may_arrive() {
                 newly_lost += self.mark_lost(index);
             }
@@ -106,6 +108,7 @@ impl Scoreboard {
 
     /// The receiver threw away what it had SACKed (RFC 2018 section 8): forget that it did.
     pub(crate) fn forget_sacks(&mut self) {
+        //= rfc2018-8-reneging
         self.sacked = RangeSet::default();
         self.sacked_out = 0;
         for sent in &mut self.segments {
@@ -130,6 +133,7 @@ impl Scoreboard {
         }
         let mut index = self.index_of(self.repaired);
         while let Some(sent) = self.segments.get(index).filter(|sent| sent.start() < self.lost_below) {
+            //= rfc6675-4-next-seg-1
             if sent.waits_for_retransmission() {
                 return Some(sent.range());
             }
@@ -141,6 +145,7 @@ impl Scoreboard {
 
     /// `NextSeg` rule 3: the first segment below the highest SACKed octet that has neither been SACKed nor sent again.
     pub(crate) fn next_hole(&self) -> Option<Range> {
+        //= rfc6675-4-next-seg-3
         let bound = self.sacked.last()?.start;
         let mut index = self.index_of(self.lost_edge.max(self.holes_edge));
         while let Some(sent) = self.segments.get(index).filter(|sent| sent.start() < bound) {
@@ -154,6 +159,7 @@ impl Scoreboard {
 
     /// `NextSeg` rule 4: the last outstanding segment, if it is not SACKed.
     pub(crate) fn last_unsacked(&self) -> Option<Range> {
+        //= rfc6675-4-next-seg-4
         self.segments.back().filter(|sent| !sent.is_sacked()).map(Sent::range)
     }
 

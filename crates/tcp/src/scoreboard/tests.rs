@@ -16,6 +16,7 @@ fn sack(board: &mut Scoreboard, start: u64, end: u64) -> u64 {
     board.sack(start, end, &mut |_| {})
 }
 
+//= rfc6675-4-is-lost
 #[test]
 fn three_segments_sacked_above_make_a_loss() {
     let mut board = sent(10);
@@ -26,6 +27,7 @@ fn three_segments_sacked_above_make_a_loss() {
     assert_eq!(board.pipe(), 1000 - 300 - 100); // ten, less three SACKed, less one lost
 }
 
+//= rfc6675-4-is-lost
 #[test]
 fn three_separate_ranges_make_a_loss_whatever_their_size() {
     let mut board = sent(10);
@@ -35,6 +37,7 @@ fn three_separate_ranges_make_a_loss_whatever_their_size() {
     assert_eq!(board.detect_loss(3), 110); // only what lies below the lowest of the three
 }
 
+//= rfc6675-4-next-seg-1
 #[test]
 fn retransmissions_go_hole_by_hole() {
     let mut board = sent(10);
@@ -50,6 +53,37 @@ fn retransmissions_go_hole_by_hole() {
     assert_eq!(board.pipe(), 450); // all that is lost is in the network again
 }
 
+//= rfc6675-4-next-seg-4
+//= rfc6675-4-next-seg-3
+#[test]
+fn without_new_data_holes_and_then_the_tail_are_sent_again() {
+    let mut board = sent(10);
+    sack(&mut board, 300, 400);
+    sack(&mut board, 800, 900);
+    let mut holes = Vec::new();
+    while let Some(range) = board.next_hole() {
+        board.on_retransmitted(range, SimTime(50));
+        holes.push((range.start, range.end));
+    }
+    // all below the last SACKed range, and nothing above it
+    assert_eq!(holes, [(0, 100), (100, 200), (200, 300), (400, 500), (500, 600), (600, 700), (700, 800)]);
+    assert_eq!(board.last_unsacked().map(|range| (range.start, range.end)), Some((900, 1000)));
+    sack(&mut board, 900, 1000);
+    assert!(board.last_unsacked().is_none());
+}
+
+//= rfc8985-6.3-timeout
+#[test]
+fn at_a_timeout_the_first_segment_and_what_is_old_enough_are_lost() {
+    let mut board = sent(10); // at 0, 1, ..., 9 ns
+    sack(&mut board, 200, 300);
+    assert_eq!(board.mark_all_lost(|sent| sent.at < SimTime(4)), 300); // those of 0, 1 and 3 ns
+    assert_eq!(board.pipe(), 600);
+    let mut young = sent(10);
+    assert_eq!(young.mark_all_lost(|_| false), 100); // the first in any case
+}
+
+//= rfc6675-4-set-pipe
 #[test]
 fn a_timeout_empties_the_pipe() {
     let mut board = sent(10);
@@ -59,6 +93,7 @@ fn a_timeout_empties_the_pipe() {
     assert_eq!(board.next_lost().map(|range| (range.start, range.end)), Some((0, 100)));
 }
 
+//= rfc8985-6.2-lost-retransmission
 #[test]
 fn a_lost_retransmission_is_sent_a_third_time() {
     let mut board = sent(10);
@@ -108,6 +143,8 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 proptest! {
+    //= rfc6675-4-set-pipe
+    //= rfc5681-2-flight-size
     #[test]
     fn counts_equal_a_naive_recount(
         ops in proptest::collection::vec(op(), 1..200),

@@ -136,6 +136,7 @@ impl Timing {
             (Some(once), Some(resent)) if oldest => Some(once.min(resent)),
             (once, resent) => once.max(resent),
         };
+        //= rfc6298-3-karn
         (if karn { once.filter(|_| !self.has_resent) } else { acked }, sacked)
     }
 }
@@ -216,6 +217,7 @@ impl Sender {
             marked,
             original_arrived,
             lost_retransmission: false,
+            //= rfc6298-5.3-restart
             // RFC 6298 section 5.3; a SACK restarts it too if what it reports left before the first segment last did.
             restarts_timer: advanced || (restarts_on_sack && head_sent > timing.oldest_sacked.or(head_sent)),
         }
@@ -326,7 +328,9 @@ impl Sender {
         let takes_oldest = self.rto.samples_oldest();
         let (acked, sacked) = timing.samples(takes_oldest, self.rto.karn());
         let sacked = sacked.filter(|_| self.rto.samples_sacks());
+        //= rfc7323-4.1-advancing-only
         let echoed = if advanced { self.echoed_send_time(now, ack) } else { None };
+        //= rfc6298-3-one-a-round-trip
         if let Some(sent_at) = acked.or(sacked).or(echoed) {
             self.take_sample(sent_at, now);
             let newest_sacked = timing.newest_sacked.filter(|_| self.rto.samples_sacks());
@@ -363,8 +367,10 @@ impl Sender {
         let is_duplicate = !advanced
             && prior_flight > 0
             && if self.loss_recovery == LossRecovery::Sack && !self.emulates_sack {
+                //= rfc3042-2-new-information
                 newly_sacked > 0
             } else {
+                //= rfc5681-2-duplicate-ack
                 !ack.occupies && !window_changed && ack.ack == self.board.una()
             };
         if is_duplicate && self.dup_acks == 0 {
@@ -399,6 +405,7 @@ impl Sender {
             rtt: self.rto.stats(),
             timestamps: ack.timestamps,
             is_cwnd_limited: self.may_grow(),
+            //= rfc3168-6.1.2-no-growth
             in_recovery: (heard.was_reducing && !self.config.growth_at_recovery_end) || self.phase.is_reducing(),
             round: self.round,
             is_paced: self.is_paced,

@@ -19,6 +19,7 @@ impl Sender {
             // of what the network held; cwnd bounds it.
             DecreaseFrom::FlightSize => Bytes(self.usage.decrease_from(flight_size.min(before.0.0), before.0.0)),
         };
+        //= rfc9293-3.8.2-congestion-control
         self.controller.on_congestion(&CongestionEvent {
             now,
             cause,

@@ -16,6 +16,7 @@ impl Sender {
             return self.undo_timeout(now, recovered);
         }
         if loss.frto != Frto::Off && !recovered {
+            //= rfc5682-3.1-second-ack
             if progress.original_arrived {
                 return self.undo_timeout(now, recovered);
             }
@@ -51,19 +52,23 @@ impl Sender {
     /// RFC 5682 section 3.1: step 2b lets new data out on the first ACK that advances; what comes back for it decides.
     fn watch_for_spurious(&mut self, loss: LossPhase, progress: &Progress) -> LossPhase {
         if self.board.high_data() > loss.until {
+            //= rfc5682-3.1-second-duplicate
             let is_real = progress.newly_sacked > 0 || progress.is_duplicate;
             return LossPhase { frto: if is_real { Frto::Off } else { Frto::Watching }, ..loss };
         }
+        //= rfc5682-3.1-duplicate-first
         if !progress.advanced {
             return loss;
         }
         let has_new = self.unsent() > 0 && self.peer.end() > self.board.high_data();
+        //= rfc5682-3.1-first-ack
         let frto = if has_new { Frto::SendsNew } else { Frto::Off };
         LossPhase { until: self.board.high_data(), frto }
     }
 
     /// The timeout was spurious: what it took for lost was late.
     fn undo_timeout(&mut self, now: SimTime, recovered: bool) {
+        //= rfc4015-3.3-timeout
         self.undo_episode(now, true);
         self.timeouts_in_a_row = 0;
         if !(self.emulates_sack && recovered && !self.board.is_empty()) {
@@ -85,17 +90,20 @@ impl Sender {
 
     pub(super) fn enter_loss_phase(&mut self, frto: Frto) {
         let until = self.board.high_data();
+        //= rfc6582-3.2-timeout
         self.no_recovery_below = until;
         self.dup_acks = 0;
         self.tlp.clear();
         self.phase = Phase::Loss(LossPhase { until, frto });
         // RFC 5681 section 3.1: the loss window is one segment, beside what is still in the network.
+        //= rfc5681-3.1-loss-window
         self.controller.set_cwnd(Bytes(self.board.pipe() + self.mss));
     }
 
     /// RFC 5681 section 3.1, RFC 6298 section 5, RFC 8985 section 6.3: the retransmission timer expired.
     pub(super) fn enter_loss(&mut self, now: SimTime) {
         let was_repairing = !self.phase.is_open();
+        //= rfc5681-3.1-repeated-timeout
         let repeated = self.timeouts_in_a_row > 1 && matches!(self.phase, Phase::Loss(_));
         let in_one_window = was_repairing && self.phase.ends_at().is_some_and(|end| self.board.una() < end);
         let flight = self.board.flight_size();
@@ -109,6 +117,7 @@ impl Sender {
         }
         self.begin_undo();
         self.ecn.on_reduction();
+        //= rfc5682-3.1-repeated
         let frto = self.config.undo.frto && (!was_repairing || self.timeouts_in_a_row > 1);
         if self.dup_thresh > self.config.dup_thresh && !was_repairing {
             // A timeout amid many SACKs: the reordering was over-estimated.
@@ -119,6 +128,7 @@ impl Sender {
     }
 
     fn mark_timed_out(&mut self, now: SimTime) -> u64 {
+        //= rfc2018-5-timeout-forgets
         if self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
             self.board.forget_sacks(); // RFC 2018 section 8: the receiver has thrown them away
             return self.board.mark_all_lost(|_| true);
@@ -127,6 +137,7 @@ impl Sender {
             None => self.board.mark_all_lost(|_| true),
             Some(rack) => {
                 let patience = rack.patience(&self.evidence());
+                //= rfc8985-6.3-timeout
                 self.board.mark_all_lost(|sent| sent.at + patience <= now)
             }
         }

@@ -21,6 +21,7 @@ impl Sender {
             }
         }
         if !sack {
+            //= rfc8985-7.1-needs-sack
             // RFC 8985 sections 3.1 and 7: both need SACK.
             self.rack = None;
             self.tlp = Tlp::new(false);
@@ -60,6 +61,7 @@ impl Sender {
         }
         if retries > 0 {
             self.rto.on_syn_timed_out();
+            //= rfc5681-3.1-lost-syn-window
             // RFC 5681 section 3.1: a lost SYN leaves an initial window of one segment.
             if retries > self.config.syn_losses_tolerated {
                 self.controller.set_cwnd(Bytes(self.mss));

@@ -19,6 +19,7 @@ impl PeerWindow {
 
     /// An acceptable ACK advertises a window. Returns true if that changes its size.
     pub(crate) fn update(&mut self, seq: u64, ack: u64, size: u64) -> bool {
+        //= rfc9293-3.10.7.4-window-update
         if seq < self.seq || (seq == self.seq && ack < self.from) {
             return false;
         }

@@ -94,14 +94,19 @@ impl Sender {
 
     fn has_to_recover(&mut self, progress: &mut Progress) -> bool {
         if self.loss_recovery != LossRecovery::Sack {
+            //= rfc6582-3.2-not-twice
             let above = self.board.una() > self.no_recovery_below || self.no_recovery_below == 0;
+            //= rfc5681-3.2-third-duplicate
             return progress.is_duplicate && self.dup_acks == self.dup_thresh && above;
         }
+        //= rfc6675-5.1-after-timeout
+        //= rfc5681-4.3-one-episode
         if self.board.una() < self.no_recovery_below && self.rack.is_none() {
             return false;
         }
         if self.emulates_sack && self.board.sacked() >= u64::from(self.dup_thresh) * self.mss {
             progress.newly_lost += self.board.mark_first_lost();
+        //= rfc6675-5-enter
         } else if self.rack.is_none() && !self.emulates_sack && self.dup_acks >= self.dup_thresh {
             progress.newly_lost += self.board.mark_lost_below(self.board.una() + self.mss);
         }
@@ -143,6 +148,7 @@ impl Sender {
             Fate::Unknown => false,
         };
         let once = self.board.mark_lost_while(&mut judge);
+        //= rfc8985-6.2-lost-retransmission
         let again = self.board.mark_resent_lost_while(&mut judge);
         (once + again, wait_until)
     }
@@ -197,6 +203,7 @@ impl Sender {
     /// An episode begins: the controller decides, and the window goes down to that as the recovery says.
     fn begin_reduction(&mut self, now: SimTime, cause: CongestionCause, progress: &Progress) -> RecoveryWindow {
         let flight = self.board.flight_size();
+        //= rfc5681-3.2-without-limited-transmit
         // Data that duplicate ACKs let out before (limited transmit) does not count (RFC 5681 section 3.2 step 2).
         let flight = if self.dup_acks > 0 { flight.min(self.flight_before_dup_acks) } else { flight };
         let prior_cwnd = self.controller.cwnd().0;
@@ -208,6 +215,7 @@ impl Sender {
             // A mark may come with nothing in flight (on a window update): no ACK will come to spread the reduction over.
             LossRecovery::Sack if self.config.prr && !self.board.is_empty() => {
                 let from = match self.config.decrease_from {
+                    //= rfc9937-5-recover-fs
                     // RFC 9937: what was outstanding and not delivered before this ACK.
                     DecreaseFrom::FlightSize => self.board.flight_size() - self.board.sacked() + progress.delivered,
                     DecreaseFrom::Cwnd => prior_cwnd,
@@ -215,8 +223,10 @@ impl Sender {
                 let unit = if self.config.counting == Counting::Segments { self.mss } else { 1 };
                 RecoveryWindow::Prr { prr: Prr::new(ssthresh, from, unit), cwnd: self.board.pipe() }
             }
+            //= rfc6675-5-halve
             LossRecovery::Sack => RecoveryWindow::Ssthresh,
             _ if cause == CongestionCause::Ecn => RecoveryWindow::Ssthresh,
+            //= rfc5681-3.2-inflate-by-three
             // RFC 5681 section 3.2 step 3: ssthresh plus 3*SMSS.
             _ => RecoveryWindow::Inflated(i64::from(self.dup_thresh) * self.mss as i64),
         }
@@ -234,7 +244,9 @@ impl Sender {
 
     /// RFC 3168 section 6.1.2: a mark is answered as a loss, once for each window.
     fn answer_mark(&mut self, now: SimTime, progress: &Progress) {
+        //= rfc3168-6.1.2-once-a-window
         let window = self.begin_reduction(now, CongestionCause::Ecn, progress);
+        //= rfc3168-6.1.2-window-of-one
         self.phase = Phase::Cwr { until: self.board.high_data(), window };
     }
 
@@ -250,6 +262,7 @@ impl Sender {
         let Phase::Fast(recovery) = self.phase else { return };
         let una = self.board.una();
         let is_reno = self.loss_recovery == LossRecovery::Reno;
+        //= rfc6675-5-recovery-point
         if progress.advanced && (una >= recovery.until || is_reno) {
             if self.undo.is_spurious(ack.echoed_tick()) {
                 self.undo_episode(now, false);
@@ -260,6 +273,7 @@ impl Sender {
             if self.emulates_sack && una == recovery.until && !self.board.is_empty() {
                 return;
             }
+            //= rfc6582-3.2-full-ack
             self.board.forget_presumed();
             self.phase = Phase::Open;
             return self.end_episode(now);
@@ -282,6 +296,7 @@ impl Sender {
             self.note_lost(newly_lost);
             progress.newly_lost += newly_lost;
         } else if progress.is_duplicate {
+            //= rfc5681-3.2-inflate-by-each
             self.phase.inflate(self.mss as i64); // RFC 5681 section 3.2 step 4
         }
     }
@@ -308,8 +323,10 @@ impl Sender {
         } else if self.loss_recovery == LossRecovery::NewReno
             && let Phase::Fast(recovery) = &mut self.phase
         {
+            //= rfc6582-3.2-partial-ack
             recovery.partial_acks += 1;
             let newly_lost = self.board.mark_lost_below(self.board.una() + self.mss);
+            //= rfc6582-3.2-partial-deflation
             let back = if progress.delivered >= self.mss { self.mss as i64 } else { 0 };
             self.phase.inflate(back - progress.delivered as i64);
             self.note_lost(newly_lost);
@@ -323,6 +340,7 @@ impl Sender {
             self.board.unmark_lost();
         }
         self.counters.undone += 1;
+        //= rfc4015-3.2-window
         self.controller.on_spurious(now);
         self.ecn.withdraw();
         self.undo.clear();

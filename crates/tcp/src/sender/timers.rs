@@ -24,6 +24,7 @@ pub(super) enum Purpose {
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
+//= rfc8985-8-one-timer
 pub(super) struct Timer {
     pub(super) deadline: SimTime,
     pub(super) purpose: Purpose,
@@ -52,6 +53,7 @@ impl Sender {
     /// After an ACK.
     pub(super) fn set_timer(&mut self, now: SimTime, progress: &Progress) {
         if self.board.is_empty() {
+            //= rfc6298-5.2-stop
             if progress.advanced {
                 self.timer = Timer::OFF;
                 self.idle_since = Some(now);
@@ -71,6 +73,7 @@ impl Sender {
 
     /// RFC 6582: only the first partial ACK restarts the timer.
     fn keeps_timer_on_partial_ack(&self) -> bool {
+        //= rfc6582-3.2-first-partial-restarts
         matches!(&self.phase, Phase::Fast(recovery) if recovery.partial_acks >= 2)
     }
 
@@ -111,12 +114,14 @@ impl Sender {
     /// RFC 8985 section 7.2: arms the probe timer, unless in recovery. The timeout, counted from `timeout_from`, comes
     /// first if it is due earlier.
     pub(super) fn schedule_probe(&mut self, now: SimTime, timeout_from: SimTime) -> bool {
+        //= rfc8985-7.2-not-in-recovery
         if !self.tlp.is_enabled() || !self.phase.is_open() || self.board.is_empty() {
             return false;
         }
         let (delayed_ack, slack) = (self.config.tlp_max_ack_delay, self.config.rack_tlp_slack);
         let probe = Tlp::timeout(self.srtt(), self.board.count(), delayed_ack, slack);
         let timeout = timeout_from + self.rto.rto();
+        //= rfc8985-7.2-not-after-timeout
         let deadline = if timeout > now { timeout.min(now + probe) } else { now + probe };
         self.timer = Timer { deadline, purpose: Purpose::Probe };
         true
@@ -145,10 +150,13 @@ impl Sender {
     }
 
     fn on_persist_timer(&mut self, now: SimTime) -> bool {
+        //= rfc9293-3.8.6.1-probe-back-off
+        //= rfc9293-3.8.6.1-probe-closed-window
         let shift = self.probes.min(16);
         self.probes += 1;
         if self.usable_window() > 0 {
             // RFC 9293 section 3.8.6.2.1 (4): what fits goes, however little, when the override timeout is over.
+            //= rfc9293-3.8.6.2.1-override-timeout
             self.send_small = true;
             return false;
         }
@@ -174,6 +182,7 @@ impl Sender {
     }
 
     fn is_out_of_patience(&self, now: SimTime) -> bool {
+        //= rfc9293-3.9.1.1-user-timeout
         match (self.config.user_timeout, self.stalled_since) {
             (Some(timeout), Some(since)) => now >= since + timeout,
             _ => false,
@@ -189,6 +198,7 @@ impl Sender {
         if self.config.user_timeout_from == UserTimeoutFrom::Transmission {
             self.stalled_since = self.stalled_since.or(self.board.first().map(|first: &Sent| first.at));
         }
+        //= rfc9293-3.8.3-give-up
         let out_of_retries = self.config.user_timeout.is_none() && self.timeouts_in_a_row >= self.config.max_retries;
         self.counters.timeouts += 1;
         if out_of_retries || self.is_out_of_patience(now) {
@@ -199,12 +209,14 @@ impl Sender {
             control.on_timeout();
         }
         self.enter_loss(now);
+        //= rfc6298-5.6-start-again
         self.rto.back_off();
         self.timer = Timer::retransmission(self.within_user_timeout(now + self.rto.rto()));
     }
 
     /// RFC 8985 section 6.2, step 5: what has not arrived by now is lost.
     fn on_reordering_timeout(&mut self, now: SimTime) {
+        //= rfc8985-6.2-reordering-timer
         self.timer = Timer::OFF;
         let (newly_lost, wait_until) = self.detect_by_time(now);
         if newly_lost > 0 {

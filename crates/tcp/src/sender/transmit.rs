@@ -44,6 +44,7 @@ impl Sender {
         if self.wants_probe {
             return self.send_probe(now);
         }
+        //= rfc6675-5-pipe-bounds-sending
         let allowed = self.window().saturating_sub(self.board.pipe());
         if self.phase.is_open() {
             return self.next_new(now, allowed);
@@ -53,6 +54,7 @@ impl Sender {
         {
             return self.next_retransmission(now, range, allowed);
         }
+        //= rfc6675-4-next-seg-2
         if let Some(segment) = self.next_new(now, allowed) {
             return Some(segment);
         }
@@ -95,6 +97,7 @@ impl Sender {
     }
 
     fn may_retransmit(&self, range: Range, allowed: u64) -> bool {
+        //= rfc5681-3.2-retransmission-at-once
         // The retransmission that opens a recovery leaves whatever the window says (RFC 5681 section 3.2 step 3,
         // RFC 6675 section 5 step 4.3); PRR makes room for it by itself.
         self.board.weight(range.len()) <= allowed || (self.board.resent() == 0 && !self.uses_prr())
@@ -126,7 +129,9 @@ impl Sender {
     /// RFC 8985 section 7.3: new data if there is some, else the last segment once more.
     fn send_probe(&mut self, now: SimTime) -> Option<DataSegment> {
         self.wants_probe = false;
+        //= rfc8985-7.3-one-probe
         let segment = if self.tlp.is_out() { None } else { self.probe_segment(now) };
+        //= rfc8985-7.3-timeout-next
         self.timer = super::Timer::OFF;
         self.rearm_timeout(now);
         segment
@@ -134,6 +139,7 @@ impl Sender {
 
     fn probe_segment(&mut self, now: SimTime) -> Option<DataSegment> {
         let available = self.available();
+        //= rfc8985-7.3-new-data
         if available > 0 && available <= self.usable_window() {
             let segment = self.send_new(now, available);
             self.tlp.on_probe(self.board.high_data(), false);
@@ -165,6 +171,7 @@ impl Sender {
     pub(super) fn available(&self) -> u64 {
         let high = self.board.high_data();
         let payload = self.written_end.saturating_sub(high);
+        //= rfc9293-3.6-close-after-data
         // The FIN rides on the last segment, full or not.
         if payload <= self.mss { self.stream_end().saturating_sub(high) } else { self.mss }
     }
@@ -175,6 +182,7 @@ impl Sender {
         if available == 0 {
             return self.stop(now, Limit::Application);
         }
+        //= rfc3042-2-peers-window
         let window = self.usable_window();
         if window < available && !self.is_worth_sending(now, window) {
             self.arm_persist(now);
@@ -202,9 +210,12 @@ impl Sender {
     /// Without SACK, the first two duplicate ACKs each let a segment out (RFC 3042); with SACK, pipe sees to it, unless
     /// limited transmit is off.
     fn limited_transmit_allowance(&self) -> u64 {
+        //= rfc3042-2-new-segments
         let counts_dup_acks = self.dup_acks > 0 && self.loss_recovery != LossRecovery::Sack;
         if counts_dup_acks && self.config.limited_transmit && matches!(self.phase, Phase::Open) {
+            //= rfc3042-2-two-beyond
             let extended = self.window() + u64::from(self.dup_acks.min(2)) * self.mss;
+            //= rfc3042-2-cwnd-stays
             extended.saturating_sub(self.board.pipe().max(self.window()))
         } else {
             0
@@ -347,6 +358,7 @@ impl Sender {
     fn is_worth_sending(&self, now: SimTime, window: u64) -> bool {
         window > 0
             && (self.send_small
+                //= rfc9293-3.8.6.2.1-sender-silly-window
                 || window >= self.peer.largest() / 2
                 || (self.bursts.is_under_way(now) && !self.is_held_back(window)))
     }
@@ -379,15 +391,18 @@ impl Sender {
             let rate = self.pacing_rate();
             self.pacer.on_sent(now, payload, rate);
         }
+        //= rfc6298-5.1-start
         if self.timer.is_off() {
             self.rearm_timeout(now);
         }
         let (ecn, cwr) =
+            //= rfc3168-6.1.5-retransmissions
             if is_retransmission || !self.ecn.is_on() { (Ecn::NotEct, false) } else { self.ecn.mark_new_data() };
         let mut flags = Flags::ACK;
         if fin {
             flags = flags.with(Flags::FIN);
         }
+        //= rfc9293-3.9.1.2-push
         if payload > 0 && self.is_pushed(range) {
             flags = flags.with(Flags::PSH);
         }

@@ -83,6 +83,7 @@ fn words(octets: &[u8]) -> impl Iterator<Item = u16> {
 }
 
 proptest! {
+    //= rfc9293-3.1-option-kinds
     #[test]
     fn what_was_written_reads_back(segment in segments(), addresses in addresses(), identification: u16) {
         let mut packet = Vec::new();
@@ -91,6 +92,7 @@ proptest! {
         prop_assert_eq!(parse(&packet), Ok((addresses, segment)));
     }
 
+    //= rfc9293-3.1-checksum-sent
     #[test]
     fn both_checksums_hold(segment in segments(), addresses in addresses(), identification: u16) {
         let mut packet = Vec::new();
@@ -138,6 +140,7 @@ fn error_of(packet: &[u8]) -> ParseError {
     parse(packet).expect_err("the packet is malformed")
 }
 
+//= rfc9293-3.1-unknown-options
 #[test]
 fn options_that_nobody_knows_are_skipped() {
     // Kind 30 (MPTCP) of 4 octets, then timestamps, the end of the list, and rubbish behind it.
@@ -145,6 +148,7 @@ fn options_that_nobody_knows_are_skipped() {
     assert_eq!(parse(&packet).unwrap().1.timestamps, Some(Timestamps { value: 1, echo: 2 }));
 }
 
+//= rfc2018-2-syn-only
 #[test]
 fn options_of_a_syn_mean_nothing_elsewhere() {
     let packet = packet_with_options(&[2, 4, 5, 0xb4, 1, 3, 3, 7, 1, 1, 4, 2]);
@@ -158,6 +162,7 @@ fn another_experiment_with_the_same_numbers_is_skipped() {
     assert_eq!((segment.syn, segment.ack_ratio), (SynOptions::default(), 0));
 }
 
+//= rfc7323-2.3-fourteen
 #[test]
 fn a_shift_above_14_means_14() {
     let mut packet = packet_with_options(&[1, 3, 3, 255]);
@@ -165,6 +170,7 @@ fn a_shift_above_14_means_14() {
     assert_eq!(parse(&packet).unwrap().1.syn.window_scale, Some(14));
 }
 
+//= rfc9293-3.1-illegal-option-length
 #[test]
 fn illegal_options_are_named() {
     let of = |options: &[u8]| error_of(&packet_with_options(options));
