@@ -415,7 +415,8 @@ pub struct TcpConfig {
     pub max_dup_thresh: u32,
     /// Once reordering has raised `dup_thresh`, SACKed data grows cwnd as acknowledged data does (Linux).
     pub growth_on_sack: bool,
-    /// RACK takes no retransmission for delivered by an ACK that echoes an older timestamp (RFC 8985 section 6.2 step 2).
+    /// RACK takes no retransmission for delivered by a cumulative ACK that echoes an older timestamp (RFC 8985 section 6.2
+    /// step 2).
     pub rack_timestamp_check: bool,
     /// What the timers of RACK and TLP wait beyond their time (Linux's `TCP_TIMEOUT_MIN`).
     pub rack_tlp_slack: SimDuration,

@@ -7,8 +7,10 @@
 //! recoveries without (section 6.2, step 4). Which ACKs are of a retransmission is told by the least RTT and, if
 //! `rack_timestamp_check` says so, by the echoed timestamp (step 2).
 //!
-//! Departures: delivered segments are looked at in the order of the stream, not of sending; RACK's RTT is that of the last
-//! of them.
+//! Departures: the echoed timestamp is asked of retransmissions that are acknowledged cumulatively. Where one is SACKed, the
+//! echo is that of the last segment in order (RFC 7323 section 4.3), so that it would always be older, and the probe of section
+//! 7 could not tell of the holes below it. Delivered segments are looked at in the order of the stream, not of sending; RACK's
+//! RTT is that of the last of them.
 
 use ackclock_units::{SimDuration, SimTime};
 

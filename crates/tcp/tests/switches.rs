@@ -4,9 +4,11 @@
 mod common;
 
 use ackclock_tcp::{
-    EpisodeCause, LossDetection, RtoConfig, RtoEstimator, RtoResume, RttSample, TcpConfig, TimeoutInRecovery,
+    EpisodeCause, IdleRestart, LossDetection, RtoConfig, RtoEstimator, RtoResume, RttSample, TcpConfig,
+    TimeoutInRecovery,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_wire::{Flags, SackBlock, Segment, Seq, Timestamps};
 use common::{OPENER, Pair, plain};
 
 fn ms(count: u64) -> SimDuration {
@@ -201,23 +203,58 @@ fn the_probe_of_a_single_segment_allows_for_a_delayed_ack_whatever_the_least_rto
     assert_eq!(sent(ms(25)), [200, 425]);
 }
 
+/// A SACK of the segments 2 to 4 at 300 ms, and at 400 ms an ACK of all four; what leaves again of the others.
+fn sent_again_after_a_late_original(rack_timestamp_check: bool) -> Vec<(u64, u32, u32)> {
+    let config = TcpConfig { loss_detection: LossDetection::Rack, timestamps: true, rack_timestamp_check, ..plain() };
+    let mut pair = Pair::new(&config, &config);
+    pair.drop = Box::new(|end, _, segment| end == OPENER && segment.payload > 0);
+    pair.open();
+    pair.write(OPENER, 10_000);
+    let original = pair.seen.last().expect("a segment").segment;
+    let ack = |ack: u32, sacked: &[(u32, u32)]| {
+        let mut segment =
+            Segment { seq: Seq(1), ack: Seq(ack), window: 65_535, flags: Flags::ACK, ..Segment::default() };
+        segment.timestamps = original.timestamps.map(|sent| Timestamps { value: sent.value + 50, echo: sent.value });
+        for &(start, end) in sacked {
+            segment.sack.push(SackBlock { start: Seq(start), end: Seq(end) });
+        }
+        segment
+    };
+    for segment in [ack(1, &[(1_001, 4_001)]), ack(4_001, &[])] {
+        pair.run_for(ms(100));
+        pair.call(OPENER, |end, now, out| end.on_segment(now, &segment, out));
+    }
+    pair.data_sent(OPENER).split_off(10)
+}
+
 //= rfc8985-6.2-too-early
 #[test]
 fn rack_takes_no_retransmission_for_delivered_by_an_ack_that_echoes_an_older_timestamp() {
-    let sent = |rack_timestamp_check| {
-        let config =
-            TcpConfig { loss_detection: LossDetection::Rack, timestamps: true, rack_timestamp_check, ..plain() };
-        let mut pair = opened(&config, &[(1, 2), (3, 1)]);
-        pair.write(OPENER, 10_000);
+    // The SACK of three segments opens a recovery, and the first leaves again at 300 ms. The ACK of 400 ms echoes the
+    // original, which was only late: RFC 8985 section 6.2 step 2 leaves the retransmission out. By the least RTT, 100 ms,
+    // alone it would have been delivered, and what left before it, the segments 5 to 10, be lost: PRR sends one of them.
+    assert_eq!(sent_again_after_a_late_original(true)[..1], [(300, 1, 1_000)]);
+    assert!(!sent_again_after_a_late_original(true).iter().any(|(_, seq, _)| *seq == 4_001));
+    assert!(sent_again_after_a_late_original(false).contains(&(400, 4_001, 1_000)));
+}
+
+#[test]
+fn the_restart_window_of_rfc_5681_leaves_ssthresh_that_of_linux_three_quarters() {
+    let ssthresh = |idle_restart| {
+        let config = TcpConfig { idle_restart, ..plain() };
+        let mut pair = opened(&config, &[]);
+        pair.write(OPENER, 100_000);
         pair.run_for(ms(1_500));
-        departures(&pair, 1)
+        let cwnd = pair.ends[OPENER].tcp_info(pair.now).snd_cwnd;
+        pair.write(OPENER, 1_000);
+        let info = pair.ends[OPENER].tcp_info(pair.now);
+        assert!(info.snd_cwnd < cwnd);
+        (cwnd, info.snd_ssthresh)
     };
-    // At 300 ms the first and the third leave again; the first is lost again. The SACK of the third comes at 400 ms, 100 ms
-    // after it left, and echoes what arrived in order last: the ACK of the handshake. By that RFC 8985 section 6.2 step 2
-    // leaves it out, and the timeout has to find the loss; the least RTT alone would have said that it was delivered, and
-    // so that the first, which left before it, is lost.
-    assert_eq!(sent(true), [200, 300, 1_300]);
-    assert_eq!(sent(false), [200, 300, 400]);
+    // RFC 5681 section 4.1 speaks of cwnd only; RFC 2861 section 3 sets ssthresh to 3/4 of cwnd.
+    assert_eq!(ssthresh(IdleRestart::Rfc5681).1, None);
+    let (cwnd, kept) = ssthresh(IdleRestart::Linux);
+    assert_eq!(kept, Some(cwnd * 3 / 4));
 }
 
 #[test]

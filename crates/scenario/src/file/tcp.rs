@@ -43,7 +43,7 @@ layer! {
         send_buffer: Buffer,
         /// The send buffer starts small and follows the congestion window.
         send_autotuning: SwitchOr<AutotuningTable>,
-        /// Data not yet sent above which the application writes no more (`TCP_NOTSENT_LOWAT`).
+        /// Data not yet sent above which an appliance, or a script's application, writes no more (`TCP_NOTSENT_LOWAT`).
         notsent_lowat: Size,
         /// Congestion window to start with.
         initial_window: Amount,
@@ -61,7 +61,7 @@ layer! {
         max_dup_thresh: u32,
         /// Once reordering has raised `dup_thresh`, SACKed data grows cwnd as acknowledged data does.
         growth_on_sack: bool,
-        /// RACK takes no retransmission for delivered by an ACK that echoes an older timestamp (RFC 8985 section 6.2).
+        /// RACK takes no retransmission for delivered by a cumulative ACK that echoes an older timestamp.
         rack_timestamp_check: bool,
         /// What the timers of RACK and TLP wait beyond their time.
         rack_tlp_slack: Duration,
@@ -73,7 +73,7 @@ layer! {
         tlp: bool,
         /// What the probe of a single segment allows for a delayed ACK.
         tlp_max_ack_delay: Duration,
-        /// Proportional Rate Reduction (RFC 9937) in SACK recovery.
+        /// Proportional Rate Reduction (RFC 9937) in SACK recovery, and in the answer to a mark where there is SACK.
         prr: bool,
         /// What a decrease, and PRR with it, starts from.
         decrease_from: Word<DecreaseFrom>,
@@ -87,7 +87,7 @@ layer! {
         dsack_undo: bool,
         /// Undo a timeout that F-RTO proves spurious (RFC 5682).
         frto: bool,
-        /// Explicit congestion notification (RFC 3168).
+        /// Explicit congestion notification (RFC 3168). A mark, and the CWR that answers it, is acknowledged at once.
         ecn: Word<EcnMode>,
         /// Accurate feedback of marks (RFC 9768), if both ends can.
         accurate_ecn: bool,
@@ -105,7 +105,7 @@ layer! {
         rto: Fields<RtoConfig>,
         /// What becomes of cwnd while the receiver or the application limits the sender.
         cwnd_validation: Word<CwndValidation>,
-        /// What becomes of cwnd after an idle time.
+        /// What becomes of cwnd after an idle time; "linux" leaves three quarters of it in ssthresh, as RFC 2861 does.
         idle_restart: Word<IdleRestart>,
         /// Whether small segments wait.
         nagle: Word<Nagle>,

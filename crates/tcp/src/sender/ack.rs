@@ -253,11 +253,11 @@ impl Sender {
         let prior_high = self.board.high_sacked();
         let recovery_point = self.phase.ends_at();
         let min_rtt = self.rto.stats().min_rtt;
-        let echoed = ack.echoed_tick().filter(|echo| *echo != 0 && self.config.rack_timestamp_check);
+        let echoed = ack.echoed_tick().filter(|echo| *echo != 0 && self.asks_echo_of_retransmissions());
         let Self { board, rack, rates, controller, clock, .. } = self;
         timing.high_sacked = prior_high;
         let mut original_arrived = false;
-        let mut deliver = |sent: &Sent, timing: &mut Timing| {
+        let mut deliver = |sent: &Sent, timing: &mut Timing, echoed: Option<u32>| {
             if let Some(rack) = rack.as_mut() {
                 let answers_original =
                     sent.was_resent() && echoed.is_some_and(|echo| is_before(echo, clock.tick(sent.at)));
@@ -279,7 +279,7 @@ impl Sender {
         let mut newly_sacked = 0;
         for &(start, end) in ack.sack.blocks() {
             newly_sacked += board.sack(start, end, &mut |sent| {
-                deliver(sent, timing);
+                deliver(sent, timing, None);
                 if !sent.was_resent() {
                     timing.oldest_sacked.get_or_insert(sent.at);
                     timing.newest_sacked = Some(sent.at);
@@ -292,7 +292,7 @@ impl Sender {
                 if sent.is_sacked() {
                     return;
                 }
-                deliver(sent, timing);
+                deliver(sent, timing, echoed);
                 if sent.was_resent() {
                     timing.has_resent = true;
                     timing.oldest_resent = timing.oldest_resent.map_or(Some(sent.at), |at| Some(at.min(sent.at)));
@@ -304,6 +304,11 @@ impl Sender {
             });
         }
         (newly_sacked, acked, original_arrived)
+    }
+
+    /// RFC 8985 section 6.2, step 2, first condition.
+    fn asks_echo_of_retransmissions(&self) -> bool {
+        self.rack.is_some() && self.config.rack_timestamp_check
     }
 
     /// Without SACK: of what an ACK covers, one segment fills the hole and the rest had been presumed delivered. Returns

@@ -7,7 +7,7 @@ use ackclock_wire::{Ecn, Flags};
 use super::Sender;
 use crate::autotuning::grown_send_buffer;
 use crate::bursts::Opening;
-use crate::config::{LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
+use crate::config::{IdleRestart, LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
 use crate::ranges::Range;
 use crate::recovery::{Frto, LossPhase, Phase};
 use crate::usage::{WindowInUse, restart_window};
@@ -291,7 +291,8 @@ impl Sender {
             && self.last_sent == now
             && let Some(cwnd) = self.usage.decay(now, state)
         {
-            self.shrink_unused(cwnd);
+            self.remember_unused();
+            self.controller.set_cwnd(Bytes(cwnd));
         }
     }
 
@@ -306,18 +307,19 @@ impl Sender {
         }
         let idle = now.saturating_since(self.last_sent);
         let window = restart_window(self.config.idle_restart, idle, self.rto.rto(), self.cwnd(), self.initial_window());
-        if let Some(cwnd) = window {
-            self.shrink_unused(cwnd / self.mss * self.mss);
-            self.usage.restart(now);
+        let Some(cwnd) = window else { return };
+        if self.config.idle_restart == IdleRestart::Linux {
+            self.remember_unused();
         }
+        self.controller.set_cwnd(Bytes(cwnd / self.mss * self.mss));
+        self.usage.restart(now);
     }
 
-    /// A window that was not used shrinks, and remembers in ssthresh three quarters of what it was (RFC 2861).
-    fn shrink_unused(&mut self, cwnd: u64) {
+    /// ssthresh keeps three quarters of a window that was not used and shrinks now (RFC 2861, RFC 7661 section 4.4.3).
+    fn remember_unused(&mut self) {
         let three_quarters = self.cwnd() / self.mss * 3 / 4 * self.mss;
         let ssthresh = self.controller.ssthresh().map(|ssthresh| ssthresh.max(Bytes(three_quarters)));
         self.controller.set_ssthresh(ssthresh.or(Some(Bytes(three_quarters))));
-        self.controller.set_cwnd(Bytes(cwnd));
     }
 
     fn send_new(&mut self, now: SimTime, len: u64) -> DataSegment {
