@@ -110,16 +110,14 @@ fn add(hasher: &mut DefaultHasher, table: &Table) {
 /// Every switch, by the path that sets it: fields of `tcp`, and of those of its tables whose fields stand apart.
 fn every_switch() -> BTreeSet<String> {
     let schema = schema();
-    let fields = |table: &str| -> Vec<String> {
-        let properties = schema["$defs"][table]["properties"].as_object().unwrap_or_else(|| panic!("{table}"));
-        properties.keys().cloned().collect()
-    };
-    let mut names: BTreeSet<String> = fields("TcpTable").into_iter().collect();
+    let fields = schema["$defs"]["TcpTable"]["properties"].as_object().expect("a table");
+    let mut names: BTreeSet<String> = fields.keys().cloned().collect();
     names.remove("profile");
-    for (name, table) in [("rto", "RtoTable"), ("delayed_ack", "DelayedAckTable")] {
-        names.remove(name);
-        names.extend(fields(table).into_iter().map(|field| format!("{name}.{field}")));
+    for table in ["rto", "delayed_ack"] {
+        names.remove(table);
     }
+    let parts = profiles().as_array().expect("a list").iter().flat_map(leaves).collect::<BTreeMap<_, _>>();
+    names.extend(parts.into_keys().filter(|name| name.contains('.')));
     names
 }
 
