@@ -5,7 +5,7 @@ use ackclock_net::{QueueConfig, QueueLimit};
 use ackclock_relay::{CreditConfig, DisciplineConfig, EceRedConfig};
 use ackclock_scenario::{Diagnostic, Scenario};
 use ackclock_sim::{Copying, HandshakeOrder, SimulationConfig};
-use ackclock_units::{Bandwidth, Bytes, SimDuration};
+use ackclock_units::{Amount, Bandwidth, Bytes, SimDuration};
 
 const REFERENCE: &str = include_str!("../../../docs/reference/scenario.md");
 
@@ -117,7 +117,7 @@ buffer_policy = { kind = "credit", margin = "1 ms" }
     assert_eq!((split.far.tcp.mss, split.far.tcp.send_buffer), (500, Bytes(4_000_000)));
     // four of its own segments
     let ControllerConfig::Fixed(fixed) = &split.far.controller else { panic!("fixed") };
-    assert_eq!(fixed.window, Bytes(2_000));
+    assert_eq!((fixed.window, fixed.window.in_bytes(500)), (Amount::Segments(4), Bytes(2_000)));
 }
 
 #[test]
