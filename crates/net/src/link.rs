@@ -52,6 +52,7 @@ struct Common {
 
 /// How packets get onto the wire.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a clock is looked at with every packet: no way round by a box")]
 enum Kind {
     /// By a virtual clock: the passage of a packet is known when it arrives.
     Clocked(Clocked),

@@ -137,12 +137,12 @@ enum Listens {
 fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Router<'_>) {
     for connection in (0..config.connections()).map(ConnectionIndex::new) {
         let (opener, acceptor) = (opener(config, connection), acceptor(config, connection));
-        let mut routes = [(opener.node, acceptor.node), (acceptor.node, opener.node)]
+        let mut uplinks = [(opener.node, acceptor.node), (acceptor.node, opener.node)]
             .map(|(from, to)| hosts.network.add_route(router, from, to))
             .into_iter();
         let ends = [opener, acceptor].map(|end| NewEnd {
             endpoint: end.endpoint(),
-            route: routes.next().expect("one for each end"),
+            route: uplinks.next().expect("one for each end"),
             role: end.role,
         });
         hosts.connections.add(ends);
