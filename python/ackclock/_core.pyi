@@ -18,6 +18,7 @@ __all__ = [
     "Environment",
     "Outcome",
     "RateSample",
+    "RestartEvent",
     "Scenario",
     "ScenarioError",
     "SegmentReport",
@@ -173,6 +174,17 @@ class CongestionEvent:
     def newly_lost_bytes(self) -> int: ...
     @property
     def inflight_bytes(self) -> int: ...
+
+@final
+class RestartEvent:
+    @property
+    def now_ns(self) -> int: ...
+    @property
+    def cause(self) -> Literal["syn_lost", "timeout", "idle", "unused", "outer"]: ...
+    @property
+    def window_bytes(self) -> int: ...
+    @property
+    def ssthresh_bytes(self) -> int | None: ...
 
 @final
 class SendEvent:

@@ -22,6 +22,7 @@ from ackclock._core import (
     ControllerState,
     DeliveryReport,
     RateSample,
+    RestartEvent,
     Scenario,
     SegmentReport,
     SendEvent,
@@ -34,6 +35,7 @@ __all__ = [
     "CongestionEvent",
     "DeliveryReport",
     "RateSample",
+    "RestartEvent",
     "SegmentReport",
     "SendEvent",
     "Start",
@@ -132,28 +134,39 @@ class CongestionController(ControllerState, ABC):
             now_ns: Simulated time.
         """
 
-    def set_cwnd(self, cwnd_bytes: int) -> None:
-        """Set cwnd at the sender's request: after a timeout, an idle period, or because it was not fully used.
+    def on_restart(self, restart: RestartEvent) -> None:
+        """Start over: after a lost SYN, a timeout, idle time, or because too little of the window was used.
 
-        Override it if cwnd is derived from other state, which then has to follow.
+        By default the window and the threshold of the event are assigned. Override it to answer otherwise, or if the
+        window is worked out from something else that has to follow.
 
         Args:
-            cwnd_bytes: The window that the sender wants.
+            restart: Why, and the window that the standards or the stack provide for.
+        """
+        if restart.ssthresh_bytes is not None:
+            self.set_ssthresh(restart.ssthresh_bytes)
+        self.set_cwnd(restart.window_bytes)
+
+    def set_cwnd(self, cwnd_bytes: int) -> None:
+        """Assign the window of a restart.
+
+        Args:
+            cwnd_bytes: `window_bytes` of the event that `on_restart` takes, the method to override.
         """
         self.cwnd_bytes = cwnd_bytes
 
     def set_ssthresh(self, ssthresh_bytes: int | None) -> None:
-        """Set ssthresh at the sender's request, as `set_cwnd` does cwnd.
+        """Assign the threshold of a restart.
 
         Args:
-            ssthresh_bytes: The threshold that the sender wants.
+            ssthresh_bytes: `ssthresh_bytes` of the event that `on_restart` takes, the method to override.
         """
         self.ssthresh_bytes = ssthresh_bytes
 
 
 _REQUIRED = tuple(sorted(CongestionController.__abstractmethods__))
 _OF_SAMPLES = ("on_delivered", "on_lost", "on_timer")
-_METHODS = (*_REQUIRED, *_OF_SAMPLES, "on_spurious", "on_send", "set_cwnd", "set_ssthresh")
+_METHODS = (*_REQUIRED, *_OF_SAMPLES, "on_spurious", "on_send", "on_restart", "set_cwnd", "set_ssthresh")
 
 
 @dataclass(frozen=True, slots=True)

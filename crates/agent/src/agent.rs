@@ -10,7 +10,8 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, CongestionController, CongestionEvent, Controller, CubicPace, Demands, RttStats, SegmentReport, SendEvent,
+    AckEvent, CongestionController, CongestionEvent, Controller, CubicPace, Demands, RestartCause, RestartEvent, RttStats,
+    SegmentReport, SendEvent,
 };
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
@@ -151,7 +152,8 @@ impl Agent {
         let setting = self.config.action.setting(action, &ground);
         (self.cwnd, self.pacing_rate) = (setting.cwnd, setting.pacing_rate);
         self.is_faster = self.config.action.is_faster(action);
-        self.own.set_cwnd(self.cwnd);
+        let cause = RestartCause::Outer;
+        self.own.on_restart(&RestartEvent { now, cause, window: self.cwnd, ssthresh: None });
         self.begin_interval(now);
     }
 
@@ -261,14 +263,9 @@ impl CongestionController for Agent {
         self.cwnd
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.own.set_cwnd(cwnd);
-        self.cwnd = cwnd;
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.own.set_ssthresh(ssthresh);
-        self.ssthresh = ssthresh;
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        self.own.on_restart(restart);
+        (self.cwnd, self.ssthresh) = (restart.window, restart.ssthresh.or(self.ssthresh));
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

@@ -23,7 +23,7 @@ use std::fmt::Debug;
 use ackclock_units::{Bytes, SimTime};
 
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 
 pub use aimd::{Aimd, AimdConfig};
@@ -185,12 +185,11 @@ impl CongestionController for Classic {
         Bytes((self.cwnd * self.mss as f64) as u64)
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.cwnd = cwnd.0 as f64 / self.mss as f64;
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.ssthresh = ssthresh.map(|bytes| bytes.0 as f64 / self.mss as f64);
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if let Some(ssthresh) = restart.ssthresh {
+            self.ssthresh = Some(ssthresh.0 as f64 / self.mss as f64);
+        }
+        self.cwnd = restart.window.0 as f64 / self.mss as f64;
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

@@ -13,7 +13,7 @@ use crate::classic::{
 };
 use crate::delivery::{Demands, SegmentReport};
 use crate::dqn::{DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig};
-use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent, SendEvent};
 use crate::external::{ExternalConfig, ExternalController};
 use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 use crate::{
@@ -23,6 +23,25 @@ use crate::{
 };
 
 /// One congestion-control algorithm for one flow.
+///
+/// It owns cwnd, ssthresh and, where it has one, the pacing rate: the sender only reads them. It is made once, when the
+/// handshake has settled the segment size and the initial window.
+///
+/// What one ACK may bring, in this order, each only where it applies:
+///
+/// 1. [`Self::on_delivered`] for each segment that the ACK delivers;
+/// 2. [`Self::on_spurious`], if it proves that the last episode was a mistake;
+/// 3. [`Self::on_lost`] for each segment that it lets the sender take for lost;
+/// 4. [`Self::on_congestion`], if that, or a mark, begins an episode, and [`Self::on_restart`] after it for a loss window;
+/// 5. [`Self::on_ack`], if it delivered anything or told of loss;
+/// 6. [`Self::on_send`] for each data segment that leaves then.
+///
+/// A timer brings [`Self::on_timer`], and if the retransmission timer expired 3, 4 and 6. Whatever the controller says of
+/// its window after any of these holds from then on, with one exception: from [`Self::on_congestion`] to the end of a fast
+/// recovery the sender may send less or more than [`Self::cwnd`] ([`Demands::recovery_window`] declines that). Without
+/// SACK it adds what duplicate ACKs say has left the network. With SACK, proportional rate reduction clocks the window
+/// down to [`Self::ssthresh`] as it is when `on_congestion` returns, and what the controller changes during the recovery
+/// counts after it only.
 pub trait CongestionController: Debug + Send {
     /// An ACK delivered new data or told of loss. Called after loss detection, once per ACK, also during recovery.
     fn on_ack(&mut self, ack: &AckEvent);
@@ -34,18 +53,16 @@ pub trait CongestionController: Debug + Send {
     /// The last episode was spurious: undo it if the algorithm can.
     fn on_spurious(&mut self, _now: SimTime) {}
 
+    /// The window starts over from what the standards, or the stack, provide for: after a lost SYN, a timeout (following
+    /// [`Self::on_congestion`], or alone where the timeout belongs to an episode under way), idle time, or because it was
+    /// not used. A controller whose window is of another making ignores it.
+    fn on_restart(&mut self, _restart: &RestartEvent) {}
+
     /// A data segment left. `sent.idle_for` says how long nothing was outstanding.
     fn on_send(&mut self, _sent: &SendEvent) {}
 
     /// The congestion window.
     fn cwnd(&self) -> Bytes;
-
-    /// The sender sets the window: at a timeout (RFC 5681 section 3.1), after idle time (section 4.1), or because it was
-    /// not used (RFC 7661). A controller with a window of its own making ignores it.
-    fn set_cwnd(&mut self, _cwnd: Bytes) {}
-
-    /// As [`Self::set_cwnd`], for ssthresh.
-    fn set_ssthresh(&mut self, _ssthresh: Option<Bytes>) {}
 
     /// The slow-start threshold; `None` while it is arbitrarily high.
     fn ssthresh(&self) -> Option<Bytes> {
@@ -200,11 +217,8 @@ macro_rules! dispatch {
             fn cwnd(&self) -> Bytes {
                 match self { $(Self::$variant(inner) => inner.cwnd(),)* }
             }
-            fn set_cwnd(&mut self, cwnd: Bytes) {
-                match self { $(Self::$variant(inner) => inner.set_cwnd(cwnd),)* }
-            }
-            fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-                match self { $(Self::$variant(inner) => inner.set_ssthresh(ssthresh),)* }
+            fn on_restart(&mut self, restart: &RestartEvent) {
+                match self { $(Self::$variant(inner) => inner.on_restart(restart),)* }
             }
             fn ssthresh(&self) -> Option<Bytes> {
                 match self { $(Self::$variant(inner) => inner.ssthresh(),)* }

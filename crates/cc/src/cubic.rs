@@ -11,7 +11,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime, math};
 
 use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent, SendEvent};
 use crate::linux_cubic::LinuxCubic;
 use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 
@@ -335,12 +335,11 @@ impl CongestionController for Cubic {
         self.cwnd
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.set_segments(cwnd.0 as f64 / self.mss as f64);
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.state.ssthresh = ssthresh.map(|bytes| bytes.0 as f64 / self.mss as f64);
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if let Some(ssthresh) = restart.ssthresh {
+            self.state.ssthresh = Some(ssthresh.0 as f64 / self.mss as f64);
+        }
+        self.set_segments(restart.window.0 as f64 / self.mss as f64);
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

@@ -12,7 +12,7 @@ use ackclock_units::{Bytes, SimTime};
 use crate::algorithm::{Algorithm, Name, Setting, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::Demands;
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::reno::{Reno, RenoConfig};
 
 declare! {
@@ -138,8 +138,7 @@ impl Dctcp {
         //= rfc8257-3.3-answer
         let kept = (self.window.cwnd().0 as f64 * (1.0 - self.marks.alpha() / 2.0)) as u64;
         let kept = Bytes(kept.max(2 * self.mss));
-        self.window.set_ssthresh(Some(kept));
-        self.window.set_cwnd(kept);
+        self.window.set_window(kept, kept);
     }
 }
 
@@ -176,16 +175,12 @@ impl CongestionController for Dctcp {
         self.window.cwnd()
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        self.window.on_restart(restart);
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
         self.window.ssthresh()
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.window.set_ssthresh(ssthresh);
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -120,6 +120,35 @@ impl CongestionEvent {
     }
 }
 
+/// Why a window starts over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestartCause {
+    /// The SYN or SYN-ACK was lost: an initial window of one segment (RFC 5681 section 3.1).
+    SynLost,
+    /// The retransmission timer expired, or Tahoe retransmits: the loss window, one segment beside what is still thought
+    /// to be in the network (RFC 5681 section 3.1).
+    Timeout,
+    /// Nothing was sent for longer than an RTO: the restart window (RFC 5681 section 4.1, RFC 2861).
+    Idle,
+    /// Too little of the window was used for too long (RFC 7661 section 4.4.3, RFC 2861 section 3.2).
+    Unused,
+    /// A controller around this one, such as an agent, has moved the window.
+    Outer,
+}
+
+/// The window starts over, without an episode of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct RestartEvent {
+    /// When.
+    pub now: SimTime,
+    /// Why.
+    pub cause: RestartCause,
+    /// The window to go on with.
+    pub window: Bytes,
+    /// The ssthresh to go on with, so that slow start leads back to what was in use (RFC 2861); `None` leaves it.
+    pub ssthresh: Option<Bytes>,
+}
+
 /// A data segment left.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEvent {

@@ -21,7 +21,7 @@ use ackclock_units::{Bytes, SimDuration};
 
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 
 declare! {
     /// Parameters of [`Fast`].
@@ -169,13 +169,12 @@ impl CongestionController for Fast {
         Bytes(self.window as u64)
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window = cwnd.0 as f64;
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if let Some(ssthresh) = restart.ssthresh {
+            self.ssthresh = Some(ssthresh.0);
+        }
+        self.window = restart.window.0 as f64;
         (self.target, self.origin) = (self.window, self.window);
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.ssthresh = ssthresh.map(|bytes| bytes.0);
     }
 
     /// That of the last loss; while the path is empty there is none.

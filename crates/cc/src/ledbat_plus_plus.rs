@@ -16,7 +16,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use crate::algorithm::{Algorithm, Name};
 use crate::base_delay::BaseDelay;
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 
 declare! {
     /// Parameters of [`LedbatPlusPlus`].
@@ -199,12 +199,11 @@ impl CongestionController for LedbatPlusPlus {
         Bytes(self.window as u64)
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window = cwnd.0 as f64;
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.ssthresh = ssthresh.map(|bytes| bytes.0);
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if let Some(ssthresh) = restart.ssthresh {
+            self.ssthresh = Some(ssthresh.0);
+        }
+        self.window = restart.window.0 as f64;
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

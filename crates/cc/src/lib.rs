@@ -56,7 +56,7 @@ pub use dqn::{
     BelowSsthresh, CubicPace, DqnConfig, DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig, Frozen, FrozenNetwork,
     LearnOn, Learned, LearnedKind, MaxThroughput, StateScale, StoreOn, WindowRules, exercise_agent, frozen, learned,
 };
-pub use event::{AckEvent, CongestionCause, CongestionEvent, RttStats, SegmentTimestamps, SendEvent};
+pub use event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, RttStats, SegmentTimestamps, SendEvent};
 pub use external::{ExternalConfig, ExternalController, Start};
 pub use fast::{Fast, FastConfig};
 pub use fixed::{Fixed, FixedConfig};

@@ -12,7 +12,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime, math};
 
 use crate::controller::{CongestionController, Start};
 use crate::cubic::CubicConfig;
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, SendEvent};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartEvent, SendEvent};
 use crate::hystart::is_settled;
 use crate::segment_window::SegmentWindow;
 use crate::slow_start::{Pace, SlowStart};
@@ -243,12 +243,8 @@ impl CongestionController for LinuxCubic {
         self.window.cwnd_bytes()
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.window.set_ssthresh(ssthresh);
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        self.window.on_restart(restart);
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

@@ -7,7 +7,7 @@
 use ackclock_units::{Bytes, SimTime};
 
 use crate::controller::{CongestionController, Start};
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::reno::RenoConfig;
 use crate::segment_window::SegmentWindow;
 use crate::slow_start::{Pace, SlowStart};
@@ -56,12 +56,8 @@ impl CongestionController for LinuxReno {
         self.window.cwnd_bytes()
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.window.set_ssthresh(ssthresh);
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        self.window.on_restart(restart);
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

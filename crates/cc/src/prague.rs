@@ -14,7 +14,7 @@ use crate::algorithm::{Algorithm, Name, Setting, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::dctcp::{Answered, MarkedFraction};
 use crate::delivery::Demands;
-use crate::event::{AckEvent, CongestionCause, CongestionEvent};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartEvent};
 
 declare! {
     /// Parameters of [`Prague`].
@@ -192,16 +192,15 @@ impl CongestionController for Prague {
         Bytes(((self.cwnd / self.mss).ceil() * self.mss) as u64)
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.cwnd = cwnd.0 as f64;
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if let Some(ssthresh) = restart.ssthresh {
+            self.ssthresh = Some(ssthresh.0 as f64);
+        }
+        self.cwnd = restart.window.0 as f64;
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
         self.ssthresh.map(|octets| Bytes(octets as u64))
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.ssthresh = ssthresh.map(|octets| octets.0 as f64);
     }
 
     /// The window in a round trip; twice that in slow start, which doubles it.

@@ -13,7 +13,7 @@ use ackclock_units::Bytes;
 
 use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::linux_reno::LinuxReno;
 use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 
@@ -115,6 +115,11 @@ impl Reno {
         Window { cwnd: self.cwnd, ssthresh: self.ssthresh, mss: self.mss }
     }
 
+    /// Whoever has this window inside decides.
+    pub(crate) fn set_window(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        (self.cwnd, self.ssthresh) = (cwnd.0, Some(ssthresh.0));
+    }
+
     fn avoid_congestion(&mut self, acked: u64) {
         //= rfc5681-3.1-avoidance
         // RFC 5681 section 3.1, equation (3): cwnd += SMSS*SMSS/cwnd for an ACK; of N bytes, N in place of one SMSS.
@@ -176,12 +181,11 @@ impl CongestionController for Reno {
         Bytes(self.cwnd)
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.cwnd = cwnd.0;
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.ssthresh = ssthresh.map(|bytes| bytes.0);
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if let Some(ssthresh) = restart.ssthresh {
+            self.ssthresh = Some(ssthresh.0);
+        }
+        self.cwnd = restart.window.0;
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

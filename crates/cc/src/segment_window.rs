@@ -6,7 +6,7 @@
 use ackclock_units::Bytes;
 
 use crate::controller::Start;
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::slow_start::{Pace, SlowStart, Window};
 
 /// The least ssthresh, segments.
@@ -57,13 +57,12 @@ impl SegmentWindow {
         self.ssthresh.map(|segments| Bytes(segments * self.mss))
     }
 
-    /// The sender sets the window: whole segments, one at least.
-    pub(crate) fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.cwnd = (cwnd.0 / self.mss).max(1);
-    }
-
-    pub(crate) fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.ssthresh = ssthresh.map(|bytes| bytes.0 / self.mss);
+    /// The window starts over: whole segments, one at least.
+    pub(crate) fn on_restart(&mut self, restart: &RestartEvent) {
+        if let Some(ssthresh) = restart.ssthresh {
+            self.ssthresh = Some(ssthresh.0 / self.mss);
+        }
+        self.cwnd = (restart.window.0 / self.mss).max(1);
     }
 
     pub(crate) fn leave_slow_start(&mut self) {

@@ -16,7 +16,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 
 declare! {
     /// Parameters of [`Siad`].
@@ -263,16 +263,15 @@ impl CongestionController for Siad {
         Bytes(self.cwnd as u64)
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.cwnd = cwnd.0 as f64;
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if let Some(ssthresh) = restart.ssthresh {
+            self.ssthresh = Some(ssthresh.0 as f64);
+        }
+        self.cwnd = restart.window.0 as f64;
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
         self.ssthresh.map(|octets| Bytes(octets as u64))
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.ssthresh = ssthresh.map(|octets| octets.0 as f64);
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

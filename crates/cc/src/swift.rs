@@ -16,7 +16,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 
 declare! {
     /// Parameters of [`Swift`]. Windows are in segments.
@@ -140,8 +140,8 @@ impl CongestionController for Swift {
     }
 
     /// Of the stack's own ideas of a window only those of a whole segment and more can be held.
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window = cwnd.0 as f64 / self.mss;
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        self.window = restart.window.0 as f64 / self.mss;
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

@@ -34,7 +34,7 @@ use ackclock_units::{Bytes, SimDuration};
 
 use crate::algorithm::{Algorithm, Name, Need, Setting, Stack};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use forward::ForwardDelay;
 use skew_tolerant::SkewTolerantDelay;
 
@@ -402,12 +402,11 @@ impl CongestionController for Vegas {
         Bytes(self.cwnd)
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.cwnd = cwnd.0;
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.ssthresh = ssthresh.map(|bytes| bytes.0);
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if let Some(ssthresh) = restart.ssthresh {
+            self.ssthresh = Some(ssthresh.0);
+        }
+        self.cwnd = restart.window.0;
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

@@ -14,7 +14,7 @@ mod python;
 mod state;
 
 pub(crate) use delivery::{PyDeliveryReport, PyRateSample, PySegmentReport};
-pub(crate) use events::{PyAckEvent, PyCongestionEvent, PySendEvent, PyStart};
+pub(crate) use events::{PyAckEvent, PyCongestionEvent, PyRestartEvent, PySendEvent, PyStart};
 pub(crate) use extensions::{Modules, extensions};
 pub(crate) use failure::ControllerFailure;
 pub(crate) use state::PyControllerState;

@@ -4,7 +4,7 @@
 //! `w += alpha / sqrt(w)` in a round trip, `w -= beta * sqrt(w)` on congestion. Departures: slow start and what follows a
 //! timeout are Reno's (RFC 5681).
 
-use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, Start};
+use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, RestartEvent, Start};
 use ackclock_units::Bytes;
 
 /// Parameters of [`SquareRoot`].
@@ -64,16 +64,15 @@ impl CongestionController for SquareRoot {
         self.bytes(self.window)
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window = cwnd.0 as f64 / self.mss;
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if let Some(ssthresh) = restart.ssthresh {
+            self.ssthresh = Some(ssthresh.0 as f64 / self.mss);
+        }
+        self.window = restart.window.0 as f64 / self.mss;
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
         self.ssthresh.map(|segments| self.bytes(segments))
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.ssthresh = ssthresh.map(|bytes| bytes.0 as f64 / self.mss);
     }
 }
 

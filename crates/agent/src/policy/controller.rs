@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, Controller, Demands, SegmentReport, SendEvent};
+use ackclock_cc::{
+    AckEvent, CongestionController, CongestionEvent, Controller, Demands, RestartEvent, SegmentReport, SendEvent,
+};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::Policy;
@@ -53,11 +55,8 @@ impl CongestionController for PolicyController {
     fn cwnd(&self) -> Bytes {
         self.agent.cwnd()
     }
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.agent.set_cwnd(cwnd);
-    }
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.agent.set_ssthresh(ssthresh);
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        self.agent.on_restart(restart);
     }
     fn ssthresh(&self) -> Option<Bytes> {
         self.agent.ssthresh()

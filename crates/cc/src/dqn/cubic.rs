@@ -17,7 +17,7 @@ use super::window::LearnedWindow;
 use super::{Learned, LearnedKind};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 
 /// Numbers of the state.
 pub(super) const INPUTS: usize = 5;
@@ -179,12 +179,11 @@ impl CongestionController for DqnCubic {
         self.window.bytes()
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.cwnd = cwnd.0;
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        self.window.ssthresh = ssthresh.map(|bytes| bytes.0);
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if let Some(ssthresh) = restart.ssthresh {
+            self.window.ssthresh = Some(ssthresh.0);
+        }
+        self.window.cwnd = restart.window.0;
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

@@ -1,6 +1,6 @@
 //! The events of `ackclock_cc` as Python sees them: read-only, units in the names, each attribute made when asked for.
 
-use ackclock_cc::{AckEvent, CongestionCause, CongestionEvent, SendEvent, Start};
+use ackclock_cc::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent, Start};
 use ackclock_units::SimDuration;
 use pyo3::prelude::*;
 
@@ -204,6 +204,39 @@ impl PyCongestionEvent {
     #[getter]
     fn inflight_bytes(&self) -> u64 {
         self.0.inflight.0
+    }
+}
+
+/// The window starts over.
+#[pyclass(module = "ackclock._core", name = "RestartEvent")]
+pub(crate) struct PyRestartEvent(pub(crate) RestartEvent);
+
+#[pymethods]
+impl PyRestartEvent {
+    #[getter]
+    fn now_ns(&self) -> u64 {
+        self.0.now.0
+    }
+
+    #[getter]
+    fn cause(&self) -> &'static str {
+        match self.0.cause {
+            RestartCause::SynLost => "syn_lost",
+            RestartCause::Timeout => "timeout",
+            RestartCause::Idle => "idle",
+            RestartCause::Unused => "unused",
+            RestartCause::Outer => "outer",
+        }
+    }
+
+    #[getter]
+    fn window_bytes(&self) -> u64 {
+        self.0.window.0
+    }
+
+    #[getter]
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        self.0.ssthresh.map(|bytes| bytes.0)
     }
 }
 

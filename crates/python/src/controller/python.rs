@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, Demands, SegmentReport, SendEvent, Start};
+use ackclock_cc::{
+    AckEvent, CongestionController, CongestionEvent, Demands, RestartEvent, SegmentReport, SendEvent, Start,
+};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,7 +13,9 @@ use pyo3::types::PyDict;
 
 use super::hook::{Event, Hook, nothing};
 use super::state::{PyControllerState, Window};
-use super::{ControllerFailure, PyAckEvent, PyCongestionEvent, PySegmentReport, PySendEvent, PyStart};
+use super::{
+    ControllerFailure, PyAckEvent, PyCongestionEvent, PyRestartEvent, PySegmentReport, PySendEvent, PyStart,
+};
 
 /// A class, and the arguments of its constructor.
 #[derive(Debug)]
@@ -83,12 +87,33 @@ impl PythonController {
     }
 
     /// Calls a method that is called rarely, by its name.
-    fn call(&self, name: &str, argument: Option<u64>, now: Option<SimTime>) {
+    fn call(&self, name: &str, argument: u64, now: SimTime) {
         Python::attach(|py| {
-            let method = self.object.bind(py).getattr(name);
-            let answer = method.and_then(|method| nothing(&method.call1((argument,))?, &method));
-            answer.unwrap_or_else(|error| self.class.leave(py, error, name, now));
+            let argument = argument.into_pyobject(py).map(|number| number.into_any().unbind());
+            let answer = argument.map_err(PyErr::from).and_then(|argument| self.call_on(py, name, argument));
+            answer.unwrap_or_else(|error| self.class.leave(py, error, name, Some(now)));
         });
+    }
+
+    fn call_on(&self, py: Python<'_>, name: &str, argument: Py<PyAny>) -> PyResult<()> {
+        let method = self.object.bind(py).getattr(name)?;
+        nothing(&method.call1((argument,))?, &method)
+    }
+
+    /// What `CongestionController.on_restart` does, with the setters that it calls where a class has its own.
+    fn assign_restart(&self, restart: &RestartEvent) {
+        match restart.ssthresh {
+            Some(ssthresh) if self.class.overrides("set_ssthresh") => {
+                self.call("set_ssthresh", ssthresh.0, restart.now);
+            }
+            Some(ssthresh) => self.window.set_ssthresh(Some(ssthresh)),
+            None => {}
+        }
+        if self.class.overrides("set_cwnd") {
+            self.call("set_cwnd", restart.window.0, restart.now);
+        } else {
+            self.window.set_cwnd(restart.window);
+        }
     }
 
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
@@ -119,7 +144,7 @@ impl CongestionController for PythonController {
 
     fn on_spurious(&mut self, now: SimTime) {
         if self.class.overrides("on_spurious") {
-            self.call("on_spurious", Some(now.0), Some(now));
+            self.call("on_spurious", now.0, now);
         }
     }
 
@@ -165,7 +190,7 @@ impl CongestionController for PythonController {
     fn on_timer(&mut self, now: SimTime) {
         self.window.clear_deadline();
         if self.class.overrides("on_timer") {
-            self.call("on_timer", Some(now.0), Some(now));
+            self.call("on_timer", now.0, now);
         }
         let next = self.deadline();
         if next <= now {
@@ -181,20 +206,15 @@ impl CongestionController for PythonController {
         self.window.cwnd()
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        if self.class.overrides("set_cwnd") {
-            self.call("set_cwnd", Some(cwnd.0), None);
-        } else {
-            self.window.set_cwnd(cwnd);
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if !self.class.overrides("on_restart") {
+            return self.assign_restart(restart);
         }
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Option<Bytes>) {
-        if self.class.overrides("set_ssthresh") {
-            self.call("set_ssthresh", ssthresh.map(|bytes| bytes.0), None);
-        } else {
-            self.window.set_ssthresh(ssthresh);
-        }
+        Python::attach(|py| {
+            let argument = Py::new(py, PyRestartEvent(*restart)).map(Py::into_any);
+            let answer = argument.and_then(|argument| self.call_on(py, "on_restart", argument));
+            answer.unwrap_or_else(|error| self.class.leave(py, error, "on_restart", Some(restart.now)));
+        });
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

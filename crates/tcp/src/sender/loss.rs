@@ -1,7 +1,7 @@
 //! The retransmission timer expired: slow start over what is lost, unless F-RTO or an undo finds that nothing was.
 
-use ackclock_cc::{CongestionCause, CongestionController};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_cc::{CongestionCause, RestartCause};
+use ackclock_units::SimTime;
 
 use super::Sender;
 use super::ack::{IncomingAck, Progress};
@@ -85,10 +85,10 @@ impl Sender {
         self.counters.lost_octets += first;
         self.begin_episode(now, CongestionCause::Timeout { repeated: false }, self.flight_before_dup_acks, first);
         self.board.mark_all_lost(|_| true);
-        self.enter_loss_phase(Frto::Off);
+        self.enter_loss_phase(now, Frto::Off);
     }
 
-    pub(super) fn enter_loss_phase(&mut self, frto: Frto) {
+    pub(super) fn enter_loss_phase(&mut self, now: SimTime, frto: Frto) {
         let until = self.board.high_data();
         //= rfc6582-3.2-timeout
         self.no_recovery_below = until;
@@ -96,8 +96,7 @@ impl Sender {
         self.tlp.clear();
         self.phase = Phase::Loss(LossPhase { until, frto });
         // RFC 5681 section 3.1: the loss window is one segment, beside what is still in the network.
-        //= rfc5681-3.1-loss-window
-        self.controller.set_cwnd(Bytes(self.board.pipe() + self.mss));
+        self.restart_window(now, RestartCause::Timeout, self.board.pipe() + self.mss);
     }
 
     /// RFC 5681 section 3.1, RFC 6298 section 5, RFC 8985 section 6.3: the retransmission timer expired.
@@ -124,7 +123,7 @@ impl Sender {
             self.dup_thresh = self.config.dup_thresh;
             self.sees_reordering = false;
         }
-        self.enter_loss_phase(if frto { Frto::Watching } else { Frto::Off });
+        self.enter_loss_phase(now, if frto { Frto::Watching } else { Frto::Off });
     }
 
     fn mark_timed_out(&mut self, now: SimTime) -> u64 {

@@ -1,6 +1,6 @@
 //! The handshake, as the sending half sees it: what was settled, and the SYN, which occupies offset 0.
 
-use ackclock_cc::CongestionController;
+use ackclock_cc::RestartCause;
 use ackclock_units::{Bytes, SimTime};
 
 use super::Sender;
@@ -64,7 +64,7 @@ impl Sender {
             //= rfc5681-3.1-lost-syn-window
             // RFC 5681 section 3.1: a lost SYN leaves an initial window of one segment.
             if retries > self.config.syn_losses_tolerated {
-                self.controller.set_cwnd(Bytes(self.mss));
+                self.restart_window(now, RestartCause::SynLost, self.mss);
             }
             sent_at = echoed;
         }

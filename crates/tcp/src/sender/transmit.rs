@@ -1,6 +1,6 @@
 //! What may be sent now, and sending it.
 
-use ackclock_cc::{CongestionController, SendEvent};
+use ackclock_cc::{CongestionController, RestartCause, RestartEvent, SendEvent};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Ecn, Flags};
 
@@ -291,8 +291,7 @@ impl Sender {
             && self.last_sent == now
             && let Some(cwnd) = self.usage.decay(now, state)
         {
-            self.remember_unused();
-            self.controller.set_cwnd(Bytes(cwnd));
+            self.shrink_unused(now, RestartCause::Unused, cwnd);
         }
     }
 
@@ -307,19 +306,24 @@ impl Sender {
         }
         let idle = now.saturating_since(self.last_sent);
         let window = restart_window(self.config.idle_restart, idle, self.rto.rto(), self.cwnd(), self.initial_window());
-        let Some(cwnd) = window else { return };
-        if self.config.idle_restart == IdleRestart::Linux {
-            self.remember_unused();
+        if let Some(cwnd) = window {
+            self.shrink_unused(now, RestartCause::Idle, cwnd / self.mss * self.mss);
+            self.usage.restart(now);
         }
         self.controller.set_cwnd(Bytes(cwnd / self.mss * self.mss));
         self.usage.restart(now);
     }
 
-    /// ssthresh keeps three quarters of a window that was not used and shrinks now (RFC 2861, RFC 7661 section 4.4.3).
-    fn remember_unused(&mut self) {
-        let three_quarters = self.cwnd() / self.mss * 3 / 4 * self.mss;
-        let ssthresh = self.controller.ssthresh().map(|ssthresh| ssthresh.max(Bytes(three_quarters)));
-        self.controller.set_ssthresh(ssthresh.or(Some(Bytes(three_quarters))));
+    /// A window that was not used shrinks, and remembers in ssthresh three quarters of what it was (RFC 2861).
+    fn shrink_unused(&mut self, now: SimTime, cause: RestartCause, cwnd: u64) {
+        let three_quarters = Bytes(self.cwnd() / self.mss * 3 / 4 * self.mss);
+        let ssthresh = self.controller.ssthresh().map_or(three_quarters, |ssthresh| ssthresh.max(three_quarters));
+        self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh: Some(ssthresh) });
+    }
+
+    /// The window starts over, and ssthresh stays.
+    pub(super) fn restart_window(&mut self, now: SimTime, cause: RestartCause, cwnd: u64) {
+        self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh: None });
     }
 
     fn send_new(&mut self, now: SimTime, len: u64) -> DataSegment {
