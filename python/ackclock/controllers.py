@@ -55,9 +55,9 @@ class CongestionController(ControllerState, ABC):
     `mss_bytes` is the payload of a full segment. `on_ack` and `on_congestion` are required; a method that a class does
     not override is never called and costs nothing. An exception ends the run.
 
-    A controller is made for either end of a connection, and again when the handshake has settled the segment size. It
-    must not look at a clock, or draw numbers from anything but a generator that it seeds with `start.seed`, or runs
-    will not repeat.
+    A controller is made once for either end of a connection, when the handshake has settled the segment size. It must
+    not look at a clock, or draw numbers from anything but a generator that it seeds with `start.seed`, or runs will
+    not repeat.
 
     Algorithms that model the path set `wants_samples`. They get `ack.delivery`, the fate of each segment, and a timer:
     `on_timer` is called at `deadline_ns`, once. While `limits_itself` is true, samples count as limited by the

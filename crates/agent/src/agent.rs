@@ -10,8 +10,8 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, CongestionController, CongestionEvent, Controller, CubicPace, Demands, RestartCause, RestartEvent, RttStats,
-    SegmentReport, SendEvent,
+    AckEvent, CongestionController, CongestionEvent, Controller, CubicPace, Demands, RestartCause, RestartEvent,
+    RttStats, SegmentReport, SendEvent,
 };
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 

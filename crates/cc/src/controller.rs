@@ -19,7 +19,7 @@ use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 use crate::{
     Bbr, Bbr3, Bbr3Config, BbrConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DctcpConfig, Fast, FastConfig,
     Fixed, FixedConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig, LinuxCubic, LinuxReno, Prague,
-    PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, Vegas, VegasConfig,
+    PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, Unopened, Vegas, VegasConfig,
 };
 
 /// One congestion-control algorithm for one flow.
@@ -146,6 +146,8 @@ macro_rules! controllers {
             $($($($running($controller),)+)?)*
             /// An algorithm from outside this crate.
             External(Box<dyn ExternalController>),
+            /// None yet: see [`Unopened`].
+            Unopened(Unopened),
         }
 
         impl ControllerConfig {
@@ -184,7 +186,7 @@ macro_rules! controllers {
             Parts::new(none$(.chain(parts_of(|config: $parameters| ControllerConfig::$config(config.into()))))*.collect())
         });
 
-        dispatch! { $($($($running)+)?)* External }
+        dispatch! { $($($($running)+)?)* External Unopened }
     };
 }
 
@@ -307,6 +309,11 @@ impl ControllerConfig {
 }
 
 impl Controller {
+    /// In place of one until the handshake is over: see [`Unopened`].
+    pub fn unopened(initial_window: Bytes, initial_ssthresh: Option<Bytes>) -> Self {
+        Self::Unopened(Unopened::new(initial_window, initial_ssthresh))
+    }
+
     /// A controller for a connection with this segment size, initial window (RFC 6928) and initial ssthresh.
     pub fn new(config: &ControllerConfig, mss: Bytes, initial_window: Bytes, initial_ssthresh: Option<Bytes>) -> Self {
         config.start(Start {

@@ -65,7 +65,7 @@ pub struct ExternalConfig {
 }
 
 impl ExternalConfig {
-    /// `make` is called for either end of each connection, and again when the handshake has settled the segment size.
+    /// `make` is called once for either end of each connection, when the handshake has settled the segment size.
     pub fn new<C: ExternalController + 'static>(
         name: &str,
         make: impl Fn(&Start) -> C + Send + Sync + 'static,

@@ -36,6 +36,7 @@ mod slow_start;
 mod swift;
 #[cfg(test)]
 mod testing;
+mod unopened;
 mod vegas;
 mod windowed_min;
 
@@ -56,7 +57,9 @@ pub use dqn::{
     BelowSsthresh, CubicPace, DqnConfig, DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig, Frozen, FrozenNetwork,
     LearnOn, Learned, LearnedKind, MaxThroughput, StateScale, StoreOn, WindowRules, exercise_agent, frozen, learned,
 };
-pub use event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, RttStats, SegmentTimestamps, SendEvent};
+pub use event::{
+    AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, RttStats, SegmentTimestamps, SendEvent,
+};
 pub use external::{ExternalConfig, ExternalController, Start};
 pub use fast::{Fast, FastConfig};
 pub use fixed::{Fixed, FixedConfig};
@@ -71,4 +74,5 @@ pub use response::{Drive, mean_window};
 pub use siad::{Siad, SiadConfig};
 pub use slow_start::Hystart;
 pub use swift::{Swift, SwiftConfig};
+pub use unopened::Unopened;
 pub use vegas::{Vegas, VegasConfig, VegasDelay, VegasRtt, VegasVariant};

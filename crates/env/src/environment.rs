@@ -6,7 +6,7 @@ use ackclock_agent::{Agent, AgentConfig, Observation};
 use ackclock_cc::{CongestionController, Controller, ControllerConfig, ExternalConfig};
 use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowId, Outcome, Simulation, SimulationConfig};
-use ackclock_units::{RandomStream, SimTime};
+use ackclock_units::{Bytes, RandomStream, SimTime};
 
 use crate::error::EnvironmentError;
 
@@ -32,6 +32,8 @@ pub struct Environment {
     scenario: Arc<Scenario>,
     bindings: Arc<[AgentBinding]>,
     simulation: Simulation,
+    /// What each agent starts from, in its place until the handshake of its connection is over.
+    unopened: Vec<Agent>,
     /// When the scenario's time is over.
     end: SimTime,
     /// Where the bound flows are in the simulation, which may differ where their number is drawn.
@@ -61,10 +63,11 @@ impl Environment {
         if bindings.is_empty() {
             return Err(EnvironmentError::NoAgents);
         }
-        let flows = flow_indices(&scenario, &bindings)?;
-        let simulation = simulate(&scenario, &bindings, &flows);
+        let flows = places(&scenario, &seats)?;
+        let simulation = simulate(&scenario, &seats, &flows);
+        let unopened = unopened(&scenario, &seats, &flows);
         let end = SimTime(scenario.config().duration.0);
-        Ok(Self { scenario: Arc::new(scenario), bindings: bindings.into(), simulation, end, flows: flows.into() })
+        Ok(Self { scenario: Arc::new(scenario), seats: seats.into(), simulation, unopened, end, flows: flows.into() })
     }
 
     /// How many agents there are.
@@ -87,7 +90,8 @@ impl Environment {
         let mut drawn = seeds.filter_map(|seed| self.scenario.draw(seed).ok());
         let found = drawn.find_map(with_indices);
         let (scenario, flows) = found.unwrap_or_else(|| (self.scenario.with_seed(seed), self.flows.to_vec()));
-        self.simulation = simulate(&scenario, &self.bindings, &flows);
+        self.simulation = simulate(&scenario, &self.seats, &flows);
+        self.unopened = unopened(&scenario, &self.seats, &flows);
         self.end = SimTime(scenario.config().duration.0);
         self.flows = flows.into();
         self.run()
@@ -98,8 +102,7 @@ impl Environment {
     pub fn step(&mut self, actions: &[f64]) -> Step {
         let now = self.simulation.now();
         for (&flow, action) in self.flows.iter().zip(actions) {
-            let agent = agent(&mut self.simulation, flow);
-            if agent.is_waiting() {
+            if let Some(agent) = agent(&mut self.simulation, flow).filter(|agent| agent.is_waiting()) {
                 agent.act(now, *action);
                 self.simulation.resume(flow);
             }
@@ -165,7 +168,7 @@ impl Environment {
     }
 
     fn agent(&mut self, place: usize) -> &mut Agent {
-        agent(&mut self.simulation, self.flows[place])
+        agent(&mut self.simulation, self.flows[place]).unwrap_or(&mut self.unopened[place])
     }
 
     fn run(&mut self) -> Step {
@@ -184,7 +187,9 @@ impl Environment {
             let flows = self.flows.iter().copied();
             let pending: Vec<FlowId> = flows.filter(|flow| !needs_care(&self.simulation, *flow)).collect();
             let is_any_waiting = self.flows.iter().any(|flow| wants_to_stop(&self.simulation, *flow));
-            let is_any_deciding = pending.iter().any(|flow| agent(&mut self.simulation, *flow).is_in_charge());
+            let mut decides =
+                |flow: &FlowId| agent(&mut self.simulation, *flow).is_some_and(|agent| agent.is_in_charge());
+            let is_any_deciding = pending.iter().any(&mut decides);
             if pending.is_empty() || (is_any_waiting && !is_any_deciding) {
                 return true;
             }
@@ -240,7 +245,19 @@ fn simulate(scenario: &Scenario, bindings: &[AgentBinding], flows: &[FlowId]) ->
     Simulation::new(&config)
 }
 
-fn agent(simulation: &mut Simulation, flow: FlowId) -> &mut Agent {
-    let external = simulation.external_controller(flow).expect("every bound flow's controller is an agent");
-    external.as_any_mut().downcast_mut().expect("every bound flow's controller is an agent")
+/// Agents as they begin, from what is configured: the handshake may settle another segment size.
+fn unopened(scenario: &Scenario, seats: &[Seat], flows: &[FlowId]) -> Vec<Agent> {
+    let agent = |(seat, flow): (&Seat, &FlowId)| {
+        let flow = &scenario.config().flows[flow.index()];
+        let (mss, tcp) = (Bytes(u64::from(flow.sender.mss)), &flow.sender);
+        let own = Controller::new(&flow.controller, mss, tcp.initial_window, tcp.initial_ssthresh);
+        Agent::new(&seat.config, own, mss)
+    };
+    seats.iter().zip(flows).map(agent).collect()
+}
+
+/// The agent of a flow; `None` before its connection's handshake is over.
+fn agent(simulation: &mut Simulation, flow: FlowId) -> Option<&mut Agent> {
+    let external = simulation.external_controller(flow)?;
+    Some(external.as_any_mut().downcast_mut().expect("every seat's controller is an agent"))
 }

@@ -21,9 +21,7 @@ mod _core {
     use pyo3::types::{PyBytes, PyDict};
 
     #[pymodule_export]
-    use crate::controller::{
-        PyAckEvent, PyCongestionEvent, PyControllerState, PyRestartEvent, PySendEvent, PyStart,
-    };
+    use crate::controller::{PyAckEvent, PyCongestionEvent, PyControllerState, PyRestartEvent, PySendEvent, PyStart};
     #[pymodule_export]
     use crate::controller::{PyDeliveryReport, PyRateSample, PySegmentReport};
     #[pymodule_export]

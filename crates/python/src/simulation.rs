@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ackclock_agent::policy::learned_policy;
-use ackclock_sim::{Capture, EngineCounters, FlowId, Outcome, Simulation, Summary};
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_cc::Controller;
+use ackclock_sim::{Capture, EngineCounters, FlowConfig, FlowId, Outcome, Simulation, Summary};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -26,8 +27,18 @@ pub(crate) struct PySimulation {
     counters: EngineCounters,
     is_finished: bool,
     calls_python: bool,
-    /// Names of the scenario's flows, in order.
-    flows: Arc<[String]>,
+    /// The scenario's flows, in order.
+    flows: Arc<[FlowConfig]>,
+}
+
+/// The controller that a flow is going to have: what one that learns knows before the handshake is over.
+fn first_controller(flow: &FlowConfig) -> Controller {
+    let tcp = &flow.sender;
+    Controller::new(&flow.controller, Bytes(u64::from(tcp.mss)), tcp.initial_window, tcp.initial_ssthresh)
+}
+
+fn names(flows: &[FlowConfig]) -> String {
+    flows.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 #[pymethods]
@@ -43,17 +54,21 @@ impl PySimulation {
             counters: EngineCounters::default(),
             is_finished: false,
             calls_python,
-            flows: config.flows.iter().map(|flow| flow.name.clone()).collect(),
+            flows: config.flows.as_slice().into(),
         })
     }
 
     /// What the controller of a flow has learnt so far, as an ONNX file.
     fn policy<'py>(&self, py: Python<'py>, flow: &str) -> PyResult<Bound<'py, PyBytes>> {
         let simulation = self.inner.as_ref().ok_or_else(over)?;
-        let Some(place) = self.flows.iter().position(|name| name == flow) else {
-            return Err(PyKeyError::new_err(format!("no flow {flow:?}; there are {}", self.flows.join(", "))));
+        let Some(place) = self.flows.iter().position(|known| known.name == flow) else {
+            return Err(PyKeyError::new_err(format!("no flow {flow:?}; there are {}", names(&self.flows))));
         };
-        let policy = learned_policy(simulation.sender(FlowId::new(place)).controller()).ok_or_else(|| {
+        let policy = match simulation.sender(FlowId::new(place)).controller() {
+            Controller::Unopened(_) => learned_policy(&first_controller(&self.flows[place])),
+            controller => learned_policy(controller),
+        };
+        let policy = policy.ok_or_else(|| {
             let remedy = "give it controller = \"dqn_newreno\" or \"dqn_cubic\"";
             PyValueError::new_err(format!("the controller of flow {flow:?} learns nothing; {remedy}"))
         })?;

@@ -108,7 +108,8 @@ fn what_was_learnt_in_one_run_is_replayed_in_another() {
         assert!(once.0 > 50.0, "{name}: {} decisions", once.0);
         assert_eq!(once, run(), "{name}");
     }
-    let newreno = Simulation::new(scenario("controller = \"newreno\"").config());
+    let mut newreno = Simulation::new(scenario("controller = \"newreno\"").config());
+    newreno.run_until(SimTime(1_000_000_000));
     assert!(learned_policy(newreno.sender(FlowId::new(0)).controller()).is_none());
 }
 

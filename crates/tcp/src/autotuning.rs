@@ -40,6 +40,11 @@ impl ReceiveAutotuning {
         }
     }
 
+    /// What the buffer ends at.
+    pub(crate) fn largest(&self) -> u64 {
+        self.config.max.0
+    }
+
     /// The buffer now.
     pub(crate) fn size(&self) -> u64 {
         self.size

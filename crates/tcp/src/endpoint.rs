@@ -6,7 +6,10 @@
 mod application;
 mod arrival;
 mod handshake;
+mod invariants;
 mod told;
+
+use std::sync::Arc;
 
 use ackclock_cc::{CongestionController as _, Controller, ControllerConfig, ExternalController};
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -124,8 +127,9 @@ struct Negotiated {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// What is not looked at for every segment.
-    config: Box<TcpConfig>,
+    /// As configured, for both halves: what is negotiated or set later is elsewhere.
+    config: Arc<TcpConfig>,
+    /// Made when the handshake has settled the segment size.
     controller: ControllerConfig,
     initial_sequence: u32,
     paws: bool,
@@ -148,6 +152,9 @@ pub struct Endpoint {
     peer_closed_first: bool,
     /// The application will read no more: data that arrives draws a reset.
     refuses_data: bool,
+    /// Calls so far, to sample what is checked of them.
+    #[cfg(debug_assertions)]
+    calls: u32,
     /// The SACK blocks of the latest ACK that had any.
     last_sack: [SackBlock; 4],
 }
@@ -155,18 +162,16 @@ pub struct Endpoint {
 impl Endpoint {
     /// A closed endpoint.
     pub fn new(config: &TcpConfig, controller: &ControllerConfig, reading: impl Into<Reading>) -> Self {
-        let mss = Bytes(u64::from(config.mss));
-        let working = Controller::new(controller, mss, config.initial_window, config.initial_ssthresh);
+        let config = Arc::new(*config);
         Self {
-            config: Box::new(*config),
             controller: controller.clone(),
             initial_sequence: config.initial_sequence,
             paws: config.paws,
-            offered_mss: offered_mss(config),
+            offered_mss: offered_mss(&config),
             progress: Progress::Closed,
             negotiated: Negotiated::default(),
-            sender: Sender::new(config, working),
-            receiver: Receiver::new(config, reading.into()),
+            sender: Sender::new(&config),
+            receiver: Receiver::new(&config, reading.into()),
             clock: TimestampClock::new(config.clock),
             ecn: EcnReceiver::default(),
             handshake_ecn: Flags::default(),
@@ -175,7 +180,10 @@ impl Endpoint {
             error: None,
             peer_closed_first: false,
             refuses_data: false,
+            #[cfg(debug_assertions)]
+            calls: 0,
             last_sack: [SackBlock::default(); 4],
+            config,
         }
     }
 
@@ -197,10 +205,16 @@ impl Endpoint {
             Progress::Closed => refuse(segment, out),
             _ => self.on_segment_handshake(now, segment, out),
         }
+        self.check();
     }
 
     /// Time has reached [`Self::deadline`].
     pub fn on_timer(&mut self, now: SimTime, out: &mut impl Output) {
+        self.run_timers(now, out);
+        self.check();
+    }
+
+    fn run_timers(&mut self, now: SimTime, out: &mut impl Output) {
         match self.progress {
             Progress::Closed | Progress::Listen | Progress::Ask => return,
             Progress::SynSent | Progress::SynReceived => return self.on_syn_timer(now, out),
@@ -229,7 +243,7 @@ impl Endpoint {
         }
     }
 
-    /// The controller from outside, if it is one.
+    /// The controller from outside, if it is one; there is none before the handshake is over.
     pub fn external_controller(&mut self) -> Option<&mut dyn ExternalController> {
         match &mut self.sender.controller {
             Controller::External(external) => Some(external.as_mut()),
@@ -252,6 +266,7 @@ impl Endpoint {
     pub fn resume(&mut self, now: SimTime, out: &mut impl Output) {
         self.sender.note_pacing();
         self.transmit(now, out);
+        self.check();
     }
 
     fn fail(&mut self, error: ConnectionError) {

@@ -5,6 +5,7 @@
 //!
 //! Departures: a timestamp is never outdated (RFC 7323 section 5.5), and a segment without one is taken.
 
+mod invariants;
 mod reader;
 mod reports;
 
@@ -84,7 +85,7 @@ impl Receiver {
     }
 
     /// The smallest scale with which the window field can express the buffer (RFC 7323 section 2.3).
-    pub(crate) fn scale_for(buffer: u64) -> u8 {
+    fn scale_for(buffer: u64) -> u8 {
         (0..14).find(|shift| buffer >> shift <= MAX_UNSCALED_WINDOW.0).unwrap_or(14)
     }
 
@@ -95,6 +96,11 @@ impl Receiver {
         self.ts_recent = tsval.unwrap_or(0);
         self.has_timestamps = tsval.is_some();
         self.acks.request();
+    }
+
+    /// The scale to ask for: for the largest that the buffer may become.
+    pub(crate) fn own_scale(&self) -> u8 {
+        Self::scale_for(self.tuning.as_ref().map_or(self.buffer, |tuning| tuning.largest()))
     }
 
     /// Options are settled: windows from now on are shifted by `scale`.

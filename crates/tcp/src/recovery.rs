@@ -125,6 +125,17 @@ impl Phase {
         }
     }
 
+    /// A partial ACK of `octets`: deflates by as much, as far as there is a window, and adds a segment back for one or more
+    /// (RFC 6582 section 3.2 step 3). `cwnd` is the controller's.
+    pub(crate) fn deflate(&mut self, octets: u64, cwnd: u64, mss: u64) {
+        let window = self.window(cwnd);
+        if let Some(RecoveryWindow::Inflated(by)) = self.recovery_window_mut() {
+            let added_back = if octets >= mss { mss } else { 0 };
+            let deflated = (window.saturating_sub(octets) + added_back).max(mss);
+            *by = deflated as i64 - cwnd as i64;
+        }
+    }
+
     /// An ACK during a reduction.
     pub(crate) fn on_prr_ack(&mut self, ack: PrrAck) {
         if let Some(RecoveryWindow::Prr { prr, cwnd }) = self.recovery_window_mut()

@@ -8,6 +8,7 @@
 //!
 //! Departures: none. Segments are split where an acknowledgement ends inside one.
 
+mod invariants;
 mod losses;
 mod sacks;
 
@@ -360,15 +361,6 @@ impl Scoreboard {
 
     pub(crate) fn forget_presumed(&mut self) {
         self.presumed = 0;
-    }
-
-    #[cfg(test)]
-    fn recount(&self) -> (u64, u64, u64, u64) {
-        let sum = |mark: u8| {
-            let counted = self.segments.iter().filter(|sent| mark == 0 || sent.has(mark));
-            counted.map(|sent| self.weight(u64::from(sent.len))).sum()
-        };
-        (sum(0), sum(SACKED), sum(LOST), sum(RESENT))
     }
 }
 

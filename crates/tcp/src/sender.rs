@@ -11,6 +11,7 @@
 mod ack;
 mod ack_congestion;
 mod episodes;
+mod invariants;
 mod loss;
 mod model;
 mod opening;
@@ -20,6 +21,8 @@ mod plain;
 mod recover;
 mod timers;
 mod transmit;
+
+use std::sync::Arc;
 
 use ackclock_cc::{CongestionController, Controller, Demands, RttStats};
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -103,7 +106,11 @@ pub(crate) struct Sender {
     /// For a controller that wants samples.
     rates: Option<Box<RateSampler>>,
     /// What is not looked at for every segment.
-    config: Box<TcpConfig>,
+    config: Arc<TcpConfig>,
+    notsent_lowat: Option<Bytes>,
+    user_timeout: Option<SimDuration>,
+    /// As the handshake settled it.
+    initial_window: Bytes,
     mss: u64,
     /// Bounds what is outstanding, unless it follows the window.
     send_buffer: u64,
@@ -157,11 +164,12 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(config: &TcpConfig, controller: Controller) -> Self {
+    /// Its controller comes with what the handshake settles.
+    pub(crate) fn new(config: &Arc<TcpConfig>) -> Self {
         let mss = u64::from(config.mss);
         Self {
             board: Scoreboard::new(config.counting, mss),
-            controller,
+            controller: Controller::unopened(config.initial_window, config.initial_ssthresh),
             rto: RtoTimer::new(config.rto),
             counters: SenderCounters::default(),
             ecn: EcnSender::new(config.ecn),
@@ -178,7 +186,10 @@ impl Sender {
             demands: Demands::default(),
             ack_control: None,
             rates: None,
-            config: Box::new(*config),
+            config: Arc::clone(config),
+            notsent_lowat: config.notsent_lowat,
+            user_timeout: config.user_timeout,
+            initial_window: config.initial_window,
             mss,
             send_buffer: config.send_autotuning.map_or(config.send_buffer.0, |tuning| tuning.initial.0),
             tunes_send_buffer: config.send_autotuning.is_some(),
@@ -331,7 +342,7 @@ impl Sender {
     /// Octets that the application may still write.
     pub(crate) fn writable(&self) -> u64 {
         let used = self.written_end.saturating_sub(self.board.una().max(1));
-        let is_below_mark = self.config.notsent_lowat.is_none_or(|lowat| self.unsent() < lowat.0);
+        let is_below_mark = self.notsent_lowat.is_none_or(|lowat| self.unsent() < lowat.0);
         if is_below_mark { self.send_buffer.saturating_sub(used) } else { 0 }
     }
 
@@ -344,8 +355,8 @@ impl Sender {
             SocketOption::NoDelay(false) if self.config.nagle == Nagle::Off => self.small.set_rule(Nagle::Minshall),
             SocketOption::NoDelay(false) => self.small.set_rule(self.config.nagle),
             SocketOption::Cork(corked) => self.small.set_corked(*corked),
-            SocketOption::NotSentLowat(lowat) => self.config.notsent_lowat = *lowat,
-            SocketOption::UserTimeout(timeout) => self.config.user_timeout = *timeout,
+            SocketOption::NotSentLowat(lowat) => self.notsent_lowat = *lowat,
+            SocketOption::UserTimeout(timeout) => self.user_timeout = *timeout,
             SocketOption::SendBuffer(size) => (self.send_buffer, self.tunes_send_buffer) = (size.0, false),
             SocketOption::Pacing => {
                 self.pacer.turn_on();

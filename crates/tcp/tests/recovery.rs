@@ -3,6 +3,7 @@
 
 mod common;
 
+use ackclock_cc::CongestionController;
 use ackclock_tcp::{LossRecovery, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
 use common::{ACCEPTOR, OPENER, Pair, plain, switches, with_recovery};
@@ -82,6 +83,30 @@ fn newreno_repairs_one_hole_each_round_trip_without_a_timeout() {
 
 //= rfc6675-5-recovery-point
 //= rfc5681-4.3-one-episode
+#[test]
+fn newreno_deflates_to_one_segment_at_the_least() {
+    // Ten in flight, 1 and 10 lost. Three duplicates come back at 100 ms, the other ACKs of that flight are lost: ssthresh =
+    // 5000 and a window of 5000 + 3 * 1000. The ACK of the retransmission, at 200 ms, acknowledges nine segments (RFC 6582
+    // section 3.2 step 3): 8000 less 9000 leaves nothing, and one SMSS is added back.
+    let config = TcpConfig { limited_transmit: false, ..with_recovery(LossRecovery::NewReno) };
+    let mut pair = Pair::new(&config, &config);
+    pair.open();
+    let (start, mut data, mut acks) = (pair.now, 0, 0);
+    pair.drop = Box::new(move |end, _, segment| {
+        let counter = if end == OPENER { &mut data } else { &mut acks };
+        *counter += 1;
+        let lost_data = end == OPENER && segment.payload > 0 && (*counter == 1 || *counter == 10);
+        lost_data || (end == ACCEPTOR && (4..=8).contains(counter))
+    });
+    pair.write(OPENER, 10_000);
+    pair.run_for(SimDuration::from_millis(200));
+    assert_eq!(pair.ends[OPENER].controller().ssthresh(), Some(Bytes(5_000)));
+    assert_eq!(pair.ends[OPENER].cwnd(), Bytes(1_000));
+    pair.run_for(SimDuration::from_millis(100));
+    assert_eq!((pair.ends[OPENER].cwnd(), pair.ends[ACCEPTOR].received()), (Bytes(5_000), Bytes(10_000)));
+    assert_eq!(pair.now.saturating_since(start), SimDuration::from_millis(300));
+}
+
 #[test]
 fn sack_repairs_all_holes_in_one_round_trip() {
     let (pair, sent) = lose(&with_recovery(LossRecovery::Sack), 100, &[1, 3, 5], 1_500);

@@ -13,9 +13,7 @@ use pyo3::types::PyDict;
 
 use super::hook::{Event, Hook, nothing};
 use super::state::{PyControllerState, Window};
-use super::{
-    ControllerFailure, PyAckEvent, PyCongestionEvent, PyRestartEvent, PySegmentReport, PySendEvent, PyStart,
-};
+use super::{ControllerFailure, PyAckEvent, PyCongestionEvent, PyRestartEvent, PySegmentReport, PySendEvent, PyStart};
 
 /// A class, and the arguments of its constructor.
 #[derive(Debug)]

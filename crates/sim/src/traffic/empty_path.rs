@@ -5,6 +5,7 @@
 //! SIGCOMM 2013, section 5) with a handshake. Slow start makes a flow of more than its initial window slower than that
 //! even on an empty path.
 
+use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_net::{LinkConfig, LinkId};
 use ackclock_tcp::{Endpoint, Reading};
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -141,8 +142,10 @@ struct Opening {
 impl Opening {
     /// Lets two endpoints open a connection, and looks.
     fn of(flow: &FlowConfig) -> Self {
-        let mut opener = Endpoint::new(&flow.sender, &flow.controller, Reading::AtOnce);
-        let mut acceptor = Endpoint::new(&flow.receiver, &flow.controller, Reading::AtOnce);
+        // A controller has no part in it.
+        let controller = ControllerConfig::Reno(RenoConfig::default());
+        let mut opener = Endpoint::new(&flow.sender, &controller, Reading::AtOnce);
+        let mut acceptor = Endpoint::new(&flow.receiver, &controller, Reading::AtOnce);
         acceptor.listen();
         let (mut there, mut back): (Vec<Segment>, Vec<Segment>) = (Vec::new(), Vec::new());
         opener.connect(SimTime::ZERO, &mut there);

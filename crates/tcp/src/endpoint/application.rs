@@ -36,12 +36,14 @@ impl Endpoint {
     pub fn write(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) {
         self.sender.write(now, octets.0, false);
         self.transmit(now, out);
+        self.check();
     }
 
     /// As [`Self::write`], with more to come at once: a small rest waits for it (`MSG_MORE`).
     pub fn write_more(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) {
         self.sender.write(now, octets.0, true);
         self.transmit(now, out);
+        self.check();
     }
 
     /// The application reads up to `octets`, if it reads on call. Returns how many it got.
@@ -51,6 +53,7 @@ impl Endpoint {
             self.receiver.request_ack();
             self.flush_ack(now, out);
         }
+        self.check();
         Bytes(taken)
     }
 
@@ -82,10 +85,9 @@ impl Endpoint {
         match option {
             SocketOption::QuickAck(quick) => self.receiver.acks.set_quick(*quick),
             SocketOption::ReceiveBuffer(size) => {
-                self.config.receive_buffer = *size;
-                self.config.receive_autotuning = None;
                 self.receiver.set_buffer(size.0);
             }
+            SocketOption::Congestion(controller) if !self.has_controller() => self.controller = controller.clone(),
             SocketOption::MaxSegment(mss) => self.offered_mss = self.offered_mss.min(*mss),
             _ => self.sender.set_option(option),
         }
@@ -93,6 +95,7 @@ impl Endpoint {
         if self.progress == Progress::Open {
             self.flush_ack(now, out);
         }
+        self.check();
     }
 
     /// The application is gone: it will neither write nor read. Unread data, or data that arrives later, draws a reset
@@ -125,5 +128,6 @@ impl Endpoint {
     pub fn close(&mut self, now: SimTime, out: &mut impl Output) {
         self.sender.close();
         self.transmit(now, out);
+        self.check();
     }
 }

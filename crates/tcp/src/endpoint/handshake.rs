@@ -7,7 +7,6 @@ use ackclock_wire::{Flags, Segment, Seq, SynOptions, Timestamps};
 use super::{ConnectionError, Endpoint, Negotiated, Output, Progress, TIMESTAMPS_LEN, refuse};
 use crate::ack_control::FIRST_RATIO;
 use crate::ecn;
-use crate::receiver::Receiver;
 
 impl Endpoint {
     pub(super) fn on_segment_handshake(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
@@ -89,37 +88,28 @@ impl Endpoint {
         // RFC 9293 section 3.7.1: without the option, 536 octets.
         //= rfc9293-3.7.1-mss-default
         let peer = if syn.syn.mss == 0 { 536 } else { u32::from(syn.syn.mss) };
-        //= rfc9293-3.7.1-mss-bounds-segments
-        let mss = self.offered_mss.min(peer).saturating_sub(options).max(1);
-        self.set_mss(mss);
-        self.sender.set_negotiated(u64::from(mss), self.negotiated.sack);
+        let mss = u64::from(self.offered_mss.min(peer).saturating_sub(options).max(1));
+        let window = self.initial_window(mss);
+        let controller = Controller::new(&self.controller, Bytes(mss), window, self.config.initial_ssthresh);
+        self.sender.set_negotiated(mss, self.negotiated.sack, window, controller);
         self.receiver.on_syn(syn.seq.0, syn.timestamps.map(|timestamps| timestamps.value));
         if self.negotiated.ack_control {
             self.sender.control_acks_of_peer();
             self.receiver.acks.set_ratio(FIRST_RATIO);
         }
         let own_mss = u64::from(self.offered_mss - options);
-        self.receiver.set_scale(if scale.is_some() { self.own_scale() } else { 0 }, own_mss);
+        self.receiver.set_scale(if scale.is_some() { self.receiver.own_scale() } else { 0 }, own_mss);
     }
 
-    /// What a full segment holds turns out to be different: windows given in segments are as many of the new ones.
-    fn set_mss(&mut self, mss: u32) {
-        if mss == self.config.mss {
-            return;
-        }
-        let old = u64::from(self.config.mss);
-        if self.config.initial_window.0.is_multiple_of(old) {
-            self.config.initial_window = Bytes(self.config.initial_window.0 / old * u64::from(mss));
-        }
-        self.config.mss = mss;
-        let (window, ssthresh) = (self.config.initial_window, self.config.initial_ssthresh);
-        self.sender.controller = Controller::new(&self.controller, Bytes(u64::from(mss)), window, ssthresh);
-        self.sender.set_initial_window(window);
+    /// Where a full segment holds something else than configured, a window given in segments is as many of the new ones.
+    fn initial_window(&self, mss: u64) -> Bytes {
+        let (window, configured) = (self.config.initial_window.0, u64::from(self.config.mss));
+        Bytes(if window.is_multiple_of(configured) { window / configured * mss } else { window })
     }
 
-    fn own_scale(&self) -> u8 {
-        let tuned = self.config.receive_autotuning.map(|tuning| tuning.max.0);
-        Receiver::scale_for(tuned.unwrap_or(self.config.receive_buffer.0))
+    /// The handshake has settled what a controller is made from.
+    pub(super) fn has_controller(&self) -> bool {
+        !matches!(self.sender.controller, Controller::Unopened(_))
     }
 
     fn open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
@@ -155,7 +145,7 @@ impl Endpoint {
             syn: SynOptions {
                 //= rfc9293-3.7.1-mss-in-every-syn
                 mss: self.offered_mss.min(u32::from(u16::MAX)) as u16,
-                window_scale: wants_scale.then(|| self.own_scale()),
+                window_scale: wants_scale.then(|| self.receiver.own_scale()),
                 sack_permitted: offer(self.config.sack, self.negotiated.sack),
                 ack_control_permitted: offer(self.config.ack_control.is_some(), self.negotiated.ack_control),
             },

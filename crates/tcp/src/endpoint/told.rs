@@ -40,7 +40,7 @@ impl Endpoint {
         Bytes(self.sender.window())
     }
 
-    /// The controller, for its ssthresh and internals.
+    /// The controller, for its ssthresh and internals; before the handshake is over [`Controller::Unopened`].
     pub fn controller(&self) -> &Controller {
         &self.sender.controller
     }
@@ -172,7 +172,7 @@ impl Endpoint {
 
     /// Payload of a full segment, as negotiated.
     pub fn mss(&self) -> u32 {
-        self.config.mss
+        self.sender.mss() as u32
     }
 
     /// Episodes that have ended since the last call.

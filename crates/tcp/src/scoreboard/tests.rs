@@ -172,3 +172,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+#[should_panic(expected = "counts are those of the marks")]
+fn a_miscount_breaks_an_invariant() {
+    let mut board = sent(4);
+    board.check_invariants(true);
+    board.lost_out += MSS; // though nothing is marked
+    board.check_invariants(true);
+}

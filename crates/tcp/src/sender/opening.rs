@@ -1,6 +1,6 @@
 //! The handshake, as the sending half sees it: what was settled, and the SYN, which occupies offset 0.
 
-use ackclock_cc::RestartCause;
+use ackclock_cc::{Controller, RestartCause};
 use ackclock_units::{Bytes, SimTime};
 
 use super::Sender;
@@ -10,9 +10,10 @@ use crate::config::LossRecovery;
 use crate::tlp::Tlp;
 
 impl Sender {
-    /// Settled at the handshake: the payload of a full segment and whether the peer reports SACK.
-    pub(crate) fn set_negotiated(&mut self, mss: u64, sack: bool) {
-        self.mss = mss;
+    /// Settled at the handshake: the payload of a full segment and whether the peer reports SACK, and with that the initial
+    /// window and the controller.
+    pub(crate) fn set_negotiated(&mut self, mss: u64, sack: bool, initial_window: Bytes, controller: Controller) {
+        (self.mss, self.initial_window, self.controller) = (mss, initial_window, controller);
         self.board.set_mss(mss);
         if !sack && self.loss_recovery == LossRecovery::Sack {
             self.emulates_sack = self.config.dup_acks_as_sacks;
@@ -37,11 +38,6 @@ impl Sender {
             && !self.usage.is_on()
             && !self.emulates_sack
             && !self.rto.samples_oldest();
-    }
-
-    /// The initial window, where the handshake settled another segment size.
-    pub(crate) fn set_initial_window(&mut self, window: Bytes) {
-        self.config.initial_window = window;
     }
 
     /// The SYN left, at `now`; it occupies offset 0.

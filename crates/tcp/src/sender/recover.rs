@@ -326,9 +326,7 @@ impl Sender {
             //= rfc6582-3.2-partial-ack
             recovery.partial_acks += 1;
             let newly_lost = self.board.mark_lost_below(self.board.una() + self.mss);
-            //= rfc6582-3.2-partial-deflation
-            let back = if progress.delivered >= self.mss { self.mss as i64 } else { 0 };
-            self.phase.inflate(back - progress.delivered as i64);
+            self.phase.deflate(progress.delivered, self.controller.cwnd().0, self.mss);
             self.note_lost(newly_lost);
             progress.newly_lost += newly_lost;
         }

@@ -105,7 +105,7 @@ impl Sender {
 
     /// RFC 5482: the connection is not given up later than the user wants.
     fn within_user_timeout(&self, deadline: SimTime) -> SimTime {
-        match (self.config.user_timeout, self.stalled_since) {
+        match (self.user_timeout, self.stalled_since) {
             (Some(timeout), Some(since)) => deadline.min(since + timeout),
             _ => deadline,
         }
@@ -182,8 +182,7 @@ impl Sender {
     }
 
     fn is_out_of_patience(&self, now: SimTime) -> bool {
-        //= rfc9293-3.9.1.1-user-timeout
-        match (self.config.user_timeout, self.stalled_since) {
+        match (self.user_timeout, self.stalled_since) {
             (Some(timeout), Some(since)) => now >= since + timeout,
             _ => false,
         }
@@ -198,8 +197,7 @@ impl Sender {
         if self.config.user_timeout_from == UserTimeoutFrom::Transmission {
             self.stalled_since = self.stalled_since.or(self.board.first().map(|first: &Sent| first.at));
         }
-        //= rfc9293-3.8.3-give-up
-        let out_of_retries = self.config.user_timeout.is_none() && self.timeouts_in_a_row >= self.config.max_retries;
+        let out_of_retries = self.user_timeout.is_none() && self.timeouts_in_a_row >= self.config.max_retries;
         self.counters.timeouts += 1;
         if out_of_retries || self.is_out_of_patience(now) {
             return self.give_up();

@@ -296,7 +296,7 @@ impl Sender {
     }
 
     fn initial_window(&self) -> u64 {
-        self.config.initial_window.0
+        self.initial_window.0
     }
 
     /// RFC 5681 section 4.1, RFC 2861: the first write after an idle time.

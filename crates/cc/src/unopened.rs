@@ -1,0 +1,36 @@
+//! The window before there is a controller: until the handshake has settled what a full segment holds, nothing but a SYN is
+//! sent, and a controller made then would be made twice.
+//!
+//! Source: none. Departures: none.
+
+use ackclock_units::Bytes;
+
+use crate::controller::CongestionController;
+use crate::event::{AckEvent, CongestionEvent};
+
+/// What every controller is going to start from; no event moves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unopened {
+    initial_window: Bytes,
+    initial_ssthresh: Option<Bytes>,
+}
+
+impl Unopened {
+    pub(crate) fn new(initial_window: Bytes, initial_ssthresh: Option<Bytes>) -> Self {
+        Self { initial_window, initial_ssthresh }
+    }
+}
+
+impl CongestionController for Unopened {
+    fn on_ack(&mut self, _ack: &AckEvent) {}
+
+    fn on_congestion(&mut self, _event: &CongestionEvent) {}
+
+    fn cwnd(&self) -> Bytes {
+        self.initial_window
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.initial_ssthresh
+    }
+}

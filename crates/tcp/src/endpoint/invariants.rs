@@ -1,0 +1,30 @@
+//! What holds of an endpoint after every call into it. Debug builds check it, release builds do not.
+
+use super::{Endpoint, Progress};
+
+/// With more than this outstanding, only each 64th call counts every segment.
+const CHEAP_TO_RECOUNT: usize = 8;
+
+impl Endpoint {
+    /// After a call: panics, in debug builds, with the promise that is broken.
+    #[inline]
+    pub(super) fn check(&mut self) {
+        #[cfg(debug_assertions)]
+        {
+            self.calls = self.calls.wrapping_add(1);
+            self.check_invariants(self.calls.is_multiple_of(64));
+        }
+    }
+
+    /// Conservation of octets, the counts behind pipe, order and windows of both halves. Panics with the promise that is
+    /// broken. `recounts` looks at every segment outstanding; a few are counted in any case.
+    pub fn check_invariants(&self, recounts: bool) {
+        if self.progress != Progress::Open {
+            return;
+        }
+        self.sender.check_invariants(recounts || self.sender.board.count() <= CHEAP_TO_RECOUNT);
+        self.receiver.check_invariants();
+        assert!(self.sender.board.una() >= 1, "an open connection has its SYN acknowledged");
+        assert!(self.has_controller(), "an open connection has a controller");
+    }
+}
