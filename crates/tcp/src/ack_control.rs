@@ -165,7 +165,7 @@ impl AckControl {
     /// An ACK of more than R segments stands for those that should have come before it (section 4.4).
     fn count_missed(&mut self, acked: u64) {
         self.overtaken.rotate_right(1);
-        //= rfc5690-4.4-lost-acks
+        // Whole multiples of R segments beyond the one that the ACK is due for; an ACK of nothing steps over nothing.
         let stepped_over = acked.saturating_sub(1) / (u64::from(self.ratio) * self.mss);
         self.missed += std::mem::replace(&mut self.overtaken[0], stepped_over);
         self.clean += acked;
@@ -173,6 +173,7 @@ impl AckControl {
 
     /// Section 4.5: doubled after a window with lost or marked ACKs, one less after cwnd / (R^2 - R) windows without.
     fn end_window(&mut self, ack: AckSeen) {
+        // What came late this window may have been missed in an earlier one.
         let lost = self.missed.saturating_sub(self.late);
         let overtaken: u64 = self.overtaken.iter().sum();
         self.late = self.late.saturating_sub(self.missed).min(overtaken);

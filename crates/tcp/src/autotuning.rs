@@ -79,6 +79,7 @@ impl ReceiveAutotuning {
             // The sender doubles in slow start: twice what came, and as much more as it has grown.
             let base = 2 * copied + 16 * mss;
             let growth = u128::from(base) * u128::from(copied - space) / u128::from(space);
+            // More than any buffer, but no overflow.
             let wanted = base.saturating_add((2 * growth).min(u128::from(u64::MAX / 2)) as u64);
             self.size = self.size.max(wanted.min(self.config.max.0));
             self.space = Some(copied);

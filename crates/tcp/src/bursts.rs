@@ -83,7 +83,7 @@ impl Bursts {
 
     pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64) {
         self.last_sent = now;
-        self.room = self.room.saturating_sub(octets);
+        self.room = self.room.saturating_sub(octets); // the last segment may go beyond
     }
 
     /// A burst has begun and is not yet complete: pacing goes from burst to burst.

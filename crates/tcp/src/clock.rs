@@ -47,7 +47,7 @@ impl TimestampClock {
     pub(crate) fn time_of(&mut self, tick: u32, now: SimTime) -> SimTime {
         let ago = u64::from(self.tick(now).wrapping_sub(tick)) * self.config.granularity.0;
         let ago = if self.config.skew_ppm == 0.0 { ago } else { (ago as f64 / self.speed()) as u64 };
-        SimTime(now.0.saturating_sub(ago))
+        SimTime(now.0.saturating_sub(ago)) // a tick of before the run
     }
 
     fn speed(&self) -> f64 {
@@ -56,7 +56,7 @@ impl TimestampClock {
 }
 
 fn stepped(own: u64, step: ClockStep) -> u64 {
-    //= rfc7323-5.4-monotonic
+    // A clock stops at its ends.
     if step.forward { own.saturating_add(step.by.0) } else { own.saturating_sub(step.by.0) }
 }
 

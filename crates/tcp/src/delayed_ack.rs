@@ -204,7 +204,7 @@ impl DelayedAcks {
         self.due = false;
         self.deadline = SimTime::NEVER;
         (self.segments, self.octets) = (0, 0);
-        self.quick = self.quick.saturating_sub(1);
+        self.quick = self.quick.saturating_sub(1); // counts down to zero and stays
     }
 }
 

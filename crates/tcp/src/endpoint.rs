@@ -124,6 +124,27 @@ struct Negotiated {
     snd_scale: u8,
 }
 
+/// What is kept for SYNs and SYN-ACKs.
+#[derive(Clone, Debug)]
+struct Handshake {
+    /// What our SYN says of the segments that we take.
+    offered_mss: u32,
+    /// ECN flags of our SYN-ACK.
+    ecn: Flags,
+    /// SYNs (or SYN-ACKs) retransmitted.
+    retries: u32,
+    /// A SYN that the application has not answered yet.
+    deferred_syn: Option<Box<Segment>>,
+}
+
+impl Handshake {
+    fn new(config: &TcpConfig) -> Self {
+        // The MSS option counts no options, of which timestamps come with every segment (RFC 6691).
+        let options = if config.timestamps { TIMESTAMPS_LEN } else { 0 };
+        Self { offered_mss: config.mss + options, ecn: Flags::default(), retries: 0, deferred_syn: None }
+    }
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
@@ -133,20 +154,13 @@ pub struct Endpoint {
     controller: ControllerConfig,
     initial_sequence: u32,
     paws: bool,
-    /// What our SYN says of the segments that we take.
-    offered_mss: u32,
     progress: Progress,
     negotiated: Negotiated,
     sender: Sender,
     receiver: Receiver,
     clock: TimestampClock,
     ecn: EcnReceiver,
-    /// ECN flags of our SYN-ACK.
-    handshake_ecn: Flags,
-    /// SYNs (or SYN-ACKs) sent again.
-    syn_retries: u32,
-    /// A SYN that the application has not answered yet.
-    waiting_syn: Option<Box<Segment>>,
+    handshake: Handshake,
     error: Option<ConnectionError>,
     /// The peer's FIN came before ours was written.
     peer_closed_first: bool,
@@ -167,16 +181,13 @@ impl Endpoint {
             controller: controller.clone(),
             initial_sequence: config.initial_sequence,
             paws: config.paws,
-            offered_mss: offered_mss(&config),
             progress: Progress::Closed,
             negotiated: Negotiated::default(),
             sender: Sender::new(&config),
             receiver: Receiver::new(&config, reading.into()),
             clock: TimestampClock::new(config.clock),
             ecn: EcnReceiver::default(),
-            handshake_ecn: Flags::default(),
-            syn_retries: 0,
-            waiting_syn: None,
+            handshake: Handshake::new(&config),
             error: None,
             peer_closed_first: false,
             refuses_data: false,
@@ -334,11 +345,6 @@ impl Endpoint {
         let segment = self.header(now, self.sender.board.una() - 1, Flags::ACK);
         out.send(segment);
     }
-}
-
-/// The MSS option counts no options, of which timestamps come with every segment (RFC 6691).
-fn offered_mss(config: &TcpConfig) -> u32 {
-    config.mss + if config.timestamps { TIMESTAMPS_LEN } else { 0 }
 }
 
 /// Answers a segment that no connection takes (RFC 9293 section 3.10.7.1).

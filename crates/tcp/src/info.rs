@@ -91,7 +91,7 @@ pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, _now:
     let mss = sender.mss();
     let segments = |amount: u64| amount.div_ceil(mss);
     let board = &sender.board;
-    let rtt = sender.rtt_stats();
+    let rtt = sender.rto.stats();
     let counters = &sender.counters;
     TcpInfo {
         state,
@@ -112,7 +112,7 @@ pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, _now:
         snd_cwnd: sender.window() / mss,
         reordering: sender.dup_thresh(),
         total_retrans: counters.retransmitted_segments,
-        bytes_acked: board.una().saturating_sub(1),
+        bytes_acked: board.una().saturating_sub(1), // nothing before the SYN is acknowledged
         bytes_received: receiver.payload_octets(),
         bytes_sent: counters.sent_octets,
         bytes_retrans: counters.retransmitted_octets,

@@ -8,25 +8,31 @@ mod autotuning;
 mod bursts;
 mod clock;
 mod config;
+mod controller_feed;
 mod delayed_ack;
 mod ecn;
 mod endpoint;
 mod episode;
 mod info;
+mod loss_recovery;
 mod nagle;
 mod pacing;
+mod persist_timer;
 mod prr;
 mod rack;
 mod ranges;
 mod rate_sample;
 mod receiver;
 mod recovery;
+mod retransmit_timer;
+mod rounds;
 mod rto;
 mod scoreboard;
 mod sender;
 mod tlp;
 mod undo;
 mod usage;
+mod write_queue;
 
 pub use config::{
     AckControlConfig, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation, DecreaseFrom,

@@ -15,6 +15,8 @@ const UNPACED_SEGMENTS: u64 = 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     config: PacingConfig,
+    /// Segments are spread over the round trip, by configuration or because the controller has a rate.
+    is_active: bool,
     next: SimTime,
     sent_segments: u64,
     /// How late the burst under way began; up to half of its own time is made up for.
@@ -32,11 +34,19 @@ pub(crate) struct RateInputs {
 
 impl Pacer {
     pub(crate) fn new(config: PacingConfig) -> Self {
-        Self { config, next: SimTime::ZERO, sent_segments: 0, lateness: SimDuration::ZERO }
+        Self { config, is_active: config.enabled, next: SimTime::ZERO, sent_segments: 0, lateness: SimDuration::ZERO }
     }
 
-    pub(crate) fn is_on(&self) -> bool {
-        self.config.enabled
+    /// Segments are spread over the round trip.
+    #[inline]
+    pub(crate) fn is_active(&self) -> bool {
+        self.is_active
+    }
+
+    /// Settles that: `wanted` by the controller, if not by configuration.
+    #[inline]
+    pub(crate) fn set_wanted(&mut self, wanted: bool) {
+        self.is_active = self.config.enabled || wanted;
     }
 
     pub(crate) fn turn_on(&mut self) {

@@ -39,7 +39,7 @@ impl Prr {
             //= rfc9937-5-proportional
             let product = u128::from(self.delivered) * u128::from(self.ssthresh);
             let units = product.div_ceil(u128::from(self.recover_fs) * u128::from(self.unit)) as u64;
-            (units * self.unit).saturating_sub(self.out)
+            (units * self.unit).saturating_sub(self.out) // more may have been sent than delivered
         } else {
             //= rfc9937-5-reduction-bound
             let mut send = self.delivered.saturating_sub(self.out).max(ack.delivered);

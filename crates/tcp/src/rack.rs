@@ -102,7 +102,7 @@ impl Rack {
 
     /// A recovery has ended without a sign that it was spurious.
     pub(crate) fn on_recovery_end(&mut self) {
-        self.persist = self.persist.saturating_sub(1);
+        self.persist = self.persist.saturating_sub(1); // counts down to zero and stays
     }
 
     /// Step 4: how much later than another a segment must have been sent for its delivery to mean the loss of the other.

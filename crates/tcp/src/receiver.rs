@@ -141,7 +141,7 @@ impl Receiver {
 
     /// Octets of payload received in order.
     pub(crate) fn payload_octets(&self) -> u64 {
-        self.rcv_nxt.saturating_sub(1) - u64::from(self.is_finished())
+        self.rcv_nxt.saturating_sub(1) - u64::from(self.is_finished()) // no SYN has arrived before the handshake
     }
 
     /// When the application will have read `octets` in all, if they have arrived; `now` if it already has.
@@ -151,7 +151,7 @@ impl Receiver {
         if received < octets {
             return None;
         }
-        let to_read = (octets + self.reader.unread()).saturating_sub(received);
+        let to_read = (octets + self.reader.unread()).saturating_sub(received); // they may have been read already
         Some(if to_read == 0 { now } else { self.reader.time_to_read(to_read) })
     }
 
@@ -191,13 +191,14 @@ impl Receiver {
 
     /// The window is twice what the peer knows of, and that by a worthwhile amount.
     fn has_opened(&self) -> bool {
+        // A probe of a closed window may have filled what was not advertised.
         let (free, left) = (self.free(), self.advertised_edge.saturating_sub(self.rcv_nxt));
         free >= 2 * left && self.rcv_nxt + free >= self.advertised_edge + self.worthwhile()
     }
 
     /// What may be advertised beyond what has arrived.
     fn free(&self) -> u64 {
-        let granted = self.granted_edge.saturating_sub(self.rcv_nxt);
+        let granted = self.granted_edge.saturating_sub(self.rcv_nxt); // more may have been advertised before the grant
         (self.buffer - self.reader.unread().min(self.buffer)).min(granted)
     }
 
@@ -229,6 +230,7 @@ impl Receiver {
             return SimTime::NEVER;
         }
         let free_wanted = self.advertised_edge - self.rcv_nxt + self.worthwhile();
+        // No more than the buffer can be free, and less may be unread by now.
         let unread_then = self.buffer.saturating_sub(free_wanted);
         self.reader.time_to_read(self.reader.unread().saturating_sub(unread_then))
     }
@@ -269,7 +271,7 @@ impl Receiver {
         }
         self.reader.catch_up(now);
         if !self.reader.is_immediate() {
-            self.reader.add(self.payload_octets().saturating_sub(had));
+            self.reader.add(self.payload_octets() - had);
         }
         if self.rcv_nxt == before {
             if start < end {

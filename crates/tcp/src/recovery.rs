@@ -91,7 +91,7 @@ impl Phase {
     /// The window that bounds sending, given the controller's.
     pub(crate) fn window(&self, cwnd: u64) -> u64 {
         match self.recovery_window() {
-            //= rfc5681-3.2-deflate
+            // A controller may lower its cwnd while duplicate ACKs are counted.
             Some(RecoveryWindow::Inflated(by)) => cwnd.saturating_add_signed(*by),
             //= rfc9937-5-end
             Some(RecoveryWindow::Prr { cwnd, .. }) => *cwnd,

@@ -17,6 +17,8 @@ pub(crate) struct RtoTimer {
     srtt: f64,
     rttvar: f64,
     has_sample: bool,
+    /// The ACK at hand gave a sample.
+    is_fresh: bool,
     stats: RttStats,
     /// Before back-off.
     base: SimDuration,
@@ -41,6 +43,7 @@ impl RtoTimer {
             srtt: 0.0,
             rttvar: 0.0,
             has_sample: false,
+            is_fresh: false,
             stats: RttStats::default(),
             base: config.initial,
             backoff: 0,
@@ -51,6 +54,18 @@ impl RtoTimer {
     /// Smoothed values for controllers and traces.
     pub(crate) fn stats(&self) -> RttStats {
         self.stats
+    }
+
+    /// An ACK arrives, which has given no sample yet.
+    #[inline]
+    pub(crate) fn begin_ack(&mut self) {
+        self.is_fresh = false;
+    }
+
+    /// The sample of the last ACK, if it gave one.
+    #[inline]
+    pub(crate) fn sample_of_ack(&self) -> Option<SimDuration> {
+        self.is_fresh.then_some(self.stats.latest)
     }
 
     /// True once there was a sample.
@@ -143,7 +158,7 @@ impl RtoTimer {
             RtoEstimator::Opnet => self.update_opnet(sent_at, now),
             RtoEstimator::Linux => self.update_linux(rtt.0 as f64, una, nxt),
         };
-        self.has_sample = true;
+        (self.has_sample, self.is_fresh) = (true, true);
         self.backoff = 0;
         //= rfc6298-2.4-minimum
         self.base = SimDuration(whole(timeout_ns)).clamp(self.config.min, self.config.max);

@@ -154,6 +154,12 @@ impl Scoreboard {
         }
     }
 
+    /// The payload of a full segment.
+    #[inline]
+    pub(crate) fn mss(&self) -> u64 {
+        self.mss
+    }
+
     /// What `len` octets in one segment count as.
     pub(crate) fn weight(&self, len: u64) -> u64 {
         if self.unit == 0 { len } else { self.unit }
@@ -185,8 +191,7 @@ impl Scoreboard {
     /// RFC 6675 section 4, `SetPipe`: thought to be in the network: neither SACKed nor lost, and once more if
     /// retransmitted.
     pub(crate) fn pipe(&self) -> u64 {
-        //= rfc6675-4-set-pipe
-        (self.outstanding + self.resent_out).saturating_sub(self.sacked_out + self.lost_out + self.presumed)
+        self.outstanding + self.resent_out - (self.sacked_out + self.lost_out + self.presumed)
     }
 
     /// Lost and neither SACKed nor acknowledged.
@@ -206,10 +211,6 @@ impl Scoreboard {
 
     pub(crate) fn first(&self) -> Option<&Sent> {
         self.segments.front()
-    }
-
-    pub(crate) fn last(&self) -> Option<&Sent> {
-        self.segments.back()
     }
 
     /// Segments outstanding.
@@ -349,13 +350,13 @@ impl Scoreboard {
 
     /// Without SACK, `octets` more are presumed to have left the network; never more than all but one segment.
     pub(crate) fn presume(&mut self, amount: u64) {
-        let most = self.outstanding.saturating_sub(self.lost_out.max(self.mss.min(self.outstanding)));
+        let most = self.outstanding - self.lost_out.max(self.mss.min(self.outstanding));
         self.presumed = (self.presumed + amount).min(most);
     }
 
     /// Of what is presumed, `amount` has now been acknowledged.
     pub(crate) fn unpresume(&mut self, amount: u64) {
-        self.presumed = self.presumed.saturating_sub(amount);
+        self.presumed = self.presumed.saturating_sub(amount); // it may have been forgotten since
         self.presume(0);
     }
 

@@ -13,6 +13,8 @@ pub(crate) struct Tlp {
     end: Option<u64>,
     /// `TLP.is_retrans`.
     is_retransmission: bool,
+    /// The timer has fired: a probe leaves next.
+    is_due: bool,
 }
 
 /// What an ACK says of a probe.
@@ -38,7 +40,7 @@ pub(crate) struct ProbeAck {
 
 impl Tlp {
     pub(crate) fn new(enabled: bool) -> Self {
-        Self { enabled, end: None, is_retransmission: false }
+        Self { enabled, end: None, is_retransmission: false, is_due: false }
     }
 
     pub(crate) fn is_enabled(&self) -> bool {
@@ -63,6 +65,22 @@ impl Tlp {
             Some(srtt) if outstanding == 1 => srtt * 2 + delayed_ack,
             Some(srtt) => srtt * 2 + slack,
         }
+    }
+
+    /// The probe timer fired.
+    pub(crate) fn on_timer(&mut self) {
+        self.is_due = true;
+    }
+
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// Returns whether a probe that is due leaves: one at a time does.
+    pub(crate) fn take_due(&mut self) -> bool {
+        self.is_due = false;
+        !self.is_out()
     }
 
     /// A probe left.

@@ -58,7 +58,7 @@ impl Undo {
         if let (Some(marker), Some(unexplained)) = (self.marker, &mut self.unexplained)
             && end > marker
         {
-            *unexplained = unexplained.saturating_sub(1);
+            *unexplained = unexplained.saturating_sub(1); // the network may duplicate, too
         }
     }
 

@@ -6,7 +6,7 @@
 //! Departures: pipeACK is the largest amount acknowledged in one of the last three round trips, where RFC 7661 section
 //! 4.2 asks for a sampling period of at least three RTTs or one second.
 
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::config::{CwndValidation, IdleRestart};
 
@@ -17,6 +17,8 @@ const NON_VALIDATED_PERIOD: SimDuration = SimDuration::from_secs(300);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     validation: CwndValidation,
+    /// Below this no window shrinks for want of use.
+    initial_window: u64,
     /// cwnd was what held data back, at some time since `round` began.
     is_limited: bool,
     /// The largest flight since then.
@@ -31,9 +33,10 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    pub(crate) fn new(validation: CwndValidation) -> Self {
+    pub(crate) fn new(validation: CwndValidation, initial_window: Bytes) -> Self {
         Self {
             validation,
+            initial_window: initial_window.0,
             is_limited: false,
             max_flight: 0,
             round_end: 0,
@@ -41,6 +44,15 @@ impl Usage {
             not_limited_since: SimTime::ZERO,
             acked: [0; 3],
         }
+    }
+
+    /// The handshake has settled it.
+    pub(crate) fn set_initial_window(&mut self, window: Bytes) {
+        self.initial_window = window.0;
+    }
+
+    pub(crate) fn initial_window(&self) -> u64 {
+        self.initial_window
     }
 
     /// True if it keeps account of the window at all.
@@ -100,9 +112,9 @@ impl Usage {
         }
     }
 
-    /// After sending: a smaller cwnd if this one has gone unused for too long. `initial` is the initial window.
+    /// After sending: a smaller cwnd if this one has gone unused for too long.
     pub(crate) fn decay(&mut self, now: SimTime, state: WindowInUse) -> Option<u64> {
-        let WindowInUse { cwnd, initial, flight, rto, in_slow_start } = state;
+        let WindowInUse { cwnd, flight, rto, in_slow_start } = state;
         match self.validation {
             CwndValidation::None | CwndValidation::Hold => None,
             CwndValidation::Rfc7661 => {
@@ -112,8 +124,7 @@ impl Usage {
                 let expired = now.saturating_since(self.not_limited_since) >= NON_VALIDATED_PERIOD;
                 expired.then(|| {
                     self.not_limited_since = now;
-                    //= rfc7661-4.4.2-five-minutes
-                    (cwnd / 2).max(initial)
+                    (cwnd / 2).max(self.initial_window)
                 })
             }
             CwndValidation::Linux => {
@@ -125,7 +136,7 @@ impl Usage {
                 if now.saturating_since(self.not_limited_since) < rto {
                     return None;
                 }
-                let used = self.used.max(initial);
+                let used = self.used.max(self.initial_window);
                 (self.used, self.not_limited_since) = (0, now);
                 //= rfc2861-3-unused-shrinks
                 (used < cwnd).then(|| u64::midpoint(cwnd, used))
@@ -143,7 +154,6 @@ impl Usage {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowInUse {
     pub(crate) cwnd: u64,
-    pub(crate) initial: u64,
     pub(crate) flight: u64,
     pub(crate) rto: SimDuration,
     pub(crate) in_slow_start: bool,
@@ -192,7 +202,7 @@ mod tests {
 
     #[test]
     fn slow_start_may_reach_twice_the_largest_flight() {
-        let mut usage = Usage::new(CwndValidation::Linux);
+        let mut usage = Usage::new(CwndValidation::Linux, Bytes(10));
         usage.on_sent_all(false, 6, 0, 6);
         assert!(usage.permits_growth(false, 10, true)); // 10 < 2 * 6
         assert!(!usage.permits_growth(false, 12, true));
@@ -202,10 +212,10 @@ mod tests {
     //= rfc2861-3-unused-shrinks
     #[test]
     fn a_window_unused_for_an_rto_moves_half_way_to_what_was_used() {
-        let mut usage = Usage::new(CwndValidation::Linux);
+        let mut usage = Usage::new(CwndValidation::Linux, Bytes(10));
         usage.on_sent_all(false, 20, 0, 20);
         let rto = SimDuration::from_millis(200);
-        let state = WindowInUse { cwnd: 100, initial: 10, flight: 20, rto, in_slow_start: false };
+        let state = WindowInUse { cwnd: 100, flight: 20, rto, in_slow_start: false };
         assert_eq!(usage.decay(SimTime(100_000_000), state), None);
         assert_eq!(usage.decay(SimTime(200_000_000), state), Some(60)); // (100 + 20) / 2
     }
@@ -228,7 +238,7 @@ mod tests {
     //= rfc7661-4.2-pipe-ack
     #[test]
     fn the_non_validated_phase_decreases_from_what_was_used() {
-        let mut usage = Usage::new(CwndValidation::Rfc7661);
+        let mut usage = Usage::new(CwndValidation::Rfc7661, Bytes(10));
         usage.on_acked(30, false);
         assert_eq!(usage.decrease_from(20, 100), 30); // RFC 7661 section 4.4.1: max(pipeACK, LossFlightSize)
         assert_eq!(usage.decrease_from(20, 50), 20); // pipeACK is at least half of cwnd: validated

@@ -5,7 +5,8 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use ackclock_cc::{
-    AckEvent, CongestionController, CongestionEvent, ControllerConfig, ExternalConfig, RestartCause, RestartEvent, Start,
+    AckEvent, CongestionController, CongestionEvent, ControllerConfig, ExternalConfig, RestartCause, RestartEvent,
+    Start,
 };
 use ackclock_tcp::{IdleRestart, LossRecovery, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};

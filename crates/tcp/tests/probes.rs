@@ -29,3 +29,26 @@ fn no_probe_leaves_while_acks_come_though_the_round_trip_grows() {
     pair.run_for(ms(1_000));
     assert_eq!(pair.data_sent(OPENER).len(), 200, "each segment once");
 }
+
+/// RFC 8985 section 7.2: no probe while segments are SACKed, least of all of one that has arrived.
+#[test]
+fn a_segment_that_is_sacked_is_not_sent_as_a_probe() {
+    let ms = SimDuration::from_millis;
+    let config = TcpConfig { tlp: true, ..plain() };
+    let mut pair = Pair::new(&config, &config);
+    pair.open();
+    let start_ms = pair.now.0 / 1_000_000;
+    let mut sent = 0;
+    pair.drop = Box::new(move |end, _, segment| {
+        sent += u32::from(end == OPENER && segment.payload > 0);
+        end == OPENER && segment.payload > 0 && sent <= 2
+    });
+    // Of four segments the first two are lost: the SACKs of the others come back at 100 ms, one too few for a fast
+    // retransmit. The probe timer, set for 2 SRTT when they left, fires at 200 ms: nothing is new, and the last segment
+    // has arrived. The RTO (1 s, the least) counts from then.
+    pair.write(OPENER, 4_000);
+    pair.run_for(ms(1_300));
+    let sent: Vec<(u64, u32)> =
+        pair.data_sent(OPENER).iter().map(|(time, seq, _)| (time - start_ms, seq / 1_000 + 1)).collect();
+    assert_eq!(sent[..5], [(0, 1), (0, 2), (0, 3), (0, 4), (1_200, 1)]);
+}

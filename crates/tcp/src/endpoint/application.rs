@@ -13,12 +13,12 @@ impl Endpoint {
 
     /// True if a SYN has arrived that waits for [`Self::accept`] or [`Self::refuse`].
     pub fn has_waiting_syn(&self) -> bool {
-        self.waiting_syn.is_some()
+        self.handshake.deferred_syn.is_some()
     }
 
     /// Answers the SYN that waits; nothing without one.
     pub fn accept(&mut self, now: SimTime, out: &mut impl Output) {
-        if let Some(syn) = self.waiting_syn.take() {
+        if let Some(syn) = self.handshake.deferred_syn.take() {
             self.progress = Progress::Listen;
             self.on_segment_handshake(now, &syn, out);
         }
@@ -27,7 +27,7 @@ impl Endpoint {
     /// Refuses the SYN that waits, and those that come.
     pub fn refuse(&mut self, out: &mut impl Output) {
         self.progress = Progress::Closed;
-        if let Some(syn) = self.waiting_syn.take() {
+        if let Some(syn) = self.handshake.deferred_syn.take() {
             refuse(&syn, out);
         }
     }
@@ -88,7 +88,7 @@ impl Endpoint {
                 self.receiver.set_buffer(size.0);
             }
             SocketOption::Congestion(controller) if !self.has_controller() => self.controller = controller.clone(),
-            SocketOption::MaxSegment(mss) => self.offered_mss = self.offered_mss.min(*mss),
+            SocketOption::MaxSegment(mss) => self.handshake.offered_mss = self.handshake.offered_mss.min(*mss),
             _ => self.sender.set_option(option),
         }
         self.transmit(now, out);

@@ -22,7 +22,7 @@ impl Endpoint {
         }
         match self.progress {
             Progress::Ask if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
-                self.waiting_syn = Some(Box::new(*segment));
+                self.handshake.deferred_syn = Some(Box::new(*segment));
             }
             Progress::SynSent if segment.flags.has(Flags::SYN) && self.acknowledges_syn(segment) => {
                 self.negotiate(segment);
@@ -51,10 +51,10 @@ impl Endpoint {
     fn answer_syn(&mut self, now: SimTime, syn: &Segment, out: &mut impl Output) {
         self.negotiate(syn);
         let (feedback, flags) = ecn::answer(self.config.ecn, syn.flags, syn.ecn);
-        self.handshake_ecn = flags;
+        self.handshake.ecn = flags;
         self.set_feedback(feedback);
         self.progress = Progress::SynReceived;
-        self.syn_retries = 0;
+        self.handshake.retries = 0;
         self.send_syn(now, out);
     }
 
@@ -88,7 +88,8 @@ impl Endpoint {
         // RFC 9293 section 3.7.1: without the option, 536 octets.
         //= rfc9293-3.7.1-mss-default
         let peer = if syn.syn.mss == 0 { 536 } else { u32::from(syn.syn.mss) };
-        let mss = u64::from(self.offered_mss.min(peer).saturating_sub(options).max(1));
+        // A peer may ask for less than the options take.
+        let mss = u64::from(self.handshake.offered_mss.min(peer).saturating_sub(options).max(1));
         let window = self.initial_window(mss);
         let controller = Controller::new(&self.controller, Bytes(mss), window, self.config.initial_ssthresh);
         self.sender.set_negotiated(mss, self.negotiated.sack, window, controller);
@@ -97,7 +98,7 @@ impl Endpoint {
             self.sender.control_acks_of_peer();
             self.receiver.acks.set_ratio(FIRST_RATIO);
         }
-        let own_mss = u64::from(self.offered_mss - options);
+        let own_mss = u64::from(self.handshake.offered_mss - options);
         self.receiver.set_scale(if scale.is_some() { self.receiver.own_scale() } else { 0 }, own_mss);
     }
 
@@ -119,7 +120,7 @@ impl Endpoint {
         let window = u64::from(segment.window) << shift;
         let echo = segment.timestamps.filter(|ts| ts.echo != 0 && self.negotiated.timestamps);
         let echoed = echo.map(|ts| self.clock.time_of(ts.echo, now));
-        self.sender.on_syn_acknowledged(now, window, self.syn_retries, echoed);
+        self.sender.on_syn_acknowledged(now, window, self.handshake.retries, echoed);
         self.transmit(now, out);
         self.flush_ack(now, out);
     }
@@ -137,14 +138,13 @@ impl Endpoint {
             ack: if answers { acknowledgement.ack } else { Seq(0) },
             window: self.receiver.syn_window(),
             flags: if answers {
-                Flags::SYN.with(Flags::ACK).with(self.handshake_ecn)
+                Flags::SYN.with(Flags::ACK).with(self.handshake.ecn)
             } else {
                 //= rfc3168-6.1.1.1-fall-back
                 Flags::SYN.with(ecn::syn_flags(self.config.ecn))
             },
             syn: SynOptions {
-                //= rfc9293-3.7.1-mss-in-every-syn
-                mss: self.offered_mss.min(u32::from(u16::MAX)) as u16,
+                mss: self.handshake.offered_mss.min(u32::from(u16::MAX)) as u16,
                 window_scale: wants_scale.then(|| self.receiver.own_scale()),
                 sack_permitted: offer(self.config.sack, self.negotiated.sack),
                 ack_control_permitted: offer(self.config.ack_control.is_some(), self.negotiated.ack_control),
@@ -161,13 +161,13 @@ impl Endpoint {
         if now < self.sender.deadline() {
             return;
         }
-        self.syn_retries += 1;
+        self.handshake.retries += 1;
         // Linux's linear timeouts are of the SYN alone, and come on top of the others.
         let linear = if self.progress == Progress::SynSent { self.config.syn_linear_timeouts } else { 0 };
-        if self.syn_retries > self.config.syn_retries + linear {
+        if self.handshake.retries > self.config.syn_retries + linear {
             return self.fail(ConnectionError::TimedOut);
         }
-        if self.syn_retries > linear {
+        if self.handshake.retries > linear {
             self.sender.rto.back_off();
         }
         self.send_syn(now, out);

@@ -57,6 +57,7 @@ impl Endpoint {
 
     /// Taken for lost and not yet sent again.
     pub fn to_repair(&self) -> Bytes {
+        // A probe, or `NextSeg` rules 3 and 4, retransmit what is not known to be lost.
         Bytes(self.sender.board.lost().saturating_sub(self.sender.board.resent()))
     }
 
@@ -72,7 +73,7 @@ impl Endpoint {
 
     /// RTT estimates.
     pub fn rtt(&self) -> RttStats {
-        self.sender.rtt_stats()
+        self.sender.rto.stats()
     }
 
     /// True once there was an RTT sample.
@@ -82,7 +83,7 @@ impl Endpoint {
 
     /// The RTT sample that the last ACK gave, if it gave one.
     pub fn latest_rtt_sample(&self) -> Option<SimDuration> {
-        self.sender.latest_rtt_sample()
+        self.sender.rto.sample_of_ack()
     }
 
     /// The retransmission timeout with its back-off.
@@ -177,11 +178,11 @@ impl Endpoint {
 
     /// Episodes that have ended since the last call.
     pub fn take_episodes(&mut self) -> Vec<Episode> {
-        std::mem::take(&mut self.sender.finished_episodes)
+        self.sender.episodes.take_finished()
     }
 
     /// The episode under way, if there is one.
     pub fn current_episode(&self) -> Option<Episode> {
-        self.sender.episode
+        self.sender.episodes.current()
     }
 }

@@ -24,6 +24,11 @@ impl Scoreboard {
         self.mark_lost_while(|sent| sent.start() < edge)
     }
 
+    /// Marks what lies in the first full segment lost, if it was sent once and is not SACKed. Returns what is newly lost.
+    pub(crate) fn mark_first_segment_lost(&mut self) -> u64 {
+        self.mark_lost_below(self.una + self.mss)
+    }
+
     /// Marks segments lost that were sent once, in order, as long as `is_lost` says so of them. Returns what is newly
     /// lost.
     pub(crate) fn mark_lost_while(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {

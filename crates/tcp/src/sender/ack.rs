@@ -1,12 +1,11 @@
 //! An ACK arrives: what it says of the segments sent, of the round trip, and to the controller.
 
 use ackclock_cc::{AckEvent, CongestionController, SegmentTimestamps};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::Flags;
 
 use super::{Limit, Sender};
 use crate::clock::is_before;
-use crate::config::LossRecovery;
 use crate::scoreboard::Sent;
 use crate::tlp::{ProbeAck, ProbeOutcome};
 
@@ -144,10 +143,10 @@ impl Timing {
 impl Sender {
     /// Takes an acceptable ACK: `snd_una <= ack <= snd_max`.
     pub(crate) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
-        self.latest_rtt_sample = None;
+        self.rto.begin_ack();
         let window_changed = self.peer.update(ack.seq, ack.ack, ack.window);
-        self.unanswered_probes = 0;
-        if self.probes > 0 {
+        self.persist.on_answer();
+        if self.persist.is_running() {
             self.on_window_update(now);
         }
         if self.is_plain_ack(ack) {
@@ -158,7 +157,7 @@ impl Sender {
         self.on_probe_ack(now, ack, &progress);
         self.recover(now, ack, &mut progress);
         if progress.marked > 0 {
-            self.note_marked(progress.marked);
+            self.episodes.on_marked(progress.marked, self.ecn.counts_marks());
         }
         self.report_lost(now);
         if let Some(watch) = watch {
@@ -175,11 +174,11 @@ impl Sender {
         let prior_sacked = self.board.sacked();
         let una = self.board.una();
         let advanced = ack.ack > una;
-        let was_reducing = self.phase.is_reducing();
+        let was_reducing = self.recovery.phase().is_reducing();
         let mut timing = Timing::default();
         let (newly_sacked, acked, original_arrived) = self.mark_delivered(now, ack, &mut timing);
         let mut delivered = newly_sacked + acked;
-        if advanced && self.emulates_sack {
+        if advanced && self.recovery.emulates_sack() {
             delivered = self.settle_presumed(acked);
         }
         if advanced {
@@ -194,17 +193,18 @@ impl Sender {
         if timing.lowest_late.is_some() {
             self.adapt_to_reordering(&timing);
         }
-        let new_round = advanced && self.note_round(ack.ack);
-        if let Some(rack) = &mut self.rack {
-            rack.adapt(self.round);
+        let new_round = advanced && self.rounds.on_ack(ack.ack, self.board.high_data());
+        if let Some(rack) = self.recovery.rack_mut() {
+            rack.adapt(self.rounds.count());
         }
-        if self.usage.is_on() {
-            self.usage.on_acked(delivered, new_round);
+        if self.validation.is_on() {
+            self.validation.on_acked(delivered, new_round);
         }
         self.counters.delivered += delivered;
-        let marked = if self.ecn.is_on() { self.ecn.on_ack(ack.flags, delivered.div_ceil(self.mss)) } else { 0 };
-        self.counters.delivered_ce += (marked * self.mss).min(delivered);
-        let is_duplicate = self.count_duplicate(ack, prior_flight, advanced, newly_sacked, window_changed);
+        let marked = if self.ecn.is_on() { self.ecn.on_ack(ack.flags, delivered.div_ceil(self.mss())) } else { 0 };
+        self.counters.delivered_ce += (marked * self.mss()).min(delivered);
+        let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked, window_changed);
+        self.recovery.count_duplicate(is_duplicate, advanced, prior_flight);
         Progress {
             prior_flight,
             prior_sacked,
@@ -231,30 +231,20 @@ impl Sender {
 
     /// `snd_una` moves: the connection lives.
     pub(super) fn note_progress(&mut self, ack: u64) {
-        self.timeouts_in_a_row = 0;
-        self.stalled_since = None;
+        self.timer.on_progress();
         self.rto.on_new_ack();
-        self.forget_pushes(ack);
-    }
-
-    /// Packet-timed round trips: one ends when what was sent at its beginning is acknowledged.
-    pub(super) fn note_round(&mut self, ack: u64) -> bool {
-        let ends = ack >= self.round_end;
-        if ends {
-            self.round += 1;
-            self.round_end = self.board.high_data();
-        }
-        ends
+        self.queue.on_acknowledged(ack);
     }
 
     /// Marks what the ACK delivers. Returns what it SACKs and what it acknowledges, and whether segments never sent
     /// again are among them that were sent before the recovery point.
     fn mark_delivered(&mut self, now: SimTime, ack: &IncomingAck<'_>, timing: &mut Timing) -> (u64, u64, bool) {
         let prior_high = self.board.high_sacked();
-        let recovery_point = self.phase.ends_at();
+        let recovery_point = self.recovery.phase().ends_at();
         let min_rtt = self.rto.stats().min_rtt;
-        let echoed = ack.echoed_tick().filter(|echo| *echo != 0 && self.asks_echo_of_retransmissions());
-        let Self { board, rack, rates, controller, clock, .. } = self;
+        let echoed = ack.echoed_tick().filter(|echo| *echo != 0 && self.config.rack_timestamp_check);
+        let Self { board, recovery, feed, controller, clock, .. } = self;
+        let mut rack = recovery.rack_mut();
         timing.high_sacked = prior_high;
         let mut original_arrived = false;
         let mut deliver = |sent: &Sent, timing: &mut Timing, echoed: Option<u32>| {
@@ -263,9 +253,7 @@ impl Sender {
                     sent.was_resent() && echoed.is_some_and(|echo| is_before(echo, clock.tick(sent.at)));
                 rack.on_delivered(sent, now, min_rtt, answers_original);
             }
-            if let Some(rates) = rates.as_mut()
-                && let Some(report) = rates.on_delivered(sent.range(), now)
-            {
+            if let Some(report) = feed.on_delivered(sent.range(), now) {
                 controller.on_delivered(&report);
             }
             if !sent.was_resent() {
@@ -314,17 +302,16 @@ impl Sender {
     /// Without SACK: of what an ACK covers, one segment fills the hole and the rest had been presumed delivered. Returns
     /// what it delivers beyond that.
     fn settle_presumed(&mut self, acked: u64) -> u64 {
-        let delivered = acked.saturating_sub(self.board.sacked()).max(self.mss.min(acked));
-        self.board.unpresume(acked.saturating_sub(self.mss));
+        let mss = self.mss();
+        // More may have been presumed than this ACK covers, and it may cover less than a segment.
+        let delivered = acked.saturating_sub(self.board.sacked()).max(mss.min(acked));
+        self.board.unpresume(acked.saturating_sub(mss));
         delivered
     }
 
     fn on_dsack(&mut self, end: u64) {
         self.counters.dsacks += 1;
-        self.undo.on_dsack(end);
-        if let Some(rack) = &mut self.rack {
-            rack.on_dsack();
-        }
+        self.recovery.on_dsack(end);
     }
 
     /// Karn's rule: segments that were sent again tell nothing (RFC 6298 section 3), unless their timestamp does
@@ -342,7 +329,6 @@ impl Sender {
             if let Some(newest) = newest_sacked.or(timing.newest).filter(|_| takes_oldest) {
                 let latest = now.saturating_since(newest);
                 self.rto.note_newest(latest);
-                self.latest_rtt_sample = Some(latest);
             }
         }
     }
@@ -351,38 +337,18 @@ impl Sender {
     fn adapt_to_reordering(&mut self, timing: &Timing) {
         let high = self.board.high_sacked().max(timing.high_sacked);
         let (Some(low), Some(high)) = (timing.lowest_late, high) else { return };
-        let distance = high.saturating_sub(low).div_ceil(self.mss) as u32;
-        self.dup_thresh = self.dup_thresh.max(distance.min(self.config.max_dup_thresh));
-        self.sees_reordering = self.dup_thresh > self.config.dup_thresh;
+        self.recovery.adapt_to_reordering((high - low).div_ceil(self.mss()) as u32);
         self.counters.reorderings += 1;
-        if let Some(rack) = &mut self.rack {
-            rack.on_reordering();
-        }
     }
 
-    /// RFC 5681 section 2, definition of a duplicate ACK; RFC 6675 counts those with new SACK information.
-    fn count_duplicate(
-        &mut self,
-        ack: &IncomingAck<'_>,
-        prior_flight: u64,
-        advanced: bool,
-        newly_sacked: u64,
-        window_changed: bool,
-    ) -> bool {
-        let is_duplicate = !advanced
-            && prior_flight > 0
-            && if self.loss_recovery == LossRecovery::Sack && !self.emulates_sack {
-                //= rfc3042-2-new-information
-                newly_sacked > 0
-            } else {
-                //= rfc5681-2-duplicate-ack
-                !ack.occupies && !window_changed && ack.ack == self.board.una()
-            };
-        if is_duplicate && self.dup_acks == 0 {
-            self.flight_before_dup_acks = prior_flight;
+    /// RFC 5681 section 2, definition of a duplicate ACK, of one that comes while data is outstanding and does not advance;
+    /// RFC 6675 counts those with new SACK information.
+    fn is_duplicate(&self, ack: &IncomingAck<'_>, newly_sacked: u64, window_changed: bool) -> bool {
+        if self.recovery.has_sack() {
+            newly_sacked > 0
+        } else {
+            !ack.occupies && !window_changed && ack.ack == self.board.una()
         }
-        self.dup_acks = if advanced { 0 } else { self.dup_acks + u32::from(is_duplicate) };
-        is_duplicate
     }
 
     fn on_probe_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &Progress) {
@@ -398,43 +364,38 @@ impl Sender {
 
     pub(super) fn tell_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, heard: &Heard) {
         // Where the network reorders, waiting for the cumulative ACK would starve the window.
-        let reorders = self.sees_reordering && self.config.growth_on_sack;
+        let reorders = self.recovery.sees_reordering() && self.config.growth_on_sack;
         let event = AckEvent {
             now,
             newly_acked: Bytes(heard.delivered),
             is_cumulative: heard.advanced || (reorders && heard.delivered > 0),
             newly_lost: Bytes(heard.newly_lost),
-            newly_ce_marked: Bytes((heard.marked * self.mss).min(heard.delivered)),
+            newly_ce_marked: Bytes((heard.marked * self.mss()).min(heard.delivered)),
             prior_flight_size: Bytes(heard.prior_flight),
-            rtt_sample: self.latest_rtt_sample,
+            rtt_sample: self.rto.sample_of_ack(),
             rtt: self.rto.stats(),
             timestamps: ack.timestamps,
             is_cwnd_limited: self.may_grow(),
-            //= rfc3168-6.1.2-no-growth
-            in_recovery: (heard.was_reducing && !self.config.growth_at_recovery_end) || self.phase.is_reducing(),
-            round: self.round,
-            is_paced: self.is_paced,
+            in_recovery: (heard.was_reducing && !self.config.growth_at_recovery_end)
+                || self.recovery.phase().is_reducing(),
+            round: self.rounds.count(),
+            is_paced: self.pacer.is_active(),
             delivery: self.delivery_report(),
         };
         self.controller.on_ack(&event);
-        self.note_controller_limit();
+        self.feed.on_told(&self.controller, &self.board);
         self.note_pacing();
-        if self.tunes_send_buffer {
-            self.tune_send_buffer();
+        if self.queue.is_tuned() {
+            self.queue.tune(self.cwnd());
         }
     }
 
     fn may_grow(&self) -> bool {
         let limited_now = self.limited_by == Limit::Cwnd;
-        if self.usage.is_on() {
-            self.usage.permits_growth(limited_now, self.controller.cwnd().0, self.in_slow_start())
+        if self.validation.is_on() {
+            self.validation.permits_growth(limited_now, self.cwnd(), self.in_slow_start())
         } else {
-            limited_now || self.usage.always_grows()
+            limited_now || self.validation.always_grows()
         }
-    }
-
-    /// Smoothed round trip, `None` before the first sample.
-    pub(super) fn srtt(&self) -> Option<SimDuration> {
-        self.rto.has_sample().then(|| self.rto.stats().srtt)
     }
 }

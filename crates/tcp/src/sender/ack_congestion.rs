@@ -15,14 +15,14 @@ impl Sender {
     /// Settled at the handshake.
     pub(crate) fn control_acks_of_peer(&mut self) {
         let config = self.config.ack_control;
-        self.ack_control = config.map(|config| Box::new(AckControl::new(config, self.mss)));
+        self.ack_control = config.map(|config| Box::new(AckControl::new(config, self.mss())));
         self.settle_plainness();
     }
 
     /// Before an ACK is taken in; `None` without ACK congestion control.
     pub(super) fn watch_of_acks(&self) -> Option<AckWatch> {
         self.ack_control.as_ref()?;
-        let is_in_order = self.phase.is_open() && self.dup_acks == 0 && self.board.sacked() == 0;
+        let is_in_order = self.recovery.phase().is_open() && self.recovery.dup_acks() == 0 && self.board.sacked() == 0;
         Some(AckWatch { una: self.board.una(), is_in_order })
     }
 
@@ -35,7 +35,7 @@ impl Sender {
                 una: self.board.una(),
                 high_data: self.board.high_data(),
                 cwnd,
-                is_in_order: watch.is_in_order && self.phase.is_open(),
+                is_in_order: watch.is_in_order && self.recovery.phase().is_open(),
             });
         }
     }

@@ -10,14 +10,13 @@ use crate::episode::{Episode, EpisodeCause};
 impl Sender {
     /// Tells the controller of a congestion episode and records it.
     pub(super) fn begin_episode(&mut self, now: SimTime, cause: CongestionCause, flight_size: u64, newly_lost: u64) {
-        self.end_episode(now);
         self.report_lost(now);
         let before = (self.controller.cwnd(), self.controller.ssthresh());
         let from = match self.config.decrease_from {
             DecreaseFrom::Cwnd => before.0,
             // Between two recoveries snd_una may lag far behind what has been SACKed, so that FlightSize says nothing
             // of what the network held; cwnd bounds it.
-            DecreaseFrom::FlightSize => Bytes(self.usage.decrease_from(flight_size.min(before.0.0), before.0.0)),
+            DecreaseFrom::FlightSize => Bytes(self.validation.decrease_from(flight_size.min(before.0.0), before.0.0)),
         };
         //= rfc9293-3.8.2-congestion-control
         self.controller.on_congestion(&CongestionEvent {
@@ -27,7 +26,7 @@ impl Sender {
             newly_lost: Bytes(newly_lost),
             inflight: Bytes(self.board.pipe()),
         });
-        self.episode = Some(Episode {
+        self.episodes.begin(Episode {
             cause: EpisodeCause::from(cause),
             start: now,
             end: None,
@@ -41,25 +40,8 @@ impl Sender {
         });
     }
 
-    pub(super) fn end_episode(&mut self, now: SimTime) {
-        if let Some(mut episode) = self.episode.take() {
-            episode.end = Some(now);
-            self.finished_episodes.push(episode);
-        }
-    }
-
-    /// Marks that an ACK reported, once it is settled whether they begin an episode.
-    pub(super) fn note_marked(&mut self, segments: u64) {
-        let counts = self.ecn.counts_marks();
-        if let Some(episode) = &mut self.episode {
-            episode.marked = if counts { episode.marked + segments } else { 1 };
-        }
-    }
-
     pub(super) fn note_lost(&mut self, octets: u64) {
         self.counters.lost_octets += octets;
-        if let Some(episode) = &mut self.episode {
-            episode.lost += Bytes(octets);
-        }
+        self.episodes.on_lost(octets);
     }
 }

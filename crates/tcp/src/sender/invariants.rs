@@ -9,18 +9,18 @@ impl Sender {
     /// Panics with the promise that is broken; `recounts` looks at every segment outstanding.
     pub(crate) fn check_invariants(&self, recounts: bool) {
         self.board.check_invariants(recounts);
-        assert!(self.board.high_data() <= self.stream_end(), "nothing is sent that was not written: {self:?}");
+        assert!(self.board.high_data() <= self.queue.stream_end(), "nothing is sent that was not written: {self:?}");
         self.check_octets();
         assert!(self.controller.cwnd().0 > 0, "a congestion window of nothing ends a flow: {:?}", self.controller);
-        assert!(self.window() > 0 || self.phase.is_reducing(), "only PRR may close the window: {self:?}");
-        assert!(self.dup_thresh >= self.config.dup_thresh, "reordering raises the threshold: {self:?}");
+        assert!(self.window() > 0 || self.recovery.phase().is_reducing(), "only PRR may close the window: {self:?}");
+        assert!(self.recovery.dup_thresh() >= self.config.dup_thresh, "reordering raises the threshold: {self:?}");
         self.check_timers();
     }
 
     /// New data lies in the stream without a gap; the rest are retransmissions.
     fn check_octets(&self) {
         let high = self.board.high_data();
-        let new = high.min(self.written_end).saturating_sub(1); // without the SYN, which may not have left
+        let new = high.min(self.queue.end()).saturating_sub(1); // without the SYN, which may not have left
         let counters = &self.counters;
         assert_eq!(counters.sent_octets, new + counters.retransmitted_octets, "octets sent are new or retransmitted");
         assert!(counters.retransmitted_segments <= counters.sent_segments, "retransmissions are sent: {counters:?}");
@@ -28,11 +28,11 @@ impl Sender {
 
     /// Nothing waits for ever.
     fn check_timers(&self) {
-        if self.aborted {
+        if self.timer.gave_up() {
             return;
         }
         assert!(self.board.is_empty() || !self.timer.is_off(), "a timer runs for what is outstanding: {self:?}");
         let is_stuck = self.board.is_empty() && self.limited_by == Limit::Window && self.deadline() == SimTime::NEVER;
-        assert!(!is_stuck || self.available() == 0, "a closed window is probed: {self:?}");
+        assert!(!is_stuck || self.next_len() == 0, "a closed window is probed: {self:?}");
     }
 }

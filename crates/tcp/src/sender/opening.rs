@@ -5,38 +5,29 @@ use ackclock_units::{Bytes, SimTime};
 
 use super::Sender;
 use super::peer_window::PeerWindow;
-use super::timers::Timer;
-use crate::config::LossRecovery;
 use crate::tlp::Tlp;
 
 impl Sender {
     /// Settled at the handshake: the payload of a full segment and whether the peer reports SACK, and with that the initial
     /// window and the controller.
     pub(crate) fn set_negotiated(&mut self, mss: u64, sack: bool, initial_window: Bytes, controller: Controller) {
-        (self.mss, self.initial_window, self.controller) = (mss, initial_window, controller);
         self.board.set_mss(mss);
-        if !sack && self.loss_recovery == LossRecovery::Sack {
-            self.emulates_sack = self.config.dup_acks_as_sacks;
-            if !self.emulates_sack {
-                self.loss_recovery = LossRecovery::NewReno;
-            }
-        }
+        self.validation.set_initial_window(initial_window);
+        self.controller = controller;
         if !sack {
-            //= rfc8985-7.1-needs-sack
-            // RFC 8985 sections 3.1 and 7: both need SACK.
-            self.rack = None;
-            self.tlp = Tlp::new(false);
+            self.recovery.do_without_sack(self.config.dup_acks_as_sacks);
+            self.tlp = Tlp::new(false); // RFC 8985 section 7 needs SACK
         }
         self.meet_demands();
     }
 
     pub(super) fn settle_plainness(&mut self) {
-        self.is_plain_stack = self.rack.is_none()
-            && self.rates.is_none()
+        self.is_plain_stack = !self.recovery.has_rack()
+            && !self.feed.is_on()
             && self.ack_control.is_none()
             && !self.tlp.is_enabled()
-            && !self.usage.is_on()
-            && !self.emulates_sack
+            && !self.validation.is_on()
+            && !self.recovery.emulates_sack()
             && !self.rto.samples_oldest();
     }
 
@@ -45,7 +36,7 @@ impl Sender {
         if self.board.high_data() == 0 {
             self.board.on_new_data(1, now);
         }
-        self.timer = Timer::retransmission(now + self.rto.rto());
+        self.timer.start(now + self.rto.rto());
     }
 
     /// The SYN was acknowledged, after so many retransmissions of it. `echoed` is when, by its timestamp, what is
@@ -60,7 +51,7 @@ impl Sender {
             //= rfc5681-3.1-lost-syn-window
             // RFC 5681 section 3.1: a lost SYN leaves an initial window of one segment.
             if retries > self.config.syn_losses_tolerated {
-                self.restart_window(now, RestartCause::SynLost, self.mss);
+                self.restart_window(now, RestartCause::SynLost, self.mss());
             }
             sent_at = echoed;
         }
@@ -68,9 +59,8 @@ impl Sender {
             self.take_sample(sent_at, now);
         }
         self.peer = PeerWindow::at_start(window);
-        self.idle_since = Some(now);
-        self.last_sent = now;
-        self.usage.restart(now);
-        self.timer = Timer::OFF;
+        self.activity = super::Activity { idle_since: Some(now), last_sent: now };
+        self.validation.restart(now);
+        self.timer.stop();
     }
 }

@@ -9,7 +9,7 @@ use crate::pacing::RateInputs;
 impl Sender {
     /// Settles, after an ACK or a decision, whether segments are spread out: the controller may have found a rate.
     pub(crate) fn note_pacing(&mut self) {
-        self.is_paced = self.pacer.is_on() || self.controller.pacing_rate().is_some() || self.spreads_for_few_acks();
+        self.pacer.set_wanted(self.controller.pacing_rate().is_some() || self.spreads_for_few_acks());
     }
 
     /// The rate to pace at, whether segments are spread out or not, for it sizes bursts, too: the controller's, or that of
@@ -30,6 +30,6 @@ impl Sender {
 
     /// As [`Self::pacing_rate`], if segments are spread out at all.
     pub(crate) fn rate_of_pacing(&self) -> Option<Bandwidth> {
-        if self.is_paced { self.pacing_rate() } else { None }
+        if self.pacer.is_active() { self.pacing_rate() } else { None }
     }
 }

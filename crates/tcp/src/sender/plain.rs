@@ -4,9 +4,7 @@
 use ackclock_units::SimTime;
 
 use super::ack::{Heard, IncomingAck};
-use super::timers::Timer;
 use super::{Limit, Sender};
-use crate::recovery::Phase;
 
 impl Sender {
     /// Nothing is outstanding, nothing waits to be sent, and nothing is amiss, on a stack as above: the end of a connection
@@ -15,10 +13,10 @@ impl Sender {
         self.is_plain_stack
             && self.board.is_empty()
             && self.limited_by == Limit::Application
-            && self.available() == 0
-            && !self.wants_probe
-            && self.probes == 0
-            && matches!(self.phase, Phase::Open)
+            && self.next_len() == 0
+            && !self.tlp.is_due()
+            && !self.persist.is_running()
+            && self.recovery.is_idle()
             && self.board.is_plain()
             && !self.ecn.is_on()
             && !self.bursts.is_on()
@@ -26,16 +24,16 @@ impl Sender {
 
     /// What the peer says of its window while [`Self::is_at_rest`].
     pub(crate) fn on_window_at_rest(&mut self, ack: u64, seq: u64, window: u64) {
-        self.latest_rtt_sample = None;
+        self.rto.begin_ack();
         self.peer.update(seq, ack, window);
-        self.unanswered_probes = 0;
+        self.persist.on_answer();
     }
 
     pub(super) fn is_plain_ack(&self, ack: &IncomingAck<'_>) -> bool {
         self.is_plain_stack
             && ack.sack.is_empty()
             && ack.ack > self.board.una()
-            && matches!(self.phase, Phase::Open)
+            && self.recovery.is_idle()
             && self.board.is_plain()
             && !self.ecn.is_on()
     }
@@ -44,7 +42,7 @@ impl Sender {
         let prior_flight = self.board.flight_size();
         let (delivered, times) = self.board.acknowledge_plain(ack.ack);
         self.note_progress(ack.ack);
-        self.dup_acks = 0;
+        self.recovery.forget_duplicates();
         let sample = match times.newest_resent {
             None => times.newest,
             Some(_) if self.rto.karn() => None,
@@ -53,16 +51,16 @@ impl Sender {
         if let Some(sent_at) = sample.or_else(|| self.echoed_send_time(now, ack)) {
             self.take_sample(sent_at, now);
         }
-        self.note_round(ack.ack);
+        self.rounds.on_ack(ack.ack, self.board.high_data());
         self.counters.delivered += delivered;
         if delivered > 0 {
             self.tell_controller(now, ack, &Heard { prior_flight, delivered, advanced: true, ..Heard::default() });
         }
         if self.board.is_empty() {
-            self.timer = Timer::OFF;
-            self.idle_since = Some(now);
+            self.timer.stop();
+            self.activity.idle_since = Some(now);
         } else {
-            self.timer = Timer::retransmission(now + self.rto.rto());
+            self.timer.start(now + self.rto.rto());
         }
     }
 }

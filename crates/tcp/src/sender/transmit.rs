@@ -5,11 +5,9 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Ecn, Flags};
 
 use super::Sender;
-use crate::autotuning::grown_send_buffer;
 use crate::bursts::Opening;
 use crate::config::{IdleRestart, LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
 use crate::ranges::Range;
-use crate::recovery::{Frto, LossPhase, Phase};
 use crate::usage::{WindowInUse, restart_window};
 
 /// A segment to send, in offsets.
@@ -41,15 +39,14 @@ pub(crate) enum Limit {
 impl Sender {
     /// The next segment that may leave now, already accounted for. Call until it gives none.
     pub(crate) fn next_segment(&mut self, now: SimTime) -> Option<DataSegment> {
-        if self.wants_probe {
+        if self.tlp.is_due() {
             return self.send_probe(now);
         }
-        //= rfc6675-5-pipe-bounds-sending
-        let allowed = self.window().saturating_sub(self.board.pipe());
-        if self.phase.is_open() {
+        let allowed = self.window().saturating_sub(self.board.pipe()); // a window may shrink below what is under way
+        if self.recovery.phase().is_open() {
             return self.next_new(now, allowed);
         }
-        if !self.sends_new_first()
+        if !self.recovery.sends_new_first()
             && let Some(range) = self.board.next_lost()
         {
             return self.next_retransmission(now, range, allowed);
@@ -58,31 +55,11 @@ impl Sender {
         if let Some(segment) = self.next_new(now, allowed) {
             return Some(segment);
         }
-        if self.sends_new_first() {
-            self.stop_sending_new_first();
-            if self.high_data_is_beyond_recovery() {
-                return None;
-            }
-            return self.next_segment(now);
+        if self.recovery.sends_new_first() {
+            let waits = self.recovery.stop_sending_new_first(self.board.high_data());
+            return if waits { None } else { self.next_segment(now) };
         }
         self.next_speculative(now, allowed)
-    }
-
-    /// F-RTO's step 2b.
-    fn sends_new_first(&self) -> bool {
-        matches!(self.phase, Phase::Loss(LossPhase { frto: Frto::SendsNew, .. }))
-    }
-
-    fn high_data_is_beyond_recovery(&self) -> bool {
-        self.phase.ends_at().is_some_and(|end| self.board.high_data() > end)
-    }
-
-    /// New data has gone, or could not: what was lost comes next, after the next ACK if there is new data out.
-    fn stop_sending_new_first(&mut self) {
-        let beyond = self.high_data_is_beyond_recovery();
-        if let Phase::Loss(loss) = &mut self.phase {
-            loss.frto = if beyond { Frto::Watching } else { Frto::Off };
-        }
     }
 
     fn next_retransmission(&mut self, now: SimTime, range: Range, allowed: u64) -> Option<DataSegment> {
@@ -104,49 +81,45 @@ impl Sender {
     }
 
     fn uses_prr(&self) -> bool {
-        self.config.prr && self.loss_recovery == LossRecovery::Sack && self.phase.is_fast_recovery()
+        self.config.prr && self.recovery.method() == LossRecovery::Sack && self.recovery.phase().is_fast_recovery()
     }
 
     /// RFC 6675 `NextSeg` rules 3 and 4: when there is no new data, holes not yet known to be lost, then once the tail.
     /// RACK and its probes take their place.
     fn next_speculative(&mut self, now: SimTime, allowed: u64) -> Option<DataSegment> {
-        let Phase::Fast(recovery) = &mut self.phase else { return None };
-        let is_sack = self.loss_recovery == LossRecovery::Sack && self.rack.is_none() && !self.emulates_sack;
-        if !is_sack || self.limited_by == Limit::Cwnd || allowed < self.mss {
+        let counts_sacks = self.recovery.has_sack() && !self.recovery.has_rack();
+        if !self.recovery.phase().is_fast_recovery() || !counts_sacks {
+            return None;
+        }
+        if self.limited_by == Limit::Cwnd || allowed < self.mss() {
             return None;
         }
         if let Some(range) = self.board.next_hole() {
             return Some(self.retransmit(now, range));
         }
-        if recovery.rescued {
+        if !self.recovery.take_rescue() {
             return None;
         }
-        recovery.rescued = true;
         let tail = self.board.last_unsacked()?;
         Some(self.retransmit(now, tail))
     }
 
-    /// RFC 8985 section 7.3: new data if there is some, else the last segment once more.
+    /// RFC 8985 section 7.3: new data if there is some, else the last segment once more, unless it has arrived.
     fn send_probe(&mut self, now: SimTime) -> Option<DataSegment> {
-        self.wants_probe = false;
-        //= rfc8985-7.3-one-probe
-        let segment = if self.tlp.is_out() { None } else { self.probe_segment(now) };
-        //= rfc8985-7.3-timeout-next
-        self.timer = super::Timer::OFF;
-        self.rearm_timeout(now);
+        let segment = if self.tlp.take_due() { self.probe_segment(now) } else { None };
+        self.start_timeout(now);
         segment
     }
 
     fn probe_segment(&mut self, now: SimTime) -> Option<DataSegment> {
-        let available = self.available();
-        //= rfc8985-7.3-new-data
+        let available = self.next_len();
         if available > 0 && available <= self.usable_window() {
             let segment = self.send_new(now, available);
             self.tlp.on_probe(self.board.high_data(), false);
             self.counters.probes += 1;
             return Some(segment);
         }
-        let range = self.board.last()?.range();
+        let range = self.board.last_unsacked()?;
         let segment = self.retransmit(now, range);
         self.tlp.on_probe(self.board.high_data(), true);
         self.counters.probes += 1;
@@ -156,29 +129,24 @@ impl Sender {
     fn retransmit(&mut self, now: SimTime, range: Range) -> DataSegment {
         let is_first = range.start <= self.board.una();
         self.board.on_retransmitted(range, now);
-        self.undo.on_retransmission(self.clock.tick(now));
+        self.recovery.undo_mut().on_retransmission(self.clock.tick(now));
         if self.config.user_timeout_from == UserTimeoutFrom::Retransmission {
-            self.stalled_since.get_or_insert(now);
+            self.timer.stall_since(now);
         }
-        if is_first && self.rto.restarts_on_retransmission() && self.probes == 0 {
-            self.timer = super::Timer::OFF;
-            self.rearm_timeout(now);
+        if is_first && self.rto.restarts_on_retransmission() && !self.persist.is_running() {
+            self.start_timeout(now);
         }
         self.account(now, range, true)
     }
 
     /// Octets of the next new segment.
-    pub(super) fn available(&self) -> u64 {
-        let high = self.board.high_data();
-        let payload = self.written_end.saturating_sub(high);
-        //= rfc9293-3.6-close-after-data
-        // The FIN rides on the last segment, full or not.
-        if payload <= self.mss { self.stream_end().saturating_sub(high) } else { self.mss }
+    pub(super) fn next_len(&self) -> u64 {
+        self.queue.next_len(self.board.high_data(), self.mss())
     }
 
     /// New data, if there is some and every window has room for it.
     fn next_new(&mut self, now: SimTime, allowed: u64) -> Option<DataSegment> {
-        let available = self.available();
+        let available = self.next_len();
         if available == 0 {
             return self.stop(now, Limit::Application);
         }
@@ -200,23 +168,20 @@ impl Sender {
         if !self.bursts.is_incomplete() && self.waits_for_pacer(now) {
             return None;
         }
-        if self.bursts.is_on() && !self.phase.is_reducing() && !self.burst_is_due(now, allowed, window) {
+        if self.bursts.is_on() && !self.recovery.phase().is_reducing() && !self.burst_is_due(now, allowed, window) {
             return self.stop(now, if allowed < window { Limit::Cwnd } else { Limit::Window });
         }
-        self.send_small = false;
         Some(self.send_new(now, len))
     }
 
     /// Without SACK, the first two duplicate ACKs each let a segment out (RFC 3042); with SACK, pipe sees to it, unless
     /// limited transmit is off.
     fn limited_transmit_allowance(&self) -> u64 {
-        //= rfc3042-2-new-segments
-        let counts_dup_acks = self.dup_acks > 0 && self.loss_recovery != LossRecovery::Sack;
-        if counts_dup_acks && self.config.limited_transmit && matches!(self.phase, Phase::Open) {
-            //= rfc3042-2-two-beyond
-            let extended = self.window() + u64::from(self.dup_acks.min(2)) * self.mss;
-            //= rfc3042-2-cwnd-stays
-            extended.saturating_sub(self.board.pipe().max(self.window()))
+        let dup_acks = self.recovery.dup_acks();
+        let counts_dup_acks = dup_acks > 0 && self.recovery.method() != LossRecovery::Sack;
+        if counts_dup_acks && self.config.limited_transmit && self.recovery.is_idle() {
+            let extended = self.window() + u64::from(dup_acks.min(2)) * self.mss();
+            extended.saturating_sub(self.board.pipe().max(self.window())) // zero once both have left
         } else {
             0
         }
@@ -224,12 +189,7 @@ impl Sender {
 
     /// A segment shorter than a full one may have to wait (Nagle); the FIN does not.
     fn is_held_back(&self, len: u64) -> bool {
-        let end = self.board.high_data() + len;
-        let has_fin = end > self.written_end;
-        len < self.mss
-            && !has_fin
-            && !self.send_small
-            && self.small.holds(end, self.board.una(), self.board.high_data())
+        self.queue.holds_back(len, self.board.una(), self.board.high_data(), self.mss())
     }
 
     fn burst_is_due(&mut self, now: SimTime, allowed: u64, peer_window: u64) -> bool {
@@ -238,8 +198,8 @@ impl Sender {
         let opening = Opening {
             allowed: allowed.min(peer_window),
             window: cwnd.min(self.peer.size()),
-            unsent: self.stream_end() - self.board.high_data(),
-            mss: self.mss,
+            unsent: self.queue.stream_end() - self.board.high_data(),
+            mss: self.mss(),
             first_sent: self.board.first().map(|sent| sent.at),
             srtt: rtt.srtt,
             min_rtt: rtt.min_rtt,
@@ -249,10 +209,10 @@ impl Sender {
     }
 
     fn waits_for_pacer(&mut self, now: SimTime) -> bool {
-        let waits = self.is_paced && !self.pacer.is_open(now);
+        let waits = self.pacer.is_active() && !self.pacer.is_open(now);
         if waits {
             self.limited_by = Limit::Pacing;
-            if self.usage.is_on() && self.last_sent == now {
+            if self.validation.is_on() && self.activity.last_sent == now {
                 self.account_for_use(now, Limit::Pacing);
             }
         }
@@ -263,12 +223,12 @@ impl Sender {
     fn stop(&mut self, now: SimTime, limit: Limit) -> Option<DataSegment> {
         self.limited_by = limit;
         if limit == Limit::Application {
-            self.note_application_limit();
+            self.feed.on_nothing_to_send(&self.board, || self.recovery.window(self.controller.cwnd().0));
         }
         if self.bursts.is_on() {
             self.bursts.end();
         }
-        if self.usage.is_on() {
+        if self.validation.is_on() {
             self.account_for_use(now, limit);
         }
         None
@@ -278,25 +238,15 @@ impl Sender {
     fn account_for_use(&mut self, now: SimTime, limit: Limit) {
         let flight = self.board.flight_size();
         let is_limited = limit == Limit::Cwnd || self.board.pipe() >= self.window();
-        self.usage.on_sent_all(is_limited, flight, self.board.una(), self.board.high_data());
-        let state = WindowInUse {
-            cwnd: self.cwnd(),
-            initial: self.initial_window(),
-            flight,
-            rto: self.rto.rto(),
-            in_slow_start: self.in_slow_start(),
-        };
+        self.validation.on_sent_all(is_limited, flight, self.board.una(), self.board.high_data());
+        let state = WindowInUse { cwnd: self.cwnd(), flight, rto: self.rto.rto(), in_slow_start: self.in_slow_start() };
         if limit == Limit::Application
-            && matches!(self.phase, Phase::Open)
-            && self.last_sent == now
-            && let Some(cwnd) = self.usage.decay(now, state)
+            && self.recovery.is_idle()
+            && self.activity.last_sent == now
+            && let Some(cwnd) = self.validation.decay(now, state)
         {
             self.shrink_unused(now, RestartCause::Unused, cwnd);
         }
-    }
-
-    fn initial_window(&self) -> u64 {
-        self.initial_window.0
     }
 
     /// RFC 5681 section 4.1, RFC 2861: the first write after an idle time.
@@ -304,11 +254,12 @@ impl Sender {
         if !self.board.is_empty() {
             return;
         }
-        let idle = now.saturating_since(self.last_sent);
-        let window = restart_window(self.config.idle_restart, idle, self.rto.rto(), self.cwnd(), self.initial_window());
+        let idle = now.saturating_since(self.activity.last_sent);
+        let initial = self.validation.initial_window();
+        let window = restart_window(self.config.idle_restart, idle, self.rto.rto(), self.cwnd(), initial);
         if let Some(cwnd) = window {
-            self.shrink_unused(now, RestartCause::Idle, cwnd / self.mss * self.mss);
-            self.usage.restart(now);
+            self.shrink_unused(now, RestartCause::Idle, cwnd / self.mss() * self.mss());
+            self.validation.restart(now);
         }
         self.controller.set_cwnd(Bytes(cwnd / self.mss * self.mss));
         self.usage.restart(now);
@@ -316,7 +267,7 @@ impl Sender {
 
     /// A window that was not used shrinks, and remembers in ssthresh three quarters of what it was (RFC 2861).
     fn shrink_unused(&mut self, now: SimTime, cause: RestartCause, cwnd: u64) {
-        let three_quarters = Bytes(self.cwnd() / self.mss * 3 / 4 * self.mss);
+        let three_quarters = Bytes(self.cwnd() / self.mss() * 3 / 4 * self.mss());
         let ssthresh = self.controller.ssthresh().map_or(three_quarters, |ssthresh| ssthresh.max(three_quarters));
         self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh: Some(ssthresh) });
     }
@@ -329,49 +280,35 @@ impl Sender {
     fn send_new(&mut self, now: SimTime, len: u64) -> DataSegment {
         let start = self.board.high_data();
         let was_empty = self.board.is_empty();
-        if len < self.mss {
-            self.small.on_small_sent(start + len);
-        }
+        self.queue.on_new_sent(len, start + len, self.mss());
         self.board.on_new_data(len, now);
         if self.bursts.is_on() {
             self.bursts.on_sent(now, len);
         }
         let segment = self.account(now, Range { start, end: start + len }, false);
         self.on_sent_data(now, was_empty);
-        if self.tlp.is_enabled() {
-            self.schedule_probe(now, self.timeout_from(now));
-        }
         segment
     }
 
     /// What the peer's window and the send buffer leave.
     pub(super) fn usable_window(&self) -> u64 {
         let high = self.board.high_data();
-        let peer = self.peer.end().saturating_sub(high);
-        let buffer = (self.board.una() + self.send_buffer).saturating_sub(high);
-        peer.min(buffer)
-    }
-
-    /// After an ACK: the send buffer follows the window, upwards.
-    pub(super) fn tune_send_buffer(&mut self) {
-        if let Some(tuning) = self.config.send_autotuning.filter(|_| self.tunes_send_buffer) {
-            self.send_buffer = grown_send_buffer(self.send_buffer, tuning, self.cwnd());
-        }
+        let peer = self.peer.end().saturating_sub(high); // a peer may shrink its window (RFC 9293 section 3.8.6)
+        peer.min(self.queue.room_to_send(self.board.una(), high))
     }
 
     /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen. A burst may
     /// end with whatever the window has room for.
     fn is_worth_sending(&self, now: SimTime, window: u64) -> bool {
         window > 0
-            && (self.send_small
-                //= rfc9293-3.8.6.2.1-sender-silly-window
+            && (self.queue.overrides_silly_window()
                 || window >= self.peer.largest() / 2
                 || (self.bursts.is_under_way(now) && !self.is_held_back(window)))
     }
 
     /// Books a segment that leaves now.
     fn account(&mut self, now: SimTime, range: Range, is_retransmission: bool) -> DataSegment {
-        let fin = range.end > self.written_end;
+        let fin = self.queue.has_fin(range.end);
         let payload = range.len() - u64::from(fin);
         if payload > 0 {
             self.counters.sent_segments += 1;
@@ -381,19 +318,18 @@ impl Sender {
                 self.counters.retransmitted_octets += payload;
             }
         }
-        if self.phase.is_reducing() {
-            self.phase.on_sent(self.board.weight(range.len()));
-        }
-        self.note_rate_of(now, range, is_retransmission);
-        let idle_for = self.idle_since.take().map_or(SimDuration::ZERO, |since| now.saturating_since(since));
-        self.last_sent = now;
+        self.recovery.on_sent(self.board.weight(range.len()));
+        self.feed.on_sent(now, range, &self.board, is_retransmission);
+        let idle_since = self.activity.idle_since.take();
+        let idle_for = idle_since.map_or(SimDuration::ZERO, |since| now.saturating_since(since));
+        self.activity.last_sent = now;
         self.controller.on_send(&SendEvent {
             now,
             size: Bytes(payload),
             flight_size: Bytes(self.board.flight_size()),
             idle_for,
         });
-        if self.is_paced {
+        if self.pacer.is_active() {
             let rate = self.pacing_rate();
             self.pacer.on_sent(now, payload, rate);
         }
@@ -408,8 +344,7 @@ impl Sender {
         if fin {
             flags = flags.with(Flags::FIN);
         }
-        //= rfc9293-3.9.1.2-push
-        if payload > 0 && self.is_pushed(range) {
+        if payload > 0 && self.queue.is_pushed(range) {
             flags = flags.with(Flags::PSH);
         }
         if cwr {
@@ -419,37 +354,17 @@ impl Sender {
         DataSegment { start: range.start, payload: payload as u32, flags, ecn, ack_ratio }
     }
 
-    /// A write ends in this segment.
-    fn is_pushed(&self, range: Range) -> bool {
-        let next = self.pushes.partition_point(|end| *end <= range.start);
-        self.pushes.get(next).is_some_and(|end| *end <= range.end)
-    }
-
-    pub(super) fn forget_pushes(&mut self, una: u64) {
-        while self.pushes.front().is_some_and(|end| *end <= una) {
-            self.pushes.pop_front();
-        }
-    }
-
-    /// The peer's window opened: no more probes of a closed one.
+    /// The peer answers a probe of its closed window.
     pub(super) fn on_window_update(&mut self, now: SimTime) {
         if self.peer.size() > 0 {
-            self.probes = 0;
-            self.stalled_since = None;
-            self.timer = super::Timer::OFF;
+            self.persist.stop();
+            self.timer.end_stall();
+            self.timer.stop();
             if !self.board.is_empty() {
                 self.rearm_timeout(now);
             }
         } else if self.board.is_empty() && self.config.zero_window_probe_from == ZeroWindowProbeFrom::Answer {
             self.on_probe_answered(now);
-        }
-    }
-
-    /// Nothing is outstanding and the peer's window is closed: probe it (RFC 9293 section 3.8.6.1).
-    fn arm_persist(&mut self, now: SimTime) {
-        if self.board.is_empty() && self.timer.is_off() {
-            self.probes = 1;
-            self.timer = super::Timer::retransmission(now + self.rto.rto());
         }
     }
 }

@@ -1,0 +1,302 @@
+//! What the application has written and the send buffer holds: how far it goes, what of it is pushed, and which small
+//! segments wait.
+//!
+//! Sources: RFC 9293 sections 3.7.4 (Nagle), 3.8.6.2.1 (silly-window avoidance, its override timeout), 3.9.1.2 (PUSH).
+//!
+//! Departures: a long write is pushed at every half of the peer's window, as Linux builds its bursts; one without end at its
+//! end only.
+
+use std::collections::VecDeque;
+
+use ackclock_units::Bytes;
+
+use crate::autotuning::grown_send_buffer;
+use crate::config::{Autotuning, Nagle, TcpConfig};
+use crate::nagle::SmallSegments;
+use crate::ranges::Range;
+
+/// The longest write that is pushed on its way.
+const LONGEST_PUSHED: u64 = 1 << 26;
+
+/// See the module; offsets in the stream, where data begins at 1.
+#[derive(Clone, Debug)]
+pub(crate) struct WriteQueue {
+    /// The offset after the data that the application has written.
+    end: u64,
+    /// It will write no more: the FIN follows.
+    closed: bool,
+    /// Ends of writes not yet acknowledged: the segments that reach them carry PSH.
+    pushes: VecDeque<u64>,
+    small: SmallSegments,
+    nagle: Nagle,
+    /// The override timeout of silly-window avoidance is over.
+    overrides_silly_window: bool,
+    /// Bounds what is outstanding; follows the congestion window where it is tuned.
+    buffer: u64,
+    autotuning: Option<Autotuning>,
+    notsent_lowat: Option<Bytes>,
+}
+
+/// How far the stream has been sent when the application writes, and in what it goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentSoFar {
+    pub(crate) high_data: u64,
+    /// The largest window that the peer has advertised.
+    pub(crate) largest_window: u64,
+    pub(crate) mss: u64,
+}
+
+impl WriteQueue {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
+        Self {
+            end: 1,
+            closed: false,
+            pushes: VecDeque::new(),
+            small: SmallSegments::new(config.nagle),
+            nagle: config.nagle,
+            overrides_silly_window: false,
+            buffer: config.send_autotuning.map_or(config.send_buffer.0, |tuning| tuning.initial.0),
+            autotuning: config.send_autotuning,
+            notsent_lowat: config.notsent_lowat,
+        }
+    }
+
+    /// The application wrote `octets`, with more to come at once or not.
+    pub(crate) fn write(&mut self, octets: u64, more: bool, sent: SentSoFar) {
+        debug_assert!(!self.closed, "write after close");
+        let start = self.end;
+        self.end = self.end.saturating_add(octets); // a source without end writes all that there is room for
+        self.small.on_write(self.end, more);
+        // A write that is added to a buffer not yet sent makes the two one, which ends where the second does.
+        if self.pushes.back().is_some_and(|end| *end == start && start > sent.high_data) {
+            self.pushes.pop_back();
+        }
+        self.push_on_the_way(start, sent);
+        if !more {
+            self.pushes.push_back(self.end);
+        }
+    }
+
+    fn push_on_the_way(&mut self, start: u64, sent: SentSoFar) {
+        let half = sent.largest_window / 2;
+        if self.end - start > LONGEST_PUSHED || half == 0 {
+            return;
+        }
+        let burst = (half.min(65_536) / sent.mss).max(1) * sent.mss;
+        let (mut end, mut pushed) = (start + burst, start);
+        while end < self.end {
+            if end > pushed + half {
+                self.pushes.push_back(end);
+                pushed = end;
+            }
+            end += burst;
+        }
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The offset after the data that has been written.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// First offset after everything that may ever be sent as things stand, the FIN included.
+    #[inline]
+    pub(crate) fn stream_end(&self) -> u64 {
+        self.end + u64::from(self.closed)
+    }
+
+    /// Octets not yet sent for the first time; `high_data` may have the FIN beyond them.
+    #[inline]
+    pub(crate) fn unsent(&self, high_data: u64) -> u64 {
+        self.end.saturating_sub(high_data)
+    }
+
+    /// Octets written that lie below `una`; the SYN, which may be outstanding yet, and the FIN do not count.
+    pub(crate) fn acknowledged(&self, una: u64) -> u64 {
+        una.min(self.end).saturating_sub(1)
+    }
+
+    /// Everything, the FIN included, lies below `una`.
+    pub(crate) fn is_acknowledged(&self, una: u64) -> bool {
+        self.closed && una > self.end
+    }
+
+    /// Octets of the next new segment, from `high_data` on. The FIN rides on the last, full or not.
+    #[inline]
+    pub(crate) fn next_len(&self, high_data: u64, mss: u64) -> u64 {
+        let payload = self.unsent(high_data);
+        if payload <= mss { self.stream_end() - high_data } else { mss }
+    }
+
+    /// True if a segment that ends there has the FIN.
+    #[inline]
+    pub(crate) fn has_fin(&self, end: u64) -> bool {
+        end > self.end
+    }
+
+    /// A write ends in this segment.
+    #[inline]
+    pub(crate) fn is_pushed(&self, range: Range) -> bool {
+        let next = self.pushes.partition_point(|end| *end <= range.start);
+        self.pushes.get(next).is_some_and(|end| *end <= range.end)
+    }
+
+    /// Everything below `una` is acknowledged.
+    #[inline]
+    pub(crate) fn on_acknowledged(&mut self, una: u64) {
+        while self.pushes.front().is_some_and(|end| *end <= una) {
+            self.pushes.pop_front();
+        }
+    }
+
+    /// A new segment of `len` octets left, up to `end`.
+    #[inline]
+    pub(crate) fn on_new_sent(&mut self, len: u64, end: u64, mss: u64) {
+        self.overrides_silly_window = false;
+        if len < mss {
+            self.small.on_small_sent(end);
+        }
+    }
+
+    /// True if the next segment, of `len` octets, has to wait because it is small; the FIN does not.
+    #[inline]
+    pub(crate) fn holds_back(&self, len: u64, una: u64, high_data: u64, mss: u64) -> bool {
+        let end = high_data + len;
+        len < mss && !self.has_fin(end) && !self.overrides_silly_window && self.small.holds(end, una, high_data)
+    }
+
+    /// RFC 9293 section 3.8.6.2.1 (4): the override timeout is over, and what fits goes, however little.
+    pub(crate) fn override_silly_window(&mut self) {
+        self.overrides_silly_window = true;
+    }
+
+    pub(crate) fn overrides_silly_window(&self) -> bool {
+        self.overrides_silly_window
+    }
+
+    /// What the send buffer leaves to send, with everything below `una` out of it.
+    #[inline]
+    pub(crate) fn room_to_send(&self, una: u64, high_data: u64) -> u64 {
+        (una + self.buffer).saturating_sub(high_data) // a smaller buffer may have been set since
+    }
+
+    /// Octets that the application may still write.
+    pub(crate) fn writable(&self, una: u64, high_data: u64) -> u64 {
+        let used = self.end.saturating_sub(una.max(1)); // the FIN may be acknowledged
+        let is_below_mark = self.notsent_lowat.is_none_or(|lowat| self.unsent(high_data) < lowat.0);
+        if is_below_mark { self.buffer.saturating_sub(used) } else { 0 }
+    }
+
+    #[inline]
+    pub(crate) fn is_tuned(&self) -> bool {
+        self.autotuning.is_some()
+    }
+
+    /// The buffer follows the congestion window, upwards.
+    pub(crate) fn tune(&mut self, cwnd: u64) {
+        if let Some(tuning) = self.autotuning {
+            self.buffer = grown_send_buffer(self.buffer, tuning, cwnd);
+        }
+    }
+
+    /// `SO_SNDBUF`.
+    pub(crate) fn set_buffer(&mut self, size: Bytes) {
+        (self.buffer, self.autotuning) = (size.0, None);
+    }
+
+    /// `TCP_NODELAY`; without, Linux's rule if none is configured.
+    pub(crate) fn set_no_delay(&mut self, no_delay: bool) {
+        match self.nagle {
+            _ if no_delay => {
+                self.small.set_rule(Nagle::Off);
+                self.small.push(self.end);
+            }
+            Nagle::Off => self.small.set_rule(Nagle::Minshall),
+            configured => self.small.set_rule(configured),
+        }
+    }
+
+    /// `TCP_CORK`.
+    pub(crate) fn set_corked(&mut self, corked: bool) {
+        self.small.set_corked(corked);
+    }
+
+    /// `TCP_NOTSENT_LOWAT`.
+    pub(crate) fn set_notsent_lowat(&mut self, lowat: Option<Bytes>) {
+        self.notsent_lowat = lowat;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1_000;
+
+    fn sent(high_data: u64) -> SentSoFar {
+        SentSoFar { high_data, largest_window: 10_000, mss: MSS }
+    }
+
+    fn queue() -> WriteQueue {
+        WriteQueue::new(&TcpConfig { mss: 1_000, send_buffer: Bytes(8_000), ..TcpConfig::default() })
+    }
+
+    #[test]
+    fn the_fin_rides_on_the_last_segment() {
+        let mut queue = queue();
+        queue.write(1_500, false, sent(1));
+        queue.close();
+        // Octets 1 to 1500; the FIN has number 1501.
+        assert_eq!((queue.stream_end(), queue.next_len(1, MSS), queue.next_len(1_001, MSS)), (1_502, 1_000, 501));
+        assert!(queue.has_fin(1_502) && !queue.has_fin(1_501));
+        assert!(queue.is_acknowledged(1_502) && !queue.is_acknowledged(1_501));
+        assert_eq!(queue.acknowledged(1_502), 1_500);
+    }
+
+    #[test]
+    fn a_long_write_is_pushed_at_more_than_half_of_the_largest_window_and_at_its_end() {
+        let mut queue = queue();
+        queue.write(12_000, false, sent(1));
+        let pushed = |from: u64| queue.is_pushed(Range { start: from, end: from + MSS });
+        // Half of 10 000 is a burst of five segments: octet 5001 is no more than half behind the start, 10 001 is.
+        let ends: Vec<u64> = (0..12).map(|index| 1 + index * MSS).filter(|start| pushed(*start)).collect();
+        assert_eq!(ends, [9_001, 11_001]);
+    }
+
+    #[test]
+    fn two_writes_that_wait_are_one() {
+        let mut queue = queue();
+        queue.write(300, false, sent(1));
+        queue.write(300, false, sent(1));
+        assert!(!queue.is_pushed(Range { start: 1, end: 301 }));
+        assert!(queue.is_pushed(Range { start: 1, end: 601 }));
+    }
+
+    #[test]
+    fn the_send_buffer_bounds_what_is_written_and_sent() {
+        let mut queue = queue();
+        queue.write(5_000, false, sent(1));
+        assert_eq!((queue.writable(1, 1), queue.room_to_send(1, 3_001)), (3_000, 5_000));
+        assert_eq!(queue.writable(2_001, 5_001), 5_000); // 2000 are acknowledged
+        queue.set_notsent_lowat(Some(Bytes(1_000)));
+        assert_eq!((queue.writable(1, 4_001), queue.writable(1, 4_002)), (0, 3_000)); // 1000 or 999 wait
+    }
+
+    #[test]
+    fn small_segments_wait_until_the_override_timeout_is_over() {
+        let mut queue = WriteQueue::new(&TcpConfig { nagle: Nagle::Classic, ..TcpConfig::default() });
+        queue.write(1_300, true, sent(1));
+        assert!(queue.holds_back(300, 1, 1_001, MSS) && !queue.holds_back(1_000, 1, 1, MSS));
+        queue.override_silly_window();
+        assert!(!queue.holds_back(300, 1, 1_001, MSS));
+        queue.on_new_sent(300, 1_301, MSS);
+        assert!(!queue.overrides_silly_window());
+    }
+}
