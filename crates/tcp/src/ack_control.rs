@@ -53,8 +53,8 @@ pub(crate) struct AckControl {
     knowledge: Knowledge,
     /// The window of data ends when this is acknowledged.
     window_end: u64,
-    /// Data below was outstanding when something was sent again: ACKs of it tell nothing of ACKs (section 4.4.1).
-    repaired_below: u64,
+    /// Data below was outstanding when something was retransmitted: ACKs of it tell nothing of ACKs (section 4.4.1).
+    retransmitted_below: u64,
     /// ACKs that should have come before the last three ACKs, and before each of these, the newest first.
     missed: u64,
     overtaken: [u64; OVERTAKING],
@@ -76,7 +76,7 @@ impl AckControl {
             ratio: FIRST_RATIO,
             knowledge: Knowledge::Current,
             window_end: 0,
-            repaired_below: 0,
+            retransmitted_below: 0,
             missed: 0,
             overtaken: [0; OVERTAKING],
             late: 0,
@@ -116,8 +116,7 @@ impl AckControl {
 
     /// Data leaves again, while `high_data` is the end of what has been sent. Returns the option as above.
     pub(crate) fn on_retransmission(&mut self, high_data: u64) -> u8 {
-        self.repaired_below = high_data;
-        //= rfc5690-4.2-option
+        self.retransmitted_below = high_data;
         if self.knowledge == Knowledge::Current { 0 } else { self.ratio as u8 }
     }
 
@@ -150,7 +149,7 @@ impl AckControl {
     }
 
     fn watch(&mut self, ack: AckSeen) {
-        if ack.is_in_order && ack.from >= self.repaired_below {
+        if ack.is_in_order && ack.from >= self.retransmitted_below {
             self.count_missed(ack.una - ack.from);
         }
         if ack.una >= self.window_end {

@@ -65,7 +65,7 @@ impl ControllerFeed {
     pub(crate) fn on_nothing_to_send(&mut self, board: &Scoreboard, window: impl FnOnce() -> u64) {
         if let Some(rates) = &mut self.rates {
             let pipe = board.pipe();
-            if pipe < window() && board.lost() <= board.resent() {
+            if pipe < window() && board.lost() <= board.retransmitted() {
                 rates.on_application_limited(pipe);
             }
         }

@@ -3,11 +3,11 @@
 //! The endpoint does no I/O. Its owner hands it segments, calls and the time; segments to send go to an [`Output`].
 //! Between calls the owner wakes it at [`Endpoint::deadline`].
 
+mod accessors;
 mod application;
 mod arrival;
 mod handshake;
 mod invariants;
-mod told;
 
 use std::sync::Arc;
 
@@ -102,11 +102,11 @@ pub enum SocketOption {
 
 /// How far the handshake is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum ConnectionPhase {
     Closed,
     Listen,
     /// Listening, and the application answers.
-    Ask,
+    DeferredAccept,
     SynSent,
     SynReceived,
     Open,
@@ -154,7 +154,7 @@ pub struct Endpoint {
     controller: ControllerConfig,
     initial_sequence: u32,
     paws: bool,
-    progress: Progress,
+    phase: ConnectionPhase,
     negotiated: Negotiated,
     sender: Sender,
     receiver: Receiver,
@@ -181,7 +181,7 @@ impl Endpoint {
             controller: controller.clone(),
             initial_sequence: config.initial_sequence,
             paws: config.paws,
-            progress: Progress::Closed,
+            phase: ConnectionPhase::Closed,
             negotiated: Negotiated::default(),
             sender: Sender::new(&config),
             receiver: Receiver::new(&config, reading.into()),
@@ -200,20 +200,20 @@ impl Endpoint {
 
     /// Waits for a connection.
     pub fn listen(&mut self) {
-        self.progress = Progress::Listen;
+        self.phase = ConnectionPhase::Listen;
     }
 
     /// Opens the connection.
     pub fn connect(&mut self, now: SimTime, out: &mut impl Output) {
-        self.progress = Progress::SynSent;
+        self.phase = ConnectionPhase::SynSent;
         self.send_syn(now, out);
     }
 
     /// A segment arrived.
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
-        match self.progress {
-            Progress::Open => self.on_segment_open(now, segment, out),
-            Progress::Closed => refuse(segment, out),
+        match self.phase {
+            ConnectionPhase::Open => self.on_segment_open(now, segment, out),
+            ConnectionPhase::Closed => refuse(segment, out),
             _ => self.on_segment_handshake(now, segment, out),
         }
         self.check();
@@ -226,10 +226,10 @@ impl Endpoint {
     }
 
     fn run_timers(&mut self, now: SimTime, out: &mut impl Output) {
-        match self.progress {
-            Progress::Closed | Progress::Listen | Progress::Ask => return,
-            Progress::SynSent | Progress::SynReceived => return self.on_syn_timer(now, out),
-            Progress::Open => {}
+        match self.phase {
+            ConnectionPhase::Closed | ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => return,
+            ConnectionPhase::SynSent | ConnectionPhase::SynReceived => return self.on_syn_timer(now, out),
+            ConnectionPhase::Open => {}
         }
         self.receiver.on_timer(now);
         if now >= self.sender.deadline() {
@@ -247,10 +247,10 @@ impl Endpoint {
 
     /// When [`Self::on_timer`] wants to be called; [`SimTime::NEVER`] if not at all.
     pub fn deadline(&self) -> SimTime {
-        match self.progress {
-            Progress::Closed | Progress::Listen | Progress::Ask => SimTime::NEVER,
-            Progress::SynSent | Progress::SynReceived => self.sender.deadline(),
-            Progress::Open => self.sender.deadline().min(self.receiver.deadline()),
+        match self.phase {
+            ConnectionPhase::Closed | ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => SimTime::NEVER,
+            ConnectionPhase::SynSent | ConnectionPhase::SynReceived => self.sender.deadline(),
+            ConnectionPhase::Open => self.sender.deadline().min(self.receiver.deadline()),
         }
     }
 
@@ -282,12 +282,12 @@ impl Endpoint {
 
     fn fail(&mut self, error: ConnectionError) {
         self.error = Some(error);
-        self.progress = Progress::Closed;
+        self.phase = ConnectionPhase::Closed;
     }
 
     /// Sends all that may be sent.
     fn transmit(&mut self, now: SimTime, out: &mut impl Output) {
-        if self.progress != Progress::Open {
+        if self.phase != ConnectionPhase::Open {
             return;
         }
         while let Some(data) = self.sender.next_segment(now) {

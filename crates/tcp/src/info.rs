@@ -104,7 +104,7 @@ pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, _now:
         unacked: segments(board.flight_size()),
         sacked: segments(board.sacked()),
         lost: segments(board.lost()),
-        retrans: segments(board.resent()),
+        retrans: segments(board.retransmitted()),
         rtt: rtt.srtt,
         rttvar: rtt.rttvar,
         min_rtt: rtt.min_rtt,

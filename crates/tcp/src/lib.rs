@@ -5,10 +5,10 @@
 
 mod ack_control;
 mod autotuning;
-mod bursts;
 mod clock;
 mod config;
 mod controller_feed;
+mod cwnd_validation;
 mod delayed_ack;
 mod ecn;
 mod endpoint;
@@ -30,8 +30,8 @@ mod rto;
 mod scoreboard;
 mod sender;
 mod tlp;
+mod tso;
 mod undo;
-mod usage;
 mod write_queue;
 
 pub use config::{

@@ -9,7 +9,7 @@ use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::{LossDetection, LossRecovery, TcpConfig};
 use crate::prr::PrrAck;
-use crate::rack::{Evidence, Fate, Rack};
+use crate::rack::{IsLost, Rack, ReoWndInputs};
 use crate::recovery::{FastRecovery, Frto, LossPhase, Phase, RecoveryWindow};
 use crate::scoreboard::{Scoreboard, Sent};
 use crate::undo::Undo;
@@ -161,7 +161,7 @@ impl Recovery {
         self.flight_before_dup_acks
     }
 
-    /// A segment arrived `distance` segments after one sent later, without having been sent again.
+    /// A segment arrived `distance` segments after one sent later, without having been retransmitted.
     pub(crate) fn adapt_to_reordering(&mut self, distance: u32) {
         self.dup_thresh = self.dup_thresh.max(distance.min(self.max_dup_thresh));
         if let Some(rack) = &mut self.rack {
@@ -216,24 +216,24 @@ impl Recovery {
     /// RFC 8985 section 6.2, step 5.
     pub(crate) fn detect_by_time(&self, now: SimTime, board: &mut Scoreboard, rtt: &RttStats) -> Detected {
         let Some(rack) = self.rack else { return Detected::default() };
-        let retransmitted = board.resent();
-        let verdict = rack.verdict(&self.evidence(board, rtt), now);
+        let retransmitted = board.retransmitted();
+        let detector = rack.detector(&self.inputs(board, rtt), now);
         let mut wait_until: Option<SimTime> = None;
-        let mut judge = |sent: &Sent| match verdict.of(sent) {
-            Fate::Lost => true,
-            Fate::LostAt(at) => {
+        let mut judge = |sent: &Sent| match detector.is_lost(sent) {
+            IsLost::Yes => true,
+            IsLost::UnlessDeliveredBy(at) => {
                 wait_until = wait_until.max(Some(at));
                 false
             }
-            Fate::Unknown => false,
+            IsLost::No => false,
         };
         let once = board.mark_lost_while(&mut judge);
-        let again = board.mark_resent_lost_while(&mut judge);
-        Detected { newly_lost: once + again, wait_until, lost_retransmission: board.resent() < retransmitted }
+        let again = board.mark_retransmissions_lost_while(&mut judge);
+        Detected { newly_lost: once + again, wait_until, lost_retransmission: board.retransmitted() < retransmitted }
     }
 
-    fn evidence(&self, board: &Scoreboard, rtt: &RttStats) -> Evidence {
-        Evidence {
+    fn inputs(&self, board: &Scoreboard, rtt: &RttStats) -> ReoWndInputs {
+        ReoWndInputs {
             min_rtt: rtt.min_rtt,
             srtt: rtt.srtt,
             in_recovery: self.phase.is_fast_recovery() || matches!(self.phase, Phase::Loss(_)),
@@ -251,7 +251,7 @@ impl Recovery {
         match self.rack {
             None => board.mark_all_lost(|_| true),
             Some(rack) => {
-                let timeout: SimDuration = rack.patience(&self.evidence(board, rtt));
+                let timeout: SimDuration = rack.timeout(&self.inputs(board, rtt));
                 board.mark_all_lost(|sent| sent.at + timeout <= now)
             }
         }
@@ -299,7 +299,7 @@ impl Recovery {
 
     /// An episode begins that may prove spurious.
     pub(crate) fn begin_undo(&mut self, board: &Scoreboard) {
-        let retransmitted = (board.resent() / board.mss()) as u32;
+        let retransmitted = (board.retransmitted() / board.mss()) as u32;
         if retransmitted == 0 {
             self.undo.forget_first();
         }

@@ -42,7 +42,7 @@ pub(crate) struct Rack {
 
 /// What the reordering window depends on besides RACK's own state.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Evidence {
+pub(crate) struct ReoWndInputs {
     pub(crate) min_rtt: SimDuration,
     pub(crate) srtt: SimDuration,
     pub(crate) in_recovery: bool,
@@ -56,8 +56,7 @@ impl Rack {
     pub(crate) fn on_delivered(&mut self, sent: &Sent, now: SimTime, min_rtt: SimDuration, answers_original: bool) {
         let rtt = now.saturating_since(sent.at);
         // The ACK may be of the original: by its timestamp, or too early for the retransmission.
-        //= rfc8985-6.2-too-early
-        if sent.was_resent() && (answers_original || rtt < min_rtt) {
+        if sent.was_retransmitted() && (answers_original || rtt < min_rtt) {
             return;
         }
         self.advanced = true;
@@ -106,14 +105,12 @@ impl Rack {
     }
 
     /// Step 4: how much later than another a segment must have been sent for its delivery to mean the loss of the other.
-    fn reordering_window(&self, evidence: &Evidence) -> SimDuration {
-        //= rfc8985-6.2-no-window-before
-        if !self.reordering_seen && (evidence.in_recovery || evidence.has_dup_thresh) {
+    fn reordering_window(&self, inputs: &ReoWndInputs) -> SimDuration {
+        if !self.reordering_seen && (inputs.in_recovery || inputs.has_dup_thresh) {
             return SimDuration::ZERO;
         }
         let steps = u64::from(self.extra_steps) + 1;
-        //= rfc8985-6.2-quarter
-        SimDuration((evidence.min_rtt.0 / 4 * steps).min(evidence.srtt.0))
+        SimDuration((inputs.min_rtt.0 / 4 * steps).min(inputs.srtt.0))
     }
 
     /// True once after each delivery: there may be something to find.
@@ -122,45 +119,44 @@ impl Rack {
     }
 
     /// Step 5: who is lost now, and how long to wait for the others.
-    pub(crate) fn verdict(&self, evidence: &Evidence, now: SimTime) -> Verdict {
-        let window = self.reordering_window(evidence);
-        Verdict { sent_at: self.sent_at, end: self.end, patience: self.rtt + window, now }
+    pub(crate) fn detector(&self, inputs: &ReoWndInputs, now: SimTime) -> LossDetector {
+        let window = self.reordering_window(inputs);
+        LossDetector { sent_at: self.sent_at, end: self.end, timeout: self.rtt + window, now }
     }
 
     /// How long ago a segment must have left to be lost when the retransmission timer fires (section 6.3).
-    pub(crate) fn patience(&self, evidence: &Evidence) -> SimDuration {
-        self.rtt + self.reordering_window(evidence)
+    pub(crate) fn timeout(&self, inputs: &ReoWndInputs) -> SimDuration {
+        self.rtt + self.reordering_window(inputs)
     }
 }
 
 /// Tells lost segments from others, at one moment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct LossDetector {
     sent_at: SimTime,
     end: u64,
-    patience: SimDuration,
+    timeout: SimDuration,
     now: SimTime,
 }
 
 /// What becomes of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum IsLost {
     /// Lost.
-    Lost,
+    Yes,
     /// Lost unless it is delivered until then.
-    LostAt(SimTime),
+    UnlessDeliveredBy(SimTime),
     /// Nothing sent later has been delivered.
-    Unknown,
+    No,
 }
 
-impl Verdict {
-    pub(crate) fn of(&self, sent: &Sent) -> Fate {
+impl LossDetector {
+    pub(crate) fn is_lost(&self, sent: &Sent) -> IsLost {
         if (sent.at, sent.end) >= (self.sent_at, self.end) {
-            return Fate::Unknown;
+            return IsLost::No;
         }
-        let due = sent.at + self.patience;
-        //= rfc8985-6.2-lost
-        if due <= self.now { Fate::Lost } else { Fate::LostAt(due) }
+        let due = sent.at + self.timeout;
+        if due <= self.now { IsLost::Yes } else { IsLost::UnlessDeliveredBy(due) }
     }
 }
 
@@ -170,9 +166,9 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn evidence(has_dup_thresh: bool) -> Evidence {
+    fn inputs(has_dup_thresh: bool) -> ReoWndInputs {
         let rtt = SimDuration(100 * MS);
-        Evidence { min_rtt: rtt, srtt: rtt, in_recovery: false, has_dup_thresh }
+        ReoWndInputs { min_rtt: rtt, srtt: rtt, in_recovery: false, has_dup_thresh }
     }
 
     //= rfc8985-6.2-quarter
@@ -181,8 +177,8 @@ mod tests {
     fn until_reordering_is_seen_three_sacked_segments_are_proof() {
         // RFC 8985 section 6.2 step 4: RACK_reo_wnd = 0 if not reordering_seen and DupThresh segments are SACKed
         let rack = Rack::default();
-        assert_eq!(rack.reordering_window(&evidence(true)), SimDuration::ZERO);
-        assert_eq!(rack.reordering_window(&evidence(false)), SimDuration(25 * MS)); // min_RTT / 4
+        assert_eq!(rack.reordering_window(&inputs(true)), SimDuration::ZERO);
+        assert_eq!(rack.reordering_window(&inputs(false)), SimDuration(25 * MS)); // min_RTT / 4
     }
 
     //= rfc8985-6.2-persist
@@ -197,7 +193,7 @@ mod tests {
             rack.adapt(round);
             rack.on_dsack();
             rack.adapt(round); // a second one in the same round trip changes nothing
-            windows.push(rack.reordering_window(&evidence(true)).0 / MS);
+            windows.push(rack.reordering_window(&inputs(true)).0 / MS);
         }
         assert_eq!(windows, [50, 75, 100, 100, 100]);
         for round in 5..21 {
@@ -205,6 +201,6 @@ mod tests {
             rack.on_recovery_end();
         }
         rack.adapt(21);
-        assert_eq!(rack.reordering_window(&evidence(true)).0 / MS, 25); // 16 recoveries later
+        assert_eq!(rack.reordering_window(&inputs(true)).0 / MS, 25); // 16 recoveries later
     }
 }

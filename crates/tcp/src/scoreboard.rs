@@ -1,4 +1,4 @@
-//! What the sender knows of the segments it has sent: when each left, and whether it is `SACKed`, lost, sent again.
+//! What the sender knows of the segments it has sent: when each left, and whether it is `SACKed`, lost, retransmitted.
 //!
 //! Sources: RFC 6675, with its names `IsLost`, `SetPipe`, `NextSeg`; RFC 8985 section 5 for what is kept of a segment.
 //!
@@ -33,9 +33,9 @@ pub(crate) struct Sent {
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
 /// A retransmission is thought to be in the network.
-const RESENT: u8 = 4;
+const RETRANSMITTED: u8 = 4;
 /// It has been retransmitted at some time.
-const EVER_RESENT: u8 = 8;
+const EVER_RETRANSMITTED: u8 = 8;
 
 impl Sent {
     pub(crate) fn start(&self) -> u64 {
@@ -54,32 +54,31 @@ impl Sent {
         self.has(SACKED)
     }
 
-    pub(crate) fn was_resent(&self) -> bool {
-        self.has(EVER_RESENT)
+    pub(crate) fn was_retransmitted(&self) -> bool {
+        self.has(EVER_RETRANSMITTED)
     }
 
     fn waits_for_retransmission(&self) -> bool {
-        //= rfc2018-5-not-sacked-again
-        self.marks & (LOST | RESENT | SACKED) == LOST
+        self.marks & (LOST | RETRANSMITTED | SACKED) == LOST
     }
 
-    /// Neither SACKed, nor lost without having been sent again: it may still arrive.
+    /// Neither SACKed, nor lost without having been retransmitted: it may still arrive.
     pub(crate) fn may_arrive(&self) -> bool {
         !self.is_sacked() && !self.waits_for_retransmission()
     }
 }
 
-/// Send times of segments that an ACK completes: those sent once, and the newest of those sent again.
+/// Send times of segments that an ACK completes: those sent once, and the newest of those retransmitted.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PlainTimes {
+pub(crate) struct SendTimes {
     pub(crate) oldest: Option<SimTime>,
     pub(crate) newest: Option<SimTime>,
-    pub(crate) newest_resent: Option<SimTime>,
+    pub(crate) newest_retransmitted: Option<SimTime>,
 }
 
 /// A retransmission, in the order of leaving.
 #[derive(Clone, Copy, Debug)]
-struct Resent {
+struct Retransmission {
     start: u64,
     at: SimTime,
 }
@@ -94,14 +93,14 @@ pub(crate) struct Scoreboard {
     segments: VecDeque<Sent>,
     sacked: RangeSet,
     /// Retransmissions that may still be in the network; entries may be stale.
-    resent: VecDeque<Resent>,
+    retransmissions: VecDeque<Retransmission>,
     /// Below this, every segment sent once is SACKed or lost.
     lost_edge: u64,
-    /// Below this, no lost segment waits to be sent again.
-    repaired: u64,
+    /// Below this, no lost segment waits to be retransmitted.
+    retransmit_edge: u64,
     /// No lost segment reaches above this.
     lost_below: u64,
-    /// Holes below this that are not known to be lost have been sent again (`NextSeg` rule 3).
+    /// Holes below this that are not known to be lost have been retransmitted (`NextSeg` rule 3).
     holes_edge: u64,
     /// Segments taken out at the front so far; and where the last SACK block ended, counted from the first ever.
     popped: u64,
@@ -110,7 +109,7 @@ pub(crate) struct Scoreboard {
     outstanding: u64,
     sacked_out: u64,
     lost_out: u64,
-    resent_out: u64,
+    retransmitted_out: u64,
     /// Without SACK: what duplicate ACKs say has left the network.
     presumed: u64,
     /// Segments taken for lost, for who wants to know which.
@@ -127,9 +126,9 @@ impl Scoreboard {
             high_data: 0,
             segments: VecDeque::new(),
             sacked: RangeSet::default(),
-            resent: VecDeque::new(),
+            retransmissions: VecDeque::new(),
             lost_edge: 0,
-            repaired: 0,
+            retransmit_edge: 0,
             lost_below: 0,
             holes_edge: 0,
             popped: 0,
@@ -137,7 +136,7 @@ impl Scoreboard {
             outstanding: 0,
             sacked_out: 0,
             lost_out: 0,
-            resent_out: 0,
+            retransmitted_out: 0,
             presumed: 0,
             newly_lost: None,
             unit: if counting == Counting::Segments { mss } else { 0 },
@@ -191,7 +190,7 @@ impl Scoreboard {
     /// RFC 6675 section 4, `SetPipe`: thought to be in the network: neither SACKed nor lost, and once more if
     /// retransmitted.
     pub(crate) fn pipe(&self) -> u64 {
-        self.outstanding + self.resent_out - (self.sacked_out + self.lost_out + self.presumed)
+        self.outstanding + self.retransmitted_out - (self.sacked_out + self.lost_out + self.presumed)
     }
 
     /// Lost and neither SACKed nor acknowledged.
@@ -200,8 +199,8 @@ impl Scoreboard {
     }
 
     /// Retransmissions thought to be in the network.
-    pub(crate) fn resent(&self) -> u64 {
-        self.resent_out
+    pub(crate) fn retransmitted(&self) -> u64 {
+        self.retransmitted_out
     }
 
     /// The end of the highest SACKed octets.
@@ -245,25 +244,25 @@ impl Scoreboard {
         }
         self.una = to;
         self.lost_edge = self.lost_edge.max(to);
-        self.repaired = self.repaired.max(to);
+        self.retransmit_edge = self.retransmit_edge.max(to);
         if !self.sacked.is_empty() {
             self.sacked.remove_below(to);
         }
-        if self.resent_out == 0 && !self.resent.is_empty() {
-            self.resent.clear();
+        if self.retransmitted_out == 0 && !self.retransmissions.is_empty() {
+            self.retransmissions.clear();
         }
         delivered
     }
 
-    /// True if nothing outstanding is SACKed, lost or sent again, nor presumed to be.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.sacked_out | self.lost_out | self.resent_out | self.presumed == 0 && self.sacked.is_empty()
+    /// True if nothing outstanding is SACKed, lost or retransmitted, nor presumed to be.
+    pub(crate) fn has_no_marks(&self) -> bool {
+        self.sacked_out | self.lost_out | self.retransmitted_out | self.presumed == 0 && self.sacked.is_empty()
     }
 
-    /// As [`Self::acknowledge`] while [`Self::is_plain`]. Returns what it delivers, and when the oldest and the newest
-    /// segment left that it completes, and whether any of them had been sent again.
-    pub(crate) fn acknowledge_plain(&mut self, to: u64) -> (u64, PlainTimes) {
-        let mut times = PlainTimes::default();
+    /// As [`Self::acknowledge`] while [`Self::has_no_marks`]. Returns what it delivers, and when the oldest and the newest
+    /// segment left that it completes, and whether any of them had been retransmitted.
+    pub(crate) fn acknowledge_without_marks(&mut self, to: u64) -> (u64, SendTimes) {
+        let mut times = SendTimes::default();
         let mut delivered = 0;
         while let Some(front) = self.segments.front_mut() {
             if front.end > to {
@@ -276,7 +275,7 @@ impl Scoreboard {
                 times.oldest.get_or_insert(front.at);
                 times.newest = Some(front.at);
             } else {
-                times.newest_resent = Some(front.at);
+                times.newest_retransmitted = Some(front.at);
             }
             let weight = self.weight(u64::from(self.segments[0].len));
             self.segments.pop_front();
@@ -286,9 +285,9 @@ impl Scoreboard {
         }
         self.una = to;
         self.lost_edge = self.lost_edge.max(to);
-        self.repaired = self.repaired.max(to);
-        if !self.resent.is_empty() {
-            self.resent.clear();
+        self.retransmit_edge = self.retransmit_edge.max(to);
+        if !self.retransmissions.is_empty() {
+            self.retransmissions.clear();
         }
         (delivered, times)
     }
@@ -306,7 +305,7 @@ impl Scoreboard {
 
     fn count_marks(&mut self, marks: u8, weight: u64) {
         for (mark, count) in
-            [(SACKED, &mut self.sacked_out), (LOST, &mut self.lost_out), (RESENT, &mut self.resent_out)]
+            [(SACKED, &mut self.sacked_out), (LOST, &mut self.lost_out), (RETRANSMITTED, &mut self.retransmitted_out)]
         {
             if marks & mark != 0 {
                 *count += weight;
@@ -316,7 +315,7 @@ impl Scoreboard {
 
     fn uncount(&mut self, marks: u8, weight: u64) {
         for (mark, count) in
-            [(SACKED, &mut self.sacked_out), (LOST, &mut self.lost_out), (RESENT, &mut self.resent_out)]
+            [(SACKED, &mut self.sacked_out), (LOST, &mut self.lost_out), (RETRANSMITTED, &mut self.retransmitted_out)]
         {
             if marks & mark != 0 {
                 *count -= weight;

@@ -11,14 +11,14 @@
 
 mod ack;
 mod ack_congestion;
+mod delivery;
 mod episodes;
+mod fast_path;
 mod invariants;
 mod loss;
-mod model;
 mod opening;
 mod pace;
 mod peer_window;
-mod plain;
 mod recover;
 mod timers;
 mod transmit;
@@ -29,10 +29,10 @@ use ackclock_cc::{CongestionController, Controller};
 use ackclock_units::{Bytes, SimTime};
 
 use crate::ack_control::AckControl;
-use crate::bursts::Bursts;
 use crate::clock::TimestampClock;
 use crate::config::TcpConfig;
 use crate::controller_feed::ControllerFeed;
+use crate::cwnd_validation::CwndValidator;
 use crate::ecn::EcnSender;
 use crate::endpoint::SocketOption;
 use crate::episode::Episodes;
@@ -46,7 +46,7 @@ use crate::rounds::Rounds;
 use crate::rto::RtoTimer;
 use crate::scoreboard::Scoreboard;
 use crate::tlp::Tlp;
-use crate::usage::Usage;
+use crate::tso::TsoBursts;
 use crate::write_queue::{SentSoFar, WriteQueue};
 
 pub(crate) use ack::{IncomingAck, SackReport};
@@ -60,9 +60,9 @@ pub struct SenderCounters {
     pub sent_octets: u64,
     /// Segments with payload sent, retransmissions included.
     pub sent_segments: u64,
-    /// Segments with payload sent again.
+    /// Segments with payload retransmitted.
     pub retransmitted_segments: u64,
-    /// Payload octets sent again.
+    /// Payload octets retransmitted.
     pub retransmitted_octets: u64,
     /// Octets that were taken for lost.
     pub lost_octets: u64,
@@ -102,8 +102,8 @@ pub(crate) struct Sender {
     persist: PersistTimer,
     tlp: Tlp,
     pacer: Pacer,
-    bursts: Bursts,
-    validation: Usage,
+    bursts: TsoBursts,
+    validation: CwndValidator,
     feed: ControllerFeed,
     rounds: Rounds,
     activity: Activity,
@@ -113,7 +113,7 @@ pub(crate) struct Sender {
     /// What ended the last attempt to send.
     limited_by: Limit,
     /// No mechanism looks at every ACK: the plain ones need little.
-    is_plain_stack: bool,
+    has_fast_path: bool,
 }
 
 /// When the sender was last at work.
@@ -142,15 +142,15 @@ impl Sender {
             persist: PersistTimer::new(config),
             tlp: Tlp::new(config.tlp),
             pacer: Pacer::new(config.pacing),
-            bursts: Bursts::new(config.bursts),
-            validation: Usage::new(config.cwnd_validation, config.initial_window),
+            bursts: TsoBursts::new(config.bursts),
+            validation: CwndValidator::new(config.cwnd_validation, config.initial_window),
             feed: ControllerFeed::default(),
             rounds: Rounds::default(),
             activity: Activity { idle_since: Some(SimTime::ZERO), last_sent: SimTime::ZERO },
             clock: TimestampClock::new(config.clock),
             config: Arc::clone(config),
             limited_by: Limit::Application,
-            is_plain_stack: false,
+            has_fast_path: false,
         }
     }
 
@@ -229,9 +229,9 @@ impl Sender {
         }
     }
 
-    /// Something is SACKed, lost or sent again; a probe by itself is no disorder.
+    /// Something is SACKed, lost or retransmitted; a probe by itself is no disorder.
     fn is_in_disorder(&self) -> bool {
-        self.board.sacked() + self.board.lost() > 0 || (self.board.resent() > 0 && !self.tlp.is_out())
+        self.board.sacked() + self.board.lost() > 0 || (self.board.retransmitted() > 0 && !self.tlp.is_out())
     }
 
     /// Octets that the application may still write.
@@ -253,7 +253,7 @@ impl Sender {
             SocketOption::Congestion(config) => {
                 let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
                 self.controller = Controller::new(config, Bytes(self.mss()), cwnd, ssthresh);
-                self.meet_demands();
+                self.settle_requirements();
             }
             SocketOption::QuickAck(_) | SocketOption::ReceiveBuffer(_) | SocketOption::MaxSegment(_) => {}
         }

@@ -18,12 +18,12 @@ pub(crate) struct Undo {
     /// Retransmissions not yet reported as duplicates; `None` before the first.
     unexplained: Option<u32>,
     /// What the timestamp clock showed at the first retransmission.
-    first_resent: Option<u32>,
+    first_retransmitted: Option<u32>,
 }
 
 impl Undo {
     pub(crate) fn new(config: UndoConfig) -> Self {
-        Self { config, marker: None, unexplained: None, first_resent: None }
+        Self { config, marker: None, unexplained: None, first_retransmitted: None }
     }
 
     /// An episode begins; `resent` retransmissions of an earlier one are still in the network.
@@ -39,7 +39,7 @@ impl Undo {
 
     /// No retransmission is outstanding.
     pub(crate) fn forget_first(&mut self) {
-        self.first_resent = None;
+        self.first_retransmitted = None;
     }
 
     pub(crate) fn is_possible(&self) -> bool {
@@ -49,8 +49,7 @@ impl Undo {
     /// A segment left again when the timestamp clock showed `tick`.
     pub(crate) fn on_retransmission(&mut self, tick: u32) {
         self.unexplained = Some(self.unexplained.unwrap_or(0) + 1);
-        //= rfc3522-3.2-first-timestamp
-        self.first_resent.get_or_insert(tick);
+        self.first_retransmitted.get_or_insert(tick);
     }
 
     /// The receiver reported `[.., end)` as a duplicate.
@@ -70,8 +69,7 @@ impl Undo {
 
     /// The ACK was sent before the retransmission could have arrived (RFC 3522 section 3.2, step 4).
     pub(crate) fn answers_original(&self, echoed: Option<u32>) -> bool {
-        match (self.first_resent, echoed.filter(|tick| *tick != 0)) {
-            //= rfc3522-3.2-older-echo
+        match (self.first_retransmitted, echoed.filter(|tick| *tick != 0)) {
             (Some(resent), Some(echoed)) => self.config.eifel && is_before(echoed, resent),
             _ => false,
         }
@@ -106,7 +104,7 @@ mod tests {
     fn every_retransmission_must_be_a_duplicate() {
         let mut undo = Undo::new(ALL);
         undo.begin(1_000, 0);
-        assert!(!undo.is_spurious(None)); // nothing was sent again
+        assert!(!undo.is_spurious(None)); // nothing was retransmitted
         undo.on_retransmission(500);
         undo.on_retransmission(500);
         undo.on_dsack(2_000);

@@ -184,7 +184,7 @@ fn repair_of_the_data_tells_nothing_of_acks() {
     flow.ack_with(10, false); // a hole was filled: what lay above it had arrived
     let high_data = flow.una + flow.window;
     assert_eq!(flow.control.on_retransmission(high_data), 0);
-    flow.ack(15); // of data that was out when it was sent again
+    flow.ack(15); // of data that was out when it was retransmitted
     flow.ack(5);
     assert_eq!((flow.control.lost_acks(), flow.control.ratio()), (0, 2));
     flow.ack(4); // after all of it

@@ -3,12 +3,12 @@
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::Flags;
 
-use super::{Endpoint, Output, Progress, SocketOption, refuse};
+use super::{ConnectionPhase, Endpoint, Output, SocketOption, refuse};
 
 impl Endpoint {
     /// Waits for a connection that the application is to answer: see [`Self::has_waiting_syn`].
     pub fn listen_and_ask(&mut self) {
-        self.progress = Progress::Ask;
+        self.phase = ConnectionPhase::DeferredAccept;
     }
 
     /// True if a SYN has arrived that waits for [`Self::accept`] or [`Self::refuse`].
@@ -19,14 +19,14 @@ impl Endpoint {
     /// Answers the SYN that waits; nothing without one.
     pub fn accept(&mut self, now: SimTime, out: &mut impl Output) {
         if let Some(syn) = self.handshake.deferred_syn.take() {
-            self.progress = Progress::Listen;
+            self.phase = ConnectionPhase::Listen;
             self.on_segment_handshake(now, &syn, out);
         }
     }
 
     /// Refuses the SYN that waits, and those that come.
     pub fn refuse(&mut self, out: &mut impl Output) {
-        self.progress = Progress::Closed;
+        self.phase = ConnectionPhase::Closed;
         if let Some(syn) = self.handshake.deferred_syn.take() {
             refuse(&syn, out);
         }
@@ -61,7 +61,7 @@ impl Endpoint {
     /// for, until the next grant; `None` lifts the bound. What the peer was told it may send is not taken back.
     pub fn grant_window(&mut self, now: SimTime, grant: Option<Bytes>, out: &mut impl Output) {
         let opens = self.receiver.grant(grant.map_or(u64::MAX, |grant| grant.0));
-        if opens && self.progress == Progress::Open {
+        if opens && self.phase == ConnectionPhase::Open {
             self.receiver.request_ack();
             self.flush_ack(now, out);
         }
@@ -69,7 +69,7 @@ impl Endpoint {
 
     /// Tells the peer of congestion as if data had arrived with a mark (RFC 3168 section 6.1.3): nothing without ECN.
     pub fn raise_ece(&mut self, now: SimTime, out: &mut impl Output) {
-        if self.ecn.raise() && self.progress == Progress::Open {
+        if self.ecn.raise() && self.phase == ConnectionPhase::Open {
             self.receiver.request_ack();
             self.flush_ack(now, out);
         }
@@ -92,7 +92,7 @@ impl Endpoint {
             _ => self.sender.set_option(option),
         }
         self.transmit(now, out);
-        if self.progress == Progress::Open {
+        if self.phase == ConnectionPhase::Open {
             self.flush_ack(now, out);
         }
         self.check();
@@ -106,8 +106,8 @@ impl Endpoint {
             return self.abort(now, out);
         }
         self.refuses_data = true;
-        if matches!(self.progress, Progress::SynSent | Progress::Listen | Progress::Ask) {
-            self.progress = Progress::Closed;
+        if matches!(self.phase, ConnectionPhase::SynSent | ConnectionPhase::Listen | ConnectionPhase::DeferredAccept) {
+            self.phase = ConnectionPhase::Closed;
         }
         if !self.sender.is_closed() {
             self.close(now, out);
@@ -116,12 +116,11 @@ impl Endpoint {
 
     /// Resets the connection.
     pub fn abort(&mut self, now: SimTime, out: &mut impl Output) {
-        if matches!(self.progress, Progress::Open | Progress::SynReceived) {
-            //= rfc9293-3.10.5-abort
+        if matches!(self.phase, ConnectionPhase::Open | ConnectionPhase::SynReceived) {
             let segment = self.header(now, self.sender.board.high_data(), Flags::RST.with(Flags::ACK));
             out.send(segment);
         }
-        self.progress = Progress::Closed;
+        self.phase = ConnectionPhase::Closed;
     }
 
     /// The application will write no more: FIN after the last octet.

@@ -125,8 +125,8 @@ impl Endpoint {
             return;
         }
         let window = u64::from(segment.window) << self.negotiated.snd_scale;
-        if ack == una && segment.sack.is_empty() && self.sender.is_at_rest() {
-            return self.sender.on_window_at_rest(ack, seq, window);
+        if ack == una && segment.sack.is_empty() && self.sender.has_nothing_to_do() {
+            return self.sender.on_idle_ack(ack, seq, window);
         }
         let mut sack = SackReport::default();
         if !segment.sack.is_empty() {

@@ -4,27 +4,25 @@ use ackclock_cc::Controller;
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::{Flags, Segment, Seq, SynOptions, Timestamps};
 
-use super::{ConnectionError, Endpoint, Negotiated, Output, Progress, TIMESTAMPS_LEN, refuse};
+use super::{ConnectionError, ConnectionPhase, Endpoint, Negotiated, Output, TIMESTAMPS_LEN, refuse};
 use crate::ack_control::FIRST_RATIO;
 use crate::ecn;
 
 impl Endpoint {
     pub(super) fn on_segment_handshake(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         if segment.flags.has(Flags::RST) {
-            match self.progress {
-                //= rfc9293-3.10.7.3-reset-refuses
-                Progress::SynSent if self.acknowledges_syn(segment) => self.fail(ConnectionError::Refused),
-                //= rfc9293-3.5-reset-returns-to-listen
-                Progress::SynReceived => self.fail(ConnectionError::Reset),
+            match self.phase {
+                ConnectionPhase::SynSent if self.acknowledges_syn(segment) => self.fail(ConnectionError::Refused),
+                ConnectionPhase::SynReceived => self.fail(ConnectionError::Reset),
                 _ => {}
             }
             return;
         }
-        match self.progress {
-            Progress::Ask if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
+        match self.phase {
+            ConnectionPhase::DeferredAccept if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
                 self.handshake.deferred_syn = Some(Box::new(*segment));
             }
-            Progress::SynSent if segment.flags.has(Flags::SYN) && self.acknowledges_syn(segment) => {
+            ConnectionPhase::SynSent if segment.flags.has(Flags::SYN) && self.acknowledges_syn(segment) => {
                 self.negotiate(segment);
                 let feedback = ecn::agreed(self.config.ecn, segment.flags);
                 self.set_feedback(feedback);
@@ -33,17 +31,20 @@ impl Endpoint {
             }
             //= rfc9293-3.5-simultaneous-open
             // In SYN-SENT, both ends open at once (RFC 9293 section 3.5, figure 7).
-            Progress::Listen | Progress::SynSent if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
+            ConnectionPhase::Listen | ConnectionPhase::SynSent
+                if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) =>
+            {
                 self.answer_syn(now, segment, out);
             }
-            Progress::SynReceived if self.acknowledges_syn(segment) => {
+            ConnectionPhase::SynReceived if self.acknowledges_syn(segment) => {
                 self.open(now, segment, out);
                 self.on_segment(now, segment, out); // it may carry data
             }
-            Progress::SynReceived if segment.flags.has(Flags::SYN) => self.send_syn(now, out), // our SYN-ACK was lost
-            //= rfc9293-3.5.2-unsent-acknowledged-in-handshake
-            Progress::SynSent | Progress::SynReceived if segment.flags.has(Flags::ACK) => refuse(segment, out),
-            Progress::Listen | Progress::Ask => refuse(segment, out),
+            ConnectionPhase::SynReceived if segment.flags.has(Flags::SYN) => self.send_syn(now, out), // our SYN-ACK was lost
+            ConnectionPhase::SynSent | ConnectionPhase::SynReceived if segment.flags.has(Flags::ACK) => {
+                refuse(segment, out)
+            }
+            ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => refuse(segment, out),
             _ => {}
         }
     }
@@ -53,14 +54,14 @@ impl Endpoint {
         let (feedback, flags) = ecn::answer(self.config.ecn, syn.flags, syn.ecn);
         self.handshake.ecn = flags;
         self.set_feedback(feedback);
-        self.progress = Progress::SynReceived;
+        self.phase = ConnectionPhase::SynReceived;
         self.handshake.retries = 0;
         self.send_syn(now, out);
     }
 
     fn set_feedback(&mut self, feedback: ecn::Feedback) {
         self.ecn.set_feedback(feedback);
-        self.sender.ecn.set_feedback(feedback, self.progress != Progress::SynSent);
+        self.sender.ecn.set_feedback(feedback, self.phase != ConnectionPhase::SynSent);
     }
 
     fn acknowledges_syn(&self, segment: &Segment) -> bool {
@@ -114,7 +115,7 @@ impl Endpoint {
     }
 
     fn open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
-        self.progress = Progress::Open;
+        self.phase = ConnectionPhase::Open;
         // The window of a SYN is not scaled.
         let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.negotiated.snd_scale };
         let window = u64::from(segment.window) << shift;
@@ -127,7 +128,7 @@ impl Endpoint {
 
     pub(super) fn send_syn(&mut self, now: SimTime, out: &mut impl Output) {
         self.sender.on_syn_sent(now);
-        let answers = self.progress == Progress::SynReceived;
+        let answers = self.phase == ConnectionPhase::SynReceived;
         let offer = |configured: bool, agreed: bool| if answers { agreed } else { configured };
         let timestamps = offer(self.config.timestamps, self.negotiated.timestamps);
         let acknowledgement = self.receiver.acknowledgement(now);
@@ -163,7 +164,7 @@ impl Endpoint {
         }
         self.handshake.retries += 1;
         // Linux's linear timeouts are of the SYN alone, and come on top of the others.
-        let linear = if self.progress == Progress::SynSent { self.config.syn_linear_timeouts } else { 0 };
+        let linear = if self.phase == ConnectionPhase::SynSent { self.config.syn_linear_timeouts } else { 0 };
         if self.handshake.retries > self.config.syn_retries + linear {
             return self.fail(ConnectionError::TimedOut);
         }

@@ -1,6 +1,6 @@
 //! What holds of an endpoint after every call into it. Debug builds check it, release builds do not.
 
-use super::{Endpoint, Progress};
+use super::{ConnectionPhase, Endpoint};
 
 /// With more than this outstanding, only each 64th call counts every segment.
 const CHEAP_TO_RECOUNT: usize = 8;
@@ -19,7 +19,7 @@ impl Endpoint {
     /// Conservation of octets, the counts behind pipe, order and windows of both halves. Panics with the promise that is
     /// broken. `recounts` looks at every segment outstanding; a few are counted in any case.
     pub fn check_invariants(&self, recounts: bool) {
-        if self.progress != Progress::Open {
+        if self.phase != ConnectionPhase::Open {
             return;
         }
         self.sender.check_invariants(recounts || self.sender.board.count() <= CHEAP_TO_RECOUNT);

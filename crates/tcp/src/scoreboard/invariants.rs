@@ -1,6 +1,6 @@
 //! What holds of a scoreboard after every call. Checked in debug builds; the recount of every segment now and then only.
 
-use super::{LOST, RESENT, SACKED, Scoreboard};
+use super::{LOST, RETRANSMITTED, SACKED, Scoreboard};
 
 impl Scoreboard {
     /// Panics with the promise that is broken; `recounts` looks at every segment.
@@ -17,9 +17,9 @@ impl Scoreboard {
             assert_eq!(self.outstanding, self.high_data - self.una, "FlightSize is what is not acknowledged");
         }
         assert!(self.sacked_out + self.lost_out <= self.outstanding, "SACKed and lost are parts, and apart: {self:?}");
-        assert!(self.resent_out <= self.outstanding, "a retransmission is of outstanding data: {self:?}");
+        assert!(self.retransmitted_out <= self.outstanding, "a retransmission is of outstanding data: {self:?}");
         let left = self.sacked_out + self.lost_out + self.presumed;
-        assert!(left <= self.outstanding + self.resent_out, "pipe is not negative: {self:?}");
+        assert!(left <= self.outstanding + self.retransmitted_out, "pipe is not negative: {self:?}");
         assert!(self.lost_edge <= self.high_data && self.holes_edge <= self.high_data, "edges lie in what was sent");
         if recounts {
             self.check_records();
@@ -27,16 +27,19 @@ impl Scoreboard {
     }
 
     fn check_records(&self) {
-        let counted = (self.outstanding, self.sacked_out, self.lost_out, self.resent_out);
+        let counted = (self.outstanding, self.sacked_out, self.lost_out, self.retransmitted_out);
         assert_eq!(self.recount(), counted, "counts are those of the marks: outstanding, SACKed, lost, retransmitted");
         let mut end = self.una;
         for sent in &self.segments {
             assert!(sent.start() == end && sent.len > 0, "records follow each other without a gap at {end}");
             end = sent.end;
-            assert!(!(sent.has(SACKED) && sent.has(LOST | RESENT)), "what is SACKed is not repaired: {sent:?}");
+            assert!(!(sent.has(SACKED) && sent.has(LOST | RETRANSMITTED)), "what is SACKed is not repaired: {sent:?}");
             assert!(!sent.has(LOST) || sent.end <= self.lost_below, "a lost segment above `lost_below`: {sent:?}");
             let waits = sent.waits_for_retransmission();
-            assert!(!waits || sent.end > self.repaired, "a lost segment below `repaired` waits: {sent:?}");
+            assert!(
+                !waits || sent.end > self.retransmit_edge,
+                "a lost segment below `retransmit_edge` waits: {sent:?}"
+            );
         }
         let in_ranges: u64 = self.sacked.iter().map(|range| range.len()).sum();
         let in_records: u64 =
@@ -50,6 +53,6 @@ impl Scoreboard {
             let counted = self.segments.iter().filter(|sent| mark == 0 || sent.has(mark));
             counted.map(|sent| self.weight(u64::from(sent.len))).sum()
         };
-        (sum(0), sum(SACKED), sum(LOST), sum(RESENT))
+        (sum(0), sum(SACKED), sum(LOST), sum(RETRANSMITTED))
     }
 }

@@ -1,8 +1,8 @@
-//! What is taken for lost, and what of it is sent again (RFC 6675 section 4).
+//! What is taken for lost, and what of it is retransmitted (RFC 6675 section 4).
 
 use ackclock_units::SimTime;
 
-use super::{EVER_RESENT, LOST, RESENT, Resent, SACKED, Scoreboard, Sent};
+use super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, Retransmission, SACKED, Scoreboard, Sent};
 use crate::ranges::{Range, RangeSet};
 
 impl Scoreboard {
@@ -63,36 +63,36 @@ impl Scoreboard {
         if let Some(newly_lost) = &mut self.newly_lost {
             newly_lost.push(sent.range());
         }
-        self.repaired = self.repaired.min(sent.start());
+        self.retransmit_edge = self.retransmit_edge.min(sent.start());
         self.lost_below = self.lost_below.max(sent.end);
-        sent.marks = (marks & !RESENT) | LOST;
+        sent.marks = (marks & !RETRANSMITTED) | LOST;
         let weight = self.weight(u64::from(self.segments[index].len));
-        self.uncount(marks & RESENT, weight);
+        self.uncount(marks & RETRANSMITTED, weight);
         self.count_marks(LOST & !marks, weight);
         weight
     }
 
     /// Retransmissions, in the order of leaving, are lost again as long as `is_lost` says so. Returns what that amounts
     /// to.
-    pub(crate) fn mark_resent_lost_while(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {
+    pub(crate) fn mark_retransmissions_lost_while(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {
         let mut newly_lost = 0;
-        while let Some(resent) = self.resent.front().copied() {
-            if let Some(index) = self.index_of_resent(resent) {
+        while let Some(resent) = self.retransmissions.front().copied() {
+            if let Some(index) = self.index_of_retransmission(resent) {
                 if !is_lost(&self.segments[index]) {
                     break;
                 }
                 newly_lost += self.mark_lost(index);
             }
-            self.resent.pop_front();
+            self.retransmissions.pop_front();
         }
         newly_lost
     }
 
     /// The segment whose latest transmission this entry is, if it is still in the network.
-    fn index_of_resent(&self, resent: Resent) -> Option<usize> {
+    fn index_of_retransmission(&self, resent: Retransmission) -> Option<usize> {
         let index = self.index_of(resent.start.max(self.una));
         let sent = self.segments.get(index)?;
-        (sent.has(RESENT) && sent.at == resent.at).then_some(index)
+        (sent.has(RETRANSMITTED) && sent.at == resent.at).then_some(index)
     }
 
     /// The retransmission timer expired: what `is_lost` says, of all that is not SACKed, is lost, the first segment in
@@ -122,7 +122,7 @@ impl Scoreboard {
         self.lost_edge = self.una;
     }
 
-    /// Nothing was lost after all: what has not been sent again need not be.
+    /// Nothing was lost after all: what has not been retransmitted need not be.
     pub(crate) fn unmark_lost(&mut self) {
         for sent in &mut self.segments {
             sent.marks &= !LOST;
@@ -131,30 +131,30 @@ impl Scoreboard {
         self.lost_edge = self.una;
     }
 
-    /// RFC 6675 section 4, `NextSeg` rule 1: the first lost segment not yet sent again.
+    /// RFC 6675 section 4, `NextSeg` rule 1: the first lost segment not yet retransmitted.
     pub(crate) fn next_lost(&mut self) -> Option<Range> {
-        if self.lost_out == 0 || self.repaired >= self.lost_below {
+        if self.lost_out == 0 || self.retransmit_edge >= self.lost_below {
             return None;
         }
-        let mut index = self.index_of(self.repaired);
+        let mut index = self.index_of(self.retransmit_edge);
         while let Some(sent) = self.segments.get(index).filter(|sent| sent.start() < self.lost_below) {
             //= rfc6675-4-next-seg-1
             if sent.waits_for_retransmission() {
                 return Some(sent.range());
             }
-            self.repaired = sent.end;
+            self.retransmit_edge = sent.end;
             index += 1;
         }
         None
     }
 
-    /// `NextSeg` rule 3: the first segment below the highest SACKed octet that has neither been SACKed nor sent again.
+    /// `NextSeg` rule 3: the first segment below the highest SACKed octet that has neither been SACKed nor retransmitted.
     pub(crate) fn next_hole(&self) -> Option<Range> {
         //= rfc6675-4-next-seg-3
         let bound = self.sacked.last()?.start;
         let mut index = self.index_of(self.lost_edge.max(self.holes_edge));
         while let Some(sent) = self.segments.get(index).filter(|sent| sent.start() < bound) {
-            if !sent.is_sacked() && !sent.has(RESENT) {
+            if !sent.is_sacked() && !sent.has(RETRANSMITTED) {
                 return Some(sent.range());
             }
             index += 1;
@@ -173,15 +173,15 @@ impl Scoreboard {
         let index = self.index_of(range.start);
         let sent = &mut self.segments[index];
         sent.at = now;
-        let was_resent = sent.has(RESENT);
-        sent.marks |= RESENT | EVER_RESENT;
+        let was_retransmitted = sent.has(RETRANSMITTED);
+        sent.marks |= RETRANSMITTED | EVER_RETRANSMITTED;
         let weight = self.weight(u64::from(self.segments[index].len));
-        if !was_resent {
-            self.resent_out += weight;
+        if !was_retransmitted {
+            self.retransmitted_out += weight;
         }
         if range.start >= self.lost_edge {
             self.holes_edge = self.holes_edge.max(range.end);
         }
-        self.resent.push_back(Resent { start: range.start, at: now });
+        self.retransmissions.push_back(Retransmission { start: range.start, at: now });
     }
 }

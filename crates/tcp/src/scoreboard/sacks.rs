@@ -1,6 +1,6 @@
 //! SACK blocks put into the scoreboard, and how a segment is found.
 
-use super::{EVER_RESENT, LOST, RESENT, SACKED, Scoreboard, Sent};
+use super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
 
 impl Scoreboard {
     /// A SACK block. Hands every segment that it newly reports to `sacked`, as it was before. Returns what it delivers;
@@ -30,8 +30,8 @@ impl Scoreboard {
             let sent = self.segments[index];
             sacked(&sent);
             let weight = self.weight(u64::from(sent.len));
-            self.uncount(sent.marks & (LOST | RESENT), weight);
-            self.segments[index].marks = (sent.marks & EVER_RESENT) | SACKED;
+            self.uncount(sent.marks & (LOST | RETRANSMITTED), weight);
+            self.segments[index].marks = (sent.marks & EVER_RETRANSMITTED) | SACKED;
             self.sacked_out += weight;
             delivered += weight;
             index += 1;

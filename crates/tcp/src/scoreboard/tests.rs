@@ -102,7 +102,7 @@ fn a_lost_retransmission_is_sent_a_third_time() {
     let first = board.next_lost().expect("the first segment is lost");
     board.on_retransmitted(first, SimTime(50));
     assert_eq!((board.next_lost().is_none(), board.pipe()), (true, 100));
-    assert_eq!(board.mark_resent_lost_while(|sent| sent.at < SimTime(60)), 100);
+    assert_eq!(board.mark_retransmissions_lost_while(|sent| sent.at < SimTime(60)), 100);
     assert_eq!((board.next_lost(), board.pipe()), (Some(first), 0));
 }
 
@@ -163,10 +163,10 @@ proptest! {
                 Op::Detect => { board.detect_loss(3); }
                 Op::Timeout => { board.mark_all_lost(|_| true); }
                 Op::Retransmit => if let Some(range) = board.next_lost() { board.on_retransmitted(range, now); },
-                Op::LoseResent => { board.mark_resent_lost_while(|sent| sent.at.0 + 5 < now.0); }
+                Op::LoseResent => { board.mark_retransmissions_lost_while(|sent| sent.at.0 + 5 < now.0); }
                 Op::Unmark => board.unmark_lost(),
             }
-            let counts = (board.outstanding, board.sacked_out, board.lost_out, board.resent_out);
+            let counts = (board.outstanding, board.sacked_out, board.lost_out, board.retransmitted_out);
             prop_assert_eq!(counts, board.recount());
             prop_assert!(board.una <= board.high_data && board.lost_out + board.sacked_out <= board.outstanding);
         }

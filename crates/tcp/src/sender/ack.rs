@@ -60,7 +60,7 @@ impl SackReport {
 
 /// What an ACK did.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Progress {
+pub(super) struct AckOutcome {
     pub(super) prior_flight: u64,
     pub(super) prior_sacked: u64,
     pub(super) delivered: u64,
@@ -72,7 +72,7 @@ pub(super) struct Progress {
     pub(super) was_reducing: bool,
     /// Packets that the network marked, or 1 for the classic echo.
     pub(super) marked: u64,
-    /// Segments never sent again, of before the recovery point, are among the delivered.
+    /// Segments never retransmitted, of before the recovery point, are among the delivered.
     pub(super) original_arrived: bool,
     /// A retransmission that was thought to be in the network is lost.
     pub(super) lost_retransmission: bool,
@@ -80,9 +80,9 @@ pub(super) struct Progress {
     pub(super) restarts_timer: bool,
 }
 
-/// What the controller hears of an ACK.
+/// What the controller is told of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct AckSummary {
     pub(super) prior_flight: u64,
     pub(super) delivered: u64,
     pub(super) newly_lost: u64,
@@ -91,15 +91,15 @@ pub(super) struct Heard {
     pub(super) was_reducing: bool,
 }
 
-impl Heard {
-    fn of(progress: &Progress) -> Self {
+impl AckSummary {
+    fn of(outcome: &AckOutcome) -> Self {
         Self {
-            prior_flight: progress.prior_flight,
-            delivered: progress.delivered,
-            newly_lost: progress.newly_lost,
-            marked: progress.marked,
-            advanced: progress.advanced,
-            was_reducing: progress.was_reducing,
+            prior_flight: outcome.prior_flight,
+            delivered: outcome.delivered,
+            newly_lost: outcome.newly_lost,
+            marked: outcome.marked,
+            advanced: outcome.advanced,
+            was_reducing: outcome.was_reducing,
         }
     }
 }
@@ -107,16 +107,16 @@ impl Heard {
 /// Send times of what an ACK delivered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timing {
-    /// Cumulatively acknowledged and never sent again: the oldest and the newest.
+    /// Cumulatively acknowledged and never retransmitted: the oldest and the newest.
     oldest: Option<SimTime>,
     newest: Option<SimTime>,
-    /// Newly SACKed and never sent again: the same.
+    /// Newly SACKed and never retransmitted: the same.
     oldest_sacked: Option<SimTime>,
     newest_sacked: Option<SimTime>,
-    /// Something that was sent again is acknowledged.
-    has_resent: bool,
-    oldest_resent: Option<SimTime>,
-    newest_resent: Option<SimTime>,
+    /// Something that was retransmitted is acknowledged.
+    has_retransmitted: bool,
+    oldest_retransmitted: Option<SimTime>,
+    newest_retransmitted: Option<SimTime>,
     /// The lowest segment delivered after one sent later, and the end of the highest that had been.
     lowest_late: Option<u64>,
     high_sacked: Option<u64>,
@@ -127,16 +127,15 @@ impl Timing {
     /// an ACK that covers a retransmission.
     fn samples(&self, oldest: bool, karn: bool) -> (Option<SimTime>, Option<SimTime>) {
         let (once, resent, sacked) = if oldest {
-            (self.oldest, self.oldest_resent, self.oldest_sacked)
+            (self.oldest, self.oldest_retransmitted, self.oldest_sacked)
         } else {
-            (self.newest, self.newest_resent, self.newest_sacked)
+            (self.newest, self.newest_retransmitted, self.newest_sacked)
         };
         let acked = match (once, resent) {
             (Some(once), Some(resent)) if oldest => Some(once.min(resent)),
             (once, resent) => once.max(resent),
         };
-        //= rfc6298-3-karn
-        (if karn { once.filter(|_| !self.has_resent) } else { acked }, sacked)
+        (if karn { once.filter(|_| !self.has_retransmitted) } else { acked }, sacked)
     }
 }
 
@@ -149,27 +148,27 @@ impl Sender {
         if self.persist.is_running() {
             self.on_window_update(now);
         }
-        if self.is_plain_ack(ack) {
-            return self.on_plain_ack(now, ack);
+        if self.takes_fast_path(ack) {
+            return self.on_fast_path_ack(now, ack);
         }
         let watch = self.watch_of_acks();
-        let mut progress = self.update_scoreboard(now, ack, window_changed);
-        self.on_probe_ack(now, ack, &progress);
-        self.recover(now, ack, &mut progress);
-        if progress.marked > 0 {
-            self.episodes.on_marked(progress.marked, self.ecn.counts_marks());
+        let mut outcome = self.update_scoreboard(now, ack, window_changed);
+        self.on_probe_ack(now, ack, &outcome);
+        self.recover(now, ack, &mut outcome);
+        if outcome.marked > 0 {
+            self.episodes.on_marked(outcome.marked, self.ecn.counts_marks());
         }
         self.report_lost(now);
         if let Some(watch) = watch {
             self.control_acks(watch);
         }
-        if progress.delivered > 0 || progress.newly_lost > 0 {
-            self.tell_controller(now, ack, &Heard::of(&progress));
+        if outcome.delivered > 0 || outcome.newly_lost > 0 {
+            self.notify_controller(now, ack, &AckSummary::of(&outcome));
         }
-        self.set_timer(now, &progress);
+        self.set_timer(now, &outcome);
     }
 
-    fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) -> Progress {
+    fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) -> AckOutcome {
         let prior_flight = self.board.flight_size();
         let prior_sacked = self.board.sacked();
         let una = self.board.una();
@@ -205,7 +204,7 @@ impl Sender {
         self.counters.delivered_ce += (marked * self.mss()).min(delivered);
         let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked, window_changed);
         self.recovery.count_duplicate(is_duplicate, advanced, prior_flight);
-        Progress {
+        AckOutcome {
             prior_flight,
             prior_sacked,
             delivered,
@@ -250,13 +249,13 @@ impl Sender {
         let mut deliver = |sent: &Sent, timing: &mut Timing, echoed: Option<u32>| {
             if let Some(rack) = rack.as_mut() {
                 let answers_original =
-                    sent.was_resent() && echoed.is_some_and(|echo| is_before(echo, clock.tick(sent.at)));
+                    sent.was_retransmitted() && echoed.is_some_and(|echo| is_before(echo, clock.tick(sent.at)));
                 rack.on_delivered(sent, now, min_rtt, answers_original);
             }
             if let Some(report) = feed.on_delivered(sent.range(), now) {
                 controller.on_delivered(&report);
             }
-            if !sent.was_resent() {
+            if !sent.was_retransmitted() {
                 original_arrived |= recovery_point.is_some_and(|point| sent.end <= point);
                 if prior_high.is_some_and(|high| sent.start() < high) {
                     let lowest = timing.lowest_late.unwrap_or(u64::MAX).min(sent.start());
@@ -267,8 +266,8 @@ impl Sender {
         let mut newly_sacked = 0;
         for &(start, end) in ack.sack.blocks() {
             newly_sacked += board.sack(start, end, &mut |sent| {
-                deliver(sent, timing, None);
-                if !sent.was_resent() {
+                deliver(sent, timing);
+                if !sent.was_retransmitted() {
                     timing.oldest_sacked.get_or_insert(sent.at);
                     timing.newest_sacked = Some(sent.at);
                 }
@@ -280,11 +279,12 @@ impl Sender {
                 if sent.is_sacked() {
                     return;
                 }
-                deliver(sent, timing, echoed);
-                if sent.was_resent() {
-                    timing.has_resent = true;
-                    timing.oldest_resent = timing.oldest_resent.map_or(Some(sent.at), |at| Some(at.min(sent.at)));
-                    timing.newest_resent = Some(sent.at);
+                deliver(sent, timing);
+                if sent.was_retransmitted() {
+                    timing.has_retransmitted = true;
+                    timing.oldest_retransmitted =
+                        timing.oldest_retransmitted.map_or(Some(sent.at), |at| Some(at.min(sent.at)));
+                    timing.newest_retransmitted = Some(sent.at);
                 } else {
                     timing.oldest.get_or_insert(sent.at);
                     timing.newest = Some(sent.at);
@@ -314,7 +314,7 @@ impl Sender {
         self.recovery.on_dsack(end);
     }
 
-    /// Karn's rule: segments that were sent again tell nothing (RFC 6298 section 3), unless their timestamp does
+    /// Karn's rule: segments that were retransmitted tell nothing (RFC 6298 section 3), unless their timestamp does
     /// (RFC 7323 section 4.1).
     fn sample_rtt(&mut self, now: SimTime, ack: &IncomingAck<'_>, advanced: bool, timing: &Timing) {
         let takes_oldest = self.rto.samples_oldest();
@@ -333,7 +333,7 @@ impl Sender {
         }
     }
 
-    /// A segment arrived after one sent later, without having been sent again: the network reorders so far.
+    /// A segment arrived after one sent later, without having been retransmitted: the network reorders so far.
     fn adapt_to_reordering(&mut self, timing: &Timing) {
         let high = self.board.high_sacked().max(timing.high_sacked);
         let (Some(low), Some(high)) = (timing.lowest_late, high) else { return };
@@ -351,32 +351,32 @@ impl Sender {
         }
     }
 
-    fn on_probe_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &Progress) {
+    fn on_probe_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &AckOutcome) {
         if !self.tlp.is_out() {
             return;
         }
-        let is_pure_duplicate = !progress.advanced && progress.newly_sacked == 0 && !ack.occupies;
+        let is_pure_duplicate = !outcome.advanced && outcome.newly_sacked == 0 && !ack.occupies;
         let probe = ProbeAck { ack: ack.ack, has_dsack: ack.sack.dsack_end.is_some(), is_pure_duplicate };
-        if self.tlp.on_ack(probe) == ProbeOutcome::RepairedLoss {
-            self.answer_repaired_loss(now);
+        if self.tlp.on_ack(probe) == ProbeOutcome::RetransmittedLoss {
+            self.answer_loss_repaired_by_probe(now);
         }
     }
 
-    pub(super) fn tell_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, heard: &Heard) {
+    pub(super) fn notify_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, summary: &AckSummary) {
         // Where the network reorders, waiting for the cumulative ACK would starve the window.
         let reorders = self.recovery.sees_reordering() && self.config.growth_on_sack;
         let event = AckEvent {
             now,
-            newly_acked: Bytes(heard.delivered),
-            is_cumulative: heard.advanced || (reorders && heard.delivered > 0),
-            newly_lost: Bytes(heard.newly_lost),
-            newly_ce_marked: Bytes((heard.marked * self.mss()).min(heard.delivered)),
-            prior_flight_size: Bytes(heard.prior_flight),
+            newly_acked: Bytes(summary.delivered),
+            is_cumulative: summary.advanced || (reorders && summary.delivered > 0),
+            newly_lost: Bytes(summary.newly_lost),
+            newly_ce_marked: Bytes((summary.marked * self.mss()).min(summary.delivered)),
+            prior_flight_size: Bytes(summary.prior_flight),
             rtt_sample: self.rto.sample_of_ack(),
             rtt: self.rto.stats(),
             timestamps: ack.timestamps,
             is_cwnd_limited: self.may_grow(),
-            in_recovery: (heard.was_reducing && !self.config.growth_at_recovery_end)
+            in_recovery: (summary.was_reducing && !self.config.growth_at_recovery_end)
                 || self.recovery.phase().is_reducing(),
             round: self.rounds.count(),
             is_paced: self.pacer.is_active(),

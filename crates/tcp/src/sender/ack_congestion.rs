@@ -16,7 +16,7 @@ impl Sender {
     pub(crate) fn control_acks_of_peer(&mut self) {
         let config = self.config.ack_control;
         self.ack_control = config.map(|config| Box::new(AckControl::new(config, self.mss())));
-        self.settle_plainness();
+        self.settle_fast_path();
     }
 
     /// Before an ACK is taken in; `None` without ACK congestion control.

@@ -4,23 +4,22 @@ use ackclock_cc::{CongestionCause, RestartCause};
 use ackclock_units::SimTime;
 
 use super::Sender;
-use super::ack::{IncomingAck, Progress};
+use super::ack::{AckOutcome, IncomingAck};
 use crate::config::TimeoutInRecovery;
 use crate::recovery::{Frto, LossPhase, Phase};
 
 impl Sender {
-    pub(super) fn in_loss(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &mut Progress) {
+    pub(super) fn in_loss(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) {
         let Phase::Loss(mut loss) = *self.recovery.phase() else { return };
         let recovered = self.board.una() >= loss.until;
-        if progress.advanced && self.recovery.undo().is_spurious(ack.echoed_tick()) {
+        if outcome.advanced && self.recovery.undo().is_spurious(ack.echoed_tick()) {
             return self.undo_timeout(now, recovered);
         }
         if loss.frto != Frto::Off && !recovered {
-            //= rfc5682-3.1-second-ack
-            if progress.original_arrived {
+            if outcome.original_arrived {
                 return self.undo_timeout(now, recovered);
             }
-            loss = self.watch_for_spurious(loss, progress);
+            loss = self.watch_for_spurious(loss, outcome);
             self.recovery.set_loss_phase(loss);
         }
         if recovered {
@@ -32,30 +31,28 @@ impl Sender {
             return self.episodes.end(now);
         }
         if self.recovery.emulates_sack() {
-            if progress.advanced {
+            if outcome.advanced {
                 self.board.forget_presumed();
             } else if self.board.high_data() > loss.until {
-                self.presume_delivered(progress);
+                self.presume_delivered(outcome);
             }
         }
-        let newly_lost = self.detect_loss(now, progress);
+        let newly_lost = self.detect_loss(now, outcome);
         self.note_lost(newly_lost);
-        progress.newly_lost += newly_lost;
-        if progress.lost_retransmission && self.recovery.has_rack() {
+        outcome.newly_lost += newly_lost;
+        if outcome.lost_retransmission && self.recovery.has_rack() {
             self.recovery.leave();
-            self.enter_recovery(now, progress);
+            self.enter_recovery(now, outcome);
         }
     }
 
     /// RFC 5682 section 3.1: step 2b lets new data out on the first ACK that advances; what comes back for it decides.
-    fn watch_for_spurious(&mut self, loss: LossPhase, progress: &Progress) -> LossPhase {
+    fn watch_for_spurious(&mut self, loss: LossPhase, outcome: &AckOutcome) -> LossPhase {
         if self.board.high_data() > loss.until {
-            //= rfc5682-3.1-second-duplicate
-            let is_real = progress.newly_sacked > 0 || progress.is_duplicate;
+            let is_real = outcome.newly_sacked > 0 || outcome.is_duplicate;
             return LossPhase { frto: if is_real { Frto::Off } else { Frto::Watching }, ..loss };
         }
-        //= rfc5682-3.1-duplicate-first
-        if !progress.advanced {
+        if !outcome.advanced {
             return loss;
         }
         let has_new = self.unsent() > 0 && self.peer.end() > self.board.high_data();
@@ -76,10 +73,10 @@ impl Sender {
     }
 
     /// Tahoe: the fast retransmit is followed by slow start over all that is outstanding.
-    pub(super) fn enter_tahoe_loss(&mut self, now: SimTime, progress: &mut Progress) {
+    pub(super) fn enter_tahoe_loss(&mut self, now: SimTime, outcome: &mut AckOutcome) {
         self.counters.fast_recoveries += 1;
         let first = self.board.mark_first_segment_lost();
-        progress.newly_lost += first;
+        outcome.newly_lost += first;
         self.counters.lost_octets += first;
         let flight = self.recovery.flight_before_dup_acks();
         self.begin_episode(now, CongestionCause::Timeout { repeated: false }, flight, first);

@@ -18,11 +18,11 @@ impl Sender {
             self.recovery.do_without_sack(self.config.dup_acks_as_sacks);
             self.tlp = Tlp::new(false); // RFC 8985 section 7 needs SACK
         }
-        self.meet_demands();
+        self.settle_requirements();
     }
 
-    pub(super) fn settle_plainness(&mut self) {
-        self.is_plain_stack = !self.recovery.has_rack()
+    pub(super) fn settle_fast_path(&mut self) {
+        self.has_fast_path = !self.recovery.has_rack()
             && !self.feed.is_on()
             && self.ack_control.is_none()
             && !self.tlp.is_enabled()

@@ -4,50 +4,50 @@ use ackclock_cc::{CongestionCause, CongestionController};
 use ackclock_units::{SimDuration, SimTime};
 
 use super::Sender;
-use super::ack::{IncomingAck, Progress};
+use super::ack::{AckOutcome, IncomingAck};
 use crate::config::{Counting, DecreaseFrom, LossRecovery};
 use crate::prr::{Prr, PrrAck};
 use crate::recovery::{Phase, RecoveryWindow};
 
 impl Sender {
-    pub(super) fn recover(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &mut Progress) {
+    pub(super) fn recover(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) {
         let is_quiet = self.recovery.is_idle()
-            && !progress.is_duplicate
-            && progress.newly_sacked == 0
-            && progress.prior_sacked == 0
-            && progress.marked == 0
+            && !outcome.is_duplicate
+            && outcome.newly_sacked == 0
+            && outcome.prior_sacked == 0
+            && outcome.marked == 0
             && ack.sack.dsack_end.is_none();
         if is_quiet {
             return;
         }
-        if progress.marked > 0 {
+        if outcome.marked > 0 {
             self.recovery.undo_mut().clear(); // a mark is no mistake
             if self.feed.takes_marks() {
                 self.ecn.on_reduction(); // the controller has its own way with them
             }
         }
-        if progress.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
-            return self.await_reneging(now, progress);
+        if outcome.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
+            return self.await_reneging(now, outcome);
         }
         match self.recovery.phase() {
             Phase::Open => {}
             Phase::Cwr { .. } => self.leave_cwr(now),
-            Phase::Fast(_) => self.in_fast_recovery(now, ack, progress),
-            Phase::Loss(_) => self.in_loss(now, ack, progress),
+            Phase::Fast(_) => self.in_fast_recovery(now, ack, outcome),
+            Phase::Loss(_) => self.in_loss(now, ack, outcome),
         }
         if self.recovery.phase().is_open() {
-            self.in_open(now, progress);
+            self.in_open(now, outcome);
         }
-        self.reduce(progress);
+        self.reduce(outcome);
     }
 
     /// The receiver seems to have thrown away what it had SACKed (RFC 2018 section 8): unless it proves otherwise soon, the
     /// timer takes all of it for lost.
-    fn await_reneging(&mut self, now: SimTime, progress: &mut Progress) {
+    fn await_reneging(&mut self, now: SimTime, outcome: &mut AckOutcome) {
         const LEAST: SimDuration = SimDuration::from_millis(10);
         let wait = SimDuration(self.rto.stats().srtt.0 / 2).max(LEAST);
         self.timer.start(now + wait);
-        progress.restarts_timer = false;
+        outcome.restarts_timer = false;
     }
 
     fn leave_cwr(&mut self, now: SimTime) {
@@ -58,84 +58,84 @@ impl Sender {
     }
 
     /// Nothing is being repaired: is there anything to repair now, or a mark to answer?
-    fn in_open(&mut self, now: SimTime, progress: &mut Progress) {
-        if self.board.resent() == 0 {
+    fn in_open(&mut self, now: SimTime, outcome: &mut AckOutcome) {
+        if self.board.retransmitted() == 0 {
             self.recovery.undo_mut().forget_first();
         }
         if self.recovery.emulates_sack() {
-            if progress.advanced {
+            if outcome.advanced {
                 self.board.forget_presumed();
             }
-            self.presume_delivered(progress);
+            self.presume_delivered(outcome);
         }
         if self.recovery.undo().all_were_duplicates() {
             self.undo_episode(now, false);
         }
-        if progress.is_duplicate || progress.newly_sacked > 0 || progress.prior_sacked > 0 {
-            progress.newly_lost += self.detect_loss(now, progress);
-            let newly_lost = &mut progress.newly_lost;
-            if self.recovery.has_to_recover(&mut self.board, progress.is_duplicate, newly_lost) {
-                return self.enter_recovery(now, progress);
+        if outcome.is_duplicate || outcome.newly_sacked > 0 || outcome.prior_sacked > 0 {
+            outcome.newly_lost += self.detect_loss(now, outcome);
+            let newly_lost = &mut outcome.newly_lost;
+            if self.recovery.has_to_recover(&mut self.board, outcome.is_duplicate, newly_lost) {
+                return self.enter_recovery(now, outcome);
             }
         }
-        if progress.marked > 0 && self.recovery.is_idle() && !self.feed.takes_marks() {
-            self.answer_mark(now, progress);
+        if outcome.marked > 0 && self.recovery.is_idle() && !self.feed.takes_marks() {
+            self.answer_mark(now, outcome);
         }
     }
 
     /// A duplicate ACK stands for a segment that has left the network.
-    pub(super) fn presume_delivered(&mut self, progress: &mut Progress) {
-        if progress.is_duplicate {
+    pub(super) fn presume_delivered(&mut self, outcome: &mut AckOutcome) {
+        if outcome.is_duplicate {
             let mss = self.mss();
             self.board.presume(mss);
-            progress.delivered += mss;
+            outcome.delivered += mss;
             self.counters.delivered += mss;
         }
     }
 
     /// Marks what is lost by now. Returns how much that is.
-    pub(super) fn detect_loss(&mut self, now: SimTime, progress: &mut Progress) -> u64 {
+    pub(super) fn detect_loss(&mut self, now: SimTime, outcome: &mut AckOutcome) -> u64 {
         let found = self.recovery.detect_loss(now, &mut self.board, &self.rto.stats());
-        progress.lost_retransmission |= found.lost_retransmission;
+        outcome.lost_retransmission |= found.lost_retransmission;
         if let Some(at) = found.wait_until {
             self.timer.wait_for_reordering(at.max(now) + self.config.rack_tlp_slack);
-            progress.restarts_timer = false;
+            outcome.restarts_timer = false;
         }
         found.newly_lost
     }
 
-    pub(super) fn enter_recovery(&mut self, now: SimTime, progress: &mut Progress) {
+    pub(super) fn enter_recovery(&mut self, now: SimTime, outcome: &mut AckOutcome) {
         if self.recovery.method() == LossRecovery::Tahoe {
-            return self.enter_tahoe_loss(now, progress);
+            return self.enter_tahoe_loss(now, outcome);
         }
         if self.recovery.method() != LossRecovery::Sack {
-            progress.newly_lost += self.board.mark_first_segment_lost();
+            outcome.newly_lost += self.board.mark_first_segment_lost();
         }
         self.counters.fast_recoveries += 1;
-        self.counters.lost_octets += progress.newly_lost;
+        self.counters.lost_octets += outcome.newly_lost;
         self.recovery.begin_undo(&self.board);
         let window = match self.recovery.phase().inherited_window() {
             Some(window) => window, // the mark has been answered already
-            None => self.begin_reduction(now, CongestionCause::Loss, progress),
+            None => self.begin_reduction(now, CongestionCause::Loss, outcome),
         };
         self.tlp.clear();
         self.recovery.enter_fast(self.board.high_data(), window);
         // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
         self.timer.start(now + self.rto.rto());
-        progress.restarts_timer = false;
+        outcome.restarts_timer = false;
     }
 
     /// The timer for reordered segments found a loss.
     pub(super) fn enter_recovery_by_timer(&mut self, now: SimTime, newly_lost: u64) {
-        let mut progress = Progress { newly_lost, ..Progress::default() };
-        self.enter_recovery(now, &mut progress);
+        let mut outcome = AckOutcome { newly_lost, ..AckOutcome::default() };
+        self.enter_recovery(now, &mut outcome);
     }
 
     /// An episode begins: the controller decides, and the window goes down to that as the recovery says.
-    fn begin_reduction(&mut self, now: SimTime, cause: CongestionCause, progress: &Progress) -> RecoveryWindow {
+    fn begin_reduction(&mut self, now: SimTime, cause: CongestionCause, outcome: &AckOutcome) -> RecoveryWindow {
         let flight = self.recovery.flight_at_loss(self.board.flight_size());
         let prior_cwnd = self.cwnd();
-        self.begin_episode(now, cause, flight, progress.newly_lost);
+        self.begin_episode(now, cause, flight, outcome.newly_lost);
         self.ecn.on_reduction();
         let ssthresh = self.controller.ssthresh().unwrap_or_else(|| self.controller.cwnd()).0;
         match self.recovery.method() {
@@ -145,7 +145,7 @@ impl Sender {
                 let from = match self.config.decrease_from {
                     //= rfc9937-5-recover-fs
                     // RFC 9937: what was outstanding and not delivered before this ACK.
-                    DecreaseFrom::FlightSize => self.board.flight_size() - self.board.sacked() + progress.delivered,
+                    DecreaseFrom::FlightSize => self.board.flight_size() - self.board.sacked() + outcome.delivered,
                     DecreaseFrom::Cwnd => prior_cwnd,
                 };
                 let unit = if self.config.counting == Counting::Segments { self.mss() } else { 1 };
@@ -161,35 +161,34 @@ impl Sender {
     }
 
     /// The window of a reduction under way, after this ACK.
-    fn reduce(&mut self, progress: &Progress) {
+    fn reduce(&mut self, outcome: &AckOutcome) {
         self.recovery.on_prr_ack(PrrAck {
-            delivered: progress.delivered,
+            delivered: outcome.delivered,
             pipe: self.board.pipe(),
-            is_safe: progress.advanced && progress.newly_lost == 0,
+            is_safe: outcome.advanced && outcome.newly_lost == 0,
             mss: self.board.mss(),
         });
     }
 
     /// RFC 3168 section 6.1.2: a mark is answered as a loss, once for each window.
-    fn answer_mark(&mut self, now: SimTime, progress: &Progress) {
-        //= rfc3168-6.1.2-once-a-window
-        let window = self.begin_reduction(now, CongestionCause::Ecn, progress);
+    fn answer_mark(&mut self, now: SimTime, outcome: &AckOutcome) {
+        let window = self.begin_reduction(now, CongestionCause::Ecn, outcome);
         self.recovery.enter_cwr(self.board.high_data(), window);
     }
 
     /// RFC 8985 section 7.4.2: a probe repaired a loss that no recovery has answered.
-    pub(super) fn answer_repaired_loss(&mut self, now: SimTime) {
+    pub(super) fn answer_loss_repaired_by_probe(&mut self, now: SimTime) {
         if self.recovery.is_idle() {
             self.begin_episode(now, CongestionCause::Loss, self.board.flight_size(), self.mss());
             self.episodes.end(now);
         }
     }
 
-    fn in_fast_recovery(&mut self, now: SimTime, ack: &IncomingAck<'_>, progress: &mut Progress) {
+    fn in_fast_recovery(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) {
         let Phase::Fast(recovery) = *self.recovery.phase() else { return };
         let una = self.board.una();
         let is_reno = self.recovery.method() == LossRecovery::Reno;
-        if progress.advanced && (una >= recovery.until || is_reno) {
+        if outcome.advanced && (una >= recovery.until || is_reno) {
             if self.recovery.undo().is_spurious(ack.echoed_tick()) {
                 self.undo_episode(now, false);
             } else {
@@ -204,13 +203,13 @@ impl Sender {
             self.recovery.leave();
             return self.episodes.end(now);
         }
-        if progress.advanced {
+        if outcome.advanced {
             if self.undo_partial(now, ack) {
                 return;
             }
-            self.on_partial_ack(progress);
+            self.on_partial_ack(outcome);
         } else if self.recovery.emulates_sack() {
-            self.presume_delivered(progress);
+            self.presume_delivered(outcome);
         }
         if self.recovery.undo().all_were_duplicates() {
             self.undo_episode(now, false);
@@ -218,10 +217,10 @@ impl Sender {
             return;
         }
         if self.recovery.method() == LossRecovery::Sack {
-            let newly_lost = self.detect_loss(now, progress);
+            let newly_lost = self.detect_loss(now, outcome);
             self.note_lost(newly_lost);
-            progress.newly_lost += newly_lost;
-        } else if progress.is_duplicate {
+            outcome.newly_lost += newly_lost;
+        } else if outcome.is_duplicate {
             self.recovery.inflate(self.board.mss()); // RFC 5681 section 3.2 step 4
         }
     }
@@ -233,7 +232,7 @@ impl Sender {
         if !undo.is_possible() || !undo.answers_original(ack.echoed_tick()) {
             return false;
         }
-        if self.board.resent() == 0 {
+        if self.board.retransmitted() == 0 {
             self.undo_episode(now, true);
             self.recovery.leave();
         }
@@ -241,16 +240,16 @@ impl Sender {
     }
 
     /// RFC 6582 section 3.2 step 3: the next hole is lost too; deflate by what was acknowledged.
-    fn on_partial_ack(&mut self, progress: &mut Progress) {
+    fn on_partial_ack(&mut self, outcome: &mut AckOutcome) {
         if self.recovery.emulates_sack() {
             let newly_lost = self.board.mark_first_lost();
             self.note_lost(newly_lost);
-            progress.newly_lost += newly_lost;
+            outcome.newly_lost += newly_lost;
         } else if self.recovery.method() == LossRecovery::NewReno {
             let newly_lost = self.board.mark_first_segment_lost();
-            self.recovery.on_partial_ack(progress.delivered, self.controller.cwnd().0, self.board.mss());
+            self.recovery.on_partial_ack(outcome.delivered, self.controller.cwnd().0, self.board.mss());
             self.note_lost(newly_lost);
-            progress.newly_lost += newly_lost;
+            outcome.newly_lost += newly_lost;
         }
     }
 

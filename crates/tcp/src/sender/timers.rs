@@ -3,7 +3,7 @@
 use ackclock_units::SimTime;
 
 use super::Sender;
-use super::ack::Progress;
+use super::ack::AckOutcome;
 use crate::config::UserTimeoutFrom;
 use crate::prr::PrrAck;
 use crate::retransmit_timer::Purpose;
@@ -11,14 +11,13 @@ use crate::tlp::Tlp;
 
 impl Sender {
     /// After an ACK.
-    pub(super) fn set_timer(&mut self, now: SimTime, progress: &Progress) {
+    pub(super) fn set_timer(&mut self, now: SimTime, outcome: &AckOutcome) {
         if self.board.is_empty() {
-            //= rfc6298-5.2-stop
-            if progress.advanced {
+            if outcome.advanced {
                 self.timer.stop();
                 self.activity.idle_since = Some(now);
             }
-        } else if progress.restarts_timer && !self.recovery.keeps_timer_on_partial_ack() {
+        } else if outcome.restarts_timer && !self.recovery.keeps_timer_on_partial_ack() {
             self.restart_timer(now);
         }
     }

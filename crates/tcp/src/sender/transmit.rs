@@ -5,10 +5,10 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Ecn, Flags};
 
 use super::Sender;
-use crate::bursts::Opening;
-use crate::config::{IdleRestart, LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
+use crate::config::{LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
+use crate::cwnd_validation::{WindowInUse, restart_window};
 use crate::ranges::Range;
-use crate::usage::{WindowInUse, restart_window};
+use crate::tso::Opening;
 
 /// A segment to send, in offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Sender {
         //= rfc5681-3.2-retransmission-at-once
         // The retransmission that opens a recovery leaves whatever the window says (RFC 5681 section 3.2 step 3,
         // RFC 6675 section 5 step 4.3); PRR makes room for it by itself.
-        self.board.weight(range.len()) <= allowed || (self.board.resent() == 0 && !self.uses_prr())
+        self.board.weight(range.len()) <= allowed || (self.board.retransmitted() == 0 && !self.uses_prr())
     }
 
     fn uses_prr(&self) -> bool {

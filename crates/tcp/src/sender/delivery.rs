@@ -8,11 +8,11 @@ use crate::recovery::Phase;
 
 impl Sender {
     /// The controller is settled, or another takes over.
-    pub(super) fn meet_demands(&mut self) {
+    pub(super) fn settle_requirements(&mut self) {
         let demands = self.controller.demands();
         self.board.keep_newly_lost(demands.samples);
         self.feed.settle(demands);
-        self.settle_plainness();
+        self.settle_fast_path();
     }
 
     pub(super) fn controller_deadline(&self) -> SimTime {

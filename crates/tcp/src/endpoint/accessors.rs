@@ -1,9 +1,9 @@
-//! What an endpoint tells of itself.
+//! State, window, timers and counts of an endpoint, for whoever watches it.
 
 use ackclock_cc::{Controller, RttStats};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-use super::{ConnectionError, Endpoint, Progress, State};
+use super::{ConnectionError, ConnectionPhase, Endpoint, State};
 use crate::episode::Episode;
 use crate::info::{TcpInfo, tcp_info};
 use crate::sender::SenderCounters;
@@ -11,28 +11,29 @@ use crate::sender::SenderCounters;
 impl Endpoint {
     /// The state by RFC 9293's names.
     pub fn state(&self) -> State {
-        match self.progress {
-            Progress::Closed => State::Closed,
-            Progress::Listen | Progress::Ask => State::Listen,
-            Progress::SynSent => State::SynSent,
-            Progress::SynReceived => State::SynReceived,
-            Progress::Open => match (self.sender.is_closed(), self.sender.is_finished(), self.receiver.is_finished()) {
-                (false, _, false) => State::Established,
-                (false, _, true) => State::CloseWait,
-                (true, false, false) => State::FinWait1,
-                (true, true, false) => State::FinWait2,
-                (true, false, true) if self.peer_closed_first => State::LastAck,
-                //= rfc9293-3.6-simultaneous-close
-                (true, false, true) => State::Closing,
-                (true, true, true) if self.peer_closed_first => State::Closed,
-                (true, true, true) => State::TimeWait,
-            },
+        match self.phase {
+            ConnectionPhase::Closed => State::Closed,
+            ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => State::Listen,
+            ConnectionPhase::SynSent => State::SynSent,
+            ConnectionPhase::SynReceived => State::SynReceived,
+            ConnectionPhase::Open => {
+                match (self.sender.is_closed(), self.sender.is_finished(), self.receiver.is_finished()) {
+                    (false, _, false) => State::Established,
+                    (false, _, true) => State::CloseWait,
+                    (true, false, false) => State::FinWait1,
+                    (true, true, false) => State::FinWait2,
+                    (true, false, true) if self.peer_closed_first => State::LastAck,
+                    (true, false, true) => State::Closing,
+                    (true, true, true) if self.peer_closed_first => State::Closed,
+                    (true, true, true) => State::TimeWait,
+                }
+            }
         }
     }
 
     /// True if the connection was given up or reset.
     pub fn is_aborted(&self) -> bool {
-        self.error.is_some() || (self.progress == Progress::Closed && self.sender.board.high_data() > 0)
+        self.error.is_some() || (self.phase == ConnectionPhase::Closed && self.sender.board.high_data() > 0)
     }
 
     /// The congestion window in force: the controller's, or during recovery what the recovery leaves of it.
@@ -55,10 +56,10 @@ impl Endpoint {
         Bytes(self.sender.board.pipe())
     }
 
-    /// Taken for lost and not yet sent again.
+    /// Taken for lost and not yet retransmitted.
     pub fn to_repair(&self) -> Bytes {
         // A probe, or `NextSeg` rules 3 and 4, retransmit what is not known to be lost.
-        Bytes(self.sender.board.lost().saturating_sub(self.sender.board.resent()))
+        Bytes(self.sender.board.lost().saturating_sub(self.sender.board.retransmitted()))
     }
 
     /// True while cwnd is below ssthresh.

@@ -15,7 +15,7 @@ const NON_VALIDATED_PERIOD: SimDuration = SimDuration::from_secs(300);
 
 /// Use of the window; amounts as the scoreboard counts them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Usage {
+pub(crate) struct CwndValidator {
     validation: CwndValidation,
     /// Below this no window shrinks for want of use.
     initial_window: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Usage {
     acked: [u64; 3],
 }
 
-impl Usage {
+impl CwndValidator {
     pub(crate) fn new(validation: CwndValidation, initial_window: Bytes) -> Self {
         Self {
             validation,
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn slow_start_may_reach_twice_the_largest_flight() {
-        let mut usage = Usage::new(CwndValidation::Linux, Bytes(10));
+        let mut usage = CwndValidator::new(CwndValidation::Linux, Bytes(10));
         usage.on_sent_all(false, 6, 0, 6);
         assert!(usage.permits_growth(false, 10, true)); // 10 < 2 * 6
         assert!(!usage.permits_growth(false, 12, true));
@@ -212,7 +212,7 @@ mod tests {
     //= rfc2861-3-unused-shrinks
     #[test]
     fn a_window_unused_for_an_rto_moves_half_way_to_what_was_used() {
-        let mut usage = Usage::new(CwndValidation::Linux, Bytes(10));
+        let mut usage = CwndValidator::new(CwndValidation::Linux, Bytes(10));
         usage.on_sent_all(false, 20, 0, 20);
         let rto = SimDuration::from_millis(200);
         let state = WindowInUse { cwnd: 100, flight: 20, rto, in_slow_start: false };
@@ -238,7 +238,7 @@ mod tests {
     //= rfc7661-4.2-pipe-ack
     #[test]
     fn the_non_validated_phase_decreases_from_what_was_used() {
-        let mut usage = Usage::new(CwndValidation::Rfc7661, Bytes(10));
+        let mut usage = CwndValidator::new(CwndValidation::Rfc7661, Bytes(10));
         usage.on_acked(30, false);
         assert_eq!(usage.decrease_from(20, 100), 30); // RFC 7661 section 4.4.1: max(pipeACK, LossFlightSize)
         assert_eq!(usage.decrease_from(20, 50), 20); // pipeACK is at least half of cwnd: validated

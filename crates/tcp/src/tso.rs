@@ -15,7 +15,7 @@ const RECENT: SimDuration = SimDuration::from_millis(1);
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bursts {
+pub(crate) struct TsoBursts {
     config: BurstConfig,
     last_sent: SimTime,
     /// What is left of the burst under way.
@@ -40,7 +40,7 @@ pub(crate) struct Opening {
     pub(crate) rate: Option<Bandwidth>,
 }
 
-impl Bursts {
+impl TsoBursts {
     pub(crate) fn new(config: BurstConfig) -> Self {
         Self { config, last_sent: SimTime::ZERO, room: 0 }
     }
@@ -108,8 +108,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn bursts() -> Bursts {
-        Bursts::new(BurstConfig { enabled: true, min_segments: 2, max_octets: 65_536 })
+    fn bursts() -> TsoBursts {
+        TsoBursts::new(BurstConfig { enabled: true, min_segments: 2, max_octets: 65_536 })
     }
 
     /// 100 Mbit/s paced, 60 ms.
