@@ -117,6 +117,7 @@ impl AckControl {
     /// Data leaves again, while `high_data` is the end of what has been sent. Returns the option as above.
     pub(crate) fn on_retransmission(&mut self, high_data: u64) -> u8 {
         self.retransmitted_below = high_data;
+        //= rfc5690-4.2-option
         if self.knowledge == Knowledge::Current { 0 } else { self.ratio as u8 }
     }
 
@@ -165,6 +166,7 @@ impl AckControl {
     fn count_missed(&mut self, acked: u64) {
         self.overtaken.rotate_right(1);
         // Whole multiples of R segments beyond the one that the ACK is due for; an ACK of nothing steps over nothing.
+        //= rfc5690-4.4-lost-acks
         let stepped_over = acked.saturating_sub(1) / (u64::from(self.ratio) * self.mss);
         self.missed += std::mem::replace(&mut self.overtaken[0], stepped_over);
         self.clean += acked;

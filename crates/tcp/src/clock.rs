@@ -76,6 +76,7 @@ mod tests {
 
     //= rfc7323-7.1-offset
     //= rfc7323-5.4-clock
+    //= rfc7323-5.4-monotonic
     #[test]
     fn ticks_count_from_the_offset_and_wrap() {
         assert_eq!(clock(7, 0.0).tick(SimTime(3_999_999)), 10); // three whole milliseconds

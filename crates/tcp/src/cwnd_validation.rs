@@ -188,6 +188,7 @@ mod tests {
 
     //= rfc2861-3-idle-halves
     //= rfc5681-4.1-restart-window
+    //= rfc7661-4.4.2-five-minutes
     #[test]
     fn idle_time_halves_the_window_for_each_rto_down_to_the_initial_one() {
         let ms = SimDuration::from_millis;

@@ -151,6 +151,7 @@ impl Recovery {
         self.dup_acks = if advanced { 0 } else { self.dup_acks + u32::from(is_duplicate) };
     }
 
+    //= rfc5681-3.2-without-limited-transmit
     /// Data that duplicate ACKs let out before (limited transmit) does not count as in flight (RFC 5681 section 3.2 step 2).
     pub(crate) fn flight_at_loss(&self, flight: u64) -> u64 {
         if self.dup_acks > 0 { flight.min(self.flight_before_dup_acks) } else { flight }
@@ -181,14 +182,19 @@ impl Recovery {
     /// that takes for lost.
     pub(crate) fn has_to_recover(&self, board: &mut Scoreboard, is_duplicate: bool, newly_lost: &mut u64) -> bool {
         if self.method != LossRecovery::Sack {
+            //= rfc6582-3.2-not-twice
             let is_above = board.una() > self.no_recovery_below || self.no_recovery_below == 0;
+            //= rfc5681-3.2-third-duplicate
             return is_duplicate && self.dup_acks == self.dup_thresh && is_above;
         }
+        //= rfc6675-5.1-after-timeout
+        //= rfc5681-4.3-one-episode
         if board.una() < self.no_recovery_below && self.rack.is_none() {
             return false;
         }
         if self.emulates_sack && board.sacked() >= self.dup_thresh_amount(board) {
             *newly_lost += board.mark_first_lost();
+        //= rfc6675-5-enter
         } else if self.rack.is_none() && !self.emulates_sack && self.dup_acks >= self.dup_thresh {
             *newly_lost += board.mark_first_segment_lost();
         }
@@ -228,6 +234,7 @@ impl Recovery {
             IsLost::No => false,
         };
         let once = board.mark_lost_while(&mut judge);
+        //= rfc8985-6.2-lost-retransmission
         let again = board.mark_retransmissions_lost_while(&mut judge);
         Detected { newly_lost: once + again, wait_until, lost_retransmission: board.retransmitted() < retransmitted }
     }
@@ -245,6 +252,7 @@ impl Recovery {
     /// 6.3).
     pub(crate) fn mark_timed_out(&self, now: SimTime, board: &mut Scoreboard, rtt: &RttStats) -> u64 {
         if board.first().is_some_and(Sent::is_sacked) {
+            //= rfc2018-5-timeout-forgets
             board.forget_sacks(); // RFC 2018 section 8: the receiver has thrown them away
             return board.mark_all_lost(|_| true);
         }
@@ -252,6 +260,7 @@ impl Recovery {
             None => board.mark_all_lost(|_| true),
             Some(rack) => {
                 let timeout: SimDuration = rack.timeout(&self.inputs(board, rtt));
+                //= rfc8985-6.3-timeout
                 board.mark_all_lost(|sent| sent.at + timeout <= now)
             }
         }
@@ -261,6 +270,7 @@ impl Recovery {
 
     /// Fast recovery begins: until all that is outstanding now is acknowledged.
     pub(crate) fn enter_fast(&mut self, until: u64, window: RecoveryWindow) {
+        //= rfc6582-3.2-timeout
         self.no_recovery_below = until;
         self.phase = Phase::Fast(FastRecovery { until, window, partial_acks: 0, rescued: false });
     }
@@ -349,6 +359,7 @@ impl Recovery {
     /// A partial ACK of `octets` (RFC 6582 section 3.2 step 3).
     pub(crate) fn on_partial_ack(&mut self, octets: u64, cwnd: u64, mss: u64) {
         if let Phase::Fast(recovery) = &mut self.phase {
+            //= rfc6582-3.2-partial-ack
             recovery.partial_acks += 1;
         }
         self.phase.deflate(octets, cwnd, mss);
@@ -356,6 +367,7 @@ impl Recovery {
 
     /// RFC 6582: only the first partial ACK restarts the timer.
     pub(crate) fn keeps_timer_on_partial_ack(&self) -> bool {
+        //= rfc6582-3.2-first-partial-restarts
         matches!(&self.phase, Phase::Fast(recovery) if recovery.partial_acks >= 2)
     }
 

@@ -78,6 +78,7 @@ impl PersistTimer {
     }
 
     fn interval(&self, doublings: u32, rto: SimDuration) -> SimDuration {
+        //= rfc9293-3.8.6.1-probe-back-off
         SimDuration(rto.0 << doublings.min(MOST_DOUBLINGS)).min(self.longest)
     }
 }

@@ -56,6 +56,7 @@ impl Rack {
     pub(crate) fn on_delivered(&mut self, sent: &Sent, now: SimTime, min_rtt: SimDuration, answers_original: bool) {
         let rtt = now.saturating_since(sent.at);
         // The ACK may be of the original: by its timestamp, or too early for the retransmission.
+        //= rfc8985-6.2-too-early
         if sent.was_retransmitted() && (answers_original || rtt < min_rtt) {
             return;
         }
@@ -156,6 +157,7 @@ impl LossDetector {
             return IsLost::No;
         }
         let due = sent.at + self.timeout;
+        //= rfc8985-6.2-lost
         if due <= self.now { IsLost::Yes } else { IsLost::UnlessDeliveredBy(due) }
     }
 }
@@ -171,6 +173,8 @@ mod tests {
         ReoWndInputs { min_rtt: rtt, srtt: rtt, in_recovery: false, has_dup_thresh }
     }
 
+    //= rfc8985-6.2-quarter
+    //= rfc8985-6.2-no-window-before
     //= rfc8985-6.2-quarter
     //= rfc8985-6.2-no-window-before
     #[test]

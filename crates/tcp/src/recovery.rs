@@ -92,6 +92,7 @@ impl Phase {
     pub(crate) fn window(&self, cwnd: u64) -> u64 {
         match self.recovery_window() {
             // A controller may lower its cwnd while duplicate ACKs are counted.
+            //= rfc5681-3.2-deflate
             Some(RecoveryWindow::Inflated(by)) => cwnd.saturating_add_signed(*by),
             //= rfc9937-5-end
             Some(RecoveryWindow::Prr { cwnd, .. }) => *cwnd,
@@ -130,6 +131,7 @@ impl Phase {
     pub(crate) fn deflate(&mut self, octets: u64, cwnd: u64, mss: u64) {
         let window = self.window(cwnd);
         if let Some(RecoveryWindow::Inflated(by)) = self.recovery_window_mut() {
+            //= rfc6582-3.2-partial-deflation
             let added_back = if octets >= mss { mss } else { 0 };
             let deflated = (window.saturating_sub(octets) + added_back).max(mss);
             *by = deflated as i64 - cwnd as i64;

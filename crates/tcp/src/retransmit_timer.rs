@@ -23,6 +23,7 @@ pub(crate) enum Purpose {
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetransmitTimer {
+    //= rfc8985-8-one-timer
     deadline: SimTime,
     purpose: Purpose,
     /// When the timeout itself was last restarted, whatever the timer runs for now.
@@ -136,6 +137,7 @@ impl RetransmitTimer {
 
     /// The retransmission timer expired. Returns false if that was once too often (RFC 9293 section 3.8.3, R2; RFC 5482).
     pub(crate) fn on_timeout(&mut self, now: SimTime) -> bool {
+        //= rfc9293-3.8.3-give-up
         let is_out_of_retries = self.user_timeout.is_none() && self.timeouts_in_a_row >= self.max_retries;
         if is_out_of_retries || self.is_past_user_timeout(now) {
             self.give_up();
@@ -150,6 +152,7 @@ impl RetransmitTimer {
     }
 
     fn user_deadline(&self) -> Option<SimTime> {
+        //= rfc9293-3.9.1.1-user-timeout
         Some(self.stalled_since? + self.user_timeout?)
     }
 

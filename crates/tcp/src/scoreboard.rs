@@ -59,6 +59,7 @@ impl Sent {
     }
 
     fn waits_for_retransmission(&self) -> bool {
+        //= rfc2018-5-not-sacked-again
         self.marks & (LOST | RETRANSMITTED | SACKED) == LOST
     }
 
@@ -190,6 +191,7 @@ impl Scoreboard {
     /// RFC 6675 section 4, `SetPipe`: thought to be in the network: neither SACKed nor lost, and once more if
     /// retransmitted.
     pub(crate) fn pipe(&self) -> u64 {
+        //= rfc6675-4-set-pipe
         self.outstanding + self.retransmitted_out - (self.sacked_out + self.lost_out + self.presumed)
     }
 

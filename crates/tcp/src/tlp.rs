@@ -116,6 +116,7 @@ mod tests {
 
     //= rfc8985-7.2-no-sample
     //= rfc8985-7.2-probe-timeout
+    //= rfc8985-7.4.2-repaired
     #[test]
     fn the_probe_timeout_is_two_round_trips_and_allows_for_a_delayed_ack() {
         let ms = SimDuration::from_millis;

@@ -89,6 +89,8 @@ mod tests {
 
     //= rfc3522-3.2-older-echo
     //= rfc3522-3.2-first-timestamp
+    //= rfc3522-3.2-older-echo
+    //= rfc3522-3.2-first-timestamp
     #[test]
     fn an_echo_older_than_the_retransmission_proves_it_spurious() {
         let mut undo = Undo::new(ALL);

@@ -131,6 +131,7 @@ impl WriteQueue {
     /// Octets of the next new segment, from `high_data` on. The FIN rides on the last, full or not.
     #[inline]
     pub(crate) fn next_len(&self, high_data: u64, mss: u64) -> u64 {
+        //= rfc9293-3.6-close-after-data
         let payload = self.unsent(high_data);
         if payload <= mss { self.stream_end() - high_data } else { mss }
     }

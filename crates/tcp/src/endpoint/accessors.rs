@@ -23,6 +23,7 @@ impl Endpoint {
                     (true, false, false) => State::FinWait1,
                     (true, true, false) => State::FinWait2,
                     (true, false, true) if self.peer_closed_first => State::LastAck,
+                    //= rfc9293-3.6-simultaneous-close
                     (true, false, true) => State::Closing,
                     (true, true, true) if self.peer_closed_first => State::Closed,
                     (true, true, true) => State::TimeWait,

@@ -12,7 +12,9 @@ impl Endpoint {
     pub(super) fn on_segment_handshake(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         if segment.flags.has(Flags::RST) {
             match self.phase {
+                //= rfc9293-3.10.7.3-reset-refuses
                 ConnectionPhase::SynSent if self.acknowledges_syn(segment) => self.fail(ConnectionError::Refused),
+                //= rfc9293-3.5-reset-returns-to-listen
                 ConnectionPhase::SynReceived => self.fail(ConnectionError::Reset),
                 _ => {}
             }
@@ -41,6 +43,7 @@ impl Endpoint {
                 self.on_segment(now, segment, out); // it may carry data
             }
             ConnectionPhase::SynReceived if segment.flags.has(Flags::SYN) => self.send_syn(now, out), // our SYN-ACK was lost
+            //= rfc9293-3.5.2-unsent-acknowledged-in-handshake
             ConnectionPhase::SynSent | ConnectionPhase::SynReceived if segment.flags.has(Flags::ACK) => {
                 refuse(segment, out)
             }
@@ -90,6 +93,7 @@ impl Endpoint {
         //= rfc9293-3.7.1-mss-default
         let peer = if syn.syn.mss == 0 { 536 } else { u32::from(syn.syn.mss) };
         // A peer may ask for less than the options take.
+        //= rfc9293-3.7.1-mss-bounds-segments
         let mss = u64::from(self.handshake.offered_mss.min(peer).saturating_sub(options).max(1));
         let window = self.initial_window(mss);
         let controller = Controller::new(&self.controller, Bytes(mss), window, self.config.initial_ssthresh);
@@ -145,6 +149,7 @@ impl Endpoint {
                 Flags::SYN.with(ecn::syn_flags(self.config.ecn))
             },
             syn: SynOptions {
+                //= rfc9293-3.7.1-mss-in-every-syn
                 mss: self.handshake.offered_mss.min(u32::from(u16::MAX)) as u16,
                 window_scale: wants_scale.then(|| self.receiver.own_scale()),
                 sack_permitted: offer(self.config.sack, self.negotiated.sack),

@@ -135,6 +135,7 @@ impl Timing {
             (Some(once), Some(resent)) if oldest => Some(once.min(resent)),
             (once, resent) => once.max(resent),
         };
+        //= rfc6298-3-karn
         (if karn { once.filter(|_| !self.has_retransmitted) } else { acked }, sacked)
     }
 }
@@ -345,8 +346,10 @@ impl Sender {
     /// RFC 6675 counts those with new SACK information.
     fn is_duplicate(&self, ack: &IncomingAck<'_>, newly_sacked: u64, window_changed: bool) -> bool {
         if self.recovery.has_sack() {
+            //= rfc3042-2-new-information
             newly_sacked > 0
         } else {
+            //= rfc5681-2-duplicate-ack
             !ack.occupies && !window_changed && ack.ack == self.board.una()
         }
     }
@@ -376,6 +379,7 @@ impl Sender {
             rtt: self.rto.stats(),
             timestamps: ack.timestamps,
             is_cwnd_limited: self.may_grow(),
+            //= rfc3168-6.1.2-no-growth
             in_recovery: (summary.was_reducing && !self.config.growth_at_recovery_end)
                 || self.recovery.phase().is_reducing(),
             round: self.rounds.count(),

@@ -16,6 +16,7 @@ impl Sender {
             return self.undo_timeout(now, recovered);
         }
         if loss.frto != Frto::Off && !recovered {
+            //= rfc5682-3.1-second-ack
             if outcome.original_arrived {
                 return self.undo_timeout(now, recovered);
             }
@@ -49,9 +50,11 @@ impl Sender {
     /// RFC 5682 section 3.1: step 2b lets new data out on the first ACK that advances; what comes back for it decides.
     fn watch_for_spurious(&mut self, loss: LossPhase, outcome: &AckOutcome) -> LossPhase {
         if self.board.high_data() > loss.until {
+            //= rfc5682-3.1-second-duplicate
             let is_real = outcome.newly_sacked > 0 || outcome.is_duplicate;
             return LossPhase { frto: if is_real { Frto::Off } else { Frto::Watching }, ..loss };
         }
+        //= rfc5682-3.1-duplicate-first
         if !outcome.advanced {
             return loss;
         }
@@ -88,6 +91,7 @@ impl Sender {
         self.tlp.clear();
         self.recovery.enter_loss(self.board.high_data(), frto);
         // RFC 5681 section 3.1: the loss window is one segment, beside what is still in the network.
+        //= rfc5681-3.1-loss-window
         self.restart_window(now, RestartCause::Timeout, self.board.pipe() + self.mss());
     }
 
@@ -95,6 +99,7 @@ impl Sender {
     pub(super) fn enter_loss(&mut self, now: SimTime) {
         let phase = self.recovery.phase();
         let was_repairing = !phase.is_open();
+        //= rfc5681-3.1-repeated-timeout
         let repeated = self.timer.timeouts_in_a_row() > 1 && matches!(phase, Phase::Loss(_));
         let in_one_window = was_repairing && phase.ends_at().is_some_and(|end| self.board.una() < end);
         let flight = self.board.flight_size();
@@ -108,6 +113,7 @@ impl Sender {
         }
         self.recovery.begin_undo(&self.board);
         self.ecn.on_reduction();
+        //= rfc5682-3.1-repeated
         let frto = self.config.undo.frto && (!was_repairing || self.timer.timeouts_in_a_row() > 1);
         if !was_repairing {
             self.recovery.reset_dup_thresh();

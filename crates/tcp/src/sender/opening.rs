@@ -15,6 +15,7 @@ impl Sender {
         self.validation.set_initial_window(initial_window);
         self.controller = controller;
         if !sack {
+            //= rfc8985-7.1-needs-sack
             self.recovery.do_without_sack(self.config.dup_acks_as_sacks);
             self.tlp = Tlp::new(false); // RFC 8985 section 7 needs SACK
         }

@@ -172,7 +172,9 @@ impl Sender {
 
     /// RFC 3168 section 6.1.2: a mark is answered as a loss, once for each window.
     fn answer_mark(&mut self, now: SimTime, outcome: &AckOutcome) {
+        //= rfc3168-6.1.2-once-a-window
         let window = self.begin_reduction(now, CongestionCause::Ecn, outcome);
+        //= rfc3168-6.1.2-window-of-one
         self.recovery.enter_cwr(self.board.high_data(), window);
     }
 
@@ -188,6 +190,7 @@ impl Sender {
         let Phase::Fast(recovery) = *self.recovery.phase() else { return };
         let una = self.board.una();
         let is_reno = self.recovery.method() == LossRecovery::Reno;
+        //= rfc6675-5-recovery-point
         if outcome.advanced && (una >= recovery.until || is_reno) {
             if self.recovery.undo().is_spurious(ack.echoed_tick()) {
                 self.undo_episode(now, false);
@@ -221,6 +224,7 @@ impl Sender {
             self.note_lost(newly_lost);
             outcome.newly_lost += newly_lost;
         } else if outcome.is_duplicate {
+            //= rfc5681-3.2-inflate-by-each
             self.recovery.inflate(self.board.mss()); // RFC 5681 section 3.2 step 4
         }
     }

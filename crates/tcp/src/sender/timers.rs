@@ -13,6 +13,7 @@ impl Sender {
     /// After an ACK.
     pub(super) fn set_timer(&mut self, now: SimTime, outcome: &AckOutcome) {
         if self.board.is_empty() {
+            //= rfc6298-5.2-stop
             if outcome.advanced {
                 self.timer.stop();
                 self.activity.idle_since = Some(now);
@@ -63,6 +64,7 @@ impl Sender {
     /// RFC 8985 section 7.2: arms the probe timer, unless in recovery or while something is SACKed, which loss detection
     /// sees to. The timeout, counted from `timeout_from`, comes first if it is due earlier.
     fn schedule_probe(&mut self, now: SimTime, timeout_from: SimTime) -> bool {
+        //= rfc8985-7.2-not-in-recovery
         let has_nothing_to_tell = self.board.is_empty() || self.board.sacked() > 0;
         if !self.tlp.is_enabled() || !self.recovery.phase().is_open() || has_nothing_to_tell {
             return false;
@@ -71,6 +73,7 @@ impl Sender {
         let (delayed_ack, slack) = (self.config.tlp_max_ack_delay, self.config.rack_tlp_slack);
         let probe = Tlp::timeout(srtt, self.board.count(), delayed_ack, slack);
         let timeout = timeout_from + self.rto.rto();
+        //= rfc8985-7.2-not-after-timeout
         self.timer.wait_for_probe(if timeout > now { timeout.min(now + probe) } else { now + probe });
         true
     }
@@ -98,8 +101,10 @@ impl Sender {
     }
 
     fn on_persist_timer(&mut self, now: SimTime) -> bool {
+        //= rfc9293-3.8.6.1-probe-closed-window
         let interval = self.persist.on_expiry(self.rto.rto());
         if self.usable_window() > 0 {
+            //= rfc9293-3.8.6.2.1-override-timeout
             self.queue.override_silly_window();
             return false;
         }
@@ -147,6 +152,7 @@ impl Sender {
 
     /// RFC 8985 section 6.2, step 5: what has not arrived by now is lost.
     fn on_reordering_timeout(&mut self, now: SimTime) {
+        //= rfc8985-6.2-reordering-timer
         self.timer.stop();
         let found = self.recovery.detect_by_time(now, &mut self.board, &self.rto.stats());
         if found.newly_lost > 0 {

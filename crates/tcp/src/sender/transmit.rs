@@ -42,6 +42,7 @@ impl Sender {
         if self.tlp.is_due() {
             return self.send_probe(now);
         }
+        //= rfc6675-5-pipe-bounds-sending
         let allowed = self.window().saturating_sub(self.board.pipe()); // a window may shrink below what is under way
         if self.recovery.phase().is_open() {
             return self.next_new(now, allowed);
@@ -106,13 +107,16 @@ impl Sender {
 
     /// RFC 8985 section 7.3: new data if there is some, else the last segment once more, unless it has arrived.
     fn send_probe(&mut self, now: SimTime) -> Option<DataSegment> {
+        //= rfc8985-7.3-one-probe
         let segment = if self.tlp.take_due() { self.probe_segment(now) } else { None };
+        //= rfc8985-7.3-timeout-next
         self.start_timeout(now);
         segment
     }
 
     fn probe_segment(&mut self, now: SimTime) -> Option<DataSegment> {
         let available = self.next_len();
+        //= rfc8985-7.3-new-data
         if available > 0 && available <= self.usable_window() {
             let segment = self.send_new(now, available);
             self.tlp.on_probe(self.board.high_data(), false);
@@ -178,9 +182,12 @@ impl Sender {
     /// limited transmit is off.
     fn limited_transmit_allowance(&self) -> u64 {
         let dup_acks = self.recovery.dup_acks();
+        //= rfc3042-2-new-segments
         let counts_dup_acks = dup_acks > 0 && self.recovery.method() != LossRecovery::Sack;
         if counts_dup_acks && self.config.limited_transmit && self.recovery.is_idle() {
+            //= rfc3042-2-two-beyond
             let extended = self.window() + u64::from(dup_acks.min(2)) * self.mss();
+            //= rfc3042-2-cwnd-stays
             extended.saturating_sub(self.board.pipe().max(self.window())) // zero once both have left
         } else {
             0
@@ -302,6 +309,7 @@ impl Sender {
     fn is_worth_sending(&self, now: SimTime, window: u64) -> bool {
         window > 0
             && (self.queue.overrides_silly_window()
+                //= rfc9293-3.8.6.2.1-sender-silly-window
                 || window >= self.peer.largest() / 2
                 || (self.bursts.is_under_way(now) && !self.is_held_back(window)))
     }
@@ -344,6 +352,7 @@ impl Sender {
         if fin {
             flags = flags.with(Flags::FIN);
         }
+        //= rfc9293-3.9.1.2-push
         if payload > 0 && self.queue.is_pushed(range) {
             flags = flags.with(Flags::PSH);
         }
