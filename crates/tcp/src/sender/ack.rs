@@ -242,7 +242,7 @@ impl Sender {
         let prior_high = self.board.high_sacked();
         let recovery_point = self.recovery.phase().ends_at();
         let min_rtt = self.rto.stats().min_rtt;
-        let echoed = ack.echoed_tick().filter(|echo| *echo != 0 && self.config.rack_timestamp_check);
+        let echoed = ack.echoed_tick().filter(|echo| *echo != 0 && self.asks_echo_of_retransmissions());
         let Self { board, recovery, feed, controller, clock, .. } = self;
         let mut rack = recovery.rack_mut();
         timing.high_sacked = prior_high;
@@ -267,7 +267,7 @@ impl Sender {
         let mut newly_sacked = 0;
         for &(start, end) in ack.sack.blocks() {
             newly_sacked += board.sack(start, end, &mut |sent| {
-                deliver(sent, timing);
+                deliver(sent, timing, None);
                 if !sent.was_retransmitted() {
                     timing.oldest_sacked.get_or_insert(sent.at);
                     timing.newest_sacked = Some(sent.at);
@@ -280,7 +280,7 @@ impl Sender {
                 if sent.is_sacked() {
                     return;
                 }
-                deliver(sent, timing);
+                deliver(sent, timing, echoed);
                 if sent.was_retransmitted() {
                     timing.has_retransmitted = true;
                     timing.oldest_retransmitted =
@@ -297,7 +297,7 @@ impl Sender {
 
     /// RFC 8985 section 6.2, step 2, first condition.
     fn asks_echo_of_retransmissions(&self) -> bool {
-        self.rack.is_some() && self.config.rack_timestamp_check
+        self.recovery.has_rack() && self.config.rack_timestamp_check
     }
 
     /// Without SACK: of what an ACK covers, one segment fills the hole and the rest had been presumed delivered. Returns

@@ -5,7 +5,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Ecn, Flags};
 
 use super::Sender;
-use crate::config::{LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
+use crate::config::{IdleRestart, LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
 use crate::cwnd_validation::{WindowInUse, restart_window};
 use crate::ranges::Range;
 use crate::tso::Opening;
@@ -252,7 +252,7 @@ impl Sender {
             && self.activity.last_sent == now
             && let Some(cwnd) = self.validation.decay(now, state)
         {
-            self.shrink_unused(now, RestartCause::Unused, cwnd);
+            self.restart_unused(now, RestartCause::Unused, cwnd);
         }
     }
 
@@ -264,16 +264,19 @@ impl Sender {
         let idle = now.saturating_since(self.activity.last_sent);
         let initial = self.validation.initial_window();
         let window = restart_window(self.config.idle_restart, idle, self.rto.rto(), self.cwnd(), initial);
-        if let Some(cwnd) = window {
-            self.shrink_unused(now, RestartCause::Idle, cwnd / self.mss() * self.mss());
-            self.validation.restart(now);
+        let Some(cwnd) = window else { return };
+        let cwnd = cwnd / self.mss() * self.mss();
+        if self.config.idle_restart == IdleRestart::Linux {
+            self.restart_unused(now, RestartCause::Idle, cwnd);
+        } else {
+            self.restart_window(now, RestartCause::Idle, cwnd);
         }
-        self.controller.set_cwnd(Bytes(cwnd / self.mss * self.mss));
-        self.usage.restart(now);
+        self.validation.restart(now);
     }
 
-    /// A window that was not used shrinks, and remembers in ssthresh three quarters of what it was (RFC 2861).
-    fn shrink_unused(&mut self, now: SimTime, cause: RestartCause, cwnd: u64) {
+    /// A window that was not used starts over, and ssthresh keeps three quarters of what it was (RFC 2861, RFC 7661 section
+    /// 4.4.3).
+    fn restart_unused(&mut self, now: SimTime, cause: RestartCause, cwnd: u64) {
         let three_quarters = Bytes(self.cwnd() / self.mss() * 3 / 4 * self.mss());
         let ssthresh = self.controller.ssthresh().map_or(three_quarters, |ssthresh| ssthresh.max(three_quarters));
         self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh: Some(ssthresh) });
