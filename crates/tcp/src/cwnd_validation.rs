@@ -224,15 +224,15 @@ mod tests {
     //= rfc7661-4.4.2-five-minutes
     #[test]
     fn five_minutes_without_use_halve_the_window() {
-        let mut usage = Usage::new(CwndValidation::Rfc7661);
+        let mut usage = CwndValidator::new(CwndValidation::Rfc7661, Bytes(10));
         usage.on_acked(20, false);
         let rto = SimDuration::from_millis(200);
-        let state = WindowInUse { cwnd: 100, initial: 10, flight: 20, rto, in_slow_start: false };
+        let state = WindowInUse { cwnd: 100, flight: 20, rto, in_slow_start: false };
         let at = |seconds| SimTime::ZERO + SimDuration::from_secs(seconds);
         assert_eq!(usage.decay(at(299), state), None);
         assert_eq!(usage.decay(at(300), state), Some(50)); // RFC 7661 section 4.4.2: max(cwnd / 2, IW)
         assert_eq!(usage.decay(at(301), WindowInUse { cwnd: 50, ..state }), None); // five minutes anew
-        assert_eq!(usage.decay(at(600), WindowInUse { cwnd: 15, initial: 10, ..state }), None); // 20 of 15 are used
+        assert_eq!(usage.decay(at(600), WindowInUse { cwnd: 15, ..state }), None); // 20 of 15 are used
     }
 
     //= rfc7661-4.4.1-decrease
