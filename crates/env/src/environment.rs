@@ -63,11 +63,18 @@ impl Environment {
         if bindings.is_empty() {
             return Err(EnvironmentError::NoAgents);
         }
-        let flows = places(&scenario, &seats)?;
-        let simulation = simulate(&scenario, &seats, &flows);
-        let unopened = unopened(&scenario, &seats, &flows);
+        let flows = flow_indices(&scenario, &bindings)?;
+        let simulation = simulate(&scenario, &bindings, &flows);
+        let unopened = unopened(&scenario, &bindings, &flows);
         let end = SimTime(scenario.config().duration.0);
-        Ok(Self { scenario: Arc::new(scenario), seats: seats.into(), simulation, unopened, end, flows: flows.into() })
+        Ok(Self {
+            scenario: Arc::new(scenario),
+            bindings: bindings.into(),
+            simulation,
+            unopened,
+            end,
+            flows: flows.into(),
+        })
     }
 
     /// How many agents there are.
@@ -90,8 +97,8 @@ impl Environment {
         let mut drawn = seeds.filter_map(|seed| self.scenario.draw(seed).ok());
         let found = drawn.find_map(with_indices);
         let (scenario, flows) = found.unwrap_or_else(|| (self.scenario.with_seed(seed), self.flows.to_vec()));
-        self.simulation = simulate(&scenario, &self.seats, &flows);
-        self.unopened = unopened(&scenario, &self.seats, &flows);
+        self.simulation = simulate(&scenario, &self.bindings, &flows);
+        self.unopened = unopened(&scenario, &self.bindings, &flows);
         self.end = SimTime(scenario.config().duration.0);
         self.flows = flows.into();
         self.run()
@@ -246,18 +253,18 @@ fn simulate(scenario: &Scenario, bindings: &[AgentBinding], flows: &[FlowId]) ->
 }
 
 /// Agents as they begin, from what is configured: the handshake may settle another segment size.
-fn unopened(scenario: &Scenario, seats: &[Seat], flows: &[FlowId]) -> Vec<Agent> {
-    let agent = |(seat, flow): (&Seat, &FlowId)| {
+fn unopened(scenario: &Scenario, bindings: &[AgentBinding], flows: &[FlowId]) -> Vec<Agent> {
+    let agent = |(binding, flow): (&AgentBinding, &FlowId)| {
         let flow = &scenario.config().flows[flow.index()];
         let (mss, tcp) = (Bytes(u64::from(flow.sender.mss)), &flow.sender);
         let own = Controller::new(&flow.controller, mss, tcp.initial_window, tcp.initial_ssthresh);
-        Agent::new(&seat.config, own, mss)
+        Agent::new(&binding.config, own, mss)
     };
-    seats.iter().zip(flows).map(agent).collect()
+    bindings.iter().zip(flows).map(agent).collect()
 }
 
 /// The agent of a flow; `None` before its connection's handshake is over.
 fn agent(simulation: &mut Simulation, flow: FlowId) -> Option<&mut Agent> {
     let external = simulation.external_controller(flow)?;
-    Some(external.as_any_mut().downcast_mut().expect("every seat's controller is an agent"))
+    Some(external.as_any_mut().downcast_mut().expect("every bound flow's controller is an agent"))
 }

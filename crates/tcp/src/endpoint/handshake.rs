@@ -45,7 +45,7 @@ impl Endpoint {
             ConnectionPhase::SynReceived if segment.flags.has(Flags::SYN) => self.send_syn(now, out), // our SYN-ACK was lost
             //= rfc9293-3.5.2-unsent-acknowledged-in-handshake
             ConnectionPhase::SynSent | ConnectionPhase::SynReceived if segment.flags.has(Flags::ACK) => {
-                refuse(segment, out)
+                refuse(segment, out);
             }
             ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => refuse(segment, out),
             _ => {}

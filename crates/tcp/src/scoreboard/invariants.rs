@@ -1,6 +1,7 @@
 //! What holds of a scoreboard after every call. Checked in debug builds; the recount of every segment now and then only.
 
 use super::{LOST, RETRANSMITTED, SACKED, Scoreboard};
+use crate::ranges::Range;
 
 impl Scoreboard {
     /// Panics with the promise that is broken; `recounts` looks at every segment.
@@ -41,7 +42,7 @@ impl Scoreboard {
                 "a lost segment below `retransmit_edge` waits: {sent:?}"
             );
         }
-        let in_ranges: u64 = self.sacked.iter().map(|range| range.len()).sum();
+        let in_ranges: u64 = self.sacked.iter().map(Range::len).sum();
         let in_records: u64 =
             self.segments.iter().filter(|sent| sent.has(SACKED)).map(|sent| u64::from(sent.len)).sum();
         assert_eq!(in_ranges, in_records, "ranges and marks agree on what is SACKed");
