@@ -56,6 +56,7 @@ impl TimestampClock {
 }
 
 fn stepped(own: u64, step: ClockStep) -> u64 {
+    //= rfc7323-5.4-monotonic
     // A clock stops at its ends.
     if step.forward { own.saturating_add(step.by.0) } else { own.saturating_sub(step.by.0) }
 }
@@ -76,7 +77,6 @@ mod tests {
 
     //= rfc7323-7.1-offset
     //= rfc7323-5.4-clock
-    //= rfc7323-5.4-monotonic
     #[test]
     fn ticks_count_from_the_offset_and_wrap() {
         assert_eq!(clock(7, 0.0).tick(SimTime(3_999_999)), 10); // three whole milliseconds

@@ -121,6 +121,7 @@ impl CwndValidator {
                 if self.pipe_ack() >= cwnd / 2 {
                     self.not_limited_since = now;
                 }
+                //= rfc7661-4.4.2-five-minutes
                 let expired = now.saturating_since(self.not_limited_since) >= NON_VALIDATED_PERIOD;
                 expired.then(|| {
                     self.not_limited_since = now;
@@ -188,7 +189,6 @@ mod tests {
 
     //= rfc2861-3-idle-halves
     //= rfc5681-4.1-restart-window
-    //= rfc7661-4.4.2-five-minutes
     #[test]
     fn idle_time_halves_the_window_for_each_rto_down_to_the_initial_one() {
         let ms = SimDuration::from_millis;

@@ -108,8 +108,10 @@ impl Rack {
     /// Step 4: how much later than another a segment must have been sent for its delivery to mean the loss of the other.
     fn reordering_window(&self, inputs: &ReoWndInputs) -> SimDuration {
         if !self.reordering_seen && (inputs.in_recovery || inputs.has_dup_thresh) {
+            //= rfc8985-6.2-no-window-before
             return SimDuration::ZERO;
         }
+        //= rfc8985-6.2-quarter
         let steps = u64::from(self.extra_steps) + 1;
         SimDuration((inputs.min_rtt.0 / 4 * steps).min(inputs.srtt.0))
     }
@@ -173,8 +175,6 @@ mod tests {
         ReoWndInputs { min_rtt: rtt, srtt: rtt, in_recovery: false, has_dup_thresh }
     }
 
-    //= rfc8985-6.2-quarter
-    //= rfc8985-6.2-no-window-before
     //= rfc8985-6.2-quarter
     //= rfc8985-6.2-no-window-before
     #[test]

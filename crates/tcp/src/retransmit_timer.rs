@@ -1,8 +1,8 @@
 //! The sender's timer: one deadline, for what is due next, and when it has expired often enough to give up.
 //!
 //! Sources: RFC 6298 section 5 (the timeout), RFC 8985 section 8 (timeout, reordering and probe share one timer), RFC 9293
-//! section 3.8.3 (R2) and RFC 5482 (giving up). Departures: none.
-//!
+//! section 3.8.3 (R2) and RFC 5482 (giving up). Departures: a SYN is tried as often as `syn_retries` says, six times by
+//! default, and not for three minutes (rfc9293-3.8.3-syn-r2).
 
 use ackclock_units::{SimDuration, SimTime};
 

@@ -99,6 +99,7 @@ impl Tlp {
         let outcome = if !self.is_retransmission || ack.has_dsack {
             ProbeOutcome::Nothing
         } else if ack.ack > end {
+            //= rfc8985-7.4.2-repaired
             ProbeOutcome::RetransmittedLoss
         } else if ack.is_pure_duplicate {
             ProbeOutcome::Nothing // both the original and the probe arrived
@@ -116,7 +117,6 @@ mod tests {
 
     //= rfc8985-7.2-no-sample
     //= rfc8985-7.2-probe-timeout
-    //= rfc8985-7.4.2-repaired
     #[test]
     fn the_probe_timeout_is_two_round_trips_and_allows_for_a_delayed_ack() {
         let ms = SimDuration::from_millis;

@@ -49,6 +49,7 @@ impl Undo {
     /// A segment left again when the timestamp clock showed `tick`.
     pub(crate) fn on_retransmission(&mut self, tick: u32) {
         self.unexplained = Some(self.unexplained.unwrap_or(0) + 1);
+        //= rfc3522-3.2-first-timestamp
         self.first_retransmitted.get_or_insert(tick);
     }
 
@@ -70,6 +71,7 @@ impl Undo {
     /// The ACK was sent before the retransmission could have arrived (RFC 3522 section 3.2, step 4).
     pub(crate) fn answers_original(&self, echoed: Option<u32>) -> bool {
         match (self.first_retransmitted, echoed.filter(|tick| *tick != 0)) {
+            //= rfc3522-3.2-older-echo
             (Some(resent), Some(echoed)) => self.config.eifel && is_before(echoed, resent),
             _ => false,
         }
@@ -87,8 +89,6 @@ mod tests {
 
     const ALL: UndoConfig = UndoConfig { eifel: true, dsack: true, frto: true };
 
-    //= rfc3522-3.2-older-echo
-    //= rfc3522-3.2-first-timestamp
     //= rfc3522-3.2-older-echo
     //= rfc3522-3.2-first-timestamp
     #[test]
