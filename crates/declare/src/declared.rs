@@ -1,9 +1,14 @@
 //! The trait behind [`declare!`](crate::declare).
 
+use std::fmt::Debug;
+
 use serde_json::Value as Json;
 
-use crate::field::{Field, write_table};
-use crate::table::{Review, Table};
+use crate::field::{Field, read_table, write_table};
+use crate::part::{FieldInfo, infos, schema_of_fields};
+use crate::range::{Range, Unordered};
+use crate::table::{Context, Mistake, Review, Table};
+use crate::value::{Value, wrong_type};
 
 /// A struct whose fields are declared.
 pub trait Declared: Clone + Send + Sync + Sized + 'static {
@@ -73,5 +78,65 @@ pub fn table_of<K: Declared>(config: &K) -> Table {
     match write_table(config, &K::fields()) {
         Json::Object(table) => table,
         _ => Table::new(),
+    }
+}
+
+/// A declared struct as a value of a field: a table.
+impl<T: Declared + PartialEq + Debug> Value for T {
+    type Bound = Unordered;
+
+    fn wanted() -> String {
+        let names: Vec<&str> = T::fields().iter().map(|field| field.name).collect();
+        format!("a table of {}", names.join(", "))
+    }
+
+    fn read(raw: &Json) -> Result<Self, String> {
+        let first = |mistakes: Vec<Mistake>| mistakes.into_iter().next().map_or_else(String::new, |one| one.message);
+        Self::read_in(raw, &Context::default()).map_err(first)
+    }
+
+    fn read_in(raw: &Json, context: &Context) -> Result<Self, Vec<Mistake>> {
+        let table = raw.as_object().ok_or_else(|| vec![Mistake::new(wrong_type::<Self>(raw), "")])?;
+        let (read, mistakes) = read_table(Self::base(table), &T::fields(), table, context);
+        if mistakes.is_empty() { Ok(read) } else { Err(mistakes) }
+    }
+
+    /// Only what is not as by default.
+    fn write(&self) -> Json {
+        let default = Self::base(&Table::new());
+        let fields = T::fields();
+        let written = fields.iter().map(|field| (field.name, field.access().get(self), field.access().get(&default)));
+        let others = written.filter(|(_, own, default)| own != default);
+        Json::Object(others.map(|(name, own, _)| (name.to_owned(), own)).collect())
+    }
+
+    fn canonical(raw: &Json) -> Result<Json, String> {
+        let table = raw.as_object().ok_or_else(|| wrong_type::<Self>(raw))?;
+        let infos = infos::<T>();
+        let field = |(name, value): (&String, &Json)| {
+            let info = infos.iter().find(|info| info.name == name).ok_or_else(|| wrong_type::<Self>(raw))?;
+            Ok((name.clone(), info.read(value)?))
+        };
+        table.iter().map(field).collect::<Result<Table, String>>().map(Json::Object)
+    }
+
+    fn schema() -> Json {
+        schema_of_fields(&infos::<T>())
+    }
+
+    fn bounded(&self) -> Vec<Unordered> {
+        Vec::new()
+    }
+
+    fn inside(_: &Range<Unordered>) -> Vec<Self> {
+        vec![Self::base(&Table::new())]
+    }
+
+    fn outside(_: &Range<Unordered>) -> Vec<Self> {
+        Vec::new()
+    }
+
+    fn item_fields() -> Vec<FieldInfo> {
+        infos::<T>()
     }
 }

@@ -69,6 +69,10 @@ fn meaning(comment: &[&str]) -> String {
 pub(crate) trait Access<C>: Send + Sync {
     /// Puts in what was written; what is wrong is of the field, or of one within.
     fn set(&self, config: &mut C, raw: &Json, context: &Context) -> Vec<Mistake>;
+    /// Puts in what holds in this context, where nothing was written.
+    fn leave_out(&self, _config: &mut C, _context: &Context) -> Vec<Mistake> {
+        Vec::new()
+    }
     /// What `config` holds.
     fn get(&self, config: &C) -> Json;
     fn declared(&self) -> Described;
@@ -85,12 +89,15 @@ pub(crate) struct Described {
     pub(crate) unit: &'static str,
     pub(crate) source: &'static str,
     pub(crate) absent: &'static str,
+    pub(crate) depends_on_context: bool,
     pub(crate) schema: Json,
     pub(crate) canonical: fn(&Json) -> Result<Json, String>,
     pub(crate) inside: Vec<Json>,
     pub(crate) outside: Vec<Json>,
     /// The fields of a table, and whether it may be written as true or false.
     pub(crate) table: Option<(Vec<FieldInfo>, bool)>,
+    /// The fields of each item of a list of tables.
+    pub(crate) items: Vec<FieldInfo>,
 }
 
 struct Typed<C, T: Value> {
@@ -100,17 +107,28 @@ struct Typed<C, T: Value> {
 }
 
 impl<C, T: Value> Access<C> for Typed<C, T> {
-    fn set(&self, config: &mut C, raw: &Json, _: &Context) -> Vec<Mistake> {
-        let message = match T::read(raw) {
+    fn set(&self, config: &mut C, raw: &Json, context: &Context) -> Vec<Mistake> {
+        let mut mistakes = match T::read_in(raw, context) {
             Ok(value) if self.spec.holds(&value) => {
                 *(self.get_mut)(config) = value;
                 return Vec::new();
             }
-            Ok(_) => format!("must be {}", self.spec.range_in_words()),
-            Err(message) => message,
+            Ok(_) => vec![Mistake::new(format!("must be {}", self.spec.range_in_words()), "")],
+            Err(mistakes) => mistakes,
         };
-        let default = (self.get)(config).write();
-        vec![Mistake::new(message, remedy(&default, &self.declared()))]
+        for mistake in mistakes.iter_mut().filter(|mistake| mistake.remedy.is_empty()) {
+            mistake.remedy = remedy(&(self.get)(config).write(), &self.declared());
+        }
+        mistakes
+    }
+
+    fn leave_out(&self, config: &mut C, context: &Context) -> Vec<Mistake> {
+        match self.spec.in_context.and_then(|of| of(context)) {
+            Some(Ok(value)) => *(self.get_mut)(config) = value,
+            Some(Err(mistakes)) => return mistakes,
+            None => {}
+        }
+        Vec::new()
     }
 
     fn get(&self, config: &C) -> Json {
@@ -131,11 +149,13 @@ impl<C, T: Value> Access<C> for Typed<C, T> {
             unit: spec.unit,
             source: spec.source,
             absent: spec.absent,
+            depends_on_context: spec.in_context.is_some(),
             schema: with_null(T::schema()),
-            canonical: |raw| T::read(raw).map(|value| value.write()),
+            canonical: T::canonical,
             inside: write(inside, true),
             outside: write(outside, false),
             table: None,
+            items: T::item_fields(),
         }
     }
 }
@@ -159,6 +179,9 @@ struct Within<O, C> {
 impl<O, C> Access<O> for Within<O, C> {
     fn set(&self, config: &mut O, raw: &Json, context: &Context) -> Vec<Mistake> {
         self.inner.set((self.get_mut)(config), raw, context)
+    }
+    fn leave_out(&self, config: &mut O, context: &Context) -> Vec<Mistake> {
+        self.inner.leave_out((self.get_mut)(config), context)
     }
     fn get(&self, config: &O) -> Json {
         self.inner.get((self.get)(config))
@@ -228,13 +251,14 @@ pub(crate) fn read_table<K: Declared>(
 ) -> (K, Vec<Mistake>) {
     let mut mistakes = Vec::new();
     for field in fields {
-        match table.get(field.name) {
-            Some(raw) => {
-                let found = field.access.set(&mut config, raw, context);
-                mistakes.extend(found.into_iter().map(|mistake| mistake.within(field.name)));
-            }
-            None => mistakes.extend(missing(field)),
-        }
+        let found = match table.get(field.name) {
+            Some(raw) => field.access.set(&mut config, raw, context),
+            None => match missing(field) {
+                Some(mistake) => vec![mistake],
+                None => field.access.leave_out(&mut config, context),
+            },
+        };
+        mistakes.extend(found.into_iter().map(|mistake| mistake.within(field.name)));
     }
     if let (true, Some(check)) = (mistakes.is_empty(), K::CHECK) {
         let mut review = Review::new(table, context);
@@ -247,7 +271,7 @@ pub(crate) fn read_table<K: Declared>(
 fn missing<K>(field: &Field<K>) -> Option<Mistake> {
     let described = field.access.declared();
     let example = || format!("add it, such as {} = {}", field.name, written(&described.example));
-    described.is_required.then(|| Mistake::new("is missing".to_owned(), example()).within(field.name))
+    described.is_required.then(|| Mistake::new("is missing", example()))
 }
 
 /// Every field of `config`, as a table; what is absent is left out.
@@ -268,11 +292,13 @@ fn described_table<K: Declared>(fields: &[Field<K>], bases: &[Base<K>], is_switc
         unit: "",
         source: "",
         absent: "",
+        depends_on_context: false,
         schema: if is_switch { json!({ "anyOf": [{ "type": "boolean" }, schema] }) } else { schema },
         canonical: |raw| Ok(raw.clone()),
         inside: Vec::new(),
         outside: Vec::new(),
         table: Some((infos, is_switch)),
+        items: Vec::new(),
     }
 }
 
@@ -280,6 +306,7 @@ fn described_table<K: Declared>(fields: &[Field<K>], bases: &[Base<K>], is_switc
 fn remedy(default: &Json, described: &Described) -> String {
     let source = if described.source.is_empty() { String::new() } else { format!(" ({})", described.source) };
     match (default, described.is_required) {
+        _ if described.depends_on_context => format!("left out it is {}{source}", described.absent),
         (_, true) => format!("write for example {}{source}", written(&described.example)),
         (Json::Null, _) => format!("leave it out: {}{source}", described.absent),
         (default, _) => format!("the default is {}{source}", written(default)),

@@ -47,6 +47,8 @@ pub struct FieldInfo {
     pub outside: Vec<Json>,
     /// The fields within, if it is a table.
     pub table: Option<TableInfo>,
+    /// The fields of each item, if it is a list of tables.
+    pub items: Option<TableInfo>,
     schema: Json,
     canonical: fn(&Json) -> Result<Json, String>,
 }
@@ -60,6 +62,12 @@ pub struct TableInfo {
     pub names: Vec<&'static str>,
     /// True if it may be written as true or false, too.
     pub is_switch: bool,
+}
+
+impl TableInfo {
+    fn of(fields: Vec<FieldInfo>, is_switch: bool) -> Self {
+        Self { names: fields.iter().map(|field| field.name).collect(), fields, is_switch }
+    }
 }
 
 impl FieldInfo {
@@ -110,7 +118,9 @@ impl<C: 'static, X> Part<C, X> {
     ) -> Self {
         let known: Vec<Field<K>> = K::fields().into_iter().filter(|field| !omits.contains(&field.name)).collect();
         let mut bases = K::bases();
-        bases.iter_mut().for_each(|base| adjust(&mut base.config));
+        for base in &mut bases {
+            adjust(&mut base.config);
+        }
         let fields: Vec<FieldInfo> = known.iter().map(|field| info(field, &bases)).collect();
         let field_names = known.iter().map(|field| field.name).collect();
         let read = move |table: &Table, context: &Context| {
@@ -155,6 +165,25 @@ impl<C, X> Part<C, X> {
     }
 }
 
+/// The fields of a struct, as it is declared.
+pub(crate) fn infos<K: Declared>() -> Vec<FieldInfo> {
+    let bases = K::bases();
+    K::fields().iter().map(|field| info(field, &bases)).collect()
+}
+
+/// JSON Schema of a value that is one of a few kinds, each with its fields: a word, or a table with a `kind`.
+pub fn kinds_schema(kinds: &[(&str, &[(&str, Json)])]) -> Json {
+    let words: Vec<&str> = kinds.iter().map(|(kind, _)| *kind).collect();
+    let table = |(kind, fields): &(&str, &[(&str, Json)])| {
+        let mut properties: Map<String, Json> =
+            fields.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+        properties.insert("kind".to_owned(), json!({ "const": kind }));
+        json!({ "type": "object", "properties": properties, "required": ["kind"], "additionalProperties": false })
+    };
+    let tables = kinds.iter().map(table);
+    json!({ "anyOf": std::iter::once(json!({ "enum": words })).chain(tables).collect::<Vec<_>>() })
+}
+
 /// JSON Schema of a table of these fields.
 pub(crate) fn schema_of_fields(fields: &[FieldInfo]) -> Json {
     let properties: Map<String, Json> = fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
@@ -170,7 +199,8 @@ pub(crate) fn schema_of_fields(fields: &[FieldInfo]) -> Json {
 pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo {
     let described = field.access().declared();
     let defaults: Vec<Json> = bases.iter().map(|base| field.access().get(&base.config)).collect();
-    let default = defaults.first().filter(|value| !described.is_required && !value.is_null()).cloned();
+    let is_default = |value: &&Json| !described.is_required && !described.depends_on_context && !value.is_null();
+    let default = defaults.first().filter(is_default).cloned();
     let range = if described.range.is_empty() { described.wanted.clone() } else { described.range.clone() };
     FieldInfo {
         name: field.name,
@@ -189,10 +219,8 @@ pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo
         outside: described.outside,
         schema: described.schema,
         canonical: described.canonical,
-        table: described.table.map(|(fields, is_switch)| {
-            let names = fields.iter().map(|field| field.name).collect();
-            TableInfo { fields, names, is_switch }
-        }),
+        table: described.table.map(|(fields, is_switch)| TableInfo::of(fields, is_switch)),
+        items: (!described.items.is_empty()).then(|| TableInfo::of(described.items, false)),
     }
 }
 

@@ -70,7 +70,7 @@ macro_rules! bound_by_integers {
     };
 }
 
-bound_by_integers!(u8, u16, u32, u64, usize);
+bound_by_integers!(u8, u16, u32, u64, usize, i64);
 
 macro_rules! bound_by_quantities {
     ($($type:ident),*) => {

@@ -1,6 +1,7 @@
 //! What is declared of a field beside its type: default, range, unit, source.
 
 use crate::range::Range;
+use crate::table::{Context, Mistake};
 use crate::value::Value;
 
 /// A field's default and range. Built as `default(0.5).above(0.0).below(1.0)`; a plain value is a default without a range.
@@ -15,7 +16,12 @@ pub struct Spec<T: Value> {
     pub(crate) source: &'static str,
     /// What holds where the field is left out and has no default value of its own.
     pub(crate) absent: &'static str,
+    /// The default where it depends on what stands around.
+    pub(crate) in_context: Option<InContext<T>>,
 }
+
+/// What a field that is left out comes to in a context; nothing if its default holds.
+pub type InContext<T> = fn(&Context) -> Option<Result<T, Vec<Mistake>>>;
 
 /// What no range can say, in words and as a test.
 #[derive(Clone, Debug)]
@@ -33,7 +39,7 @@ impl<T: Value> From<T> for Spec<T> {
 /// A field with a default.
 pub fn default<T: Value>(value: T) -> Spec<T> {
     let (must, unit, source, absent) = (None, "", "", "");
-    Spec { default: value, is_required: false, range: Range::ALL, must, unit, source, absent }
+    Spec { default: value, is_required: false, range: Range::ALL, must, unit, source, absent, in_context: None }
 }
 
 /// A field that has to be written; `example` stands in a message that it is not, and where no other value is at hand.
@@ -93,6 +99,13 @@ impl<T: Value> Spec<T> {
     #[must_use]
     pub fn source(mut self, source: &'static str) -> Self {
         self.source = source;
+        self
+    }
+
+    /// A default that depends on the context; `words` say on what.
+    #[must_use]
+    pub fn in_context(mut self, words: &'static str, of: InContext<T>) -> Self {
+        (self.absent, self.in_context) = (words, Some(of));
         self
     }
 

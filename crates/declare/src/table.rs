@@ -1,5 +1,6 @@
 //! What was written of a part, and what is wrong with it.
 
+use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use serde_json::{Map, Value as Json};
 
 use crate::range::Bound;
@@ -8,23 +9,59 @@ use crate::range::Bound;
 pub type Table = Map<String, Json>;
 
 /// What holds around a part and bears on its values.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Context {
     /// Payload of a full segment, octets.
     pub mss: u64,
+    /// The link that a queue stands before.
+    pub link: Option<LinkContext>,
+}
+
+/// A link, as far as it matters to what waits for it.
+#[derive(Clone, Debug)]
+pub struct LinkContext {
+    /// Its rate.
+    pub rate: Bandwidth,
+    /// How much may wait where a queue does not say.
+    pub default_limit: Json,
+    /// What crosses it; unknown until the flows have found their ways.
+    pub crossing: Option<Crossing>,
+}
+
+/// The flows that cross a link.
+#[derive(Clone, Debug)]
+pub struct Crossing {
+    /// The longest of their round trips, without queues; none if there are no flows.
+    pub rtt: Option<SimDuration>,
+    /// The largest of their packets, framing included.
+    pub largest_packet: Bytes,
+    /// Every flow of the network: its name, and the number of its connection if it has one.
+    pub flows: Vec<(String, Option<usize>)>,
+}
+
+impl Context {
+    /// What crosses the link, once that is known.
+    pub fn crossing(&self) -> Option<&Crossing> {
+        self.link.as_ref()?.crossing.as_ref()
+    }
+
+    /// The link's rate, once parts of a round trip are amounts of data.
+    pub fn settled_rate(&self) -> Option<Bandwidth> {
+        self.crossing().and(self.link.as_ref()).map(|link| link.rate)
+    }
 }
 
 impl Default for Context {
     /// A segment of 1500 octets on the wire.
     fn default() -> Self {
-        Self { mss: 1_448 }
+        Self { mss: 1_448, link: None }
     }
 }
 
 /// Something wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// The field, "rto.min" for one of a table within; empty for the part as a whole.
+    /// The field, "rto.min" or "bands[0].limit" for one of a table within; empty for the part as a whole.
     pub field: String,
     /// What is wrong: "must be ...".
     pub message: String,
@@ -35,13 +72,16 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    pub(crate) fn new(message: String, remedy: String) -> Self {
-        Self { field: String::new(), message, remedy, is_of_rule: false }
+    /// Of the value at hand; without a remedy it is to be as its field is by default.
+    pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { field: String::new(), message: message.into(), remedy: remedy.into(), is_of_rule: false }
     }
 
-    /// The same, of a field of the table that `name` is.
-    pub(crate) fn within(mut self, name: &str) -> Self {
-        self.field = if self.field.is_empty() { name.to_owned() } else { format!("{name}.{}", self.field) };
+    /// The same, of a value that stands in another by this name, or by an index: `[0]`.
+    #[must_use]
+    pub fn within(mut self, name: &str) -> Self {
+        let dot = if self.field.is_empty() || self.field.starts_with('[') { "" } else { "." };
+        self.field = format!("{name}{dot}{}", self.field);
         self
     }
 }
@@ -70,9 +110,9 @@ impl<'a> Review<'a> {
     }
 
     /// Says what is wrong with `field`.
-    pub fn report(&mut self, field: &'static str, message: impl Into<String>, remedy: impl Into<String>) {
+    pub fn report(&mut self, field: impl Into<String>, message: impl Into<String>, remedy: impl Into<String>) {
         self.mistakes.push(Mistake {
-            field: field.to_owned(),
+            field: field.into(),
             message: message.into(),
             remedy: remedy.into(),
             is_of_rule: true,

@@ -6,7 +6,9 @@ use std::str::FromStr;
 use ackclock_units::{Amount, Bandwidth, Bytes, ParseQuantityError, SimDuration};
 use serde_json::{Value as Json, json};
 
+use crate::part::FieldInfo;
 use crate::range::{Bound, Range, Unordered, number_text};
+use crate::table::{Context, Mistake};
 
 /// A type of fields: read from a plain value, written as one.
 pub trait Value: Clone + PartialEq + Debug + Send + Sync + Sized + 'static {
@@ -19,8 +21,23 @@ pub trait Value: Clone + PartialEq + Debug + Send + Sync + Sized + 'static {
     /// Reads a value. The error says what is wrong: "must be ...; write ...".
     fn read(raw: &Json) -> Result<Self, String>;
 
+    /// As [`Self::read`], where more than the value itself decides what it comes to.
+    fn read_in(raw: &Json, _: &Context) -> Result<Self, Vec<Mistake>> {
+        Self::read(raw).map_err(|message| vec![Mistake::new(message, "")])
+    }
+
     /// Writes what [`Self::read`] reads as this.
     fn write(&self) -> Json;
+
+    /// What was written, in the form in which this type writes.
+    fn canonical(raw: &Json) -> Result<Json, String> {
+        Self::read(raw).map(|value| value.write())
+    }
+
+    /// The fields of each item, for a list of tables.
+    fn item_fields() -> Vec<FieldInfo> {
+        Vec::new()
+    }
 
     /// Its JSON Schema.
     fn schema() -> Json;
@@ -155,6 +172,32 @@ macro_rules! whole_numbers {
 
 whole_numbers!(u8, u16, u32, u64, usize);
 
+impl Value for i64 {
+    type Bound = Self;
+
+    fn wanted() -> String {
+        "a whole number, which may be negative".to_owned()
+    }
+    fn read(raw: &Json) -> Result<Self, String> {
+        raw.as_i64().ok_or_else(|| wrong_type::<Self>(raw))
+    }
+    fn write(&self) -> Json {
+        (*self).into()
+    }
+    fn schema() -> Json {
+        json!({ "type": "integer" })
+    }
+    fn bounded(&self) -> Vec<Self> {
+        vec![*self]
+    }
+    fn inside(range: &Range<Self>) -> Vec<Self> {
+        range.inside()
+    }
+    fn outside(range: &Range<Self>) -> Vec<Self> {
+        range.outside()
+    }
+}
+
 /// Reads a text that stands for a quantity.
 pub(crate) fn read_text<T: Value + FromStr<Err = ParseQuantityError>>(raw: &Json) -> Result<T, String> {
     let text = raw.as_str().ok_or_else(|| wrong_type::<T>(raw))?;
@@ -241,6 +284,15 @@ impl<T: Value> Value for Option<T> {
     fn read(raw: &Json) -> Result<Self, String> {
         T::read(raw).map(Some)
     }
+    fn read_in(raw: &Json, context: &Context) -> Result<Self, Vec<Mistake>> {
+        T::read_in(raw, context).map(Some)
+    }
+    fn canonical(raw: &Json) -> Result<Json, String> {
+        T::canonical(raw)
+    }
+    fn item_fields() -> Vec<FieldInfo> {
+        T::item_fields()
+    }
     fn write(&self) -> Json {
         self.as_ref().map_or(Json::Null, T::write)
     }
@@ -270,6 +322,24 @@ impl<T: Value> Value for Vec<T> {
     }
     fn read(raw: &Json) -> Result<Self, String> {
         raw.as_array().ok_or_else(|| wrong_type::<Self>(raw))?.iter().map(T::read).collect()
+    }
+    /// Null stands for an item that could not be read, so that the others keep their places.
+    fn read_in(raw: &Json, context: &Context) -> Result<Self, Vec<Mistake>> {
+        let items = raw.as_array().ok_or_else(|| vec![Mistake::new(wrong_type::<Self>(raw), "")])?;
+        let (mut values, mut mistakes) = (Vec::new(), Vec::new());
+        for (index, item) in items.iter().enumerate().filter(|(_, item)| !item.is_null()) {
+            match T::read_in(item, context) {
+                Ok(value) => values.push(value),
+                Err(found) => mistakes.extend(found.into_iter().map(|one| one.within(&format!("[{index}]")))),
+            }
+        }
+        if mistakes.is_empty() { Ok(values) } else { Err(mistakes) }
+    }
+    fn canonical(raw: &Json) -> Result<Json, String> {
+        raw.as_array().ok_or_else(|| wrong_type::<Self>(raw))?.iter().map(T::canonical).collect()
+    }
+    fn item_fields() -> Vec<FieldInfo> {
+        T::item_fields()
     }
     fn write(&self) -> Json {
         self.iter().map(T::write).collect()
@@ -313,6 +383,6 @@ mod tests {
             "is a number with decimals, and must be a whole number of at most 4294967295; \
              write a whole number of at most 4294967295"
         );
-        assert!(SimDuration::read(&json!("30")).expect_err("no unit").starts_with("has no unit; write it like"));
+        assert!(SimDuration::read(&json!("30")).expect_err("no unit").contains("with a unit; write "));
     }
 }

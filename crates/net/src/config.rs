@@ -1,13 +1,13 @@
 //! What a network consists of: checked values, ready to be built.
 
+use ackclock_declare::words;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::channel::ChannelConfig;
 use crate::ids::NodeId;
 use crate::link::Link;
 use crate::packet::Packet;
-use crate::queue::{CakeConfig, CodelConfig, DualPi2Config, FqCodelConfig, FqPieConfig, PieConfig};
-use crate::queue::{DrrConfig, FqConfig, PriorityConfig, RedConfig, SfqConfig, SharedBufferConfig, TbfConfig};
+pub use crate::queue::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig, ThresholdConfig};
 
 /// Nodes and the one-way links between them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,97 +76,21 @@ impl NetworkConfig {
             QueueConfig::Priority(config) => Some(&mut config.bands),
             _ => None,
         });
-        let of_bands = bands.flatten().filter_map(|band| band.flows.as_mut());
+        let of_bands = bands.flatten().filter_map(|band| Some(&mut band.flows.as_mut()?.0));
         rules.filter_map(|rule| rule.flows.as_mut()).chain(of_bands)
     }
 }
 
-/// A queue discipline with its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub enum QueueConfig {
-    /// First in, first out; what does not fit is dropped.
-    DropTail(DropTailConfig),
-    /// Small packets before all others.
-    Sgpq(SgpqConfig),
-    /// First in, first out, with a mark for what finds more than a threshold.
-    Threshold(ThresholdConfig),
-    /// Random Early Detection.
-    Red(RedConfig),
-    /// A token bucket that shapes.
-    Tbf(TbfConfig),
-    /// Bands in strict order.
-    Priority(PriorityConfig),
-    /// Deficit Round Robin.
-    Drr(DrrConfig),
-    /// Stochastic fairness queueing.
-    Sfq(SfqConfig),
-    /// Fair queueing, bit by bit.
-    Fq(FqConfig),
-    /// A queue for every flow in one memory.
-    SharedBuffer(SharedBufferConfig),
-    /// Controlled delay (RFC 8289).
-    Codel(CodelConfig),
-    /// Flow queues with CoDel (RFC 8290).
-    FqCodel(FqCodelConfig),
-    /// Proportional integral controller enhanced (RFC 8033).
-    Pie(PieConfig),
-    /// Flow queues with PIE.
-    FqPie(FqPieConfig),
-    /// CAKE.
-    Cake(CakeConfig),
-    /// Coupled queues for L4S (RFC 9332).
-    DualPi2(DualPi2Config),
-}
-
-/// Parameters of the queue that marks by its length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThresholdConfig {
-    /// A packet that finds more than this waiting is marked.
-    pub threshold: QueueLimit,
-    /// How much may wait.
-    pub limit: QueueLimit,
-}
-
-/// Parameters of DropTail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DropTailConfig {
-    /// How much may wait; the packet in service does not count.
-    pub limit: QueueLimit,
-}
-
-/// Parameters of the Small Get Priority Queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SgpqConfig {
-    /// Packets of at most this many octets of IP go first.
-    pub threshold: Bytes,
-    /// How many small packets may wait.
-    pub small_limit: QueueLimit,
-    /// How many of the others may wait.
-    pub limit: QueueLimit,
-}
-
-/// How much may wait in a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// Anything.
-    Unlimited,
-    /// So many packets.
-    Packets(u64),
-    /// So many octets, framing included.
-    Bytes(Bytes),
-    /// A packet that would wait longer than this is dropped.
-    Time(SimDuration),
-}
-
-/// Which packets a rule looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketClass {
-    /// All.
-    Any,
-    /// Packets with data in them.
-    Data,
-    /// Packets without: ACKs, mostly.
-    Acks,
+words! {
+    /// Which packets a rule looks at.
+    pub enum PacketClass {
+        /// All.
+        "any" = Any,
+        /// Packets with data in them.
+        "data" = Data,
+        /// Packets without: ACKs, mostly.
+        "acks" = Acks,
+    }
 }
 
 impl PacketClass {

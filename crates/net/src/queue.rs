@@ -2,6 +2,9 @@
 //!
 //! A discipline sees packets, times and its own parameters; it knows nothing of the link. It is told of an arrival and
 //! asked for the next packet when the link is free, so it can decide at either end, as CoDel and PIE must.
+//!
+//! Its file says everything of it, its parameters as a scenario writes them too; a new one is such a file, its `mod`, and its
+//! line in the list below.
 
 mod cake;
 mod codel;
@@ -12,6 +15,7 @@ mod fifo;
 pub mod flow_hash;
 mod flow_queues;
 mod flow_schedule;
+mod flow_set;
 mod fq;
 mod fq_codel;
 mod fq_pie;
@@ -30,31 +34,33 @@ mod testing;
 mod threshold;
 
 use std::fmt::Debug;
+use std::sync::LazyLock;
 
+use ackclock_declare::{About, Declared, Part, Parts, Review};
 use ackclock_units::{Bandwidth, SimTime};
 use ackclock_wire::Ecn;
 
-use crate::config::QueueConfig;
 use crate::packet::Packet;
 use crate::rng::RandomStream;
 
 pub use cake::{AckFilter, Cake, CakeConfig, CellFraming, HostTable, Isolation, ShaperConfig};
 pub use codel::{Codel, CodelConfig, CodelParameters};
-pub use drop_tail::DropTail;
+pub use drop_tail::{DropTail, DropTailConfig};
 pub use drr::{Drr, DrrConfig};
 pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
+pub use flow_set::FlowSet;
 pub use fq::{Fq, FqConfig};
 pub use fq_codel::{FqCodel, FqCodelConfig};
 pub use fq_pie::{FqPie, FqPieConfig};
-pub use limit::Room;
+pub use limit::{Limit, QueueLimit, Room};
 pub use pie::{DelayEstimate, Pie, PieConfig, PieParameters};
 pub use priority::{BandConfig, Priority, PriorityConfig};
 pub use red::{Red, RedConfig};
 pub use sfq::{Sfq, SfqConfig};
-pub use sgpq::Sgpq;
+pub use sgpq::{Sgpq, SgpqConfig};
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, Sharing};
 pub use tbf::{Tbf, TbfConfig};
-pub use threshold::Threshold;
+pub use threshold::{Threshold, ThresholdConfig};
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -138,23 +144,69 @@ impl QueuePlace<'_> {
     }
 }
 
-/// Every discipline by its name: the enum of them, and calls without a table of functions.
+/// Parameters of a discipline, and what is said of it in every catalogue.
+pub(crate) trait Parameters: Declared {
+    /// Name and prose.
+    const ABOUT: About;
+
+    /// Each limit in which packets wait, by its field: a packet has to fit.
+    fn limits(&self) -> Vec<(String, QueueLimit)>;
+
+    /// What does not go together of values each in its range.
+    fn review(&self, _review: &mut Review<'_>) {}
+
+    /// Takes the host of each endpoint, where that matters.
+    fn set_hosts(&mut self, _hosts: &HostTable) {}
+}
+
+fn part_of<K: Parameters>(into: fn(K) -> QueueConfig) -> Part<QueueConfig> {
+    Part::new(K::ABOUT, (), &[], |_| (), into)
+}
+
+/// What every discipline checks of its values: `check super::review;` in its declaration.
+fn review<K: Parameters>(config: &K, review: &mut Review<'_>) {
+    let largest = review.context.crossing().map(|crossing| crossing.largest_packet);
+    for (field, limit) in config.limits() {
+        if let Some(message) = largest.and_then(|largest| limit.lacks_room_for(largest)) {
+            review.report(field, message, "use at least \"1 packet\"");
+        }
+    }
+    config.review(review);
+}
+
+/// Every discipline with its parameters: enums of both, and calls without a table of functions.
 macro_rules! disciplines {
-    ($($(#[$meta:meta])* $name:ident,)*) => {
+    ($($(#[$meta:meta])* $name:ident($module:ident::$config:ident),)*) => {
+        /// A queue discipline with its parameters.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum QueueConfig {
+            $($(#[$meta])* $name($module::$config),)*
+        }
+
+        impl QueueConfig {
+            /// Tells the queue on which host each endpoint is.
+            pub fn set_hosts(&mut self, hosts: &HostTable) {
+                match self { $(Self::$name(config) => config.set_hosts(hosts),)* }
+            }
+        }
+
         /// A queue of any discipline.
         #[derive(Clone, Debug)]
         pub enum Queue {
-            $($(#[$meta])* $name(Box<$name>),)*
+            $($(#[$meta])* $name(Box<$module::$name>),)*
         }
 
         impl Queue {
             /// An empty queue.
             pub fn new(config: &QueueConfig, place: &QueuePlace<'_>) -> Self {
                 match config {
-                    $(QueueConfig::$name(config) => Self::$name(Box::new($name::new(config, place))),)*
+                    $(QueueConfig::$name(config) => Self::$name(Box::new($module::$name::new(config, place))),)*
                 }
             }
         }
+
+        static QUEUES: LazyLock<Parts<QueueConfig>> =
+            LazyLock::new(|| Parts::new(vec![$(part_of(QueueConfig::$name)),*]));
 
         impl QueueDiscipline for Queue {
             fn enqueue(&mut self, now: SimTime, arrival: Queued) {
@@ -184,37 +236,45 @@ macro_rules! disciplines {
 
 disciplines! {
     /// First in, first out.
-    DropTail,
+    DropTail(drop_tail::DropTailConfig),
     /// Small packets first.
-    Sgpq,
+    Sgpq(sgpq::SgpqConfig),
     /// Marks above a length.
-    Threshold,
+    Threshold(threshold::ThresholdConfig),
     /// Early drops or marks by the average queue.
-    Red,
+    Red(red::RedConfig),
     /// Held back to a rate.
-    Tbf,
+    Tbf(tbf::TbfConfig),
     /// Bands in strict order.
-    Priority,
+    Priority(priority::PriorityConfig),
     /// In turn by octets.
-    Drr,
+    Drr(drr::DrrConfig),
     /// In turn, flows told apart by a hash.
-    Sfq,
+    Sfq(sfq::SfqConfig),
     /// By finish numbers.
-    Fq,
+    Fq(fq::FqConfig),
     /// One memory for all flows.
-    SharedBuffer,
+    SharedBuffer(shared_buffer::SharedBufferConfig),
     /// Waiting longer than a target for an interval is answered by drops at the head.
-    Codel,
+    Codel(codel::CodelConfig),
     /// Flow queues in turn, each under CoDel.
-    FqCodel,
+    FqCodel(fq_codel::FqCodelConfig),
     /// A PI controller of the delay drops at arrival.
-    Pie,
+    Pie(pie::PieConfig),
     /// Flow queues in turn, each under PIE.
-    FqPie,
+    FqPie(fq_pie::FqPieConfig),
     /// Fair between hosts and flows, with a shaper and an ACK filter.
-    Cake,
+    Cake(cake::CakeConfig),
     /// A queue for L4S and one for the others, coupled.
-    DualPi2,
+    DualPi2(dualpi2::DualPi2Config),
+}
+
+/// Of a link that names none.
+pub const DEFAULT_QUEUE: &str = "drop_tail";
+
+/// Every discipline that a scenario can name, as it declares itself.
+pub fn queues() -> &'static Parts<QueueConfig> {
+    &QUEUES
 }
 
 #[cfg(test)]

@@ -1,10 +1,7 @@
 //! What there is to choose from, as JSON for `ackclock controllers`, `queues`, `buffer-policies`, `links` and `topologies`.
 
-mod aqm;
 mod disciplines;
 mod links;
-mod queues;
-mod schedulers;
 
 use ackclock_declare::{Part, Table};
 use serde_json::{Value, json};
@@ -13,7 +10,6 @@ use crate::profiles::Profile;
 
 pub use disciplines::buffer_policies;
 pub use links::links;
-pub use queues::queues;
 
 /// The scenario format as JSON Schema.
 pub fn schema() -> Value {
@@ -23,6 +19,11 @@ pub fn schema() -> Value {
 /// Controllers with their parameters.
 pub fn controllers() -> Value {
     ackclock_cc::controllers().iter().map(Part::to_json).chain(doors()).collect()
+}
+
+/// Queue disciplines with their parameters.
+pub fn queues() -> Value {
+    ackclock_net::queue::queues().iter().map(Part::to_json).collect()
 }
 
 /// Controllers that are not in this program's crates.

@@ -3,7 +3,6 @@
 
 mod appliances;
 mod apps;
-mod aqm;
 mod attached;
 mod channel;
 mod controllers;
@@ -15,8 +14,6 @@ mod flows;
 mod impairments;
 mod links;
 mod policy;
-mod queues;
-mod schedulers;
 mod sizes;
 mod splits;
 mod take;
@@ -164,7 +161,6 @@ pub(crate) fn check(
     let splits = checker.splits(&appliances, &plans, &flows, &topology);
     let appliances: Vec<_> = appliances.into_iter().map(|plan| plan.config).collect();
     checker.resolve_queues(&topology, &flows, &appliances, &splits);
-    checker.resolve_hosts(&flows);
     checker.resolve_discards(&topology, &flows);
     let trace = checker.trace(&topology, &flows);
     let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);

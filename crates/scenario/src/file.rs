@@ -3,7 +3,6 @@
 
 mod app;
 mod appliance;
-mod aqm;
 mod channel;
 mod chosen;
 mod controller;
@@ -15,7 +14,6 @@ mod flow;
 mod macros;
 mod policy;
 mod queue;
-mod schedulers;
 mod tcp;
 mod text;
 mod topology;
@@ -27,7 +25,6 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
 pub(crate) use appliance::{ApplianceTable, CopyingTable, SideTable, TakeTable};
-pub(crate) use aqm::{Cake, Codel, DualPi2, DualScheduling, FqCodel, FqPie, Pie, PieControl};
 pub(crate) use channel::{
     AggregateTable, BurstLoss, DelayTable, HandoverTable, Jitter, Loss, PolicerTable, RateStep, RateTable, Reorder,
 };
@@ -40,10 +37,9 @@ pub(crate) use fields::{Fields, OwnTable, Word};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
 pub(crate) use policy::PolicyParameters;
-pub(crate) use queue::{Queue, Sgpq, Threshold};
-pub(crate) use schedulers::{Band, Drr, Fq, Priority, Red, Sfq, SharedBuffer, Sharing, Tbf};
+pub(crate) use queue::Queue;
 pub(crate) use tcp::{AutotuningTable, ClockStepTable, TcpTable, TsoTable};
-pub(crate) use text::{Amount, Buffer, Duration, EventRate, Framing, Limit, Rate, Size, Ssthresh};
+pub(crate) use text::{Amount, Buffer, Duration, EventRate, Framing, Rate, Size, Ssthresh};
 pub(crate) use topology::{
     Chain, DiscardRule, Dumbbell, Explicit, ExplicitLink, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star,
     Topology,

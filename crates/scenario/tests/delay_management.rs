@@ -174,16 +174,16 @@ fn runs_repeat_and_clones_go_on_alike() {
 fn mistakes_name_place_and_remedy() {
     let wrong = [
         ("{ kind = \"codel\", target = \"0 ms\" }", "target", "5 ms"),
-        ("{ kind = \"fq_codel\", flows = 0 }", "flows", "1 to 65536"),
-        ("{ kind = \"fq_codel\", quantum = \"0 bytes\" }", "quantum", "full Ethernet frame"),
+        ("{ kind = \"fq_codel\", flows = 0 }", "flows", "at least 1 and at most 65536 queues"),
+        ("{ kind = \"fq_codel\", quantum = \"0 bytes\" }", "quantum", "at least 40 bytes"),
         ("{ kind = \"fq_codel\", drop_batch = 0 }", "drop_batch", "at least 1"),
         ("{ kind = \"fq_pie\", memory_limit = \"1 kB\" }", "memory_limit", "at least"),
-        ("{ kind = \"pie\", mark_threshold = 1.5 }", "mark_threshold", "0 to 1"),
+        ("{ kind = \"pie\", mark_threshold = 1.5 }", "mark_threshold", "at least 0 and at most 1"),
         ("{ kind = \"pie\", t_update = \"1 us\" }", "t_update", "100 us"),
         ("{ kind = \"pie\", alpha = -1.0 }", "alpha", "0.125"),
         ("{ kind = \"cake\", flows = 100 }", "flows", "multiple of 8"),
-        ("{ kind = \"cake\", bandwidth = \"0 bit/s\" }", "bandwidth", "1 bit/s"),
-        ("{ kind = \"dualpi2\", coupling = 0.5 }", "coupling", "1 to 100"),
+        ("{ kind = \"cake\", bandwidth = \"0 bit/s\" }", "bandwidth", "at least 1 bit/s"),
+        ("{ kind = \"dualpi2\", coupling = 0.5 }", "coupling", "at least 1 and at most 100"),
         ("{ kind = \"dualpi2\", shift = \"30 ms\" }", "shift", "time_shifted"),
         ("{ kind = \"codel\", limit = \"100 bytes\" }", "limit", "1 packet"),
     ];

@@ -58,7 +58,8 @@ fn mistakes_are_blamed_on_their_fields() {
         ("{ kind = \"priority\", bands = [{ flows = [\"flow1\", \"x\"] }] }", vec!["queue.bands[0].flows[1]"]),
         ("{ kind = \"priority\", bands = [{}, { limit = \"10 bytes\" }] }", vec!["queue.bands[1].limit"]),
         ("{ kind = \"drr\", quantum = \"10 bytes\" }", vec!["queue.quantum"]),
-        ("{ kind = \"sfq\", buckets = 0, perturb = \"1 us\" }", vec!["queue.buckets", "queue.perturb"]),
+        ("{ kind = \"sfq\", buckets = 0, quantum = \"10 bytes\" }", vec!["queue.buckets", "queue.quantum"]),
+        ("{ kind = \"sfq\", perturb = \"1 us\" }", vec!["queue.perturb"]),
         ("{ kind = \"fq\", limit = \"0 packets\" }", vec!["queue.limit"]),
         (
             "{ kind = \"shared_buffer\", sharing = { kind = \"dynamic_threshold\", alpha = 0.0 } }",

@@ -1,25 +1,25 @@
 //! The tables of docs/reference/scenario.md that come from declarations are as the declarations are.
 //!
-//! A table stands between `<!-- declared controllers: NAME NAME -->` and `<!-- end of declared -->`; parts of the same fields
+//! A table stands between `<!-- declared controllers: NAME NAME -->` (or `queues`) and `<!-- end of declared -->`; parts of the same fields
 //! share one. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference` writes them anew.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use ackclock_cc::controllers;
-use ackclock_declare::parameter_table;
+use ackclock_declare::{Parts, parameter_table};
+use ackclock_net::queue::queues;
 
-const BEGIN: &str = "<!-- declared controllers: ";
+const BEGIN: &str = "<!-- declared ";
 const END: &str = "<!-- end of declared -->";
 
 fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenario.md")
 }
 
-/// The table of the controllers of these names.
-fn table(names: &[&str]) -> String {
-    let parts: Vec<_> =
-        names.iter().map(|name| controllers().find(name).unwrap_or_else(|| panic!("no {name}"))).collect();
+/// The table of the parts of these names.
+fn table<C, X>(all: &Parts<C, X>, names: &[&str]) -> String {
+    let parts: Vec<_> = names.iter().map(|name| all.find(name).unwrap_or_else(|| panic!("no {name}"))).collect();
     let table = parameter_table(names, parts[0]);
     assert!(parts.iter().all(|part| parameter_table(names, part) == table), "{names:?} have fields of their own");
     table
@@ -31,22 +31,29 @@ fn renewed(page: &str) -> (String, Vec<String>) {
     let mut text = pieces.next().unwrap_or_default().to_owned();
     let mut found = Vec::new();
     for piece in pieces {
-        let (names, rest) = piece.split_once(" -->").expect("a marker ends");
+        let (head, rest) = piece.split_once(" -->").expect("a marker ends");
         let (_, after) = rest.split_once(END).expect("a table ends");
+        let (kind, names) = head.split_once(": ").expect("a kind and names");
         let list: Vec<&str> = names.split(' ').collect();
-        text += &format!("{BEGIN}{names} -->\n{}{END}{after}", table(&list));
+        let table = match kind {
+            "controllers" => table(controllers(), &list),
+            "queues" => table(queues(), &list),
+            _ => panic!("nothing is declared as {kind}"),
+        };
+        text.extend([BEGIN, head, " -->\n", &table, END, after]);
         found.extend(list.into_iter().map(str::to_owned));
     }
     (text, found)
 }
 
 #[test]
-fn the_tables_of_controllers_are_what_they_declare() {
+fn the_tables_are_what_is_declared() {
     let text = fs::read_to_string(page()).expect("the page is there");
     let (wanted, mut found) = renewed(&text);
-    let mut names: Vec<&str> = controllers().names().to_vec();
-    (found.sort(), names.sort_unstable());
-    assert_eq!(found, names, "each controller has one table");
+    let mut names: Vec<&str> = [controllers().names(), queues().names()].concat();
+    found.sort();
+    names.sort_unstable();
+    assert_eq!(found, names, "each has one table");
     if env::var_os("ACKCLOCK_UPDATE_DOCS").is_some() {
         fs::write(page(), wanted).expect("the page can be written");
         return;

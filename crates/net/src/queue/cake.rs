@@ -13,12 +13,14 @@ mod cobalt;
 mod hosts;
 mod shaper;
 
+use ackclock_declare::{About, declare, default, unset};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued};
+use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, MAX_TIME, QueueLimit};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued};
 use crate::ids::EndpointId;
 use crate::packet::Packet;
 use crate::rng::RandomStream;
@@ -36,39 +38,52 @@ const WAYS: u32 = 8;
 /// Octets of a full packet, for what a slow link takes to send one.
 const MTU: Bytes = Bytes(1514);
 
-/// Parameters; the defaults are Linux's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CakeConfig {
-    /// The shaper.
-    pub shaper: ShaperConfig,
-    /// Between whom it is fair.
-    pub isolation: Isolation,
-    /// The host of each endpoint, for fairness between hosts.
-    pub hosts: HostTable,
-    /// What becomes of superfluous ACKs.
-    pub ack_filter: AckFilter,
-    /// The round trip that the control law reckons with; its target is a twentieth.
-    pub rtt: SimDuration,
-    /// Mark what is ECN-capable instead of dropping it.
-    pub ecn: bool,
-    /// Octets that may wait; `None` is four times rate times `rtt`, and 4 MiB at least.
-    pub memory_limit: Option<Bytes>,
-    /// Queues that flows are hashed into; a multiple of 8.
-    pub flows: u32,
+declare! {
+    /// Parameters of [`Cake`]; the defaults are Linux's.
+    #[derive(Eq)]
+    pub struct CakeConfig {
+        /// Between whom it is fair first.
+        isolation: Isolation = Isolation::Triple,
+        /// How eagerly superfluous ACKs are dropped.
+        ack_filter: AckFilter = AckFilter::Off,
+        /// The round trip that the control law reckons with; its target is a twentieth.
+        rtt: SimDuration = default(SimDuration::from_millis(100)).above(SimDuration::ZERO).at_most(MAX_TIME),
+        /// Mark ECN-capable packets instead of dropping them.
+        ecn: bool = true,
+        /// How many octets may wait.
+        memory_limit: Option<Bytes> = unset("4 x rate x rtt, 4 MiB at least").at_least(LARGEST_PACKET),
+        /// Queues that flows are hashed into.
+        flows: u32 = default(1_024)
+            .at_least(WAYS)
+            .at_most(MAX_FLOW_QUEUES)
+            .must_be("a multiple of 8", |flows: &u32| flows.is_multiple_of(WAYS)),
+    }
+    within {
+        /// The shaper.
+        shaper: ShaperConfig = ShaperConfig::default(),
+    }
+    apart {
+        /// The host of each endpoint, for fairness between hosts.
+        hosts: HostTable = HostTable::default(),
+    }
+    check super::review;
 }
 
-impl Default for CakeConfig {
-    fn default() -> Self {
-        Self {
-            shaper: ShaperConfig::default(),
-            isolation: Isolation::default(),
-            hosts: HostTable::default(),
-            ack_filter: AckFilter::default(),
-            rtt: SimDuration::from_millis(100),
-            ecn: true,
-            memory_limit: None,
-            flows: 1024,
-        }
+impl Parameters for CakeConfig {
+    const ABOUT: About = About {
+        name: "cake",
+        aliases: &[],
+        summary: "CAKE: fair between hosts, then flows; COBALT on each queue, a shaper, an ACK filter",
+        source: "Høiland-Jørgensen, Täht and Morton 2018; Linux",
+        departures: "one priority tin; no dithering of a host's shares; a host's sparse flows count as its bulk flows do; a new flow that is empty waits a round among the old ones; without a shaper the link's rate sets the target",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        Vec::new()
+    }
+
+    fn set_hosts(&mut self, hosts: &HostTable) {
+        self.hosts = hosts.clone();
     }
 }
 

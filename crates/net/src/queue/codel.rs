@@ -6,49 +6,60 @@
 //! **Departures**: the square root is exact, where Linux iterates in 16 bits; the largest packet, below which a backlog
 //! is never reduced, is the largest seen.
 
+use ackclock_declare::{About, declare, default, unset};
 use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
 use super::fifo::{Fifo, Head};
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::QueueLimit;
+use super::limit::{MAX_TIME, QueueLimit};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 
-/// The parameters of the control law; RFC 8289 section 4 gives the defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CodelParameters {
-    /// Waiting that is acceptable for good.
-    pub target: SimDuration,
-    /// How long waiting may be longer; of the order of a round trip.
-    pub interval: SimDuration,
-    /// Mark what is ECN-capable instead of dropping it.
-    pub ecn: bool,
-    /// Mark every ECN-capable packet that waited longer than this.
-    pub ce_threshold: Option<SimDuration>,
-}
-
-impl Default for CodelParameters {
-    fn default() -> Self {
-        Self {
-            target: SimDuration::from_millis(5),
-            interval: SimDuration::from_millis(100),
-            ecn: true,
-            ce_threshold: None,
-        }
+declare! {
+    /// The parameters of the control law.
+    #[derive(Copy, Eq)]
+    pub struct CodelParameters {
+        /// Waiting that is acceptable for good.
+        target: SimDuration = default(SimDuration::from_millis(5))
+            .above(SimDuration::ZERO)
+            .at_most(MAX_TIME)
+            .source("RFC 8289 section 4"),
+        /// How long waiting may be longer; of the order of a round trip.
+        interval: SimDuration = default(SimDuration::from_millis(100))
+            .above(SimDuration::ZERO)
+            .at_most(MAX_TIME)
+            .source("RFC 8289 section 4"),
+        /// Mark ECN-capable packets instead of dropping them.
+        ecn: bool = true,
+        /// Mark every ECN-capable packet that waited longer than this.
+        ce_threshold: Option<SimDuration> = unset("none").source("Linux"),
     }
 }
 
-/// Parameters of a CoDel queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CodelConfig {
-    /// How much may wait at most; Linux allows 1000 packets.
-    pub limit: QueueLimit,
-    /// The control law.
-    pub control: CodelParameters,
+declare! {
+    /// Parameters of a CoDel queue.
+    #[derive(Copy, Eq)]
+    pub struct CodelConfig {
+        /// How much may wait at most.
+        limit: QueueLimit = default(QueueLimit::Packets(1_000)).source("Linux"),
+    }
+    within {
+        /// The control law.
+        control: CodelParameters = CodelParameters::default(),
+    }
+    check super::review;
 }
 
-impl Default for CodelConfig {
-    fn default() -> Self {
-        Self { limit: QueueLimit::Packets(1000), control: CodelParameters::default() }
+impl Parameters for CodelConfig {
+    const ABOUT: About = About {
+        name: "codel",
+        aliases: &[],
+        summary: "CoDel: once packets have waited longer than target for an interval, drops at the head, ever closer",
+        source: "RFC 8289; ce_threshold: Linux",
+        departures: "the square root of the control law is exact",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
     }
 }
 

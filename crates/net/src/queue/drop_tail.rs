@@ -2,10 +2,35 @@
 
 use std::collections::VecDeque;
 
+use ackclock_declare::{About, declare};
 use ackclock_units::SimTime;
 
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::DropTailConfig;
+use super::limit::{QueueLimit, of_link};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+
+declare! {
+    /// Parameters of [`DropTail`].
+    #[derive(Copy, Eq)]
+    pub struct DropTailConfig {
+        /// How much may wait; a bdp is the link's rate times the largest round trip of the flows that cross it.
+        limit: QueueLimit = of_link(),
+    }
+    check super::review;
+}
+
+impl Parameters for DropTailConfig {
+    const ABOUT: About = About {
+        name: "drop_tail",
+        aliases: &[],
+        summary: "first in, first out; what does not fit is dropped",
+        source: "the queue of every simple router",
+        departures: "none; the packet in service does not count, framing does",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
+    }
+}
 
 /// See the module.
 #[derive(Clone, Debug)]

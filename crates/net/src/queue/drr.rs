@@ -5,19 +5,37 @@
 //!
 //! Departures: flows are told apart exactly, by connection and direction, and not by a hash.
 
+use ackclock_declare::{About, declare};
 use ackclock_units::{Bytes, SimTime};
 
+use super::limit::{QueueLimit, of_link, quantum};
 use super::round_robin::RoundRobin;
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::QueueLimit;
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 
-/// Parameters of [`Drr`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DrrConfig {
-    /// What a flow may send in a turn.
-    pub quantum: Bytes,
-    /// How much may wait, all flows together.
-    pub limit: QueueLimit,
+declare! {
+    /// Parameters of [`Drr`].
+    #[derive(Copy, Eq)]
+    pub struct DrrConfig {
+        /// What a flow may send in a turn; at least the largest packet, or turns come to nothing.
+        quantum: Bytes = quantum(Bytes(1_500)),
+        /// How much may wait, all flows together.
+        limit: QueueLimit = of_link(),
+    }
+    check super::review;
+}
+
+impl Parameters for DrrConfig {
+    const ABOUT: About = About {
+        name: "drr",
+        aliases: &[],
+        summary: "Deficit Round Robin: a queue for every flow, served in turn by octets; the longest gives way",
+        source: "Shreedhar and Varghese 1995",
+        departures: "flows are told apart exactly, not by a hash",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
+    }
 }
 
 /// See the module.

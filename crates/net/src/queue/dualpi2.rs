@@ -10,61 +10,83 @@
 //! **Departures**: the L4S queue marks from a step at 1 ms by default, as Linux does; the RFC's example is a ramp from
 //! 0.8 to 1.2 ms, which `threshold` and `ramp` can say. Both queues lose or gain signals at departure only.
 
+use ackclock_declare::{About, Review, declare, default, words};
 use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
 use super::fifo::{Fifo, Head};
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::QueueLimit;
+use super::limit::{MAX_TIME, QueueLimit};
+use super::pie::MIN_UPDATE;
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 
-/// Which of the two queues sends, when both could.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum DualScheduler {
-    /// Weighted round robin by octets; the classic queue's share of the link is at least this.
-    Weighted {
-        /// Between 0 and 1; by default 1/16, so that L4S goes 15 times to one.
-        classic_share: f64,
-    },
-    /// Time-shifted FIFO: the packet that has waited longest, where L4S packets count as if they came this much earlier.
-    TimeShifted {
-        /// By how much.
-        shift: SimDuration,
-    },
+words! {
+    /// Which of the two queues sends, when both could.
+    #[derive(Default)]
+    pub enum DualScheduler {
+        /// Weighted round robin by octets.
+        #[default]
+        "weighted" = Weighted,
+        /// Time-shifted FIFO: the packet that has waited longest, where L4S packets count as if they came earlier.
+        "time_shifted" = TimeShifted,
+    }
 }
 
-/// Parameters; RFC 9332 appendix A.1 gives the defaults.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DualPi2Config {
-    /// How much may wait at most, in both queues together.
-    pub limit: QueueLimit,
-    /// Classic queueing delay to hold.
-    pub target: SimDuration,
-    /// The longest round trip to be stable with; the gains follow from it.
-    pub rtt_max: SimDuration,
-    /// The coupling factor k.
-    pub coupling: f64,
-    /// L4S packets that waited longer are marked; with a ramp, where it begins.
-    pub threshold: SimDuration,
-    /// From nothing to everything marked within so much more waiting; zero is a step.
-    pub ramp: SimDuration,
-    /// No L4S packet is marked for its waiting unless more than this many wait, it included: on a slow link a single
-    /// packet takes longer than the threshold.
-    pub threshold_packets: u32,
-    /// Who sends when both could.
-    pub scheduler: DualScheduler,
+declare! {
+    /// Parameters of [`DualPi2`].
+    #[derive(Copy)]
+    pub struct DualPi2Config {
+        /// How much may wait, in both queues together.
+        limit: QueueLimit = default(QueueLimit::Packets(10_000)),
+        /// Classic queueing delay to hold.
+        target: SimDuration = default(SimDuration::from_millis(15))
+            .at_least(MIN_UPDATE)
+            .at_most(MAX_TIME)
+            .source("RFC 9332 appendix A.1"),
+        /// The longest round trip to be stable with; the gains follow from it.
+        rtt_max: SimDuration = default(SimDuration::from_millis(100))
+            .at_least(MIN_UPDATE)
+            .at_most(MAX_TIME)
+            .source("RFC 9332 appendix A.1"),
+        /// k: L4S packets are marked with k p', classic ones with p' squared.
+        coupling: f64 = default(2.0).at_least(1.0).at_most(100.0).source("RFC 9332 appendix A.1"),
+        /// L4S packets that waited longer are marked; with a ramp, where it begins.
+        threshold: SimDuration = default(SimDuration::from_millis(1)).source("Linux"),
+        /// From nothing to everything marked within so much more waiting; zero is a step.
+        ramp: SimDuration = SimDuration::ZERO,
+        /// No L4S packet is marked for its waiting unless more than this many wait, it included: on a slow link a single
+        /// packet takes longer than the threshold.
+        threshold_packets: u32 = default(1).unit("packets"),
+        /// Who sends when both could.
+        scheduler: DualScheduler = DualScheduler::Weighted,
+        /// The least that the classic queue gets of the link (weighted); by default L4S goes 15 times to one.
+        classic_share: f64 = default(1.0 / 16.0).at_least(0.001).at_most(0.999).source("RFC 9332 appendix A.1"),
+        /// By how much L4S packets count as earlier (`time_shifted`); twice the classic target is a choice of ours.
+        shift: SimDuration = SimDuration::from_millis(30),
+    }
+    check super::review;
 }
 
-impl Default for DualPi2Config {
-    fn default() -> Self {
-        Self {
-            limit: QueueLimit::Packets(10_000),
-            target: SimDuration::from_millis(15),
-            rtt_max: SimDuration::from_millis(100),
-            coupling: 2.0,
-            threshold: SimDuration::from_millis(1),
-            ramp: SimDuration::ZERO,
-            threshold_packets: 1,
-            scheduler: DualScheduler::Weighted { classic_share: 1.0 / 16.0 },
+impl Parameters for DualPi2Config {
+    const ABOUT: About = About {
+        name: "dualpi2",
+        aliases: &[],
+        summary: "DualPI2: a queue for L4S (ECT(1), CE) and one for the others, under one controller, coupled by k",
+        source: "RFC 9332",
+        departures: "the L4S queue marks from a step at 1 ms, as Linux; the RFC's ramp is threshold 800 us, ramp 400 us",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
+    }
+
+    fn review(&self, review: &mut Review<'_>) {
+        let (stray, scheduler) = match self.scheduler {
+            DualScheduler::Weighted => ("shift", "time_shifted"),
+            DualScheduler::TimeShifted => ("classic_share", "weighted"),
+        };
+        if review.is_given(stray) {
+            let message = format!("must be left out unless scheduler = {scheduler:?}");
+            review.report(stray, message, format!("leave it out, or write scheduler = {scheduler:?}"));
         }
     }
 }
@@ -224,14 +246,14 @@ impl DualPi2 {
             return self.l4s.queue.len() > 0;
         };
         match self.config.scheduler {
-            DualScheduler::Weighted { .. } => self.credit <= 0.0,
-            DualScheduler::TimeShifted { shift } => l4s <= classic + shift,
+            DualScheduler::Weighted => self.credit <= 0.0,
+            DualScheduler::TimeShifted => l4s <= classic + self.config.shift,
         }
     }
 
     /// While both wait, the classic queue is owed its share of what leaves; a queue that was alone owes nothing.
     fn settle(&mut self, is_l4s: bool, octets: u64) {
-        let DualScheduler::Weighted { classic_share } = self.config.scheduler else { return };
+        let DualPi2Config { scheduler: DualScheduler::Weighted, classic_share, .. } = self.config else { return };
         let other = if is_l4s { &self.classic } else { &self.l4s };
         let sent = if is_l4s { classic_share } else { classic_share - 1.0 };
         self.credit = if other.queue.len() == 0 { 0.0 } else { self.credit + octets as f64 * sent };

@@ -13,18 +13,36 @@ mod rounds;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use ackclock_declare::{About, declare};
 use ackclock_units::SimTime;
 
 use self::rounds::{Rounds, Virtual};
+use super::limit::{QueueLimit, of_link};
 use super::longest::Longest;
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::QueueLimit;
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 
-/// Parameters of [`Fq`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FqConfig {
-    /// How much may wait, all flows together.
-    pub limit: QueueLimit,
+declare! {
+    /// Parameters of [`Fq`].
+    #[derive(Copy, Eq)]
+    pub struct FqConfig {
+        /// How much may wait, all flows together.
+        limit: QueueLimit = of_link(),
+    }
+    check super::review;
+}
+
+impl Parameters for FqConfig {
+    const ABOUT: About = About {
+        name: "fq",
+        aliases: &[],
+        summary: "fair queueing: packets leave in the order in which a link that serves all flows bit by bit would end them",
+        source: "Nagle 1987 (RFC 970); Demers, Keshav and Shenker 1989",
+        departures: "equal weights, delta = 0; not Linux's fq, which paces; the longest queue gives way",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
+    }
 }
 
 /// See the module.

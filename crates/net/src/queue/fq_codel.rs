@@ -4,42 +4,49 @@
 //! **Departures**: the memory limit counts octets of packets, not of a kernel's buffers; CoDel's rule not to reduce
 //! a backlog of one packet looks at the flow's own queue (as ns-3 does; Linux looks at all queues together).
 
+use ackclock_declare::{About, declare, default};
 use ackclock_units::{Bytes, SimTime};
 
 use super::codel::{CodelControl, CodelParameters};
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::QueueLimit;
+use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, QueueLimit, quantum};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 
-/// Parameters; the defaults are RFC 8290's and, of memory and batch, Linux's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FqCodelConfig {
-    /// How much may wait in all queues together.
-    pub limit: QueueLimit,
-    /// Octets in all queues together.
-    pub memory_limit: Bytes,
-    /// Queues that flows are hashed into.
-    pub flows: u32,
-    /// Octets that a queue may send each round.
-    pub quantum: Bytes,
-    /// Packets that the fattest queue loses at once, at most.
-    pub drop_batch: u32,
-    /// Each queue's control law.
-    pub control: CodelParameters,
+declare! {
+    /// Parameters of [`FqCodel`].
+    #[derive(Copy, Eq)]
+    pub struct FqCodelConfig {
+        /// How much may wait in all queues; beyond it the fattest loses packets.
+        limit: QueueLimit = default(QueueLimit::Packets(10_240)).source("RFC 8290 section 5.2"),
+        /// How many octets may wait in all queues.
+        memory_limit: Bytes = default(Bytes(32 << 20)).at_least(LARGEST_PACKET).source("Linux"),
+        /// Queues that flows are hashed into.
+        flows: u32 = default(1_024).at_least(1).at_most(MAX_FLOW_QUEUES).unit("queues").source("RFC 8290 section 5.2"),
+        /// What a queue may send each round; a full Ethernet frame by default.
+        quantum: Bytes = quantum(Bytes(1_514)).source("RFC 8290 section 5.2"),
+        /// How many packets the fattest queue loses at once, at most, and no more than half of its octets.
+        drop_batch: u32 = default(64).at_least(1).unit("packets").source("Linux"),
+    }
+    within {
+        /// Each queue's control law.
+        control: CodelParameters = CodelParameters::default(),
+    }
+    check super::review;
 }
 
-impl Default for FqCodelConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueLimit::Packets(10_240),
-            memory_limit: Bytes(32 << 20),
-            flows: 1024,
-            quantum: Bytes(1514),
-            drop_batch: 64,
-            control: CodelParameters::default(),
-        }
+impl Parameters for FqCodelConfig {
+    const ABOUT: About = About {
+        name: "fq_codel",
+        aliases: &[],
+        summary: "FQ-CoDel: flows take turns by octets, sparse ones first, each under CoDel",
+        source: "RFC 8290",
+        departures: "memory_limit counts octets of packets; CoDel's last packet is that of the flow's own queue",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
     }
 }
 

@@ -7,40 +7,48 @@
 //!
 //! **Departures**: marks are on by default, as for the other disciplines here; the draft allows them, Linux has them off.
 
+use ackclock_declare::{About, declare, default};
 use ackclock_units::{Bytes, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
+use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, QueueLimit, quantum};
 use super::pie::{PieControl, PieParameters, Verdict};
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::QueueLimit;
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::rng::RandomStream;
 
-/// Parameters; the defaults are Linux's, which are FQ-CoDel's and PIE's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FqPieConfig {
-    /// How much may wait in all queues together.
-    pub limit: QueueLimit,
-    /// Octets in all queues together.
-    pub memory_limit: Bytes,
-    /// Queues that flows are hashed into.
-    pub flows: u32,
-    /// Octets that a queue may send each round.
-    pub quantum: Bytes,
-    /// Each queue's controller.
-    pub control: PieParameters,
+declare! {
+    /// Parameters of [`FqPie`].
+    #[derive(Copy)]
+    pub struct FqPieConfig {
+        /// How much may wait in all queues; beyond it what arrives is dropped.
+        limit: QueueLimit = default(QueueLimit::Packets(10_240)).source("Linux"),
+        /// How many octets may wait in all queues.
+        memory_limit: Bytes = default(Bytes(32 << 20)).at_least(LARGEST_PACKET).source("Linux"),
+        /// Queues that flows are hashed into.
+        flows: u32 = default(1_024).at_least(1).at_most(MAX_FLOW_QUEUES).unit("queues").source("Linux"),
+        /// What a queue may send each round; a full Ethernet frame by default.
+        quantum: Bytes = quantum(Bytes(1_514)).source("Linux"),
+    }
+    within {
+        /// Each queue's controller.
+        control: PieParameters = PieParameters::default(),
+    }
+    check super::review;
 }
 
-impl Default for FqPieConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueLimit::Packets(10_240),
-            memory_limit: Bytes(32 << 20),
-            flows: 1024,
-            quantum: Bytes(1514),
-            control: PieParameters::default(),
-        }
+impl Parameters for FqPieConfig {
+    const ABOUT: About = About {
+        name: "fq_pie",
+        aliases: &[],
+        summary: "FQ-PIE: flows take turns by octets, sparse ones first, each under PIE",
+        source: "draft-tahiliani-tsvwg-fq-pie",
+        departures: "as pie; marks are on by default, which the draft leaves open",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
     }
 }
 

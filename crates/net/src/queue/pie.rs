@@ -14,83 +14,93 @@
 //! appendix has it, below half the target. A measured departure counts the octets that left, where the pseudocode takes
 //! them for 16 KiB whatever they were. Linux's steeper increase above 250 ms of delay is not in the RFC, and not here.
 
+use ackclock_declare::{About, declare, default, unset, words};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::fifo::{Fifo, Head};
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::QueueLimit;
+use super::limit::{MAX_TIME, QueueLimit};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::rng::RandomStream;
 
-/// How PIE learns how long packets wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DelayEstimate {
-    /// How long the last packet that left had waited (RFC 8033 section 4.3; Linux's default).
-    #[default]
-    Timestamps,
-    /// Octets waiting over the departure rate, which is measured over 16 KiB at a time (section 5.2).
-    DepartureRate,
-}
-
-/// Parameters of the controller; RFC 8033 section 4 gives the defaults.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PieParameters {
-    /// Queueing delay to hold.
-    pub target: SimDuration,
-    /// Time between updates of the probability.
-    pub t_update: SimDuration,
-    /// Gain for the distance from the target, in Hz.
-    pub alpha: f64,
-    /// Gain for the change since the last update, in Hz.
-    pub beta: f64,
-    /// How long a queue may build up before anything is dropped.
-    pub max_burst: SimDuration,
-    /// Mark what is ECN-capable instead of dropping it.
-    pub ecn: bool,
-    /// The probability from which on even ECN-capable packets are dropped.
-    pub mark_threshold: f64,
-    /// Delay estimation.
-    pub delay: DelayEstimate,
-    /// Spread drops evenly (section 5.4).
-    pub derandomize: bool,
-    /// Drop small packets less, by their size over `mean_packet`.
-    pub byte_mode: bool,
-    /// What counts as a packet: a queue of no more than two of these drops nothing. Linux takes the MTU.
-    pub mean_packet: Bytes,
-    /// Be inactive until so much waits; the RFC suggests a third of the limit (section 5.3).
-    pub activation: Option<Bytes>,
-}
-
-impl Default for PieParameters {
-    fn default() -> Self {
-        Self {
-            target: SimDuration::from_millis(15),
-            t_update: SimDuration::from_millis(15),
-            alpha: 0.125,
-            beta: 1.25,
-            max_burst: SimDuration::from_millis(150),
-            ecn: true,
-            mark_threshold: 0.1,
-            delay: DelayEstimate::default(),
-            derandomize: true,
-            byte_mode: false,
-            mean_packet: Bytes(1500),
-            activation: None,
-        }
+words! {
+    /// How PIE learns how long packets wait.
+    #[derive(Default)]
+    pub enum DelayEstimate {
+        /// How long the last packet that left had waited (RFC 8033 section 4.3; Linux's default).
+        #[default]
+        "timestamps" = Timestamps,
+        /// Octets waiting over the departure rate, which is measured over 16 KiB at a time (section 5.2).
+        "departure_rate" = DepartureRate,
     }
 }
 
-/// Parameters of a PIE queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PieConfig {
-    /// How much may wait at most; Linux allows 1000 packets.
-    pub limit: QueueLimit,
-    /// The controller.
-    pub control: PieParameters,
+/// Updates that were due are made up for one by one.
+pub(super) const MIN_UPDATE: SimDuration = SimDuration::from_micros(100);
+
+const MAX_GAIN: f64 = 1e6;
+
+declare! {
+    /// Parameters of the controller.
+    #[derive(Copy)]
+    pub struct PieParameters {
+        /// Queueing delay to hold.
+        target: SimDuration = default(SimDuration::from_millis(15))
+            .above(SimDuration::ZERO)
+            .at_most(MAX_TIME)
+            .source("RFC 8033 section 4"),
+        /// Time between updates of the drop probability.
+        t_update: SimDuration = default(SimDuration::from_millis(15))
+            .at_least(MIN_UPDATE)
+            .at_most(MAX_TIME)
+            .source("RFC 8033 section 4"),
+        /// Gain for the distance from the target; the RFC's table divides it at small probabilities.
+        alpha: f64 = default(0.125).at_least(0.0).at_most(MAX_GAIN).unit("Hz").source("RFC 8033 section 4"),
+        /// Gain for the change since the last update.
+        beta: f64 = default(1.25).at_least(0.0).at_most(MAX_GAIN).unit("Hz").source("RFC 8033 section 4"),
+        /// How long a queue may build up before anything is dropped.
+        max_burst: SimDuration = default(SimDuration::from_millis(150)).source("RFC 8033 section 4"),
+        /// Mark ECN-capable packets instead of dropping them.
+        ecn: bool = true,
+        /// Drop probability from which on ECN-capable packets are dropped too.
+        mark_threshold: f64 = default(0.1).at_least(0.0).at_most(1.0).source("RFC 8033 section 5.1"),
+        /// How the delay is estimated: of the last packet, or queue length over departure rate.
+        delay: DelayEstimate = DelayEstimate::Timestamps,
+        /// Spread drops evenly.
+        derandomize: bool = default(true).source("RFC 8033 section 5.4"),
+        /// Drop small packets less, by their size over `mean_packet`.
+        byte_mode: bool = false,
+        /// What counts as a packet: a queue of no more than two drops nothing; Linux takes the MTU.
+        mean_packet: Bytes = default(Bytes(1_500)).at_least(Bytes(1)),
+        /// Do nothing until so much waits; the RFC suggests a third of the limit.
+        activation: Option<Bytes> = unset("none").source("RFC 8033 section 5.3"),
+    }
 }
 
-impl Default for PieConfig {
-    fn default() -> Self {
-        Self { limit: QueueLimit::Packets(1000), control: PieParameters::default() }
+declare! {
+    /// Parameters of a PIE queue.
+    #[derive(Copy)]
+    pub struct PieConfig {
+        /// How much may wait at most.
+        limit: QueueLimit = default(QueueLimit::Packets(1_000)).source("Linux"),
+    }
+    within {
+        /// The controller.
+        control: PieParameters = PieParameters::default(),
+    }
+    check super::review;
+}
+
+impl Parameters for PieConfig {
+    const ABOUT: About = About {
+        name: "pie",
+        aliases: &[],
+        summary: "PIE: drops at arrival with a probability that a PI controller moves by the delay",
+        source: "RFC 8033",
+        departures: "the probability decays where there was no delay twice (section 4.2), not below half the target (appendix); a measured departure rate counts the octets that left",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
     }
 }
 

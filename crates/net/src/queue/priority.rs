@@ -6,36 +6,61 @@
 
 use std::collections::VecDeque;
 
+use ackclock_declare::{About, declare, required, unset};
 use ackclock_units::{Bytes, SimTime};
 
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::{PacketClass, QueueLimit};
+use super::limit::{QueueLimit, of_link};
+use super::{FlowSet, Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use crate::config::PacketClass;
 use crate::packet::Packet;
 
-/// Parameters of [`Priority`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PriorityConfig {
-    /// The most urgent first. A packet goes into the first that takes it, or else into the last.
-    pub bands: Vec<BandConfig>,
+declare! {
+    /// Parameters of [`Priority`].
+    #[derive(Eq)]
+    pub struct PriorityConfig {
+        /// The most urgent first; a packet goes into the first that takes it, else into the last.
+        bands: Vec<BandConfig> = required(vec![
+            BandConfig { class: PacketClass::Acks, ..BandConfig::default() },
+            BandConfig::default(),
+        ])
+        .must_be("a list of 1 to 64 tables of of, flows, max_size and limit", |bands| (1..=64).contains(&bands.len())),
+    }
+    check super::review;
 }
 
-/// Which packets a band takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BandConfig {
-    /// These packets only.
-    pub class: PacketClass,
-    /// Only those of these connections ([`Packet::flow`]); `None` is all.
-    pub flows: Option<Vec<usize>>,
-    /// Only those of at most this many octets of IP.
-    pub largest: Option<Bytes>,
-    /// How many may wait.
-    pub limit: QueueLimit,
+declare! {
+    /// Which packets a band takes.
+    #[derive(Eq)]
+    pub struct BandConfig {
+        /// These packets only.
+        class as "of": PacketClass = PacketClass::Any,
+        /// The packets of these flows only.
+        flows: Option<FlowSet> = unset("of every flow"),
+        /// Packets of at most this size of IP, without framing, only.
+        largest as "max_size": Option<Bytes> = unset("of any size").at_least(Bytes(1)),
+        /// How much of them may wait.
+        limit: QueueLimit = of_link(),
+    }
+}
+
+impl Parameters for PriorityConfig {
+    const ABOUT: About = About {
+        name: "priority",
+        aliases: &[],
+        summary: "bands of packets, each served while nothing waits in those before it, without preemption",
+        source: "head-of-line priority (Cobham 1954)",
+        departures: "none; a band that is always busy starves those after it",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        self.bands.iter().enumerate().map(|(index, band)| (format!("bands[{index}].limit"), band.limit)).collect()
+    }
 }
 
 impl BandConfig {
     fn takes(&self, packet: &Packet) -> bool {
         self.class.has(packet)
-            && self.flows.as_ref().is_none_or(|flows| flows.contains(&packet.connection().index()))
+            && self.flows.as_ref().is_none_or(|flows| flows.0.contains(&packet.connection().index()))
             && self.largest.is_none_or(|largest| packet.size() <= largest)
     }
 }
@@ -125,8 +150,8 @@ mod tests {
         let config = PriorityConfig {
             bands: vec![
                 band(PacketClass::Acks, None, QueueLimit::Unlimited),
-                band(PacketClass::Any, Some(vec![7]), QueueLimit::Packets(1)),
-                band(PacketClass::Any, Some(vec![1]), QueueLimit::Unlimited), // and whatever no other takes
+                band(PacketClass::Any, Some(FlowSet(vec![7])), QueueLimit::Packets(1)),
+                band(PacketClass::Any, Some(FlowSet(vec![1])), QueueLimit::Unlimited), // and whatever no other takes
             ],
         };
         let mut queue = Priority::new(&config, &QueuePlace { link: "test", rate: Bandwidth(1_000_000), seed: 1 });

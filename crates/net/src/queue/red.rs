@@ -13,59 +13,116 @@ mod adaptive;
 
 use std::collections::VecDeque;
 
+use ackclock_declare::{About, Review, declare, default, unset};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime, math};
 
 use self::adaptive::Adaptive;
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::QueueLimit;
+use super::limit::{QueueLimit, of_link};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::rng::RandomStream;
 
-/// Parameters of [`Red`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RedConfig {
-    /// Below this average nothing is dropped.
-    pub min_threshold: QueueLimit,
-    /// From this average on everything is, unless gentle. In the unit of `min_threshold`, which decides whether the
-    /// average is one of packets or of octets.
-    pub max_threshold: QueueLimit,
-    /// Probability as the average reaches `max_threshold`; of Adaptive RED at the beginning.
-    pub max_p: f64,
-    /// Weight of a sample in the average; `None` derives it from the link's rate, as Adaptive RED does.
-    pub weight: Option<f64>,
-    /// The probability grows on to 1 up to twice `max_threshold`.
-    pub gentle: bool,
-    /// `max_p` follows the average.
-    pub adaptive: bool,
-    /// Mark packets that allow it.
-    pub ecn: bool,
-    /// What a packet takes of the link on average: decides how fast the average falls while the link is idle, and in
-    /// octets how much likelier a large packet is dropped.
-    pub mean_packet: Bytes,
-    /// How much may wait.
-    pub limit: QueueLimit,
+declare! {
+    /// Parameters of [`Red`].
+    #[derive(Copy)]
+    pub struct RedConfig {
+        /// Below this average nothing is dropped; packets, or an amount of data, a time at the link's rate or a part of
+        /// the bdp, which make the average one of octets.
+        min_threshold: Option<QueueLimit> = unset("\"5 packets\"; if adaptive, half of what 5 ms bring, and no less"),
+        /// Where the probability reaches `max_p`; in the unit of `min_threshold`.
+        max_threshold: Option<QueueLimit> = unset("3 * min_threshold").source("Floyd 1997"),
+        /// Probability at `max_threshold`; if adaptive, at the beginning.
+        max_p: f64 = default(0.1).above(0.0).at_most(1.0),
+        /// Weight of a sample in the average.
+        weight: Option<f64> =
+            unset("0.002; if adaptive, 1 - exp(-1/C), C packets/s").above(0.0).at_most(1.0),
+        /// The probability grows on to 1 up to twice `max_threshold`.
+        gentle: bool = true,
+        /// `max_p` follows the average, every 0.5 s.
+        adaptive: bool = false,
+        /// Mark packets that allow it.
+        ecn: bool = false,
+        /// What a packet takes of the link on average: decides how fast the average falls while the link is idle, and in
+        /// octets how likely each size is dropped.
+        mean_packet: Bytes = default(Bytes(1_500)).at_least(Bytes(1)),
+        /// How much may wait.
+        limit: QueueLimit = of_link(),
+    }
+    check super::review;
 }
 
-impl Default for RedConfig {
-    fn default() -> Self {
-        Self {
-            min_threshold: QueueLimit::Packets(5),
-            max_threshold: QueueLimit::Packets(15),
-            max_p: 0.1,
-            weight: Some(0.002),
-            gentle: true,
-            adaptive: false,
-            ecn: false,
-            mean_packet: Bytes(1_500),
-            limit: QueueLimit::Unlimited,
+impl Parameters for RedConfig {
+    const ABOUT: About = About {
+        name: "red",
+        aliases: &[],
+        summary: "Random Early Detection: drops or marks with a probability that grows with the average queue",
+        source: "Floyd and Jacobson 1993; gentle: Floyd 2000; adaptive: Floyd, Gummadi and Shenker 2001; RFC 3168 section 7",
+        departures: "gaps between drops are uniform on 1 ... 1/p_b as the paper derives them, not as its pseudo-code counts; marks become drops above the upper threshold (gentle: twice of it)",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
+    }
+
+    fn review(&self, review: &mut Review<'_>) {
+        if self.max_threshold.is_some() && self.min_threshold.is_none() {
+            let remedy = "add min_threshold = \"5 packets\", as there is a max_threshold";
+            review.report("min_threshold", "must be given beside max_threshold", remedy);
+        }
+        if let Some(rate) = review.context.settled_rate() {
+            review_thresholds(self.thresholds(rate), review);
         }
     }
 }
 
+/// The least that Adaptive RED's lower threshold is, in packets, and the delay that it aims at (Floyd, Gummadi and
+/// Shenker 2001, section 4.3).
+const ADAPTIVE_LEAST: f64 = 5.0;
+const ADAPTIVE_TARGET_S: f64 = 0.005;
+
+/// The lower threshold, in packets, and the upper over the lower (Floyd 1997).
+const LOWER: u64 = 5;
+const UPPER_OVER_LOWER: u64 = 3;
+
+/// Weight of a sample (Floyd and Jacobson 1993, section 6).
+const WEIGHT: f64 = 0.002;
+
 impl RedConfig {
+    fn packets_per_second(&self, rate: Bandwidth) -> f64 {
+        rate.0 as f64 / (8.0 * self.mean_packet.0 as f64)
+    }
+
+    /// The lower and the upper threshold on a link of this rate.
+    fn thresholds(&self, rate: Bandwidth) -> (QueueLimit, QueueLimit) {
+        let adaptive = (ADAPTIVE_TARGET_S * self.packets_per_second(rate) / 2.0).max(ADAPTIVE_LEAST).round() as u64;
+        let lower = self.min_threshold.unwrap_or(QueueLimit::Packets(if self.adaptive { adaptive } else { LOWER }));
+        let upper = self.max_threshold.unwrap_or(lower.times(UPPER_OVER_LOWER));
+        (lower.at_rate(rate), upper.at_rate(rate))
+    }
+
     /// Adaptive RED's weight: the time constant of the average is that of a second's worth of packets in one.
-    fn automatic_weight(&self, rate: Bandwidth) -> f64 {
-        let packets_per_second = rate.0 as f64 / (8.0 * self.mean_packet.0 as f64);
-        1.0 - math::exp(-1.0 / packets_per_second)
+    fn weight(&self, rate: Bandwidth) -> f64 {
+        let automatic = || 1.0 - math::exp(-1.0 / self.packets_per_second(rate));
+        self.weight.unwrap_or_else(|| if self.adaptive { automatic() } else { WEIGHT })
+    }
+}
+
+fn review_thresholds(thresholds: (QueueLimit, QueueLimit), review: &mut Review<'_>) {
+    let (lower, upper) = match thresholds {
+        (QueueLimit::Packets(min), QueueLimit::Packets(max)) => (min, max),
+        (QueueLimit::Bytes(min), QueueLimit::Bytes(max)) => (min.0, max.0),
+        (QueueLimit::Unlimited, _) => {
+            return review.report("min_threshold", "must be an amount", "use \"5 packets\" or \"7.5 kB\"");
+        }
+        (_, QueueLimit::Unlimited) => {
+            return review.report("max_threshold", "must be an amount", "use \"15 packets\" or \"22.5 kB\"");
+        }
+        _ => {
+            let remedy = "give both in packets, or both as an amount of data, a time or a part of the bdp";
+            return review.report("max_threshold", "must be in the unit of min_threshold", remedy);
+        }
+    };
+    if upper <= lower {
+        review.report("max_threshold", "must be more than min_threshold", "use two to three times min_threshold");
     }
 }
 
@@ -108,12 +165,13 @@ enum Verdict {
 impl Red {
     /// An empty queue.
     pub fn new(config: &RedConfig, place: &QueuePlace<'_>) -> Self {
-        let (min, max) = (amount(config.min_threshold), amount(config.max_threshold));
+        let (lower, upper) = config.thresholds(place.rate);
+        let (min, max) = (amount(lower), amount(upper));
         Self {
             min,
             max,
-            in_octets: matches!(config.min_threshold, QueueLimit::Bytes(_)),
-            weight: config.weight.unwrap_or_else(|| config.automatic_weight(place.rate)),
+            in_octets: matches!(lower, QueueLimit::Bytes(_)),
+            weight: config.weight(place.rate),
             gentle: config.gentle,
             ecn: config.ecn,
             mean_octets: config.mean_packet.0 as f64,

@@ -6,32 +6,57 @@
 //! Departures: turns are by octets (deficit round robin, as Linux has it) and not by packets. What waits when the
 //! perturbation changes is put into its new queues at once, in order of arrival, so that nothing is reordered.
 
+use ackclock_declare::{About, Review, declare, default};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
+use super::limit::{QueueLimit, quantum};
 use super::round_robin::RoundRobin;
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::QueueLimit;
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 use crate::rng::RandomStream;
 
-/// Parameters of [`Sfq`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SfqConfig {
-    /// How many queues there are.
-    pub buckets: u32,
-    /// What a queue may send in a turn.
-    pub quantum: Bytes,
-    /// How often the perturbation changes; zero is never.
-    pub perturb: SimDuration,
-    /// How much may wait, all queues together.
-    pub limit: QueueLimit,
+declare! {
+    /// Parameters of [`Sfq`].
+    #[derive(Copy, Eq)]
+    pub struct SfqConfig {
+        /// How many queues flows are hashed into.
+        buckets: u32 = default(1_024).at_least(1).at_most(65_536).unit("queues").source("Linux"),
+        /// What a queue may send in a turn.
+        quantum: Bytes = quantum(Bytes(1_514)).source("Linux"),
+        /// How often the hash changes; zero is never.
+        perturb: SimDuration = SimDuration::ZERO,
+        /// How much may wait, all queues together.
+        limit: QueueLimit = default(QueueLimit::Packets(127)).source("Linux"),
+    }
+    check super::review;
 }
 
-impl Default for SfqConfig {
-    fn default() -> Self {
-        Self { buckets: 1_024, quantum: Bytes(1_514), perturb: SimDuration::ZERO, limit: QueueLimit::Packets(127) }
+impl Parameters for SfqConfig {
+    const ABOUT: About = About {
+        name: "sfq",
+        aliases: &[],
+        summary: "stochastic fairness queueing: flows hashed into queues that are served in turn; the longest gives way",
+        source: "McKenney 1990; defaults and turns by octets as Linux's sfq",
+        departures: "turns are by octets, not by packets; a change of the hash reorders nothing",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
+    }
+
+    fn review(&self, review: &mut Review<'_>) {
+        if !self.perturb.is_zero() && self.perturb < MIN_PERIOD {
+            review.report(
+                "perturb",
+                format!("must be 0 s or at least {MIN_PERIOD}"),
+                "use \"10 s\", or \"0 s\" for never",
+            );
+        }
     }
 }
+
+/// Changes of the hash that were missed are made up for by arithmetic; more often than this is of no use.
+const MIN_PERIOD: SimDuration = SimDuration::from_millis(1);
 
 /// See the module.
 #[derive(Clone, Debug)]

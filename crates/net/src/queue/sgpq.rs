@@ -7,10 +7,40 @@
 
 use std::collections::VecDeque;
 
-use ackclock_units::SimTime;
+use ackclock_declare::{About, declare, default};
+use ackclock_units::{Bytes, SimTime};
 
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::SgpqConfig;
+use super::limit::{QueueLimit, of_link};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+
+declare! {
+    /// Parameters of [`Sgpq`].
+    #[derive(Copy, Eq)]
+    pub struct SgpqConfig {
+        /// Packets of at most this size of IP, without framing, are small; by default every pure ACK: 60 octets of TCP
+        /// header with options, 20 of IPv4.
+        threshold: Bytes = default(Bytes(80)).at_least(Bytes(1)),
+        /// How many small packets may wait.
+        small_limit: QueueLimit = QueueLimit::Unlimited,
+        /// How many of the others may wait.
+        limit: QueueLimit = of_link(),
+    }
+    check super::review;
+}
+
+impl Parameters for SgpqConfig {
+    const ABOUT: About = About {
+        name: "sgpq",
+        aliases: &[],
+        summary: "Small Get Priority Queue: small packets (ACKs) before all others, without preemption",
+        source: "a remedy for TCP Vegas where ACKs queue behind data",
+        departures: "each class has a limit of its own; an ACK that rides on data is not recognised, and any small packet gains",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("small_limit".to_owned(), self.small_limit), ("limit".to_owned(), self.limit)]
+    }
+}
 
 /// See the module.
 #[derive(Clone, Debug)]

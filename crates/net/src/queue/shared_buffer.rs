@@ -6,21 +6,47 @@
 //! Departures: the queues share one link in turn (deficit round robin), where Choudhury and Hahne's each have an output of
 //! their own.
 
+use ackclock_declare::{About, Context, Json, Mistake, Range, Review, Unordered, Value, declare};
 use ackclock_units::{Bytes, SimTime};
 
+use super::limit::{QueueLimit, of_link, quantum};
 use super::round_robin::RoundRobin;
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::QueueLimit;
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 
-/// Parameters of [`SharedBuffer`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SharedBufferConfig {
-    /// Who may fill the buffer.
-    pub sharing: Sharing,
-    /// What a flow may send in a turn.
-    pub quantum: Bytes,
-    /// The buffer: packets or octets, all flows together.
-    pub limit: QueueLimit,
+declare! {
+    /// Parameters of [`SharedBuffer`].
+    #[derive(Copy)]
+    pub struct SharedBufferConfig {
+        /// Who may fill it; alpha: a queue may grow to so many times the room that is left.
+        sharing: Sharing = Sharing::LongestQueueDrop,
+        /// What a flow may send in a turn; at least the largest packet, or turns come to nothing.
+        quantum: Bytes = quantum(Bytes(1_500)),
+        /// The memory, all flows together: packets or octets; a time is what the link sends in it.
+        limit: QueueLimit = of_link(),
+    }
+    check super::review;
+}
+
+impl Parameters for SharedBufferConfig {
+    const ABOUT: About = About {
+        name: "shared_buffer",
+        aliases: &[],
+        summary: "a queue for every flow in one memory, and a rule for who may fill it",
+        source: "longest-queue drop: McKenney 1990; dynamic thresholds: Choudhury and Hahne 1998",
+        departures: "the queues share one link in turn, by octets, where a switch has an output for each",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
+    }
+
+    fn review(&self, review: &mut Review<'_>) {
+        let is_settled = review.context.crossing().is_some();
+        if is_settled && self.limit == QueueLimit::Unlimited && self.sharing != Sharing::LongestQueueDrop {
+            let remedy = "give the buffer a size, such as limit = \"1 MB\"";
+            review.report("limit", "must be a size: dynamic thresholds are parts of it", remedy);
+        }
+    }
 }
 
 /// Who may fill a buffer.
@@ -33,6 +59,75 @@ pub enum Sharing {
         /// Choudhury and Hahne's factor.
         alpha: f64,
     },
+}
+
+/// The word of [`Sharing::LongestQueueDrop`], and that of [`Sharing::DynamicThreshold`] with its factor's range.
+const LONGEST: &str = "longest_queue_drop";
+const DYNAMIC: &str = "dynamic_threshold";
+const MAX_ALPHA: f64 = 1e6;
+
+/// Written as a word, or as a table with a `kind` and the factor `alpha`, which is 1 by default.
+impl Value for Sharing {
+    type Bound = Unordered;
+
+    fn wanted() -> String {
+        format!(
+            "\"{LONGEST}\", or {{ kind = \"{DYNAMIC}\", alpha = 1 }} with alpha more than 0 and at most {MAX_ALPHA}"
+        )
+    }
+
+    fn read(raw: &Json) -> Result<Self, String> {
+        let wrong = || format!("must be {wanted}; write {wanted}", wanted = Self::wanted());
+        let (kind, alpha) = match raw {
+            Json::String(kind) => (kind.as_str(), None),
+            Json::Object(table) if table.keys().all(|key| ["kind", "alpha"].contains(&key.as_str())) => {
+                (table.get("kind").and_then(Json::as_str).unwrap_or_default(), table.get("alpha"))
+            }
+            _ => return Err(wrong()),
+        };
+        match (kind, alpha) {
+            (LONGEST, None) => Ok(Self::LongestQueueDrop),
+            (DYNAMIC, None) => Ok(Self::DynamicThreshold { alpha: 1.0 }),
+            (DYNAMIC, Some(alpha)) => alpha.as_f64().map(|alpha| Self::DynamicThreshold { alpha }).ok_or_else(wrong),
+            _ => Err(wrong()),
+        }
+    }
+
+    fn read_in(raw: &Json, _: &Context) -> Result<Self, Vec<Mistake>> {
+        match Self::read(raw) {
+            Ok(Self::DynamicThreshold { alpha }) if !(alpha > 0.0 && alpha <= MAX_ALPHA) => {
+                let mistake = Mistake::new(format!("must be more than 0 and at most {MAX_ALPHA}"), "the default is 1");
+                Err(vec![mistake.within("alpha")])
+            }
+            sharing => sharing.map_err(|message| vec![Mistake::new(message, "")]),
+        }
+    }
+
+    fn write(&self) -> Json {
+        match self {
+            Self::LongestQueueDrop => LONGEST.into(),
+            Self::DynamicThreshold { alpha } => {
+                let fields = [("kind", Json::from(DYNAMIC)), ("alpha", Json::from(*alpha))];
+                fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+            }
+        }
+    }
+
+    fn schema() -> Json {
+        ackclock_declare::kinds_schema(&[(LONGEST, &[]), (DYNAMIC, &[("alpha", f64::schema())])])
+    }
+
+    fn bounded(&self) -> Vec<Unordered> {
+        Vec::new()
+    }
+
+    fn inside(_: &Range<Unordered>) -> Vec<Self> {
+        vec![Self::LongestQueueDrop, Self::DynamicThreshold { alpha: f64::MIN_POSITIVE }]
+    }
+
+    fn outside(_: &Range<Unordered>) -> Vec<Self> {
+        vec![Self::DynamicThreshold { alpha: 0.0 }, Self::DynamicThreshold { alpha: MAX_ALPHA.next_up() }]
+    }
 }
 
 /// See the module.
@@ -50,9 +145,9 @@ impl SharedBuffer {
     pub fn new(config: &SharedBufferConfig, place: &QueuePlace<'_>) -> Self {
         Self {
             sharing: config.sharing,
-            limit: config.limit,
+            limit: config.limit.at_rate(place.rate),
             flows: RoundRobin::new(config.quantum.0),
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit.at_rate(place.rate), place.rate),
             counters: QueueCounters::default(),
         }
     }

@@ -9,20 +9,46 @@
 
 use std::collections::VecDeque;
 
+use ackclock_declare::{About, Review, declare, required};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::QueueLimit;
+use super::limit::{QueueLimit, of_link};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
 
-/// Parameters of [`Tbf`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TbfConfig {
-    /// How fast tokens come.
-    pub rate: Bandwidth,
-    /// How many are kept; at least as many as the largest packet takes.
-    pub burst: Bytes,
-    /// How much may wait.
-    pub limit: QueueLimit,
+declare! {
+    /// Parameters of [`Tbf`].
+    #[derive(Copy, Eq)]
+    pub struct TbfConfig {
+        /// How fast tokens come.
+        rate: Bandwidth = required(Bandwidth(10_000_000)).at_least(Bandwidth(1)),
+        /// How many octets may go at once, framing included; at least the largest packet.
+        burst: Bytes = required(Bytes(15_000)),
+        /// How much may wait.
+        limit: QueueLimit = of_link(),
+    }
+    check super::review;
+}
+
+impl Parameters for TbfConfig {
+    const ABOUT: About = About {
+        name: "tbf",
+        aliases: &[],
+        summary: "token bucket: what waits is held back to a rate, after a burst",
+        source: "the token bucket in front of a queue, as Linux's tbf",
+        departures: "no peak rate; tokens are octets of the link, framing included",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
+    }
+
+    fn review(&self, review: &mut Review<'_>) {
+        let largest = review.context.crossing().map_or(Bytes::ZERO, |crossing| crossing.largest_packet);
+        if self.burst < largest {
+            let message = format!("must be at least {largest}: less than one packet could never leave");
+            review.report("burst", message, format!("use \"{largest}\" or more"));
+        }
+    }
 }
 
 /// Bit-nanoseconds per octet and second.

@@ -22,8 +22,8 @@ fn every_discipline() -> Vec<QueueConfig> {
         QueueConfig::Sgpq(SgpqConfig { threshold: Bytes(80), small_limit: limit, limit }),
         QueueConfig::Red(RedConfig { adaptive: true, ..red }),
         QueueConfig::Red(RedConfig {
-            min_threshold: QueueLimit::Bytes(Bytes(2_000)),
-            max_threshold: QueueLimit::Bytes(Bytes(6_000)),
+            min_threshold: Some(QueueLimit::Bytes(Bytes(2_000))),
+            max_threshold: Some(QueueLimit::Bytes(Bytes(6_000))),
             gentle: false,
             ..red
         }),
@@ -54,7 +54,7 @@ fn delay_managers(limit: QueueLimit) -> Vec<QueueConfig> {
     };
     let shaper = ShaperConfig { rate: Some(Bandwidth(1_000_000)), ..ShaperConfig::default() };
     let dual = DualPi2Config { limit, target: short, rtt_max: soon, ..DualPi2Config::default() };
-    let time_shifted = DualScheduler::TimeShifted { shift: soon };
+    let time_shifted = DualScheduler::TimeShifted;
     vec![
         QueueConfig::Codel(CodelConfig { limit, control: codel(false) }),
         QueueConfig::Codel(CodelConfig { limit, control: codel(true) }),
@@ -77,7 +77,7 @@ fn delay_managers(limit: QueueLimit) -> Vec<QueueConfig> {
         }),
         QueueConfig::Cake(CakeConfig { shaper, rtt: soon, ecn: false, ..CakeConfig::default() }),
         QueueConfig::DualPi2(dual),
-        QueueConfig::DualPi2(DualPi2Config { scheduler: time_shifted, ..dual }),
+        QueueConfig::DualPi2(DualPi2Config { scheduler: time_shifted, shift: soon, ..dual }),
     ]
 }
 

@@ -7,10 +7,38 @@
 
 use std::collections::VecDeque;
 
+use ackclock_declare::{About, declare, required};
 use ackclock_units::SimTime;
 
-use super::{QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
-use crate::config::ThresholdConfig;
+use super::limit::{QueueLimit, of_link};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+
+declare! {
+    /// Parameters of [`Threshold`].
+    #[derive(Copy, Eq)]
+    pub struct ThresholdConfig {
+        /// DCTCP's K: a packet that finds more than this waiting is marked, if it allows that; a seventh of a bdp is
+        /// enough to keep the link busy.
+        threshold: QueueLimit = required(QueueLimit::Packets(20)),
+        /// How much may wait.
+        limit: QueueLimit = of_link(),
+    }
+    check super::review;
+}
+
+impl Parameters for ThresholdConfig {
+    const ABOUT: About = About {
+        name: "threshold",
+        aliases: &[],
+        summary: "first in, first out; what finds more than a threshold waiting is marked (CE)",
+        source: "RFC 8257 section 3.1; Alizadeh et al., SIGCOMM 2010",
+        departures: "none; what allows no mark is kept as any other",
+    };
+
+    fn limits(&self) -> Vec<(String, QueueLimit)> {
+        vec![("limit".to_owned(), self.limit)]
+    }
+}
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -28,7 +28,9 @@ impl Checker<'_, '_> {
 
     pub(super) fn controller(&mut self, controller: &Controller, mss: u32, path: &FieldPath) -> ControllerConfig {
         match controller {
-            Controller::BuiltIn(chosen) => self.chosen(chosen, &Context { mss: mss.into() }, path),
+            Controller::BuiltIn(chosen) => {
+                self.chosen(chosen, &Context { mss: mss.into(), ..Context::default() }, path)
+            }
             Controller::Policy(table) => self.policy(table, mss, path),
             Controller::Python(table) => self.python(table, path),
             Controller::External(table) => self.program(table, path),
@@ -39,7 +41,7 @@ impl Checker<'_, '_> {
     pub(crate) fn chosen<K: Kind>(&mut self, chosen: &Chosen<K>, context: &Context, path: &FieldPath) -> K::Config {
         let reading = chosen.part.read(&chosen.table, context);
         for mistake in reading.mistakes {
-            let place = if mistake.field.is_empty() { path.clone() } else { path.key(&mistake.field) };
+            let place = if mistake.field.is_empty() { path.clone() } else { path.below(&mistake.field) };
             self.report(&place, mistake.message, mistake.remedy);
         }
         reading.config

@@ -1,16 +1,19 @@
 //! Links: rates, delays, queues; queue limits that depend on the flows that cross them.
 
-use ackclock_net::{LinkConfig, NodeId, QueueLimit, Router};
+use std::collections::BTreeMap;
+
+use ackclock_declare::{Context, Crossing, LinkContext};
+use ackclock_net::queue::{HostTable, Limit};
+use ackclock_net::{LinkConfig, NodeId, Router};
 use ackclock_sim::{ApplianceConfig, FlowConfig};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use super::Checker;
-use super::queues::{PendingLimit, PendingQueue};
 use super::splits::Splits;
 use super::topology::BuiltTopology;
 use super::traffic::FlowTraits;
-use crate::file::{HalfLink, Limit, LinkTable, Overlay};
+use crate::file::{HalfLink, LinkTable, Overlay, Queue};
 use crate::tree::FieldPath;
 
 /// A day: light goes beyond the planets in it. Sums over any route stay within 64 bits of nanoseconds.
@@ -28,16 +31,30 @@ const LARGEST_ACK: u64 = 80;
 
 pub(super) const MAX_RATE: Bandwidth = Bandwidth(100_000_000_000_000);
 const MAX_FRAMING: Bytes = Bytes(65_535);
-const MILLIONTHS: u128 = 1_000_000;
 
 /// What remains to be settled of a link when the flows are known.
 #[derive(Clone)]
 pub(crate) struct PendingLink {
     /// Where it is described.
     pub(crate) path: FieldPath,
-    pub(crate) queue: PendingQueue,
+    queue: PendingQueue,
     /// Where its own `discard` list stands, and the list.
     pub(crate) discard: Option<(FieldPath, crate::file::List<crate::file::DiscardRule>)>,
+}
+
+/// A queue whose limits may depend on the flows that cross its link.
+#[derive(Clone)]
+struct PendingQueue {
+    queue: Queue,
+    default_limit: Limit,
+    path: FieldPath,
+}
+
+impl PendingQueue {
+    fn context(&self, rate: Bandwidth, crossing: Option<Crossing>) -> Context {
+        let default_limit = self.default_limit.to_string().into();
+        Context { link: Some(LinkContext { rate, default_limit, crossing }), ..Context::default() }
+    }
 }
 
 /// A cable to lay between two nodes.
@@ -93,9 +110,11 @@ impl Checker<'_, '_> {
         if framing > MAX_FRAMING {
             self.report(&path.key("framing"), "is more than any link layer adds", "use at most 65535 bytes");
         }
-        let (queue, settled_later) = self.queue(half.queue.as_ref(), default_limit, rate, &path.key("queue"));
+        let queue =
+            PendingQueue { queue: half.queue.clone().unwrap_or_default(), default_limit, path: path.key("queue") };
+        let config = self.chosen(&queue.queue, &queue.context(rate, None), &queue.path);
         let discard = half.discard.clone().map(|rules| (path.key("discard"), rules));
-        pending.push(PendingLink { queue: settled_later, discard, path: path.clone() });
+        pending.push(PendingLink { queue, discard, path: path.clone() });
         self.network.links.push(LinkConfig {
             name: name.to_owned(),
             from,
@@ -103,14 +122,14 @@ impl Checker<'_, '_> {
             rate,
             delay: channel.delay.values().max().unwrap_or_default(),
             framing,
-            queue,
+            queue: config,
             discarder: None,
             capture: half.capture.unwrap_or(false),
             channel: (!channel.is_plain()).then(|| Box::new(channel)),
         });
     }
 
-    /// Turns limits into packets, bytes or time, now that every flow's path is known.
+    /// Reads queues once more, now that every flow's path is known.
     pub(crate) fn resolve_queues(
         &mut self,
         topology: &BuiltTopology,
@@ -121,59 +140,33 @@ impl Checker<'_, '_> {
         if !self.diagnostics.is_empty() {
             return; // paths mean little in a network with mistakes
         }
+        let hosts = self.hosts(flows);
+        let numbers = flows.iter().zip(&self.flow_traits).map(|(flow, traits)| (flow.name.clone(), traits.number));
+        let numbers: Vec<_> = numbers.collect();
         let crossings = self.crossings(flows, appliances, splits);
-        for (index, pending) in topology.links.iter().enumerate() {
-            let largest = Bytes(crossings[index].largest_packet + self.network.links[index].framing.0);
-            self.check_policer(index, Bytes(crossings[index].largest_packet), &pending.path);
-            for pending in &pending.queue.limits {
-                if let Some(limit) = self.resolve(pending, index, crossings[index].base_rtt) {
-                    if pending.holds_packets {
-                        self.check_limit(limit, largest, pending);
-                    }
-                    pending.settle(limit, &mut self.network.links[index].queue);
-                }
-            }
-            self.settle_bands(index, &pending.queue.flows, flows);
-            self.check_settled(index, largest, &pending.queue.path);
+        for ((index, pending), crossing) in topology.links.iter().enumerate().zip(crossings) {
+            self.check_policer(index, Bytes(crossing.largest_packet), &pending.path);
+            let link = &self.network.links[index];
+            let largest_packet = Bytes(crossing.largest_packet + link.framing.0);
+            let crossing = Crossing { rtt: crossing.base_rtt, largest_packet, flows: numbers.clone() };
+            let PendingLink { queue, .. } = pending;
+            let mut config = self.chosen(&queue.queue, &queue.context(link.rate, Some(crossing)), &queue.path);
+            config.set_hosts(&hosts);
+            self.network.links[index].queue = config;
         }
     }
 
-    /// A limit in packets, bytes or time; `None` where the link has no round trip.
-    fn resolve(&mut self, pending: &PendingLimit, link: usize, rtt: Option<SimDuration>) -> Option<QueueLimit> {
-        Some(match pending.limit {
-            Limit::Unlimited => QueueLimit::Unlimited,
-            Limit::Packets(count) => QueueLimit::Packets(count),
-            Limit::Bytes(bytes) => QueueLimit::Bytes(bytes),
-            Limit::Time(time) => QueueLimit::Time(time),
-            Limit::Bdp(millionths) => {
-                let Some(rtt) = rtt else {
-                    let remedy = "give the limit in packets, bytes or time, or send a flow over the link";
-                    self.report(&pending.path, "no flow crosses the link, so it has no round trip", remedy);
-                    return None;
-                };
-                let bdp = u128::from(self.network.links[link].rate.bytes_in(rtt).0);
-                QueueLimit::Bytes(Bytes((bdp * u128::from(millionths) / MILLIONTHS) as u64))
-            }
-        })
-    }
-
-    fn check_limit(&mut self, limit: QueueLimit, largest: Bytes, pending: &PendingLimit) {
-        let what = match limit {
-            QueueLimit::Packets(0) | QueueLimit::Time(SimDuration::ZERO) => {
-                "is a queue in which nothing could wait".into()
-            }
-            QueueLimit::Bytes(bytes) if bytes < largest => {
-                format!("is {bytes}, less than one packet of {largest}, so none could ever wait")
-            }
-            _ => return,
-        };
-        self.report(&pending.path, what, "use at least \"1 packet\"");
+    /// The host of each endpoint, by the numbers of the packets. Those of short flows change; each is a host of its own.
+    fn hosts(&self, flows: &[FlowConfig]) -> HostTable {
+        let numbered = flows.iter().zip(&self.flow_traits).filter_map(|(flow, traits)| Some((traits.number?, flow)));
+        let by_number: BTreeMap<usize, &FlowConfig> = numbered.collect();
+        by_number.values().flat_map(|flow| [flow.from, flow.to].map(|node| node.index() as u32)).collect()
     }
 
     /// What of the flows matters to the queue of each link. The round trip is that from end to end, over appliances too,
     /// so that a limit in bdp does not depend on them.
-    fn crossings(&self, flows: &[FlowConfig], appliances: &[ApplianceConfig], splits: &Splits) -> Vec<Crossing> {
-        let mut crossings = vec![Crossing::default(); self.network.links.len()];
+    fn crossings(&self, flows: &[FlowConfig], appliances: &[ApplianceConfig], splits: &Splits) -> Vec<Crossed> {
+        let mut crossings = vec![Crossed::default(); self.network.links.len()];
         let mut router = Router::new(&self.network);
         for (flow, traits) in flows.iter().zip(&self.flow_traits) {
             let is_answered = flow.reply.is_some() || traits.has_answers;
@@ -199,7 +192,7 @@ impl Checker<'_, '_> {
 /// Of the flows whose data or ACKs cross a link: the largest two-way propagation delay, and the largest packet without
 /// framing.
 #[derive(Clone, Default)]
-struct Crossing {
+struct Crossed {
     base_rtt: Option<SimDuration>,
     largest_packet: u64,
 }

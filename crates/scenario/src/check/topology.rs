@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ackclock_net::queue::Limit;
 use ackclock_net::{LinkId, NetworkConfig, NodeConfig, NodeId};
 use ackclock_units::SimDuration;
 
@@ -9,16 +10,13 @@ use super::flows::FlowPlan;
 use super::links::{Cable, MAX_DELAY, PendingLink, TOO_LONG};
 use super::{Checker, suggest};
 use crate::file::{
-    Chain, CountOrNames, DiscardRule, Dumbbell, Duration, Explicit, Limit, LinkTable, List, NodeKind, NodeTable,
-    ParkingLot, Star, TextOr, Topology,
+    Chain, CountOrNames, DiscardRule, Dumbbell, Duration, Explicit, LinkTable, List, NodeKind, NodeTable, ParkingLot,
+    Star, TextOr, Topology,
 };
 use crate::tree::FieldPath;
 
 const MAX_HOSTS: u64 = 100_000;
 const MAX_HOPS: u64 = 1_000;
-
-/// A whole bandwidth-delay product.
-const ONE_BDP: Limit = Limit::Bdp(1_000_000);
 
 /// The network as built, and what later steps need of it.
 #[derive(Default)]
@@ -93,7 +91,7 @@ impl Checker<'_, '_> {
             ends: (left, right),
             table: &bottleneck,
             path: path.key("bottleneck"),
-            default_limit: ONE_BDP,
+            default_limit: Limit::ONE_BDP,
             duplex: true,
         };
         self.lay(&cable, &mut built.links);
@@ -161,7 +159,7 @@ impl Checker<'_, '_> {
         let Some(links) = self.chain_links(table, count - 1, path) else { return };
         let nodes: Vec<NodeId> = (0..count).map(NodeId::new).collect();
         for (ends, (link, link_path)) in nodes.windows(2).zip(&links) {
-            self.lay(&self.between(ends[0], ends[1], link, link_path, Limit::Unlimited), &mut built.links);
+            self.lay(&self.between(ends[0], ends[1], link, link_path, Limit::UNLIMITED), &mut built.links);
         }
         let is_end = |node: &&NodeId| built.hosts.contains(node);
         if let (Some(&first), Some(&last)) = (nodes.iter().find(is_end), nodes.iter().rev().find(is_end))
@@ -271,7 +269,7 @@ impl Checker<'_, '_> {
             }
             let host = self.add_node(&name);
             built.hosts.push(host);
-            self.lay(&self.between(host, hub, &link, &path.key("link"), Limit::Unlimited), &mut built.links);
+            self.lay(&self.between(host, hub, &link, &path.key("link"), Limit::UNLIMITED), &mut built.links);
         }
         // Incast: all others send to the first.
         if let Some((&first, others)) = built.hosts.split_first() {
@@ -296,13 +294,13 @@ impl Checker<'_, '_> {
         let routers: Vec<NodeId> = (1..=hops + 1).map(|number| self.add_node(&format!("R{number}"))).collect();
         for pair in routers.windows(2) {
             built.bottlenecks.push(LinkId::new(self.network.links.len()));
-            let cable = self.between(pair[0], pair[1], &bottleneck, &path.key("bottleneck"), ONE_BDP);
+            let cable = self.between(pair[0], pair[1], &bottleneck, &path.key("bottleneck"), Limit::ONE_BDP);
             self.lay(&cable, &mut built.links);
         }
         for (number, &router) in (1..).zip(&routers) {
             let host = self.add_node(&format!("H{number}"));
             built.hosts.push(host);
-            self.lay(&self.between(host, router, &access, &path.key("access"), Limit::Unlimited), &mut built.links);
+            self.lay(&self.between(host, router, &access, &path.key("access"), Limit::UNLIMITED), &mut built.links);
         }
         if let (Some(&first), Some(&last)) = (built.hosts.first(), built.hosts.last()) {
             built.default_ends.push((first, last));
@@ -333,7 +331,7 @@ impl Checker<'_, '_> {
             }
             let table = link.link();
             let duplex = link.duplex.unwrap_or(true);
-            let cable = Cable { duplex, ..self.between(from, to, &table, &link_path, Limit::Unlimited) };
+            let cable = Cable { duplex, ..self.between(from, to, &table, &link_path, Limit::UNLIMITED) };
             if !joined.insert((from, to)) || (duplex && !joined.insert((to, from))) {
                 self.report(&link_path, "must join two nodes that no other link joins", "remove one of the two links");
                 continue;
@@ -365,7 +363,7 @@ fn access_cable<'a>(name: String, ends: (NodeId, NodeId), table: &'a LinkTable, 
         ends,
         table,
         path: path.key("access"),
-        default_limit: Limit::Unlimited,
+        default_limit: Limit::UNLIMITED,
         duplex: true,
     }
 }

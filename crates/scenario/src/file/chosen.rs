@@ -4,9 +4,9 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use ackclock_declare::{FieldInfo, Part, Parts, Table};
+use ackclock_declare::{FieldInfo, Part, Parts, Table, TableInfo};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, VariantAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
@@ -176,8 +176,53 @@ impl<'de> DeserializeSeed<'de> for ValueOf {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        if let Some(items) = &self.0.items {
+            return deserializer.deserialize_seq(TablesOf(items));
+        }
         let raw = Value::deserialize(deserializer)?;
         self.0.read(&raw).map_err(de::Error::custom)
+    }
+}
+
+/// Reads a list of tables. One that was wrong is null, so that the others keep their index.
+struct TablesOf(&'static TableInfo);
+
+impl<'de> Visitor<'de> for TablesOf {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of tables")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut tables = Vec::new();
+        while let Some(table) = list.next_element_seed(TableOrHole(self.0))? {
+            tables.push(table);
+        }
+        Ok(tables.into())
+    }
+}
+
+struct TableOrHole(&'static TableInfo);
+
+impl<'de> DeserializeSeed<'de> for TableOrHole {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TableOrHole {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table")
+    }
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        TableOf { fields: &self.0.fields, names: &self.0.names }.deserialize(deserializer).map(Value::Object)
     }
 }
 

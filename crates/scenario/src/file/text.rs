@@ -46,17 +46,6 @@ pub(crate) enum Ssthresh {
     Of(Amount),
 }
 
-/// How much may wait in a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limit {
-    Unlimited,
-    Packets(u64),
-    Bytes(Bytes),
-    Time(SimDuration),
-    /// Millionths of the bandwidth-delay product.
-    Bdp(u64),
-}
-
 /// Octets that the link layer adds to each packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Framing(pub(crate) Bytes);
@@ -69,8 +58,6 @@ const PPP_OCTETS: u64 = 8;
 const ETHERNET_OCTETS: u64 = 38;
 
 const FRAMING_NAMES: [(&str, u64); 3] = [("none", 0), ("ppp", PPP_OCTETS), ("ethernet", ETHERNET_OCTETS)];
-
-const MILLIONTHS: u64 = 1_000_000;
 
 /// Serde, schema and layering of types that are written as text.
 macro_rules! written_as_text {
@@ -122,8 +109,6 @@ written_as_text! {
     Amount: "an amount of data or a number of segments", "10 segments";
     Buffer: "an amount of data or \"unlimited\"", "64 KiB";
     Ssthresh: "an amount of data, a number of segments or \"infinite\"", "65535 bytes";
-    Limit: "a number of packets, an amount of data, a time, a part of the bandwidth-delay product, or \"unlimited\"",
-        "100 packets";
     Framing: "an amount of data, or \"none\", \"ppp\" (8 bytes), \"ethernet\" (38 bytes)", "38 bytes";
 }
 
@@ -239,57 +224,6 @@ impl fmt::Display for Ssthresh {
     }
 }
 
-impl FromStr for Limit {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        if text == "unlimited" {
-            return Ok(Self::Unlimited);
-        }
-        if let Some(count) = count_of(text, &["packets", "packet"]) {
-            return count.map(Self::Packets);
-        }
-        if let Some(number) = text.strip_suffix("bdp") {
-            return millionths(number.trim()).map(Self::Bdp).ok_or_else(|| {
-                "must be a part of the bandwidth-delay product; write it like \"1 bdp\" or \"0.5 bdp\"".to_owned()
-            });
-        }
-        let bytes = text.parse().map(Self::Bytes).ok();
-        bytes.or_else(|| text.parse().map(Self::Time).ok()).ok_or_else(|| {
-            "must be a queue limit; write it like \"100 packets\", \"150 kB\", \"20 ms\", \"1 bdp\" or \"unlimited\""
-                .to_owned()
-        })
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unlimited => f.write_str("unlimited"),
-            Self::Packets(count) => write!(f, "{count} packets"),
-            Self::Bytes(bytes) => bytes.fmt(f),
-            Self::Time(time) => time.fmt(f),
-            Self::Bdp(millionths) => {
-                let (whole, rest) = (millionths / MILLIONTHS, millionths % MILLIONTHS);
-                let decimals = format!("{whole}.{rest:06}");
-                write!(f, "{} bdp", decimals.trim_end_matches('0').trim_end_matches('.'))
-            }
-        }
-    }
-}
-
-/// A decimal with at most six places, as millionths.
-fn millionths(number: &str) -> Option<u64> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) || fraction.len() > 6 || number.is_empty() || number == "." {
-        return None;
-    }
-    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let fraction: u64 = format!("{fraction:0<6}").parse().ok()?;
-    whole.checked_mul(MILLIONTHS)?.checked_add(fraction)
-}
-
 impl FromStr for Framing {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -312,9 +246,6 @@ mod tests {
 
     #[test]
     fn writes_what_it_read() {
-        for text in ["100 packets", "150 kB", "20 ms", "1 bdp", "0.25 bdp", "unlimited"] {
-            assert_eq!(text.parse::<Limit>().unwrap().to_string(), text);
-        }
         for text in ["10 segments", "65.535 kB"] {
             assert_eq!(text.parse::<Amount>().unwrap().to_string(), text);
         }
@@ -328,14 +259,5 @@ mod tests {
         assert_eq!("ethernet".parse(), Ok(Framing(Bytes(38))));
         assert_eq!("none".parse(), Ok(Framing(Bytes(0))));
         assert_eq!("38 bytes".parse(), Ok(Framing(Bytes(38))));
-    }
-
-    #[test]
-    fn a_wrong_limit_says_how_to_write_one() {
-        for text in ["", "bdp", ". bdp", "1.2345678 bdp", "-1 packets", "3.5 packets", "99999999999999999999 bdp", "12"]
-        {
-            let error = text.parse::<Limit>().expect_err(text);
-            assert!(error.contains("; write it like \""), "{error}");
-        }
     }
 }

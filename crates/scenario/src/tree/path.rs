@@ -28,6 +28,12 @@ impl FieldPath {
         Self(steps)
     }
 
+    /// The path of what is written like `bands[0].limit` below this one.
+    pub(crate) fn below(&self, text: &str) -> Self {
+        let steps = Self::parse(text).unwrap_or_else(|_| Self::of(text));
+        Self(self.0.iter().cloned().chain(steps.0).collect())
+    }
+
     /// The path one step further down.
     pub(crate) fn step(&self, step: Step) -> Self {
         let mut steps = self.0.clone();

@@ -1,9 +1,10 @@
 //! What the ends of a range can be: numbers, and texts of a number with a unit, which are drawn in the base unit (ns,
 //! bit/s, bytes, ...) and written with a unit again.
 
+use ackclock_net::queue::{Limit, QueueLimit};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-use crate::file::{Amount, EventRate, Limit, Rate};
+use crate::file::{Amount, EventRate, Rate};
 use crate::tree::Value;
 
 /// What a number counts.
@@ -57,7 +58,7 @@ impl Unit {
             Self::Bytes => Bytes(whole).to_string(),
             Self::Segments => Amount::Segments(whole).to_string(),
             Self::Bdp => Limit::Bdp(whole).to_string(),
-            Self::Packets | Self::Bare | Self::EventsPerSecond => Limit::Packets(whole).to_string(),
+            Self::Packets | Self::Bare | Self::EventsPerSecond => Limit::Of(QueueLimit::Packets(whole)).to_string(),
         })
     }
 }
@@ -75,11 +76,11 @@ pub(crate) fn read_number(value: &Value) -> Option<(Unit, Number)> {
 fn read_text(text: &str) -> Option<(Unit, Number)> {
     let whole = |unit, number: u64| Some((unit, Number::Whole(number.into())));
     match text.parse() {
-        Ok(Limit::Packets(count)) => return whole(Unit::Packets, count),
-        Ok(Limit::Bytes(bytes)) => return whole(Unit::Bytes, bytes.0),
-        Ok(Limit::Time(time)) => return whole(Unit::Nanoseconds, time.0),
+        Ok(Limit::Of(QueueLimit::Packets(count))) => return whole(Unit::Packets, count),
+        Ok(Limit::Of(QueueLimit::Bytes(bytes))) => return whole(Unit::Bytes, bytes.0),
+        Ok(Limit::Of(QueueLimit::Time(time))) => return whole(Unit::Nanoseconds, time.0),
         Ok(Limit::Bdp(millionths)) => return whole(Unit::Bdp, millionths),
-        Ok(Limit::Unlimited) | Err(_) => {}
+        Ok(Limit::UNLIMITED) | Err(_) => {}
     }
     if let Ok(Rate(rate)) = text.parse() {
         return whole(Unit::BitsPerSecond, rate.0);

@@ -5,21 +5,24 @@
 //! SACK, and if nothing else is lost with it: no flag but ACK and those of ECN, no SACK block that the later one does not
 //! cover, no later timestamp.
 
+use ackclock_declare::words;
 use ackclock_wire::{Flags, SackBlock, Segment, Seq};
 
 use crate::packet::Packet;
 use crate::queue::Queued;
 
-/// How eagerly ACKs are dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AckFilter {
-    /// Not at all.
-    #[default]
-    Off,
-    /// The oldest superfluous ACK goes if there is a second one: at least one superfluous ACK always stays.
-    Conservative,
-    /// Also a single one, if the later packet follows it directly and carries the same ECN flags.
-    Aggressive,
+words! {
+    /// How eagerly ACKs are dropped.
+    #[derive(Default)]
+    pub enum AckFilter {
+        /// Not at all.
+        #[default]
+        "off" = Off,
+        /// The oldest superfluous ACK goes if there is a second one: at least one superfluous ACK always stays.
+        "conservative" = Conservative,
+        /// Also a single one, if the later packet follows it directly and carries the same ECN flags.
+        "aggressive" = Aggressive,
+    }
 }
 
 /// Flags that say something about congestion.

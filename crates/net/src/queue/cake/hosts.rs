@@ -2,21 +2,25 @@
 
 use std::sync::Arc;
 
+use ackclock_declare::words;
+
 use crate::ids::EndpointId;
 use crate::packet::Packet;
 
-/// Between whom CAKE is fair.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Isolation {
-    /// Flows, wherever they come from.
-    Flows,
-    /// Sending hosts, then flows.
-    DualSource,
-    /// Receiving hosts, then flows.
-    DualDestination,
-    /// Both kinds of hosts at once, then flows.
-    #[default]
-    Triple,
+words! {
+    /// Between whom CAKE is fair.
+    #[derive(Default)]
+    pub enum Isolation {
+        /// Flows, wherever they come from.
+        "flows" = Flows,
+        /// Sending hosts, then flows.
+        "dual_srchost" = DualSource,
+        /// Receiving hosts, then flows.
+        "dual_dsthost" = DualDestination,
+        /// Both kinds of hosts at once, then flows.
+        #[default]
+        "triple" = Triple,
+    }
 }
 
 /// The host of each endpoint; an endpoint beyond the table is a host of its own.

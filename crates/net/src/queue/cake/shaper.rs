@@ -1,31 +1,36 @@
 //! CAKE's shaper: a virtual clock that says when the next packet may leave, which counts what the link's layers add to
 //! each packet, down to ATM's cells.
 
+use ackclock_declare::{declare, default, unset, words};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
-/// How the link cuts packets up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CellFraming {
-    /// It does not.
-    #[default]
-    None,
-    /// ATM: cells of 53 octets that carry 48.
-    Atm,
-    /// PTM (VDSL2): 65 octets carry 64.
-    Ptm,
+words! {
+    /// How the link cuts packets up.
+    #[derive(Default)]
+    pub enum CellFraming {
+        /// It does not.
+        #[default]
+        "none" = None,
+        /// ATM: cells of 53 octets that carry 48.
+        "atm" = Atm,
+        /// PTM (VDSL2): 65 octets carry 64.
+        "ptm" = Ptm,
+    }
 }
 
-/// What the shaper counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ShaperConfig {
-    /// The rate; `None` does not shape.
-    pub rate: Option<Bandwidth>,
-    /// Octets added to each IP packet; may be negative.
-    pub overhead: i64,
-    /// What a packet counts at least.
-    pub minimum: Bytes,
-    /// Cells.
-    pub framing: CellFraming,
+declare! {
+    /// What the shaper counts.
+    #[derive(Copy, Eq)]
+    pub struct ShaperConfig {
+        /// Rate of the shaper.
+        rate as "bandwidth": Option<Bandwidth> = unset("none").at_least(Bandwidth(1)),
+        /// What the shaper adds to each IP packet; may be negative.
+        overhead: i64 = default(0).at_least(-65_535).at_most(65_535).unit("octets"),
+        /// What a packet counts at least.
+        minimum: Bytes = Bytes::ZERO,
+        /// Cells that the shaper reckons with.
+        framing as "cells": CellFraming = CellFraming::None,
+    }
 }
 
 /// See the module.

@@ -105,8 +105,8 @@ fn a_single_packet_is_not_marked_for_a_slow_link() {
     assert_eq!(queue.counters().marks, 0);
 }
 
-fn backlogged(scheduler: DualScheduler) -> DualPi2 {
-    let mut queue = dualpi2(DualPi2Config { scheduler, ..DualPi2Config::default() }, 0.0);
+fn backlogged(classic_share: f64) -> DualPi2 {
+    let mut queue = dualpi2(DualPi2Config { classic_share, ..DualPi2Config::default() }, 0.0);
     for _ in 0..2_000 {
         queue.enqueue(SimTime::ZERO, arrival_with(SimTime::ZERO, 0, 1500, Ecn::NotEct));
         queue.enqueue(SimTime::ZERO, arrival_with(SimTime::ZERO, 1, 1500, Ecn::Ect1));
@@ -116,7 +116,7 @@ fn backlogged(scheduler: DualScheduler) -> DualPi2 {
 
 #[test]
 fn the_classic_queue_gets_its_share_against_an_l4s_backlog() {
-    let mut queue = backlogged(DualScheduler::Weighted { classic_share: 1.0 / 16.0 });
+    let mut queue = backlogged(1.0 / 16.0);
     let classic = (0..1_600)
         .filter(|_| queue.dequeue(SimTime(1)).is_some_and(|packet| packet.packet.connection().index() == 0))
         .count();
@@ -146,7 +146,7 @@ fn what_the_classic_queue_sent_alone_is_not_held_against_it() {
 fn time_shifted_fifo_lets_classic_packets_wait_longer_by_the_shift() {
     let shift = SimDuration::from_millis(30);
     let mut queue =
-        dualpi2(DualPi2Config { scheduler: DualScheduler::TimeShifted { shift }, ..DualPi2Config::default() }, 0.0);
+        dualpi2(DualPi2Config { scheduler: DualScheduler::TimeShifted, shift, ..DualPi2Config::default() }, 0.0);
     let mut enqueue = |ms: u64, flow, ecn| {
         let now = SimTime(ms * 1_000_000);
         queue.enqueue(now, arrival_with(now, flow, 1500, ecn));

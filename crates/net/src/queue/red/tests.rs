@@ -65,8 +65,8 @@ fn the_gaps_between_drops_are_uniform_up_to_the_inverse_of_p() {
 #[test]
 fn in_octets_a_packet_of_half_the_mean_size_is_dropped_half_as_often() {
     let config = RedConfig {
-        min_threshold: QueueLimit::Bytes(Bytes(5_000)),
-        max_threshold: QueueLimit::Bytes(Bytes(15_000)),
+        min_threshold: Some(QueueLimit::Bytes(Bytes(5_000))),
+        max_threshold: Some(QueueLimit::Bytes(Bytes(15_000))),
         ..RedConfig::default()
     };
     let share = |octets| {
@@ -83,7 +83,8 @@ fn in_octets_a_packet_of_half_the_mean_size_is_dropped_half_as_often() {
 fn the_average_follows_a_step_as_its_weight_says() {
     // Floyd and Jacobson 1993, section 6.1: after n packets at a queue of q, avg = q (1 - (1 - w)^n). At w = 0.002 and
     // n = 1 / -ln(1 - w) = 499.5 it has 63 % of the step: 1 - e^-1.
-    let mut red = Red::new(&RedConfig { min_threshold: QueueLimit::Packets(1_000), ..RedConfig::default() }, &place());
+    let mut red =
+        Red::new(&RedConfig { min_threshold: Some(QueueLimit::Packets(1_000)), ..RedConfig::default() }, &place());
     red.idle_since = None;
     for _ in 0..10 {
         red.packets.push_back(packet(1500, Ecn::NotEct));
@@ -125,6 +126,6 @@ fn packets_that_allow_it_are_marked_but_dropped_beyond_the_upper_threshold() {
 #[test]
 fn adaptive_red_takes_its_weight_from_the_rate() {
     // Floyd, Gummadi and Shenker 2001, section 4.3: w = 1 - exp(-1/C); 12 Mbit/s are 1000 packets/s, w = 0.0009995
-    let red = Red::new(&RedConfig { weight: None, ..RedConfig::default() }, &place());
+    let red = Red::new(&RedConfig { adaptive: true, ..RedConfig::default() }, &place());
     assert!((red.weight - 0.000_999_5).abs() < 1e-7, "{}", red.weight);
 }

@@ -1,0 +1,73 @@
+//! Flows that a queue tells from others.
+
+use ackclock_declare::{Context, Json, Mistake, Range, Unordered, Value};
+
+/// Connections by their numbers ([`Packet::flow`](crate::Packet::flow)). A scenario writes a flow's name, or a list of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowSet(pub Vec<usize>);
+
+/// Each name with where it stands.
+fn names_in(raw: &Json) -> Result<Vec<(String, &str)>, String> {
+    let wrong = || format!("must be {wanted}; write {wanted}", wanted = FlowSet::wanted());
+    match raw {
+        Json::String(name) => Ok(vec![(String::new(), name)]),
+        Json::Array(names) => {
+            let names = names.iter().enumerate().filter(|(_, name)| !name.is_null());
+            names.map(|(index, name)| Ok((format!("[{index}]"), name.as_str().ok_or_else(wrong)?))).collect()
+        }
+        _ => Err(wrong()),
+    }
+}
+
+fn number_of(name: &str, flows: &[(String, Option<usize>)]) -> Result<usize, Mistake> {
+    let Some((_, number)) = flows.iter().find(|(flow, _)| flow == name) else {
+        let names: Vec<String> = flows.iter().map(|(flow, _)| format!("{flow:?}")).collect();
+        return Err(Mistake::new("must be the name of a flow", format!("use one of {}", names.join(", "))));
+    };
+    let message = "must not be a group of short flows, which a queue cannot tell from others";
+    number.ok_or_else(|| Mistake::new(message, "leave flows out, and choose packets by class or size"))
+}
+
+impl Value for FlowSet {
+    type Bound = Unordered;
+
+    fn wanted() -> String {
+        "the name of a flow, or a list of names".to_owned()
+    }
+    fn read(raw: &Json) -> Result<Self, String> {
+        names_in(raw).map(|_| Self::default())
+    }
+    fn read_in(raw: &Json, context: &Context) -> Result<Self, Vec<Mistake>> {
+        let names = names_in(raw).map_err(|message| vec![Mistake::new(message, "")])?;
+        let Some(crossing) = context.crossing() else { return Ok(Self::default()) };
+        let (mut numbers, mut mistakes) = (Vec::new(), Vec::new());
+        for (at, name) in names {
+            match number_of(name, &crossing.flows) {
+                Ok(number) => numbers.push(number),
+                Err(mistake) => mistakes.push(mistake.within(&at)),
+            }
+        }
+        if mistakes.is_empty() { Ok(Self(numbers)) } else { Err(mistakes) }
+    }
+    /// Names are of a network, and this knows numbers only.
+    fn write(&self) -> Json {
+        self.0.iter().map(|number| Json::from(format!("connection {number}"))).collect()
+    }
+    fn canonical(raw: &Json) -> Result<Json, String> {
+        names_in(raw).map(|_| raw.clone())
+    }
+    fn schema() -> Json {
+        let text = Json::Object(std::iter::once(("type".to_owned(), "string".into())).collect());
+        let list = [("type".to_owned(), "array".into()), ("items".to_owned(), text.clone())].into_iter().collect();
+        Json::Object(std::iter::once(("anyOf".to_owned(), vec![text, Json::Object(list)].into())).collect())
+    }
+    fn bounded(&self) -> Vec<Unordered> {
+        Vec::new()
+    }
+    fn inside(_: &Range<Unordered>) -> Vec<Self> {
+        Vec::new()
+    }
+    fn outside(_: &Range<Unordered>) -> Vec<Self> {
+        Vec::new()
+    }
+}
