@@ -16,16 +16,22 @@ impl Digest {
         self.0 = bytes.iter().fold(self.0, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(Self::PRIME));
     }
 
+    fn all(&mut self, values: impl Iterator<Item = impl AsRef<[u8]>>) {
+        for value in values {
+            self.bytes(value.as_ref());
+        }
+    }
+
     fn table(&mut self, table: &Table) {
         for column in &table.columns {
             self.bytes(column.name.as_bytes());
             match &column.data {
-                ColumnData::F64(values) => values.iter().for_each(|value| self.bytes(&value.to_bits().to_le_bytes())),
-                ColumnData::U64(values) => values.iter().for_each(|value| self.bytes(&value.to_le_bytes())),
-                ColumnData::Bool(values) => values.iter().for_each(|&value| self.bytes(&[u8::from(value)])),
+                ColumnData::F64(values) => self.all(values.iter().map(|value| value.to_bits().to_le_bytes())),
+                ColumnData::U64(values) => self.all(values.iter().map(|value| value.to_le_bytes())),
+                ColumnData::Bool(values) => self.all(values.iter().map(|&value| [u8::from(value)])),
                 ColumnData::Name { codes, names } => {
-                    codes.iter().for_each(|code| self.bytes(&code.to_le_bytes()));
-                    names.iter().for_each(|name| self.bytes(name.as_bytes()));
+                    self.all(codes.iter().map(|code| code.to_le_bytes()));
+                    self.all(names.iter());
                 }
             }
         }
@@ -52,8 +58,9 @@ fn load(file: &str) -> Result<Scenario, ScenarioError> {
 fn sum(outcome: &Outcome) -> u64 {
     let mut digest = Digest(Digest::OFFSET);
     digest.bytes(serde_json::to_string(&outcome.summary).expect("a summary is plain values").as_bytes());
-    let tables = [&outcome.flows, &outcome.links, &outcome.episodes, &outcome.completions, &outcome.appliances];
-    tables.into_iter().for_each(|table| digest.table(table));
+    for table in [&outcome.flows, &outcome.links, &outcome.episodes, &outcome.completions, &outcome.appliances] {
+        digest.table(table);
+    }
     digest.0
 }
 
