@@ -105,17 +105,17 @@ fn part() -> Part<Config> {
     Part::new(ABOUT, (), &[], |_| (), |config: Config| config)
 }
 
-fn table(value: serde_json::Value) -> Table {
+fn table(value: &serde_json::Value) -> Table {
     value.as_object().cloned().expect("a table")
 }
 
-fn mistakes(value: serde_json::Value) -> Vec<Mistake> {
+fn mistakes(value: &serde_json::Value) -> Vec<Mistake> {
     part().read(&table(value), &Context::default()).mistakes
 }
 
 #[test]
 fn what_is_not_written_is_as_declared_under_the_chosen_word() {
-    let read = |value| part().read(&table(value), &Context::default()).config;
+    let read = |value| part().read(&table(&value), &Context::default()).config;
     let paper = read(json!({ "target": "20 ms", "beta": 9 }));
     let expected = Config { target: SimDuration::from_millis(20), high: 9, ..Config::default() };
     assert_eq!((paper.low, paper.seed, paper.learning.hidden.as_slice()), (2, 7, [5].as_slice()));
@@ -126,7 +126,7 @@ fn what_is_not_written_is_as_declared_under_the_chosen_word() {
 
 #[test]
 fn every_mistake_is_at_its_field_with_its_range_its_default_and_its_source() {
-    let found = mistakes(json!({ "alpha": 0, "beta_ecn": 1.0, "rate": 2, "hidden": [9] }));
+    let found = mistakes(&json!({ "alpha": 0, "beta_ecn": 1.0, "rate": 2, "hidden": [9] }));
     let said: Vec<_> =
         found.iter().map(|one| (one.field.as_str(), one.message.as_str(), one.remedy.as_str())).collect();
     assert_eq!(
@@ -143,7 +143,8 @@ fn every_mistake_is_at_its_field_with_its_range_its_default_and_its_source() {
 
 #[test]
 fn what_does_not_go_together_is_at_the_field_that_was_written() {
-    let one = |value| mistakes(value).into_iter().map(|one| (one.field, one.message)).collect::<Vec<_>>();
+    let one =
+        |value: serde_json::Value| mistakes(&value).into_iter().map(|one| (one.field, one.message)).collect::<Vec<_>>();
     let target = "1 s";
     assert_eq!(
         one(json!({ "target": target, "alpha": 5 })),
@@ -204,16 +205,16 @@ fn parts_are_found_by_each_of_their_names() {
 #[test]
 fn tables_within_have_their_own_mistakes_and_switches_stand_for_tables() {
     let target = "1 s";
-    let found = mistakes(json!({ "target": target, "timer": { "min": "0 s" }, "pacing": { "ratio": 0 } }));
+    let found = mistakes(&json!({ "target": target, "timer": { "min": "0 s" }, "pacing": { "ratio": 0 } }));
     let places: Vec<&str> = found.iter().map(|one| one.field.as_str()).collect();
     assert_eq!(places, ["timer.min", "pacing.ratio"]);
-    let found = mistakes(json!({ "target": target, "timer": { "max": "10 ms" } }));
+    let found = mistakes(&json!({ "target": target, "timer": { "max": "10 ms" } }));
     assert_eq!(
         (found[0].field.as_str(), found[0].message.as_str()),
         ("timer.max", "must be at least min, which is 1 s")
     );
     let pacing = |value: serde_json::Value| {
-        part().read(&table(json!({ "target": target, "pacing": value })), &Context::default()).config.spread
+        part().read(&table(&json!({ "target": target, "pacing": value })), &Context::default()).config.spread
     };
     assert_eq!(pacing(json!(false)), None);
     assert_eq!(pacing(json!(true)), Some(Spread { ratio: 2.0 }));

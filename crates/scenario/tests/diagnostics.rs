@@ -123,7 +123,8 @@ fn text_of_a_stranger_reaches_no_terminal() {
 
 #[test]
 fn a_hundred_mistakes_say_that_there_are_more() {
-    let lines = |count: usize| (0..count).map(|index| format!("x{index} = 1\n")).collect::<String>() + RIGHT;
+    let lines =
+        |count: usize| (0..count).map(|index| format!("x{index} = 1")).collect::<Vec<_>>().join("\n") + "\n" + RIGHT;
     let hundred = Scenario::parse(&lines(100), "test.toml", &[]).expect_err("100 unknown fields");
     assert_eq!((hundred.diagnostics.len(), hundred.has_more), (100, false));
     let more = Scenario::parse(&lines(101), "test.toml", &[]).expect_err("101 unknown fields");

@@ -31,6 +31,9 @@ fn each_internal_is_a_column() {
 fn a_name_can_be_only_one_column() {
     for taken in ["[\"cwnd_bytes\"]", "[\"x\", \"x\"]", "[\"flow\"]"] {
         let error = scenario(taken).expect_err(taken);
-        assert!(error.contains("trace.internals") && error.contains("is a column already"), "{error}");
+        assert!(
+            error.contains("trace.internals") && error.contains("must not be the name of another column"),
+            "{error}"
+        );
     }
 }

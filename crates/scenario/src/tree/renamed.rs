@@ -11,7 +11,9 @@ const RENAMED: [(&str, &str, &str); 1] = [("appliance", "discipline", "buffer_po
 pub(crate) fn rename_fields(root: &mut Node) {
     for (list, before, now) in RENAMED {
         if let Some(Node { value: Value::List(tables), .. }) = root.child_mut(&Step::Key(list.to_owned())) {
-            tables.iter_mut().for_each(|table| rename(table, before, now));
+            for table in tables {
+                rename(table, before, now);
+            }
         }
     }
 }
