@@ -23,6 +23,7 @@ pub(crate) trait Algorithm: Declared {
 }
 
 /// A name of an algorithm.
+#[allow(clippy::struct_field_names, reason = "`name` is what a scenario calls it, beside its aliases")]
 pub(crate) struct Name<C> {
     pub(crate) name: &'static str,
     pub(crate) aliases: &'static [&'static str],

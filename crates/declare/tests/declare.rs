@@ -115,7 +115,7 @@ fn mistakes(value: &serde_json::Value) -> Vec<Mistake> {
 
 #[test]
 fn what_is_not_written_is_as_declared_under_the_chosen_word() {
-    let read = |value| part().read(&table(&value), &Context::default()).config;
+    let read = |value: serde_json::Value| part().read(&table(&value), &Context::default()).config;
     let paper = read(json!({ "target": "20 ms", "beta": 9 }));
     let expected = Config { target: SimDuration::from_millis(20), high: 9, ..Config::default() };
     assert_eq!((paper.low, paper.seed, paper.learning.hidden.as_slice()), (2, 7, [5].as_slice()));
