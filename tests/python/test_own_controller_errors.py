@@ -191,7 +191,12 @@ def test_a_wrong_value_is_refused_where_it_is_assigned(
         ('"python:none_such:Steady"', "class", "there is no module none_such", "put none_such.py into"),
         ('"python:mine.deep:Steady"', "class", "there is no module mine.deep", "mine/deep.py"),
         ('"python:mine"', "class", "must name a class", "mymodule:MyController"),
-        ('"python:mine:Stranger"', "class", "must be a controller", "derive the class from ackclock.CongestionController"),
+        (
+            '"python:mine:Stranger"',
+            "class",
+            "must be a controller",
+            "derive the class from ackclock.CongestionController",
+        ),
         ('"python:json:loads"', "class", "must be a controller", "derive"),
         ('"python:mine:Deaf"', "class", "must define on_congestion", "define on_congestion"),
         ('"python"', "class", "is missing", "class = "),
