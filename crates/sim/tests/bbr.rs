@@ -58,7 +58,7 @@ fn the_estimates_are_the_bottleneck_and_after_drain_about_a_path_full_is_in_flig
 /// When a flow begins to measure the round trip anew, seconds, and the least window in that time, octets.
 fn probe_rtts(simulation: &mut Simulation, to_s: f64) -> (Vec<f64>, f64) {
     let (mut began, mut was_probing, mut least) = (Vec::new(), false, f64::MAX);
-    watch(simulation, (0.01, to_s, 1), |time, simulation| {
+    watch(simulation, (0.1, to_s, 1), |time, simulation| {
         let is_probing = internal(simulation, 0, "is_probing_rtt") > 0.0;
         if is_probing && !was_probing {
             began.push(time);
