@@ -117,8 +117,9 @@ def _check_replaceable(path: Path, *, kind: str, force: bool, renews: bool) -> N
     is_empty, written = not any(path.iterdir()), _written(path)
     is_renewed = renews and (is_empty or (written is not None and written.by == kind))
     if not (force or is_renewed):
-        remedy = "choose another folder" if renews else "choose another folder, or replace it with --force"
-        raise OutputExistsError(f"{path} exists already; {remedy}")
+        if renews:
+            raise OutputExistsError(f"{path} exists already and is no folder of {kind}; choose another folder")
+        raise OutputExistsError(f"{path} exists already; choose another folder, or replace it with --force")
     if path.samefile(Path.cwd()):
         raise OutputExistsError(f"{path} is the folder that you are in, which cannot be replaced; name another")
     if is_empty:

@@ -267,7 +267,7 @@ def test_validate_and_what_reads_without_imports_run_nothing(folder: Path, cli: 
     assert "strange" not in sys.modules
     read = Scenario.load(str(_write(folder, '"python:strange:Mine"')), imports=False)
     with pytest.raises(RuntimeError, match="imports=True"):
-        Simulation(read)
+        ackclock.run(read)
     assert "strange" not in sys.modules
 
 
