@@ -73,6 +73,10 @@ pub(crate) trait Access<C>: Send + Sync {
     fn leave_out(&self, _config: &mut C, _context: &Context) -> Vec<Mistake> {
         Vec::new()
     }
+    /// True if it has to be written; cheap, unlike `declared`, for every reading asks.
+    fn is_required(&self) -> bool {
+        false
+    }
     /// What `config` holds.
     fn get(&self, config: &C) -> Json;
     fn declared(&self) -> Described;
@@ -131,6 +135,10 @@ impl<C, T: Value> Access<C> for Typed<C, T> {
         Vec::new()
     }
 
+    fn is_required(&self) -> bool {
+        self.spec.is_required
+    }
+
     fn get(&self, config: &C) -> Json {
         (self.get)(config).write()
     }
@@ -182,6 +190,9 @@ impl<O, C> Access<O> for Within<O, C> {
     }
     fn leave_out(&self, config: &mut O, context: &Context) -> Vec<Mistake> {
         self.inner.leave_out((self.get_mut)(config), context)
+    }
+    fn is_required(&self) -> bool {
+        self.inner.is_required()
     }
     fn get(&self, config: &O) -> Json {
         self.inner.get((self.get)(config))
@@ -269,9 +280,9 @@ pub(crate) fn read_table<K: Declared>(
 }
 
 fn missing<K>(field: &Field<K>) -> Option<Mistake> {
-    let described = field.access.declared();
-    let example = || format!("add it, such as {} = {}", field.name, written(&described.example));
-    described.is_required.then(|| Mistake::new("is missing", example()))
+    let example = || written(&field.access.declared().example);
+    let remedy = || format!("add it, such as {} = {}", field.name, example());
+    field.access.is_required().then(|| Mistake::new("is missing", remedy()))
 }
 
 /// Every field of `config`, as a table; what is absent is left out.

@@ -1,5 +1,7 @@
 //! What was written of a part, and what is wrong with it.
 
+use std::sync::Arc;
+
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use serde_json::{Map, Value as Json};
 
@@ -35,8 +37,8 @@ pub struct Crossing {
     pub rtt: Option<SimDuration>,
     /// The largest of their packets, framing included.
     pub largest_packet: Bytes,
-    /// Every flow of the network: its name, and the number of its connection if it has one.
-    pub flows: Vec<(String, Option<usize>)>,
+    /// Every flow of the network, the same for each link: its name, and the number of its connection if it has one.
+    pub flows: Arc<[(String, Option<usize>)]>,
 }
 
 impl Context {

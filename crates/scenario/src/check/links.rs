@@ -1,6 +1,7 @@
 //! Links: rates, delays, queues; queue limits that depend on the flows that cross them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ackclock_declare::{Context, Crossing, LinkContext};
 use ackclock_net::queue::{HostTable, Limit};
@@ -142,13 +143,13 @@ impl Checker<'_, '_> {
         }
         let hosts = self.hosts(flows);
         let numbers = flows.iter().zip(&self.flow_traits).map(|(flow, traits)| (flow.name.clone(), traits.number));
-        let numbers: Vec<_> = numbers.collect();
+        let numbers: Arc<[_]> = numbers.collect();
         let crossings = self.crossings(flows, appliances, splits);
         for ((index, pending), crossing) in topology.links.iter().enumerate().zip(crossings) {
             self.check_policer(index, Bytes(crossing.largest_packet), &pending.path);
             let link = &self.network.links[index];
             let largest_packet = Bytes(crossing.largest_packet + link.framing.0);
-            let crossing = Crossing { rtt: crossing.base_rtt, largest_packet, flows: numbers.clone() };
+            let crossing = Crossing { rtt: crossing.base_rtt, largest_packet, flows: Arc::clone(&numbers) };
             let PendingLink { queue, .. } = pending;
             let mut config = self.chosen(&queue.queue, &queue.context(link.rate, Some(crossing)), &queue.path);
             config.set_hosts(&hosts);
