@@ -6,7 +6,7 @@ use crate::part::Part;
 pub fn parameter_table<C, X>(names: &[&str], part: &Part<C, X>) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let mut lines = vec![format!("| {} | default | allowed | |", names.join(", ")), "|---|---|---|---|".to_owned()];
-    for field in &part.fields {
+    for field in part.fields.iter() {
         let source = if field.source.is_empty() { String::new() } else { format!(" ({})", field.source) };
         let row =
             [&format!("`{}`", field.name), &field.default_text, &field.range, &format!("{}{source}", field.meaning)];

@@ -1,5 +1,7 @@
 //! Things that a scenario names, each with its prose and its fields.
 
+use std::sync::{Arc, LazyLock};
+
 use serde_json::{Map, Value as Json, json};
 
 use crate::declared::{Base, Declared};
@@ -93,14 +95,17 @@ pub struct Reading<C> {
     pub mistakes: Vec<Mistake>,
 }
 
+/// Makes the descriptions of a part's fields.
+pub type Describe = Box<dyn FnOnce() -> Vec<FieldInfo> + Send>;
+
 type Read<C> = Box<dyn Fn(&Table, &Context) -> Reading<C> + Send + Sync>;
 
 /// Something that a scenario names, which becomes a `C`. `X` is what else its kind says of each.
 pub struct Part<C, X = ()> {
     /// Name and prose.
     pub about: About,
-    /// Its fields.
-    pub fields: Vec<FieldInfo>,
+    /// Its fields, described when somebody first asks: reading a scenario does not.
+    pub fields: LazyLock<Vec<FieldInfo>, Describe>,
     /// What else its kind says of it.
     pub extra: X,
     field_names: Vec<&'static str>,
@@ -116,12 +121,13 @@ impl<C: 'static, X> Part<C, X> {
         adjust: fn(&mut K),
         into: fn(K) -> C,
     ) -> Self {
-        let known: Vec<Field<K>> = K::fields().into_iter().filter(|field| !omits.contains(&field.name)).collect();
-        let mut bases = K::bases();
-        for base in &mut bases {
-            adjust(&mut base.config);
-        }
-        let fields: Vec<FieldInfo> = known.iter().map(|field| info(field, &bases)).collect();
+        let known: Arc<[Field<K>]> = K::fields().into_iter().filter(|field| !omits.contains(&field.name)).collect();
+        let described = Arc::clone(&known);
+        let describe = move || {
+            let mut bases = K::bases();
+            bases.iter_mut().for_each(|base| adjust(&mut base.config));
+            described.iter().map(|field| info(field, &bases)).collect()
+        };
         let field_names = known.iter().map(|field| field.name).collect();
         let read = move |table: &Table, context: &Context| {
             let mut config = K::base(table);
@@ -129,7 +135,7 @@ impl<C: 'static, X> Part<C, X> {
             let (config, mistakes) = read_table(config, &known, table, context);
             Reading { config: into(config), mistakes }
         };
-        Self { about, fields, extra, field_names, read: Box::new(read) }
+        Self { about, fields: LazyLock::new(Box::new(describe)), extra, field_names, read: Box::new(read) }
     }
 
     /// What `table` comes to, with everything that is wrong with it.

@@ -41,7 +41,7 @@ fn with(kind: &str, written: Option<(&str, &Value)>) -> Map<String, Value> {
 /// Every field of every discipline with each of the values that `values` takes of it.
 fn each(values: fn(&FieldInfo) -> &[Value], mut visit: impl FnMut(&'static str, &'static FieldInfo, &Value)) {
     for part in queues() {
-        for field in &part.fields {
+        for field in part.fields.iter() {
             for value in values(field) {
                 visit(part.about.name, field, value);
             }

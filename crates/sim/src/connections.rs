@@ -9,6 +9,7 @@ use std::ops::{Index, IndexMut};
 use ackclock_net::{ConnectionIndex, EndpointId, Generation};
 use ackclock_tcp::Endpoint;
 use ackclock_units::SimTime;
+use ackclock_wire::Segment;
 
 use crate::event_queue::Event;
 use crate::ids::{DatagramFlowId, RelayId, RouteId, ShortFlowId, StreamId};
@@ -62,6 +63,27 @@ impl TcpEnd {
     fn new(NewEnd { endpoint, route, role }: NewEnd) -> Self {
         Self { timer: SimTime::NEVER, route, generation: Generation::default(), role, endpoint }
     }
+
+    #[inline]
+    fn call<R>(
+        &mut self,
+        id: EndpointId,
+        network: &mut Network,
+        call: impl FnOnce(&mut Endpoint, SimTime, &mut Uplink<'_>) -> R,
+    ) -> R {
+        let now = network.now;
+        let mut uplink = Uplink { network, peer: id.peer(), route: self.route, generation: self.generation };
+        call(&mut self.endpoint, now, &mut uplink)
+    }
+
+    #[inline]
+    fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
+        let deadline = self.endpoint.deadline();
+        if deadline < self.timer {
+            self.timer = deadline;
+            network.queue.push(deadline.max(network.now), Event::Timer(id));
+        }
+    }
 }
 
 /// One end of a TCP connection before it exists.
@@ -95,13 +117,13 @@ impl Connections {
         receiver
     }
 
-    /// Puts a connection in the place of one that is over. A timer event that is still pending serves the new one: when it comes
-    /// it looks at the deadline as it then is.
-    pub(crate) fn replace(&mut self, place: ConnectionIndex, ends: [NewEnd; 2]) {
-        for (id, new) in both_ends(place).into_iter().zip(ends) {
-            let end = self.tcp_mut(id);
-            (end.endpoint, end.route, end.role) = (new.endpoint, new.route, new.role);
-        }
+    /// Puts an end in the place of one whose connection is over. A timer event that is still pending serves the new one: when
+    /// it comes it looks at the deadline as it then is. (One at a time: an endpoint is large, and is moved as rarely as may be.)
+    #[inline]
+    pub(crate) fn replace(&mut self, id: EndpointId, NewEnd { endpoint, route, role }: NewEnd) {
+        let end = self.tcp_mut(id);
+        (end.route, end.role) = (route, role);
+        end.endpoint = endpoint;
     }
 
     /// A connection is over: what is still under way to it belongs to nobody.
@@ -110,11 +132,6 @@ impl Connections {
             let end = self.tcp_mut(id);
             (end.generation, end.role) = (end.generation.next(), Role::Idle);
         }
-    }
-
-    /// True unless a packet of this generation comes too late.
-    pub(crate) fn is_current(&self, id: EndpointId, generation: Generation) -> bool {
-        self.tcp(id).generation == generation
     }
 
     /// Whom an end works for.
@@ -144,22 +161,33 @@ impl Connections {
         network: &mut Network,
         call: impl FnOnce(&mut Endpoint, SimTime, &mut Uplink<'_>) -> R,
     ) -> R {
+        self.tcp_mut(id).call(id, network, call)
+    }
+
+    /// A segment arrives, and the timer is armed for what it changed. Returns whom the end works for; nobody hears of a segment
+    /// that belongs to a connection of another generation.
+    #[inline]
+    pub(crate) fn on_segment(
+        &mut self,
+        id: EndpointId,
+        generation: Generation,
+        segment: &Segment,
+        network: &mut Network,
+    ) -> Option<Role> {
         let end = self.tcp_mut(id);
-        let now = network.now;
-        let mut uplink = Uplink { network, peer: id.peer(), route: end.route, generation: end.generation };
-        call(&mut end.endpoint, now, &mut uplink)
+        if end.generation != generation {
+            return None;
+        }
+        end.call(id, network, |endpoint, now, out| endpoint.on_segment(now, segment, out));
+        end.arm_timer(id, network);
+        Some(end.role)
     }
 
     /// Timers are lazy: an event is scheduled only if none is pending that comes early enough, and when it comes the
     /// deadline may have moved on.
     #[inline]
     pub(crate) fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
-        let end = self.tcp_mut(id);
-        let deadline = end.endpoint.deadline();
-        if deadline < end.timer {
-            end.timer = deadline;
-            network.queue.push(deadline.max(network.now), Event::Timer(id));
-        }
+        self.tcp_mut(id).arm_timer(id, network);
     }
 
     /// The timer event of an end has come. True if its deadline has, too; if that has moved on, so does the event.
@@ -172,7 +200,7 @@ impl Connections {
         end.timer = SimTime::NEVER;
         let is_due = end.endpoint.deadline() <= network.now;
         if !is_due {
-            self.arm_timer(id, network);
+            end.arm_timer(id, network);
         }
         is_due
     }

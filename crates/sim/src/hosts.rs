@@ -1,10 +1,11 @@
 //! The network and the connections over it: what applications, appliances and sources of traffic work with.
 
-use ackclock_net::EndpointId;
+use ackclock_net::{EndpointId, Generation};
 use ackclock_tcp::Endpoint;
 use ackclock_units::SimTime;
+use ackclock_wire::Segment;
 
-use crate::connections::Connections;
+use crate::connections::{Connections, Role};
 use crate::event_queue::Event;
 use crate::network::{Network, Uplink};
 
@@ -40,6 +41,12 @@ impl Hosts {
         call: impl FnOnce(&mut Endpoint, SimTime, &mut Uplink<'_>) -> R,
     ) -> R {
         self.connections.call(end, &mut self.network, call)
+    }
+
+    /// A segment arrives at an end, and the timer there is armed. Returns whom the end works for, unless it comes too late.
+    #[inline]
+    pub(crate) fn on_segment(&mut self, end: EndpointId, generation: Generation, segment: &Segment) -> Option<Role> {
+        self.connections.on_segment(end, generation, segment, &mut self.network)
     }
 
     /// The timer event of an end has come: true if its deadline has, too.

@@ -10,7 +10,6 @@ mod measuring;
 use ackclock_cc::ExternalController;
 use ackclock_net::{EndpointId, LinkStats, Packet, Payload};
 use ackclock_units::SimTime;
-use ackclock_wire::Segment;
 
 use crate::appliance::{self, Carries, Relays};
 use crate::config::SimulationConfig;
@@ -172,9 +171,8 @@ impl Simulation {
     fn on_packet(&mut self, packet: &Packet) {
         match &packet.payload {
             Payload::Tcp(segment) => {
-                // One that comes too late belongs to a connection that is over.
-                if self.hosts.connections.is_current(packet.to, packet.generation) {
-                    self.on_segment(packet.to, segment);
+                if let Some(role) = self.hosts.on_segment(packet.to, packet.generation, segment) {
+                    self.after_segment(packet.to, role, segment.payload > 0);
                 }
             }
             Payload::Udp(datagram) => {
@@ -186,12 +184,10 @@ impl Simulation {
         }
     }
 
-    fn on_segment(&mut self, end: EndpointId, segment: &Segment) {
-        let has_data = segment.payload > 0;
+    fn after_segment(&mut self, end: EndpointId, role: Role, has_data: bool) {
         self.counters.packets_delivered += u64::from(has_data);
-        self.hosts.call(end, |endpoint, now, out| endpoint.on_segment(now, segment, out));
-        self.after_call(end);
-        if has_data && let Role::Applications { delivers: Some(stream), .. } = self.hosts.connections.role(end) {
+        self.after_call(end, role);
+        if has_data && let Role::Applications { delivers: Some(stream), .. } = role {
             self.streams.on_data(stream, &mut self.hosts);
         }
     }
@@ -199,14 +195,14 @@ impl Simulation {
     fn on_timer(&mut self, end: EndpointId) {
         if self.hosts.is_timer_due(end) {
             self.hosts.call(end, |endpoint, now, out| endpoint.on_timer(now, out));
-            self.after_call(end);
+            self.hosts.arm_timer(end);
+            self.after_call(end, self.hosts.connections.role(end));
         }
     }
 
-    /// What follows a call into an endpoint: its timer is armed, and whom it works for acts on what has changed.
-    fn after_call(&mut self, end: EndpointId) {
-        self.hosts.arm_timer(end);
-        match self.hosts.connections.role(end) {
+    /// What follows a call into an endpoint: whom it works for acts on what has changed.
+    fn after_call(&mut self, end: EndpointId, role: Role) {
+        match role {
             Role::Applications { sends: Some(stream), .. } => {
                 self.streams.after_call(stream, &mut self.hosts, &mut self.recorder);
             }

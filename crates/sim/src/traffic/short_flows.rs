@@ -177,14 +177,13 @@ impl ShortFlows {
         for (place, connection) in flow.connections().enumerate() {
             let [there, back] = self.groups[group.index()].routes[place];
             let role = Role::ShortFlow(id); // an appliance's end has the relay's, once there is one
-            let ends = [
-                NewEnd { endpoint: opening_end(arrivals, place), route: there, role },
-                NewEnd { endpoint: accepting_end(config, arrivals, place), route: back, role },
-            ];
+            let opening = || NewEnd { endpoint: opening_end(arrivals, place), route: there, role };
+            let accepting = || NewEnd { endpoint: accepting_end(config, arrivals, place), route: back, role };
             if connection == hosts.connections.next() {
-                hosts.connections.add(ends);
+                hosts.connections.add([opening(), accepting()]);
             } else {
-                hosts.connections.replace(connection, ends);
+                hosts.connections.replace(EndpointId::opener(connection), opening());
+                hosts.connections.replace(EndpointId::acceptor(connection), accepting());
             }
             let face = Face { flow: flow.first.index() as u32, port: arrivals.flow.port };
             hosts.network.captures.set_face(connection, face);
