@@ -25,7 +25,7 @@ pub(crate) enum ProbeOutcome {
     /// Nothing was lost but what loss detection will find.
     Nothing,
     /// The probe repaired a loss: answer it (section 7.4.2).
-    RetransmittedLoss,
+    RepairedLoss,
 }
 
 /// The part of an ACK that decides.
@@ -100,7 +100,7 @@ impl Tlp {
             ProbeOutcome::Nothing
         } else if ack.ack > end {
             //= rfc8985-7.4.2-repaired
-            ProbeOutcome::RetransmittedLoss
+            ProbeOutcome::RepairedLoss
         } else if ack.is_pure_duplicate {
             ProbeOutcome::Nothing // both the original and the probe arrived
         } else {
@@ -140,6 +140,6 @@ mod tests {
         assert_eq!(probing().on_ack(ack(999, false, false)), ProbeOutcome::Open);
         assert_eq!(probing().on_ack(ack(1_000, true, false)), ProbeOutcome::Nothing);
         assert_eq!(probing().on_ack(ack(1_000, false, true)), ProbeOutcome::Nothing);
-        assert_eq!(probing().on_ack(ack(1_001, false, false)), ProbeOutcome::RetransmittedLoss);
+        assert_eq!(probing().on_ack(ack(1_001, false, false)), ProbeOutcome::RepairedLoss);
     }
 }

@@ -360,7 +360,7 @@ impl Sender {
         }
         let is_pure_duplicate = !outcome.advanced && outcome.newly_sacked == 0 && !ack.occupies;
         let probe = ProbeAck { ack: ack.ack, has_dsack: ack.sack.dsack_end.is_some(), is_pure_duplicate };
-        if self.tlp.on_ack(probe) == ProbeOutcome::RetransmittedLoss {
+        if self.tlp.on_ack(probe) == ProbeOutcome::RepairedLoss {
             self.answer_loss_repaired_by_probe(now);
         }
     }
