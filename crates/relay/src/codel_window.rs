@@ -5,13 +5,42 @@
 //! eighth; while octets wait less, and the window is used, it gains a sixteenth of what is sent on. Before the first cut it
 //! gains all of it, as slow start does.
 
+use ackclock_declare::{About, declare, default};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use crate::config::CodelWindowConfig;
-use crate::discipline::Orders;
+use crate::discipline::{Kind, MAX_SEGMENTS, MAX_STAY, Orders, Policy};
 use crate::grant::Grant;
 use crate::history::History;
 use crate::readings::Readings;
+
+declare! {
+    /// How `codel_window` moves its window.
+    #[derive(Copy, Eq)]
+    pub struct CodelWindowConfig {
+        /// Stay that is acceptable for good.
+        target: SimDuration =
+            default(SimDuration::from_millis(5)).at_most(MAX_STAY).source("RFC 8289 section 4.4"),
+        /// How long every stay must be longer before the window shrinks.
+        // RFC 8289 wants the longest round trip of those who respond, which is that of the near side and not 100 ms.
+        interval: SimDuration = default(SimDuration::from_millis(10)).above(SimDuration::ZERO),
+        /// The least window, so that a flow that rests can begin.
+        min_segments: u64 = default(2).at_least(1).at_most(MAX_SEGMENTS).unit("segments"),
+    }
+}
+
+impl Policy for CodelWindowConfig {
+    const ABOUT: About = About {
+        name: "codel_window",
+        aliases: &[],
+        summary: "shrinks the advertised window once octets have stayed longer than target for an interval, else lets it grow",
+        source: "ours, after RFC 8289",
+        departures: "no drop and no mark: the window is the signal",
+    };
+
+    fn start(&self, _seed: u64) -> Kind {
+        Kind::CodelWindow(CodelWindow::new(*self))
+    }
+}
 
 /// A cut removes one part of so many.
 const CUT: u64 = 8;

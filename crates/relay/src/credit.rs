@@ -27,14 +27,43 @@
 //! Linux). Pacing spreads a window over the round trip, so that a loss finds little that was fetched: with it the bound holds
 //! on paths with random loss too.
 
+use ackclock_declare::{About, declare, default};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::ack_clock::{AckClock, Forecast};
-use crate::config::CreditConfig;
-use crate::discipline::Orders;
+use crate::discipline::{Kind, MAX_STAY, Orders, Policy};
 use crate::grant::Grant;
 use crate::lateness::Lateness;
 use crate::readings::Readings;
+
+declare! {
+    /// How far ahead `credit` fetches.
+    #[derive(Copy)]
+    pub struct CreditConfig {
+        /// How long an octet may wait, but for one in a hundred; where as many wait longer, nothing is fetched in advance.
+        target: SimDuration = default(SimDuration::from_millis(10)).at_most(MAX_STAY),
+        /// How long before they can leave octets should arrive, besides the near side's round trip: covers what the prediction
+        /// misses, and is about what an octet waits.
+        margin: SimDuration = default(SimDuration::from_millis(3)).at_most(MAX_STAY),
+        /// What an ACK frees in slow start, as a multiple of what it acknowledges.
+        slow_start_growth: f64 = default(2.0).at_least(1.0).at_most(100.0).source("RFC 5681"),
+    }
+}
+
+impl Policy for CreditConfig {
+    const ABOUT: About = About {
+        name: "credit",
+        aliases: &[],
+        summary: "advertises what the far side will be able to send by the time that it arrives",
+        source: "ours",
+        departures: "none",
+    };
+    const FILLS_THE_FAR_WINDOW: bool = true;
+
+    fn start(&self, _seed: u64) -> Kind {
+        Kind::Credit(Credit::new(*self))
+    }
+}
 
 /// What an ACK lets be sent while losses are repaired: one segment for two (RFC 9937 where the window is to be halved).
 const IN_RECOVERY: f64 = 0.5;

@@ -4,13 +4,42 @@
 //! is that rate times (near RTT + target), less what is kept. Where the far side sends whatever arrives, each round brings
 //! (near RTT + target) / near RTT times the last one's, so that the window finds a faster rate by itself.
 
-use ackclock_units::{Bytes, SimTime};
+use ackclock_declare::{About, declare, default};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use crate::config::DrainRateConfig;
-use crate::discipline::Orders;
+use crate::discipline::{Kind, MAX_SEGMENTS, MAX_STAY, Orders, Policy};
 use crate::grant::Grant;
 use crate::history::History;
 use crate::readings::Readings;
+
+declare! {
+    /// What `drain_rate` keeps.
+    #[derive(Copy, Eq)]
+    pub struct DrainRateConfig {
+        /// How long an octet may wait.
+        // Half of what is to be held, as the rate is measured late.
+        target: SimDuration = default(SimDuration::from_millis(5)).at_most(MAX_STAY),
+        /// Over how long the far side's rate is measured, at least. A far-side round trip where that is longer, since a window
+        /// may leave in one burst.
+        measure: SimDuration = default(SimDuration::from_millis(10)).above(SimDuration::ZERO),
+        /// The least window, so that a flow that rests can begin.
+        min_segments: u64 = default(10).at_least(1).at_most(MAX_SEGMENTS).unit("segments"),
+    }
+}
+
+impl Policy for DrainRateConfig {
+    const ABOUT: About = About {
+        name: "drain_rate",
+        aliases: &[],
+        summary: "advertises what the far side drains in a near-side round trip and a target",
+        source: "ours",
+        departures: "none",
+    };
+
+    fn start(&self, _seed: u64) -> Kind {
+        Kind::DrainRate(DrainRate::new(*self))
+    }
+}
 
 /// Measurements in the time that is measured.
 const PIECES: u64 = 32;
@@ -46,8 +75,6 @@ impl DrainRate {
 
 #[cfg(test)]
 mod tests {
-    use ackclock_units::SimDuration;
-
     use super::*;
 
     fn readings(ms: u64, arrived: u64, sent: u64) -> Readings {

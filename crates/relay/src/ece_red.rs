@@ -7,11 +7,41 @@
 //! `max_probability` at the limit, and is 1 beyond; RED's average and its spreading are left out, as the thesis tells of
 //! neither. What is in the sockets is what arrived and the far end has not acknowledged.
 
+use ackclock_declare::{About, declare, default};
 use ackclock_units::{Bytes, RandomStream, math};
 
-use crate::config::EceRedConfig;
-use crate::discipline::Orders;
+use crate::discipline::{Kind, MAX_WINDOW, Orders, Policy};
 use crate::readings::Readings;
+
+declare! {
+    /// When `ece_red` signals.
+    #[derive(Copy)]
+    pub struct EceRedConfig {
+        /// Octets arrived and not acknowledged by the far end up to which it is silent.
+        // The bandwidth-delay product of the thesis' path, see `ece_droptail`.
+        threshold: Bytes = Bytes(320_000),
+        /// Where the probability reaches `max_probability`, and beyond which it is 1; above `threshold`.
+        limit: Bytes = default(Bytes(680_000)).at_least(Bytes(1)).at_most(MAX_WINDOW),
+        /// Probability of a signal for a segment that arrives at `limit`.
+        max_probability: f64 = default(0.1).above(0.0).at_most(1.0).source("Floyd's advice for RED"),
+    }
+    check |red, review| review.below(("threshold", &red.threshold), ("limit", &red.limit));
+}
+
+impl Policy for EceRedConfig {
+    const ABOUT: About = About {
+        name: "ece_red",
+        aliases: &[],
+        summary: "raises ECE with a probability that grows with what is kept",
+        source: "Isogaki 2005",
+        departures: "threshold, limit and probability are not given there",
+    };
+    const RAISES_ECE: bool = true;
+
+    fn start(&self, seed: u64) -> Kind {
+        Kind::EceRed(EceRed::new(*self, seed))
+    }
+}
 
 /// Raises ECE by chance, the likelier the fuller the sockets are.
 #[derive(Clone, Debug)]

@@ -9,7 +9,6 @@
 
 mod ack_clock;
 mod codel_window;
-mod config;
 mod credit;
 mod discipline;
 mod drain_rate;
@@ -25,17 +24,12 @@ mod not_sent;
 mod readings;
 mod socket;
 
-pub use codel_window::CodelWindow;
-pub use config::{
-    CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, EceIntervalConfig,
-    EceRedConfig, NotSentConfig,
-};
-pub use credit::Credit;
-pub use discipline::{Discipline, Orders};
-pub use drain_rate::DrainRate;
-pub use ece_drop_tail::EceDropTail;
-pub use ece_interval::EceInterval;
-pub use ece_red::EceRed;
-pub use not_sent::NotSent;
+pub use codel_window::{CodelWindow, CodelWindowConfig};
+pub use credit::{Credit, CreditConfig};
+pub use discipline::{Discipline, DisciplineConfig, Orders, buffer_policies};
+pub use drain_rate::{DrainRate, DrainRateConfig};
+pub use ece_drop_tail::{EceDropTail, EceDropTailConfig};
+pub use ece_interval::{EceInterval, EceIntervalConfig};
+pub use ece_red::{EceRed, EceRedConfig};
+pub use not_sent::{NotSent, NotSentConfig};
 pub use readings::{FarSide, Readings};
-pub use socket::Socket;

@@ -4,9 +4,38 @@
 //! is bounded in octets, so that latency is bounded where the rate is known, and the near side is held to a window a round
 //! trip.
 
-use crate::config::NotSentConfig;
-use crate::discipline::Orders;
+use ackclock_declare::{About, declare, default};
+use ackclock_units::Bytes;
+
+use crate::discipline::{Kind, MAX_WINDOW, Orders, Policy};
 use crate::readings::Readings;
+
+declare! {
+    /// What `not_sent` lets into the sockets.
+    #[derive(Copy, Eq)]
+    pub struct NotSentConfig {
+        /// Octets not yet sent with which the far socket is content: its `TCP_NOTSENT_LOWAT`.
+        low_water: Bytes =
+            default(Bytes(16_000)).at_least(Bytes(1)).at_most(MAX_WINDOW).source("what web servers set"),
+        /// Octets that may have arrived and not yet been handed on: the window is what they leave of it.
+        // A window without scaling, and 2 ms at 256 Mbit/s.
+        window: Bytes = default(Bytes(64_000)).at_least(Bytes(1)).at_most(MAX_WINDOW),
+    }
+}
+
+impl Policy for NotSentConfig {
+    const ABOUT: About = About {
+        name: "not_sent",
+        aliases: &[],
+        summary: "hands on while little is unsent, and advertises what is left of a small window",
+        source: "ours, on the socket option TCP_NOTSENT_LOWAT",
+        departures: "none",
+    };
+
+    fn start(&self, _seed: u64) -> Kind {
+        Kind::NotSent(NotSent::new(*self))
+    }
+}
 
 /// A low-water mark on the far side, a small window on the near side.
 #[derive(Clone, Debug)]
@@ -32,8 +61,6 @@ impl NotSent {
 
 #[cfg(test)]
 mod tests {
-    use ackclock_units::Bytes;
-
     use super::*;
 
     #[test]

@@ -1,5 +1,16 @@
-//! What an operating system does by itself: both socket buffers fill up.
+//! What an operating system does by itself: both socket buffers fill up. No discipline is at work.
 
-/// No discipline but the sizes of the buffers.
-#[derive(Clone, Copy, Debug)]
-pub struct Socket;
+use ackclock_declare::{About, declare};
+
+declare! {
+    /// Parameters of `socket`: none.
+    pub(crate) struct SocketConfig {}
+}
+
+pub(crate) const ABOUT: About = About {
+    name: "socket",
+    aliases: &[],
+    summary: "none: as much is kept as both socket buffers hold",
+    source: "what an operating system does by itself",
+    departures: "none",
+};

@@ -1,6 +1,5 @@
 //! What there is to choose from, as JSON for `ackclock controllers`, `queues`, `buffer-policies`, `links` and `topologies`.
 
-mod disciplines;
 mod links;
 
 use ackclock_declare::{Part, Table};
@@ -8,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::profiles::Profile;
 
-pub use disciplines::buffer_policies;
 pub use links::links;
 
 /// The scenario format as JSON Schema.
@@ -24,6 +22,11 @@ pub fn controllers() -> Value {
 /// Queue disciplines with their parameters.
 pub fn queues() -> Value {
     ackclock_net::queue::queues().iter().map(Part::to_json).collect()
+}
+
+/// Buffer policies of appliances with their parameters.
+pub fn buffer_policies() -> Value {
+    ackclock_relay::buffer_policies().iter().map(Part::to_json).collect()
 }
 
 /// Controllers that are not in this program's crates.

@@ -7,7 +7,6 @@ mod attached;
 mod channel;
 mod controllers;
 mod discard;
-mod disciplines;
 mod exchanges;
 mod external;
 mod flows;

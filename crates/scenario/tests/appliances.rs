@@ -7,8 +7,6 @@ use ackclock_scenario::{Diagnostic, Scenario};
 use ackclock_sim::{Copying, HandshakeOrder, SimulationConfig};
 use ackclock_units::{Amount, Bandwidth, Bytes, SimDuration};
 
-const REFERENCE: &str = include_str!("../../../docs/reference/scenario.md");
-
 /// The box of the thesis: 1 Gbit/s, a round trip of 28 ms, old hosts on the left.
 const DUMBBELL: &str = r#"
 duration = "10 s"
@@ -131,13 +129,10 @@ fn every_discipline_goes_by_a_bare_name() {
         let config = parse(DUMBBELL, &format!("{ecn}\n[[appliance]]\nnode = \"left\"\nbuffer_policy = \"{name}\""));
         let said = format!("{:?}", config.appliances[0].discipline).to_lowercase();
         assert!(said.starts_with(&name.replace('_', "")), "{name} is {said}");
-        let row = format!("| `{name}` |");
-        let row = REFERENCE.lines().find(|line| line.starts_with(&row)).expect("the reference lists it");
         for parameter in entry["parameters"].as_array().expect("a list") {
             // what the catalogue says is the default says nothing new
             let (field, default) = (parameter["name"].as_str().expect("a name"), &parameter["default"]);
             let default = default.as_str().expect("a text");
-            assert!(row.contains(&format!("`{field}` = {default}")), "{row}: {field} is {default}");
             let table = format!("{{ kind = \"{name}\", {field} = {default} }}");
             let again = parse(DUMBBELL, &format!("{ecn}\n[[appliance]]\nnode = \"left\"\nbuffer_policy = {table}"));
             assert_eq!(again.appliances[0].discipline, config.appliances[0].discipline, "{table}");

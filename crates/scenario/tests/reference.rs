@@ -1,14 +1,15 @@
 //! The tables of docs/reference/scenario.md that come from declarations are as the declarations are.
 //!
-//! A table stands between `<!-- declared controllers: NAME NAME -->` (or `queues`) and `<!-- end of declared -->`; parts of the same fields
-//! share one. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference` writes them anew.
+//! A table stands between `<!-- declared controllers: NAME NAME -->` (or `queues`, or
+//! `buffer_policies`) and `<!-- end of declared -->`; parts of the same fields share one. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference` writes them anew.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use ackclock_cc::controllers;
-use ackclock_declare::{Parts, parameter_table};
+use ackclock_declare::{Parts, parameter_table, summary_table};
 use ackclock_net::queue::queues;
+use ackclock_relay::buffer_policies;
 
 const BEGIN: &str = "<!-- declared ";
 const END: &str = "<!-- end of declared -->";
@@ -25,6 +26,19 @@ fn table<C, X>(all: &Parts<C, X>, names: &[&str]) -> String {
     table
 }
 
+/// The table of all parts of this kind, each with what it is.
+fn summaries(kind: &str) -> String {
+    match kind {
+        "buffer_policies" => summary_table("buffer policy", buffer_policies()),
+        _ => panic!("nothing is declared as {kind}"),
+    }
+}
+
+/// The names of the parts that have fields.
+fn with_fields<C, X>(all: &Parts<C, X>) -> impl Iterator<Item = &'static str> {
+    all.iter().filter(|part| !part.fields.is_empty()).map(|part| part.about.name)
+}
+
 /// The page with every declared table as it should be, and the names that have one.
 fn renewed(page: &str) -> (String, Vec<String>) {
     let mut pieces = page.split(BEGIN);
@@ -38,10 +52,14 @@ fn renewed(page: &str) -> (String, Vec<String>) {
         let table = match kind {
             "controllers" => table(controllers(), &list),
             "queues" => table(queues(), &list),
+            "buffer_policies" => table(buffer_policies(), &list),
+            "summaries" => summaries(names),
             _ => panic!("nothing is declared as {kind}"),
         };
         text.extend([BEGIN, head, " -->\n", &table, END, after]);
-        found.extend(list.into_iter().map(str::to_owned));
+        if kind != "summaries" {
+            found.extend(list.into_iter().map(str::to_owned));
+        }
     }
     (text, found)
 }
@@ -51,6 +69,7 @@ fn the_tables_are_what_is_declared() {
     let text = fs::read_to_string(page()).expect("the page is there");
     let (wanted, mut found) = renewed(&text);
     let mut names: Vec<&str> = [controllers().names(), queues().names()].concat();
+    names.extend(with_fields(buffer_policies()));
     found.sort();
     names.sort_unstable();
     assert_eq!(found, names, "each has one table");

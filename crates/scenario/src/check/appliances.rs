@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use ackclock_cc::ControllerConfig;
+use ackclock_declare::Context;
 use ackclock_net::NodeId;
-use ackclock_relay::DisciplineConfig;
 use ackclock_sim::{ApplianceConfig, Copying, HandshakeOrder, SideConfig};
 use ackclock_tcp::CwndValidation;
 use ackclock_units::{Bytes, SimDuration};
@@ -83,15 +83,16 @@ impl<'a> Checker<'a, '_> {
         let near = self.side(near, Controller::default(), &path.key("near"));
         let far = table.and_then(|table| table.far.as_ref());
         let mut far = self.side(far, Controller::of("highspeed"), &path.key("far"));
-        let discipline = table.and_then(|table| table.buffer_policy.as_ref());
+        let policy = table.and_then(|table| table.buffer_policy.as_ref());
+        let place = path.key("buffer_policy");
         let config = ApplianceConfig {
             name,
             node,
             handshake: table.and_then(|table| table.handshake).map_or(HandshakeOrder::AcceptFirst, Into::into),
             copying: self.copying(table.and_then(|table| table.copying.as_ref()), &path.key("copying")),
-            discipline: self.discipline(discipline, &path.key("buffer_policy")),
+            discipline: policy.map(|policy| self.chosen(policy, &Context::default(), &place)).unwrap_or_default(),
         };
-        if matches!(config.discipline, DisciplineConfig::Credit(_)) {
+        if config.discipline.fills_the_far_window() {
             far.count_filled_windows_as_used();
         }
         AppliancePlan { config, table, path, near, far }

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ackclock_cc::Stack;
 use ackclock_net::{NodeId, RandomStream, Router};
-use ackclock_relay::DisciplineConfig;
 use ackclock_sim::{FlowConfig, SideConfig, SplitConfig};
 use ackclock_tcp::{EcnMode, TcpConfig};
 
@@ -172,7 +171,7 @@ impl Checker<'_, '_> {
             if splits.get(index + 1).is_none_or(|next| next.flow != split.flow) {
                 self.check_side(&appliance.far, &[split.far.tcp, flow.receiver]);
             }
-            if raises_ece(&appliance.config.discipline) && !agrees_on_ecn(&ends) && without_ecn.insert(split.appliance)
+            if appliance.config.discipline.raises_ece() && !agrees_on_ecn(&ends) && without_ecn.insert(split.appliance)
             {
                 let what = format!(
                     "must have ECN on the near side, as it raises ECE: there is none with the sender of {:?}",
@@ -204,11 +203,6 @@ fn kind_of(plan: &FlowPlan<'_>) -> Option<Kind> {
         Role::Arrivals(_) => Some(Kind::Group),
         Role::Datagrams(_) => None,
     }
-}
-
-fn raises_ece(discipline: &DisciplineConfig) -> bool {
-    use DisciplineConfig::{EceDropTail, EceInterval, EceRed};
-    matches!(discipline, EceInterval(_) | EceDropTail(_) | EceRed(_))
 }
 
 /// The first asks for ECN, the second agrees.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::macros::{table, words};
-use super::{Controller, Discipline, Duration, List, Names, Rate, Size, TcpTable};
+use super::{BufferPolicy, Controller, Duration, List, Names, Rate, Size, TcpTable};
 
 table! {
     /// A router that terminates TCP connections which cross it and carries them on by connections of its own.
@@ -26,7 +26,7 @@ table! {
         /// The end that faces the acceptor; "highspeed" by default.
         far: SideTable,
         /// How much is kept between the two ends, in each direction; "socket" by default.
-        buffer_policy: Discipline,
+        buffer_policy: BufferPolicy,
     }
 }
 
