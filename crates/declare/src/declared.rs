@@ -101,13 +101,14 @@ impl<T: Declared + PartialEq + Debug> Value for T {
         if mistakes.is_empty() { Ok(read) } else { Err(mistakes) }
     }
 
-    /// Only what is not as by default.
+    /// Only what is not as by default, and what has to be written.
     fn write(&self) -> Json {
         let default = Self::base(&Table::new());
-        let fields = T::fields();
-        let written = fields.iter().map(|field| (field.name, field.access().get(self), field.access().get(&default)));
-        let others = written.filter(|(_, own, default)| own != default);
-        Json::Object(others.map(|(name, own, _)| (name.to_owned(), own)).collect())
+        let entry = |field: &Field<Self>| {
+            let (own, default) = (field.access().get(self), field.access().get(&default));
+            (own != default || field.access().declared().is_required).then(|| (field.name.to_owned(), own))
+        };
+        Json::Object(T::fields().iter().filter_map(entry).collect())
     }
 
     fn canonical(raw: &Json) -> Result<Json, String> {

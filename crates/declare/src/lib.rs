@@ -18,13 +18,14 @@ mod part;
 mod range;
 mod spec;
 mod table;
+mod text;
 mod value;
 mod words;
 
 pub use declared::{Base, Check, Declared, Switched, table_of};
 pub use field::Field;
-pub use markdown::{parameter_table, summary_table};
-pub use part::{About, Describe, FieldInfo, Part, Parts, Reading, TableInfo, kinds_schema};
+pub use markdown::{entry_table, parameter_table, summary_table};
+pub use part::{About, Describe, Entry, FieldInfo, Part, Parts, Reading, TableInfo, kinds_schema};
 pub use range::{Bound, Range, Unordered};
 pub use serde_json::Value as Json;
 pub use spec::{InContext, Spec, default, required, unset};

@@ -165,10 +165,24 @@ impl<C, X> Part<C, X> {
     /// As `ackclock controllers` shows it.
     pub fn to_json(&self) -> Json {
         let About { name, summary, source, departures, .. } = self.about;
-        let parameter = |field: &FieldInfo| json!({ "name": field.name, "default": field.default_text, "range": field.range, "meaning": field.meaning });
-        let parameters: Vec<Json> = self.fields.iter().map(parameter).collect();
+        let parameters: Vec<Json> = self.fields.iter().map(|field| parameter(field.name, field)).collect();
         json!({ "name": name, "summary": summary, "source": source, "departures": departures, "parameters": parameters })
     }
+}
+
+/// A declared struct with an entry of its own in a catalogue.
+pub trait Entry: Declared {
+    /// Name and prose.
+    const ABOUT: About;
+
+    /// Name, prose and fields.
+    fn part() -> Part<Self> {
+        Part::new(Self::ABOUT, (), &[], |_| (), |config: Self| config)
+    }
+}
+
+fn parameter(name: &str, field: &FieldInfo) -> Json {
+    json!({ "name": name, "default": field.default_text, "range": field.range, "meaning": field.meaning })
 }
 
 /// The fields of a struct, as it is declared.
@@ -273,6 +287,23 @@ impl<C, X> Parts<C, X> {
     /// Each.
     pub fn iter(&self) -> std::slice::Iter<'_, Part<C, X>> {
         self.parts.iter()
+    }
+
+    /// All as one entry of a catalogue: the fields of each part with its name, then those that all have.
+    pub fn to_json(&self, about: &About) -> Json {
+        let About { name, summary, source, departures, .. } = about;
+        let has = |part: &Part<C, X>, field: &FieldInfo| {
+            part.field(field.name).is_some_and(|own| parameter("", own) == parameter("", field))
+        };
+        let is_shared = |field: &&FieldInfo| self.parts.iter().all(|part| has(part, field));
+        let own = |part: &Part<C, X>| -> Vec<Json> {
+            let fields = part.fields.iter().filter(|field| !is_shared(field));
+            fields.map(|field| parameter(&format!("{}: {}", part.about.name, field.name), field)).collect()
+        };
+        let shared = self.parts.first().into_iter().flat_map(|part| &part.fields).filter(is_shared);
+        let parameters: Vec<Json> =
+            self.parts.iter().flat_map(own).chain(shared.map(|field| parameter(field.name, field))).collect();
+        json!({ "name": name, "summary": summary, "source": source, "departures": departures, "parameters": parameters })
     }
 
     /// The name of each.

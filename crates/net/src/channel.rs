@@ -1,5 +1,6 @@
 //! What makes a link more than a fixed rate and a fixed delay.
 
+use ackclock_declare::{About, Entry, declare};
 use ackclock_units::{Bandwidth, SimDuration};
 
 use crate::impairment::{ImpairmentConfig, PolicerConfig};
@@ -7,38 +8,43 @@ use crate::propagation::AggregateConfig;
 use crate::rate::{Outage, RateConfig};
 use crate::schedule::Schedule;
 
-/// A link whose rate or delay changes, or that hurts what it carries.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChannelConfig {
-    /// Its rate over time.
-    pub rate: RateConfig,
-    /// Its propagation delay over time: a packet's is that of the instant at which its last bit leaves.
-    pub delay: Schedule<SimDuration>,
-    /// Periodic outages, in which nothing is sent.
-    pub outage: Option<Outage>,
-    /// Drops what exceeds a rate, in front of the queue.
-    pub policer: Option<PolicerConfig>,
-    /// Lets packets travel in bursts.
-    pub aggregate: Option<AggregateConfig>,
-    /// What it does to packets on their way.
-    pub impairments: ImpairmentConfig,
-    /// No packet arrives before one that left earlier, unless `impairments.reorder` holds that one back: what a shorter
-    /// delay would let pass waits for what is ahead of it.
-    pub keeps_order: bool,
+declare! {
+    /// A link whose rate or delay changes, or that hurts what it carries.
+    pub struct ChannelConfig {
+        /// No packet arrives before one that left earlier, unless `reorder` holds that one back: what a shorter delay would let
+        /// pass waits for what is ahead of it.
+        keeps_order as "keep_order": bool = true,
+    }
+    apart {
+        /// Its rate over time.
+        rate: RateConfig = RateConfig::Constant(Bandwidth(1_000_000)),
+        /// Its propagation delay over time: a packet's is that of the instant at which its last bit leaves.
+        delay: Schedule<SimDuration> = Schedule::constant(SimDuration::ZERO),
+        /// Periodic outages, in which nothing is sent.
+        outage: Option<Outage> = None,
+        /// Drops what exceeds a rate, in front of the queue.
+        policer: Option<PolicerConfig> = None,
+        /// Lets packets travel in bursts.
+        aggregate: Option<AggregateConfig> = None,
+        /// What it does to packets on their way.
+        impairments: ImpairmentConfig = ImpairmentConfig::default(),
+    }
+}
+
+impl Entry for ChannelConfig {
+    const ABOUT: About = About {
+        name: "keep_order",
+        aliases: &[],
+        summary: "whether jitter and changing delays keep the order of packets",
+        source: "-",
+        departures: "none",
+    };
 }
 
 impl ChannelConfig {
     /// A channel that does nothing to its packets.
     pub fn constant(rate: Bandwidth, delay: SimDuration) -> Self {
-        Self {
-            rate: RateConfig::Constant(rate),
-            delay: Schedule::constant(delay),
-            outage: None,
-            policer: None,
-            aggregate: None,
-            impairments: ImpairmentConfig::default(),
-            keeps_order: true,
-        }
+        Self { rate: RateConfig::Constant(rate), delay: Schedule::constant(delay), ..Self::default() }
     }
 
     /// True if the link is no more than a fixed rate and a fixed delay.

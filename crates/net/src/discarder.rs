@@ -3,10 +3,15 @@
 //! Source: the Packet Discarder node of OPNET Modeler, in spirit. Departures: rules can be combined; a packet that any
 //! rule selects is dropped, and every rule counts every packet that it looks at.
 
+mod rules;
+
 use ackclock_units::{RandomStream, SimTime};
 
 use crate::config::{DiscardRule, DiscarderConfig, Selection};
 use crate::packet::Packet;
+
+pub(crate) use rules::ABOUT;
+pub use rules::{NamedRule, discard_rules};
 
 /// A discarder at work.
 #[derive(Clone, Debug)]

@@ -3,31 +3,45 @@
 //! Departures: a link that impairs is two things one behind the other, a wire that loses and a wire that delays: a packet
 //! that is lost is neither copied nor counted as reordered.
 
-mod jitter;
-mod loss;
+pub(crate) mod jitter;
+pub(crate) mod loss;
 mod policer;
-mod reorder;
+pub(crate) mod reorder;
 
+use ackclock_declare::{About, Entry, declare, default};
 use ackclock_units::SimDuration;
 
 use crate::rng::RandomStream;
 
-pub use jitter::Jitter;
-pub use loss::{LossConfig, LossProcess};
+pub use jitter::{ExponentialJitter, Jitter, NormalJitter, UniformJitter, jitters};
+pub use loss::{BitErrors, BurstLoss, GilbertElliott, LossConfig, LossProcess, RandomLoss, losses};
 pub use policer::{Policer, PolicerConfig};
-pub use reorder::{Reorder, Selected};
+pub use reorder::{Reorder, ReorderEvery, ReorderProbability, reorders};
 
-/// What a link does to packets; nothing by default.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ImpairmentConfig {
-    /// Loses some.
-    pub loss: Option<LossConfig>,
-    /// Delays each by a random time.
-    pub jitter: Option<Jitter>,
-    /// Lets others overtake some.
-    pub reorder: Option<Reorder>,
-    /// Sends some twice, with this probability.
-    pub duplicate: f64,
+declare! {
+    /// What a link does to packets; nothing by default.
+    pub struct ImpairmentConfig {
+        /// Probability that a packet arrives twice: duplicate = 0.001.
+        duplicate: f64 = default(0.0).at_least(0.0).at_most(1.0),
+    }
+    apart {
+        /// Loses some.
+        loss: Option<LossConfig> = None,
+        /// Delays each by a random time.
+        jitter: Option<Jitter> = None,
+        /// Lets others overtake some.
+        reorder: Option<Reorder> = None,
+    }
+}
+
+impl Entry for ImpairmentConfig {
+    const ABOUT: About = About {
+        name: "duplicate",
+        aliases: &[],
+        summary: "packets that arrive twice",
+        source: "-",
+        departures: "the copy arrives right behind the packet",
+    };
 }
 
 impl ImpairmentConfig {
@@ -67,7 +81,7 @@ impl Impairments {
     pub fn new(config: &ImpairmentConfig, name: &str, seed: u64) -> Self {
         let stream = |what: &str| RandomStream::new(seed, &format!("{name} {what}"));
         Self {
-            loss: config.loss.clone().map(|loss| (LossProcess::new(&loss), stream("loss"))),
+            loss: config.loss.map(|loss| (LossProcess::new(&loss), stream("loss"))),
             jitter: config.jitter.map(|jitter| (jitter, stream("jitter"))),
             reorder: config.reorder.map(|reorder| (reorder::Reorderer::new(reorder), stream("reorder"))),
             duplicate: (config.duplicate > 0.0).then(|| (config.duplicate, stream("duplicate"))),
@@ -101,7 +115,8 @@ mod tests {
 
     #[test]
     fn one_impairment_changes_no_other() {
-        let lossy = ImpairmentConfig { loss: Some(LossConfig::Random(0.3)), ..ImpairmentConfig::default() };
+        let lossy =
+            ImpairmentConfig { loss: Some(LossConfig::Random(RandomLoss { p: 0.3 })), ..ImpairmentConfig::default() };
         let both = ImpairmentConfig { duplicate: 0.2, ..lossy.clone() };
         let losses = |config| {
             let mut impairments = Impairments::new(config, "link", 1);

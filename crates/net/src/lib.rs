@@ -4,6 +4,7 @@ mod channel;
 mod clock;
 mod config;
 mod discarder;
+mod effects;
 mod ids;
 mod impairment;
 mod link;
@@ -21,16 +22,21 @@ pub use config::{
     DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, NetworkConfig, NodeConfig, PacketClass, QueueConfig,
     QueueLimit, Selection, SgpqConfig, ThresholdConfig,
 };
-pub use discarder::Discarder;
+pub use discarder::{Discarder, NamedRule, discard_rules};
+pub use effects::{MAX_DELAY, MAX_RATE, effects};
 pub use ids::{ConnectionIndex, Direction, EndpointId, Generation, HopIndex, LinkId, NodeId};
 pub use impairment::{
-    Fate, ImpairmentConfig, Impairments, Jitter, LossConfig, LossProcess, Policer, PolicerConfig, Reorder, Selected,
+    BitErrors, BurstLoss, ExponentialJitter, Fate, GilbertElliott, ImpairmentConfig, Impairments, Jitter, LossConfig,
+    LossProcess, NormalJitter, Policer, PolicerConfig, RandomLoss, Reorder, ReorderEvery, ReorderProbability,
+    UniformJitter, jitters, losses, reorders,
 };
 pub use link::{ClockedLink, Link, LinkKind, Passage, ServedLink, Service};
 pub use link_stats::LinkStats;
 pub use packet::{Datagram, Packet, Payload, UDP_HEADER};
-pub use propagation::{AggregateConfig, Deadline};
-pub use rate::{Outage, RateConfig, RateProcess, Trace, TraceError, TraceReader};
+pub use propagation::AggregateConfig;
+pub use rate::{
+    ChangingRate, HandoverConfig, Outage, RateConfig, RateProcess, RateStep, Trace, TraceError, TraceReader,
+};
 pub use rng::RandomStream;
 pub use route::{Router, shortest_path};
-pub use schedule::Schedule;
+pub use schedule::{ChangingDelay, DelayStep, Schedule};

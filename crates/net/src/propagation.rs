@@ -14,7 +14,7 @@ use crate::schedule::Schedule;
 
 use self::aggregate::{Aggregator, Held};
 
-pub use aggregate::{AggregateConfig, Deadline};
+pub use aggregate::AggregateConfig;
 
 /// See the module.
 #[derive(Clone, Debug)]

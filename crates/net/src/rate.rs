@@ -2,6 +2,7 @@
 //!
 //! Departures: none from the two sources that `rate/trace.rs` names; a schedule and a constant rate are exact.
 
+mod changing;
 mod outage;
 mod trace;
 
@@ -12,7 +13,8 @@ use ackclock_units::{Bandwidth, SimDuration, SimTime};
 use crate::clock::LinkClock;
 use crate::schedule::Schedule;
 
-pub use outage::Outage;
+pub use changing::{ChangingRate, RateStep};
+pub use outage::{HandoverConfig, Outage};
 pub use trace::{Trace, TraceError, TraceReader};
 
 /// The rate of a link over time.

@@ -1,6 +1,89 @@
 //! A quantity that changes at given instants and is constant between them.
 
+use ackclock_declare::{About, Entry, Review, declare, required, unset};
 use ackclock_units::{SimDuration, SimTime};
+
+use crate::effects::MAX_DELAY;
+
+declare! {
+    /// From an instant on.
+    #[derive(Copy, Eq)]
+    pub struct DelayStep {
+        /// The instant; of the first, 0 s.
+        at: Option<SimDuration> = unset("0 s, of the first"),
+        /// The delay from then on.
+        delay: SimDuration = required(SimDuration::from_millis(20)).at_most(MAX_DELAY),
+    }
+}
+
+declare! {
+    /// A delay that changes.
+    #[derive(Eq)]
+    pub struct ChangingDelay {
+        /// One delay after the other, from 0 s on; a packet's is that of the instant at which its last bit leaves.
+        schedule: Vec<DelayStep> = required(vec![DelayStep::default()])
+            .must_be("a list of at least one { at, delay }", |steps| !steps.is_empty()),
+        /// The schedule begins again after this long.
+        repeat: Option<SimDuration> = unset("never"),
+    }
+    check |delay, review| review_steps(delay.schedule.iter().map(|step| step.at), delay.repeat, review);
+}
+
+impl Entry for ChangingDelay {
+    const ABOUT: About = About {
+        name: "delay",
+        aliases: &[],
+        summary: "a delay that changes: delay = { schedule = [...] }",
+        source: "-",
+        departures: "a packet's delay is that of the instant at which its last bit leaves",
+    };
+}
+
+impl ChangingDelay {
+    /// The delay over time.
+    pub fn schedule(&self) -> Schedule<SimDuration> {
+        let steps = self.schedule.iter().map(|step| (step.at.unwrap_or_default(), step.delay)).collect();
+        Schedule::new(steps, self.repeat)
+    }
+}
+
+/// A list that is not empty, or none.
+#[allow(clippy::ref_option, reason = "it is told of a field, whatever its type")]
+pub(crate) fn is_filled<T>(list: &Option<Vec<T>>) -> bool {
+    list.as_ref().is_none_or(|list| !list.is_empty())
+}
+
+/// The instants of a field `schedule` ascend from zero, and `repeat` is after them.
+pub(crate) fn review_steps(
+    instants: impl Iterator<Item = Option<SimDuration>>,
+    repeat: Option<SimDuration>,
+    review: &mut Review<'_>,
+) {
+    let mut end = SimDuration::ZERO;
+    for (index, at) in instants.enumerate() {
+        let field = format!("schedule[{index}].at");
+        match at {
+            None | Some(SimDuration::ZERO) if index == 0 => {}
+            Some(_) if index == 0 => {
+                return review.report(
+                    field,
+                    "must be 0 s: something has to hold from the start",
+                    "begin with a step at 0 s",
+                );
+            }
+            None => return review.report(field, "is missing", "add it, such as at = \"10 s\""),
+            Some(at) if at <= end => {
+                let message = format!("must be later than the step above it, which is at {end}");
+                return review.report(field, message, format!("use more than {end}"));
+            }
+            Some(at) => end = at,
+        }
+    }
+    if repeat.is_some_and(|repeat| repeat <= end) {
+        let message = format!("must be later than the last step, which is at {end}");
+        review.report("repeat", message, format!("use more than {end}"));
+    }
+}
 
 /// Values over time: each holds from its instant until the next one's. The list may repeat for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,9 @@
 //! What there is to choose from, as JSON for `ackclock controllers`, `queues`, `buffer-policies`, `links` and `topologies`.
 
-mod links;
-
 use ackclock_declare::{Part, Table};
 use serde_json::{Value, json};
 
 use crate::profiles::Profile;
-
-pub use links::links;
 
 /// The scenario format as JSON Schema.
 pub fn schema() -> Value {
@@ -22,6 +18,11 @@ pub fn controllers() -> Value {
 /// Queue disciplines with their parameters.
 pub fn queues() -> Value {
     ackclock_net::queue::queues().iter().map(Part::to_json).collect()
+}
+
+/// What a link may do beside sending at a fixed rate, with its parameters.
+pub fn links() -> Value {
+    ackclock_net::effects().into_iter().collect()
 }
 
 /// Buffer policies of appliances with their parameters.

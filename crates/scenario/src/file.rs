@@ -3,7 +3,6 @@
 
 mod app;
 mod appliance;
-mod channel;
 mod chosen;
 mod controller;
 mod either;
@@ -24,9 +23,6 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use app::{App, FilesApp};
 pub(crate) use appliance::{ApplianceTable, CopyingTable, SideTable, TakeTable};
-pub(crate) use channel::{
-    AggregateTable, BurstLoss, DelayTable, HandoverTable, Jitter, Loss, PolicerTable, RateStep, RateTable, Reorder,
-};
 pub(crate) use chosen::{Chosen, Kind};
 pub(crate) use controller::Controller;
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
@@ -34,13 +30,12 @@ pub(crate) use external::{ExternalParameters, PythonParameters};
 pub(crate) use fields::{Fields, OwnTable, Word};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
-pub(crate) use parts::{BufferPolicy, Queue};
+pub(crate) use parts::{BufferPolicy, DiscardRule, Jitter, Loss, Queue, Reorder};
 pub(crate) use policy::PolicyParameters;
 pub(crate) use tcp::{AutotuningTable, ClockStepTable, TcpTable, TsoTable};
 pub(crate) use text::{Amount, Buffer, Duration, EventRate, Framing, Rate, Size, Ssthresh};
 pub(crate) use topology::{
-    Chain, DiscardRule, Dumbbell, Explicit, ExplicitLink, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star,
-    Topology,
+    Chain, Dumbbell, Explicit, ExplicitLink, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star, Topology,
 };
 pub(crate) use trace::{Per, SeriesChoice, TraceTable};
 pub(crate) use traffic::{

@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ackclock_net::Trace;
+use ackclock_net::{ChangingRate, Trace};
 use ackclock_units::Bytes;
+use serde_json::Value;
 
 use crate::diagnostic::Diagnostics;
-use crate::file::{ExplicitLink, HalfLink, LinkTable, List, Rate, RateTable, ScenarioFile, TextOr, Topology};
+use crate::file::{ExplicitLink, Fields, HalfLink, LinkTable, List, Rate, ScenarioFile, TextOr, Topology};
 use crate::files::Files;
 use crate::tree::FieldPath;
 
-type RateField = Option<TextOr<Rate, RateTable>>;
+type RateField = Option<TextOr<Rate, Fields<ChangingRate>>>;
 
 /// Longest file that is read: a line for each full packet of a minute at 10 Gbit/s.
 const MAX_OCTETS: u64 = 500_000_000;
@@ -21,10 +22,14 @@ pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, files: &mut Files, 
     let folder = Path::new(scenario).parent().unwrap_or_else(|| Path::new(""));
     for (path, rate) in rates(file) {
         let Some(TextOr::Table(table)) = rate else { continue };
-        let (Some(name), None) = (&table.trace, &table.instants) else { continue };
+        let (Some(name), false) = (table.0.get("trace").and_then(Value::as_str), table.says("instants")) else {
+            continue;
+        };
         let place = folder.join(name);
         match files.trace(&place, read) {
-            Ok(times) => table.instants = Some(times.to_string()),
+            Ok(times) => {
+                table.0.insert("instants".to_owned(), times.to_string().into());
+            }
             Err((what, remedy)) => diagnostics.report(&path.key("rate").key("trace"), what, remedy),
         }
     }

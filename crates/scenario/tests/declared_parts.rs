@@ -1,18 +1,24 @@
-//! Every declared field of buffer policies, at every value that its declaration allows and just beyond it.
+//! Every declared field of buffer policies and effects of links, at every value that its declaration allows and just beyond it.
 
-use ackclock_declare::{Context, FieldInfo, Part, Parts, Table};
+use ackclock_declare::{Context, Entry, FieldInfo, Part, Parts, Table};
+use ackclock_net::{
+    AggregateConfig, ChangingDelay, ChangingRate, ChannelConfig, HandoverConfig, ImpairmentConfig, PolicerConfig,
+    discard_rules, jitters, losses, reorders,
+};
 use ackclock_relay::buffer_policies;
 use ackclock_scenario::Scenario;
 use serde_json::{Value, json};
 
 /// Where a part stands: the scenario around it, and its place there.
 struct Stand {
-    scenario: fn(Value) -> Value,
-    place: &'static str,
+    scenario: fn(&'static str, Value) -> Value,
+    field: &'static str,
+    place: String,
+    has_kind: bool,
 }
 
-const BUFFER_POLICY: Stand = Stand {
-    scenario: |policy| {
+fn buffer_policy() -> Stand {
+    let scenario = |_: &str, policy| {
         let link = json!({ "rate": "10 Mbit/s", "delay": "1 ms" });
         json!({
             "duration": "1 s",
@@ -21,71 +27,151 @@ const BUFFER_POLICY: Stand = Stand {
             "flow": [{}],
             "appliance": [{ "node": "left", "buffer_policy": policy }],
         })
-    },
-    place: "appliance[0].buffer_policy",
-};
+    };
+    Stand { scenario, field: "", place: "appliance[0].buffer_policy".to_owned(), has_kind: true }
+}
+
+/// A field of a link that says which of several kinds it is of, with its parameters.
+fn kind_of_link(field: &'static str) -> Stand {
+    let scenario = |field: &str, value| chain(field, if field == "discard" { json!([value]) } else { value });
+    let index = if field == "discard" { "[0]" } else { "" };
+    Stand { scenario, field, place: format!("topology.link.{field}{index}"), has_kind: true }
+}
+
+/// A field of a link that is a table.
+fn table_of_link(field: &'static str) -> Stand {
+    Stand { scenario: chain, field, place: format!("topology.link.{field}"), has_kind: false }
+}
+
+/// A field of a link.
+fn link() -> Stand {
+    let scenario = |_: &str, fields: Value| {
+        let (name, value) = fields
+            .as_object()
+            .and_then(|fields| fields.iter().next())
+            .map_or(("capture", json!(false)), |(name, value)| (name.as_str(), value.clone()));
+        chain(name, value)
+    };
+    Stand { scenario, field: "", place: "topology.link".to_owned(), has_kind: false }
+}
+
+fn chain(field: &str, value: Value) -> Value {
+    let mut link = json!({ "rate": "10 Mbit/s", "delay": "1 ms", "reverse": { "rate": "1 Mbit/s", "delay": "1 ms" } });
+    if field == "handover" && value.get("delay").is_some() {
+        link["delay"] = Value::Null; // it says the delay itself
+    }
+    link[field] = value;
+    json!({
+        "duration": "1 s",
+        "topology": { "kind": "chain", "nodes": ["a", "b"], "link": link },
+        "flow": [{ "from": "a", "to": "b" }],
+    })
+}
 
 impl Stand {
     /// What a scenario with this part comes to, in words; else the field and message of each mistake.
     fn config(&self, part: &Table) -> Result<String, Vec<(String, String)>> {
-        let scenario = (self.scenario)(Value::Object(part.clone()));
+        let scenario = (self.scenario)(self.field, Value::Object(part.clone()));
         let found = Scenario::from_json(&scenario.to_string(), &[]);
         let said = |error: ackclock_scenario::ScenarioError| {
-            error.diagnostics.into_iter().map(|one| (one.field, one.message)).collect()
+            // what holds for the way back, too, is said there once more
+            let there = error.diagnostics.into_iter().filter(|one| !one.field.contains(".reverse."));
+            there.map(|one| (one.field, one.message)).collect()
         };
         found.map(|scenario| format!("{:?}", scenario.config())).map_err(said)
     }
 
     /// Tries every field of every part; returns how many values were.
     fn try_all<C: 'static>(&self, parts: &Parts<C>) -> usize {
-        parts.iter().flat_map(|part| part.fields.iter().map(move |field| self.try_field(part, field))).sum()
+        parts.iter().map(|part| self.try_part(part)).sum()
+    }
+
+    /// Those of lists of tables are tried with what they hold, in tests of their own.
+    fn try_part<C: 'static>(&self, part: &Part<C>) -> usize {
+        let fields = part.fields.iter().filter(|field| field.items.is_none());
+        fields.map(|field| self.try_field(part, field)).sum()
     }
 
     fn try_field<C: 'static>(&self, part: &Part<C>, field: &FieldInfo) -> usize {
         let place = |value: &Value| format!("{} {} = {value}", part.about.name, field.name);
-        if let Some(default) = &field.default {
+        if let Some(default) = field.default.as_ref().filter(|default| self.goes_together(part, field, default)) {
             let printed: toml::Table = format!("x = {}", field.default_text).parse().expect("TOML");
             let printed = serde_json::to_value(&printed["x"]).expect("a plain value");
             assert_eq!(field.read(&printed), Ok(default.clone()), "{}", place(default));
-            assert_eq!(self.config(&with(part, field, default)), self.config(&required(part)), "{}", place(default));
+            assert_eq!(
+                self.config(&self.with(part, field, default)),
+                self.config(&self.required(part)),
+                "{}",
+                place(default)
+            );
         }
         for value in &field.inside {
-            let table = with(part, field, value);
+            let table = self.with(part, field, value);
             let mistakes = part.read(&table, &Context::default()).mistakes;
             assert!(mistakes.iter().all(|mistake| mistake.is_of_rule), "{}: {mistakes:?}", place(value));
-            let found = self.config(&table).err().map_or(0, |found| found.len());
-            assert_eq!(found, mistakes.len(), "{}: {mistakes:?}", place(value));
+            let found = self.config(&table).err().unwrap_or_default();
+            // what is around it may want something else: said at this part, too
+            assert!(found.iter().all(|(field, _)| field.starts_with(&self.place)), "{}: {found:?}", place(value));
+            assert!(mistakes.is_empty() || found.len() == mistakes.len(), "{}: {found:?}", place(value));
         }
         for value in &field.outside {
-            let found = self.config(&with(part, field, value)).expect_err(field.name);
+            let found = self.config(&self.with(part, field, value)).expect_err(field.name);
             assert_eq!(found.len(), 1, "{}: {found:?}", place(value));
             assert_eq!(found[0].0, format!("{}.{}", self.place, field.name), "{}", place(value));
             assert!(found[0].1.starts_with("must be "), "{}: {found:?}", place(value));
         }
         field.inside.len() + field.outside.len()
     }
-}
 
-/// The part with the fields that have to be written, as in their examples.
-fn required<C: 'static>(part: &Part<C>) -> Table {
-    let mistakes = part.read(&Table::new(), &Context::default()).mistakes;
-    let mut table: Table = std::iter::once(("kind".to_owned(), part.about.name.into())).collect();
-    for mistake in mistakes.iter().filter(|mistake| !mistake.is_of_rule) {
-        let example = mistake.remedy.strip_prefix("add it, such as ").expect("an example");
-        let example: toml::Table = example.parse().expect("TOML");
-        table.extend(example.into_iter().map(|(name, value)| (name, serde_json::to_value(value).expect("plain"))));
+    /// The part with the fields that have to be written, as in their examples.
+    fn required<C: 'static>(&self, part: &Part<C>) -> Table {
+        let mistakes = part.read(&Table::new(), &Context::default()).mistakes;
+        let kind = self.has_kind.then(|| ("kind".to_owned(), part.about.name.into()));
+        let mut table: Table = kind.into_iter().collect();
+        for mistake in mistakes.iter().filter(|mistake| !mistake.is_of_rule) {
+            let example = mistake.remedy.strip_prefix("add it, such as ").expect("an example");
+            let example: toml::Table = example.parse().expect("TOML");
+            table.extend(example.into_iter().map(|(name, value)| (name, serde_json::to_value(value).expect("plain"))));
+        }
+        table
     }
-    table
-}
 
-fn with<C: 'static>(part: &Part<C>, field: &FieldInfo, value: &Value) -> Table {
-    let mut table = required(part);
-    table.insert(field.name.to_owned(), value.clone());
-    table
+    /// False of a field that has to stand beside others, which are not required.
+    fn goes_together<C: 'static>(&self, part: &Part<C>, field: &FieldInfo, value: &Value) -> bool {
+        let mistakes = |table: &Table| part.read(table, &Context::default()).mistakes.len();
+        mistakes(&self.with(part, field, value)) == mistakes(&self.required(part))
+    }
+
+    fn with<C: 'static>(&self, part: &Part<C>, field: &FieldInfo, value: &Value) -> Table {
+        let mut table = self.required(part);
+        table.insert(field.name.to_owned(), value.clone());
+        table
+    }
 }
 
 #[test]
 fn buffer_policies_are_as_declared() {
-    let tried = BUFFER_POLICY.try_all(buffer_policies());
+    let tried = buffer_policy().try_all(buffer_policies());
+    assert!(tried > 50, "{tried}");
+}
+
+#[test]
+fn kinds_of_effects_of_links_are_as_declared() {
+    let mut tried = kind_of_link("loss").try_all(losses());
+    tried += kind_of_link("jitter").try_all(jitters());
+    tried += kind_of_link("reorder").try_all(reorders());
+    tried += kind_of_link("discard").try_all(discard_rules());
+    assert!(tried > 100, "{tried}");
+}
+
+#[test]
+fn tables_and_fields_of_links_are_as_declared() {
+    let mut tried = table_of_link("rate").try_part(&ChangingRate::part());
+    tried += table_of_link("delay").try_part(&ChangingDelay::part());
+    tried += table_of_link("handover").try_part(&HandoverConfig::part());
+    tried += table_of_link("policer").try_part(&PolicerConfig::part());
+    tried += table_of_link("aggregate").try_part(&AggregateConfig::part());
+    tried += link().try_part(&ImpairmentConfig::part());
+    tried += link().try_part(&ChannelConfig::part());
     assert!(tried > 50, "{tried}");
 }

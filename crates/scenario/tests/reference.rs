@@ -1,13 +1,13 @@
 //! The tables of docs/reference/scenario.md that come from declarations are as the declarations are.
 //!
-//! A table stands between `<!-- declared controllers: NAME NAME -->` (or `queues`, or
-//! `buffer_policies`) and `<!-- end of declared -->`; parts of the same fields share one. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference` writes them anew.
+//! A table stands between `<!-- declared controllers: NAME NAME -->` (or `queues`,
+//! `buffer_policies`, `links`) and `<!-- end of declared -->`; parts of the same fields share one. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference` writes them anew.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use ackclock_cc::controllers;
-use ackclock_declare::{Parts, parameter_table, summary_table};
+use ackclock_declare::{Json, Parts, entry_table, parameter_table, summary_table};
 use ackclock_net::queue::queues;
 use ackclock_relay::buffer_policies;
 
@@ -24,6 +24,13 @@ fn table<C, X>(all: &Parts<C, X>, names: &[&str]) -> String {
     let table = parameter_table(names, parts[0]);
     assert!(parts.iter().all(|part| parameter_table(names, part) == table), "{names:?} have fields of their own");
     table
+}
+
+/// The tables of the entries of these names, one after the other.
+fn entries(all: &Json, names: &[&str]) -> String {
+    let all = all.as_array().expect("a list");
+    let entry = |name: &&str| all.iter().find(|entry| entry["name"] == *name).unwrap_or_else(|| panic!("no {name}"));
+    names.iter().map(entry).map(entry_table).collect::<Vec<_>>().join("\n")
 }
 
 /// The table of all parts of this kind, each with what it is.
@@ -53,6 +60,7 @@ fn renewed(page: &str) -> (String, Vec<String>) {
             "controllers" => table(controllers(), &list),
             "queues" => table(queues(), &list),
             "buffer_policies" => table(buffer_policies(), &list),
+            "links" => entries(&ackclock_scenario::links(), &list),
             "summaries" => summaries(names),
             _ => panic!("nothing is declared as {kind}"),
         };
@@ -68,10 +76,17 @@ fn renewed(page: &str) -> (String, Vec<String>) {
 fn the_tables_are_what_is_declared() {
     let text = fs::read_to_string(page()).expect("the page is there");
     let (wanted, mut found) = renewed(&text);
-    let mut names: Vec<&str> = [controllers().names(), queues().names()].concat();
-    names.extend(with_fields(buffer_policies()));
+    let parts = controllers().names().iter().chain(queues().names()).copied().chain(with_fields(buffer_policies()));
+    let mut names: Vec<String> = parts.map(str::to_owned).collect();
+    names.extend(
+        ackclock_scenario::links()
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|entry| entry["name"].as_str().expect("a name").to_owned()),
+    );
     found.sort();
-    names.sort_unstable();
+    names.sort();
     assert_eq!(found, names, "each has one table");
     if env::var_os("ACKCLOCK_UPDATE_DOCS").is_some() {
         fs::write(page(), wanted).expect("the page can be written");

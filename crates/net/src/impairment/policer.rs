@@ -4,18 +4,33 @@
 //!
 //! Departures: tokens come continuously, not one at a time.
 
+use ackclock_declare::{About, Entry, declare, required};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
+
+use crate::effects::MAX_RATE;
 
 /// Nanoseconds in a second times bits in an octet: one octet's tokens, in bit/s times nanoseconds.
 const TOKENS_OF_OCTET: u128 = 8_000_000_000;
 
-/// Parameters of a policer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PolicerConfig {
-    /// Rate at which tokens come.
-    pub rate: Bandwidth,
-    /// Size of the bucket, which is full at first.
-    pub burst: Bytes,
+declare! {
+    /// A token bucket that drops what exceeds it, without a queue.
+    #[derive(Copy, Eq)]
+    pub struct PolicerConfig {
+        /// Octets of IP that pass in the long run.
+        rate: Bandwidth = required(Bandwidth(10_000_000)).at_least(Bandwidth(1)).at_most(MAX_RATE),
+        /// Octets that may pass at once: the size of the bucket, which is full at first; at least the largest packet.
+        burst: Bytes = required(Bytes(100_000)),
+    }
+}
+
+impl Entry for PolicerConfig {
+    const ABOUT: About = About {
+        name: "policer",
+        aliases: &[],
+        summary: "a token bucket that drops what exceeds it, without a queue",
+        source: "RFC 2697 section 3, with one bucket and without colours",
+        departures: "tokens come continuously",
+    };
 }
 
 /// A policer at work.

@@ -3,26 +3,64 @@
 //! Source: RFC 4737 section 3.3 and RFC 5236 say what a reordered packet is, one that arrives after one that was sent
 //! later; a packet held back is one if another is sent, and not itself held, before it goes on.
 
+use std::sync::LazyLock;
+
+use ackclock_declare::{About, Parts, declare, required};
 use ackclock_units::SimDuration;
 
+use crate::effects::{MAX_DELAY, part};
 use crate::rng::RandomStream;
+
+declare! {
+    /// Each packet is held back with the same probability.
+    #[derive(Copy)]
+    pub struct ReorderProbability {
+        /// Probability that a packet is held back.
+        p: f64 = required(0.01).at_least(0.0).at_most(1.0),
+        /// For how long.
+        extra: SimDuration = required(SimDuration::from_millis(5)).at_most(MAX_DELAY),
+    }
+}
+
+declare! {
+    /// Every k-th packet is held back.
+    #[derive(Copy, Eq)]
+    pub struct ReorderEvery {
+        /// Every k-th; where all are held back, none is passed.
+        k: u64 = required(100).at_least(2).unit("packets"),
+        /// For how long.
+        extra: SimDuration = required(SimDuration::from_millis(5)).at_most(MAX_DELAY),
+    }
+}
 
 /// Which packets are held back, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reorder {
-    /// Which.
-    pub selected: Selected,
-    /// For how long.
-    pub extra: SimDuration,
+pub enum Reorder {
+    /// Each with the same probability.
+    Probability(ReorderProbability),
+    /// Every k-th.
+    Every(ReorderEvery),
 }
 
-/// Which packets are held back.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Selected {
-    /// Each with this probability.
-    Random(f64),
-    /// Every k-th.
-    Every(u64),
+/// What is said of reordering in the catalogue of links.
+pub(crate) const ABOUT: About = About {
+    name: "reorder",
+    aliases: &[],
+    summary: "packets held back, so that others pass them: kind probability or every",
+    source: "RFC 4737 says what is reordered; summary.json counts it",
+    departures: "a packet held back is reordered only if another is sent before it goes on",
+};
+
+static REORDERS: LazyLock<Parts<Reorder>> = LazyLock::new(|| {
+    Parts::new(vec![
+        part("probability", "each with the same probability", Reorder::Probability),
+        part("every", "every k-th", Reorder::Every),
+    ])
+});
+
+/// Every choice of packets to hold back that a scenario can name, as it declares itself.
+pub fn reorders() -> &'static Parts<Reorder> {
+    &REORDERS
 }
 
 /// Reordering at work.
@@ -41,10 +79,10 @@ impl Reorderer {
     /// How long the next packet is held back.
     pub(super) fn hold(&mut self, random: &mut RandomStream) -> SimDuration {
         self.position += 1;
-        let is_held = match self.config.selected {
-            Selected::Random(probability) => random.chance(probability),
-            Selected::Every(k) => self.position.is_multiple_of(k),
+        let (is_held, extra) = match self.config {
+            Reorder::Probability(rule) => (random.chance(rule.p), rule.extra),
+            Reorder::Every(rule) => (self.position.is_multiple_of(rule.k), rule.extra),
         };
-        if is_held { self.config.extra } else { SimDuration::ZERO }
+        if is_held { extra } else { SimDuration::ZERO }
     }
 }

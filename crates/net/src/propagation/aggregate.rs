@@ -4,35 +4,61 @@
 //!
 //! Departures: a model of the effect, not of any medium's access rules; what leaves together arrives at one instant.
 
+use ackclock_declare::{About, Entry, Review, declare, unset};
 use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::PacketClass;
+use crate::effects::MAX_DELAY;
 use crate::packet::Packet;
 
-/// How packets are gathered into bursts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AggregateConfig {
-    /// When a burst leaves, whatever is in it.
-    pub deadline: Deadline,
-    /// A burst of so many leaves at once.
-    pub packets: Option<u64>,
-    /// Which packets are gathered; the others pass them.
-    pub class: PacketClass,
+declare! {
+    /// How packets are gathered into bursts.
+    #[derive(Copy, Eq)]
+    pub struct AggregateConfig {
+        /// A burst leaves at multiples of this interval, counted from the beginning of the run.
+        every: Option<SimDuration> = unset("wait").above(SimDuration::ZERO).at_most(MAX_DELAY),
+        /// In place of `every`: a burst leaves when its first packet has waited this long.
+        wait: Option<SimDuration> = unset("every").at_most(MAX_DELAY),
+        /// A burst of so many packets leaves at once.
+        packets: Option<u64> = unset("no limit").at_least(2).unit("packets"),
+        /// Which packets are gathered; the others pass them.
+        class as "of": PacketClass = PacketClass::Any,
+    }
+    check AggregateConfig::review;
 }
 
-/// When a burst leaves, whatever is in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deadline {
-    /// At multiples of an interval, counted from the beginning of the run.
-    Every(SimDuration),
-    /// So long after its first packet came.
-    After(SimDuration),
+impl Entry for AggregateConfig {
+    const ABOUT: About = About {
+        name: "aggregate",
+        aliases: &[],
+        summary: "packets that travel in bursts, as on Wi-Fi, cable and LTE",
+        source: "-",
+        departures: "the effect of a medium that is taken by turns, not its rules; a burst arrives at one instant",
+    };
 }
 
 impl AggregateConfig {
+    fn review(&self, review: &mut Review<'_>) {
+        match (self.every, self.wait) {
+            (None, None) => {
+                review.report("every", "is missing", "add it, such as every = \"5 ms\", or wait = \"5 ms\"");
+            }
+            (Some(_), Some(_)) => review.report("wait", "must not stand beside every", "keep one of the two"),
+            _ => {}
+        }
+    }
+
     /// True if no packet passes another that waits.
     pub(crate) fn holds_all(&self) -> bool {
         self.class == PacketClass::Any
+    }
+
+    /// When a burst leaves whose first packet came at `now`, whatever is in it.
+    fn deadline(&self, now: SimTime) -> SimTime {
+        match self.every {
+            Some(interval) => SimTime(now.0.next_multiple_of(interval.0)),
+            None => now + self.wait.unwrap_or_default(),
+        }
     }
 }
 
@@ -65,10 +91,7 @@ impl Aggregator {
 
     pub(super) fn gather(&mut self, now: SimTime, packet: Held) {
         if self.burst.is_empty() {
-            self.release_at = match self.config.deadline {
-                Deadline::Every(interval) => SimTime(now.0.next_multiple_of(interval.0)),
-                Deadline::After(wait) => now + wait,
-            };
+            self.release_at = self.config.deadline(now);
         }
         self.burst.push(packet);
         if self.config.packets.is_some_and(|packets| self.burst.len() as u64 >= packets) {

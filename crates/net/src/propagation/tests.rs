@@ -5,7 +5,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::PacketClass;
 use crate::ids::EndpointId;
-use crate::impairment::{ImpairmentConfig, Jitter, LossConfig, Reorder, Selected};
+use crate::impairment::{
+    ExponentialJitter, ImpairmentConfig, Jitter, LossConfig, RandomLoss, Reorder, ReorderEvery, ReorderProbability,
+    UniformJitter,
+};
 
 fn ms(time: u64) -> SimDuration {
     SimDuration::from_millis(time)
@@ -75,7 +78,7 @@ fn a_shorter_delay_waits_or_overtakes() {
 
 #[test]
 fn every_kth_packet_is_overtaken() {
-    let reorder = Some(Reorder { selected: Selected::Every(5), extra: ms(3) });
+    let reorder = Some(Reorder::Every(ReorderEvery { k: 5, extra: ms(3) }));
     let config = ChannelConfig { impairments: ImpairmentConfig { reorder, ..Default::default() }, ..channel() };
     // one a millisecond: the fifth (number 4) arrives with the eighth (7), before it as it left earlier
     let (arrivals, ..) = send(&config, (0..10).map(|index| index * 1000));
@@ -88,7 +91,7 @@ fn every_kth_packet_is_overtaken() {
 #[test]
 fn random_reordering_has_its_rate() {
     // held back 1.5 packet times: overtaken unless the next one is held too, so p (1 - p) = 0.1 * 0.9
-    let reorder = Some(Reorder { selected: Selected::Random(0.1), extra: SimDuration::from_micros(1500) });
+    let reorder = Some(Reorder::Probability(ReorderProbability { p: 0.1, extra: SimDuration::from_micros(1500) }));
     let config = ChannelConfig { impairments: ImpairmentConfig { reorder, ..Default::default() }, ..channel() };
     let (arrivals, ..) = send(&config, (0..100_000).map(|index| index * 1000));
     let count = reordered(&arrivals);
@@ -97,7 +100,7 @@ fn random_reordering_has_its_rate() {
 
 #[test]
 fn jitter_keeps_order_or_breaks_it() {
-    let jitter = Some(Jitter::Uniform { min: ms(0), max: ms(4) });
+    let jitter = Some(Jitter::Uniform(UniformJitter { min: ms(0), max: ms(4) }));
     let kept = ChannelConfig { impairments: ImpairmentConfig { jitter, ..Default::default() }, ..channel() };
     let times = || (0..50_000).map(|index| index * 1000);
     assert_eq!(reordered(&send(&kept, times()).0), 0);
@@ -116,13 +119,12 @@ fn jitter_keeps_order_or_breaks_it() {
 #[test]
 fn nothing_is_made_or_lost_unnoticed() {
     let impairments = ImpairmentConfig {
-        loss: Some(LossConfig::Random(0.1)),
-        jitter: Some(Jitter::Exponential { mean: ms(2) }),
-        reorder: Some(Reorder { selected: Selected::Random(0.1), extra: ms(5) }),
+        loss: Some(LossConfig::Random(RandomLoss { p: 0.1 })),
+        jitter: Some(Jitter::Exponential(ExponentialJitter { mean: ms(2) })),
+        reorder: Some(Reorder::Probability(ReorderProbability { p: 0.1, extra: ms(5) })),
         duplicate: 0.05,
     };
-    let aggregate =
-        Some(AggregateConfig { deadline: Deadline::Every(ms(7)), packets: Some(5), class: PacketClass::Any });
+    let aggregate = Some(AggregateConfig { every: Some(ms(7)), packets: Some(5), ..AggregateConfig::default() });
     let config = ChannelConfig { impairments, aggregate, keeps_order: false, ..channel() };
     let (arrivals, lost, copied) = send(&config, (0..20_000).map(|index| index * 700));
     assert_eq!(20_000 + copied, arrivals.len() + lost);
@@ -134,7 +136,7 @@ fn nothing_is_made_or_lost_unnoticed() {
 
 #[test]
 fn bursts_leave_at_multiples_of_an_interval() {
-    let aggregate = AggregateConfig { deadline: Deadline::Every(ms(4)), packets: None, class: PacketClass::Any };
+    let aggregate = AggregateConfig { every: Some(ms(4)), ..AggregateConfig::default() };
     let config = ChannelConfig { aggregate: Some(aggregate), ..channel() };
     let (arrivals, ..) = send(&config, [500, 1_000, 3_900, 4_000, 4_001, 21_000]);
     // what comes at a multiple leaves with it
@@ -143,7 +145,7 @@ fn bursts_leave_at_multiples_of_an_interval() {
 
 #[test]
 fn bursts_leave_when_they_are_full_or_late() {
-    let aggregate = AggregateConfig { deadline: Deadline::After(ms(4)), packets: Some(3), class: PacketClass::Any };
+    let aggregate = AggregateConfig { wait: Some(ms(4)), packets: Some(3), ..AggregateConfig::default() };
     let config = ChannelConfig { aggregate: Some(aggregate), ..channel() };
     let (arrivals, ..) = send(&config, [500, 1_000, 2_000, 6_000, 7_000]);
     assert_eq!(arrivals, [(0, 12_000), (1, 12_000), (2, 12_000), (3, 20_000), (4, 20_000)]);
@@ -151,7 +153,7 @@ fn bursts_leave_when_they_are_full_or_late() {
 
 #[test]
 fn only_its_class_is_gathered() {
-    let aggregate = AggregateConfig { deadline: Deadline::After(ms(4)), packets: None, class: PacketClass::Acks };
+    let aggregate = AggregateConfig { wait: Some(ms(4)), class: PacketClass::Acks, ..AggregateConfig::default() };
     let config = ChannelConfig { aggregate: Some(aggregate), ..channel() };
     assert!(config.lets_overtake());
     let mut propagation = propagation(&config);
@@ -175,12 +177,12 @@ proptest! {
     ) {
         let steps = (0..).zip(&delays).map(|(index, delay)| (ms(index * 20), ms(*delay))).collect();
         let impairments = ImpairmentConfig {
-            jitter: Some(Jitter::Uniform { min: ms(0), max: ms(jitter) }),
+            jitter: Some(Jitter::Uniform(UniformJitter { min: ms(0), max: ms(jitter) })),
             duplicate: 0.1,
             ..Default::default()
         };
         let aggregate = burst.map(|(wait, packets)| {
-            AggregateConfig { deadline: Deadline::After(ms(wait)), packets: Some(packets), class: PacketClass::Any }
+            AggregateConfig { wait: Some(ms(wait)), packets: Some(packets), ..AggregateConfig::default() }
         });
         let config = ChannelConfig { delay: Schedule::new(steps, None), impairments, aggregate, ..channel() };
         prop_assert!(!config.lets_overtake());

@@ -1,6 +1,60 @@
 //! Outages that come back periodically: a satellite's handover.
 
+use ackclock_declare::{About, Entry, Review, declare, required, unset};
 use ackclock_units::{SimDuration, SimTime};
+
+use crate::effects::MAX_DELAY;
+use crate::schedule::{Schedule, is_filled};
+
+declare! {
+    /// The link goes by way of satellite after satellite.
+    #[derive(Eq)]
+    pub struct HandoverConfig {
+        /// From one handover to the next; the first is one period after the start.
+        period: SimDuration = required(SimDuration::from_secs(15)).above(SimDuration::ZERO),
+        /// Nothing is sent for so long after each handover; less than the period.
+        outage: SimDuration = SimDuration::ZERO,
+        /// In place of the link's delay: its delay in each period by turns.
+        delays as "delay": Option<Vec<SimDuration>> = unset("the link's")
+            .at_most(MAX_DELAY)
+            .must_be("a list of at least one delay", is_filled),
+    }
+    check HandoverConfig::review;
+}
+
+impl Entry for HandoverConfig {
+    const ABOUT: About = About {
+        name: "handover",
+        aliases: &[],
+        summary: "satellite after satellite: outages that come back, and a delay for each period",
+        source: "-",
+        departures: "nothing is lost in an outage: packets wait in the queue, and those on their way arrive",
+    };
+}
+
+impl HandoverConfig {
+    fn review(&self, review: &mut Review<'_>) {
+        if self.outage >= self.period {
+            let message = format!("must be less than period, which is {}", self.period);
+            review.report("outage", message, "leave time to send");
+        } else if self.outage.is_zero() && self.delays.is_none() {
+            let remedy = "add outage = \"50 ms\" or delay = [\"20 ms\", \"35 ms\"]";
+            review.report("outage", "must be more than zero where delay is left out", remedy);
+        }
+    }
+
+    /// Its outages; `None` if there are none.
+    pub fn outages(&self) -> Option<Outage> {
+        (!self.outage.is_zero()).then(|| Outage::new(self.period, self.outage))
+    }
+
+    /// The delay of each period by turns, if it says one.
+    pub fn delay(&self) -> Option<Schedule<SimDuration>> {
+        let delays = self.delays.as_ref()?;
+        let steps = (0..).zip(delays).map(|(index, delay)| (self.period * index, *delay)).collect();
+        Some(Schedule::new(steps, Some(self.period * delays.len() as u64)))
+    }
+}
 
 /// The link sends nothing for `length` after every multiple of `period`, but the zeroth: it begins connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

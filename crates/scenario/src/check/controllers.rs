@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Checker;
 use super::tcp::Layer;
 use crate::effective::table_of;
-use crate::file::{Chosen, Controller, Kind, TcpTable};
+use crate::file::{Controller, TcpTable};
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
@@ -35,16 +35,6 @@ impl Checker<'_, '_> {
             Controller::Python(table) => self.python(table, path),
             Controller::External(table) => self.program(table, path),
         }
-    }
-
-    /// What a part comes to, with each of its mistakes at its field.
-    pub(crate) fn chosen<K: Kind>(&mut self, chosen: &Chosen<K>, context: &Context, path: &FieldPath) -> K::Config {
-        let reading = chosen.part.read(&chosen.table, context);
-        for mistake in reading.mistakes {
-            let place = if mistake.field.is_empty() { path.clone() } else { path.below(&mistake.field) };
-            self.report(&place, mistake.message, mistake.remedy);
-        }
-        reading.config
     }
 
     /// Some controllers cannot work on every TCP.

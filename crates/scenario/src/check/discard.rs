@@ -1,12 +1,12 @@
 //! Discard rules of links and nodes.
 
-use ackclock_net::{DiscardRule as Rule, DiscarderConfig, PacketClass, Selection};
+use ackclock_declare::Context;
+use ackclock_net::{DiscardRule as Rule, DiscarderConfig, NamedRule};
 use ackclock_sim::FlowConfig;
-use ackclock_units::SimTime;
 
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
-use crate::file::{DiscardRule, Duration, List};
+use crate::file::{DiscardRule, List};
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
@@ -41,30 +41,18 @@ impl Checker<'_, '_> {
     }
 
     fn discard_rule(&mut self, rule: &DiscardRule, path: &FieldPath, flows: &[FlowConfig]) -> Rule {
-        let filter = rule.filter();
-        let flow = filter.flow.as_ref().and_then(|name| {
-            let found = flows.iter().position(|flow| flow.name == *name);
-            if found.is_none() {
-                let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
-                if !self.diagnostics.has_mistake_in("flow") {
-                    self.report(&path.key("flow"), "must be the name of a flow", suggest(name, &names));
-                }
-            }
-            found.and_then(|position| self.flow_number(position, &path.key("flow")))
-        });
-        let time = |time: Option<Duration>, default| time.map_or(default, |time| SimTime(time.0.0));
-        let (from, until) = (time(filter.from, SimTime::ZERO), time(filter.until, SimTime::NEVER));
-        if from >= until {
-            self.report(&path.key("until"), "must be later than from", "let until be later than from");
+        let NamedRule { flow, rule } = self.chosen(rule, &Context::default(), path);
+        let flow = flow.and_then(|name| self.number_of_flow(&name, &path.key("flow"), flows));
+        Rule { flows: flow.map(|flow| vec![flow]), ..rule }
+    }
+
+    fn number_of_flow(&mut self, name: &str, path: &FieldPath, flows: &[FlowConfig]) -> Option<usize> {
+        let found = flows.iter().position(|flow| flow.name == name);
+        if found.is_none() && !self.diagnostics.has_mistake_in("flow") {
+            let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
+            self.report(path, "must be the name of a flow", suggest(name, &names));
         }
-        let selection = self.selection(rule, path);
-        Rule {
-            class: filter.of.map_or(PacketClass::Any, Into::into),
-            flows: flow.map(|flow| vec![flow]),
-            from,
-            until,
-            selection,
-        }
+        self.flow_number(found?, path)
     }
 
     /// The number by which packets of the flow at this position are known.
@@ -75,56 +63,5 @@ impl Checker<'_, '_> {
             self.report(path, "must not be a group of short flows, which a rule cannot tell from others", remedy);
         }
         number
-    }
-
-    fn selection(&mut self, rule: &DiscardRule, path: &FieldPath) -> Selection {
-        match rule {
-            DiscardRule::Nth(rule) => Selection::Positions(vec![self.position(rule.n, &path.key("n"))]),
-            DiscardRule::List(rule) => {
-                let positions = rule.positions.clone().unwrap_or_default();
-                let list_path = path.key("positions");
-                if positions.0.is_empty() {
-                    self.missing(&list_path, "positions = [5, 9]");
-                }
-                let checked =
-                    positions.iter().map(|(index, n)| self.position(Some(*n), &list_path.index(index))).collect();
-                Selection::Positions(checked)
-            }
-            DiscardRule::Range(rule) => {
-                let first = self.position(rule.first, &path.key("first"));
-                let last = self.position(rule.last, &path.key("last"));
-                if last < first {
-                    self.report(&path.key("last"), "must be no less than first", format!("use at least {first}"));
-                }
-                Selection::Range(first, last)
-            }
-            DiscardRule::Every(rule) => Selection::Every(self.position(rule.k, &path.key("k"))),
-            DiscardRule::Probability(rule) => {
-                let p = rule.p.unwrap_or_else(|| {
-                    self.missing(&path.key("p"), "p = 0.01");
-                    0.0
-                });
-                if !(0.0..=1.0).contains(&p) {
-                    self.report(&path.key("p"), "must be 0 to 1", "write the probability of a loss, such as 0.01");
-                }
-                Selection::Probability(p)
-            }
-            DiscardRule::Window(rule) => {
-                if rule.from.is_none() && rule.until.is_none() {
-                    self.missing(&path.key("from"), "from = \"1 s\" or until = \"2 s\", or both");
-                }
-                Selection::All
-            }
-        }
-    }
-
-    /// A count from 1.
-    fn position(&mut self, position: Option<u64>, path: &FieldPath) -> u64 {
-        match position {
-            None => self.missing(path, "5"),
-            Some(0) => self.report(path, "must be at least 1", "write which packet, counted from 1"),
-            Some(position) => return position,
-        }
-        1
     }
 }

@@ -17,8 +17,8 @@ use super::traffic::FlowTraits;
 use crate::file::{HalfLink, LinkTable, Overlay, Queue};
 use crate::tree::FieldPath;
 
-/// A day: light goes beyond the planets in it. Sums over any route stay within 64 bits of nanoseconds.
-pub(crate) const MAX_DELAY: SimDuration = SimDuration::from_secs(24 * 3600);
+pub(crate) use ackclock_net::{MAX_DELAY, MAX_RATE};
+
 pub(crate) const TOO_LONG: &str = "is longer than any path";
 
 /// Octets of the IPv4 and TCP headers without options.
@@ -30,7 +30,6 @@ const TIMESTAMPS: u64 = 12;
 /// The largest segment without payload: 60 octets of TCP header with options, 20 of IPv4.
 const LARGEST_ACK: u64 = 80;
 
-pub(super) const MAX_RATE: Bandwidth = Bandwidth(100_000_000_000_000);
 const MAX_FRAMING: Bytes = Bytes(65_535);
 
 /// What remains to be settled of a link when the flows are known.
@@ -93,7 +92,11 @@ impl Checker<'_, '_> {
         let own = cable.table.reverse.clone().unwrap_or_default();
         let is_own = cable.table.reverse.is_some();
         let path = if is_own { cable.path.key("reverse") } else { cable.path.clone() };
-        self.add_link(&cable.reverse_name, (to, from), &base.overlaid_by(&own), &path, cable.default_limit, pending);
+        let mut back = base.overlaid_by(&own);
+        if own.handover.is_some() {
+            back.handover = own.handover; // as a whole, not field by field
+        }
+        self.add_link(&cable.reverse_name, (to, from), &back, &path, cable.default_limit, pending);
     }
 
     fn add_link(

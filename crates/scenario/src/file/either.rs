@@ -98,6 +98,12 @@ where
     }
 }
 
+impl<T: Clone, Table: Clone> Overlay for TextOr<T, Table> {
+    fn overlaid_by(&self, later: &Self) -> Self {
+        later.clone()
+    }
+}
+
 /// `true` for the defaults, `false` for "off", or a table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]

@@ -4,7 +4,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::LazyLock;
 
-use ackclock_declare::{About, Declared, Part, Table, Words, read_word, schema_of_words, table_of};
+use ackclock_declare::{About, Declared, Entry, Part, Table, Words, read_word, schema_of_words, table_of};
+use ackclock_net::{
+    AggregateConfig, ChangingDelay, ChangingRate, ChannelConfig, HandoverConfig, ImpairmentConfig, PolicerConfig,
+};
 use ackclock_tcp::{AckControlConfig, DelayedAck, PacingConfig, RtoConfig};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, DeserializeSeed, Deserializer};
@@ -41,6 +44,19 @@ own_tables! {
     PacingConfig: "pacing", "Pacing as a multiple of cwnd / SRTT";
 }
 
+macro_rules! entries {
+    ($($type:ty),*) => {
+        $(impl OwnTable for $type {
+            fn part() -> &'static Part<Self> {
+                static PART: LazyLock<Part<$type>> = LazyLock::new(<$type as Entry>::part);
+                &PART
+            }
+        })*
+    };
+}
+
+entries!(ChangingRate, ChangingDelay, HandoverConfig, PolicerConfig, AggregateConfig, ImpairmentConfig, ChannelConfig);
+
 /// What was written of such a table.
 pub(crate) struct Fields<K>(pub(crate) Table, PhantomData<K>);
 
@@ -48,6 +64,12 @@ impl<K: OwnTable> Fields<K> {
     /// A table that says all of `config`.
     pub(crate) fn all_of(config: &K) -> Self {
         Self(table_of(config), PhantomData)
+    }
+
+    /// A table with this field, if that is written.
+    pub(crate) fn with(field: &str, value: Option<impl Into<Value>>) -> Self {
+        let field = value.map(|value| (field.to_owned(), value.into()));
+        Self(field.into_iter().collect(), PhantomData)
     }
 
     /// True if it has this field.

@@ -1,12 +1,15 @@
 //! Parts that other crates declare, as a file says them.
 
 use ackclock_declare::Parts;
-use ackclock_net::QueueConfig;
 use ackclock_net::queue::{DEFAULT_QUEUE, queues};
+use ackclock_net::{
+    Jitter as JitterConfig, LossConfig, NamedRule, QueueConfig, Reorder as ReorderConfig, discard_rules, jitters,
+    losses, reorders,
+};
 use ackclock_relay::{DisciplineConfig, buffer_policies};
 
+use super::Overlay;
 use super::chosen::{Chosen, Kind};
-use super::macros::overlay_replaces;
 
 macro_rules! parts {
     ($($(#[$meta:meta])* $kind:ident, $chosen:ident = $name:literal: $config:ty, $parts:path;)*) => {
@@ -27,8 +30,6 @@ macro_rules! parts {
 
             $(#[$meta])*
             pub(crate) type $chosen = Chosen<$kind>;
-
-            overlay_replaces!($chosen);
         )*
     };
 }
@@ -36,8 +37,22 @@ macro_rules! parts {
 parts! {
     /// The disciplines of `net`; `ackclock queues` explains each.
     Queues, Queue = "Queue": QueueConfig, queues;
+    /// How a link loses packets after it has sent them.
+    Losses, Loss = "Loss": LossConfig, losses;
+    /// The distribution of a random delay, drawn for each packet.
+    Jitters, Jitter = "Jitter": JitterConfig, jitters;
+    /// Which packets are held back, so that others pass them.
+    Reorders, Reorder = "Reorder": ReorderConfig, reorders;
+    /// One rule of a discarder: which of the packets it looks at are dropped. Positions count from 1.
+    DiscardRules, DiscardRule = "DiscardRule": NamedRule, discard_rules;
     /// How much of a direction an appliance keeps; `ackclock buffer-policies` explains each.
     BufferPolicies, BufferPolicy = "Discipline": DisciplineConfig, buffer_policies;
+}
+
+impl<K: Kind> Overlay for Chosen<K> {
+    fn overlaid_by(&self, later: &Self) -> Self {
+        later.clone()
+    }
 }
 
 impl Default for Queue {

@@ -1,14 +1,11 @@
 //! Topologies, links, queues and discarders as a file says them.
 
-use ackclock_net::PacketClass;
+use ackclock_net::{AggregateConfig, ChangingDelay, ChangingRate, HandoverConfig, PolicerConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::macros::{kinds, layer, table, words};
-use super::{
-    AggregateTable, CountOrNames, DelayTable, Duration, Framing, HandoverTable, Jitter, List, Loss, PolicerTable,
-    Queue, Rate, RateTable, Reorder, TextOr,
-};
+use super::macros::{kinds, layer, table};
+use super::{CountOrNames, DiscardRule, Duration, Fields, Framing, Jitter, List, Loss, Queue, Rate, Reorder, TextOr};
 
 kinds! {
     /// Nodes and links; `ackclock topologies` explains each.
@@ -121,10 +118,10 @@ layer! {
     pub(crate) struct LinkTable {
         /// Clock rate.
         #[schemars(required)]
-        rate: TextOr<Rate, RateTable>,
+        rate: TextOr<Rate, Fields<ChangingRate>>,
         /// One-way propagation delay.
         #[schemars(required)]
-        delay: TextOr<Duration, DelayTable>,
+        delay: TextOr<Duration, Fields<ChangingDelay>>,
         /// What the link layer adds to each packet; "none" by default.
         framing: Framing,
         /// What waits for the link.
@@ -136,7 +133,7 @@ layer! {
         /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
         keep_order: bool,
         /// Satellite after satellite.
-        handover: HandoverTable,
+        handover: Fields<HandoverConfig>,
         /// What is lost on the way.
         loss: Loss,
         /// A random delay besides.
@@ -146,9 +143,9 @@ layer! {
         /// Probability that a packet arrives twice; 0 by default.
         duplicate: f64,
         /// Drops what exceeds a rate, before the queue.
-        policer: PolicerTable,
+        policer: Fields<PolicerConfig>,
         /// Packets travel in bursts.
-        aggregate: AggregateTable,
+        aggregate: Fields<AggregateConfig>,
         /// Where the way back differs; discard, capture and what hurts packets are not inherited.
         reverse: HalfLink,
     }
@@ -158,9 +155,9 @@ layer! {
     /// What differs on a link's way back.
     pub(crate) struct HalfLink {
         /// Clock rate.
-        rate: TextOr<Rate, RateTable>,
+        rate: TextOr<Rate, Fields<ChangingRate>>,
         /// One-way propagation delay.
-        delay: TextOr<Duration, DelayTable>,
+        delay: TextOr<Duration, Fields<ChangingDelay>>,
         /// What the link layer adds to each packet.
         framing: Framing,
         /// What waits for the link.
@@ -172,7 +169,7 @@ layer! {
         /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
         keep_order: bool,
         /// Satellite after satellite.
-        handover: HandoverTable,
+        handover: Fields<HandoverConfig>,
         /// What is lost on the way.
         loss: Loss,
         /// A random delay besides.
@@ -182,9 +179,9 @@ layer! {
         /// Probability that a packet arrives twice; 0 by default.
         duplicate: f64,
         /// Drops what exceeds a rate, before the queue.
-        policer: PolicerTable,
+        policer: Fields<PolicerConfig>,
         /// Packets travel in bursts.
-        aggregate: AggregateTable,
+        aggregate: Fields<AggregateConfig>,
     }
 }
 
@@ -201,10 +198,10 @@ table! {
         duplex: bool,
         /// Clock rate.
         #[schemars(required)]
-        rate: TextOr<Rate, RateTable>,
+        rate: TextOr<Rate, Fields<ChangingRate>>,
         /// One-way propagation delay.
         #[schemars(required)]
-        delay: TextOr<Duration, DelayTable>,
+        delay: TextOr<Duration, Fields<ChangingDelay>>,
         /// What the link layer adds to each packet; "none" by default.
         framing: Framing,
         /// What waits for the link.
@@ -216,7 +213,7 @@ table! {
         /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
         keep_order: bool,
         /// Satellite after satellite.
-        handover: HandoverTable,
+        handover: Fields<HandoverConfig>,
         /// What is lost on the way.
         loss: Loss,
         /// A random delay besides.
@@ -226,9 +223,9 @@ table! {
         /// Probability that a packet arrives twice; 0 by default.
         duplicate: f64,
         /// Drops what exceeds a rate, before the queue.
-        policer: PolicerTable,
+        policer: Fields<PolicerConfig>,
         /// Packets travel in bursts.
-        aggregate: AggregateTable,
+        aggregate: Fields<AggregateConfig>,
         /// Where the way back differs; discard, capture and what hurts packets are not inherited.
         reverse: HalfLink,
     }
@@ -254,133 +251,5 @@ impl ExplicitLink {
             aggregate: self.aggregate.clone(),
             reverse: self.reverse.clone(),
         }
-    }
-}
-
-kinds! {
-    /// One rule of a discarder: which of the packets it looks at are dropped. Positions count from 1.
-    pub(crate) enum DiscardRule {
-        /// One packet.
-        "nth" = Nth(Nth),
-        /// Several packets.
-        "list" = List(Positions),
-        /// Consecutive packets.
-        "range" = Range(PositionRange),
-        /// Every k-th packet.
-        "every" = Every(Every),
-        /// Each packet with a probability.
-        "probability" = Probability(Chance),
-        /// All packets of a window of time.
-        "window" = Window(Window),
-    }
-}
-
-/// Which packets a rule looks at.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct DiscardFilter {
-    pub(crate) of: Option<Class>,
-    pub(crate) flow: Option<String>,
-    pub(crate) from: Option<Duration>,
-    pub(crate) until: Option<Duration>,
-}
-
-/// A rule's own fields, and those that every rule has.
-macro_rules! rule {
-    ($(#[$meta:meta])* struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
-        table! {
-            $(#[$meta])*
-            pub(crate) struct $name {
-                $($(#[$field_meta])* $field: $type,)*
-                /// Look at these packets only, and count only these; "any" by default.
-                of: Class,
-                /// Look at this flow's packets only.
-                flow: String,
-                /// Look at packets from this time on only.
-                from: Duration,
-                /// Look at packets before this time only.
-                until: Duration,
-            }
-        }
-
-        impl $name {
-            fn filter(&self) -> DiscardFilter {
-                DiscardFilter { of: self.of, flow: self.flow.clone(), from: self.from, until: self.until }
-            }
-        }
-    };
-}
-
-rule! {
-    /// Drops one packet.
-    struct Nth {
-        /// Its position.
-        #[schemars(required)]
-        n: u64,
-    }
-}
-
-rule! {
-    /// Drops several packets.
-    struct Positions {
-        /// Their positions.
-        #[schemars(required)]
-        positions: List<u64>,
-    }
-}
-
-rule! {
-    /// Drops consecutive packets.
-    struct PositionRange {
-        /// Position of the first.
-        #[schemars(required)]
-        first: u64,
-        /// Position of the last.
-        #[schemars(required)]
-        last: u64,
-    }
-}
-
-rule! {
-    /// Drops every k-th packet.
-    struct Every {
-        /// 1 drops all.
-        #[schemars(required)]
-        k: u64,
-    }
-}
-
-rule! {
-    /// Drops each packet with a probability.
-    struct Chance {
-        /// From 0 to 1.
-        #[schemars(required)]
-        p: f64,
-    }
-}
-
-rule! {
-    /// Drops all packets between `from` and `until`.
-    struct Window {}
-}
-
-impl DiscardRule {
-    pub(crate) fn filter(&self) -> DiscardFilter {
-        match self {
-            Self::Nth(rule) => rule.filter(),
-            Self::List(rule) => rule.filter(),
-            Self::Range(rule) => rule.filter(),
-            Self::Every(rule) => rule.filter(),
-            Self::Probability(rule) => rule.filter(),
-            Self::Window(rule) => rule.filter(),
-        }
-    }
-}
-
-words! {
-    /// Which packets a rule looks at.
-    pub(crate) enum Class for PacketClass {
-        "any" = Any,
-        "data" = Data,
-        "acks" = Acks,
     }
 }

@@ -1,0 +1,32 @@
+//! Fields that hold a text.
+
+use serde_json::{Value as Json, json};
+
+use crate::range::{Range, Unordered};
+use crate::value::{Value, wrong_type};
+
+impl Value for String {
+    type Bound = Unordered;
+
+    fn wanted() -> String {
+        "a text".to_owned()
+    }
+    fn read(raw: &Json) -> Result<Self, String> {
+        raw.as_str().map(Self::from).ok_or_else(|| wrong_type::<Self>(raw))
+    }
+    fn write(&self) -> Json {
+        self.as_str().into()
+    }
+    fn schema() -> Json {
+        json!({ "type": "string" })
+    }
+    fn bounded(&self) -> Vec<Unordered> {
+        Vec::new()
+    }
+    fn inside(_: &Range<Unordered>) -> Vec<Self> {
+        Vec::new()
+    }
+    fn outside(_: &Range<Unordered>) -> Vec<Self> {
+        Vec::new()
+    }
+}

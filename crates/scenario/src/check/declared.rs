@@ -1,0 +1,34 @@
+//! What other crates declare: read, with each mistake at its field.
+
+use ackclock_declare::{Context, Mistake};
+
+use super::Checker;
+use crate::file::{Chosen, Fields, Kind, OwnTable};
+use crate::tree::FieldPath;
+
+impl Checker<'_, '_> {
+    /// What a part comes to.
+    pub(crate) fn chosen<K: Kind>(&mut self, chosen: &Chosen<K>, context: &Context, path: &FieldPath) -> K::Config {
+        let reading = chosen.part.read(&chosen.table, context);
+        for mistake in reading.mistakes {
+            self.mistake(mistake, path);
+        }
+        reading.config
+    }
+
+    /// What a table of its own comes to; none if there are mistakes in it.
+    pub(crate) fn own<K: OwnTable>(&mut self, table: &Fields<K>, path: &FieldPath) -> Option<K> {
+        let reading = K::part().read(&table.0, &Context::default());
+        let is_right = reading.mistakes.is_empty();
+        for mistake in reading.mistakes {
+            self.mistake(mistake, path);
+        }
+        is_right.then_some(reading.config)
+    }
+
+    /// Something wrong with what stands at `path`, or with a field of it.
+    pub(crate) fn mistake(&mut self, mistake: Mistake, path: &FieldPath) {
+        let place = if mistake.field.is_empty() { path.clone() } else { path.below(&mistake.field) };
+        self.report(&place, mistake.message, mistake.remedy);
+    }
+}
