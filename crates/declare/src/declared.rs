@@ -106,7 +106,7 @@ impl<T: Declared + PartialEq + Debug> Value for T {
         let default = Self::base(&Table::new());
         let entry = |field: &Field<Self>| {
             let (own, default) = (field.access().get(self), field.access().get(&default));
-            (own != default || field.access().declared().is_required).then(|| (field.name.to_owned(), own))
+            (own != default || field.access().is_required()).then(|| (field.name.to_owned(), own))
         };
         Json::Object(T::fields().iter().filter_map(entry).collect())
     }

@@ -172,6 +172,8 @@ impl<C, T: Value> Access<C> for Typed<C, T> {
 fn with_null(mut schema: Json) -> Json {
     if let Some(words) = schema.get_mut("enum").and_then(Json::as_array_mut) {
         words.push(Json::Null);
+    } else if let Some(choices) = schema.get_mut("anyOf").and_then(Json::as_array_mut) {
+        choices.push(json!({ "type": "null" }));
     } else if let Some(Json::String(of)) = schema.get("type") {
         schema["type"] = json!([of, "null"]);
     }

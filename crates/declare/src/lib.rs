@@ -12,6 +12,7 @@
 
 mod declared;
 mod field;
+mod kinds;
 mod macros;
 mod markdown;
 mod part;
@@ -24,6 +25,7 @@ mod words;
 
 pub use declared::{Base, Check, Declared, Switched, table_of};
 pub use field::Field;
+pub use kinds::{canonical_kind, kind_and_fields, schemas_of_fields, wanted_kind, with_kind};
 pub use markdown::{entry_table, parameter_table, summary_table};
 pub use part::{About, Describe, Entry, FieldInfo, Part, Parts, Reading, TableInfo, kinds_schema};
 pub use range::{Bound, Range, Unordered};

@@ -78,6 +78,11 @@ impl FieldInfo {
         (self.canonical)(raw)
     }
 
+    /// As a catalogue shows it, under this name.
+    pub fn to_json(&self, name: &str) -> Json {
+        json!({ "name": name, "default": self.default_text, "range": self.range, "meaning": self.meaning })
+    }
+
     /// JSON Schema.
     pub fn schema(&self) -> Json {
         let mut schema = self.schema.clone();
@@ -165,7 +170,7 @@ impl<C, X> Part<C, X> {
     /// As `ackclock controllers` shows it.
     pub fn to_json(&self) -> Json {
         let About { name, summary, source, departures, .. } = self.about;
-        let parameters: Vec<Json> = self.fields.iter().map(|field| parameter(field.name, field)).collect();
+        let parameters: Vec<Json> = self.fields.iter().map(|field| field.to_json(field.name)).collect();
         json!({ "name": name, "summary": summary, "source": source, "departures": departures, "parameters": parameters })
     }
 }
@@ -179,10 +184,6 @@ pub trait Entry: Declared {
     fn part() -> Part<Self> {
         Part::new(Self::ABOUT, (), &[], |_| (), |config: Self| config)
     }
-}
-
-fn parameter(name: &str, field: &FieldInfo) -> Json {
-    json!({ "name": name, "default": field.default_text, "range": field.range, "meaning": field.meaning })
 }
 
 /// The fields of a struct, as it is declared.
@@ -293,16 +294,16 @@ impl<C, X> Parts<C, X> {
     pub fn to_json(&self, about: &About) -> Json {
         let About { name, summary, source, departures, .. } = about;
         let has = |part: &Part<C, X>, field: &FieldInfo| {
-            part.field(field.name).is_some_and(|own| parameter("", own) == parameter("", field))
+            part.field(field.name).is_some_and(|own| own.to_json("") == field.to_json(""))
         };
         let is_shared = |field: &&FieldInfo| self.parts.iter().all(|part| has(part, field));
         let own = |part: &Part<C, X>| -> Vec<Json> {
             let fields = part.fields.iter().filter(|field| !is_shared(field));
-            fields.map(|field| parameter(&format!("{}: {}", part.about.name, field.name), field)).collect()
+            fields.map(|field| field.to_json(&format!("{}: {}", part.about.name, field.name))).collect()
         };
         let shared = self.parts.first().into_iter().flat_map(|part| &part.fields).filter(is_shared);
         let parameters: Vec<Json> =
-            self.parts.iter().flat_map(own).chain(shared.map(|field| parameter(field.name, field))).collect();
+            self.parts.iter().flat_map(own).chain(shared.map(|field| field.to_json(field.name))).collect();
         json!({ "name": name, "summary": summary, "source": source, "departures": departures, "parameters": parameters })
     }
 

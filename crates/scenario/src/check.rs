@@ -8,7 +8,6 @@ mod channel;
 mod controllers;
 mod declared;
 mod discard;
-mod exchanges;
 mod external;
 mod flows;
 mod links;

@@ -21,7 +21,7 @@ mod traffic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use app::{App, FilesApp};
+pub(crate) use app::App;
 pub(crate) use appliance::{ApplianceTable, CopyingTable, SideTable, TakeTable};
 pub(crate) use chosen::{Chosen, Kind};
 pub(crate) use controller::Controller;
@@ -38,10 +38,7 @@ pub(crate) use topology::{
     Chain, Dumbbell, Explicit, ExplicitLink, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star, Topology,
 };
 pub(crate) use trace::{Per, SeriesChoice, TraceTable};
-pub(crate) use traffic::{
-    ArrivalsTable, ByBuffer, ByRate, Choose, DatagramEcn, LogNormalTable, ParetoTable, Process, Protocol, RateApp,
-    RequestResponseApp, SizeTable, Sizes, UdpTable, VideoApp, Workload,
-};
+pub(crate) use traffic::{ArrivalsTable, Process, Protocol, RequestResponseApp, SizeTable, Sizes, Workload};
 
 macros::table! {
     /// A scenario: a network, TCP flows on it, and what to record.

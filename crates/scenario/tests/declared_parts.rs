@@ -1,4 +1,4 @@
-//! Every declared field of buffer policies and effects of links, at every value that its declaration allows and just beyond it.
+//! Every declared field of buffer policies, effects of links and traffic, at every value that its declaration allows and just beyond it.
 
 use ackclock_declare::{Context, Entry, FieldInfo, Part, Parts, Table};
 use ackclock_net::{
@@ -7,6 +7,7 @@ use ackclock_net::{
 };
 use ackclock_relay::buffer_policies;
 use ackclock_scenario::Scenario;
+use ackclock_sim::{FileApp, FilesApp, LogNormalSizes, OnOffApp, ParetoSizes, RateApp, UdpProtocol, VideoApp};
 use serde_json::{Value, json};
 
 /// Where a part stands: the scenario around it, and its place there.
@@ -53,6 +54,33 @@ fn link() -> Stand {
         chain(name, value)
     };
     Stand { scenario, field: "", place: "topology.link".to_owned(), has_kind: false }
+}
+
+/// What is sent: of a connection, or of datagrams.
+fn app(is_udp: bool) -> Stand {
+    let connection = |_: &str, app| flow(&json!({ "app": app }));
+    let datagrams = |_: &str, app| flow(&json!({ "app": app, "protocol": "udp" }));
+    let scenario = if is_udp { datagrams } else { connection };
+    Stand { scenario, field: "", place: "flow[0].app".to_owned(), has_kind: true }
+}
+
+fn udp() -> Stand {
+    let scenario =
+        |_: &str, protocol| flow(&json!({ "app": { "kind": "cbr", "rate": "1 Mbit/s" }, "protocol": protocol }));
+    Stand { scenario, field: "", place: "flow[0].protocol".to_owned(), has_kind: true }
+}
+
+fn sizes(field: &'static str) -> Stand {
+    let scenario = |field: &str, sizes| flow(&json!({ "arrivals": { "rate": "1 /s", "size": { field: sizes } } }));
+    Stand { scenario, field, place: format!("flow[0].arrivals.size.{field}"), has_kind: false }
+}
+
+fn flow(flow: &Value) -> Value {
+    let link = json!({ "rate": "10 Mbit/s", "delay": "1 ms" });
+    let bottleneck =
+        json!({ "rate": "10 Mbit/s", "delay": "1 ms", "queue": { "kind": "drop_tail", "limit": "unlimited" } });
+    let topology = json!({ "kind": "dumbbell", "access": link, "bottleneck": bottleneck });
+    json!({ "duration": "1 s", "topology": topology, "flow": [flow] })
 }
 
 fn chain(field: &str, value: Value) -> Value {
@@ -174,4 +202,30 @@ fn tables_and_fields_of_links_are_as_declared() {
     tried += link().try_part(&ImpairmentConfig::part());
     tried += link().try_part(&ChannelConfig::part());
     assert!(tried > 50, "{tried}");
+}
+
+#[test]
+fn traffic_is_as_declared() {
+    let mut tried = app(false).try_part(&FileApp::part());
+    tried += app(false).try_part(&FilesApp::part());
+    tried += app(false).try_part(&OnOffApp::part());
+    tried += app(false).try_part(&VideoApp::part());
+    tried += app(true).try_part(&RateApp::part());
+    tried += udp().try_part(&UdpProtocol::part());
+    tried += sizes("pareto").try_part(&ParetoSizes::part());
+    tried += sizes("log_normal").try_part(&LogNormalSizes::part());
+    assert!(tried > 100, "{tried}");
+}
+
+#[test]
+fn a_kind_within_has_its_mistakes_at_its_fields() {
+    let found = |choose: Value| {
+        let app = json!({ "kind": "video", "choose": choose });
+        let error = Scenario::from_json(&flow(&json!({ "app": app })).to_string(), &[]).expect_err("a mistake");
+        error.diagnostics.into_iter().map(|one| one.field).collect::<Vec<_>>()
+    };
+    assert_eq!(found(json!({ "kind": "rate", "window": 0 })), ["flow[0].app.choose.window"]);
+    assert_eq!(found(json!({ "kind": "buffer", "reservoir": "240 s" })), ["flow[0].app.choose.reservoir"]);
+    assert_eq!(found(json!({ "kind": "rate", "reservoir": "240 s" })), ["flow[0].app.choose"]);
+    assert_eq!(found(json!("luck")), ["flow[0].app.choose"]);
 }

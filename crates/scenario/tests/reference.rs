@@ -61,11 +61,12 @@ fn renewed(page: &str) -> (String, Vec<String>) {
             "queues" => table(queues(), &list),
             "buffer_policies" => table(buffer_policies(), &list),
             "links" => entries(&ackclock_scenario::links(), &list),
+            "traffic" => entries(&ackclock_scenario::traffic(), &list),
             "summaries" => summaries(names),
             _ => panic!("nothing is declared as {kind}"),
         };
         text.extend([BEGIN, head, " -->\n", &table, END, after]);
-        if kind != "summaries" {
+        if !["summaries", "traffic"].contains(&kind) {
             found.extend(list.into_iter().map(str::to_owned));
         }
     }

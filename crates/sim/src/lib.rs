@@ -35,7 +35,8 @@ pub use outcome::{
 };
 pub use simulation::Simulation;
 pub use traffic::{
-    Arrivals, ArrivalsConfig, CdfPoint, DATA_MINING, DatagramConfig, DatagramSummary, ExchangeSummary, Gaps,
-    GroupSummary, ListedFlow, Sending, SizeBucket, SizeDistribution, TrafficConfig, VideoChoice, VideoConfig,
-    VideoSummary, WEB_SEARCH,
+    Arrivals, ArrivalsConfig, ByBuffer, ByRate, CdfPoint, Choose, DATA_MINING, DatagramConfig, DatagramEcn,
+    DatagramSummary, ExchangeSummary, FileApp, FilesApp, Gaps, GroupSummary, ListedFlow, LogNormalGaps, LogNormalSizes,
+    OnOffApp, POISSON, ParetoSizes, RateApp, Sending, SizeBucket, SizeDistribution, TrafficConfig, UdpProtocol,
+    VideoApp, VideoChoice, VideoConfig, VideoSummary, WEB_SEARCH,
 };

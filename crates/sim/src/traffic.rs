@@ -2,6 +2,7 @@
 //!
 //! What a scenario does not ask for costs nothing: no event is scheduled for it and nothing is looked at.
 
+mod apps;
 mod arrivals;
 mod completions;
 mod config;
@@ -12,13 +13,15 @@ mod short_flows;
 mod sizes;
 mod video;
 
+pub use apps::{DatagramEcn, FileApp, FilesApp, OnOffApp, POISSON, RateApp, UdpProtocol};
 pub use completions::{ExchangeSummary, GroupSummary, SizeBucket};
 pub use config::{
-    Arrivals, ArrivalsConfig, DatagramConfig, Gaps, ListedFlow, Sending, TrafficConfig, VideoChoice, VideoConfig,
+    Arrivals, ArrivalsConfig, DatagramConfig, Gaps, ListedFlow, LogNormalGaps, Sending, TrafficConfig, VideoChoice,
+    VideoConfig,
 };
 pub use datagrams::DatagramSummary;
-pub use sizes::{CdfPoint, DATA_MINING, SizeDistribution, WEB_SEARCH};
-pub use video::VideoSummary;
+pub use sizes::{CdfPoint, DATA_MINING, LogNormalSizes, ParetoSizes, SizeDistribution, WEB_SEARCH};
+pub use video::{ByBuffer, ByRate, Choose, VideoApp, VideoSummary};
 
 pub(crate) use completions::{Completion, CompletionLog, completion_table};
 pub(crate) use datagrams::DatagramFlows;

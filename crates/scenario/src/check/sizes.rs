@@ -1,11 +1,11 @@
 //! How sizes are distributed.
 
 use ackclock_sim::{DATA_MINING, SizeDistribution, WEB_SEARCH};
-use ackclock_units::{Bytes, math};
+use ackclock_units::Bytes;
 
 use super::Checker;
 use super::attached::{Wrong, read_sizes};
-use crate::file::{LogNormalTable, ParetoTable, Size, SizeTable, Sizes, TextOr, Workload};
+use crate::file::{Size, SizeTable, Sizes, TextOr, Workload};
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
@@ -71,85 +71,14 @@ impl Checker<'_, '_> {
             };
         }
         if let Some(pareto) = &table.pareto {
-            return self.pareto(pareto, &path.key("pareto"));
+            return self.own(pareto, &path.key("pareto")).map(SizeDistribution::from);
         }
-        self.log_normal(table.log_normal.as_ref()?, &path.key("log_normal"))
+        self.own(table.log_normal.as_ref()?, &path.key("log_normal")).map(SizeDistribution::from)
     }
 
     fn no_ends(&mut self, path: &FieldPath) -> Option<SizeDistribution> {
         let remedy = "write the least and the largest size, such as [\"1 kB\", \"100 kB\"]";
         self.report(&path.key("uniform"), "must be two sizes in rising order", remedy);
-        None
-    }
-
-    fn pareto(&mut self, table: &ParetoTable, path: &FieldPath) -> Option<SizeDistribution> {
-        let Some(shape) = table.shape else {
-            self.missing(&path.key("shape"), "shape = 1.2");
-            return None;
-        };
-        let least = if table.max.is_some() { 0.0 } else { 1.0 };
-        if !(shape > least && shape <= 1e3) {
-            let what = "must be a tail index with which sizes have a mean";
-            self.report(&path.key("shape"), what, "use more than 1, or more than 0 with a max");
-            return None;
-        }
-        let max = match table.max {
-            Some(max) => Some(self.size(max, &path.key("max"))?.0 as f64),
-            None => None,
-        };
-        let min = match (table.min, table.mean) {
-            (Some(min), None) => self.size(min, &path.key("min"))?.0 as f64,
-            // The mean of an unbounded Pareto variable is shape * min / (shape - 1).
-            (None, Some(mean)) if max.is_none() => self.size(mean, &path.key("mean"))?.0 as f64 * (shape - 1.0) / shape,
-            (None, Some(_)) => {
-                self.report(&path.key("mean"), "must not stand beside a max", "give min and max");
-                return None;
-            }
-            (Some(_), Some(_)) => {
-                self.report(&path.key("mean"), "must not stand beside a min", "keep one of the two");
-                return None;
-            }
-            (None, None) => {
-                self.missing(&path.key("min"), "min = \"1 kB\"");
-                return None;
-            }
-        };
-        if max.is_some_and(|max| max <= min) {
-            self.report(&path.key("max"), "must be more than min", "use a larger size");
-            return None;
-        }
-        Some(SizeDistribution::Pareto { min, shape, max })
-    }
-
-    fn log_normal(&mut self, table: &LogNormalTable, path: &FieldPath) -> Option<SizeDistribution> {
-        let sigma = self.sigma(table.sigma, &path.key("sigma"))?;
-        let median = match (table.median, table.mean) {
-            (Some(median), None) => self.size(median, &path.key("median"))?.0 as f64,
-            (None, Some(mean)) => self.size(mean, &path.key("mean"))?.0 as f64 / math::exp(sigma * sigma / 2.0),
-            (Some(_), Some(_)) => {
-                self.report(&path.key("mean"), "must not stand beside a median", "keep one of the two");
-                return None;
-            }
-            (None, None) => {
-                self.missing(&path.key("median"), "median = \"10 kB\"");
-                return None;
-            }
-        };
-        Some(SizeDistribution::LogNormal { median, sigma })
-    }
-
-    pub(crate) fn sigma(&mut self, sigma: Option<f64>, path: &FieldPath) -> Option<f64> {
-        match sigma {
-            None => self.missing(path, "sigma = 1.0"),
-            Some(sigma) if !(sigma > 0.0 && sigma <= 5.0) => {
-                self.report(
-                    path,
-                    "must be more than 0 and at most 5",
-                    "write the standard deviation of the logarithm, such as 1.0",
-                );
-            }
-            Some(sigma) => return Some(sigma),
-        }
         None
     }
 }

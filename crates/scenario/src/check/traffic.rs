@@ -1,40 +1,33 @@
 //! Short flows and datagrams.
 
+use ackclock_declare::Context;
 use ackclock_net::Router;
 use ackclock_sim::{
-    AppConfig, Arrivals, ArrivalsConfig, DatagramConfig, Ecn, FlowConfig, Gaps, Sending, SizeDistribution, SplitConfig,
-    TrafficConfig,
+    Arrivals, ArrivalsConfig, DatagramConfig, FlowConfig, Gaps, OnOffApp, RateApp, Sending, SizeDistribution,
+    SplitConfig, TrafficConfig, UdpProtocol,
 };
-use ackclock_units::{Bandwidth, Bytes, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::Checker;
 use super::attached::read_arrivals;
 use super::flows::FlowPlan;
 use super::splits::Splits;
-use crate::file::{App, ArrivalsTable, DatagramEcn, Duration, FlowTable, Process, Protocol, Rate, UdpTable};
+use crate::file::{App, ArrivalsTable, Fields, FlowTable, OwnTable, Process, Protocol};
 use crate::tree::FieldPath;
 
 /// Connections of all groups together; so many could be under way at once.
 const MAX_ARRIVALS: f64 = 8e6;
-
-/// A datagram of this payload and its headers fill IPv4's 16-bit length.
-const MAX_PAYLOAD: u64 = 65_507;
-
-const DEFAULT_PAYLOAD: u64 = 1_200;
 
 /// IPv4 and UDP.
 const HEADERS: u64 = 28;
 
 const DEFAULT_BUCKETS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
-/// The rate of datagrams: no sender makes more than one a nanosecond.
-const MAX_RATE: Bandwidth = Bandwidth(100_000_000_000_000);
-
 /// What an entry of the scenario's flows makes.
 pub(crate) enum Role<'a> {
     Connection,
     Arrivals(&'a ArrivalsTable),
-    Datagrams(&'a UdpTable),
+    Datagrams(&'a Fields<UdpProtocol>),
 }
 
 pub(crate) fn role(table: &FlowTable) -> Role<'_> {
@@ -69,8 +62,8 @@ pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
             FlowTraits { number: connections.next(), has_answers: asks, ..FlowTraits::default() }
         }
         Role::Datagrams(udp) => {
-            let payload = udp.payload.map_or(DEFAULT_PAYLOAD, |payload| payload.0.0);
-            FlowTraits { number: datagrams.next(), datagram: Some(payload + HEADERS), ..FlowTraits::default() }
+            let udp = <UdpProtocol as OwnTable>::part().read(&udp.0, &Context::default()).config;
+            FlowTraits { number: datagrams.next(), datagram: Some(udp.payload.0 + HEADERS), ..FlowTraits::default() }
         }
         // A list of arrivals may have replies.
         Role::Arrivals(table) => {
@@ -174,7 +167,7 @@ impl Checker<'_, '_> {
         path: &FieldPath,
         expected: &mut f64,
     ) -> Option<ArrivalsConfig> {
-        let until = self.until(table.until, flow.start, path);
+        let until = self.until(table.until.map(|until| until.0), flow.start, path);
         let arrivals = match &table.file {
             Some(name) => self.listed(table, name, path)?,
             None => self.drawn(table, &flow, path)?,
@@ -200,10 +193,10 @@ impl Checker<'_, '_> {
         Some(ArrivalsConfig { flow, arrivals, until, count, buckets: self.buckets(table, path), splits })
     }
 
-    fn until(&mut self, until: Option<Duration>, start: SimTime, path: &FieldPath) -> SimTime {
+    fn until(&mut self, until: Option<SimDuration>, start: SimTime, path: &FieldPath) -> SimTime {
         let end = SimTime(self.run_end().0);
         let is_given = until.is_some();
-        let until = until.map_or(end, |until| SimTime(until.0.0).min(end));
+        let until = until.map_or(end, |until| SimTime(until.0).min(end));
         // A start after the end of the run has been reported, unless spacing led there.
         if until <= start && if start < end { is_given } else { !self.diagnostics.has_mistake_in("flow") } {
             self.report(&path.key("until"), "must be later than the start", "let it be later, or remove it");
@@ -239,9 +232,7 @@ impl Checker<'_, '_> {
         let gaps = match &table.process {
             None | Some(Process::Poisson(_)) => Gaps::Exponential,
             Some(Process::Periodic(_)) => Gaps::Constant,
-            Some(Process::LogNormal(gaps)) => {
-                Gaps::LogNormal { sigma: self.sigma(gaps.sigma, &path.key("process.sigma"))? }
-            }
+            Some(Process::LogNormal(gaps)) => Gaps::LogNormal { sigma: self.own(gaps, &path.key("process"))?.sigma },
         };
         let size = self.sizes(table.size.as_ref(), &path.key("size"), "size = { cdf = \"web_search\" }")?;
         let reply = match &table.reply {
@@ -302,33 +293,30 @@ impl Checker<'_, '_> {
         (busiest > 0.0).then(|| load / busiest)
     }
 
-    fn datagrams(&mut self, table: &UdpTable, plan: &FlowPlan<'_>, flow: FlowConfig) -> Option<DatagramConfig> {
+    fn datagrams(
+        &mut self,
+        table: &Fields<UdpProtocol>,
+        plan: &FlowPlan<'_>,
+        flow: FlowConfig,
+    ) -> Option<DatagramConfig> {
         let path = &plan.path;
-        let payload = table.payload.map_or(DEFAULT_PAYLOAD, |payload| payload.0.0);
-        if !(1..=MAX_PAYLOAD).contains(&payload) {
-            let what = format!("must be 1 to {MAX_PAYLOAD} bytes");
-            self.report(&path.key("protocol.payload"), what, "write the payload of a datagram, such as \"1200 B\"");
-            return None;
-        }
-        let until = self.until(table.until, flow.start, &path.key("protocol"));
+        let UdpProtocol { payload, until, ecn } = self.own(table, &path.key("protocol"))?;
+        let until = self.until(until, flow.start, &path.key("protocol"));
         let sending = self.sending(plan.table.app.as_ref(), &path.key("app"))?;
-        let ecn = match table.ecn {
-            None | Some(DatagramEcn::NotEct) => Ecn::NotEct,
-            Some(DatagramEcn::Ect0) => Ecn::Ect0,
-            Some(DatagramEcn::Ect1) => Ecn::Ect1,
-        };
         let FlowConfig { name, from, to, start, .. } = flow;
-        Some(DatagramConfig { name, from, to, start, until, payload: payload as u32, sending, ecn })
+        Some(DatagramConfig { name, from, to, start, until, payload: payload.0 as u32, sending, ecn: ecn.into() })
     }
 
     fn sending(&mut self, app: Option<&App>, path: &FieldPath) -> Option<Sending> {
-        let (rate, sending): (_, fn(Bandwidth) -> Sending) = match app {
-            Some(App::Cbr(table)) => (table.rate, Sending::Constant),
-            Some(App::Poisson(table)) => (table.rate, Sending::Poisson),
-            Some(app @ App::OnOff(table)) => {
-                let AppConfig::OnOff { on, off, .. } = self.app(app, path) else { return None };
-                let rate = self.datagram_rate(table.rate, path)?;
-                return Some(Sending::OnOff { on, off, rate });
+        match app {
+            Some(App::Cbr(table)) => self.own(table, path).map(|RateApp { rate }| Sending::Constant(rate)),
+            Some(App::Poisson(table)) => self.own(table, path).map(|RateApp { rate }| Sending::Poisson(rate)),
+            Some(App::OnOff(table)) => {
+                let OnOffApp { on, off, rate } = self.own(table, path)?;
+                if rate.is_none() {
+                    self.missing(&path.key("rate"), "rate = \"1 Mbit/s\"");
+                }
+                Some(Sending::OnOff { on, off, rate: rate? })
             }
             Some(app) => {
                 let what = format!(
@@ -336,28 +324,12 @@ impl Checker<'_, '_> {
                     app.kind()
                 );
                 self.report(path, what, "use kind = \"cbr\", \"poisson\" or \"on_off\" with a rate");
-                return None;
+                None
             }
             None => {
                 self.missing(path, "app = { kind = \"cbr\", rate = \"1 Mbit/s\" }");
-                return None;
+                None
             }
-        };
-        self.datagram_rate(rate, path).map(sending)
-    }
-
-    fn datagram_rate(&mut self, rate: Option<Rate>, path: &FieldPath) -> Option<Bandwidth> {
-        match rate {
-            None => self.missing(&path.key("rate"), "rate = \"1 Mbit/s\""),
-            Some(rate) if rate.0.0 == 0 || rate.0 > MAX_RATE => {
-                self.report(
-                    &path.key("rate"),
-                    format!("must be 1 bit/s to {MAX_RATE}"),
-                    "write a rate, such as \"1 Mbit/s\"",
-                );
-            }
-            Some(rate) => return Some(rate.0),
         }
-        None
     }
 }

@@ -8,6 +8,9 @@ use ackclock_declare::{About, Declared, Entry, Part, Table, Words, read_word, sc
 use ackclock_net::{
     AggregateConfig, ChangingDelay, ChangingRate, ChannelConfig, HandoverConfig, ImpairmentConfig, PolicerConfig,
 };
+use ackclock_sim::{
+    FileApp, FilesApp, LogNormalGaps, LogNormalSizes, OnOffApp, ParetoSizes, RateApp, UdpProtocol, VideoApp,
+};
 use ackclock_tcp::{AckControlConfig, DelayedAck, PacingConfig, RtoConfig};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, DeserializeSeed, Deserializer};
@@ -55,7 +58,24 @@ macro_rules! entries {
     };
 }
 
-entries!(ChangingRate, ChangingDelay, HandoverConfig, PolicerConfig, AggregateConfig, ImpairmentConfig, ChannelConfig);
+entries!(
+    ChangingRate,
+    ChangingDelay,
+    HandoverConfig,
+    PolicerConfig,
+    AggregateConfig,
+    ImpairmentConfig,
+    ChannelConfig,
+    FileApp,
+    FilesApp,
+    OnOffApp,
+    RateApp,
+    VideoApp,
+    UdpProtocol,
+    LogNormalGaps,
+    ParetoSizes,
+    LogNormalSizes
+);
 
 /// What was written of such a table.
 pub(crate) struct Fields<K>(pub(crate) Table, PhantomData<K>);

@@ -1,10 +1,11 @@
 //! Traffic as a file says it: sizes, short flows, datagrams, requests, video.
 
+use ackclock_sim::{LogNormalGaps, LogNormalSizes, ParetoSizes, UdpProtocol};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::macros::{Empty, kinds, table};
-use super::{Duration, EventRate, List, Rate, Size, Spacing, TextOr};
+use super::{Duration, EventRate, Fields, List, Size, Spacing, TextOr};
 
 /// A constant size, or a distribution of sizes.
 pub(crate) type Sizes = TextOr<Size, Box<SizeTable>>;
@@ -23,9 +24,9 @@ table! {
         /// With this mean.
         exponential: Size,
         /// With a heavy tail.
-        pareto: ParetoTable,
+        pareto: Fields<ParetoSizes>,
         /// With a logarithm that is normal.
-        log_normal: LogNormalTable,
+        log_normal: Fields<LogNormalSizes>,
     }
 }
 
@@ -37,34 +38,6 @@ pub(crate) enum Workload {
     WebSearch,
     /// The data-mining cluster of VL2 (2009): mean 7.47 MB, half of the flows a single packet.
     DataMining,
-}
-
-table! {
-    /// The Pareto distribution.
-    pub(crate) struct ParetoTable {
-        /// The least size; or give the mean.
-        min: Size,
-        /// The mean, without a largest size.
-        mean: Size,
-        /// Tail index: the smaller, the heavier the tail.
-        #[schemars(required)]
-        shape: f64,
-        /// The largest size; none by default, for which the shape must be more than 1.
-        max: Size,
-    }
-}
-
-table! {
-    /// The log-normal distribution.
-    pub(crate) struct LogNormalTable {
-        /// The median; or give the mean.
-        median: Size,
-        /// The mean.
-        mean: Size,
-        /// Standard deviation of the logarithm.
-        #[schemars(required)]
-        sigma: f64,
-    }
 }
 
 table! {
@@ -101,16 +74,7 @@ kinds! {
         /// Evenly.
         "periodic" = Periodic(Empty),
         /// With log-normal gaps: in bursts.
-        "log_normal" = LogNormal(GapTable),
-    }
-}
-
-table! {
-    /// Log-normal gaps.
-    pub(crate) struct GapTable {
-        /// Standard deviation of the logarithm.
-        #[schemars(required)]
-        sigma: f64,
+        "log_normal" = LogNormal(Fields<LogNormalGaps>),
     }
 }
 
@@ -120,37 +84,7 @@ kinds! {
         /// A connection.
         "tcp" = Tcp(Empty),
         /// Datagrams, without congestion control.
-        "udp" = Udp(UdpTable),
-    }
-}
-
-table! {
-    /// Datagrams.
-    pub(crate) struct UdpTable {
-        /// Payload of each; 1200 bytes by default.
-        payload: Size,
-        /// None leaves from this time on; by default at the end of the run.
-        until: Duration,
-        /// ECN field of their packets; none by default.
-        ecn: DatagramEcn,
-    }
-}
-
-/// ECN field of a datagram's packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum DatagramEcn {
-    NotEct,
-    Ect0,
-    Ect1,
-}
-
-table! {
-    /// Datagrams at a rate.
-    pub(crate) struct RateApp {
-        /// Payload in a second.
-        #[schemars(required)]
-        rate: Rate,
+        "udp" = Udp(Fields<UdpProtocol>),
     }
 }
 
@@ -166,55 +100,5 @@ table! {
         think: Spacing,
         /// How many; without end by default.
         count: u64,
-    }
-}
-
-table! {
-    /// A video client that chooses the bitrate of each segment.
-    pub(crate) struct VideoApp {
-        /// The bitrates that there are; 0.3, 0.75, 1.2, 1.85, 2.85 and 4.3 Mbit/s by default.
-        ladder: List<Rate>,
-        /// Playing time of a segment; 4 s by default.
-        segment: Duration,
-        /// Playing time of the whole video; without end by default.
-        length: Duration,
-        /// Size of the request for a segment; 200 bytes by default.
-        request: Size,
-        /// Playing time that the client buffers at most; 240 s by default.
-        buffer: Duration,
-        /// Playing time in the buffer with which playback begins, at first and after it ran dry; a segment by default.
-        playback: Duration,
-        /// How it chooses; "buffer" by default.
-        choose: Choose,
-    }
-}
-
-kinds! {
-    /// How a video client chooses a bitrate.
-    pub(crate) enum Choose {
-        /// By the level of its buffer.
-        "buffer" = Buffer(ByBuffer),
-        /// By the throughput of the last segments.
-        "rate" = Rate(ByRate),
-    }
-}
-
-table! {
-    /// BBA-0 (Huang et al. 2014).
-    pub(crate) struct ByBuffer {
-        /// Below this level, the lowest bitrate; 3/8 of the buffer by default.
-        reservoir: Duration,
-        /// From the lowest to the highest bitrate above the reservoir; by default up to 9/10 of the buffer.
-        cushion: Duration,
-    }
-}
-
-table! {
-    /// The rate-based client of Yin et al. 2015.
-    pub(crate) struct ByRate {
-        /// Segments that count for the harmonic mean of throughput; 5 by default.
-        window: u64,
-        /// Fraction of that mean that a bitrate may take; 1 by default.
-        safety: f64,
     }
 }

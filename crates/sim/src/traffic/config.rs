@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ackclock_declare::{About, Entry, declare, required};
 use ackclock_net::NodeId;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::Ecn;
@@ -67,6 +68,20 @@ pub enum Gaps {
         /// Standard deviation of the logarithm.
         sigma: f64,
     },
+}
+
+declare! {
+    /// Log-normal gaps between arrivals: bursts and pauses.
+    #[derive(Copy)]
+    pub struct LogNormalGaps {
+        /// Standard deviation of the logarithm.
+        sigma: f64 = required(1.0).above(0.0).at_most(5.0),
+    }
+}
+
+impl Entry for LogNormalGaps {
+    const ABOUT: About =
+        About { name: "gaps", aliases: &[], summary: "log-normal gaps", source: "textbooks", departures: "none" };
 }
 
 /// One short flow of a list.

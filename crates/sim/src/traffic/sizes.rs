@@ -14,11 +14,12 @@
 
 use std::sync::Arc;
 
+use ackclock_declare::{About, Entry, Review, declare, required, unset};
 use ackclock_net::RandomStream;
 use ackclock_units::{Bytes, math};
 
 /// No flow is larger: a PiB.
-const MAX_SIZE: f64 = (1_u64 << 50) as f64;
+pub(super) const LARGEST: Bytes = Bytes(1 << 50);
 
 /// A point of a distribution function.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,6 +102,107 @@ pub enum SizeDistribution {
     Samples(Arc<[Bytes]>),
 }
 
+declare! {
+    /// The Pareto distribution.
+    #[derive(Copy)]
+    pub struct ParetoSizes {
+        /// The least size; or give the mean.
+        min: Option<Bytes> = unset("by mean").at_least(Bytes(1)).at_most(LARGEST),
+        /// The mean, without a largest size.
+        mean: Option<Bytes> = unset("by min").at_least(Bytes(1)).at_most(LARGEST),
+        /// Tail index: the smaller, the heavier the tail; more than 1 without a max, or there were no mean.
+        shape: f64 = required(1.2).above(0.0).at_most(1e3),
+        /// The largest size, which cuts the tail off.
+        max: Option<Bytes> = unset("none").at_least(Bytes(1)).at_most(LARGEST),
+    }
+    check ParetoSizes::review;
+}
+
+impl Entry for ParetoSizes {
+    const ABOUT: About = About {
+        name: "pareto",
+        aliases: &[],
+        summary: "size: { pareto = { min or mean, shape, max } }: a heavy tail",
+        source: "Crovella and Bestavros 1997",
+        departures: "none",
+    };
+}
+
+impl ParetoSizes {
+    fn review(&self, review: &mut Review<'_>) {
+        if self.max.is_none() && self.shape <= 1.0 {
+            review.report(
+                "shape",
+                "must be more than 1 without a max, or sizes have no mean",
+                "use more than 1, or add a max",
+            );
+        }
+        match (self.min, self.mean) {
+            (None, Some(_)) if self.max.is_some() => {
+                review.report("mean", "must not stand beside a max", "give min and max");
+            }
+            (Some(_), Some(_)) => review.report("mean", "must not stand beside a min", "keep one of the two"),
+            (None, None) => review.report("min", "is missing", "add it, such as min = \"1 kB\""),
+            (Some(min), None) if self.max.is_some_and(|max| max <= min) => {
+                review.report("max", format!("must be more than min, which is {min}"), "use a larger size");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The mean of an unbounded Pareto variable is shape * min / (shape - 1).
+impl From<ParetoSizes> for SizeDistribution {
+    fn from(ParetoSizes { min, mean, shape, max }: ParetoSizes) -> Self {
+        let octets = |size: Bytes| size.0 as f64;
+        let of_mean = || mean.map_or(1.0, octets) * (shape - 1.0) / shape;
+        Self::Pareto { min: min.map_or_else(of_mean, octets), shape, max: max.map(octets) }
+    }
+}
+
+declare! {
+    /// The log-normal distribution.
+    #[derive(Copy)]
+    pub struct LogNormalSizes {
+        /// The median; or give the mean.
+        median: Option<Bytes> = unset("by mean").at_least(Bytes(1)).at_most(LARGEST),
+        /// The mean.
+        mean: Option<Bytes> = unset("by median").at_least(Bytes(1)).at_most(LARGEST),
+        /// Standard deviation of the logarithm.
+        sigma: f64 = required(1.0).above(0.0).at_most(5.0),
+    }
+    check LogNormalSizes::review;
+}
+
+impl Entry for LogNormalSizes {
+    const ABOUT: About = About {
+        name: "log_normal",
+        aliases: &[],
+        summary: "size: { log_normal = { median or mean, sigma } }",
+        source: "textbooks",
+        departures: "none",
+    };
+}
+
+impl LogNormalSizes {
+    fn review(&self, review: &mut Review<'_>) {
+        match (self.median, self.mean) {
+            (Some(_), Some(_)) => review.report("mean", "must not stand beside a median", "keep one of the two"),
+            (None, None) => review.report("median", "is missing", "add it, such as median = \"10 kB\""),
+            _ => {}
+        }
+    }
+}
+
+/// The mean of a log-normal variable is its median times exp(sigma^2 / 2).
+impl From<LogNormalSizes> for SizeDistribution {
+    fn from(LogNormalSizes { median, mean, sigma }: LogNormalSizes) -> Self {
+        let octets = |size: Bytes| size.0 as f64;
+        let of_mean = || mean.map_or(1.0, octets) / math::exp(sigma * sigma / 2.0);
+        Self::LogNormal { median: median.map_or_else(of_mean, octets), sigma }
+    }
+}
+
 impl SizeDistribution {
     /// Draws a size of at least one byte.
     pub fn draw(&self, random: &mut RandomStream) -> Bytes {
@@ -116,7 +218,7 @@ impl SizeDistribution {
             Self::LogNormal { median, sigma } => median * math::exp(sigma * normal(random)),
             Self::Cdf(points) => inverse(points, random.uniform()),
         };
-        Bytes((size.clamp(1.0, MAX_SIZE) + 0.5) as u64)
+        Bytes((size.clamp(1.0, LARGEST.0 as f64) + 0.5) as u64)
     }
 
     /// The mean in bytes.

@@ -8,11 +8,147 @@
 
 use std::collections::VecDeque;
 
+use ackclock_declare::{About, Entry, Review, declare, default, kinds, unset};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use serde::Serialize;
 
 use super::config::{VideoChoice, VideoConfig};
 use super::exchange::Exchange;
+
+kinds! {
+    /// How a video client chooses a bitrate.
+    #[derive(Copy)]
+    pub enum Choose {
+        /// By the level of its buffer: BBA-0 of Huang et al. (SIGCOMM 2014, section 4).
+        "buffer" = Buffer(ByBuffer),
+        /// By the throughput of the last segments: the highest bitrate below their harmonic mean, as the RB client of Yin et
+        /// al. (SIGCOMM 2015, section 7.1.2).
+        "rate" = Rate(ByRate),
+    }
+}
+
+declare! {
+    /// By the level of the buffer.
+    #[derive(Copy, Eq)]
+    pub struct ByBuffer {
+        /// Below this level, the lowest bitrate.
+        reservoir: Option<SimDuration> = unset("3/8 of the buffer").source("Huang et al. 2014 section 4"),
+        /// From the lowest to the highest bitrate above the reservoir.
+        cushion: Option<SimDuration> = unset("up to 9/10 of the buffer").source("Huang et al. 2014 section 4"),
+    }
+}
+
+impl ByBuffer {
+    /// Reservoir and cushion of a client that buffers so much.
+    fn of(self, buffer: SimDuration) -> (SimDuration, SimDuration) {
+        let reservoir = self.reservoir.unwrap_or(SimDuration(buffer.0 / 8 * 3));
+        let top = buffer.0 / 10 * 9;
+        (reservoir, self.cushion.unwrap_or(SimDuration(top.saturating_sub(reservoir.0))))
+    }
+}
+
+declare! {
+    /// By the throughput of the last segments.
+    #[derive(Copy)]
+    pub struct ByRate {
+        /// Over how many the harmonic mean of throughput is taken.
+        window: usize = default(5).at_least(1).at_most(1_000).unit("segments").source("Yin et al. 2015 section 7.1.2"),
+        /// Fraction of that mean that a bitrate may take.
+        safety: f64 = default(1.0).above(0.0).at_most(10.0),
+    }
+}
+
+/// The ladder of Pensieve (Mao et al., SIGCOMM 2017, section 5.1), 240p to 1440p, with its segments of 4 s.
+const LADDER: [u64; 6] = [300_000, 750_000, 1_200_000, 1_850_000, 2_850_000, 4_300_000];
+
+/// Huang et al. 2014, section 4.
+const BUFFER: SimDuration = SimDuration::from_secs(240);
+
+declare! {
+    /// A video client that chooses the bitrate of each segment, as a scenario writes it.
+    pub struct VideoApp {
+        /// The bitrates that there are.
+        ladder: Vec<Bandwidth> = default(LADDER.map(Bandwidth).to_vec())
+            .must_be("bitrates in rising order, each above zero", |ladder| is_ladder(ladder))
+            .source("Mao et al. 2017 section 5.1"),
+        /// Playing time of a segment.
+        segment: SimDuration = default(SimDuration::from_secs(4))
+            .at_least(SimDuration::from_millis(1))
+            .source("Mao et al. 2017 section 5.1"),
+        /// Playing time of the whole video.
+        length: Option<SimDuration> = unset("without end").above(SimDuration::ZERO),
+        /// Size of the request for a segment.
+        request: Bytes = default(Bytes(200)).at_least(Bytes(1)).at_most(Bytes(1 << 30)),
+        /// Playing time that the client buffers at most; a segment at least.
+        buffer: Option<SimDuration> = unset("\"240 s\", or two segments if that is more").source("Huang et al. 2014 section 4"),
+        /// Playing time in the buffer with which playback begins, at first and after it ran dry.
+        playback: Option<SimDuration> = unset("a segment"),
+        /// How it chooses.
+        choose: Choose = Choose::Buffer(ByBuffer::default()),
+    }
+    check VideoApp::review;
+}
+
+fn is_ladder(ladder: &[Bandwidth]) -> bool {
+    ladder.first().is_some_and(|lowest| lowest.0 > 0) && ladder.is_sorted_by(|a, b| a < b)
+}
+
+impl Entry for VideoApp {
+    const ABOUT: About = About {
+        name: "video",
+        aliases: &[],
+        summary: "app: a video client that chooses the bitrate of each segment",
+        source: "BBA-0: Huang et al. 2014; rate-based: Yin et al. 2015; ladder: Mao et al. 2017",
+        departures: "constant bitrate: a segment has exactly its bitrate times its playing time",
+    };
+}
+
+impl VideoApp {
+    fn buffered(&self) -> SimDuration {
+        self.buffer.unwrap_or(BUFFER.max(self.segment + self.segment))
+    }
+
+    fn review(&self, review: &mut Review<'_>) {
+        let buffer = self.buffered();
+        if buffer < self.segment {
+            let message = format!("must be at least a segment's playing time, which is {}", self.segment);
+            return review.report("buffer", message, "use a larger buffer, or shorter segments");
+        }
+        if self.playback.is_some_and(|playback| playback > buffer) {
+            let message = format!("must be at most what the buffer holds, which is {buffer}, or nothing would play");
+            review.report("playback", message, "use less, or a larger buffer");
+        }
+        if let Choose::Buffer(by) = self.choose {
+            let (reservoir, cushion) = by.of(buffer);
+            if cushion.is_zero() || reservoir + cushion > buffer {
+                let field = if by.cushion.is_some() { "choose.cushion" } else { "choose.reservoir" };
+                let remedy = format!("let reservoir and cushion together be at most {buffer}, the buffer");
+                review.report(field, "must leave room between the reservoir and a full buffer", remedy);
+            }
+        }
+    }
+
+    /// The client that it is.
+    pub fn client(&self) -> VideoConfig {
+        let buffer = self.buffered();
+        let choice = match self.choose {
+            Choose::Buffer(by) => {
+                let (reservoir, cushion) = by.of(buffer);
+                VideoChoice::Buffer { reservoir, cushion }
+            }
+            Choose::Rate(ByRate { window, safety }) => VideoChoice::Rate { window, safety },
+        };
+        VideoConfig {
+            ladder: self.ladder.clone(),
+            segment: self.segment,
+            segments: self.length.map_or(u64::MAX, |length| length.0.div_ceil(self.segment.0)),
+            request: self.request,
+            buffer,
+            playback: self.playback.unwrap_or(self.segment),
+            choice,
+        }
+    }
+}
 
 /// The client at work.
 #[derive(Clone, Debug)]
