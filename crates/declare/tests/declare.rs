@@ -1,7 +1,8 @@
 //! A declaration and everything that comes from it.
 
 use ackclock_declare::{
-    About, Context, Mistake, Part, Parts, Review, Table, declare, default, parameter_table, required, unset, words,
+    About, Context, Mistake, Part, Parts, Review, Table, Value, declare, default, kinds, parameter_table, required,
+    unset, words,
 };
 use ackclock_units::SimDuration;
 use serde_json::json;
@@ -47,6 +48,16 @@ declare! {
     struct Spread {
         /// How fast.
         ratio: f64 = default(2.0).at_least(0.01).at_most(1e3),
+    }
+}
+
+kinds! {
+    /// Which rule.
+    enum Rule {
+        /// Of a timer.
+        "timer" = Timed(Timer),
+        /// Spread.
+        "spread" = Spread(Spread),
     }
 }
 
@@ -219,4 +230,30 @@ fn tables_within_have_their_own_mistakes_and_switches_stand_for_tables() {
     assert_eq!(pacing(json!(false)), None);
     assert_eq!(pacing(json!(true)), Some(Spread { ratio: 2.0 }));
     assert_eq!(pacing(json!({ "ratio": 3 })), Some(Spread { ratio: 3.0 }));
+}
+
+#[test]
+fn a_kind_is_a_word_or_a_table_with_its_mistakes_at_their_fields() {
+    let read = |value: serde_json::Value| Rule::read_in(&value, &Context::default());
+    assert_eq!(read(json!("spread")), Ok(Rule::Spread(Spread { ratio: 2.0 })));
+    assert_eq!(read(json!("timer")), Ok(Rule::Timed(Timer::default())));
+    assert_eq!(read(json!({ "kind": "spread", "ratio": 0 })).expect_err("out of range")[0].field, "ratio");
+    assert!(read(json!("luck")).is_err() && read(json!({ "ratio": 1 })).is_err());
+    let written = json!({ "max": "1000 ms", "kind": "timer" });
+    assert_eq!(Rule::canonical(&written), Ok(json!({ "kind": "timer", "max": "1 s" })));
+    assert!(
+        Rule::canonical(&json!({ "kind": "timer", "ratio": 1 })).expect_err("another's").contains("timer has min, max")
+    );
+}
+
+#[test]
+fn parts_share_an_entry_with_their_names_before_what_is_their_own() {
+    let parts = Parts::new(vec![
+        Part::new(ABOUT, (), &["timer", "pacing"], |_| (), |config: Config| config),
+        Part::new(About { name: "theirs", ..ABOUT }, (), &["pacing"], |_| (), |config: Config| config),
+    ]);
+    let entry = parts.to_json(&About { name: "both", ..ABOUT });
+    let parameters = entry["parameters"].as_array().expect("a list");
+    let names: Vec<&str> = parameters.iter().filter_map(|parameter| parameter["name"].as_str()).collect();
+    assert_eq!(names[..2], ["theirs: timer", "variant"]);
 }
