@@ -24,24 +24,12 @@ pub fn entry_table(entry: &Json) -> String {
 
 fn head(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-<<<<<<< HEAD
-    let mut lines = vec![format!("| {} | default | allowed | |", names.join(", ")), "|---|---|---|---|".to_owned()];
-    for field in part.fields.iter() {
-        let source = if field.source.is_empty() { String::new() } else { format!(" ({})", field.source) };
-        let row =
-            [&format!("`{}`", field.name), &field.default_text, &field.range, &format!("{}{source}", field.meaning)];
-        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        lines.push(format!("| {} |", cells.join(" | ")));
-    }
-    lines.join("\n") + "\n"
-=======
     format!("| {} | default | allowed | |\n|---|---|---|---|\n", names.join(", "))
 }
 
 fn row(cells: [impl AsRef<str>; 4]) -> String {
     let [name, default, range, meaning] = cells.map(|cell| cell.as_ref().replace('|', "\\|"));
     format!("| `{name}` | {default} | {range} | {meaning} |\n")
->>>>>>> 4583ce9 (Effects of links are declared beside their algorithms: rates and delays that change, handover, loss, jitter, reordering, copies, policing, bursts, discard rules)
 }
 
 /// Every part with what it is, as a table of Markdown. `kind` stands in its head.

@@ -301,7 +301,7 @@ impl<C, X> Parts<C, X> {
             let fields = part.fields.iter().filter(|field| !is_shared(field));
             fields.map(|field| field.to_json(&format!("{}: {}", part.about.name, field.name))).collect()
         };
-        let shared = self.parts.first().into_iter().flat_map(|part| &part.fields).filter(is_shared);
+        let shared = self.parts.first().into_iter().flat_map(|part| part.fields.iter()).filter(is_shared);
         let parameters: Vec<Json> =
             self.parts.iter().flat_map(own).chain(shared.map(|field| field.to_json(field.name))).collect();
         json!({ "name": name, "summary": summary, "source": source, "departures": departures, "parameters": parameters })
