@@ -1,17 +1,30 @@
 //! Tables of parameters for the documentation.
 
-use crate::part::Part;
+use serde_json::Value as Json;
 
-/// The fields of a part as a table of Markdown. `names` stand in its head: parts that share their fields share a table.
+use crate::part::{FieldInfo, Part};
+
+/// The fields of a part as a table of Markdown, those of tables within below them. `names` stand in its head: parts that share their fields share a table.
 pub fn parameter_table<C, X>(names: &[&str], part: &Part<C, X>) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let mut lines = vec![format!("| {} | default | allowed | |", names.join(", ")), "|---|---|---|---|".to_owned()];
-    for field in part.fields.iter() {
+    add_rows(&mut lines, &part.fields, "");
+    lines.join("\n") + "\n"
+}
+
+fn add_rows(lines: &mut Vec<String>, fields: &[FieldInfo], above: &str) {
+    for field in fields {
+        let name = format!("{above}{}", field.name);
         let source = if field.source.is_empty() { String::new() } else { format!(" ({})", field.source) };
-        let row =
-            [&format!("`{}`", field.name), &field.default_text, &field.range, &format!("{}{source}", field.meaning)];
+        let default = match (&field.table, &field.default) {
+            (Some(_), Some(Json::Object(_))) => "as below",
+            _ => field.default_text.as_str(),
+        };
+        let row = [&format!("`{name}`"), default, &field.range, &format!("{}{source}", field.meaning)];
         let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
         lines.push(format!("| {} |", cells.join(" | ")));
+        if let Some(table) = &field.table {
+            add_rows(lines, &table.fields, &format!("{name}."));
+        }
     }
-    lines.join("\n") + "\n"
 }

@@ -204,7 +204,7 @@ pub(crate) fn schema_of_fields(fields: &[FieldInfo]) -> Json {
 /// What is said of a field beside its types.
 pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo {
     let described = field.access().declared();
-    let defaults: Vec<Json> = bases.iter().map(|base| field.access().get(&base.config)).collect();
+    let defaults: Vec<Json> = bases.iter().map(|base| field.access().default_in(&base.config)).collect();
     let is_default = |value: &&Json| !described.is_required && !described.depends_on_context && !value.is_null();
     let default = defaults.first().filter(is_default).cloned();
     let range = if described.range.is_empty() { described.wanted.clone() } else { described.range.clone() };

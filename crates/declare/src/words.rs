@@ -1,4 +1,9 @@
-//! Fields that hold one of a few words.
+//! Fields that hold one of a few words, or any text.
+
+use serde_json::{Value as Json, json};
+
+use crate::range::{Range, Unordered};
+use crate::value::{Value, wrong_type};
 
 /// An enum each of whose values has a word.
 pub trait Words: Copy + PartialEq + std::fmt::Debug + Send + Sync + Sized + 'static {
@@ -69,12 +74,38 @@ pub fn words_of<T: Words>() -> String {
 }
 
 /// Reads a word.
-pub fn read_word<T: Words>(raw: &serde_json::Value) -> Result<T, String> {
+pub fn read_word<T: Words>(raw: &Json) -> Result<T, String> {
     let found = raw.as_str().and_then(|text| T::ALL.iter().find(|(word, ..)| *word == text));
     found.map(|(_, value, _)| *value).ok_or_else(|| format!("must be {words}; write {words}", words = words_of::<T>()))
 }
 
 /// The schema of an enum of words.
-pub fn schema_of_words<T: Words>() -> serde_json::Value {
-    serde_json::json!({ "enum": T::ALL.iter().map(|(word, ..)| *word).collect::<Vec<_>>() })
+pub fn schema_of_words<T: Words>() -> Json {
+    json!({ "enum": T::ALL.iter().map(|(word, ..)| *word).collect::<Vec<_>>() })
+}
+
+impl Value for String {
+    type Bound = Unordered;
+
+    fn wanted() -> String {
+        "a text".to_owned()
+    }
+    fn read(raw: &Json) -> Result<Self, String> {
+        raw.as_str().map(Self::from).ok_or_else(|| wrong_type::<Self>(raw))
+    }
+    fn write(&self) -> Json {
+        self.clone().into()
+    }
+    fn schema() -> Json {
+        json!({ "type": "string" })
+    }
+    fn bounded(&self) -> Vec<Unordered> {
+        Vec::new()
+    }
+    fn inside(_: &Range<Unordered>) -> Vec<Self> {
+        Vec::new()
+    }
+    fn outside(_: &Range<Unordered>) -> Vec<Self> {
+        Vec::new()
+    }
 }

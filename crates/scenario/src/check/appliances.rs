@@ -44,7 +44,7 @@ impl SidePlan {
     /// An end that is kept short of octets has nothing behind a window that it filled; "hold" and "linux", where nobody asked
     /// for them by name, would keep a small window small.
     fn count_filled_windows_as_used(&mut self) {
-        let is_said = self.layers.iter().any(|layer| layer.table.cwnd_validation.is_some());
+        let is_said = self.layers.iter().any(|layer| layer.table.says("cwnd_validation"));
         if !is_said && self.side.tcp.cwnd_validation != CwndValidation::None {
             self.side.tcp.cwnd_validation = CwndValidation::Rfc7661;
         }
