@@ -24,7 +24,7 @@ mod words;
 
 pub use declared::{Base, Check, Declared, Settle, Switched, Tabled, table_of};
 pub use field::Field;
-pub use markdown::parameter_table;
+pub use markdown::{parameter_table, word_table};
 pub use part::{About, Describe, FieldInfo, Part, Parts, Reading, TableInfo, kinds_schema};
 pub use range::{Bound, Range, Unordered};
 pub use serde_json::Value as Json;

@@ -1,4 +1,4 @@
-//! Tables of parameters for the documentation.
+//! Tables of parameters, and of what their words mean, for the documentation.
 
 use serde_json::Value as Json;
 
@@ -10,6 +10,25 @@ pub fn parameter_table<C, X>(names: &[&str], part: &Part<C, X>) -> String {
     let mut lines = vec![format!("| {} | default | allowed | |", names.join(", ")), "|---|---|---|---|".to_owned()];
     add_rows(&mut lines, &part.fields, "");
     lines.join("\n") + "\n"
+}
+
+/// What each word of the fields of a part means, as a table of Markdown.
+pub fn word_table<C, X>(name: &str, part: &Part<C, X>) -> String {
+    let mut lines = vec![format!("| `{name}` | word | |"), "|---|---|---|".to_owned()];
+    add_words(&mut lines, &part.fields, "");
+    lines.join("\n") + "\n"
+}
+
+fn add_words(lines: &mut Vec<String>, fields: &[FieldInfo], above: &str) {
+    for field in fields {
+        for (word, meaning) in &field.words {
+            let meaning = meaning.trim().trim_end_matches('.').replace('|', "\\|");
+            lines.push(format!("| `{above}{}` | {word:?} | {meaning} |", field.name));
+        }
+        if let Some(table) = &field.table {
+            add_words(lines, &table.fields, &format!("{above}{}.", field.name));
+        }
+    }
 }
 
 fn add_rows(lines: &mut Vec<String>, fields: &[FieldInfo], above: &str) {

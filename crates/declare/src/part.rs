@@ -37,6 +37,8 @@ pub struct FieldInfo {
     pub default_text: String,
     /// The allowed values.
     pub range: String,
+    /// The words that may stand there, each with what it means.
+    pub words: Vec<(&'static str, &'static str)>,
     /// What it counts.
     pub unit: &'static str,
     /// Where default and range come from.
@@ -218,6 +220,7 @@ pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo
         ),
         default,
         range,
+        words: described.words,
         unit: described.unit,
         source: described.source,
         is_required: described.is_required,

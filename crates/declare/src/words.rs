@@ -60,6 +60,9 @@ macro_rules! words {
             fn choices() -> Option<String> {
                 Some($crate::words_of::<Self>())
             }
+            fn words() -> Vec<(&'static str, &'static str)> {
+                <Self as $crate::Words>::ALL.iter().map(|(word, _, meaning)| (*word, *meaning)).collect()
+            }
         }
     };
 }

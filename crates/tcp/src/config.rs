@@ -117,7 +117,7 @@ declare! {
         send_buffer: Bytes as Buffer = default(Buffer::None).at_least(Bytes(1)).at_most(MAX_WINDOW),
         /// Congestion window to start with.
         //= rfc6928-2-ten-segments
-        initial_window: Bytes as Amount = default(Amount::Segments(10)).at_least(1).source("RFC 6928 section 2"),
+        initial_window: Bytes as Amount = default(Amount::Segments(10)).at_least(1).unit("segments").source("RFC 6928 section 2"),
         /// Slow-start threshold to start with.
         //= rfc5681-3.1-initial-ssthresh
         initial_ssthresh: Option<Bytes> as Ssthresh = default(Ssthresh::None).source("RFC 5681 section 3.1"),
