@@ -1,14 +1,15 @@
 //! The tables of docs/reference/scenario.md that come from declarations are as the declarations are.
 //!
 //! A table stands between `<!-- declared controllers: NAME NAME -->` (or `queues`) and `<!-- end of declared -->`; parts of the same fields
-//! share one. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference` writes them anew.
+//! share one. `declared tcp: switches` are TCP's, and `declared tcp: words` what their words mean. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference` writes them anew.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use ackclock_cc::controllers;
-use ackclock_declare::{Parts, parameter_table};
+use ackclock_declare::{About, Part, Parts, parameter_table, word_table};
 use ackclock_net::queue::queues;
+use ackclock_tcp::TcpConfig;
 
 const BEGIN: &str = "<!-- declared ";
 const END: &str = "<!-- end of declared -->";
@@ -25,6 +26,17 @@ fn table<C, X>(all: &Parts<C, X>, names: &[&str]) -> String {
     table
 }
 
+/// The switches of TCP, or what their words mean.
+fn tcp_table(what: &str) -> String {
+    let about = About { name: "tcp", aliases: &[], summary: "TCP", source: "", departures: "" };
+    let part = Part::new(about, (), &[], |_| (), |config: TcpConfig| config);
+    match what {
+        "switches" => parameter_table(&["tcp"], &part),
+        "words" => word_table("tcp", &part),
+        _ => panic!("no table of {what}"),
+    }
+}
+
 /// The page with every declared table as it should be, and the names that have one.
 fn renewed(page: &str) -> (String, Vec<String>) {
     let mut pieces = page.split(BEGIN);
@@ -38,6 +50,7 @@ fn renewed(page: &str) -> (String, Vec<String>) {
         let table = match kind {
             "controllers" => table(controllers(), &list),
             "queues" => table(queues(), &list),
+            "tcp" => tcp_table(names),
             _ => panic!("nothing is declared as {kind}"),
         };
         text.extend([BEGIN, head, " -->\n", &table, END, after]);
@@ -50,7 +63,7 @@ fn renewed(page: &str) -> (String, Vec<String>) {
 fn the_tables_are_what_is_declared() {
     let text = fs::read_to_string(page()).expect("the page is there");
     let (wanted, mut found) = renewed(&text);
-    let mut names: Vec<&str> = [controllers().names(), queues().names()].concat();
+    let mut names: Vec<&str> = [controllers().names(), queues().names(), &["switches", "words"]].concat();
     found.sort();
     names.sort_unstable();
     assert_eq!(found, names, "each has one table");

@@ -134,7 +134,12 @@ impl<K: OwnTable> JsonSchema for Fields<K> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let Value::Object(schema) = K::part().schema() else { unreachable!("a part's schema is one of a table") };
+        let mut schema = K::part().schema();
+        // What a table within lacks, another layer may have.
+        for field in schema["properties"].as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
+            field.as_object_mut().map(|field| field.remove("required"));
+        }
+        let Value::Object(schema) = schema else { unreachable!("a part's schema is one of a table") };
         schema.into()
     }
 }

@@ -117,9 +117,9 @@ declare! {
         /// When.
         at: SimDuration = required(SimDuration::from_secs(20)),
         /// By so much forward.
-        forward: Option<SimDuration> = unset("it is set back"),
+        forward: Option<SimDuration> = unset("none"),
         /// Or by so much back.
-        back: Option<SimDuration> = unset("it is set forward"),
+        back: Option<SimDuration> = unset("none"),
     }
     check ClockStep::review;
 }
