@@ -17,7 +17,7 @@ impl Checker<'_, '_> {
             let remedy = "use another controller; a policy runs in a scenario";
             self.report(&FieldPath::of("controller"), "is a policy, whose file is not read here", remedy);
         }
-        let layers = [Layer { path: FieldPath::of("tcp"), table: table.clone() }];
+        let layers = [Layer { path: FieldPath::of("tcp"), table }];
         let profile = self.profile(&layers);
         let tcp = self.tcp(&layers, &[controller.stack()]);
         let controller = controller.over(&profile.controllers);

@@ -11,25 +11,26 @@ use ackclock_tcp::TcpConfig;
 use super::controllers::table_of_switches;
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
-use crate::file::{Overlay, OwnTable, TcpSwitches, TcpTable};
+use crate::file::{OwnTable, TcpSwitches, TcpTable};
 use crate::profiles::{Profile, profile, profiles};
 use crate::tree::FieldPath;
 
 /// One layer of options, and where it stands in the file.
 #[derive(Clone)]
-pub(crate) struct Layer {
+pub(crate) struct Layer<'a> {
     pub(crate) path: FieldPath,
-    pub(crate) table: TcpTable,
+    pub(crate) table: &'a TcpTable,
 }
 
 /// Tables of the hosts that have one of their own.
-pub(crate) type HostTables = BTreeMap<NodeId, Vec<Layer>>;
+pub(crate) type HostTables<'a> = BTreeMap<NodeId, Vec<Layer<'a>>>;
 
-impl Checker<'_, '_> {
+impl<'a> Checker<'a, '_> {
     /// `[[host]]` tables, by node.
-    pub(crate) fn host_tables(&mut self, topology: &BuiltTopology) -> HostTables {
+    pub(crate) fn host_tables(&mut self, topology: &BuiltTopology) -> HostTables<'a> {
         let mut tables = HostTables::new();
-        let Some(hosts) = &self.file.host else { return tables };
+        let file = self.file;
+        let Some(hosts) = &file.host else { return tables };
         for (index, host) in hosts.iter() {
             let path = FieldPath::of("host").index(index);
             let Some(names) = &host.name else {
@@ -39,8 +40,8 @@ impl Checker<'_, '_> {
             for (item, name) in names.each() {
                 let name_path = item.map_or(path.key("name"), |item| path.key("name").index(item));
                 if let Some(&node) = self.node_ids.get(name) {
-                    let layer = Layer { path: path.key("tcp"), table: host.tcp.clone().unwrap_or_default() };
-                    tables.entry(node).or_default().push(layer);
+                    let layer = host.tcp.as_ref().map(|table| Layer { path: path.key("tcp"), table });
+                    tables.entry(node).or_default().extend(layer);
                 } else {
                     let remedy = suggest(name, &topology.host_names(&self.network));
                     self.report_unknown(&name_path, "names no host", remedy);
@@ -51,7 +52,7 @@ impl Checker<'_, '_> {
     }
 
     /// The last profile that the layers name, if it exists; the first of all without.
-    pub(crate) fn profile(&mut self, layers: &[Layer]) -> &'static Profile {
+    pub(crate) fn profile(&mut self, layers: &[Layer<'_>]) -> &'static Profile {
         let named = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("profile")?)));
         let Some((layer, name)) = named else { return &profiles()[0] };
         profile(name).unwrap_or_else(|| {
@@ -62,15 +63,19 @@ impl Checker<'_, '_> {
     }
 
     /// The configuration that the layers make on what the controllers of the connection bring, the last one winning. A profile begins anew.
-    pub(crate) fn tcp(&mut self, layers: &[Layer], stacks: &[Stack]) -> TcpConfig {
-        let profile = self.profile(layers).tcp.clone();
-        let base = stacks.iter().fold(profile, |base, stack| base.overlaid_by(&table_of_switches(stack.sets)));
+    pub(crate) fn tcp(&mut self, layers: &[Layer<'_>], stacks: &[Stack]) -> TcpConfig {
+        let mut table = self.profile(layers).tcp.clone();
+        for stack in stacks {
+            table.lay(&table_of_switches(stack.sets));
+        }
         let first = layers.iter().rposition(|layer| layer.table.says("profile")).unwrap_or(0);
         let layers = &layers[first..];
-        let mut table = layers.iter().fold(base, |table, layer| table.overlaid_by(&layer.table));
+        for layer in layers {
+            table.lay(layer.table);
+        }
         if let Some(word) = stacks.iter().find_map(|stack| stack.loss_recovery) {
             self.check_recovery(layers, word);
-            table = table.overlaid_by(&table_of_switches(&[("loss_recovery", Setting::Word(word))]));
+            table.lay(&table_of_switches(&[("loss_recovery", Setting::Word(word))]));
         }
         let reading = TcpSwitches::part().read(&table.0, &Context::default());
         for mistake in reading.mistakes {
@@ -81,9 +86,9 @@ impl Checker<'_, '_> {
 
     /// A controller that is a name for a recovery outranks the scenario's and the host's options, but must not
     /// contradict what its own flow or appliance says.
-    fn check_recovery(&mut self, layers: &[Layer], word: &str) {
+    fn check_recovery(&mut self, layers: &[Layer<'_>], word: &str) {
         let said = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("loss_recovery")?)));
-        let is_own = |layer: &Layer| {
+        let is_own = |layer: &Layer<'_>| {
             ["flow", "appliance"].iter().any(|table| layer.path.0.first() == FieldPath::of(table).0.first())
         };
         if let Some((layer, said)) = said
@@ -97,9 +102,9 @@ impl Checker<'_, '_> {
 }
 
 /// Where a field was set last: "rto.min" of a table within, else the table.
-fn place_of(layers: &[Layer], field: &str) -> FieldPath {
+fn place_of(layers: &[Layer<'_>], field: &str) -> FieldPath {
     let (table, within) = field.split_once('.').unwrap_or((field, ""));
-    let sets = |layer: &&Layer| layer.table.0.get(table).is_some_and(|value| value.get(within).is_some());
+    let sets = |layer: &&Layer<'_>| layer.table.0.get(table).is_some_and(|value| value.get(within).is_some());
     let layer = layers.iter().rev().find(sets).or_else(|| layers.iter().rev().find(|layer| layer.table.says(table)));
     layer.map_or_else(|| FieldPath::of("tcp"), |layer| layer.path.clone()).below(field)
 }

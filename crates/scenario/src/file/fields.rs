@@ -10,7 +10,6 @@ use serde::de::{DeserializeSeed, Deserializer};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use super::Overlay;
 use super::chosen::TableOf;
 use super::tcp::TcpSwitches;
 
@@ -60,6 +59,11 @@ impl<K: OwnTable> Fields<K> {
         Self(fields.into_iter().map(read).collect(), PhantomData)
     }
 
+    /// Lays a later table over this one: what it sets wins, what it leaves out stays.
+    pub(crate) fn lay(&mut self, later: &Self) {
+        lay(&mut self.0, &later.0);
+    }
+
     /// True if it has this field.
     pub(crate) fn says(&self, field: &str) -> bool {
         self.0.contains_key(field)
@@ -92,14 +96,6 @@ impl<K> PartialEq for Fields<K> {
 impl<K> fmt::Debug for Fields<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl<K> Overlay for Fields<K> {
-    fn overlaid_by(&self, later: &Self) -> Self {
-        let mut table = self.0.clone();
-        lay(&mut table, &later.0);
-        Self(table, PhantomData)
     }
 }
 
