@@ -154,13 +154,13 @@ impl<'a> Checker<'a, '_> {
         let table = plan.table;
         let path = &plan.path;
         let controller = plan.controller();
-        let stack = [controller.stack()];
+        let stack = controller.stack();
         let layers = self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref()));
         let profile = self.profile(&layers);
         let controller = controller.over(&profile.controllers);
-        let sender = self.tcp(&layers, &stack);
+        let sender = self.tcp_of_end(layers, stack);
         let layers = self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref()));
-        let receiver = self.tcp(&layers, &stack);
+        let receiver = self.tcp_of_end(layers, stack);
         if let Some(rate) = table.read_rate
             && rate.0.0 == 0
         {

@@ -22,6 +22,13 @@ pub(crate) struct Layer<'a> {
     pub(crate) table: &'a TcpTable,
 }
 
+/// The TCP of an end, and what it comes from.
+pub(crate) struct End<'a> {
+    layers: Vec<Layer<'a>>,
+    stack: Stack,
+    tcp: TcpConfig,
+}
+
 /// Tables of the hosts that have one of their own.
 pub(crate) type HostTables<'a> = BTreeMap<NodeId, Vec<Layer<'a>>>;
 
@@ -49,6 +56,22 @@ impl<'a> Checker<'a, '_> {
             }
         }
         tables
+    }
+
+    /// As [`Self::tcp`], for an end of a flow; what was read for the one before is not read again.
+    pub(crate) fn tcp_of_end(&mut self, layers: Vec<Layer<'a>>, stack: Stack) -> TcpConfig {
+        let is_same = |end: &&End<'_>| {
+            let mut pairs = end.layers.iter().zip(&layers);
+            end.stack == stack
+                && end.layers.len() == layers.len()
+                && pairs.all(|(one, other)| std::ptr::eq(one.table, other.table))
+        };
+        if let Some(end) = self.last_end.as_ref().filter(is_same) {
+            return end.tcp;
+        }
+        let tcp = self.tcp(&layers, &[stack]);
+        self.last_end = Some(End { layers, stack, tcp });
+        tcp
     }
 
     /// The last profile that the layers name, if it exists; the first of all without.
