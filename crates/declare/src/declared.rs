@@ -18,8 +18,17 @@ pub trait Declared: Clone + Send + Sync + Sized + 'static {
     /// The values that hold where nothing is written, and under which word of which field others do.
     fn bases() -> Vec<Base<Self>>;
 
+    /// What several fields come to together.
+    const SETTLE: Option<Settle<Self>>;
+
     /// What does not go together of values each in its range.
     const CHECK: Option<Check<Self>>;
+
+    /// Settles what several fields decide together, those of structs within it included.
+    fn settle_all(&mut self, given: &Table);
+
+    /// Looks at what does not go together, in structs within it too.
+    fn check_all(&self, review: &mut Review<'_>);
 
     /// What holds where nothing but `given` is written.
     fn base(given: &Table) -> Self {
@@ -61,6 +70,40 @@ impl<K: Declared + Default> Switched for Option<K> {
     }
 }
 
+/// A table in a table, which may be left out altogether where it is an [`Option`].
+pub trait Tabled: Clone + Send + Sync + 'static {
+    /// What it has.
+    type Fields: Declared;
+
+    /// What a table stands for.
+    fn from_table(fields: Self::Fields) -> Self;
+
+    /// What it has if it is there.
+    fn to_table(&self) -> Option<Self::Fields>;
+}
+
+impl<K: Declared> Tabled for K {
+    type Fields = K;
+
+    fn from_table(fields: K) -> Self {
+        fields
+    }
+    fn to_table(&self) -> Option<K> {
+        Some(self.clone())
+    }
+}
+
+impl<K: Declared> Tabled for Option<K> {
+    type Fields = K;
+
+    fn from_table(fields: K) -> Self {
+        Some(fields)
+    }
+    fn to_table(&self) -> Option<K> {
+        self.clone()
+    }
+}
+
 /// A set of defaults.
 #[derive(Clone, Debug)]
 pub struct Base<C> {
@@ -69,6 +112,9 @@ pub struct Base<C> {
     /// The defaults.
     pub config: C,
 }
+
+/// What several fields come to together, given what was written of them.
+pub type Settle<C> = fn(&mut C, &Table);
 
 /// What does not go together, of values each in its range.
 pub type Check<C> = fn(&C, &mut Review<'_>);

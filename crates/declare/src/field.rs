@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::declared::{Base, Declared, Switched};
+use crate::declared::{Base, Declared, Switched, Tabled};
 use crate::part::{FieldInfo, info, schema_of_fields};
 use crate::spec::Spec;
 use crate::table::{Context, Mistake, Review, Table};
@@ -12,7 +12,7 @@ use crate::value::{Value, written};
 pub struct Field<C> {
     pub(crate) name: &'static str,
     pub(crate) meaning: String,
-    access: Box<dyn Access<C>>,
+    pub(crate) access: Box<dyn Access<C>>,
 }
 
 impl<C: 'static> Field<C> {
@@ -28,13 +28,13 @@ impl<C: 'static> Field<C> {
     }
 
     /// A table of fields of its own.
-    pub fn table<K: Declared>(
+    pub fn table<K: Tabled>(
         name: &'static str,
         comment: &[&str],
         get: fn(&C) -> &K,
         get_mut: fn(&mut C) -> &mut K,
     ) -> Self {
-        Self { name, meaning: meaning(comment), access: Box::new(Nested { fields: K::fields(), get, get_mut }) }
+        Self { name, meaning: meaning(comment), access: Box::new(Nested { fields: K::Fields::fields(), get, get_mut }) }
     }
 
     /// A table of fields of its own, or true or false.
@@ -60,7 +60,7 @@ impl<C: 'static> Field<C> {
 }
 
 /// A comment as one sentence without its stop.
-fn meaning(comment: &[&str]) -> String {
+pub(crate) fn meaning(comment: &[&str]) -> String {
     let comment = comment.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
     comment.trim().trim_end_matches('.').replace('`', "")
 }
@@ -79,6 +79,10 @@ pub(crate) trait Access<C>: Send + Sync {
     }
     /// What `config` holds.
     fn get(&self, config: &C) -> Json;
+    /// The default, out of a set of them.
+    fn default_in(&self, base: &C) -> Json {
+        self.get(base)
+    }
     fn declared(&self) -> Described;
 }
 
@@ -93,6 +97,7 @@ pub(crate) struct Described {
     pub(crate) unit: &'static str,
     pub(crate) source: &'static str,
     pub(crate) absent: &'static str,
+    pub(crate) words: Vec<(&'static str, &'static str)>,
     pub(crate) depends_on_context: bool,
     pub(crate) schema: Json,
     pub(crate) canonical: fn(&Json) -> Result<Json, String>,
@@ -112,18 +117,11 @@ struct Typed<C, T: Value> {
 
 impl<C, T: Value> Access<C> for Typed<C, T> {
     fn set(&self, config: &mut C, raw: &Json, context: &Context) -> Vec<Mistake> {
-        let mut mistakes = match T::read_in(raw, context) {
-            Ok(value) if self.spec.holds(&value) => {
-                *(self.get_mut)(config) = value;
-                return Vec::new();
-            }
-            Ok(_) => vec![Mistake::new(format!("must be {}", self.spec.range_in_words()), "")],
-            Err(mistakes) => mistakes,
-        };
-        for mistake in mistakes.iter_mut().filter(|mistake| mistake.remedy.is_empty()) {
-            mistake.remedy = remedy(&(self.get)(config).write(), &self.declared());
+        match self.spec.read(raw, context) {
+            Ok(value) => *(self.get_mut)(config) = value,
+            Err(mistakes) => return with_remedies(mistakes, &(self.get)(config).write(), &self.declared()),
         }
-        mistakes
+        Vec::new()
     }
 
     fn leave_out(&self, config: &mut C, context: &Context) -> Vec<Mistake> {
@@ -144,27 +142,32 @@ impl<C, T: Value> Access<C> for Typed<C, T> {
     }
 
     fn declared(&self) -> Described {
-        let spec = &self.spec;
-        let (inside, outside) = (T::inside(&spec.range), T::outside(&spec.range));
-        let write = |values: Vec<T>, wanted: bool| {
-            values.iter().filter(|value| spec.holds(value) == wanted).map(T::write).collect()
-        };
-        Described {
-            is_required: spec.is_required,
-            example: spec.default.write(),
-            range: spec.range_in_words(),
-            wanted: T::wanted(),
-            unit: spec.unit,
-            source: spec.source,
-            absent: spec.absent,
-            depends_on_context: spec.in_context.is_some(),
-            schema: with_null(T::schema()),
-            canonical: T::canonical,
-            inside: write(inside, true),
-            outside: write(outside, false),
-            table: None,
-            items: T::item_fields(),
-        }
+        described(&self.spec)
+    }
+}
+
+/// What the declaration of a value says.
+pub(crate) fn described<T: Value>(spec: &Spec<T>) -> Described {
+    let (inside, outside) = (T::inside(&spec.range), T::outside(&spec.range));
+    let write = |values: Vec<T>, wanted: bool| {
+        values.iter().filter(|value| spec.holds(value) == wanted).map(T::write).collect()
+    };
+    Described {
+        is_required: spec.is_required,
+        example: spec.default.write(),
+        range: spec.range_in_words(),
+        wanted: T::wanted(),
+        unit: spec.unit,
+        source: spec.source,
+        absent: spec.absent,
+        words: T::words(),
+        depends_on_context: spec.in_context.is_some(),
+        schema: with_null(T::schema()),
+        canonical: T::canonical,
+        inside: write(inside, true),
+        outside: write(outside, false),
+        table: None,
+        items: T::item_fields(),
     }
 }
 
@@ -172,8 +175,8 @@ impl<C, T: Value> Access<C> for Typed<C, T> {
 fn with_null(mut schema: Json) -> Json {
     if let Some(words) = schema.get_mut("enum").and_then(Json::as_array_mut) {
         words.push(Json::Null);
-    } else if let Some(choices) = schema.get_mut("anyOf").and_then(Json::as_array_mut) {
-        choices.push(json!({ "type": "null" }));
+    } else if let Some(forms) = schema.get_mut("anyOf").and_then(Json::as_array_mut) {
+        forms.push(json!({ "type": "null" }));
     } else if let Some(Json::String(of)) = schema.get("type") {
         schema["type"] = json!([of, "null"]);
     }
@@ -199,29 +202,32 @@ impl<O, C> Access<O> for Within<O, C> {
     fn get(&self, config: &O) -> Json {
         self.inner.get((self.get)(config))
     }
+    fn default_in(&self, base: &O) -> Json {
+        self.inner.default_in((self.get)(base))
+    }
     fn declared(&self) -> Described {
         self.inner.declared()
     }
 }
 
-struct Nested<C, K> {
-    fields: Vec<Field<K>>,
+struct Nested<C, K: Tabled> {
+    fields: Vec<Field<K::Fields>>,
     get: fn(&C) -> &K,
     get_mut: fn(&mut C) -> &mut K,
 }
 
-impl<C, K: Declared> Access<C> for Nested<C, K> {
+impl<C, K: Tabled> Access<C> for Nested<C, K> {
     fn set(&self, config: &mut C, raw: &Json, context: &Context) -> Vec<Mistake> {
         let Some(table) = raw.as_object() else { return vec![no_table("a table")] };
-        let (read, mistakes) = read_table(K::base(table), &self.fields, table, context);
-        *(self.get_mut)(config) = read;
+        let (read, mistakes) = read_table(K::Fields::base(table), &self.fields, table, context);
+        *(self.get_mut)(config) = K::from_table(read);
         mistakes
     }
     fn get(&self, config: &C) -> Json {
-        write_table((self.get)(config), &self.fields)
+        (self.get)(config).to_table().map_or(Json::Null, |table| write_table(&table, &self.fields))
     }
     fn declared(&self) -> Described {
-        described_table(&self.fields, &K::bases(), false)
+        described_table(&self.fields, &K::Fields::bases(), false)
     }
 }
 
@@ -273,9 +279,10 @@ pub(crate) fn read_table<K: Declared>(
         };
         mistakes.extend(found.into_iter().map(|mistake| mistake.within(field.name)));
     }
-    if let (true, Some(check)) = (mistakes.is_empty(), K::CHECK) {
+    config.settle_all(table);
+    if mistakes.is_empty() {
         let mut review = Review::new(table, context);
-        check(&config, &mut review);
+        config.check_all(&mut review);
         mistakes = review.into_mistakes();
     }
     (config, mistakes)
@@ -304,15 +311,24 @@ fn described_table<K: Declared>(fields: &[Field<K>], bases: &[Base<K>], is_switc
         wanted: wanted.to_owned(),
         unit: "",
         source: "",
-        absent: "",
+        absent: "none",
+        words: Vec::new(),
         depends_on_context: false,
-        schema: if is_switch { json!({ "anyOf": [{ "type": "boolean" }, schema] }) } else { schema },
+        schema: with_null(if is_switch { json!({ "anyOf": [{ "type": "boolean" }, schema] }) } else { schema }),
         canonical: |raw| Ok(raw.clone()),
         inside: Vec::new(),
         outside: Vec::new(),
         table: Some((infos, is_switch)),
         items: Vec::new(),
     }
+}
+
+/// What is wrong, each with a remedy.
+pub(crate) fn with_remedies(mut mistakes: Vec<Mistake>, default: &Json, described: &Described) -> Vec<Mistake> {
+    for mistake in mistakes.iter_mut().filter(|mistake| mistake.remedy.is_empty()) {
+        mistake.remedy = remedy(default, described);
+    }
+    mistakes
 }
 
 /// The remedy for a value that is not in its range.

@@ -42,12 +42,15 @@
 /// - A field is `name: Type = default`, or with more to say `default(...)`, `required(example)`, `unset("what holds then")`
 ///   and the range, unit and source behind it ([`Spec`](crate::Spec)). Its comment is what it means, in every table.
 /// - `name as "other": Type` is called otherwise in a scenario.
+/// - `settled { window: Bytes as Amount = ..., }` are fields that the struct holds in one form and a scenario writes in another
+///   ([`Settles`](crate::Settles)).
 /// - `within { learning: Learning = ..., }` are declared structs whose fields count as fields of this one.
 /// - `apart { ... }` are fields that no scenario names.
-/// - `tables { rto: Timer = ..., }` are declared structs that are tables of their own; `switched { pacing: Pacing = ..., }` are
+/// - `tables { rto: Timer = ..., }` are declared structs that are tables of their own, or options of such; `switched { pacing: Pacing = ..., }` are
 ///   such tables that may also be written as true or false ([`Switched`](crate::Switched)).
 /// - `bases by variant: Variant = Config::of;` takes the defaults from `of`, a function of the field `variant`, an enum of
 ///   [`words!`](crate::words).
+/// - `settle Config::settle;` says what fields come to together, given what was written.
 /// - `check |config, review| ...;` says what does not go together of values each in its range ([`Review`](crate::Review)).
 #[macro_export]
 macro_rules! declare {
@@ -56,20 +59,29 @@ macro_rules! declare {
         $vis:vis struct $name:ident {
             $($(#[doc = $doc:literal])+ $field:ident $(as $called:literal)?: $type:ty = $spec:expr,)*
         }
+        $(settled {
+            $($(#[doc = $settled_doc:literal])+ $settled:ident $(as $settled_called:literal)?: $held:ty as $written:ty =
+                $settled_spec:expr,)*
+        })?
         $(within { $($(#[doc = $inner_doc:literal])+ $inner:ident: $inner_type:ty = $inner_default:expr,)* })?
-        $(tables { $($(#[doc = $table_doc:literal])+ $table:ident: $table_type:ty = $table_default:expr,)* })?
+        $(tables {
+            $($(#[doc = $table_doc:literal])+ $table:ident $(as $table_called:literal)?: $table_type:ty =
+                $table_default:expr,)*
+        })?
         $(switched {
             $($(#[doc = $switch_doc:literal])+ $switch:ident $(as $switch_called:literal)?: $switch_type:ty =
                 $switch_default:expr,)*
         })?
         $(apart { $($(#[doc = $apart_doc:literal])+ $apart:ident: $apart_type:ty = $apart_default:expr,)* })?
         $(bases by $chooser:ident: $chooser_type:ty = $of:path;)?
+        $(settle $settle:expr;)?
         $(check $check:expr;)?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
         $vis struct $name {
             $($(#[doc = $doc])+ pub $field: $type,)*
+            $($($(#[doc = $settled_doc])+ pub $settled: $held,)*)?
             $($($(#[doc = $inner_doc])+ pub $inner: $inner_type,)*)?
             $($($(#[doc = $table_doc])+ pub $table: $table_type,)*)?
             $($($(#[doc = $switch_doc])+ pub $switch: $switch_type,)*)?
@@ -79,14 +91,21 @@ macro_rules! declare {
         impl $name {
             /// Every field as it is declared.
             #[allow(dead_code, reason = "with bases, the first of them is the default")]
+            #[allow(unused_mut, clippy::let_and_return, reason = "some have nothing to settle")]
             fn as_declared() -> Self {
-                Self {
+                let mut declared = Self {
                     $($field: $crate::Spec::<$type>::from($spec).into_default(),)*
+                    $($($settled: <$held>::default(),)*)?
                     $($($inner: $inner_default,)*)?
                     $($($table: $table_default,)*)?
                     $($($switch: $switch_default,)*)?
                     $($($apart: $apart_default,)*)?
-                }
+                };
+                $($(
+                    let written = $crate::Spec::<$written>::from($settled_spec).into_default();
+                    declared.$settled = $crate::Settles::settle(written, &declared);
+                )*)?
+                declared
             }
         }
 
@@ -97,7 +116,22 @@ macro_rules! declare {
         }
 
         impl $crate::Declared for $name {
+            const SETTLE: Option<$crate::Settle<Self>> = $crate::declare!(@check $($settle)?);
             const CHECK: Option<$crate::Check<Self>> = $crate::declare!(@check $($check)?);
+
+            fn settle_all(&mut self, given: &$crate::Table) {
+                $($($crate::Declared::settle_all(&mut self.$inner, given);)*)?
+                if let Some(settle) = Self::SETTLE {
+                    settle(self, given);
+                }
+            }
+
+            fn check_all(&self, review: &mut $crate::Review<'_>) {
+                $($($crate::Declared::check_all(&self.$inner, review);)*)?
+                if let Some(check) = Self::CHECK {
+                    check(self, review);
+                }
+            }
 
             fn fields() -> Vec<$crate::Field<Self>> {
                 #[allow(unused_mut, reason = "some have no structs within")]
@@ -110,11 +144,18 @@ macro_rules! declare {
                         |config: &mut Self| &mut config.$field,
                     ),)*
                 ];
+                $($(fields.push($crate::Field::settled::<$written>(
+                    $crate::declare!(@called $settled $($settled_called)?),
+                    &[$($settled_doc),+],
+                    $crate::Spec::<$written>::from($settled_spec),
+                    |config: &Self| &config.$settled,
+                    |config: &mut Self| &mut config.$settled,
+                ));)*)?
                 $($(fields.extend(<$inner_type as $crate::Declared>::fields().into_iter().map(|field| {
                     field.within(|config: &Self| &config.$inner, |config: &mut Self| &mut config.$inner)
                 }));)*)?
                 $($(fields.push($crate::Field::table(
-                    stringify!($table),
+                    $crate::declare!(@called $table $($table_called)?),
                     &[$($table_doc),+],
                     |config: &Self| &config.$table,
                     |config: &mut Self| &mut config.$table,

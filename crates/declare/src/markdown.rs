@@ -1,17 +1,14 @@
-//! Tables of parameters for the documentation.
+//! Tables of parameters, and of what their words mean, for the documentation.
 
 use serde_json::Value as Json;
 
 use crate::part::{FieldInfo, Part, Parts};
 
-/// The fields of a part as a table of Markdown. `names` stand in its head: parts that share their fields share a table.
+/// The fields of a part as a table of Markdown, those of tables within below them. `names` stand in its head: parts that share their fields share a table.
 pub fn parameter_table<C, X>(names: &[&str], part: &Part<C, X>) -> String {
-    let source = |source: &str| if source.is_empty() { String::new() } else { format!(" ({source})") };
-    let row = |field: &FieldInfo| {
-        let meaning = format!("{}{}", field.meaning, source(field.source));
-        row([field.name, &field.default_text, &field.range, &meaning])
-    };
-    head(names) + &part.fields.iter().map(row).collect::<String>()
+    let mut rows = head(names);
+    add_rows(&mut rows, &part.fields, "");
+    rows
 }
 
 /// The parameters of an entry of a catalogue as such a table.
@@ -36,4 +33,38 @@ fn row(cells: [impl AsRef<str>; 4]) -> String {
 pub fn summary_table<C, X>(kind: &str, parts: &Parts<C, X>) -> String {
     let row = |part: &Part<C, X>| format!("| `{}` | {} |\n", part.about.name, part.about.summary.replace('|', "\\|"));
     format!("| {kind} | |\n|---|---|\n") + &parts.iter().map(row).collect::<String>()
+}
+
+/// What each word of the fields of a part means, as a table of Markdown.
+pub fn word_table<C, X>(name: &str, part: &Part<C, X>) -> String {
+    let mut lines = vec![format!("| `{name}` | word | |"), "|---|---|---|".to_owned()];
+    add_words(&mut lines, &part.fields, "");
+    lines.join("\n") + "\n"
+}
+
+fn add_words(lines: &mut Vec<String>, fields: &[FieldInfo], above: &str) {
+    for field in fields {
+        for (word, meaning) in &field.words {
+            let meaning = meaning.trim().trim_end_matches('.').replace('|', "\\|");
+            lines.push(format!("| `{above}{}` | {word:?} | {meaning} |", field.name));
+        }
+        if let Some(table) = &field.table {
+            add_words(lines, &table.fields, &format!("{above}{}.", field.name));
+        }
+    }
+}
+
+fn add_rows(rows: &mut String, fields: &[FieldInfo], above: &str) {
+    for field in fields {
+        let name = format!("{above}{}", field.name);
+        let source = if field.source.is_empty() { String::new() } else { format!(" ({})", field.source) };
+        let default = match (&field.table, &field.default) {
+            (Some(_), Some(Json::Object(_))) => "as below",
+            _ => field.default_text.as_str(),
+        };
+        rows.push_str(&row([&name, default, &field.range, &format!("{}{source}", field.meaning)]));
+        if let Some(table) = &field.table {
+            add_rows(rows, &table.fields, &format!("{name}."));
+        }
+    }
 }

@@ -37,6 +37,8 @@ pub struct FieldInfo {
     pub default_text: String,
     /// The allowed values.
     pub range: String,
+    /// The words that may stand there, each with what it means.
+    pub words: Vec<(&'static str, &'static str)>,
     /// What it counts.
     pub unit: &'static str,
     /// Where default and range come from.
@@ -130,7 +132,9 @@ impl<C: 'static, X> Part<C, X> {
         let described = Arc::clone(&known);
         let describe = move || {
             let mut bases = K::bases();
-            bases.iter_mut().for_each(|base| adjust(&mut base.config));
+            for base in &mut bases {
+                adjust(&mut base.config);
+            }
             described.iter().map(|field| info(field, &bases)).collect()
         };
         let field_names = known.iter().map(|field| field.name).collect();
@@ -219,7 +223,7 @@ pub(crate) fn schema_of_fields(fields: &[FieldInfo]) -> Json {
 /// What is said of a field beside its types.
 pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo {
     let described = field.access().declared();
-    let defaults: Vec<Json> = bases.iter().map(|base| field.access().get(&base.config)).collect();
+    let defaults: Vec<Json> = bases.iter().map(|base| field.access().default_in(&base.config)).collect();
     let is_default = |value: &&Json| !described.is_required && !described.depends_on_context && !value.is_null();
     let default = defaults.first().filter(is_default).cloned();
     let range = if described.range.is_empty() { described.wanted.clone() } else { described.range.clone() };
@@ -233,6 +237,7 @@ pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo
         ),
         default,
         range,
+        words: described.words,
         unit: described.unit,
         source: described.source,
         is_required: described.is_required,

@@ -1,5 +1,7 @@
 //! What is declared of a field beside its type: default, range, unit, source.
 
+use serde_json::Value as Json;
+
 use crate::range::Range;
 use crate::table::{Context, Mistake};
 use crate::value::Value;
@@ -112,6 +114,15 @@ impl<T: Value> Spec<T> {
     /// The default, or the example of a required field.
     pub fn into_default(self) -> T {
         self.default
+    }
+
+    /// What was written, if it is in the range.
+    pub(crate) fn read(&self, raw: &Json, context: &Context) -> Result<T, Vec<Mistake>> {
+        let value = T::read_in(raw, context)?;
+        if self.holds(&value) {
+            return Ok(value);
+        }
+        Err(vec![Mistake::new(format!("must be {}", self.range_in_words()), "")])
     }
 
     pub(crate) fn holds(&self, value: &T) -> bool {

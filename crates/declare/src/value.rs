@@ -55,6 +55,11 @@ pub trait Value: Clone + PartialEq + Debug + Send + Sync + Sized + 'static {
     fn choices() -> Option<String> {
         None
     }
+
+    /// The words that may stand there, each with what it means.
+    fn words() -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
 }
 
 /// A plain value as TOML writes it.
@@ -310,6 +315,9 @@ impl<T: Value> Value for Option<T> {
     }
     fn choices() -> Option<String> {
         T::choices()
+    }
+    fn words() -> Vec<(&'static str, &'static str)> {
+        T::words()
     }
 }
 

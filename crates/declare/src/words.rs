@@ -1,5 +1,7 @@
 //! Fields that hold one of a few words.
 
+use serde_json::{Value as Json, json};
+
 /// An enum each of whose values has a word.
 pub trait Words: Copy + PartialEq + std::fmt::Debug + Send + Sync + Sized + 'static {
     /// Each value with its word and what it means.
@@ -55,6 +57,9 @@ macro_rules! words {
             fn choices() -> Option<String> {
                 Some($crate::words_of::<Self>())
             }
+            fn words() -> Vec<(&'static str, &'static str)> {
+                <Self as $crate::Words>::ALL.iter().map(|(word, _, meaning)| (*word, *meaning)).collect()
+            }
         }
     };
 }
@@ -69,12 +74,12 @@ pub fn words_of<T: Words>() -> String {
 }
 
 /// Reads a word.
-pub fn read_word<T: Words>(raw: &serde_json::Value) -> Result<T, String> {
+pub fn read_word<T: Words>(raw: &Json) -> Result<T, String> {
     let found = raw.as_str().and_then(|text| T::ALL.iter().find(|(word, ..)| *word == text));
     found.map(|(_, value, _)| *value).ok_or_else(|| format!("must be {words}; write {words}", words = words_of::<T>()))
 }
 
 /// The schema of an enum of words.
-pub fn schema_of_words<T: Words>() -> serde_json::Value {
-    serde_json::json!({ "enum": T::ALL.iter().map(|(word, ..)| *word).collect::<Vec<_>>() })
+pub fn schema_of_words<T: Words>() -> Json {
+    json!({ "enum": T::ALL.iter().map(|(word, ..)| *word).collect::<Vec<_>>() })
 }

@@ -1,10 +1,10 @@
 //! A declaration and everything that comes from it.
 
 use ackclock_declare::{
-    About, Context, Mistake, Part, Parts, Review, Table, Value, declare, default, kinds, parameter_table, required,
-    unset, words,
+    About, Context, Mistake, Part, Parts, Review, Settles, Table, Value, declare, default, kinds, parameter_table,
+    required, unset, word_table, words,
 };
-use ackclock_units::SimDuration;
+use ackclock_units::{Amount, Bytes, SimDuration};
 use serde_json::json;
 
 words! {
@@ -256,4 +256,104 @@ fn parts_share_an_entry_with_their_names_before_what_is_their_own() {
     let parameters = entry["parameters"].as_array().expect("a list");
     let names: Vec<&str> = parameters.iter().filter_map(|parameter| parameter["name"].as_str()).collect();
     assert_eq!(names[..2], ["theirs: timer", "variant"]);
+}
+
+declare! {
+    /// A step.
+    struct Step {
+        /// When.
+        at: SimDuration = required(SimDuration::from_secs(1)),
+    }
+}
+
+declare! {
+    /// What is held in another form than written, and may be left out.
+    struct Window {
+        /// Octets of a segment.
+        segment: u64 = default(100).at_least(1),
+        /// The most.
+        most: u64 = 1_000,
+    }
+    settled {
+        /// To start with.
+        start as "window": Bytes as Amount = default(Amount::Segments(3)).at_least(1).unit("segments"),
+    }
+    tables {
+        /// Once.
+        step as "jump": Option<Step> = None,
+    }
+    settle Window::settle;
+    check |window, review| review.at_most(("window", &window.start.0), ("most", &window.most));
+}
+
+impl Settles<Window> for Amount {
+    type Held = Bytes;
+
+    fn settle(self, window: &Window) -> Bytes {
+        self.in_bytes(window.segment)
+    }
+    fn unsettle(held: &Bytes, window: &Window) -> Self {
+        Self::Segments(held.0 / window.segment)
+    }
+}
+
+impl Window {
+    fn settle(&mut self, given: &Table) {
+        if !given.contains_key("most") {
+            self.most = self.most.max(self.start.0);
+        }
+    }
+}
+
+declare! {
+    /// A window beside another field.
+    struct Holder {
+        /// Another.
+        other: bool = false,
+    }
+    within {
+        /// The window.
+        window: Window = Window::default(),
+    }
+}
+
+fn held(value: &serde_json::Value) -> (Window, Vec<Mistake>) {
+    let part = Part::new(ABOUT, (), &[], |_| (), |holder: Holder| holder.window);
+    let reading = part.read(&table(value), &Context::default());
+    (reading.config, reading.mistakes)
+}
+
+#[test]
+fn what_is_written_in_another_form_is_settled_by_the_fields_before_it() {
+    assert_eq!(Window::default().start, Bytes(300)); // 3 segments of 100
+    assert_eq!(held(&json!({ "segment": 200 })).0.start, Bytes(600));
+    assert_eq!(held(&json!({ "segment": 200, "window": "1 kB" })).0.start, Bytes(1_000));
+    let (window, mistakes) = held(&json!({ "window": "0 segments" }));
+    assert_eq!((window.start, mistakes[0].message.as_str()), (Bytes(300), "must be at least 1 segments"));
+    assert_eq!(mistakes[0].remedy, "the default is \"3 segments\"");
+    let written = ackclock_declare::table_of(&Window { segment: 100, start: Bytes(450), ..Window::default() });
+    assert_eq!(written["window"], json!("4 segments")); // whole ones
+}
+
+#[test]
+fn structs_within_settle_and_check_what_their_fields_come_to() {
+    assert_eq!(held(&json!({ "window": "20 segments" })).0.most, 2_000); // raised, for it was not written
+    let (_, mistakes) = held(&json!({ "window": "20 segments", "most": 1_500 }));
+    assert_eq!(mistakes[0].field, "most");
+    assert_eq!(mistakes[0].message, "must be at least window, which is 2000");
+}
+
+#[test]
+fn a_table_that_is_an_option_may_be_left_out_but_lacks_nothing_if_it_is_there() {
+    assert_eq!(held(&json!({})).0.step, None);
+    assert_eq!(held(&json!({ "jump": { "at": "2 s" } })).0.step, Some(Step { at: SimDuration::from_secs(2) }));
+    assert_eq!(held(&json!({ "jump": {} })).1[0].field, "jump.at");
+    assert!(!ackclock_declare::table_of(&Window::default()).contains_key("jump"));
+}
+
+#[test]
+fn tables_for_documents_show_tables_within_and_what_words_mean() {
+    let rows = parameter_table(&["ours"], &part());
+    assert!(rows.contains("| `timer` | as below | a table | Of a timer |\n| `timer.min` | \"1 s\" |"), "{rows}");
+    assert!(word_table("ours", &part()).contains("| `variant` | \"linux\" | Linux's |"));
 }

@@ -3,6 +3,7 @@
 use ackclock_declare::{Part, Table};
 use serde_json::{Value, json};
 
+use crate::file::{OwnTable, TcpSwitches};
 use crate::profiles::Profile;
 
 /// The scenario format as JSON Schema.
@@ -80,20 +81,15 @@ fn doors() -> [Value; 3] {
 
 /// Stack profiles: every switch with its value, and where the value comes from.
 pub fn profiles() -> Value {
-    let meanings = schemars::schema_for!(crate::file::TcpTable).to_value();
-    crate::profiles::profiles().iter().map(|profile| describe(profile, &meanings["properties"])).collect()
+    crate::profiles::profiles().iter().map(describe).collect()
 }
 
-fn describe(profile: &Profile, meanings: &Value) -> Value {
-    let values = serde_json::to_value(profile.effective()).expect("a table of plain values");
-    let values = values.as_object().expect("a table");
-    let switches: Vec<Value> = values
-        .iter()
-        .map(|(name, value)| {
-            let meaning = meanings[name]["description"].as_str().unwrap_or_default();
-            json!({ "name": name, "value": value, "meaning": meaning, "source": profile.why.get(name) })
-        })
-        .collect();
+fn describe(profile: &Profile) -> Value {
+    let switch = |(name, value): (&String, &Value)| {
+        let meaning = TcpSwitches::part().field(name).map(|field| format!("{}.", field.meaning));
+        json!({ "name": name, "value": value, "meaning": meaning, "source": profile.why.get(name) })
+    };
+    let switches: Vec<Value> = profile.effective().iter().map(switch).collect();
     json!({
         "name": profile.name,
         "summary": profile.summary,

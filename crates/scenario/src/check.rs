@@ -127,6 +127,8 @@ pub(crate) struct Checker<'a, 'source> {
     duration: Option<SimDuration>,
     /// What brings controllers from outside.
     pub(crate) extensions: Extensions,
+    /// What the last end of a flow came to: those of a group are alike.
+    last_end: Option<tcp::End<'a>>,
 }
 
 /// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
@@ -191,6 +193,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             seed: file.seed.unwrap_or(1),
             duration: None,
             extensions: Extensions::default(),
+            last_end: None,
         }
     }
 }

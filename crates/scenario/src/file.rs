@@ -27,13 +27,13 @@ pub(crate) use chosen::{Chosen, Kind};
 pub(crate) use controller::Controller;
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};
 pub(crate) use external::{ExternalParameters, PythonParameters};
-pub(crate) use fields::{Fields, OwnTable, Word};
+pub(crate) use fields::{Fields, OwnTable};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
 pub(crate) use parts::{BufferPolicy, DiscardRule, Jitter, Loss, Queue, Reorder};
 pub(crate) use policy::PolicyParameters;
-pub(crate) use tcp::{AutotuningTable, ClockStepTable, TcpTable, TsoTable};
-pub(crate) use text::{Amount, Buffer, Duration, EventRate, Framing, Rate, Size, Ssthresh};
+pub(crate) use tcp::{TcpSwitches, TcpTable};
+pub(crate) use text::{Duration, EventRate, Framing, Rate, Size};
 pub(crate) use topology::{
     Chain, Dumbbell, Explicit, ExplicitLink, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star, Topology,
 };

@@ -9,7 +9,6 @@ mod catalog;
 mod check;
 mod de;
 mod diagnostic;
-mod effective;
 mod endpoint;
 mod extensions;
 mod file;

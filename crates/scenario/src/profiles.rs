@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use ackclock_cc::controllers;
-use ackclock_declare::{Context, Table};
+use ackclock_declare::{Context, Table, table_of};
 use serde::Deserialize;
 
 use crate::check::check_endpoint;
 use crate::de;
 use crate::diagnostic::Diagnostics;
-use crate::effective::table_of;
 use crate::file::{Controller, TcpTable};
 use crate::tree::{Node, Origin, Value, parse_toml};
 
@@ -64,8 +63,8 @@ pub(crate) fn profile(name: &str) -> Option<&'static Profile> {
 
 impl Profile {
     /// Every switch as the profile leaves it.
-    pub(crate) fn effective(&self) -> TcpTable {
-        let table = TcpTable { profile: Some(self.name.to_owned()), ..TcpTable::default() };
+    pub(crate) fn effective(&self) -> Table {
+        let table = TcpTable::of([("profile", self.name.into())]);
         let controller = Controller::default();
         let tree = Node::new(Value::Table(Vec::new()), Origin::Unknown);
         table_of(&check_endpoint(&table, &controller, &mut Diagnostics::new("", "", &[], &tree)).0)

@@ -360,11 +360,11 @@ fn mistakes_say_what_is_wrong_and_what_to_do() {
         ("node = \"left\"\ncopying = { rate = \"0 bit/s\" }", "copying.rate", "must be 1 bit/s to", "remove it"),
         ("node = \"left\"\ncopying = { delay = \"25 h\" }", "copying.delay", "longer than", "at most"),
         ("node = \"left\"\nhandshake = \"first\"", "handshake", "first", "accept_first"),
-        ("node = \"left\"\nfar = { tcp = { mss = 0 } }", "far.tcp.mss", "no payload", "1 to"),
+        ("node = \"left\"\nfar = { tcp = { mss = 0 } }", "far.tcp.mss", "must be at least 1", "1448"),
         (
             "node = \"left\"\nfar = { controller = \"newreno\", tcp = { loss_recovery = \"sack\" } }",
             "far.tcp.loss_recovery",
-            "contradicts",
+            "must not contradict",
             "remove it",
         ),
         (

@@ -1,15 +1,17 @@
 //! The tables of docs/reference/scenario.md that come from declarations are as the declarations are.
 //!
 //! A table stands between `<!-- declared controllers: NAME NAME -->` (or `queues`,
-//! `buffer_policies`, `links`) and `<!-- end of declared -->`; parts of the same fields share one. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference` writes them anew.
+//! `buffer_policies`, `links`, `traffic`) and `<!-- end of declared -->`; parts of the same fields share one. `declared tcp: switches` are
+//! TCP's, and `declared tcp: words` what their words mean. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference` writes them anew.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use ackclock_cc::controllers;
-use ackclock_declare::{Json, Parts, entry_table, parameter_table, summary_table};
+use ackclock_declare::{About, Json, Part, Parts, entry_table, parameter_table, summary_table, word_table};
 use ackclock_net::queue::queues;
 use ackclock_relay::buffer_policies;
+use ackclock_tcp::TcpConfig;
 
 const BEGIN: &str = "<!-- declared ";
 const END: &str = "<!-- end of declared -->";
@@ -46,6 +48,17 @@ fn with_fields<C, X>(all: &Parts<C, X>) -> impl Iterator<Item = &'static str> {
     all.iter().filter(|part| !part.fields.is_empty()).map(|part| part.about.name)
 }
 
+/// The switches of TCP, or what their words mean.
+fn tcp_table(what: &str) -> String {
+    let about = About { name: "tcp", aliases: &[], summary: "TCP", source: "", departures: "" };
+    let part = Part::new(about, (), &[], |_| (), |config: TcpConfig| config);
+    match what {
+        "switches" => parameter_table(&["tcp"], &part),
+        "words" => word_table("tcp", &part),
+        _ => panic!("no table of {what}"),
+    }
+}
+
 /// The page with every declared table as it should be, and the names that have one.
 fn renewed(page: &str) -> (String, Vec<String>) {
     let mut pieces = page.split(BEGIN);
@@ -63,6 +76,7 @@ fn renewed(page: &str) -> (String, Vec<String>) {
             "links" => entries(&ackclock_scenario::links(), &list),
             "traffic" => entries(&ackclock_scenario::traffic(), &list),
             "summaries" => summaries(names),
+            "tcp" => tcp_table(names),
             _ => panic!("nothing is declared as {kind}"),
         };
         text.extend([BEGIN, head, " -->\n", &table, END, after]);
@@ -77,8 +91,8 @@ fn renewed(page: &str) -> (String, Vec<String>) {
 fn the_tables_are_what_is_declared() {
     let text = fs::read_to_string(page()).expect("the page is there");
     let (wanted, mut found) = renewed(&text);
-    let parts = controllers().names().iter().chain(queues().names()).copied().chain(with_fields(buffer_policies()));
-    let mut names: Vec<String> = parts.map(str::to_owned).collect();
+    let parts = controllers().names().iter().chain(queues().names()).chain(&["switches", "words"]).copied();
+    let mut names: Vec<String> = parts.chain(with_fields(buffer_policies())).map(str::to_owned).collect();
     names.extend(
         ackclock_scenario::links()
             .as_array()

@@ -382,6 +382,10 @@ fn a_recovery_that_contradicts_the_controller_is_a_mistake() {
 fn a_timer_is_blamed_where_it_was_set() {
     let text = "[tcp]\nrto = { rtt_gain = 2.0 }\n[[flow]]\ntcp = { rto = { min = \"2 s\" } }";
     assert_eq!(blamed(&dumbbell(text)), ["tcp.rto.rtt_gain"]);
+    let text = "[tcp]\ndelayed_ack = { segments = 0 }\n[[flow]]\ntcp = { delayed_ack = { quickacks = 4 } }";
+    assert_eq!(blamed(&dumbbell(text)), ["tcp.delayed_ack.segments"]);
+    let text = "[tcp]\ntimestamp_step = { at = \"1 s\", back = \"1 s\" }\n[[flow]]\ntcp = { timestamp_step = { forward = \"1 s\" } }";
+    assert_eq!(blamed(&dumbbell(text)), ["flow[0].tcp.timestamp_step"]);
 }
 
 #[test]

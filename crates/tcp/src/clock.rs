@@ -32,7 +32,7 @@ impl TimestampClock {
     /// What the clock shows at `now`.
     pub(crate) fn tick(&mut self, now: SimTime) -> u32 {
         let own = if self.config.skew_ppm == 0.0 { now.0 } else { (now.0 as f64 * self.speed()) as u64 };
-        let own = self.config.step.filter(|step| now >= step.at).map_or(own, |step| stepped(own, step));
+        let own = self.config.step.filter(|step| now >= SimTime::ZERO + step.at).map_or(own, |step| stepped(own, step));
         if !(self.shown_from..self.shown_until).contains(&own) {
             //= rfc7323-5.4-clock
             let count = own / self.config.granularity.0;
@@ -58,7 +58,8 @@ impl TimestampClock {
 fn stepped(own: u64, step: ClockStep) -> u64 {
     //= rfc7323-5.4-monotonic
     // A clock stops at its ends.
-    if step.forward { own.saturating_add(step.by.0) } else { own.saturating_sub(step.by.0) }
+    let by = |span: Option<SimDuration>| span.unwrap_or_default().0;
+    own.saturating_add(by(step.forward)).saturating_sub(by(step.back))
 }
 
 /// True if timestamp `a` lies before `b`, on a clock that wraps (RFC 7323 section 5.2).
@@ -92,8 +93,10 @@ mod tests {
     #[test]
     fn a_clock_that_is_set_goes_on_from_there() {
         let at = SimTime(10_000_000);
-        let set = |forward| {
-            let step = Some(ClockStep { at, forward, by: SimDuration::from_millis(7) });
+        let by = Some(SimDuration::from_millis(7));
+        let set = |is_forward| {
+            let (forward, back) = if is_forward { (by, None) } else { (None, by) };
+            let step = Some(ClockStep { at: SimDuration(at.0), forward, back });
             let mut clock = TimestampClock::new(ClockConfig { step, ..clock(100, 0.0).config });
             [clock.tick(SimTime(9_999_999)), clock.tick(at), clock.tick(SimTime(12_000_000))]
         };

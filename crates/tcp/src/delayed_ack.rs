@@ -28,6 +28,8 @@ const AT_ONCE_ABOVE_A_HOLE: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DelayedAcks {
     config: DelayedAck,
+    /// An ACK that is due waits so long for further segments: stretch ACKs. Zero: it does not.
+    gro: SimDuration,
     /// An ACK for so many segments.
     ratio: u32,
     /// More than a full segment is acknowledged at once.
@@ -49,9 +51,11 @@ pub(crate) struct DelayedAcks {
 }
 
 impl DelayedAcks {
-    pub(crate) fn new(config: DelayedAck) -> Self {
+    /// `gro` is how long an ACK that is due waits for further segments.
+    pub(crate) fn new(config: DelayedAck, gro: SimDuration) -> Self {
         Self {
             config,
+            gro,
             ratio: config.segments,
             counts_octets: config.count_octets,
             disordered: 0,
@@ -80,7 +84,7 @@ impl DelayedAcks {
         //= rfc5690-4.3-receiver
         self.ratio = ratio.max(1);
         self.counts_octets = false;
-        self.config.gro = SimDuration::ZERO;
+        self.gro = SimDuration::ZERO;
         if self.spares_acks() {
             (self.config.quickacks, self.quick) = (0, 0);
         }
@@ -162,10 +166,10 @@ impl DelayedAcks {
 
     /// An ACK is due; receive offload may still be gathering segments, up to its largest packet.
     fn due_after_offload(&mut self, now: SimTime) {
-        if self.config.gro.is_zero() || self.octets >= LARGEST_GATHERED {
+        if self.gro.is_zero() || self.octets >= LARGEST_GATHERED {
             self.due = true;
         } else {
-            self.deadline = now + self.config.gro;
+            self.deadline = now + self.gro;
         }
     }
 
@@ -216,7 +220,7 @@ mod tests {
 
     fn acks(quickacks: u32, adaptive: bool) -> DelayedAcks {
         let timeout = SimDuration::from_millis(40);
-        DelayedAcks::new(DelayedAck {
+        let config = DelayedAck {
             segments: 2,
             timeout,
             quickacks,
@@ -224,8 +228,8 @@ mod tests {
             count_octets: adaptive,
             interactive: adaptive,
             delay_fin: adaptive,
-            gro: SimDuration::ZERO,
-        })
+        };
+        DelayedAcks::new(config, SimDuration::ZERO)
     }
 
     fn arrive(acks: &mut DelayedAcks, ms: u64, octets: u64) -> bool {
@@ -247,7 +251,7 @@ mod tests {
     #[test]
     fn behind_receive_offload_one_ack_stands_for_a_train() {
         let mut acks = acks(0, false);
-        acks.config.gro = SimDuration::from_millis(2);
+        acks.gro = SimDuration::from_millis(2);
         for ms in [10, 11, 12] {
             assert!(!arrive(&mut acks, ms, 1_000));
         }

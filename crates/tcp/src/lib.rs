@@ -37,8 +37,8 @@ mod write_queue;
 pub use config::{
     AckControlConfig, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation, DecreaseFrom,
     DelayedAck, EcnConfig, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery, MAX_SCALED_WINDOW,
-    MAX_UNSCALED_WINDOW, Nagle, PacingConfig, RtoConfig, RtoEstimator, RtoResume, RttSample, TcpConfig, TickRounding,
-    TimeoutInRecovery, UndoConfig, UserTimeoutFrom, ZeroWindowProbeFrom,
+    MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacingConfig, RtoConfig, RtoEstimator, RtoResume, RttSample, TcpConfig,
+    TickRounding, TimeoutInRecovery, UndoConfig, UserTimeoutFrom, ZeroWindowProbeFrom,
 };
 pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};
 pub use episode::{Episode, EpisodeCause};

@@ -73,7 +73,7 @@ impl Receiver {
             advertised_edge: 0,
             scale: 0,
             mss: u64::from(config.mss),
-            acks: DelayedAcks::new(config.delayed_ack),
+            acks: DelayedAcks::new(config.delayed_ack, config.gro),
             tuning,
             dsack: config.dsack,
             duplicate: None,

@@ -64,7 +64,7 @@ impl TsoBursts {
 
     /// What pacing would send in about a millisecond, and more where the RTT is far below one.
     fn size(&self, opening: &Opening) -> u64 {
-        let most = u64::from(self.config.max_octets);
+        let most = self.config.max_octets.0;
         let paced = opening.rate.map_or(most, |rate| rate.0 / 8 / 1024);
         let near = most.checked_shr((opening.min_rtt.0 / 1_000 / 512).min(63) as u32).unwrap_or(0);
         let octets = (paced + near).min(most);
@@ -104,12 +104,14 @@ impl TsoBursts {
 
 #[cfg(test)]
 mod tests {
+    use ackclock_units::Bytes;
+
     use super::*;
 
     const MS: u64 = 1_000_000;
 
     fn bursts() -> TsoBursts {
-        TsoBursts::new(BurstConfig { enabled: true, min_segments: 2, max_octets: 65_536 })
+        TsoBursts::new(BurstConfig { enabled: true, min_segments: 2, max_octets: Bytes(65_536) })
     }
 
     /// 100 Mbit/s paced, 60 ms.

@@ -27,24 +27,24 @@ pub(crate) struct AppliancePlan<'a> {
     /// `None` for a node that is said to be an appliance, and no more.
     pub(crate) table: Option<&'a ApplianceTable>,
     pub(crate) path: FieldPath,
-    pub(crate) near: SidePlan,
-    pub(crate) far: SidePlan,
+    pub(crate) near: SidePlan<'a>,
+    pub(crate) far: SidePlan<'a>,
 }
 
 /// One end of an appliance, whichever flow it is for.
-pub(crate) struct SidePlan {
+pub(crate) struct SidePlan<'a> {
     pub(crate) side: SideConfig,
     pub(crate) controller: Controller,
     /// Where its options are from.
-    pub(crate) layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer<'a>>,
     pub(crate) path: FieldPath,
 }
 
-impl SidePlan {
+impl SidePlan<'_> {
     /// An end that is kept short of octets has nothing behind a window that it filled; "hold" and "linux", where nobody asked
     /// for them by name, would keep a small window small.
     fn count_filled_windows_as_used(&mut self) {
-        let is_said = self.layers.iter().any(|layer| layer.table.cwnd_validation.is_some());
+        let is_said = self.layers.iter().any(|layer| layer.table.says("cwnd_validation"));
         if !is_said && self.side.tcp.cwnd_validation != CwndValidation::None {
             self.side.tcp.cwnd_validation = CwndValidation::Rfc7661;
         }
@@ -160,13 +160,11 @@ impl<'a> Checker<'a, '_> {
         Copying { delay, rate, chunk }
     }
 
-    fn side(&mut self, table: Option<&SideTable>, default: Controller, path: &FieldPath) -> SidePlan {
+    fn side(&mut self, table: Option<&'a SideTable>, default: Controller, path: &FieldPath) -> SidePlan<'a> {
         let controller = table.and_then(|table| table.controller.clone()).unwrap_or(default);
-        let own = table.and_then(|table| table.tcp.clone());
-        let layer = |path: FieldPath, table| Layer { path, table };
-        let mut layers: Vec<Layer> =
-            self.file.tcp.clone().map(|tcp| layer(FieldPath::of("tcp"), tcp)).into_iter().collect();
-        layers.extend(own.map(|tcp| layer(path.key("tcp"), tcp)));
+        let general = self.file.tcp.as_ref().map(|table| Layer { path: FieldPath::of("tcp"), table });
+        let own = table.and_then(|table| table.tcp.as_ref()).map(|table| Layer { path: path.key("tcp"), table });
+        let layers: Vec<Layer<'_>> = general.into_iter().chain(own).collect();
         let tcp = self.tcp(&layers, &[controller.stack()]);
         let place = path.key("controller");
         let config = self.side_controller(&controller, &layers, tcp.mss, &place);
@@ -177,7 +175,7 @@ impl<'a> Checker<'a, '_> {
     fn side_controller(
         &mut self,
         controller: &Controller,
-        layers: &[Layer],
+        layers: &[Layer<'_>],
         mss: u32,
         path: &FieldPath,
     ) -> ControllerConfig {

@@ -1,13 +1,12 @@
 //! Congestion controllers: from what a file says to parameters in range, and what they need of the stack.
 
 use ackclock_cc::{ControllerConfig, Setting};
-use ackclock_declare::Context;
+use ackclock_declare::{Context, table_of};
 use ackclock_tcp::TcpConfig;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Checker;
 use super::tcp::Layer;
-use crate::effective::table_of;
 use crate::file::{Controller, TcpTable};
 use crate::tree::FieldPath;
 
@@ -18,7 +17,7 @@ impl Checker<'_, '_> {
             let remedy = "use another controller; a policy runs in a scenario";
             self.report(&FieldPath::of("controller"), "is a policy, whose file is not read here", remedy);
         }
-        let layers = [Layer { path: FieldPath::of("tcp"), table: table.clone() }];
+        let layers = [Layer { path: FieldPath::of("tcp"), table }];
         let profile = self.profile(&layers);
         let tcp = self.tcp(&layers, &[controller.stack()]);
         let controller = controller.over(&profile.controllers);
@@ -40,15 +39,12 @@ impl Checker<'_, '_> {
     /// Some controllers cannot work on every TCP.
     pub(crate) fn check_needs(&mut self, controller: &Controller, ends: &[TcpConfig; 2], path: &FieldPath) {
         for need in controller.stack().needs {
-            if ends.iter().any(|tcp| switch_of(tcp, need.switch) != value_of(need.setting)) {
+            let wanted = value_of(need.setting);
+            if ends.iter().any(|tcp| table_of(tcp).get(need.switch) != Some(&wanted)) {
                 self.report(path, need.why, need.remedy);
             }
         }
     }
-}
-
-fn switch_of(tcp: &TcpConfig, switch: &str) -> Value {
-    serde_json::to_value(table_of(tcp)).expect("a table of plain values")[switch].take()
 }
 
 fn value_of(setting: Setting) -> Value {
@@ -59,8 +55,6 @@ fn value_of(setting: Setting) -> Value {
 }
 
 /// A table of these switches.
-pub(super) fn table_of_switches(switches: &[(&str, Setting)]) -> TcpTable {
-    let table: Map<String, Value> =
-        switches.iter().map(|(name, setting)| ((*name).to_owned(), value_of(*setting))).collect();
-    serde_json::from_value(table.into()).expect("controllers name switches that there are")
+pub(super) fn table_of_switches(switches: &[(&'static str, Setting)]) -> TcpTable {
+    TcpTable::of(switches.iter().map(|(name, setting)| (*name, value_of(*setting))))
 }

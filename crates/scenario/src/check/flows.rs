@@ -134,9 +134,9 @@ impl<'a> Checker<'a, '_> {
 
     pub(crate) fn build_flows(
         &mut self,
-        plans: &[FlowPlan<'_>],
+        plans: &[FlowPlan<'a>],
         topology: &BuiltTopology,
-        hosts: &HostTables,
+        hosts: &HostTables<'a>,
     ) -> Vec<FlowConfig> {
         let mut flows = Vec::with_capacity(plans.len());
         for (position, plan) in plans.iter().enumerate() {
@@ -150,17 +150,17 @@ impl<'a> Checker<'a, '_> {
         flows
     }
 
-    fn flow(&mut self, plan: &FlowPlan<'_>, from: NodeId, to: NodeId, hosts: &HostTables) -> FlowConfig {
+    fn flow(&mut self, plan: &FlowPlan<'a>, from: NodeId, to: NodeId, hosts: &HostTables<'a>) -> FlowConfig {
         let table = plan.table;
         let path = &plan.path;
         let controller = plan.controller();
-        let stack = [controller.stack()];
+        let stack = controller.stack();
         let layers = self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref()));
         let profile = self.profile(&layers);
         let controller = controller.over(&profile.controllers);
-        let sender = self.tcp(&layers, &stack);
+        let sender = self.tcp_of_end(layers, stack);
         let layers = self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref()));
-        let receiver = self.tcp(&layers, &stack);
+        let receiver = self.tcp_of_end(layers, stack);
         if let Some(rate) = table.read_rate
             && rate.0.0 == 0
         {
@@ -235,13 +235,13 @@ impl<'a> Checker<'a, '_> {
     /// Options of one end, from the most general to the most particular.
     fn layers(
         &self,
-        plan: &FlowPlan<'_>,
+        plan: &FlowPlan<'a>,
         host: NodeId,
-        hosts: &HostTables,
-        (side, own): (&str, Option<&TcpTable>),
-    ) -> Vec<Layer> {
-        let layer = |path: FieldPath, table: Option<&TcpTable>| table.map(|table| Layer { path, table: table.clone() });
-        let mut layers: Vec<Layer> = layer(FieldPath::of("tcp"), self.file.tcp.as_ref()).into_iter().collect();
+        hosts: &HostTables<'a>,
+        (side, own): (&str, Option<&'a TcpTable>),
+    ) -> Vec<Layer<'a>> {
+        let layer = |path: FieldPath, table: Option<&'a TcpTable>| table.map(|table| Layer { path, table });
+        let mut layers: Vec<Layer<'a>> = layer(FieldPath::of("tcp"), self.file.tcp.as_ref()).into_iter().collect();
         layers.extend(hosts.get(&host).into_iter().flatten().cloned());
         layers.extend(layer(plan.path.key("tcp"), plan.table.tcp.as_ref()));
         layers.extend(layer(plan.path.key(side), own));

@@ -184,7 +184,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn check_side(&mut self, side: &SidePlan, ends: &[TcpConfig; 2]) {
+    fn check_side(&mut self, side: &SidePlan<'_>, ends: &[TcpConfig; 2]) {
         self.check_needs(&side.controller, ends, &side.path.key("controller"));
     }
 }

@@ -6,7 +6,9 @@ use std::marker::PhantomData;
 
 use ackclock_declare::{FieldInfo, Part, Parts, Table, TableInfo};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::{
+    self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
+};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
@@ -179,8 +181,29 @@ impl<'de> DeserializeSeed<'de> for ValueOf {
         if let Some(items) = &self.0.items {
             return deserializer.deserialize_seq(TablesOf(items));
         }
+        if let Some(table) = &self.0.table {
+            return deserializer.deserialize_any(TableIn(table));
+        }
         let raw = Value::deserialize(deserializer)?;
         self.0.read(&raw).map_err(de::Error::custom)
+    }
+}
+
+/// Reads a table in a table, or true or false where it is a switch.
+struct TableIn(&'static TableInfo);
+
+impl<'de> Visitor<'de> for TableIn {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let switch = if self.0.is_switch { "true, false or " } else { "" };
+        write!(f, "{switch}a table with fields out of: {}", self.0.names.join(", "))
+    }
+    fn visit_bool<E: de::Error>(self, on: bool) -> Result<Value, E> {
+        if self.0.is_switch { Ok(on.into()) } else { Err(E::invalid_type(Unexpected::Bool(on), &self)) }
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Value, A::Error> {
+        TableOf { fields: &self.0.fields, names: &self.0.names }.visit_map(map).map(Value::Object)
     }
 }
 

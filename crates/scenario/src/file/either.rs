@@ -112,15 +112,6 @@ pub(crate) enum SwitchOr<Table> {
     Table(Table),
 }
 
-impl<Table: Overlay + Clone> Overlay for SwitchOr<Table> {
-    fn overlaid_by(&self, later: &Self) -> Self {
-        match (self, later) {
-            (Self::Table(earlier), Self::Table(later)) => Self::Table(earlier.overlaid_by(later)),
-            _ => later.clone(),
-        }
-    }
-}
-
 impl<'de, Table: Deserialize<'de>> Deserialize<'de> for SwitchOr<Table> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either<Table>(PhantomData<Table>);

@@ -1,34 +1,43 @@
-//! Tables and words of other crates, as they declare them.
+//! Tables without a kind, as they are declared.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::LazyLock;
 
-use ackclock_declare::{About, Declared, Entry, Part, Table, Words, read_word, schema_of_words, table_of};
+use ackclock_declare::{About, Declared, Entry, Part, Table};
 use ackclock_net::{
     AggregateConfig, ChangingDelay, ChangingRate, ChannelConfig, HandoverConfig, ImpairmentConfig, PolicerConfig,
 };
 use ackclock_sim::{
     FileApp, FilesApp, LogNormalGaps, LogNormalSizes, OnOffApp, ParetoSizes, RateApp, UdpProtocol, VideoApp,
 };
-use ackclock_tcp::{AckControlConfig, DelayedAck, PacingConfig, RtoConfig};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{self, DeserializeSeed, Deserializer};
+use serde::de::{DeserializeSeed, Deserializer};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::Overlay;
 use super::chosen::TableOf;
+use super::tcp::TcpSwitches;
 
 /// A declared struct that is a table of a scenario, without a kind.
 pub(crate) trait OwnTable: Declared {
     /// Its fields.
     fn part() -> &'static Part<Self>;
+
+    /// The name of its JSON Schema.
+    fn schema_name() -> String {
+        format!("{}_table", Self::part().about.name)
+    }
 }
 
 macro_rules! own_tables {
-    ($($type:ty: $name:literal, $summary:literal;)*) => {
+    ($($type:ty: $name:literal, $schema:literal, $summary:literal;)*) => {
         $(impl OwnTable for $type {
+            fn schema_name() -> String {
+                $schema.to_owned()
+            }
+
             fn part() -> &'static Part<Self> {
                 static PART: LazyLock<Part<$type>> = LazyLock::new(|| {
                     let about = About { name: $name, aliases: &[], summary: $summary, source: "", departures: "" };
@@ -41,10 +50,7 @@ macro_rules! own_tables {
 }
 
 own_tables! {
-    RtoConfig: "rto", "The retransmission timer; defaults belong to the estimator";
-    DelayedAck: "delayed_ack", "Delayed acknowledgements";
-    AckControlConfig: "ack_congestion_control", "ACK congestion control";
-    PacingConfig: "pacing", "Pacing as a multiple of cwnd / SRTT";
+    TcpSwitches: "tcp", "TcpTable", "Switches of a TCP endpoint";
 }
 
 macro_rules! entries {
@@ -81,9 +87,22 @@ entries!(
 pub(crate) struct Fields<K>(pub(crate) Table, PhantomData<K>);
 
 impl<K: OwnTable> Fields<K> {
-    /// A table that says all of `config`.
-    pub(crate) fn all_of(config: &K) -> Self {
-        Self(table_of(config), PhantomData)
+    /// A table of these fields.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such field, or the value is none of its values.
+    pub(crate) fn of(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+        let read = |(name, value): (&str, Value)| {
+            let field = K::part().field(name).unwrap_or_else(|| panic!("{name} is declared"));
+            (name.to_owned(), field.read(&value).unwrap_or_else(|mistake| panic!("{name} {mistake}")))
+        };
+        Self(fields.into_iter().map(read).collect(), PhantomData)
+    }
+
+    /// Lays a later table over this one: what it sets wins, what it leaves out stays, in tables within too.
+    pub(crate) fn lay(&mut self, later: &Self) {
+        lay(&mut self.0, &later.0);
     }
 
     /// A table with this field, if that is written.
@@ -95,6 +114,11 @@ impl<K: OwnTable> Fields<K> {
     /// True if it has this field.
     pub(crate) fn says(&self, field: &str) -> bool {
         self.0.contains_key(field)
+    }
+
+    /// The text in a field.
+    pub(crate) fn text(&self, field: &str) -> Option<&str> {
+        self.0.get(field)?.as_str()
     }
 }
 
@@ -122,11 +146,22 @@ impl<K> fmt::Debug for Fields<K> {
     }
 }
 
+/// Field by field: a later one replaces the whole of an earlier one.
 impl<K> Overlay for Fields<K> {
     fn overlaid_by(&self, later: &Self) -> Self {
         let mut table = self.0.clone();
         table.extend(later.0.clone());
         Self(table, PhantomData)
+    }
+}
+
+/// Lays a table over another, and tables within over those within.
+fn lay(table: &mut Table, later: &Table) {
+    for (name, value) in later {
+        match (table.get_mut(name), value) {
+            (Some(Value::Object(within)), Value::Object(value)) => lay(within, value),
+            _ => drop(table.insert(name.clone(), value.clone())),
+        }
     }
 }
 
@@ -147,56 +182,16 @@ impl<K: OwnTable> Serialize for Fields<K> {
 
 impl<K: OwnTable> JsonSchema for Fields<K> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        format!("{}_table", K::part().about.name).into()
+        K::schema_name().into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let Value::Object(schema) = K::part().schema() else { unreachable!("a part's schema is one of a table") };
-        schema.into()
-    }
-}
-
-/// One of a few words that another crate declares.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Word<T>(pub(crate) T);
-
-impl<T> Word<T> {
-    /// What it stands for.
-    pub(crate) fn value(self) -> T {
-        self.0
-    }
-}
-
-impl<T: Words> Overlay for Word<T> {
-    fn overlaid_by(&self, later: &Self) -> Self {
-        *later
-    }
-}
-
-impl<'de, T: Words> Deserialize<'de> for Word<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Value::deserialize(deserializer)?;
-        read_word(&raw).map(Self).map_err(de::Error::custom)
-    }
-}
-
-impl<T: Words> Serialize for Word<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.word())
-    }
-}
-
-impl<T: Words> JsonSchema for Word<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        T::ALL.iter().map(|(word, ..)| *word).collect::<Vec<_>>().join("_or_").into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let Value::Object(schema) = schema_of_words::<T>() else { unreachable!("a schema of words") };
+        let mut schema = K::part().schema();
+        // What a table within lacks, another layer may have.
+        for field in schema["properties"].as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
+            field.as_object_mut().map(|field| field.remove("required"));
+        }
+        let Value::Object(schema) = schema else { unreachable!("a part's schema is one of a table") };
         schema.into()
     }
 }

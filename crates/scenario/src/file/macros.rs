@@ -28,7 +28,7 @@ macro_rules! overlay_replaces {
     };
 }
 
-overlay_replaces!(bool, u32, u64, f64, String);
+overlay_replaces!(bool, f64);
 
 /// A variant without parameters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]

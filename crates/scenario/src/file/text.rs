@@ -25,27 +25,6 @@ pub(crate) struct Rate(pub(crate) Bandwidth);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) Bytes);
 
-/// An amount of data, in bytes or in segments of the connection's MSS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Amount {
-    Bytes(Bytes),
-    Segments(u64),
-}
-
-/// A buffer: as large as the window field can use, or of a given size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Buffer {
-    Unlimited,
-    Of(Bytes),
-}
-
-/// The first slow-start threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ssthresh {
-    Infinite,
-    Of(Amount),
-}
-
 /// Octets that the link layer adds to each packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Framing(pub(crate) Bytes);
@@ -106,9 +85,6 @@ written_as_text! {
     EventRate: "how many in a time", "1000 /s";
     Rate: "a rate", "100 Mbit/s";
     Size: "an amount of data", "50 MB";
-    Amount: "an amount of data or a number of segments", "10 segments";
-    Buffer: "an amount of data or \"unlimited\"", "64 KiB";
-    Ssthresh: "an amount of data, a number of segments or \"infinite\"", "65535 bytes";
     Framing: "an amount of data, or \"none\", \"ppp\" (8 bytes), \"ethernet\" (38 bytes)", "38 bytes";
 }
 
@@ -155,75 +131,6 @@ impl fmt::Display for EventRate {
     }
 }
 
-/// `12 segments` as 12, for any of the given unit names.
-fn count_of(text: &str, units: &[&str]) -> Option<Result<u64, String>> {
-    let text = text.trim();
-    let number = units.iter().find_map(|unit| text.strip_suffix(unit))?.trim();
-    Some(
-        number
-            .replace('_', "")
-            .parse()
-            .map_err(|_| format!("must be a whole number of {}; write it like \"10 {}\"", units[0], units[0])),
-    )
-}
-
-impl FromStr for Amount {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match count_of(text, &["segments", "segment"]) {
-            Some(count) => count.map(Self::Segments),
-            None => text.parse().map(Self::Bytes).map_err(|e| format!("{}, or like \"10 segments\"", e.what())),
-        }
-    }
-}
-
-impl fmt::Display for Amount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bytes(bytes) => bytes.fmt(f),
-            Self::Segments(count) => write!(f, "{count} segments"),
-        }
-    }
-}
-
-impl FromStr for Buffer {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.trim() {
-            "unlimited" => Ok(Self::Unlimited),
-            text => text.parse().map(Self::Of).map_err(|e| format!("{}, or \"unlimited\"", e.what())),
-        }
-    }
-}
-
-impl fmt::Display for Buffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unlimited => f.write_str("unlimited"),
-            Self::Of(bytes) => bytes.fmt(f),
-        }
-    }
-}
-
-impl FromStr for Ssthresh {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.trim() {
-            "infinite" => Ok(Self::Infinite),
-            text => text.parse().map(Self::Of).map_err(|e| format!("{e}, or \"infinite\"")),
-        }
-    }
-}
-
-impl fmt::Display for Ssthresh {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Infinite => f.write_str("infinite"),
-            Self::Of(amount) => amount.fmt(f),
-        }
-    }
-}
-
 impl FromStr for Framing {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -243,15 +150,6 @@ impl fmt::Display for Framing {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn writes_what_it_read() {
-        for text in ["10 segments", "65.535 kB"] {
-            assert_eq!(text.parse::<Amount>().unwrap().to_string(), text);
-        }
-        assert_eq!("infinite".parse::<Ssthresh>().unwrap().to_string(), "infinite");
-        assert_eq!("unlimited".parse::<Buffer>().unwrap().to_string(), "unlimited");
-    }
 
     #[test]
     fn framing_has_names() {

@@ -2,9 +2,9 @@
 //! bit/s, bytes, ...) and written with a unit again.
 
 use ackclock_net::queue::{Limit, QueueLimit};
-use ackclock_units::{Bandwidth, Bytes, SimDuration};
+use ackclock_units::{Amount, Bandwidth, Bytes, SimDuration};
 
-use crate::file::{Amount, EventRate, Rate};
+use crate::file::{EventRate, Rate};
 use crate::tree::Value;
 
 /// What a number counts.

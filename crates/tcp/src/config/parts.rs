@@ -1,0 +1,211 @@
+//! Switches that belong together: ECN, undo, the timestamp clock, and the tables within `tcp`.
+
+use ackclock_declare::{Review, Switched, declare, default, required, unset, words};
+use ackclock_units::{Bytes, SimDuration};
+
+use super::{MAX_SCALED_WINDOW, MAX_WINDOW};
+
+words! {
+    /// Explicit congestion notification.
+    pub enum EcnMode {
+        /// Neither asked for nor agreed to.
+        "off" = Off,
+        /// Agreed to if the peer asks (Linux's `tcp_ecn = 2`).
+        "accept" = Accept,
+        /// Asked for and agreed to (RFC 3168).
+        "request" = Request,
+    }
+}
+
+declare! {
+    /// Explicit congestion notification.
+    #[derive(Copy, Eq)]
+    pub struct EcnConfig {
+        /// Explicit congestion notification (RFC 3168). A mark, and the CWR that answers it, is acknowledged at once.
+        mode as "ecn": EcnMode = EcnMode::Off,
+        /// Accurate feedback of marks (RFC 9768), if both ends can.
+        accurate as "accurate_ecn": bool = false,
+        /// Mark data ECT(1), the identifier of L4S (RFC 9331).
+        ect1: bool = false,
+        /// The exact echo of DCTCP (RFC 8257), at both ends: ECE says how the latest segment arrived. Not with `accurate_ecn`.
+        dctcp_feedback: bool = false,
+    }
+}
+
+declare! {
+    /// What a sender does when it finds that it has repaired what was not broken.
+    #[derive(Copy, Eq)]
+    pub struct UndoConfig {
+        /// Undo what timestamps prove spurious (RFC 3522, RFC 4015).
+        eifel: bool = false,
+        /// Undo what reported duplicates prove spurious (RFC 3708).
+        dsack as "dsack_undo": bool = false,
+        /// Undo a timeout that F-RTO proves spurious (RFC 5682).
+        frto: bool = false,
+    }
+}
+
+declare! {
+    /// When a receiver acknowledges in-order data (RFC 5681 section 4.2, RFC 9293 section 3.8.6.3).
+    #[derive(Copy, Eq)]
+    pub struct DelayedAck {
+        /// Acknowledge every n-th full-sized segment at once; 1 acknowledges each.
+        segments: u32 = default(2).at_least(1).source("RFC 5681 section 4.2"),
+        /// Acknowledge after this time at the latest.
+        timeout: SimDuration = SimDuration::from_millis(40),
+        /// So many ACKs at the start, and after an idle time, are not delayed (Linux's quickack mode).
+        quickacks: u32 = 0,
+        /// The delay follows the spacing of arriving segments, between `timeout` and 200 ms (Linux's ato), and `quickacks`
+        /// are given anew after a gap of an RTO.
+        adaptive: bool = false,
+        /// More than one full segment's octets are acknowledged at once, whatever `segments` says (Linux).
+        count_octets: bool = false,
+        /// Data that leaves within the delay ends the quick ACKs: they are to ride on data (Linux's pingpong).
+        interactive: bool = false,
+        /// The ACK of a FIN is delayed as that of data is; otherwise it leaves at once.
+        delay_fin: bool = false,
+    }
+}
+
+impl Switched for DelayedAck {
+    type Fields = Self;
+
+    /// Switched off, each segment is acknowledged.
+    fn switched(on: bool) -> Self {
+        let declared = Self::default();
+        if on { declared } else { Self { segments: 1, ..declared } }
+    }
+    fn of(fields: Self) -> Self {
+        fields
+    }
+    fn fields(&self) -> Option<Self> {
+        Some(*self)
+    }
+}
+
+declare! {
+    /// ACK congestion control (RFC 5690).
+    #[derive(Copy, Eq)]
+    pub struct AckControlConfig {
+        /// The sender asks for no fewer ACKs than one for so many segments (J); 255 is what the option can say.
+        max_ratio: u8 = default(u8::MAX).at_least(2).unit("segments").source("RFC 5690 section 4.5"),
+    }
+}
+
+declare! {
+    /// The clock behind the timestamps option.
+    #[derive(Copy)]
+    pub struct ClockConfig {
+        /// Tick of the timestamp clock.
+        granularity as "timestamp_granularity": SimDuration = default(SimDuration::from_millis(1)).above(SimDuration::ZERO),
+        /// What the timestamp clock shows at time zero, in ticks.
+        //= rfc7323-7.1-offset
+        offset as "timestamp_offset": u32 = 1,
+        /// How much too fast the timestamp clock runs, in parts per million.
+        skew_ppm as "timestamp_skew_ppm": f64 = default(0.0).at_least(-1e5).at_most(1e5),
+    }
+    tables {
+        /// This host's timestamp clock is set once.
+        step as "timestamp_step": Option<ClockStep> = None,
+    }
+}
+
+declare! {
+    /// A clock is set: forward, or back.
+    #[derive(Copy, Eq)]
+    pub struct ClockStep {
+        /// When.
+        at: SimDuration = required(SimDuration::from_secs(20)),
+        /// By so much forward.
+        forward: Option<SimDuration> = unset("none"),
+        /// Or by so much back.
+        back: Option<SimDuration> = unset("none"),
+    }
+    check ClockStep::review;
+}
+
+impl ClockStep {
+    fn review(&self, review: &mut Review<'_>) {
+        if self.forward.is_some() == self.back.is_some() {
+            let remedy = "give one of the two: forward = \"50 ms\", or back = \"50 ms\"";
+            review.report("", "must set the clock either forward or back", remedy);
+        }
+    }
+}
+
+declare! {
+    /// Spreading a window over its round trip.
+    #[derive(Copy)]
+    pub struct PacingConfig {
+        /// Rate in slow start, as a multiple of cwnd / SRTT (Linux's `tcp_pacing_ss_ratio`).
+        slow_start_ratio: f64 = default(2.0).at_least(0.01).at_most(1e3),
+        /// Rate in congestion avoidance (Linux's `tcp_pacing_ca_ratio`).
+        avoidance_ratio: f64 = default(1.2).at_least(0.01).at_most(1e3),
+    }
+    apart {
+        /// Pace every flow; a controller that sets a rate is paced in any case.
+        enabled: bool = false,
+    }
+}
+
+impl Switched for PacingConfig {
+    type Fields = Self;
+
+    fn switched(on: bool) -> Self {
+        Self { enabled: on, ..Self::default() }
+    }
+    fn of(fields: Self) -> Self {
+        Self { enabled: true, ..fields }
+    }
+    fn fields(&self) -> Option<Self> {
+        self.enabled.then_some(*self)
+    }
+}
+
+declare! {
+    /// Sending several segments as one burst, as hosts with segmentation offload do.
+    #[derive(Copy, Eq)]
+    pub struct BurstConfig {
+        /// Least segments that a burst aims at.
+        min_segments: u32 = default(2).source("Linux's tcp_min_tso_segs"),
+        /// Most data in a burst.
+        max_octets as "max_size": Bytes = default(Bytes(65_536)).at_most(MAX_WINDOW).source("Linux's gso_max_size"),
+    }
+    apart {
+        /// Wait for a burst's worth of window to open before sending, as Linux's TSO does.
+        enabled: bool = false,
+    }
+}
+
+impl Switched for BurstConfig {
+    type Fields = Self;
+
+    fn switched(on: bool) -> Self {
+        Self { enabled: on, ..Self::default() }
+    }
+    fn of(fields: Self) -> Self {
+        Self { enabled: true, ..fields }
+    }
+    fn fields(&self) -> Option<Self> {
+        self.enabled.then_some(*self)
+    }
+}
+
+declare! {
+    /// A buffer that grows with what a connection needs.
+    #[derive(Copy, Eq)]
+    pub struct Autotuning {
+        /// What it begins with.
+        initial: Bytes = default(Bytes(65_535)).at_least(Bytes(1)),
+        /// What it ends at.
+        max: Bytes = default(MAX_SCALED_WINDOW).at_least(Bytes(1)),
+    }
+}
+
+impl Autotuning {
+    /// The same, with a window of `largest` at most.
+    pub(super) fn within(self, largest: Bytes) -> Self {
+        let max = self.max.min(largest);
+        Self { initial: self.initial.min(max), max }
+    }
+}

@@ -1,0 +1,118 @@
+//! Switches that are one of a few words.
+
+use ackclock_declare::words;
+
+words! {
+    /// How a sender repairs loss.
+    pub enum LossRecovery {
+        /// Fast retransmit, then slow start from one segment (Jacobson 1988).
+        "tahoe" = Tahoe,
+        /// Fast retransmit and fast recovery, left at the first new ACK (RFC 5681, RFC 2581).
+        "reno" = Reno,
+        /// Stays in recovery over partial ACKs (RFC 6582).
+        "newreno" = NewReno,
+        /// The SACK scoreboard's conservative recovery (RFC 6675).
+        "sack" = Sack,
+    }
+}
+
+words! {
+    /// How a sender finds out which segments are lost.
+    pub enum LossDetection {
+        /// Duplicate ACKs, or segments SACKed above (RFC 5681, RFC 6675).
+        "dup_acks" = DupAcks,
+        /// By time: what was sent before something delivered later than a reordering window ago (RFC 8985). Needs SACK;
+        /// without, duplicate ACKs are counted.
+        "rack" = Rack,
+    }
+}
+
+words! {
+    /// What windows and flights count.
+    pub enum Counting {
+        /// Octets (RFC 5681).
+        "octets" = Octets,
+        /// Segments, each as a full one however short it is (Linux, ns-2).
+        "segments" = Segments,
+    }
+}
+
+words! {
+    /// What a decrease starts from, and PRR with it.
+    pub enum DecreaseFrom {
+        /// `FlightSize` (RFC 5681 section 3.1, equation 4).
+        "flight_size" = FlightSize,
+        /// cwnd, whether it is in use or not (Linux).
+        "cwnd" = Cwnd,
+    }
+}
+
+words! {
+    /// What a timeout is while what was outstanding at the last timeout or fast retransmit is not yet acknowledged.
+    pub enum TimeoutInRecovery {
+        /// A congestion episode of its own (RFC 5681 section 3.1: ssthresh is held only where the same segment times out
+        /// again).
+        "new_episode" = NewEpisode,
+        /// A part of the episode under way: ssthresh stays (Linux).
+        "same_episode" = SameEpisode,
+    }
+}
+
+words! {
+    /// From when the user timeout counts.
+    pub enum UserTimeoutFrom {
+        /// When the first outstanding segment left (RFC 5482, RFC 9293 section 3.9.1.1).
+        "transmission" = Transmission,
+        /// When something was first sent again (Linux).
+        "retransmission" = Retransmission,
+    }
+}
+
+words! {
+    /// From when the doubled interval to the next probe of a closed window counts.
+    pub enum ZeroWindowProbeFrom {
+        /// From the last probe.
+        "probe" = Probe,
+        /// From the ACK that answers it (Linux).
+        "answer" = Answer,
+    }
+}
+
+words! {
+    /// What becomes of cwnd while it is not what limits the sender.
+    pub enum CwndValidation {
+        /// It grows all the same (OPNET, ns-2).
+        "none" = None,
+        /// It does not grow (RFC 9293's stacks today; RFC 5681 leaves it open).
+        "hold" = Hold,
+        /// RFC 7661: it does not grow beyond what is validated, and a loss in the non-validated phase takes it back.
+        "rfc7661" = Rfc7661,
+        /// Linux: in slow start it grows while less than twice the largest flight of the last round trip; unused for an
+        /// RTO, it is moved half-way back to what was used.
+        "linux" = Linux,
+    }
+}
+
+words! {
+    /// What a sender does with cwnd after it has been idle for longer than the RTO.
+    pub enum IdleRestart {
+        /// Nothing.
+        "off" = Off,
+        /// Back to the restart window, min(IW, cwnd) (RFC 5681 section 4.1).
+        "rfc5681" = Rfc5681,
+        /// Halved for each RTO of idleness, down to the restart window (RFC 2861, Linux).
+        "linux" = Linux,
+    }
+}
+
+words! {
+    /// Holding back small segments.
+    pub enum Nagle {
+        /// Small segments leave at once (`TCP_NODELAY`).
+        "off" = Off,
+        /// No small segment while anything is unacknowledged (RFC 896, RFC 9293 section 3.7.4).
+        "classic" = Classic,
+        /// No small segment while a small one is unacknowledged (Minshall's modification; Linux).
+        "minshall" = Minshall,
+    }
+}
