@@ -62,11 +62,12 @@ impl Policy {
     pub fn from_onnx(bytes: &[u8], settings: Option<&str>) -> Result<Self, PolicyError> {
         let model = ModelProto::decode(bytes).map_err(|error| {
             let reason = error.to_string();
-            let what = format!("is no ONNX file: {}", reason.trim_start_matches("failed to decode Protobuf message: "));
+            let what =
+                format!("must be an ONNX file: {}", reason.trim_start_matches("failed to decode Protobuf message: "));
             PolicyError::of_file(what, "export one, such as with torch.onnx.export; a file cut short cannot be read")
         })?;
         let Some(graph) = &model.graph else {
-            return Err(PolicyError::of_file("is no ONNX file: it has no graph", "export one with torch.onnx.export"));
+            return Err(PolicyError::of_file("must be an ONNX file with a graph", "export one with torch.onnx.export"));
         };
         let config = agent_config(&model, settings)?;
         let opset = model.opset_import.iter().find(|opset| matches!(opset.domain.as_str(), "" | "ai.onnx"));

@@ -137,7 +137,7 @@ fn mistakes_name_the_place_the_value_and_the_remedy() {
     for (flow, words) in [
         (policy(""), vec!["flow[0].controller.file", "is missing", "policy.onnx"]),
         (policy(", file = \"no-such.onnx\""), vec!["flow[0].controller.file", "can be read", "scenario's folder"]),
-        (in_file(&wrong, ""), vec!["flow[0].controller.file", "no ONNX file", "torch.onnx.export"]),
+        (in_file(&wrong, ""), vec!["flow[0].controller.file", "must be an ONNX file", "torch.onnx.export"]),
         (in_file(&right, ", agent = { history = 2 }"), vec!["flow[0].controller.agent", "ackclock.agent", "remove"]),
         (
             in_file(&right, &format!(", controller = {{ kind = \"policy\", file = {} }}", right.name())),

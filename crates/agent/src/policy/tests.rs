@@ -218,8 +218,8 @@ fn what_the_action_does_not_need_is_not_looked_at() {
 fn mistakes_say_where_they_are_and_what_to_do() {
     let one = |node: NodeProto| file(vec![node], vec![tensor("w", &[3, 2], &[0.0; 6])], 2, TWO);
     for (bytes, words) in [
-        (b"no protobuf at all".to_vec(), vec!["no ONNX file", "torch.onnx.export"]),
-        (Vec::new(), vec!["no ONNX file", "no graph"]),
+        (b"no protobuf at all".to_vec(), vec!["must be an ONNX file", "torch.onnx.export"]),
+        (Vec::new(), vec!["must be an ONNX file", "with a graph"]),
         (one(node("LSTM", &["x"], "y")), vec!["operator LSTM", "\"LSTM_y\"", "feed-forward", "Gemm"]),
         (one(node("Add", &["x", "nothing"], "y")), vec!["\"nothing\"", "before it is computed"]),
         (one(node("MatMul", &["x", "w"], "y")), vec!["takes 3 numbers and is given 2", "observations"]),

@@ -112,7 +112,7 @@ impl Checker<'_, '_> {
         let rate = channel.rate.nominal();
         let framing = half.framing.map_or(Bytes::ZERO, |framing| framing.0);
         if framing > MAX_FRAMING {
-            self.report(&path.key("framing"), "is more than any link layer adds", "use at most 65535 bytes");
+            self.report(&path.key("framing"), "must be at most 65535 bytes", "an Ethernet frame adds 38");
         }
         let queue =
             PendingQueue { queue: half.queue.clone().unwrap_or_default(), default_limit, path: path.key("queue") };

@@ -104,7 +104,7 @@ impl<'de, Word: Deserialize<'de>> Deserialize<'de> for SeriesChoice<Word> {
                     "all" => Ok(SeriesChoice::Word(AllOrNone::All)),
                     "none" => Ok(SeriesChoice::Word(AllOrNone::None)),
                     _ => Err(E::custom(
-                        "is no choice of series; write \"all\", \"none\" or a list such as [\"throughput\"]",
+                        "must be a choice of series; write \"all\", \"none\" or a list such as [\"throughput\"]",
                     )),
                 }
             }
