@@ -46,9 +46,13 @@ def _kernel() -> KernelHost:
 
 @pytest.mark.parametrize("name", ON_THE_KERNEL)
 def test_linux_does_what_a_script_says(name: str) -> None:
+    """A kernel keeps real time, to milliseconds: on a busy machine a script is given three tries."""
     file = FOLDER / f"{name}.pkt"
-    verdict = run(parse(file.read_text(), file.name), _kernel())
-    assert verdict.passed, _explained(verdict)
+    for _ in range(3):
+        verdict = run(parse(file.read_text(), file.name), _kernel())
+        if verdict.passed:
+            return
+    pytest.fail(_explained(verdict))
 
 
 def test_nothing_is_left_of_a_namespace() -> None:

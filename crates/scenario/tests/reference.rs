@@ -102,7 +102,10 @@ fn the_tables_are_what_is_declared() {
     );
     found.sort();
     names.sort();
-    assert_eq!(found, names, "each has one table");
+    let without: Vec<&String> = names.iter().filter(|name| !found.contains(name)).collect();
+    let mark = "add a line '<!-- declared controllers: NAME -->' (or queues: ...) and one '<!-- end of declared -->'";
+    assert!(without.is_empty(), "docs/reference/scenario.md has no table of {without:?}; {mark}, then write it anew");
+    assert_eq!(found, names, "each is declared, and has one table");
     if env::var_os("ACKCLOCK_UPDATE_DOCS").is_some() {
         fs::write(page(), wanted).expect("the page can be written");
         return;

@@ -114,10 +114,10 @@ fn loss_beyond_what_rate_is_worth_drives_vivace_off_the_link() {
     // round trip are too few to tell rates apart, and seeds and half minutes differ between 0.1 and 0.5 of the link.
     for (loss, holds) in [(0.01, true), (0.08, false)] {
         let of_seed = |seed| {
-            let mut path = path(vec![vivace(seed)], 375_000, 120);
+            let mut path = path(vec![vivace(seed)], 375_000, 80);
             path.discard = Some((PacketClass::Data, Selection::Probability(loss)));
             path.discard_from = SimTime(10_000_000_000);
-            share(&mut path.start(), 0, 60, 120) / (1.0 - loss)
+            share(&mut path.start(), 0, 30, 80) / (1.0 - loss)
         };
         let used = [1, 2, 3].map(of_seed).into_iter().sum::<f64>() / 3.0;
         assert!(if holds { used > 0.8 } else { used < 0.4 }, "{loss}: {used} of what is left of the link");
