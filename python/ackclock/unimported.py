@@ -39,13 +39,17 @@ class _Unimported(CongestionController):
     """Stands for a class whose module was not imported."""
 
     def __init__(self, _start: object, **_parameters: object) -> None:
-        raise RuntimeError("the scenario was read without importing its Python: read it again with imports=True")
+        _refuse()
 
     def on_ack(self, _ack: object) -> NoReturn:
-        raise NotImplementedError
+        _refuse()
 
     def on_congestion(self, _event: object) -> NoReturn:
-        raise NotImplementedError
+        _refuse()
+
+
+def _refuse() -> NoReturn:
+    raise RuntimeError("the scenario was read without importing its Python: read it again with imports=True")
 
 
 def file_of(module: str, folder: Path) -> Path | None:
