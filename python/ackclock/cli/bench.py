@@ -120,7 +120,7 @@ def ratios(results: Sequence[Measurement]) -> dict[str, float]:
 
 def _call_cost(results: Sequence[Measurement]) -> CallCost | None:
     by_name = {result.case.name: result for result in results}
-    return call_cost(by_name[BUILT_IN], by_name[IN_PYTHON]) if IN_PYTHON in by_name else None
+    return call_cost(by_name[BUILT_IN].case, by_name[IN_PYTHON].case) if IN_PYTHON in by_name else None
 
 
 def _as_json(results: Sequence[Measurement], memory: dict[str, int] | None, call: CallCost | None) -> dict[str, Any]:
