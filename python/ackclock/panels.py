@@ -8,6 +8,7 @@ import numpy as np
 
 from ackclock.metrics import Floats, extremes_per_bucket, mean_per_bucket
 from ackclock.results import Results
+from ackclock.traffic_figures import way_label
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
 """Told apart by colour-blind readers too (Okabe and Ito 2008, with two more)."""
@@ -221,16 +222,6 @@ def _series(results: list[Results], wanted: Panel) -> Iterator[tuple[str, Column
                 values = rows[column.name].cast(float).fill_null(float("nan")).to_numpy()
                 label = f"{prefix}{name}" + (f" {column.label}" if len(columns) > 1 and column.label else "")
                 yield label, column, group, time_s, values
-
-
-def way_label(flow: str, appliance: str, direction: str) -> str:
-    """Name a way through an appliance.
-
-    Examples:
-        >>> way_label("old", "box", "forward"), way_label("old", "box", "backward")
-        ('old via box', 'old via box, back')
-    """
-    return f"{flow} via {appliance}" + (", back" if direction == "backward" else "")
 
 
 def run_label(results: list[Results], position: int) -> str:

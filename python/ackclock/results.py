@@ -2,18 +2,21 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ackclock import storage
 
 if TYPE_CHECKING:
     import polars as pl
 
-TABLES = ("flows", "links", "episodes")
+TableName = Literal["flows", "links", "episodes", "completions", "appliances"]
+
+TABLES: tuple[TableName, ...] = ("flows", "links", "episodes")
 
 COMPLETIONS = "completions.parquet"
 """Written only by runs with short flows or requests."""
@@ -48,30 +51,67 @@ class CaptureSource(Protocol):
         """Write the packets of a link as a pcapng file."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Results:
     """The results of one run.
 
+    A run makes no tables: each is taken over from the core when it is first looked at, as Polars loads longer than a
+    short run takes.
+
     Attributes:
         summary: What `summary.json` holds: averages and counts of each flow and link.
-        flows: Series of the flows over time, a row for each flow and sample.
-        links: Series of the links over time.
-        episodes: A row for each congestion episode.
-        manifest: Where the numbers come from: scenario, hash, seed, versions, engine figures.
         captures: The pcapng file of each captured link, for results that were loaded or saved.
-        completions: A row for each short flow and each request that was completed.
-        appliances: Series of each way through each appliance over time.
     """
 
     summary: dict[str, Any]
-    flows: "pl.DataFrame"
-    links: "pl.DataFrame"
-    episodes: "pl.DataFrame"
-    manifest: dict[str, Any]
+    _origin: dict[str, Any] = field(repr=False)
+    _table: Callable[[TableName], "pl.DataFrame"] = field(repr=False, compare=False)
     captures: Mapping[str, Path] = field(default_factory=dict)
-    completions: "pl.DataFrame" = field(default_factory=no_completions)
-    appliances: "pl.DataFrame" = field(default_factory=no_appliances)
     _source: CaptureSource | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def flows(self) -> "pl.DataFrame":
+        """Series of the flows over time, a row for each flow and sample."""
+        return self._table("flows")
+
+    @cached_property
+    def links(self) -> "pl.DataFrame":
+        """Series of the links over time."""
+        return self._table("links")
+
+    @cached_property
+    def episodes(self) -> "pl.DataFrame":
+        """A row for each congestion episode."""
+        return self._table("episodes")
+
+    @cached_property
+    def completions(self) -> "pl.DataFrame":
+        """A row for each short flow and each request that was completed."""
+        return self._table("completions")
+
+    @cached_property
+    def appliances(self) -> "pl.DataFrame":
+        """Series of each way through each appliance over time."""
+        return self._table("appliances")
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """Where the numbers come from: scenario, hash, seed, versions, engine figures."""
+        if self._source is None:
+            return self._origin  # as the folder has it, which another version may have written
+        import polars as pl
+
+        return self._origin | {"versions": self._origin["versions"] | {"polars": pl.__version__}}
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """What the seed drew: the place in the scenario, and the value."""
+        return dict(self._origin.get("drawn", {}))
+
+    @property
+    def engine(self) -> dict[str, Any]:
+        """What the run cost, as the manifest tells it."""
+        return dict(self._origin["engine"])
 
     @property
     def name(self) -> str:
@@ -195,17 +235,19 @@ class Results:
         path = Path(directory)
         _check_complete(path)
         try:
-            flows, links, episodes = (pl.read_parquet(path / f"{table}.parquet") for table in TABLES)
+            tables: dict[TableName, pl.DataFrame] = {
+                table: pl.read_parquet(path / f"{table}.parquet") for table in TABLES
+            }
             file = path / COMPLETIONS
-            completions = pl.read_parquet(file) if file.is_file() else no_completions()
+            tables["completions"] = pl.read_parquet(file) if file.is_file() else no_completions()
             file = path / APPLIANCES
-            appliances = pl.read_parquet(file) if file.is_file() else no_appliances()
+            tables["appliances"] = pl.read_parquet(file) if file.is_file() else no_appliances()
             manifest = json.loads((path / storage.MANIFEST).read_bytes())
             summary = json.loads((path / "summary.json").read_bytes())
         except (pl.exceptions.PolarsError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is damaged: {error}; run the scenario again") from error
         captures = {link: path / _plain(file, path) for link, file in manifest.get("captures", {}).items()}
-        return cls(summary, flows, links, episodes, manifest, captures, completions, appliances)
+        return cls(summary, manifest, tables.__getitem__, captures)
 
 
 def _named(entries: list[dict[str, Any]], name: str, kind: str) -> dict[str, Any]:

@@ -5,12 +5,13 @@ import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ackclock import controllers, storage
 from ackclock._core import Outcome, Scenario, Simulation
-from ackclock.results import Results
+from ackclock.results import Results, TableName
 from ackclock.version import __version__
 
 if TYPE_CHECKING:
@@ -129,19 +130,13 @@ def _next_step(step_s: float, took_s: float) -> float:
 def _results(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Results:
     return Results(
         summary=json.loads(outcome.summary_json()),
-        flows=_table(outcome, "flows"),
-        links=_table(outcome, "links"),
-        episodes=_table(outcome, "episodes"),
-        manifest=_manifest(scenario, figures),
-        completions=_table(outcome, "completions"),
-        appliances=_table(outcome, "appliances"),
+        _origin=_origin(scenario, figures),
+        _table=partial(_table, outcome),
         _source=outcome,
     )
 
 
-def _table(
-    outcome: Outcome, name: Literal["flows", "links", "episodes", "completions", "appliances"]
-) -> "pl.DataFrame":
+def _table(outcome: Outcome, name: TableName) -> "pl.DataFrame":
     """Take a table over without copying its numbers; names become plain text, whose file does not depend on others."""
     import polars as pl
 
@@ -149,14 +144,13 @@ def _table(
     return table.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
-def _manifest(scenario: Scenario, figures: EngineFigures) -> dict[str, Any]:
-    import polars as pl
-
+def _origin(scenario: Scenario, figures: EngineFigures) -> dict[str, Any]:
+    """The manifest, but for the version of Polars, which a run does without."""
     own = controllers.sources(scenario)
     return {
         "scenario": json.loads(scenario.to_json()),
         "scenario_hash": scenario.hash,
         "seed": scenario.seed,
-        "versions": {"ackclock": __version__, "python": platform.python_version(), "polars": pl.__version__},
+        "versions": {"ackclock": __version__, "python": platform.python_version()},
         "engine": figures.as_dict(),
     } | {name: entry for name, entry in (("drawn", scenario.drawn), ("controllers", own)) if entry}

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import dpkt
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,3 +156,18 @@ def test_captures_have_the_ports_of_flows(through_a_box: ackclock.Results, tmp_p
     assert ports.pop("172.16.0.1") == 5001
     assert len(ports) > 1
     assert set(ports.values()) == {443}
+
+
+def test_a_manifest_names_what_wrote_it_then_and_not_what_reads_it_now(
+    results: ackclock.Results, tmp_path: Path
+) -> None:
+    versions = results.manifest["versions"]
+    assert list(versions) == ["ackclock", "python", "polars"]
+    assert versions["polars"] == pl.__version__
+    folder = results.save(tmp_path / "kept")
+    file = folder / "manifest.json"
+    file.write_text(file.read_text().replace(f'"polars": "{pl.__version__}"', '"polars": "0.0.1"'))
+    loaded = ackclock.Results.load(folder)
+    assert loaded.manifest["versions"] == versions | {"polars": "0.0.1"}
+    assert loaded.engine == results.engine == results.manifest["engine"]
+    assert loaded.drawn == results.drawn == {}

@@ -1,4 +1,4 @@
-"""The table of commands, and what happens to errors.
+"""The command line as a program, and what happens to errors.
 
 Exit codes: 0 done, 1 the work failed, 2 the input is wrong, 130 interrupted.
 """
@@ -12,27 +12,12 @@ from typing import Annotated
 import typer
 
 from ackclock import version
-from ackclock.cli import (
-    agents,
-    arrivals,
-    bench,
-    catalogs,
-    check,
-    claims,
-    doctor,
-    evaluate,
-    export,
-    failures,
-    report,
-    run,
-    script,
-    sweep,
-    train,
-    validate_linux,
-)
+from ackclock.cli import failures
+from ackclock.cli.commands import Group
 
 app = typer.Typer(
     name="ackclock",
+    cls=Group,
     help="A laboratory for TCP congestion control: simulate packet by packet, measure, compare.",
     no_args_is_help=True,
     add_completion=False,
@@ -55,33 +40,6 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
-
-_SIMULATE, _LEARN, _MACHINE = "Simulate", "Look things up", "This machine"
-app.command(rich_help_panel=_SIMULATE)(run.run)
-app.command(rich_help_panel=_SIMULATE)(sweep.sweep)
-app.command(rich_help_panel=_SIMULATE)(report.report)
-app.command(rich_help_panel=_SIMULATE)(report.compare)
-app.command(rich_help_panel=_SIMULATE)(claims.claims)
-app.command("validate-linux", rich_help_panel=_SIMULATE)(validate_linux.validate_linux)
-app.command(rich_help_panel=_SIMULATE)(script.script)
-app.command(rich_help_panel=_SIMULATE)(arrivals.arrivals)
-app.command(rich_help_panel=_SIMULATE)(train.train)
-app.command(rich_help_panel=_SIMULATE)(evaluate.evaluate)
-app.command(rich_help_panel=_SIMULATE)(export.export)
-app.command(rich_help_panel=_LEARN)(check.validate)
-app.command(rich_help_panel=_LEARN)(check.schema)
-app.command(rich_help_panel=_LEARN)(catalogs.controllers)
-app.command(rich_help_panel=_LEARN)(catalogs.profiles)
-app.command(rich_help_panel=_LEARN)(catalogs.queues)
-app.command(rich_help_panel=_LEARN)(catalogs.buffer_policies)
-app.command("disciplines", hidden=True)(catalogs.buffer_policies)  # its name of before
-app.command(rich_help_panel=_LEARN)(catalogs.links)
-app.command(rich_help_panel=_LEARN)(catalogs.topologies)
-app.command(rich_help_panel=_LEARN)(catalogs.traffic)
-app.command(rich_help_panel=_LEARN)(agents.agents)
-app.command(rich_help_panel=_MACHINE)(bench.bench)
-app.command(rich_help_panel=_MACHINE)(doctor.doctor)
 
 
 def main() -> None:

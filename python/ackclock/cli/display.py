@@ -1,15 +1,8 @@
-"""Progress bars. They go to standard error and only to a terminal; the callers see to that."""
+"""What goes to standard output, and numbers as a person reads them."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.text import Text
-
-from ackclock.cli.failures import errors
-from ackclock.running import Progress as RunProgress
 
 _PIPED_WIDTH = 240
 
@@ -17,27 +10,6 @@ _PIPED_WIDTH = 240
 def output() -> Console:
     """Return a console on standard output: as wide as the terminal; piped, as wide as the tables need."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
-
-
-class _SimulatedTime(ProgressColumn):
-    """`12.4 / 50 s`."""
-
-    def render(self, task: Task) -> Text:
-        return Text(f"{task.completed:.1f} / {task.total or 0:g} s simulated", style="cyan")
-
-
-class _Speed(ProgressColumn):
-    """How fast simulated time passes and packets arrive."""
-
-    def render(self, task: Task) -> Text:
-        progress: RunProgress | None = task.fields.get("progress")
-        if progress is None or progress.wall_s <= 0:
-            return Text("")
-        return Text(
-            f"{progress.now_s / progress.wall_s:,.3g} x real time, "
-            f"{si(progress.packets_delivered / progress.wall_s)} packets/s",
-            style="dim",
-        )
 
 
 def si(value: float) -> str:
@@ -57,81 +29,3 @@ def si(value: float) -> str:
         if magnitude >= factor * 0.9995:
             return f"{value / factor:.3g} {prefix}"
     return f"{value:.3g}"
-
-
-@contextmanager
-def run_progress(name: str, duration_s: float) -> Iterator[Callable[[RunProgress], None]]:
-    """Show how far one run is, until the block ends.
-
-    Args:
-        name: Of the scenario.
-        duration_s: Simulated time at the end.
-
-    Yields:
-        What to call with each step.
-    """
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), _SimulatedTime(), _Speed())
-    with Progress(*columns, console=errors(), transient=True) as bar:
-        task = bar.add_task(name[:32], total=duration_s)
-        yield lambda progress: bar.update(task, completed=progress.now_s, progress=progress)
-
-
-@contextmanager
-def points_progress(total: int, done: int) -> Iterator[Callable[[], None]]:
-    """Show how many points of a sweep are done.
-
-    Args:
-        total: All of them.
-        done: Those finished before.
-
-    Yields:
-        What to call after each point.
-    """
-    columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} points"), TimeRemainingColumn())
-    with Progress(*columns, console=errors(), transient=True) as bar:
-        task = bar.add_task("sweep", total=total, completed=done)
-        yield lambda: bar.advance(task)
-
-
-@contextmanager
-def simulations_progress(name: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how many of a command's simulations are done, where somebody is looking.
-
-    Args:
-        name: Of the work.
-
-    Yields:
-        What to call after each with how many are done, and how many there are; None if nobody is looking.
-    """
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} simulations"))
-    with Progress(*columns, console=errors(), transient=True) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextmanager
-def training_progress(name: str, steps: int) -> Iterator[Callable[[int, float | None], None] | None]:
-    """Show how far a training is, where somebody is looking.
-
-    Args:
-        name: Of the algorithm.
-        steps: At the end.
-
-    Yields:
-        What to call with the steps so far and the mean return of late, None at first; None if nobody is looking.
-    """
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} decisions  return {task.fields[paid]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=errors(), transient=True) as bar:
-        task = bar.add_task(name, total=steps, paid="-")
-        yield lambda done, paid: bar.update(task, completed=done, paid="-" if paid is None else f"{paid:.4g}")

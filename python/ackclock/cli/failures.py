@@ -1,19 +1,22 @@
-"""Errors as a person reads them, and the exit code of each."""
+"""Errors as a person reads them, and the exit code of each.
+
+Rich, which prints them, loads as long as all the rest, so that it is loaded when there is something to print.
+"""
 
 import os
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any
-
-from rich.console import Console
-from rich.markup import escape
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from ackclock import storage
 from ackclock._core import ScenarioError
 from ackclock.running import simulate
 from ackclock.storage import OutputExistsError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -26,8 +29,10 @@ class WorkError(RuntimeError):
     """The work failed for a reason that the message tells."""
 
 
-def errors() -> Console:
+def errors() -> "Console":
     """Return a console on standard error; data goes to standard output."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -108,6 +113,8 @@ def _show_traceback(error: Exception) -> None:
 
 
 def _say(message: str) -> None:
+    from rich.markup import escape
+
     errors().print(f"[bold red]error:[/] {escape(' '.join(message.splitlines()))}")
 
 
@@ -132,8 +139,10 @@ def print_diagnostics(error: ScenarioError) -> None:
     console.print(f"[bold red]{more}{count} mistake{'s' if count != 1 else ''}[/]; nothing was run")
 
 
-def _diagnostic(diagnostic: dict[str, Any]) -> Text:
+def _diagnostic(diagnostic: dict[str, Any]) -> "Text":
     """`file:line:column: error: field must be ...`, which editors can jump to, the line with its marks, the remedy."""
+    from rich.text import Text
+
     place = ":".join(str(diagnostic[key]) for key in ("file", "line", "column") if diagnostic[key] is not None)
     text = Text.assemble((f"{place}: ", "bold"), ("error: ", "bold red"))
     message = diagnostic["message"]

@@ -1,4 +1,7 @@
-"""`ackclock run`: one simulation, from a file or from a handful of options."""
+"""`ackclock run`: one simulation, from a file or from a handful of options.
+
+What prints is loaded when it prints: a short run takes less time than loading it.
+"""
 
 import sys
 from pathlib import Path
@@ -8,7 +11,7 @@ import typer
 
 from ackclock import storage
 from ackclock._core import Scenario, ScenarioError, Simulation
-from ackclock.cli import check, display, tables
+from ackclock.cli import check
 from ackclock.cli.failures import InputError
 from ackclock.dumbbells import dumbbell
 from ackclock.results import Results, summary_json
@@ -126,7 +129,9 @@ def _policies(given: list[str], scenario: Scenario) -> dict[str, Path]:
 def _simulate(scenario: Scenario, policies: dict[str, Path], *, quiet: bool) -> Results:
     if quiet or not sys.stderr.isatty():
         return simulate(scenario, save_policies=policies)
-    with display.run_progress(scenario.name, scenario.duration_s) as on_progress:
+    from ackclock.cli.progress import run_progress
+
+    with run_progress(scenario.name, scenario.duration_s) as on_progress:
         return simulate(scenario, on_progress=on_progress, save_policies=policies)
 
 
@@ -134,6 +139,8 @@ def _print(results: Results, output: Path | None, *, as_json: bool, quiet: bool)
     if as_json:
         sys.stdout.write(summary_json(results.summary).decode())
     elif not quiet:
+        from ackclock.cli import tables
+
         tables.print_results(results)
         if output is not None:
             print(f"results in {output}")

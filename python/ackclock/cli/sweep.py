@@ -12,8 +12,10 @@ import typer
 from rich.table import Table
 
 from ackclock import storage
-from ackclock.cli import check, display
+from ackclock.cli import check
+from ackclock.cli.display import output as standard_output
 from ackclock.cli.failures import InputError, errors
+from ackclock.cli.progress import points_progress
 from ackclock.results import parquet
 from ackclock.sweep import (
     Axis,
@@ -103,7 +105,7 @@ def _run_missing(
     if done and not quiet:
         errors().print(f"{done} of {done + len(missing)} points are done already")
     visible = missing and not quiet and sys.stderr.isatty()
-    bar = display.points_progress(done + len(missing), done) if visible else nullcontext(lambda: None)
+    bar = points_progress(done + len(missing), done) if visible else nullcontext(lambda: None)
     with bar as advance, closing(_running(missing, backend, jobs)) as finished:
         for point, summary in finished:
             folder.save(point, summary)
@@ -150,7 +152,7 @@ def _print_means(averages: "pl.DataFrame") -> None:
         table.add_row(*(str(row[name]) for name in keys), *(_mean(row, name) for name in measures))
     if averages.height > _MOST_ROWS:
         table.caption = f"and {averages.height - _MOST_ROWS} more rows in means.parquet"
-    display.output().print(table)
+    standard_output().print(table)
 
 
 def _heading(name: str) -> str:

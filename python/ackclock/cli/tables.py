@@ -20,7 +20,7 @@ def print_results(results: Results) -> None:
     """
     console = output()
     console.print(_headline(results), markup=False)
-    for place, value in results.manifest.get("drawn", {}).items():
+    for place, value in results.drawn.items():
         console.print(f"drawn: {place} = {value}", style="dim", markup=False)
     console.print()
     if results.summary["flows"]:
@@ -32,7 +32,7 @@ def print_results(results: Results) -> None:
     links = [link for link in results.summary["links"] if link["delivered_packets"] or link["drops"]]
     console.print(_link_table(links))
     console.print()
-    console.print(_engine_line(results.manifest["engine"]), style="dim", markup=False)
+    console.print(_engine_line(results.engine), style="dim", markup=False)
 
 
 def _headline(results: Results) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
-from ackclock.report.traffic_figures import (
+from ackclock.traffic_figures import (
     APPLIANCE_CELLS,
     DATAGRAM_CELLS,
     EXCHANGE_CELLS,

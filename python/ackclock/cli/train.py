@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ackclock.cli import check, display
+from ackclock.cli import check
 from ackclock.cli.failures import InputError, errors
+from ackclock.cli.progress import training_progress
 
 if TYPE_CHECKING:
     from ackclock.learn.setting import Setting
@@ -77,7 +78,7 @@ def train(
     try:
         setting = _setting(target, overrides or [], pairs("--agent", agent or []), discrete=chooses)
         plan = Plan(str(algorithm), steps, seed, envs, pairs("--hyper", hyper or []))
-        with _stopping() as is_stopping, display.training_progress(algorithm, steps) as bar:
+        with _stopping() as is_stopping, training_progress(algorithm, steps) as bar:
             trained = learn(
                 setting,
                 plan,

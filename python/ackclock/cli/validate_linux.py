@@ -9,8 +9,9 @@ import typer
 from rich.table import Table
 
 from ackclock import storage
-from ackclock.cli.display import output, simulations_progress
+from ackclock.cli.display import output
 from ackclock.cli.failures import InputError, WorkError
+from ackclock.cli.progress import simulations_progress
 
 _STYLES = {"agrees": "green", "differs": "bold yellow"}
 

@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
-from ackclock.report.traffic_figures import (
+from ackclock.results import Results
+from ackclock.traffic_figures import (
     APPLIANCE_CELLS,
     DATAGRAM_CELLS,
     EXCHANGE_CELLS,
@@ -15,7 +16,6 @@ from ackclock.report.traffic_figures import (
     appliance_rows,
     size_rows,
 )
-from ackclock.results import Results
 
 
 def compare(results: list[Results]) -> None:

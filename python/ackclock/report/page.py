@@ -11,7 +11,8 @@ from ackclock import completions, storage
 from ackclock.panels import Drawing, run_label
 from ackclock.plots import drawings, interactive, static_files, write_static
 from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
-from ackclock.report.traffic_figures import (
+from ackclock.results import Results
+from ackclock.traffic_figures import (
     APPLIANCE_CELLS,
     DATAGRAM_CELLS,
     EXCHANGE_CELLS,
@@ -20,7 +21,6 @@ from ackclock.report.traffic_figures import (
     appliance_rows,
     size_rows,
 )
-from ackclock.results import Results
 
 _MAX_ROWS = 50
 

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ackclock.panels import way_label
-
 Entry = Mapping[str, Any]
 Cell = tuple[str, Callable[[Entry], str]]
 
@@ -134,6 +132,16 @@ APPLIANCE_CELLS: tuple[Cell, ...] = (
     ("retransmitted", _count("retransmitted_segments")),
     ("timeouts", _count("timeouts")),
 )
+
+
+def way_label(flow: str, appliance: str, direction: str) -> str:
+    """Name a way through an appliance.
+
+    Examples:
+        >>> way_label("old", "box", "forward"), way_label("old", "box", "backward")
+        ('old via box', 'old via box, back')
+    """
+    return f"{flow} via {appliance}" + (", back" if direction == "backward" else "")
 
 
 def appliance_rows(summary: Entry) -> list[Entry]:

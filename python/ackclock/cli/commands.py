@@ -1,0 +1,117 @@
+"""The table of commands, each loaded when somebody asks for it.
+
+A call runs one command, and each needs modules of its own: a command line that loaded all would take twice as long to
+begin. The list of `ackclock --help` loads them all, for the sentence that each says of itself.
+"""
+
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Where a command is.
+
+    Attributes:
+        module: Its file in `ackclock.cli`.
+        function: In it.
+        panel: Of the help that lists it.
+        hidden: Whether the help leaves it out.
+    """
+
+    module: str
+    function: str
+    panel: str
+    hidden: bool = False
+
+    def load(self, name: str) -> Any:  # noqa: ANN401  the type is of a part of Typer that is not public
+        """Import it.
+
+        Args:
+            name: As users type it.
+        """
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+        function = getattr(import_module(f"ackclock.cli.{self.module}"), self.function)
+        alone.command(name, rich_help_panel=self.panel, hidden=self.hidden)(function)
+        return typer.main.get_command(alone)
+
+
+_SIMULATE, _LEARN, _MACHINE = "Simulate", "Look things up", "This machine"
+
+COMMANDS = {
+    "run": Command("run", "run", _SIMULATE),
+    "sweep": Command("sweep", "sweep", _SIMULATE),
+    "report": Command("report", "report", _SIMULATE),
+    "compare": Command("report", "compare", _SIMULATE),
+    "claims": Command("claims", "claims", _SIMULATE),
+    "validate-linux": Command("validate_linux", "validate_linux", _SIMULATE),
+    "script": Command("script", "script", _SIMULATE),
+    "arrivals": Command("arrivals", "arrivals", _SIMULATE),
+    "train": Command("train", "train", _SIMULATE),
+    "evaluate": Command("evaluate", "evaluate", _SIMULATE),
+    "export": Command("export", "export", _SIMULATE),
+    "validate": Command("check", "validate", _LEARN),
+    "schema": Command("check", "schema", _LEARN),
+    "controllers": Command("catalogs", "controllers", _LEARN),
+    "profiles": Command("catalogs", "profiles", _LEARN),
+    "queues": Command("catalogs", "queues", _LEARN),
+    "buffer-policies": Command("catalogs", "buffer_policies", _LEARN),
+    "disciplines": Command("catalogs", "buffer_policies", _LEARN, hidden=True),  # its name of before
+    "links": Command("catalogs", "links", _LEARN),
+    "topologies": Command("catalogs", "topologies", _LEARN),
+    "traffic": Command("catalogs", "traffic", _LEARN),
+    "agents": Command("agents", "agents", _LEARN),
+    "bench": Command("bench", "bench", _MACHINE),
+    "doctor": Command("doctor", "doctor", _MACHINE),
+}
+"""All of them, in the order in which the help lists them."""
+
+
+class _Loaded(MutableMapping[str, Any]):
+    """The commands as Typer wants them, by name: a look at one imports it, once; the names alone import nothing."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  as of `Command.load`
+        if name not in self._loaded:
+            self._loaded[name] = COMMANDS[name].load(name)
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: object) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError(f"the command {name} cannot be taken away; commands are the lines of COMMANDS")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class Group(TyperGroup):
+    """`ackclock` with its commands."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  handed on to Typer
+        """Begin without any command loaded.
+
+        Args:
+            settings: Of Typer.
+        """
+        super().__init__(**settings)
+        self.commands = _Loaded()
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # Typer's own class of contexts
+        """Return the names of all commands in order.
+
+        Args:
+            ctx: Not looked at.
+        """
+        return list(self.commands)

@@ -1,0 +1,71 @@
+"""What is not loaded: a command line begins fast if it loads only what its command needs. No clock is asked here."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ackclock.cli.commands import COMMANDS
+
+_HEAVY = frozenset(
+    ("dpkt", "gymnasium", "lark", "matplotlib", "numpy", "pettingzoo", "plotly", "polars", "pydantic", "scipy", "torch")
+)
+"""Each takes longer to load than all that a short run needs."""
+
+_RUN = ("run", "--flows", "cubic", "--duration", "1 ms")
+
+_ASK = """
+import sys
+try:
+    {work}
+finally:
+    print(*sorted(sys.modules), file=sys.stderr)
+"""
+
+
+def _loaded(work: str, *arguments: str) -> set[str]:
+    """The modules that a Python of its own has loaded when it has done the work."""
+    done = subprocess.run(
+        [sys.executable, "-c", _ASK.format(work=work), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return set(done.stderr.split())
+
+
+def _loaded_by_command(*arguments: str) -> set[str]:
+    return _loaded("from ackclock.cli import main; main()", *arguments)
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    modules = _loaded("import ackclock")
+    assert "ackclock._core" in modules
+    assert not modules & (_HEAVY | {"rich", "typer"})
+
+
+@pytest.mark.parametrize("arguments", [("--version",), (*_RUN, "--json")], ids=["version", "run-json"])
+def test_a_command_that_draws_no_table_does_without_what_draws_them(arguments: tuple[str, ...]) -> None:
+    modules = _loaded_by_command(*arguments)
+    assert "typer" in modules
+    assert not modules & (_HEAVY | {"rich"})
+
+
+def test_a_run_makes_no_table_of_series_and_loads_no_other_command(tmp_path: Path) -> None:
+    modules = _loaded_by_command(*_RUN)
+    assert "rich.table" in modules
+    assert not modules & _HEAVY
+    others = {command.module for command in COMMANDS.values()} - {"run", "check"}
+    assert not {name for name in others if f"ackclock.cli.{name}" in modules}
+    # What is kept is a folder with tables, which Polars writes.
+    assert "polars" in _loaded_by_command(*_RUN, "-o", str(tmp_path / "kept"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_where_the_table_says(name: str) -> None:
+    command = COMMANDS[name].load(name)
+    assert command.name == name
+    assert command.help
+    assert command.hidden == COMMANDS[name].hidden
