@@ -12,7 +12,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build learn run test test-rust test-python test-learn bench lint format docs wheel fuzz fuzz-short claims-full evolve validate-linux peers lock programs clean
+.PHONY: help setup build learn run test test-rust test-python test-learn bench instructions lint format docs wheel fuzz fuzz-short claims-full evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -65,13 +65,17 @@ validate-linux: build ## recorded flows of Linux beside the same settings simula
 
 bench: build ## measure packets per second of CPU, events per second, and memory
 	@$(BIN)/ackclock bench
+	@$(BIN)/ackclock bench instructions
+
+instructions: build ## count the instructions of a packet: no more than 5 % over the last line of benches/instructions.jsonl
+	@$(BIN)/ackclock bench instructions
 
 peers: build ## run the same scenarios on ns-3, in turn with ackclock
 	@$(BIN)/python benches/peers/run.py
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 
-test: build test-rust test-python fuzz-short ## every test
+test: build test-rust test-python instructions fuzz-short ## every test
 
 test-rust: $(VENV)/.packages ## the tests of the crates
 	cargo test --quiet --locked --workspace --exclude ackclock-python

@@ -5,6 +5,7 @@ import platform
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,10 +24,13 @@ from ackclock.bench import (
     peak_memory_bytes,
 )
 from ackclock.bench.calls import BUILT_IN, IN_PYTHON
+from ackclock.bench.instructions import GROUP as INSTRUCTIONS
+from ackclock.bench.instructions import HISTORY
 from ackclock.bench.learning import CONTROLLERS as LEARNING
 from ackclock.bench.learning import GROUP as LEARN
 from ackclock.cli.display import output, si
 from ackclock.cli.failures import InputError, errors
+from ackclock.cli.instructions import instructions
 
 if TYPE_CHECKING:
     from ackclock.bench.gym import Pace
@@ -40,16 +44,24 @@ def bench(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym",
-            help="Cases to run; all by default.",
+            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym | instructions",
+            help="Cases to run; by default all but `instructions`, which stands alone: valgrind counts them.",
         ),
     ] = None,
     min_cpu_s: Annotated[
         float, typer.Option("--min-cpu", metavar="SECONDS", min=0.0, help="Least CPU time spent on each case.")
     ] = 5.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    history: Annotated[
+        Path, typer.Option(metavar="FILE", help="Of `instructions`: the records, the last of which it compares with.")
+    ] = HISTORY,
+    record: Annotated[bool, typer.Option("--record", help="Of `instructions`: add what is counted to them.")] = False,
 ) -> None:
-    """Measure packets and events per second of CPU, and peak memory, on fixed scenarios."""
+    """Measure packets and events per second of CPU, and peak memory, on fixed scenarios; or count instructions."""
+    if groups == [INSTRUCTIONS]:
+        return instructions(history, renew=record, as_json=as_json)
+    if record:
+        raise InputError("--record renews the record of instructions: ackclock bench instructions --record")
     chosen = _chosen(groups)
     if build_info()["profile"] != "release":
         errors().print("[yellow]warning:[/] this is a debug build; the figures say nothing (make build)")
@@ -73,7 +85,9 @@ def bench(
 def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
     unknown = sorted(set(groups or ()) - set(_GROUPS))
     if unknown:
-        raise InputError(f"there is no bench {', '.join(unknown)}; there are: {', '.join(_GROUPS)}")
+        raise InputError(
+            f"there is no bench {', '.join(unknown)}; there are: {', '.join(_GROUPS)}, and {INSTRUCTIONS}, alone"
+        )
     return tuple(groups or _GROUPS)
 
 
