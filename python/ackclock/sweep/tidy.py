@@ -126,9 +126,9 @@ def half_width(standard_deviation: float | None, count: int) -> float | None:
     """
     if standard_deviation is None or count < 2:
         return None
-    from scipy import stats
+    from scipy.special import stdtrit  # what scipy.stats calls, without the second that loading all of it takes
 
-    quantile = float(stats.t.ppf(0.5 + CONFIDENCE / 2, count - 1))
+    quantile = float(stdtrit(count - 1, 0.5 + CONFIDENCE / 2))
     return quantile * standard_deviation / math.sqrt(count)
 
 
