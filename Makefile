@@ -81,8 +81,10 @@ test-rust: $(VENV)/.packages ## the tests of the crates
 	cargo test --quiet --locked --workspace --exclude ackclock-python
 	cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
 
+# A file of tests stays with one worker, as its tests share runs; the longest files come first in the alphabet.
 test-python: build ## the tests of the package, the command line and the wheel
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not alone"
+	$(BIN)/python -m pytest -q -m alone tests/python
 
 test-learn: learn ## the tests of training, which need the packages of ackclock[learn]
 	$(BIN)/python -m pytest -q -m learn tests/python

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,13 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("block", list(_commands()), ids=str)
+def _of_a_page() -> list[Any]:
+    """The commands of each page; Cargo uses every core."""
+    marks = {True: pytest.mark.alone, False: ()}
+    return [pytest.param(block, id=str(block), marks=marks["cargo " in block.text]) for block in _commands()]
+
+
+@pytest.mark.parametrize("block", _of_a_page())
 def test_commands_do_what_a_page_says(block: Block, workplace: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command in block.text.splitlines():

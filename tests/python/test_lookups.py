@@ -63,6 +63,7 @@ def test_doctor_says_what_is_there_and_how_to_get_the_rest(cli: Cli) -> None:
     assert cli("doctor").returncode == 0
 
 
+@pytest.mark.alone
 def test_bench_measures_and_prints_json(cli: Cli) -> None:
     done = cli("bench", "a", "--min-cpu", 0, "--json")
     assert done.returncode == 0, done.stderr
@@ -84,6 +85,7 @@ def test_every_bench_scenario_is_valid(case: Case) -> None:
     assert len(scenario.flow_names) == {"b": 100, "c": 1000, "fq-codel": 1000, "short-flows": 0}.get(case.group, 1)
 
 
+@pytest.mark.alone
 def test_a_call_of_a_python_controller_is_measured(cli: Cli) -> None:
     done = cli("bench", "python-controller", "--min-cpu", 0.5, "--json")
     assert done.returncode == 0, done.stderr
@@ -100,6 +102,7 @@ def test_a_call_of_a_python_controller_is_measured(cli: Cli) -> None:
     assert 0 < call["body_ns"] < 6_000
 
 
+@pytest.mark.alone
 def test_the_bench_of_learning_counts_decisions(cli: Cli) -> None:
     done = cli("bench", "learn", "--min-cpu", 0.2, "--json")
     costs = json.loads(done.stdout)["learning"]
@@ -145,6 +148,7 @@ def test_help_and_version(cli: Cli) -> None:
         assert f" {name} " in shown
 
 
+@pytest.mark.alone
 def test_the_bench_of_environments_counts_steps(cli: Cli) -> None:
     done = cli("bench", "gym", "--min-cpu", 0.05, "--json")
     assert done.returncode == 0, done.stderr

@@ -141,6 +141,7 @@ def test_a_value_that_is_returned_is_no_window(folder: Path, cli: Cli) -> None:
     assert "assign what changes, such as self.cwnd_bytes" in done.stderr
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_endless_method_can_be_interrupted(folder: Path, number: signal.Signals) -> None:
     scenario = _write(folder, '"python:mine:Endless"')

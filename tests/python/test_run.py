@@ -187,6 +187,7 @@ def test_force_keeps_what_a_user_put_into_results(cli: Cli, scenario_file: Path,
     assert (tmp_path / "out" / "summary.json").read_bytes() == before
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("place", ["two.toml/out", "/proc/nowhere/out"])
 def test_unwritable_place_is_found_before_simulating(cli: Cli, scenario_file: Path, place: str) -> None:
     started = time.monotonic()
@@ -218,6 +219,7 @@ def test_full_disk_keeps_the_old_results_under_force(cli: Cli, scenario_file: Pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "two.toml"]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interruption_is_130_and_leaves_nothing(scenario_file: Path, tmp_path: Path, number: signal.Signals) -> None:
     process = subprocess.Popen(

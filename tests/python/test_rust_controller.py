@@ -34,6 +34,9 @@ controller = { kind = "external", name = "sqrt" }
 """
 
 
+pytestmark = pytest.mark.alone  # Cargo uses every core
+
+
 @pytest.fixture(scope="module")
 def program() -> Path:
     """Build the example into the project's own target folder, which holds most of it already."""

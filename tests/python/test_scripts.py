@@ -44,6 +44,7 @@ def _kernel() -> KernelHost:
         pytest.skip(f"needs root, /dev/net/tun and iproute2: {error}")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", ON_THE_KERNEL)
 def test_linux_does_what_a_script_says(name: str) -> None:
     """A kernel keeps real time, to milliseconds: on a busy machine a script is given three tries."""
@@ -55,6 +56,7 @@ def test_linux_does_what_a_script_says(name: str) -> None:
     pytest.fail(_explained(verdict))
 
 
+@pytest.mark.alone
 def test_nothing_is_left_of_a_namespace() -> None:
     def interfaces() -> str:
         return subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout

@@ -117,6 +117,7 @@ def test_tables_do_not_depend_on_the_number_of_threads(cli: Cli, scenario_file: 
         assert one.read_bytes() == four.read_bytes(), table
 
 
+@pytest.mark.alone
 def test_a_killed_sweep_goes_on_where_it_was(scenario_file: Path, tmp_path: Path, cli: Cli) -> None:
     grid = ("sweep", scenario_file, "--set", "seed=1..24", "--set", "duration='40 s'", "-j", 1)
     process = subprocess.Popen(command(*grid, "-o", "out"), cwd=tmp_path)
