@@ -1,60 +1,75 @@
 //! The clock of a link of fixed rate.
 
-use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
+
+/// Bits in an octet times nanoseconds in a second.
+const OCTET_AT_ONE_BIT_PER_SECOND: u64 = 8_000_000_000;
+
+/// How long an octet takes at some rate: exactly `numerator / denominator` nanoseconds, in lowest terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pace {
+    numerator: u64,
+    denominator: u64,
+}
+
+impl Pace {
+    /// Of a rate above zero.
+    pub(crate) fn of(rate: Bandwidth) -> Self {
+        let divisor = greatest_common_divisor(OCTET_AT_ONE_BIT_PER_SECOND, rate.0);
+        Self { numerator: OCTET_AT_ONE_BIT_PER_SECOND / divisor, denominator: rate.0 / divisor }
+    }
+
+    /// How long so many octets take: whole nanoseconds, and what is left in units of one `denominator`-th of one.
+    #[inline]
+    fn parts(self, octets: u64) -> (u64, u64) {
+        debug_assert!(octets < 1 << 31, "the product has 64 bits");
+        let work = octets * self.numerator;
+        (work / self.denominator, work % self.denominator)
+    }
+
+    /// The same time, rounded up.
+    #[inline]
+    pub(crate) fn rounded_up(self, octets: u64) -> SimDuration {
+        let (whole, rest) = self.parts(octets);
+        SimDuration(whole + u64::from(rest > 0))
+    }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
 
 /// When the link is free, exactly: what rounding to nanoseconds leaves is carried to the next packet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LinkClock {
-    rate: Bandwidth,
     free_at: SimTime,
-    /// In units of 1/rate nanoseconds, below `rate`: how much earlier than `free_at` it is exactly free, counted from
-    /// the nanosecond before.
+    /// In units of the pace, below one nanosecond: how much earlier than `free_at` it is exactly free, counted from the nanosecond
+    /// before.
     fraction: u64,
     sent: SimDuration,
     /// Octets clocked, where assertions are checked.
     #[cfg(debug_assertions)]
     octets: u64,
-    /// Serialisation times of recent sizes: there are few.
-    cache: [(u64, u64, u64); 8],
 }
 
 impl LinkClock {
-    pub(crate) fn new(rate: Bandwidth) -> Self {
-        Self {
-            rate,
-            free_at: SimTime::ZERO,
-            fraction: 0,
-            sent: SimDuration::ZERO,
-            #[cfg(debug_assertions)]
-            octets: 0,
-            cache: [(u64::MAX, 0, 0); 8],
-        }
-    }
-
+    #[inline]
     pub(crate) fn free_at(&self) -> SimTime {
         self.free_at
     }
 
-    pub(crate) fn parts(&mut self, octets: u64) -> (u64, u64) {
-        let slot = &mut self.cache[(octets as usize >> 4) % 8];
-        if slot.0 != octets {
-            let (whole, rest) = self.rate.serialization_parts(Bytes(octets));
-            *slot = (octets, whole, rest);
-        }
-        (slot.1, slot.2)
-    }
-
-    /// Clocks a packet that arrived at `now`; returns when its last bit has left, rounded up.
-    pub(crate) fn serialize(&mut self, now: SimTime, octets: u64) -> SimTime {
-        let (whole, rest) = self.parts(octets);
+    /// Clocks a packet that arrived at `now`; returns when its last bit has left, rounded up. The pace is always the same.
+    #[inline]
+    pub(crate) fn serialize(&mut self, pace: Pace, now: SimTime, octets: u64) -> SimTime {
+        let (whole, rest) = pace.parts(octets);
         let old = self.free_at;
         // Exact end of the packet before: `floor` nanoseconds and `fraction`.
         let (floor, fraction) =
             if old > now { (old.0 - u64::from(self.fraction > 0), self.fraction) } else { (now.0, 0) };
         let mut end = floor + whole;
         let mut sum = fraction + rest;
-        if sum >= self.rate.0 {
-            sum -= self.rate.0;
+        if sum >= pace.denominator {
+            sum -= pace.denominator;
             end += 1;
         }
         self.fraction = sum;
@@ -67,25 +82,44 @@ impl LinkClock {
         self.free_at
     }
 
-    /// In builds with assertions, checks that no octet took less time than the rate allows.
-    pub(crate) fn check_rate(&self) {
+    /// In builds with assertions, checks that no octet took less time than the pace allows.
+    pub(crate) fn check_pace(&self, pace: Pace) {
         #[cfg(debug_assertions)]
         {
-            let (work, could) =
-                (u128::from(self.octets) * 8_000_000_000, u128::from(self.rate.0) * u128::from(self.sent.0));
-            assert!(work <= could, "{} octets sent in {:?} at {:?}", self.octets, self.sent, self.rate);
+            let (work, could) = (
+                u128::from(self.octets) * u128::from(pace.numerator),
+                u128::from(pace.denominator) * u128::from(self.sent.0),
+            );
+            assert!(work <= could, "{} octets sent in {:?} at {pace:?}", self.octets, self.sent);
         }
+        #[cfg(not(debug_assertions))]
+        let _ = pace;
     }
 
     /// Clocks a packet whose service begins at `start`, when the link is free; if it was sending until then, what
     /// rounding left of the packet before counts.
-    pub(crate) fn serve(&mut self, start: SimTime, octets: u64) -> SimTime {
+    pub(crate) fn serve(&mut self, pace: Pace, start: SimTime, octets: u64) -> SimTime {
         let follows_on = start == self.free_at && self.fraction > 0;
-        self.serialize(SimTime(start.0 - u64::from(follows_on)), octets)
+        self.serialize(pace, SimTime(start.0 - u64::from(follows_on)), octets)
     }
 
     /// Exact for packets that entered in real time: the link is busy without a gap until it is free.
     pub(crate) fn busy_time(&self, now: SimTime) -> SimDuration {
         self.sent - self.free_at.saturating_since(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_units::Bytes;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_pace_is_the_time_of_an_octet(rate in 1_u64..=10_000_000_000_000, octets in 0_u64..100_000) {
+            let expected = Bandwidth(rate).serialization_delay(Bytes(octets));
+            prop_assert_eq!(Pace::of(Bandwidth(rate)).rounded_up(octets), expected);
+        }
     }
 }

@@ -13,6 +13,7 @@ mod packet;
 mod propagation;
 pub mod queue;
 mod rate;
+mod ring;
 mod rng;
 mod route;
 mod schedule;

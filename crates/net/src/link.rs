@@ -2,28 +2,37 @@
 //!
 //! A first-in first-out link of fixed rate is a virtual clock ([`ClockedLink`]); any other link is served packet by packet
 //! ([`ServedLink`]). What they have in common is here: the ring of the packets that will come out at the far end, and the counts.
+//!
+//! What every packet looks at lies in 64 octets, a cache line: with thousands of links, the time of a packet is that of the lines
+//! it touches. What links have in common with others of their kind is shared ([`Wire`]); what is needed only when a packet waits,
+//! is dropped or marked, or on a served link, lies elsewhere ([`Rest`]).
 
 mod clocked;
+mod counts;
 mod ledger;
 pub(crate) mod served;
+mod wire;
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-use crate::config::{LinkConfig, QueueConfig};
-use crate::link_stats::LinkStats;
+use crate::clock::LinkClock;
+use crate::config::LinkConfig;
+use crate::link_stats::{LinkStats, Window};
 use crate::packet::Packet;
+use crate::ring::Ring;
 
-use self::clocked::Clocked;
-use self::ledger::Ledger;
+use self::clocked::Waits;
+use self::counts::Counts;
 use self::served::Served;
+use self::wire::Wire;
 
 pub use clocked::{ClockedLink, Passage};
 pub use served::{ServedLink, Service};
 
 /// A packet that will come out at the far end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct InTransit {
     arrival: SimTime,
     packet: Packet,
@@ -31,33 +40,29 @@ struct InTransit {
 
 /// See the module.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Link {
-    kind: Kind,
-    common: Common,
-}
-
-/// What every link has.
-#[derive(Clone, Debug)]
-struct Common {
-    delay: SimDuration,
-    framing: u64,
-    rate: Bandwidth,
+    /// Of a served link it stands still: its rate has a clock of its own.
+    clock: LinkClock,
     /// What is to come out at the far end.
-    transit: VecDeque<InTransit>,
-    total_drops: u64,
-    total_marks: u64,
-    stats: LinkStats,
-    ledger: Ledger,
+    transit: Ring<InTransit>,
+    wire: Arc<Wire>,
+    rest: Box<Rest>,
 }
 
-/// How packets get onto the wire.
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "a clock is looked at with every packet: no way round by a box")]
-enum Kind {
-    /// By a virtual clock: the passage of a packet is known when it arrives.
-    Clocked(Clocked),
-    /// One by one, when the link is free and its queue hands one out.
-    Served(Box<Served>),
+#[cfg(not(debug_assertions))]
+const _: () = assert!(size_of::<Link>() == 64, "what every packet looks at is one cache line");
+
+/// What a link has beside what every packet looks at.
+#[derive(Clone, Debug, Default)]
+struct Rest {
+    counts: Counts,
+    /// How often the ring's count of what has left began anew.
+    turns: u64,
+    /// What waits for a clocked link.
+    waits: Waits,
+    /// What a served link has.
+    served: Option<Box<Served>>,
 }
 
 /// A link by its kind, to be worked with.
@@ -72,22 +77,37 @@ pub enum LinkKind<'a> {
 impl Link {
     /// An idle link; random numbers, where the queue or the wire draws any, are of the seed's streams of its name.
     pub fn new(config: &LinkConfig, seed: u64) -> Self {
-        let kind = match &config.queue {
-            QueueConfig::DropTail(queue) if !config.is_served() => {
-                Kind::Clocked(Clocked::new(config.rate, queue.limit))
-            }
-            _ => Kind::Served(Box::new(Served::new(config, seed))),
+        Self::on(Arc::new(Wire::new(config)), config, seed)
+    }
+
+    /// The same of each, where alike links share what is alike.
+    pub fn all(configs: &[LinkConfig], seed: u64) -> Vec<Self> {
+        let mut known: Vec<Arc<Wire>> = Vec::new();
+        let mut link = |config: &LinkConfig| {
+            let wire = Wire::new(config);
+            let same = known.iter().rev().take(KNOWN_WIRES).find(|other| ***other == wire);
+            let wire = same.cloned().unwrap_or_else(|| {
+                known.push(Arc::new(wire));
+                known[known.len() - 1].clone()
+            });
+            Self::on(wire, config, seed)
         };
-        Self { kind, common: Common::new(config) }
+        configs.iter().map(&mut link).collect()
+    }
+
+    fn on(wire: Arc<Wire>, config: &LinkConfig, seed: u64) -> Self {
+        let served = wire.is_served.then(|| Box::new(Served::new(config, seed)));
+        let rest = Box::new(Rest { served, ..Rest::default() });
+        Self { clock: LinkClock::default(), transit: Ring::default(), wire, rest }
     }
 
     /// The link as what it is.
     #[inline]
     pub fn kind(&mut self) -> LinkKind<'_> {
-        let common = &mut self.common;
-        match &mut self.kind {
-            Kind::Clocked(clocked) => LinkKind::Clocked(ClockedLink { common, clocked }),
-            Kind::Served(served) => LinkKind::Served(ServedLink { common, served }),
+        if self.is_served() {
+            LinkKind::Served(ServedLink { link: self })
+        } else {
+            LinkKind::Clocked(ClockedLink { link: self })
         }
     }
 
@@ -103,121 +123,112 @@ impl Link {
 
     /// True if it is served packet by packet.
     pub fn is_served(&self) -> bool {
-        matches!(self.kind, Kind::Served(_))
+        self.wire.is_served
     }
 
     /// The first packet arrives at the far end, in `arrived`: copied once, as copies of copies make the processor wait.
     /// Returns when the next one arrives, unless that has an event of its own.
+    #[inline]
     pub fn deliver(&mut self, arrived: &mut Packet) -> Option<SimTime> {
-        let common = &mut self.common;
-        let first = common.transit.front().expect("a link's event means that a packet is under way");
+        let first = self.transit.front().expect("a link's event means that a packet is under way");
         *arrived = first.packet;
-        let octets = u64::from(first.packet.size) + common.framing;
-        common.transit.pop_front();
-        common.on_delivered(octets);
-        match &mut self.kind {
-            Kind::Clocked(clocked) => clocked.on_delivered(octets),
-            Kind::Served(served) => {
-                served.on_delivered(&mut common.stats);
-                if served.is_overtaking() {
-                    return None;
-                }
+        self.transit.drop_front();
+        if self.transit.left() == 0 {
+            self.rest.turns += 1;
+        }
+        self.rest.counts.ledger.on_delivered(u64::from(arrived.size) + self.wire.framing);
+        if self.is_served() {
+            let rest = &mut *self.rest;
+            let served = served_of(&mut rest.served);
+            served.on_delivered(&mut rest.counts.stats);
+            if served.is_overtaking() {
+                return None;
             }
         }
-        common.transit.front().map(|next| next.arrival)
-    }
-
-    /// Brings the counts up to `now`.
-    pub fn advance(&mut self, now: SimTime) {
-        if let LinkKind::Clocked(mut link) = self.kind() {
-            link.advance(now);
-        }
+        self.transit.front().map(|next| next.arrival)
     }
 
     /// Packets waiting, as of the last call that moved time.
     pub fn waiting(&self) -> usize {
-        match &self.kind {
-            Kind::Clocked(clocked) => clocked.waiting(),
-            Kind::Served(served) => served.waiting(),
-        }
+        self.rest.served.as_ref().map_or_else(|| self.rest.waits.waiting(), |served| served.waiting())
     }
 
     /// Octets waiting, framing included.
     pub fn waiting_octets(&self) -> Bytes {
-        Bytes(match &self.kind {
-            Kind::Clocked(clocked) => clocked.waiting_octets(),
-            Kind::Served(served) => served.waiting_octets(),
-        })
+        let rest = &self.rest;
+        Bytes(rest.served.as_ref().map_or_else(|| rest.waits.waiting_octets(), |served| served.waiting_octets()))
     }
 
     /// The wait at the link: on a served link that of the packet that entered service last, nothing if none waits;
     /// otherwise that of a packet that would arrive now.
     pub fn current_wait(&self, now: SimTime) -> SimDuration {
-        match &self.kind {
-            Kind::Clocked(clocked) => clocked.wait(now),
-            Kind::Served(served) => served.wait(),
-        }
+        let clocked = || self.clock.free_at().saturating_since(now);
+        self.rest.served.as_ref().map_or_else(clocked, |served| served.wait())
     }
 
     /// A packet was dropped by a discarder in front of the link.
     pub fn on_discarded(&mut self) {
-        self.common.on_dropped();
+        self.rest.counts.on_dropped();
     }
 
     /// Time for which the link has been sending, up to `now`; on a link that packets enter ahead of time, what it took
     /// to send those that have arrived.
     pub fn busy_time(&self, now: SimTime) -> SimDuration {
-        match &self.kind {
-            Kind::Clocked(clocked) => clocked.busy_time(now),
-            Kind::Served(served) => served.busy_time(now),
-        }
+        self.rest.served.as_ref().map_or_else(|| self.clocked_busy_time(now), |served| served.busy_time(now))
     }
 
     /// Octets that a served link has sent up to `now`.
     pub fn served_octets(&self, now: SimTime) -> Option<u64> {
-        if let Kind::Served(served) = &self.kind { Some(served.carried(now)) } else { None }
+        Some(self.rest.served.as_ref()?.carried(now))
     }
 
     /// What the discipline calls `name`, if it has such a thing.
     pub fn inspect(&self, name: &str) -> Option<f64> {
-        if let Kind::Served(served) = &self.kind { served.inspect(name) } else { None }
+        self.rest.served.as_ref()?.inspect(name)
     }
 
     /// Begins the measurement window: averages from here on.
     pub fn begin_measurement(&mut self, now: SimTime) {
         self.advance(now);
-        if let Kind::Served(served) = &mut self.kind {
+        if let Some(served) = &mut self.rest.served {
             served.begin_measurement(now);
         }
-        let busy = self.busy_time(now);
-        self.common.stats.restart(now, busy);
+        let window = self.window(now);
+        self.rest.counts.stats.restart(window);
     }
 
     /// Ends the measurement window and returns what was measured.
     pub fn end_measurement(&mut self, now: SimTime) -> LinkStats {
         self.advance(now);
-        let mut stats = self.common.stats.clone();
-        let used = match &self.kind {
-            Kind::Clocked(_) => None,
-            Kind::Served(served) => served.used(stats.window_start(), now),
-        };
-        stats.finish(now, self.waiting(), self.busy_time(now), used);
+        let mut stats = self.rest.counts.stats.clone();
+        let used = self.rest.served.as_ref().and_then(|served| served.used(stats.window_start(), now));
+        stats.finish(self.window(now), self.waiting(), used);
         stats
+    }
+
+    /// What a link's counts are at `now`, up to which it has been advanced.
+    fn window(&self, now: SimTime) -> Window {
+        let delivered = (self.rest.turns << 32 | u64::from(self.transit.left())) + self.rest.waits.passed();
+        let admitted = match &self.rest.served {
+            None => Some(delivered + self.held_packets() as u64),
+            Some(_) => None,
+        };
+        Window { at: now, busy: self.busy_time(now), delivered, admitted }
     }
 
     /// Packets dropped since the beginning of the run.
     pub fn total_drops(&self) -> u64 {
-        self.common.total_drops
+        self.rest.counts.total_drops
     }
 
     /// Packets marked since the beginning of the run.
     pub fn total_marks(&self) -> u64 {
-        self.common.total_marks
+        self.rest.counts.total_marks
     }
 
     /// Clock rate.
     pub fn rate(&self) -> Bandwidth {
-        self.common.rate
+        self.wire.rate
     }
 
     /// In builds with assertions, checks what holds between any two calls: no packet is made or lost without being counted, and
@@ -225,11 +236,10 @@ impl Link {
     #[inline]
     pub fn check_invariants(&self) {
         if cfg!(debug_assertions) {
-            let held = self.held_packets();
-            self.common.ledger.check_packets(held);
-            match &self.kind {
-                Kind::Clocked(clocked) => clocked.check_rate(),
-                Kind::Served(served) => served.check_rate(),
+            self.rest.counts.ledger.check_packets(self.held_packets());
+            match &self.rest.served {
+                None => self.clock.check_pace(self.wire.pace),
+                Some(served) => served.check_rate(),
             }
         }
     }
@@ -239,14 +249,14 @@ impl Link {
     pub fn check_at_end(&self, now: SimTime) {
         self.check_invariants();
         if cfg!(debug_assertions) {
-            let transit = self.common.transit.iter();
-            let in_transit: u64 = transit.map(|on_way| u64::from(on_way.packet.size) + self.common.framing).sum();
-            let (held, drops) = match &self.kind {
-                Kind::Clocked(clocked) => (clocked.passed_on_octets(), false),
-                Kind::Served(served) => (served.held_octets(), served.hides_octets()),
+            let transit = self.transit.iter();
+            let in_transit: u64 = transit.map(|on_way| u64::from(on_way.packet.size) + self.wire.framing).sum();
+            let (held, drops) = match &self.rest.served {
+                None => (self.rest.waits.passed_on_octets(), false),
+                Some(served) => (served.held_octets(), served.hides_octets()),
             };
-            self.common.ledger.check_octets(in_transit + held, drops);
-            if let Kind::Served(served) = &self.kind {
+            self.rest.counts.ledger.check_octets(in_transit + held, drops);
+            if let Some(served) = &self.rest.served {
                 served.check_capacity(now);
             }
         }
@@ -255,45 +265,25 @@ impl Link {
     /// Packets that have come and are neither delivered nor dropped nor lost. Those that travel on in the ring of a later link
     /// are under way on this one, too.
     fn held_packets(&self) -> usize {
-        let transit = self.common.transit.len();
-        transit
-            + match &self.kind {
-                Kind::Clocked(clocked) => clocked.passed_on(),
-                Kind::Served(served) => served.held_packets(),
-            }
+        let rest = &self.rest;
+        let elsewhere = rest.served.as_ref().map_or_else(|| rest.waits.passed_on(), |served| served.held_packets());
+        self.transit.len() + elsewhere
     }
 
     /// Packets that are nowhere else than here.
     pub fn own_packets(&self) -> usize {
-        match &self.kind {
-            Kind::Clocked(_) => self.common.transit.len(),
-            Kind::Served(_) => self.held_packets(),
-        }
+        if self.is_served() { self.held_packets() } else { self.transit.len() }
     }
 
     /// Packets that it lost after it had sent them, less the copies that it made, since the beginning of the run; zero where
     /// assertions are not checked.
     pub fn net_losses(&self) -> i64 {
-        self.common.ledger.net_losses()
-    }
-}
-
-impl Common {
-    fn new(config: &LinkConfig) -> Self {
-        Self {
-            delay: config.delay,
-            framing: config.framing.0,
-            rate: config.rate,
-            transit: VecDeque::new(),
-            total_drops: 0,
-            total_marks: 0,
-            stats: LinkStats::default(),
-            ledger: Ledger::default(),
-        }
+        self.rest.counts.ledger.net_losses()
     }
 
     /// Puts a packet on the way, behind all others. Returns true if it is the only one, so that its arrival is the link's next
     /// event.
+    #[inline]
     fn carry(&mut self, arrival: SimTime, packet: &Packet) -> bool {
         debug_assert!(
             self.transit.back().is_none_or(|last| last.arrival <= arrival),
@@ -302,16 +292,14 @@ impl Common {
         self.transit.push_back(InTransit { arrival, packet: *packet });
         self.transit.len() == 1
     }
+}
 
-    fn on_delivered(&mut self, octets: u64) {
-        self.stats.on_delivered();
-        self.ledger.on_delivered(octets);
-    }
+/// Alike links mostly stand together in a scenario: so many of the wires seen last are looked at.
+const KNOWN_WIRES: usize = 16;
 
-    fn on_dropped(&mut self) {
-        self.total_drops += 1;
-        self.stats.on_drop();
-    }
+/// What a served link has.
+fn served_of(served: &mut Option<Box<Served>>) -> &mut Served {
+    served.as_mut().expect("the link is served packet by packet")
 }
 
 #[cfg(test)]

@@ -2,9 +2,23 @@
 
 use ackclock_units::{Histogram, SimDuration, SimTime};
 
+/// What has come of a link's packets at an instant, since the beginning of the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Window {
+    pub(crate) at: SimTime,
+    /// For how long it has been sending.
+    pub(crate) busy: SimDuration,
+    /// Packets that came out at the far end.
+    pub(crate) delivered: u64,
+    /// Packets that were not dropped when they came; `None` where each is told to [`LinkStats::on_accepted`].
+    pub(crate) admitted: Option<u64>,
+}
+
 /// Counts and distributions over the measurement window.
 #[derive(Clone, Debug, Default)]
 pub struct LinkStats {
+    /// Where the window begins.
+    start: Window,
     delivered_packets: u64,
     drops: u64,
     marks: u64,
@@ -17,10 +31,8 @@ pub struct LinkStats {
     queue_packets: Histogram,
     /// Wait of each accepted packet, nanoseconds.
     queueing_delay: Histogram,
-    window_start: SimTime,
     window: SimDuration,
     last_change: SimTime,
-    busy_at_start: SimDuration,
     busy: SimDuration,
     /// Share of its capacity that a link of changing rate has used.
     used: Option<f64>,
@@ -47,33 +59,38 @@ impl LinkStats {
         self.reordered += 1;
     }
 
-    pub(crate) fn on_delivered(&mut self) {
-        self.delivered_packets += 1;
-    }
-
     pub(crate) fn on_accepted(&mut self, wait: SimDuration) {
         if wait.is_zero() {
             self.without_wait += 1;
         } else {
-            self.queueing_delay.add(wait.0);
+            self.on_waited(wait);
         }
     }
 
+    pub(crate) fn on_waited(&mut self, wait: SimDuration) {
+        self.queueing_delay.add(wait.0);
+    }
+
     /// At `at` the number of waiting packets ceased to be `was`.
+    #[inline]
     pub(crate) fn on_queue_change(&mut self, at: SimTime, was: usize) {
         self.queue_packets.add_weighted(was as u64, at.saturating_since(self.last_change).0);
         self.last_change = self.last_change.max(at);
     }
 
-    pub(crate) fn restart(&mut self, now: SimTime, busy: SimDuration) {
-        *self = Self { window_start: now, last_change: now, busy_at_start: busy, ..Self::default() };
+    pub(crate) fn restart(&mut self, start: Window) {
+        *self = Self { start, last_change: start.at, ..Self::default() };
     }
 
-    pub(crate) fn finish(&mut self, now: SimTime, waiting: usize, busy: SimDuration, used: Option<f64>) {
-        self.on_queue_change(now, waiting);
+    pub(crate) fn finish(&mut self, end: Window, waiting: usize, used: Option<f64>) {
+        self.on_queue_change(end.at, waiting);
+        if let Some(admitted) = end.admitted {
+            self.without_wait = admitted - self.start.admitted.unwrap_or(0) - self.queueing_delay.weight();
+        }
         self.queueing_delay.add_weighted(0, std::mem::take(&mut self.without_wait));
-        self.window = now.saturating_since(self.window_start);
-        self.busy = busy - self.busy_at_start;
+        self.delivered_packets = end.delivered - self.start.delivered;
+        self.window = end.at.saturating_since(self.start.at);
+        self.busy = end.busy - self.start.busy;
         self.used = used;
     }
 
@@ -108,7 +125,7 @@ impl LinkStats {
     }
 
     pub(crate) fn window_start(&self) -> SimTime {
-        self.window_start
+        self.start.at
     }
 
     /// Packets waiting, weighted by nanoseconds.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
-use crate::clock::LinkClock;
+use crate::clock::{LinkClock, Pace};
 use crate::schedule::Schedule;
 
 pub use changing::{ChangingRate, RateStep};
@@ -47,7 +47,7 @@ pub struct RateProcess {
 
 #[derive(Clone, Debug)]
 enum Source {
-    Constant(LinkClock),
+    Constant(Pace, LinkClock),
     Steps(StepClock),
     Trace(TraceReader),
 }
@@ -56,7 +56,7 @@ impl RateProcess {
     /// A link that has sent nothing yet. During an outage it sends nothing at all.
     pub fn new(config: &RateConfig, outage: Option<Outage>) -> Self {
         let source = match (config, outage) {
-            (RateConfig::Constant(rate), None) => Source::Constant(LinkClock::new(*rate)),
+            (RateConfig::Constant(rate), None) => Source::Constant(Pace::of(*rate), LinkClock::default()),
             (RateConfig::Constant(rate), _) => Source::Steps(StepClock::new(Schedule::constant(*rate), outage)),
             (RateConfig::Schedule(steps), _) => Source::Steps(StepClock::new(steps.clone(), outage)),
             (RateConfig::Trace(trace), _) => Source::Trace(TraceReader::new(Arc::clone(trace), outage)),
@@ -68,7 +68,7 @@ impl RateProcess {
     /// queue, not before. [`SimTime::NEVER`] if it never can.
     pub fn service_start(&mut self, now: SimTime) -> SimTime {
         match &mut self.source {
-            Source::Constant(_) => now,
+            Source::Constant(..) => now,
             Source::Steps(clock) => clock.service_start(now),
             Source::Trace(reader) => reader.service_start(now),
         }
@@ -79,7 +79,7 @@ impl RateProcess {
     /// gap.
     pub fn service_end(&mut self, start: SimTime, octets: u64) -> SimTime {
         match &mut self.source {
-            Source::Constant(clock) => clock.serve(start, octets),
+            Source::Constant(pace, clock) => clock.serve(*pace, start, octets),
             Source::Steps(clock) => clock.service_end(start, octets),
             Source::Trace(reader) => reader.service_end(start, octets),
         }
@@ -90,7 +90,7 @@ impl RateProcess {
     pub fn sent_of(&self, octets: u64, (start, end): (SimTime, SimTime), now: SimTime) -> Option<f64> {
         // What the link could send until `end` is this packet's, but for what is to spare then.
         let to_spare = match &self.source {
-            Source::Constant(_) => return None,
+            Source::Constant(..) => return None,
             Source::Steps(clock) => clock.spare as f64 / WORK_OF_OCTET as f64,
             Source::Trace(reader) => reader.to_spare(),
         };
@@ -110,15 +110,15 @@ impl RateProcess {
 
     /// In builds with assertions, checks that a rate that does not change has not been exceeded.
     pub(crate) fn check_rate(&self) {
-        if let Source::Constant(clock) = &self.source {
-            clock.check_rate();
+        if let Source::Constant(pace, clock) = &self.source {
+            clock.check_pace(*pace);
         }
     }
 
     /// Octets that the link could have sent after `from` and until `until`; `None` if that is its rate times the span.
     pub fn capacity(&self, from: SimTime, until: SimTime) -> Option<f64> {
         match &self.source {
-            Source::Constant(_) => None,
+            Source::Constant(..) => None,
             Source::Steps(clock) => Some(clock.capacity(from, until)),
             Source::Trace(reader) => Some(reader.capacity(from, until)),
         }

@@ -101,7 +101,7 @@ impl Network {
             .map(|link| config.node(link.from).discarder.into_iter().chain(link.discarder).collect())
             .collect();
         Self {
-            links: config.links.iter().map(|link| Link::new(link, seed)).collect(),
+            links: Link::all(&config.links, seed),
             queue: EventQueue::default(),
             now: SimTime::ZERO,
             is_plain: discarder_of.iter().all(Vec::is_empty)
@@ -189,7 +189,7 @@ impl Network {
             self.captures.record(at, passage.service, packet);
         }
         while let Next::Express(next) = self.hops[packet.hop.index()].next() {
-            link.pass_on(passage.arrival, packet.size);
+            link.pass_on(self.now, passage.arrival, packet.size);
             at = next;
             packet.hop = packet.hop.next();
             link = self.links[at.index()].clocked().expect("an express link is but a clock");

@@ -9,7 +9,6 @@ pub struct Histogram {
     /// Weight of bucket `base + i`.
     weights: Vec<u64>,
     base: usize,
-    total: u64,
     sum: u128,
     /// The largest number while nothing was counted.
     min: u64,
@@ -18,7 +17,7 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { weights: Vec::new(), base: 0, total: 0, sum: 0, min: u64::MAX, max: 0 }
+        Self { weights: Vec::new(), base: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -48,24 +47,24 @@ impl Histogram {
     }
 
     /// Counts `value` with a weight, such as the time it lasted.
+    #[inline]
     pub fn add_weighted(&mut self, value: u64, weight: u64) {
         if weight == 0 {
             return;
         }
-        let bucket = bucket_of(value);
-        match self.weights.get_mut(bucket.wrapping_sub(self.base)) {
-            Some(known) => *known += weight,
-            None => self.extend_to(bucket, weight),
-        }
-        self.total += weight;
         self.sum += u128::from(value) * u128::from(weight);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        let bucket = bucket_of(value);
+        // The first bucket and the last hold the least value and the largest: between them neither changes.
+        let between = self.weights.len().saturating_sub(2);
+        let index = bucket.wrapping_sub(self.base);
+        match self.weights.get_mut(index) {
+            Some(known) if index.wrapping_sub(1) < between => *known += weight,
+            _ => self.add_at_edge(bucket, value, weight),
+        }
     }
 
-    /// Counts a bucket outside of those there are.
-    #[cold]
-    fn extend_to(&mut self, bucket: usize, weight: u64) {
+    /// Counts a value that may be the least or the largest.
+    fn add_at_edge(&mut self, bucket: usize, value: u64, weight: u64) {
         if self.weights.is_empty() {
             self.base = bucket;
         } else if bucket < self.base {
@@ -78,16 +77,18 @@ impl Histogram {
             self.weights.resize(index + 1, 0);
         }
         self.weights[index] += weight;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
     }
 
     /// All weights together.
     pub fn weight(&self) -> u64 {
-        self.total
+        self.weights.iter().sum()
     }
 
     /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
-        self.total == 0
+        self.weights.is_empty()
     }
 
     /// Least value; zero if there is none.
@@ -102,12 +103,12 @@ impl Histogram {
 
     /// Exact weighted mean; zero if there is nothing.
     pub fn mean(&self) -> f64 {
-        if self.total == 0 { 0.0 } else { self.sum as f64 / self.total as f64 }
+        if self.is_empty() { 0.0 } else { self.sum as f64 / self.weight() as f64 }
     }
 
     /// The least value that at least the fraction `q` of the weight does not exceed, to the bucket's precision.
     pub fn quantile(&self, q: f64) -> f64 {
-        let wanted = q * self.total as f64;
+        let wanted = q * self.weight() as f64;
         let mut seen = 0;
         for (index, weight) in self.weights.iter().enumerate() {
             seen += weight;

@@ -8,37 +8,40 @@
 //! it follows from its passage through the first: the packet goes straight into the later link's ring, and the event
 //! between the two is saved.
 
-use std::collections::VecDeque;
+use ackclock_units::{SimDuration, SimTime};
 
-use ackclock_units::{Bandwidth, SimDuration, SimTime};
-
-use super::Common;
-use crate::clock::LinkClock;
+use super::{Link, Rest};
 use crate::config::QueueLimit;
 use crate::packet::Packet;
+use crate::ring::Ring;
 
 /// A packet that waits for service.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     /// Its first bit enters the wire.
     service: SimTime,
     octets: u64,
 }
 
-/// What a link of this kind has beside what every link has.
-#[derive(Clone, Debug)]
-pub(super) struct Clocked {
-    limit: QueueLimit,
-    clock: LinkClock,
-    /// What has not entered service, as of the last [`ClockedLink::advance`].
-    waiting: VecDeque<Waiting>,
+/// A packet that is in a later link's ring.
+#[derive(Clone, Copy, Debug, Default)]
+struct PassedOn {
+    /// At this link's far end.
+    arrival: SimTime,
+    octets: u64,
+}
+
+/// What waits for a link, and what it has passed on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waits {
+    /// What has not entered service, as of the last [`Link::advance`].
+    waiting: Ring<Waiting>,
     waiting_octets: u64,
-    /// When the first that waits enters service, or the first that was passed on arrives.
-    next_change: SimTime,
-    /// Packets that are in a later link's ring: when they arrive at this one's far end, and their octets.
-    passed_on: VecDeque<(SimTime, u64)>,
-    /// Sending time of the packets that entered ahead of time and have arrived; `None` on a link that packets enter in
-    /// real time, whose clock knows.
+    /// As of the last time that it was full, or of the last [`Link::advance`].
+    passed_on: Ring<PassedOn>,
+    /// Those of them that have arrived.
+    passed: u64,
+    /// Packets enter ahead of time; the link has been sending for so long if all of them have arrived.
     sent_ahead: Option<SimDuration>,
 }
 
@@ -54,29 +57,21 @@ pub struct Passage {
 /// See the module.
 #[derive(Debug)]
 pub struct ClockedLink<'a> {
-    pub(super) common: &'a mut Common,
-    pub(super) clocked: &'a mut Clocked,
+    pub(super) link: &'a mut Link,
 }
 
 impl ClockedLink<'_> {
     /// A packet of `size` octets arrives at the near end. Returns its passage, or `None` if there is no room.
     #[inline]
     pub fn admit(&mut self, now: SimTime, size: u32) -> Option<Passage> {
-        self.advance(now);
-        let octets = u64::from(size) + self.common.framing;
-        self.common.ledger.on_came(octets);
-        let service = self.clocked.clock.free_at().max(now);
-        if service > now {
-            if !self.clocked.has_room(octets, service - now) {
-                self.common.on_dropped();
-                self.common.ledger.on_dropped(octets);
-                return None;
-            }
-            self.common.stats.on_queue_change(now, self.clocked.waiting.len());
-            self.clocked.enqueue(service, octets);
+        let Link { clock, wire, rest, .. } = &mut *self.link;
+        let octets = u64::from(size) + wire.framing;
+        rest.counts.ledger.on_came(octets);
+        let service = clock.free_at().max(now);
+        if service > now && !rest.wait(wire.limit, (now, service), octets) {
+            return None;
         }
-        self.common.stats.on_accepted(service - now);
-        let arrival = self.clocked.clock.serialize(now, octets) + self.common.delay;
+        let arrival = clock.serialize(wire.pace, now, octets) + wire.delay;
         Some(Passage { service, arrival })
     }
 
@@ -84,11 +79,12 @@ impl ClockedLink<'_> {
     /// that a single, no faster link feeds.
     #[inline]
     pub fn admit_ahead(&mut self, time: SimTime, size: u32) -> Passage {
-        self.clocked.sent_ahead.get_or_insert_default();
-        let octets = u64::from(size) + self.common.framing;
-        self.common.ledger.on_came(octets);
-        let service = self.clocked.clock.free_at().max(time);
-        let arrival = self.clocked.clock.serialize(time, octets) + self.common.delay;
+        let Link { clock, wire, rest, .. } = &mut *self.link;
+        let octets = u64::from(size) + wire.framing;
+        rest.counts.ledger.on_came(octets);
+        *rest.waits.sent_ahead.get_or_insert_default() += wire.pace.rounded_up(octets);
+        let service = clock.free_at().max(time);
+        let arrival = clock.serialize(wire.pace, time, octets) + wire.delay;
         Passage { service, arrival }
     }
 
@@ -96,55 +92,77 @@ impl ClockedLink<'_> {
     /// event.
     #[inline]
     pub fn carry(&mut self, arrival: SimTime, packet: &Packet) -> bool {
-        self.common.carry(arrival, packet)
+        self.link.carry(arrival, packet)
     }
 
-    /// An admitted packet travels on in the ring of a later link; it leaves this one at `arrival`.
+    /// An admitted packet travels on at `now` in the ring of a later link; it leaves this one at `arrival`.
     #[inline]
-    pub fn pass_on(&mut self, arrival: SimTime, size: u32) {
-        self.clocked.passed_on.push_back((arrival, u64::from(size) + self.common.framing));
-        self.clocked.next_change = self.clocked.next_change.min(arrival);
-    }
-
-    /// Brings the counts up to `now`.
-    #[inline]
-    pub(super) fn advance(&mut self, now: SimTime) {
-        if self.clocked.next_change <= now {
-            self.advance_past_changes(now);
+    pub fn pass_on(&mut self, now: SimTime, arrival: SimTime, size: u32) {
+        let Link { wire, rest, .. } = &mut *self.link;
+        if rest.waits.passed_on.is_full() {
+            rest.count_arrived(now);
         }
-    }
-
-    fn advance_past_changes(&mut self, now: SimTime) {
-        let clocked = &mut *self.clocked;
-        while let Some(next) = clocked.waiting.front().filter(|next| next.service <= now) {
-            self.common.stats.on_queue_change(next.service, clocked.waiting.len());
-            clocked.waiting_octets -= next.octets;
-            clocked.waiting.pop_front();
-        }
-        while let Some((_, octets)) = clocked.passed_on.pop_front_if(|(arrival, _)| *arrival <= now) {
-            self.common.on_delivered(octets);
-            clocked.on_delivered(octets);
-        }
-        let service = clocked.waiting.front().map_or(SimTime::NEVER, |next| next.service);
-        clocked.next_change = clocked.passed_on.front().map_or(service, |(arrival, _)| service.min(*arrival));
+        rest.waits.passed_on.push_back(PassedOn { arrival, octets: u64::from(size) + wire.framing });
     }
 }
 
-impl Clocked {
-    pub(super) fn new(rate: Bandwidth, limit: QueueLimit) -> Self {
-        Self {
-            limit,
-            clock: LinkClock::new(rate),
-            waiting: VecDeque::new(),
-            waiting_octets: 0,
-            next_change: SimTime::NEVER,
-            passed_on: VecDeque::new(),
-            sent_ahead: None,
+impl Link {
+    /// Brings the counts of what waits and of what was passed on up to `now`.
+    pub fn advance(&mut self, now: SimTime) {
+        self.rest.advance(now);
+        self.rest.count_arrived(now);
+    }
+
+    /// See [`Link::busy_time`].
+    pub(super) fn clocked_busy_time(&self, now: SimTime) -> SimDuration {
+        let Some(sent) = self.rest.waits.sent_ahead else { return self.clock.busy_time(now) };
+        let to_come = self.transit.iter().map(|on_way| u64::from(on_way.packet.size) + self.wire.framing);
+        let passed_on = self.rest.waits.passed_on.iter().map(|packet| packet.octets);
+        to_come.chain(passed_on).fold(sent, |sent, octets| sent - self.wire.pace.rounded_up(octets))
+    }
+}
+
+impl Rest {
+    /// A packet arrives at `now` for the link, which is free at `service`. False if there is no room.
+    #[inline]
+    fn wait(&mut self, limit: QueueLimit, (now, service): (SimTime, SimTime), octets: u64) -> bool {
+        self.advance(now);
+        if !self.waits.has_room(limit, octets, service - now) {
+            self.counts.on_dropped();
+            self.counts.ledger.on_dropped(octets);
+            return false;
+        }
+        self.counts.stats.on_queue_change(now, self.waits.waiting());
+        self.waits.enqueue(Waiting { service, octets });
+        self.counts.stats.on_waited(service - now);
+        true
+    }
+
+    /// What has entered service by `now` waits no longer.
+    #[inline]
+    fn advance(&mut self, now: SimTime) {
+        let waits = &mut self.waits;
+        while let Some(next) = waits.waiting.front().filter(|next| next.service <= now) {
+            self.counts.stats.on_queue_change(next.service, waits.waiting.len());
+            waits.waiting_octets -= next.octets;
+            waits.waiting.drop_front();
         }
     }
 
-    fn has_room(&self, octets: u64, wait: SimDuration) -> bool {
-        match self.limit {
+    /// What was passed on and has arrived by `now` is delivered.
+    fn count_arrived(&mut self, now: SimTime) {
+        let waits = &mut self.waits;
+        while let Some(first) = waits.passed_on.front().filter(|first| first.arrival <= now) {
+            self.counts.ledger.on_delivered(first.octets);
+            waits.passed += 1;
+            waits.passed_on.drop_front();
+        }
+    }
+}
+
+impl Waits {
+    fn has_room(&self, limit: QueueLimit, octets: u64, wait: SimDuration) -> bool {
+        match limit {
             QueueLimit::Unlimited => true,
             QueueLimit::Packets(limit) => (self.waiting.len() as u64) < limit,
             QueueLimit::Bytes(limit) => self.waiting_octets + octets <= limit.0,
@@ -152,17 +170,9 @@ impl Clocked {
         }
     }
 
-    fn enqueue(&mut self, service: SimTime, octets: u64) {
-        self.waiting.push_back(Waiting { service, octets });
-        self.next_change = self.next_change.min(service);
-        self.waiting_octets += octets;
-    }
-
-    pub(super) fn on_delivered(&mut self, octets: u64) {
-        if let Some(sent) = &mut self.sent_ahead {
-            let (whole, rest) = self.clock.parts(octets);
-            *sent += SimDuration(whole + u64::from(rest > 0));
-        }
+    fn enqueue(&mut self, packet: Waiting) {
+        self.waiting_octets += packet.octets;
+        self.waiting.push_back(packet);
     }
 
     pub(super) fn waiting(&self) -> usize {
@@ -173,25 +183,17 @@ impl Clocked {
         self.waiting_octets
     }
 
-    /// Of a packet that would arrive now.
-    pub(super) fn wait(&self, now: SimTime) -> SimDuration {
-        self.clock.free_at().saturating_since(now)
-    }
-
-    pub(super) fn busy_time(&self, now: SimTime) -> SimDuration {
-        self.sent_ahead.unwrap_or_else(|| self.clock.busy_time(now))
-    }
-
-    /// Packets that travel on in the ring of a later link, and their octets.
+    /// Packets that travel on in the ring of a later link.
     pub(super) fn passed_on(&self) -> usize {
         self.passed_on.len()
     }
 
     pub(super) fn passed_on_octets(&self) -> u64 {
-        self.passed_on.iter().map(|(_, octets)| octets).sum()
+        self.passed_on.iter().map(|packet| packet.octets).sum()
     }
 
-    pub(super) fn check_rate(&self) {
-        self.clock.check_rate();
+    /// Packets that have travelled on so and have arrived at this link's far end.
+    pub(super) fn passed(&self) -> u64 {
+        self.passed
     }
 }

@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 
 use ackclock_units::{SimDuration, SimTime};
 
-use super::{Common, InTransit};
+use super::counts::Counts;
+use super::{InTransit, Link, Rest, served_of};
 use crate::channel::ChannelConfig;
 use crate::config::LinkConfig;
 use crate::impairment::Policer;
@@ -252,111 +253,105 @@ impl Served {
 /// See the module.
 #[derive(Debug)]
 pub struct ServedLink<'a> {
-    pub(super) common: &'a mut Common,
-    pub(super) served: &'a mut Served,
+    pub(super) link: &'a mut Link,
 }
 
 impl ServedLink<'_> {
+    fn parts(&mut self) -> (&mut Served, &mut Counts) {
+        let Rest { served, counts, .. } = &mut *self.link.rest;
+        (served_of(served), counts)
+    }
+
     /// A packet arrives at the near end. What ends at `now` must have departed; [`Self::serve`] is to follow.
     pub fn offer(&mut self, now: SimTime, packet: &Packet) {
-        let served = &mut *self.served;
+        let octets = u64::from(packet.size) + self.link.wire.framing;
+        let (served, counts) = self.parts();
         if served.policer.as_mut().is_some_and(|policer| !policer.admits(now, u64::from(packet.size))) {
-            self.common.on_dropped();
+            counts.on_dropped();
             return;
         }
-        let octets = u64::from(packet.size) + self.common.framing;
-        self.common.ledger.on_came(octets);
-        self.common.stats.on_queue_change(now, served.queue.len());
+        counts.ledger.on_came(octets);
+        counts.stats.on_queue_change(now, served.queue.len());
         served.queue.enqueue(now, Queued { packet: *packet, octets, since: now });
-        self.count_drops_and_marks();
+        counts.add(served.new_counts());
     }
 
     /// What leaves the link at `now` travels on; `schedule` is given the arrivals that need an event.
     pub fn depart(&mut self, now: SimTime, mut schedule: impl FnMut(SimTime)) {
-        let sent = self.served.finish(now);
-        let Some(propagation) = &mut self.served.propagation else {
+        let (served, counts) = self.parts();
+        let sent = served.finish(now);
+        let Some(propagation) = &mut served.propagation else {
             let Some(sent) = sent else { return };
-            let arrival = now + self.common.delay;
-            if self.common.carry(arrival, &sent.packet) {
+            let arrival = now + self.link.wire.delay;
+            if self.link.carry(arrival, &sent.packet) {
                 schedule(arrival);
             }
             return;
         };
-        let mut arrivals = std::mem::take(&mut self.served.arrivals);
+        let mut arrivals = std::mem::take(&mut served.arrivals);
         if let Some(sent) = sent
             && !propagation.depart(now, &sent.packet, sent.octets, &mut arrivals)
         {
-            self.common.stats.on_lost();
-            self.common.ledger.on_lost(sent.octets);
+            counts.stats.on_lost();
+            counts.ledger.on_lost(sent.octets);
         }
         propagation.release(now, &mut arrivals);
         for arrival in &arrivals {
             self.carry(arrival, &mut schedule);
         }
         arrivals.clear();
-        self.served.arrivals = arrivals;
+        self.parts().0.arrivals = arrivals;
     }
 
     fn carry(&mut self, arrival: &Arrival, schedule: &mut impl FnMut(SimTime)) {
         let Arrival { time, packet, place } = arrival;
+        let octets = u64::from(packet.size) + self.link.wire.framing;
+        let (served, counts) = self.parts();
         if place.is_none() {
-            self.common.stats.on_duplicated();
-            self.common.ledger.on_copied(u64::from(packet.size) + self.common.framing);
+            counts.stats.on_duplicated();
+            counts.ledger.on_copied(octets);
         }
-        if !self.served.overtaking {
-            if self.common.carry(*time, packet) {
+        if !served.overtaking {
+            if self.link.carry(*time, packet) {
                 schedule(*time);
             }
             return;
         }
-        let transit = &mut self.common.transit;
-        let position = transit.partition_point(|other| other.arrival <= *time);
-        transit.insert(position, InTransit { arrival: *time, packet: *packet });
-        self.served.places.insert(position, *place);
+        let on_way = InTransit { arrival: *time, packet: *packet };
+        let position = self.link.transit.insert_behind(on_way, |other| other.arrival <= *time);
+        self.parts().0.places.insert(position, *place);
         schedule(*time);
     }
 
     /// Begins the next service if the link is free.
     pub fn serve(&mut self, now: SimTime) -> Service {
-        let served = &mut *self.served;
+        let (served, counts) = self.parts();
         let mut begins = false;
         if served.current.is_none() {
-            self.common.stats.on_queue_change(now, served.queue.len());
+            counts.stats.on_queue_change(now, served.queue.len());
             begins = served.begin(now);
             if begins {
-                self.common.stats.on_accepted(served.latest_wait);
+                counts.stats.on_accepted(served.latest_wait);
             }
         }
         let wake = served.next_wake(now);
-        self.count_drops_and_marks();
+        counts.add(served.new_counts());
         Service { begins, wake }
     }
 
     /// The link's service event fires: false if it is out of date.
     pub fn is_due(&mut self, now: SimTime) -> bool {
-        let is_due = self.served.wake == now;
+        let (served, _) = self.parts();
+        let is_due = served.wake == now;
         if is_due {
-            self.served.wake = SimTime::NEVER;
+            served.wake = SimTime::NEVER;
         }
         is_due
     }
 
     /// The packet in service.
     pub fn in_service(&self) -> Option<&Packet> {
-        Some(&self.served.current.as_ref()?.queued.packet)
-    }
-
-    fn count_drops_and_marks(&mut self) {
-        let counts = self.served.new_counts();
-        if counts == QueueCounters::default() {
-            return;
-        }
-        self.common.total_marks += counts.marks;
-        self.common.stats.on_marks(counts.marks);
-        for _ in 0..counts.drops {
-            self.common.on_dropped();
-            self.common.ledger.on_dropped(0);
-        }
+        Some(&self.link.rest.served.as_ref()?.current.as_ref()?.queued.packet)
     }
 }
 

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig};
 use crate::ids::NodeId;
-use crate::link::{Kind, Link};
+use crate::link::Link;
+use crate::link::wire::Wire;
 use crate::rate::{Outage, RateConfig, Trace};
 
 fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
@@ -24,9 +25,7 @@ fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
 
 /// A DropTail link that is served, as any other discipline is.
 fn served(config: &LinkConfig) -> Link {
-    let mut link = Link::new(config, 1);
-    link.kind = Kind::Served(Box::new(Served::new(config, 1)));
-    link
+    Link::on(Wire { is_served: true, ..Wire::new(config) }.into(), config, 1)
 }
 
 fn packet(size: u32) -> Packet {
@@ -72,7 +71,7 @@ fn send(mut link: Link, packets: &[(u64, u32)], end: SimTime) -> (Vec<(SimTime, 
         link.check_invariants();
     }
     serve_until(&mut link, &mut wake, end);
-    while let Some(first) = link.common.transit.front().map(|first| first.arrival) {
+    while let Some(first) = link.transit.front().map(|first| first.arrival) {
         let mut arrived = Packet::default();
         link.deliver(&mut arrived);
         arrivals.push((first, arrived.size));

@@ -1,0 +1,36 @@
+//! What does not change about a link.
+
+use ackclock_units::{Bandwidth, SimDuration};
+
+use crate::clock::Pace;
+use crate::config::{LinkConfig, QueueConfig, QueueLimit};
+
+/// See the module. Alike links share one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wire {
+    pub(super) pace: Pace,
+    pub(super) delay: SimDuration,
+    /// Octets that the link layer adds to each packet.
+    pub(super) framing: u64,
+    /// It is served packet by packet.
+    pub(super) is_served: bool,
+    /// Of what waits for a clocked link.
+    pub(super) limit: QueueLimit,
+    pub(super) rate: Bandwidth,
+}
+
+impl Wire {
+    pub(super) fn new(config: &LinkConfig) -> Self {
+        Self {
+            pace: Pace::of(config.rate),
+            delay: config.delay,
+            framing: config.framing.0,
+            is_served: config.is_served(),
+            limit: match &config.queue {
+                QueueConfig::DropTail(queue) => queue.limit,
+                _ => QueueLimit::Unlimited, // a served link asks its discipline
+            },
+            rate: config.rate,
+        }
+    }
+}

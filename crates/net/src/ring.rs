@@ -1,0 +1,152 @@
+//! A ring: what enters behind leaves in front.
+//!
+//! Beside the queue of the standard library it is half as large, which is a quarter of a cache line of each link; it counts what
+//! has left; and places are found by a mask.
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Ring<T> {
+    /// None, or a power of two of them.
+    slots: Box<[T]>,
+    /// How many have left, modulo 2^32: the first that is there lies at this number, modulo the number of slots.
+    left: u32,
+    len: u32,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self { slots: Box::default(), left: 0, len: 0 }
+    }
+}
+
+const FIRST_SLOTS: usize = 4;
+
+impl<T: Copy + Default> Ring<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.len() == self.slots.len()
+    }
+
+    /// How many have left since the beginning, modulo 2^32.
+    pub(crate) fn left(&self) -> u32 {
+        self.left
+    }
+
+    /// The slot of the one that has so many before it.
+    #[inline]
+    fn slot(&self, place: u32) -> usize {
+        self.left.wrapping_add(place) as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    #[inline]
+    pub(crate) fn front(&self) -> Option<&T> {
+        if self.is_empty() { None } else { self.slots.get(self.slot(0)) }
+    }
+
+    pub(crate) fn back(&self) -> Option<&T> {
+        if self.is_empty() { None } else { self.slots.get(self.slot(self.len - 1)) }
+    }
+
+    /// From the front on.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        (0..self.len).map(|place| &self.slots[self.slot(place)])
+    }
+
+    #[inline]
+    pub(crate) fn push_back(&mut self, value: T) {
+        if self.is_full() {
+            self.grow();
+        }
+        let slot = self.slot(self.len);
+        self.slots[slot] = value;
+        self.len += 1;
+    }
+
+    /// Puts `value` behind the last that `is_before` says so of; all behind it are others.
+    pub(crate) fn insert_behind(&mut self, value: T, is_before: impl Fn(&T) -> bool) -> usize {
+        self.push_back(value);
+        let mut place = self.len - 1;
+        while place > 0 && !is_before(&self.slots[self.slot(place - 1)]) {
+            let (slot, before) = (self.slot(place), self.slot(place - 1));
+            self.slots.swap(slot, before);
+            place -= 1;
+        }
+        place as usize
+    }
+
+    /// The front leaves, if there is one.
+    #[inline]
+    pub(crate) fn drop_front(&mut self) {
+        let leaving = u32::from(!self.is_empty());
+        self.left = self.left.wrapping_add(leaving);
+        self.len -= leaving;
+    }
+
+    /// Twice as many slots, in which each finds its place anew.
+    #[cold]
+    fn grow(&mut self) {
+        let more = (2 * self.slots.len()).max(FIRST_SLOTS);
+        let mut slots = vec![T::default(); more].into_boxed_slice();
+        for (place, value) in (0..self.len).zip(self.iter()) {
+            slots[self.left.wrapping_add(place) as usize & (more - 1)] = *value;
+        }
+        self.slots = slots;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        /// As the queue of the standard library, also where the count of what has left begins anew.
+        #[test]
+        fn what_enters_behind_leaves_in_front(steps in proptest::collection::vec(0_u8..5, 0..400), left in prop_oneof![Just(0), Just(u32::MAX - 20)]) {
+            let mut ring = Ring { left, ..Ring::default() };
+            let mut expected = VecDeque::new();
+            for (number, step) in steps.into_iter().enumerate() {
+                if step < 3 {
+                    ring.push_back(number);
+                    expected.push_back(number);
+                } else {
+                    ring.drop_front();
+                    expected.pop_front();
+                }
+                prop_assert_eq!(ring.front(), expected.front());
+                prop_assert_eq!(ring.back(), expected.back());
+                prop_assert_eq!(ring.iter().collect::<Vec<_>>(), expected.iter().collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn it_counts_what_has_left() {
+        let mut ring = Ring::default();
+        for number in 0..10 {
+            ring.push_back(number);
+        }
+        (0..3).for_each(|_| ring.drop_front());
+        assert_eq!((ring.left(), ring.len(), ring.front()), (3, 7, Some(&3)));
+    }
+
+    #[test]
+    fn order_is_kept_where_one_is_put_between() {
+        let mut ring = Ring::default();
+        for value in [2, 4, 4, 6] {
+            ring.push_back(value);
+        }
+        assert_eq!(ring.insert_behind(4, |other| *other <= 4), 3);
+        assert_eq!(ring.insert_behind(1, |other| *other <= 1), 0);
+        assert_eq!(ring.insert_behind(9, |other| *other <= 9), 6);
+        assert_eq!(ring.iter().copied().collect::<Vec<_>>(), [1, 2, 4, 4, 4, 6, 9]);
+    }
+}
