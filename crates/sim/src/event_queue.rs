@@ -3,11 +3,14 @@
 //! Keys of 16 bytes: the time above, then the order of scheduling, which breaks ties, then what is to happen. One comparison
 //! of two 128-bit integers decides.
 //!
-//! A few events, which is all that a network of one flow has, lie in order, the first last: what is scheduled soonest is put
-//! in its place with the fewest moves. Many lie in a [`Heap`]. The order of the keys is total, so that it is the same events
-//! in the same order either way.
+//! Time never goes back, and most events are scheduled for soon. So the soonest lie in order in a short list, the first last; those of
+//! the next while lie in a [`Wheel`] of spans of time, unordered, each span of which becomes the short list when its turn comes; the
+//! rest, mostly timers that will not be needed, lie in a [`Heap`]. A few events, which is all that a network of one flow has,
+//! lie in the short list, all of them. The order of the keys is total, so that it is the same events in the same order
+//! wherever they lie.
 
 mod heap;
+mod wheel;
 
 use ackclock_net::{EndpointId, LinkId};
 use ackclock_units::SimTime;
@@ -15,6 +18,7 @@ use ackclock_units::SimTime;
 use crate::ids::{ApplianceId, DatagramFlowId, FlowId, GroupId, RelayDirection, StreamId};
 
 use heap::Heap;
+use wheel::Wheel;
 
 /// What is to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +60,18 @@ const KIND_MASK: u64 = 15;
 const SEQUENCE_SHIFT: u32 = 28;
 const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
 
-/// More events than these lie in the heap, until there are no more than `FEW_AGAIN`: so that a queue about as long as this does
-/// not change its form with every event.
+/// More events than these do not lie in the short list alone, until there are no more than `FEW_AGAIN`: so that a queue about as
+/// long as this does not change its form with every event.
 const FEW: usize = 12;
 const FEW_AGAIN: usize = 6;
+
+/// The short list takes no event when it is as long as this; what comes before its end then goes to the heap.
+const LONG: usize = 48;
+
+/// After every key of an event, whose number of scheduling would be 2^36 - 1 at the end of time.
+const NO_KEY: u128 = u128::MAX;
+
+const LAST_SEQUENCE: u64 = (1 << (64 - SEQUENCE_SHIFT)) - 2;
 
 impl Event {
     fn pack(self) -> u64 {
@@ -105,83 +117,211 @@ impl Event {
 }
 
 /// See the module.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
-    /// All keys while they are few, the latest first.
-    few: Vec<u128>,
-    /// All keys while they are many.
-    many: Heap,
-    are_many: bool,
+    /// The soonest, the latest of them first.
+    soon: Vec<u128>,
+    /// What happens before this goes to the list of the soonest; the end of time while events are few.
+    soon_ends: u64,
+    later: Wheel,
+    /// What is none of the soonest, nor within the span of the wheel, and what found the list of the soonest too long.
+    rest: Heap,
+    /// The first of these, or [`NO_KEY`].
+    first_of_rest: u128,
     sequence: u64,
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self {
+            soon: Vec::with_capacity(LONG),
+            soon_ends: u64::MAX,
+            later: Wheel::default(),
+            rest: Heap::default(),
+            first_of_rest: NO_KEY,
+            sequence: 0,
+        }
+    }
 }
 
 impl EventQueue {
     /// Schedules an event. Of events at one time, the one scheduled first comes first.
     pub(crate) fn push(&mut self, time: SimTime, event: Event) {
         let key = self.key(time, event);
-        if self.are_many {
-            return self.many.push(key);
+        if time.0 >= self.soon_ends {
+            self.put_later(key);
+            return self.refill_if_empty();
         }
-        self.few.push(key);
-        put_in_order(&mut self.few, key);
-        if self.few.len() > FEW {
-            self.turn_into_heap();
+        if self.soon.len() >= LONG {
+            return self.put_into_rest(key);
+        }
+        self.soon.push(key);
+        put_in_order(&mut self.soon, key);
+        if self.soon.len() > FEW && self.soon_ends == u64::MAX {
+            self.turn_into_many();
         }
     }
 
+    #[inline]
     fn key(&mut self, time: SimTime, event: Event) -> u128 {
+        if self.sequence == LAST_SEQUENCE {
+            self.number_anew();
+        }
         self.sequence += 1;
         u128::from(time.0) << 64 | u128::from(self.sequence << SEQUENCE_SHIFT | event.pack())
     }
 
     /// The first event, left in place: drop it or replace it.
+    #[inline]
     pub(crate) fn first(&self) -> Option<(SimTime, Event)> {
-        let first = if self.are_many { self.many.first()? } else { *self.few.last()? };
-        Some((SimTime((first >> 64) as u64), Event::unpack(first as u64 & ((1 << SEQUENCE_SHIFT) - 1))))
+        let first = self.soon.last().copied().unwrap_or(NO_KEY).min(self.first_of_rest);
+        (first != NO_KEY).then(|| (SimTime(time_of(first)), event_of(first)))
+    }
+
+    /// The first event is one of the soonest, not of the rest.
+    #[inline]
+    fn is_first_soon(&self) -> bool {
+        self.soon.last().is_some_and(|key| *key < self.first_of_rest)
     }
 
     /// Takes the first event out.
+    #[inline]
     pub(crate) fn drop_first(&mut self) {
-        if !self.are_many {
-            self.few.pop();
-            return;
+        if !self.is_first_soon() {
+            return self.drop_first_of_rest();
         }
-        self.many.drop_first();
-        if self.many.len() <= FEW_AGAIN {
-            self.turn_into_few();
-        }
+        self.soon.pop();
+        self.refill_if_empty();
     }
 
     /// Takes the first event out and schedules another, at the price of one of the two.
+    #[inline]
     pub(crate) fn replace_first(&mut self, time: SimTime, event: Event) {
+        if !self.is_first_soon() {
+            self.drop_first_of_rest();
+            return self.push(time, event);
+        }
         let key = self.key(time, event);
-        if self.are_many {
-            self.many.replace_first(key);
-        } else {
-            put_in_order(&mut self.few, key);
+        if time.0 < self.soon_ends {
+            return put_in_order(&mut self.soon, key);
+        }
+        self.soon.pop();
+        self.put_later(key);
+        self.refill_if_empty();
+    }
+
+    #[inline]
+    fn refill_if_empty(&mut self) {
+        if self.soon.is_empty() && self.soon_ends < u64::MAX {
+            self.refill();
         }
     }
 
-    #[cold]
-    fn turn_into_heap(&mut self) {
-        self.are_many = true;
-        for key in self.few.drain(..).rev() {
-            self.many.push(key);
+    /// Puts what does not belong to the soonest where it belongs.
+    #[inline]
+    fn put_later(&mut self, key: u128) {
+        if !self.later.put(key) {
+            self.put_into_rest(key);
         }
+    }
+
+    fn put_into_rest(&mut self, key: u128) {
+        self.rest.push(key);
+        self.first_of_rest = self.first_of_rest.min(key);
+    }
+
+    fn drop_first_of_rest(&mut self) {
+        self.rest.drop_first();
+        self.first_of_rest = self.rest.first().unwrap_or(NO_KEY);
+        self.refill_if_empty();
+    }
+
+    /// The next span of the wheel becomes the list of the soonest, which is empty.
+    fn refill(&mut self) {
+        if self.later.len() + self.rest.len() <= FEW_AGAIN {
+            return self.turn_into_few();
+        }
+        self.soon_ends = if self.later.is_empty() {
+            self.later.begin(time_of(self.first_of_rest))
+        } else {
+            self.later.take_next(&mut self.soon)
+        };
+        put_all_in_order(&mut self.soon);
+        if self.later.is_misfit(self.sequence) {
+            self.spread_anew();
+        }
+    }
+
+    /// Spans are of another length from now on.
+    #[cold]
+    fn spread_anew(&mut self) {
+        let mut keys = std::mem::take(&mut self.soon);
+        self.later.empty_into(&mut keys);
+        self.spread(keys);
+    }
+
+    #[cold]
+    fn turn_into_many(&mut self) {
+        let keys = std::mem::take(&mut self.soon);
+        self.spread(keys);
+    }
+
+    /// Puts keys, of which there are some, where they belong; the first is one of the soonest.
+    fn spread(&mut self, keys: Vec<u128>) {
+        let first = keys.iter().copied().min().map_or(0, time_of);
+        self.soon_ends = self.later.begin(first);
+        for key in keys {
+            if time_of(key) < self.soon_ends {
+                self.soon.push(key);
+            } else {
+                self.put_later(key);
+            }
+        }
+        put_all_in_order(&mut self.soon);
     }
 
     #[cold]
     fn turn_into_few(&mut self) {
-        self.are_many = false;
-        while let Some(key) = self.many.first() {
-            self.few.push(key);
-            self.many.drop_first();
+        self.soon_ends = u64::MAX;
+        self.soon = self.take_all();
+    }
+
+    /// Every key, in falling order.
+    fn take_all(&mut self) -> Vec<u128> {
+        let mut keys = std::mem::take(&mut self.soon);
+        self.later.empty_into(&mut keys);
+        while let Some(key) = self.rest.first() {
+            keys.push(key);
+            self.rest.drop_first();
         }
-        self.few.reverse();
+        self.first_of_rest = NO_KEY;
+        put_all_in_order(&mut keys);
+        keys
+    }
+
+    /// The numbers of scheduling have run out: the events that are left are counted anew, in their order.
+    #[cold]
+    fn number_anew(&mut self) {
+        let keys = self.take_all();
+        *self = Self::default();
+        for key in keys.into_iter().rev() {
+            self.push(SimTime(time_of(key)), event_of(key));
+        }
     }
 }
 
+/// What is to happen, below the rest of a key.
+fn event_of(key: u128) -> Event {
+    Event::unpack(key as u64 & ((1 << SEQUENCE_SHIFT) - 1))
+}
+
+/// The time above the rest of a key.
+fn time_of(key: u128) -> u64 {
+    (key >> 64) as u64
+}
+
 /// Puts `key` into keys in falling order, whose last place is free.
+#[inline]
 fn put_in_order(keys: &mut [u128], key: u128) {
     let Some(mut at) = keys.len().checked_sub(1) else { return };
     while at > 0 && keys[at - 1] < key {
@@ -189,6 +329,17 @@ fn put_in_order(keys: &mut [u128], key: u128) {
         at -= 1;
     }
     keys[at] = key;
+}
+
+/// Puts keys into falling order.
+fn put_all_in_order(keys: &mut [u128]) {
+    if keys.len() > FEW {
+        return keys.sort_unstable_by(|a, b| b.cmp(a));
+    }
+    for count in 2..=keys.len() {
+        let key = keys[count - 1];
+        put_in_order(&mut keys[..count], key);
+    }
 }
 
 #[cfg(test)]
@@ -226,14 +377,14 @@ mod tests {
         for time in times {
             queue.push(SimTime(time), Event::Sample);
         }
-        assert!(queue.are_many);
+        assert!(queue.soon_ends < u64::MAX);
         for time in 0..10 {
             assert_eq!(take(&mut queue), Some((SimTime(time), Event::Sample)));
         }
-        assert!(!queue.are_many); // six are left
         queue.replace_first(SimTime(13), Event::Start(FlowId::new(1))); // in the place of 10, behind the other of its time
         let left: Vec<u64> = std::iter::from_fn(|| take(&mut queue).map(|(time, _)| time.0)).collect();
         assert_eq!(left, [11, 12, 13, 13, 14, 15]);
+        assert_eq!(queue.soon_ends, u64::MAX);
     }
 
     #[test]
@@ -261,20 +412,72 @@ mod tests {
         }
     }
 
+    #[test]
+    fn numbers_of_scheduling_begin_anew() {
+        let mut queue = EventQueue { sequence: LAST_SEQUENCE - 10, ..EventQueue::default() };
+        for index in 0..30 {
+            queue.push(SimTime(index as u64 % 2), link(index));
+        }
+        assert!(queue.sequence < 100);
+        let order: Vec<Event> = std::iter::from_fn(|| take(&mut queue).map(|(_, event)| event)).collect();
+        let expected: Vec<Event> = (0..30).step_by(2).chain((1..30).step_by(2)).map(link).collect();
+        assert_eq!(order, expected);
+    }
+
+    /// What is done to a queue: this many events are scheduled so much later than the first, and then some of the first taken out
+    /// or replaced.
+    type Step = (Vec<u64>, usize, Option<u64>);
+
+    fn any_step() -> impl Strategy<Value = Step> {
+        let ahead = prop_oneof![
+            5 => 0_u64..2_000,
+            5 => 0_u64..1_000_000,
+            2 => 0_u64..40_000_000,
+            1 => 200_000_000_u64..5_000_000_000,
+            2 => Just(1_000_000),
+        ];
+        (proptest::collection::vec(ahead.clone(), 0..60), 0_usize..50, proptest::option::of(ahead))
+    }
+
     proptest! {
         #[test]
         fn it_sorts_stably(times in proptest::collection::vec(0_u64..50, 0..300)) {
             let mut queue = EventQueue::default();
             for (index, time) in times.iter().enumerate() {
-                queue.push(SimTime(*time), Event::Timer(EndpointId::of_number(index as u32)));
+                queue.push(SimTime(*time), link(index));
             }
-            let mut expected: Vec<(u64, usize)> = times.iter().copied().zip(0..).collect();
+            let mut expected: Vec<(SimTime, Event)> =
+                times.iter().enumerate().map(|(index, time)| (SimTime(*time), link(index))).collect();
             expected.sort_by_key(|(time, _)| *time);
-            let popped: Vec<(u64, usize)> = std::iter::from_fn(|| take(&mut queue)).map(|(time, event)| {
-                let Event::Timer(end) = event else { unreachable!() };
-                (time.0, end.index())
-            }).collect();
+            let popped: Vec<_> = std::iter::from_fn(|| take(&mut queue)).collect();
             prop_assert_eq!(popped, expected);
+        }
+
+        /// As a sorted map of (time, number), whatever the distances and however many there are.
+        #[test]
+        fn it_is_a_sorted_map(steps in proptest::collection::vec(any_step(), 0..120)) {
+            let mut queue = EventQueue::default();
+            let mut expected = std::collections::BTreeMap::new();
+            let (mut now, mut number) = (0, 0);
+            for (ahead, taken, replacement) in steps {
+                for ahead in ahead {
+                    number += 1;
+                    queue.push(SimTime(now + ahead), link(number));
+                    expected.insert((now + ahead, number), ());
+                }
+                for _ in 0..taken {
+                    let first = expected.pop_first().map(|((time, number), ())| (SimTime(time), link(number)));
+                    prop_assert_eq!(queue.first(), first);
+                    queue.drop_first();
+                    now = first.map_or(now, |(time, _)| time.0);
+                }
+                if let Some(ahead) = replacement.filter(|_| !expected.is_empty()) {
+                    now = expected.pop_first().map_or(now, |((time, _), ())| time);
+                    number += 1;
+                    queue.replace_first(SimTime(now + ahead), link(number));
+                    expected.insert((now + ahead, number), ());
+                }
+            }
         }
     }
 }

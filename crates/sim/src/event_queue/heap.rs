@@ -1,8 +1,7 @@
 //! A four-ary heap of keys. Children come in whole groups of four, of which those that are not there come after everything, so
 //! that finding the least of four takes no branch.
 
-/// A place without a key. No event has this one, whose number of scheduling would be 2^36 - 1 at the end of time.
-const VACANT: u128 = u128::MAX;
+use super::NO_KEY as VACANT;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -44,13 +43,6 @@ impl Heap {
         self.count = last;
         let key = std::mem::replace(&mut self.places[last], VACANT);
         if last > 0 {
-            self.sift_down(key);
-        }
-    }
-
-    /// Takes the least key out and puts another in, at the price of one of the two.
-    pub(super) fn replace_first(&mut self, key: u128) {
-        if self.count > 0 {
             self.sift_down(key);
         }
     }
