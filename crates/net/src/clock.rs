@@ -61,7 +61,24 @@ impl LinkClock {
     /// Clocks a packet that arrived at `now`; returns when its last bit has left, rounded up. The pace is always the same.
     #[inline]
     pub(crate) fn serialize(&mut self, pace: Pace, now: SimTime, octets: u64) -> SimTime {
+        let begins = self.free_at.max(now);
+        let end = self.clock_in(pace, now, pace.parts(octets));
+        self.sent += end - begins;
+        self.count(octets);
+        end
+    }
+
+    /// The same of a link whose packets are clocked ahead of time: each counts as sent for as long as it takes alone.
+    #[inline]
+    pub(crate) fn serialize_ahead(&mut self, pace: Pace, time: SimTime, octets: u64) -> SimTime {
         let (whole, rest) = pace.parts(octets);
+        self.sent += SimDuration(whole + u64::from(rest > 0));
+        self.count(octets);
+        self.clock_in(pace, time, (whole, rest))
+    }
+
+    #[inline]
+    fn clock_in(&mut self, pace: Pace, now: SimTime, (whole, rest): (u64, u64)) -> SimTime {
         let old = self.free_at;
         // Exact end of the packet before: `floor` nanoseconds and `fraction`.
         let (floor, fraction) =
@@ -74,12 +91,23 @@ impl LinkClock {
         }
         self.fraction = sum;
         self.free_at = SimTime(end + u64::from(sum > 0));
-        self.sent += self.free_at - old.max(now);
+        self.free_at
+    }
+
+    #[inline]
+    #[cfg_attr(not(debug_assertions), allow(clippy::unused_self, reason = "nothing is counted"))]
+    fn count(&mut self, octets: u64) {
         #[cfg(debug_assertions)]
         {
             self.octets += octets;
         }
-        self.free_at
+        #[cfg(not(debug_assertions))]
+        let _ = octets;
+    }
+
+    /// For how long the link has been sending, what has been clocked until [`Self::free_at`] included.
+    pub(crate) fn sent(&self) -> SimDuration {
+        self.sent
     }
 
     /// In builds with assertions, checks that no octet took less time than the pace allows.

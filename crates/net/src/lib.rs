@@ -10,6 +10,7 @@ mod impairment;
 mod link;
 mod link_stats;
 mod packet;
+mod packets;
 mod propagation;
 pub mod queue;
 mod rate;
@@ -31,9 +32,10 @@ pub use impairment::{
     LossProcess, NormalJitter, Policer, PolicerConfig, RandomLoss, Reorder, ReorderEvery, ReorderProbability,
     UniformJitter, jitters, losses, reorders,
 };
-pub use link::{ClockedLink, Link, LinkKind, Passage, ServedLink, Service};
+pub use link::{ClockedLink, Delivery, Link, LinkKind, Passage, ServedLink, Service};
 pub use link_stats::LinkStats;
 pub use packet::{Datagram, Packet, Payload, UDP_HEADER};
+pub use packets::{PacketId, Packets};
 pub use propagation::AggregateConfig;
 pub use rate::{
     ChangingRate, HandoverConfig, Outage, RateConfig, RateProcess, RateStep, Trace, TraceError, TraceReader,

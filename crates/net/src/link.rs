@@ -20,7 +20,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use crate::clock::LinkClock;
 use crate::config::LinkConfig;
 use crate::link_stats::{LinkStats, Window};
-use crate::packet::Packet;
+use crate::packets::PacketId;
 use crate::ring::Ring;
 
 use self::clocked::Waits;
@@ -35,7 +35,20 @@ pub use served::{ServedLink, Service};
 #[derive(Clone, Copy, Debug, Default)]
 struct InTransit {
     arrival: SimTime,
-    packet: Packet,
+    packet: PacketId,
+    /// Octets of the IP packet.
+    size: u32,
+}
+
+/// A packet that comes out at the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Which.
+    pub packet: PacketId,
+    /// Octets of the IP packet.
+    pub size: u32,
+    /// When the next one arrives, unless that has an event of its own.
+    pub next: Option<SimTime>,
 }
 
 /// See the module.
@@ -126,25 +139,29 @@ impl Link {
         self.wire.is_served
     }
 
-    /// The first packet arrives at the far end, in `arrived`: copied once, as copies of copies make the processor wait.
-    /// Returns when the next one arrives, unless that has an event of its own.
+    /// The first packet arrives at the far end.
     #[inline]
-    pub fn deliver(&mut self, arrived: &mut Packet) -> Option<SimTime> {
-        let first = self.transit.front().expect("a link's event means that a packet is under way");
-        *arrived = first.packet;
+    pub fn deliver(&mut self) -> Delivery {
+        let InTransit { packet, size, .. } =
+            *self.transit.front().expect("a link's event means that a packet is under way");
         self.transit.drop_front();
         if self.transit.left() == 0 {
             self.rest.turns += 1;
         }
-        self.rest.counts.ledger.on_delivered(u64::from(arrived.size) + self.wire.framing);
-        if self.is_served() {
-            let rest = &mut *self.rest;
-            let served = served_of(&mut rest.served);
-            served.on_delivered(&mut rest.counts.stats);
-            if served.is_overtaking() {
-                return None;
-            }
-        }
+        self.rest.counts.ledger.on_delivered(u64::from(size) + self.wire.framing);
+        let next = if self.is_served() { self.served_delivery() } else { self.next_arrival() };
+        Delivery { packet, size, next }
+    }
+
+    fn served_delivery(&mut self) -> Option<SimTime> {
+        let rest = &mut *self.rest;
+        let served = served_of(&mut rest.served);
+        served.on_delivered(&mut rest.counts.stats);
+        if served.is_overtaking() { None } else { self.next_arrival() }
+    }
+
+    #[inline]
+    fn next_arrival(&self) -> Option<SimTime> {
         self.transit.front().map(|next| next.arrival)
     }
 
@@ -250,7 +267,7 @@ impl Link {
         self.check_invariants();
         if cfg!(debug_assertions) {
             let transit = self.transit.iter();
-            let in_transit: u64 = transit.map(|on_way| u64::from(on_way.packet.size) + self.wire.framing).sum();
+            let in_transit: u64 = transit.map(|on_way| u64::from(on_way.size) + self.wire.framing).sum();
             let (held, drops) = match &self.rest.served {
                 None => (self.rest.waits.passed_on_octets(), false),
                 Some(served) => (served.held_octets(), served.hides_octets()),
@@ -270,6 +287,11 @@ impl Link {
         self.transit.len() + elsewhere
     }
 
+    /// Packets that will come out at the far end, whatever else comes.
+    pub fn in_transit(&self) -> usize {
+        self.transit.len()
+    }
+
     /// Packets that are nowhere else than here.
     pub fn own_packets(&self) -> usize {
         if self.is_served() { self.held_packets() } else { self.transit.len() }
@@ -284,12 +306,12 @@ impl Link {
     /// Puts a packet on the way, behind all others. Returns true if it is the only one, so that its arrival is the link's next
     /// event.
     #[inline]
-    fn carry(&mut self, arrival: SimTime, packet: &Packet) -> bool {
+    fn carry(&mut self, arrival: SimTime, packet: PacketId, size: u32) -> bool {
         debug_assert!(
             self.transit.back().is_none_or(|last| last.arrival <= arrival),
             "a packet overtakes on a link that keeps order"
         );
-        self.transit.push_back(InTransit { arrival, packet: *packet });
+        self.transit.push_back(InTransit { arrival, packet, size });
         self.transit.len() == 1
     }
 }

@@ -1,8 +1,8 @@
 //! The network at work: packets move from link to link along their routes.
 
 use ackclock_net::{
-    Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet, Router,
-    ServedLink,
+    Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
+    PacketId, Packets, Router,
 };
 use ackclock_tcp::Output;
 use ackclock_units::SimTime;
@@ -54,10 +54,22 @@ impl Hop {
     }
 }
 
+/// A packet under way that goes on.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    id: PacketId,
+    /// Octets of the IP packet.
+    size: u32,
+    /// The next hop.
+    hop: HopIndex,
+}
+
 /// Links, routes and the events that move packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub(crate) links: Vec<Link>,
+    /// On any link but in the queue of a served one.
+    packets: Packets,
     pub(crate) queue: EventQueue,
     pub(crate) now: SimTime,
     /// Discarder in front of each link, if there is one.
@@ -102,6 +114,7 @@ impl Network {
             .collect();
         Self {
             links: Link::all(&config.links, seed),
+            packets: Packets::default(),
             queue: EventQueue::default(),
             now: SimTime::ZERO,
             is_plain: discarder_of.iter().all(Vec::is_empty)
@@ -141,52 +154,57 @@ impl Network {
                 && is_express(config, link, feeder[link.index()])
             {
                 *hop = hop.express();
+                self.links[link.index()].enter_ahead();
             }
         }
     }
 
     /// The first packet of `link` arrives at its far end. The event is the queue's first.
-    /// Returns true if it is at its endpoint; otherwise it has gone on, or was lost.
-    pub(crate) fn on_arrival(&mut self, link: LinkId, packet: &mut Packet) -> bool {
-        let next = self.links[link.index()].deliver(packet);
+    /// Returns true if it is at its endpoint, and is then `arrived`; otherwise it has gone on, or was lost.
+    pub(crate) fn on_arrival(&mut self, link: LinkId, arrived: &mut Packet) -> bool {
+        let Delivery { packet: id, size, next } = self.links[link.index()].deliver();
         match next {
             Some(time) => self.queue.replace_first(time, Event::Link(link)),
             None => self.queue.drop_first(),
         }
         self.check_link(link);
-        let (Next::Link(link) | Next::Express(link)) = self.hops[packet.hop.index()].next() else {
+        let packet = self.packets.get(id);
+        let hop = packet.hop;
+        let (Next::Link(link) | Next::Express(link)) = self.hops[hop.index()].next() else {
+            *arrived = *packet;
+            self.packets.remove(id);
             if cfg!(debug_assertions) {
                 self.arrived += 1;
             }
             return true;
         };
-        packet.hop = packet.hop.next();
-        self.transmit(link, packet);
+        self.transmit(link, UnderWay { id, size, hop: hop.next() });
         false
     }
 
     /// A packet enters the network at the first link of a route.
     #[inline]
-    pub(crate) fn send(&mut self, route: RouteId, packet: &mut Packet) {
+    pub(crate) fn send(&mut self, route: RouteId, packet: &Packet) {
         let first = HopIndex::new(route.index());
         let (Next::Link(link) | Next::Express(link)) = self.hops[first.index()].next() else {
             unreachable!("a route between two hosts has a link");
         };
-        packet.hop = first.next();
         if cfg!(debug_assertions) {
             self.sent += 1;
         }
-        self.transmit(link, packet);
+        let id = self.packets.put(packet);
+        self.transmit(link, UnderWay { id, size: packet.size, hop: first.next() });
     }
 
-    fn transmit(&mut self, mut at: LinkId, packet: &mut Packet) {
-        if !self.is_plain && self.is_discarded(at, packet) {
+    fn transmit(&mut self, mut at: LinkId, mut packet: UnderWay) {
+        if !self.is_plain && self.is_discarded(at, packet.id) {
+            self.packets.remove(packet.id);
             return self.links[at.index()].on_discarded();
         }
         let LinkKind::Clocked(mut link) = self.links[at.index()].kind() else { return self.offer(at, packet) };
-        let Some(mut passage) = link.admit(self.now, packet.size) else { return };
+        let Some(mut passage) = link.admit(self.now, packet.size) else { return self.packets.remove(packet.id) };
         if !self.is_plain {
-            self.captures.record(at, passage.service, packet);
+            self.captures.record(at, passage.service, self.packets.get(packet.id));
         }
         while let Next::Express(next) = self.hops[packet.hop.index()].next() {
             link.pass_on(self.now, passage.arrival, packet.size);
@@ -195,18 +213,21 @@ impl Network {
             link = self.links[at.index()].clocked().expect("an express link is but a clock");
             passage = link.admit_ahead(passage.arrival, packet.size);
         }
-        if link.carry(passage.arrival, packet) {
+        self.packets.get_mut(packet.id).hop = packet.hop;
+        if link.carry(passage.arrival, packet.id, packet.size) {
             self.queue.push(passage.arrival, Event::Link(at));
         }
         self.check_link(at);
     }
 
-    /// A packet arrives at a served link.
-    fn offer(&mut self, id: LinkId, packet: &Packet) {
+    /// A packet arrives at a served link, whose queue keeps it until it travels on.
+    fn offer(&mut self, id: LinkId, UnderWay { id: place, hop, .. }: UnderWay) {
         let now = self.now;
+        let packet = Packet { hop, ..*self.packets.get(place) };
+        self.packets.remove(place);
         let Some(mut link) = self.links[id.index()].served() else { return };
-        depart(id, &mut link, now, &mut self.queue);
-        link.offer(now, packet);
+        link.depart(now, &mut self.packets, |arrival| self.queue.push(arrival, Event::Link(id)));
+        link.offer(now, &packet);
         if let Some(time) = self.serve(id) {
             self.queue.push(time, Event::Service(id));
         }
@@ -219,7 +240,7 @@ impl Network {
         if let Some(mut link) = self.links[id.index()].served()
             && link.is_due(now)
         {
-            depart(id, &mut link, now, &mut self.queue);
+            link.depart(now, &mut self.packets, |arrival| self.queue.push(arrival, Event::Link(id)));
             next = self.serve(id);
         }
         match next {
@@ -252,6 +273,8 @@ impl Network {
     /// still on a link; none is made but copies.
     pub(crate) fn check_at_end(&mut self) {
         if cfg!(debug_assertions) {
+            let on_the_way: usize = self.links.iter().map(Link::in_transit).sum();
+            assert_eq!(self.packets.len(), on_the_way, "packets that have a place, and packets on links");
             let mut accounted = self.arrived as i64;
             for link in &mut self.links {
                 link.advance(self.now);
@@ -262,18 +285,14 @@ impl Network {
         }
     }
 
-    fn is_discarded(&mut self, link: LinkId, packet: &Packet) -> bool {
+    fn is_discarded(&mut self, link: LinkId, packet: PacketId) -> bool {
+        let packet = self.packets.get(packet);
         let mut discarded = false;
         for &discarder in &self.discarder_of[link.index()] {
             discarded |= self.discarders[discarder].drops(self.now, packet);
         }
         discarded
     }
-}
-
-/// What has left a served link travels on.
-fn depart(id: LinkId, link: &mut ServedLink<'_>, now: SimTime, queue: &mut EventQueue) {
-    link.depart(now, |arrival| queue.push(arrival, Event::Link(id)));
 }
 
 /// The way out of an endpoint: its packets enter the network at the first link of its route.
@@ -288,8 +307,8 @@ pub(crate) struct Uplink<'a> {
 
 impl Output for Uplink<'_> {
     fn send(&mut self, segment: Segment) {
-        let mut packet = Packet { generation: self.generation, ..Packet::tcp(segment, self.peer) };
-        self.network.send(self.route, &mut packet);
+        let packet = Packet { generation: self.generation, ..Packet::tcp(segment, self.peer) };
+        self.network.send(self.route, &packet);
     }
 }
 

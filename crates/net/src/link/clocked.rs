@@ -10,9 +10,9 @@
 
 use ackclock_units::{SimDuration, SimTime};
 
+use super::wire::Room;
 use super::{Link, Rest};
-use crate::config::QueueLimit;
-use crate::packet::Packet;
+use crate::packets::PacketId;
 use crate::ring::Ring;
 
 /// A packet that waits for service.
@@ -41,8 +41,8 @@ pub(super) struct Waits {
     passed_on: Ring<PassedOn>,
     /// Those of them that have arrived.
     passed: u64,
-    /// Packets enter ahead of time; the link has been sending for so long if all of them have arrived.
-    sent_ahead: Option<SimDuration>,
+    /// Packets enter ahead of time.
+    is_entered_ahead: bool,
 }
 
 /// When a packet enters and leaves the wire.
@@ -68,7 +68,7 @@ impl ClockedLink<'_> {
         let octets = u64::from(size) + wire.framing;
         rest.counts.ledger.on_came(octets);
         let service = clock.free_at().max(now);
-        if service > now && !rest.wait(wire.limit, (now, service), octets) {
+        if service > now && !rest.wait(wire.room, (now, service), octets) {
             return None;
         }
         let arrival = clock.serialize(wire.pace, now, octets) + wire.delay;
@@ -82,17 +82,16 @@ impl ClockedLink<'_> {
         let Link { clock, wire, rest, .. } = &mut *self.link;
         let octets = u64::from(size) + wire.framing;
         rest.counts.ledger.on_came(octets);
-        *rest.waits.sent_ahead.get_or_insert_default() += wire.pace.rounded_up(octets);
         let service = clock.free_at().max(time);
-        let arrival = clock.serialize(wire.pace, time, octets) + wire.delay;
+        let arrival = clock.serialize_ahead(wire.pace, time, octets) + wire.delay;
         Passage { service, arrival }
     }
 
     /// Puts an admitted packet on the way. Returns true if it is the only one, so that its arrival is the link's next
     /// event.
     #[inline]
-    pub fn carry(&mut self, arrival: SimTime, packet: &Packet) -> bool {
-        self.link.carry(arrival, packet)
+    pub fn carry(&mut self, arrival: SimTime, packet: PacketId, size: u32) -> bool {
+        self.link.carry(arrival, packet, size)
     }
 
     /// An admitted packet travels on at `now` in the ring of a later link; it leaves this one at `arrival`.
@@ -107,6 +106,11 @@ impl ClockedLink<'_> {
 }
 
 impl Link {
+    /// From now on packets enter ahead of time.
+    pub fn enter_ahead(&mut self) {
+        self.rest.waits.is_entered_ahead = true;
+    }
+
     /// Brings the counts of what waits and of what was passed on up to `now`.
     pub fn advance(&mut self, now: SimTime) {
         self.rest.advance(now);
@@ -115,17 +119,19 @@ impl Link {
 
     /// See [`Link::busy_time`].
     pub(super) fn clocked_busy_time(&self, now: SimTime) -> SimDuration {
-        let Some(sent) = self.rest.waits.sent_ahead else { return self.clock.busy_time(now) };
-        let to_come = self.transit.iter().map(|on_way| u64::from(on_way.packet.size) + self.wire.framing);
+        if !self.rest.waits.is_entered_ahead {
+            return self.clock.busy_time(now);
+        }
+        let to_come = self.transit.iter().map(|on_way| u64::from(on_way.size) + self.wire.framing);
         let passed_on = self.rest.waits.passed_on.iter().map(|packet| packet.octets);
-        to_come.chain(passed_on).fold(sent, |sent, octets| sent - self.wire.pace.rounded_up(octets))
+        to_come.chain(passed_on).fold(self.clock.sent(), |sent, octets| sent - self.wire.pace.rounded_up(octets))
     }
 }
 
 impl Rest {
     /// A packet arrives at `now` for the link, which is free at `service`. False if there is no room.
     #[inline]
-    fn wait(&mut self, limit: QueueLimit, (now, service): (SimTime, SimTime), octets: u64) -> bool {
+    fn wait(&mut self, limit: Room, (now, service): (SimTime, SimTime), octets: u64) -> bool {
         self.advance(now);
         if !self.waits.has_room(limit, octets, service - now) {
             self.counts.on_dropped();
@@ -161,13 +167,10 @@ impl Rest {
 }
 
 impl Waits {
-    fn has_room(&self, limit: QueueLimit, octets: u64, wait: SimDuration) -> bool {
-        match limit {
-            QueueLimit::Unlimited => true,
-            QueueLimit::Packets(limit) => (self.waiting.len() as u64) < limit,
-            QueueLimit::Bytes(limit) => self.waiting_octets + octets <= limit.0,
-            QueueLimit::Time(limit) => wait <= limit,
-        }
+    fn has_room(&self, limit: Room, octets: u64, wait: SimDuration) -> bool {
+        (self.waiting.len() as u64) < limit.packets
+            && self.waiting_octets + octets <= limit.octets
+            && wait <= limit.wait
     }
 
     fn enqueue(&mut self, packet: Waiting) {

@@ -18,6 +18,7 @@ use crate::config::LinkConfig;
 use crate::impairment::Policer;
 use crate::link_stats::LinkStats;
 use crate::packet::Packet;
+use crate::packets::Packets;
 use crate::propagation::{Arrival, Propagation};
 use crate::queue::{Queue, QueueCounters, QueueDiscipline, QueuePlace, Queued};
 use crate::rate::RateProcess;
@@ -277,13 +278,13 @@ impl ServedLink<'_> {
     }
 
     /// What leaves the link at `now` travels on; `schedule` is given the arrivals that need an event.
-    pub fn depart(&mut self, now: SimTime, mut schedule: impl FnMut(SimTime)) {
+    pub fn depart(&mut self, now: SimTime, packets: &mut Packets, mut schedule: impl FnMut(SimTime)) {
         let (served, counts) = self.parts();
         let sent = served.finish(now);
         let Some(propagation) = &mut served.propagation else {
             let Some(sent) = sent else { return };
             let arrival = now + self.link.wire.delay;
-            if self.link.carry(arrival, &sent.packet) {
+            if self.link.carry(arrival, packets.put(&sent.packet), sent.packet.size) {
                 schedule(arrival);
             }
             return;
@@ -297,27 +298,28 @@ impl ServedLink<'_> {
         }
         propagation.release(now, &mut arrivals);
         for arrival in &arrivals {
-            self.carry(arrival, &mut schedule);
+            self.carry(arrival, packets, &mut schedule);
         }
         arrivals.clear();
         self.parts().0.arrivals = arrivals;
     }
 
-    fn carry(&mut self, arrival: &Arrival, schedule: &mut impl FnMut(SimTime)) {
+    fn carry(&mut self, arrival: &Arrival, packets: &mut Packets, schedule: &mut impl FnMut(SimTime)) {
         let Arrival { time, packet, place } = arrival;
-        let octets = u64::from(packet.size) + self.link.wire.framing;
+        let (size, octets) = (packet.size, u64::from(packet.size) + self.link.wire.framing);
+        let packet = packets.put(packet);
         let (served, counts) = self.parts();
         if place.is_none() {
             counts.stats.on_duplicated();
             counts.ledger.on_copied(octets);
         }
         if !served.overtaking {
-            if self.link.carry(*time, packet) {
+            if self.link.carry(*time, packet, size) {
                 schedule(*time);
             }
             return;
         }
-        let on_way = InTransit { arrival: *time, packet: *packet };
+        let on_way = InTransit { arrival: *time, packet, size };
         let position = self.link.transit.insert_behind(on_way, |other| other.arrival <= *time);
         self.parts().0.places.insert(position, *place);
         schedule(*time);

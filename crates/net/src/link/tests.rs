@@ -1,7 +1,6 @@
 use super::*;
 use crate::config::{DropTailConfig, QueueConfig, QueueLimit};
-use crate::ids::{EndpointId, NodeId};
-use ackclock_wire::Segment;
+use crate::ids::NodeId;
 
 fn link(rate: u64, limit: QueueLimit) -> Link {
     let config = LinkConfig {
@@ -19,15 +18,11 @@ fn link(rate: u64, limit: QueueLimit) -> Link {
     Link::new(&config, 1)
 }
 
-fn packet() -> Packet {
-    Packet::tcp(Segment { payload: 1460, ..Segment::default() }, EndpointId::default()) // 1500 octets of IP
-}
-
 /// A full packet enters; returns its arrival at the far end.
 fn enter(link: &mut Link, now: u64) -> Option<u64> {
     let mut clocked = link.clocked().expect("DropTail before a plain wire");
     let passage = clocked.admit(SimTime(now), 1500)?;
-    clocked.carry(passage.arrival, &packet());
+    clocked.carry(passage.arrival, PacketId::default(), 1500);
     link.check_invariants();
     Some(passage.arrival.0)
 }
@@ -39,9 +34,8 @@ fn packets_arrive_after_service_and_delay() {
     assert_eq!(enter(&mut link, 0), Some(2_000_000));
     assert_eq!(enter(&mut link, 0), Some(3_000_000));
     assert_eq!(link.waiting(), 1);
-    let mut arrived = Packet::default();
-    assert_eq!(link.deliver(&mut arrived), Some(SimTime(3_000_000)));
-    assert_eq!(link.deliver(&mut arrived), None);
+    assert_eq!(link.deliver().next, Some(SimTime(3_000_000)));
+    assert_eq!(link.deliver().next, None);
     assert_eq!(link.busy_time(SimTime(5_000_000)), SimDuration(2_000_000));
 }
 
@@ -91,15 +85,16 @@ fn queue_statistics_by_hand() {
 #[test]
 fn a_link_entered_ahead_of_time_has_sent_what_has_arrived() {
     let mut link = link(12_000_000, QueueLimit::Unlimited);
+    link.enter_ahead();
     for enters in [0, 10_000_000] {
         let mut clocked = link.clocked().expect("DropTail before a plain wire");
         let passage = clocked.admit_ahead(SimTime(enters), 1500);
-        clocked.carry(passage.arrival, &packet());
+        clocked.carry(passage.arrival, PacketId::default(), 1500);
     }
     assert_eq!(link.busy_time(SimTime(1_000_000)), SimDuration::ZERO);
-    link.deliver(&mut Packet::default());
+    link.deliver();
     assert_eq!(link.busy_time(SimTime(2_000_000)), SimDuration::from_millis(1));
-    link.deliver(&mut Packet::default());
+    link.deliver();
     assert_eq!(link.busy_time(SimTime(12_000_000)), SimDuration::from_millis(2));
 }
 
@@ -128,6 +123,6 @@ fn a_packet_that_vanishes_is_noticed() {
 fn a_packet_that_overtakes_where_order_is_kept_is_noticed() {
     let mut link = link(12_000_000, QueueLimit::Unlimited);
     let mut clocked = link.clocked().expect("DropTail before a plain wire");
-    clocked.carry(SimTime(2), &packet());
-    clocked.carry(SimTime(1), &packet());
+    clocked.carry(SimTime(2), PacketId::default(), 1500);
+    clocked.carry(SimTime(1), PacketId::default(), 1500);
 }

@@ -14,9 +14,32 @@ pub(super) struct Wire {
     pub(super) framing: u64,
     /// It is served packet by packet.
     pub(super) is_served: bool,
-    /// Of what waits for a clocked link.
-    pub(super) limit: QueueLimit,
+    /// For what waits for a clocked link.
+    pub(super) room: Room,
     pub(super) rate: Bandwidth,
+}
+
+/// How much may wait: three limits, all of which hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    /// Fewer packets than these wait.
+    pub(super) packets: u64,
+    /// No more octets wait.
+    pub(super) octets: u64,
+    /// Nothing waits longer.
+    pub(super) wait: SimDuration,
+}
+
+impl From<QueueLimit> for Room {
+    fn from(limit: QueueLimit) -> Self {
+        let all = Self { packets: u64::MAX, octets: u64::MAX, wait: SimDuration(u64::MAX) };
+        match limit {
+            QueueLimit::Unlimited => all,
+            QueueLimit::Packets(packets) => Self { packets, ..all },
+            QueueLimit::Bytes(octets) => Self { octets: octets.0, ..all },
+            QueueLimit::Time(wait) => Self { wait, ..all },
+        }
+    }
 }
 
 impl Wire {
@@ -26,9 +49,9 @@ impl Wire {
             delay: config.delay,
             framing: config.framing.0,
             is_served: config.is_served(),
-            limit: match &config.queue {
-                QueueConfig::DropTail(queue) => queue.limit,
-                _ => QueueLimit::Unlimited, // a served link asks its discipline
+            room: match &config.queue {
+                QueueConfig::DropTail(queue) => queue.limit.into(),
+                _ => QueueLimit::Unlimited.into(), // a served link asks its discipline
             },
             rate: config.rate,
         }

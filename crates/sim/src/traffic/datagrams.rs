@@ -57,7 +57,7 @@ impl DatagramFlows {
         let RoutedFlow { flow, route, receiver, payload, ecn } = &mut self.list[id.index()];
         let (number, next) = flow.send(now);
         let datagram = Datagram { number, sent: now, payload: *payload, ecn: *ecn };
-        network.send(*route, &mut Packet::udp(datagram, *receiver));
+        network.send(*route, &Packet::udp(datagram, *receiver));
         if let Some(time) = next {
             network.queue.push(time, Event::Datagram(id));
         }

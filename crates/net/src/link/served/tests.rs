@@ -6,6 +6,7 @@ use crate::config::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig};
 use crate::ids::NodeId;
 use crate::link::Link;
 use crate::link::wire::Wire;
+use crate::packets::PacketId;
 use crate::rate::{Outage, RateConfig, Trace};
 
 fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
@@ -39,7 +40,7 @@ fn serve_until(link: &mut Link, wake: &mut SimTime, until: SimTime) {
         *wake = SimTime::NEVER;
         let mut served = link.served().expect("it is served");
         assert!(served.is_due(now));
-        served.depart(now, |_| ());
+        served.depart(now, &mut Packets::default(), |_| ());
         if let Some(next) = served.serve(now).wake {
             *wake = next;
         }
@@ -66,15 +67,13 @@ fn send(mut link: Link, packets: &[(u64, u32)], end: SimTime) -> (Vec<(SimTime, 
         } else if let Some(mut clocked) = link.clocked()
             && let Some(passage) = clocked.admit(now, size)
         {
-            clocked.carry(passage.arrival, &packet(size));
+            clocked.carry(passage.arrival, PacketId::default(), size);
         }
         link.check_invariants();
     }
     serve_until(&mut link, &mut wake, end);
     while let Some(first) = link.transit.front().map(|first| first.arrival) {
-        let mut arrived = Packet::default();
-        link.deliver(&mut arrived);
-        arrivals.push((first, arrived.size));
+        arrivals.push((first, link.deliver().size));
     }
     link.check_at_end(end);
     (arrivals, link.end_measurement(end))
