@@ -15,7 +15,7 @@ mod wire;
 
 use std::sync::Arc;
 
-use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, Shared, SimDuration, SimTime};
 
 use crate::clock::LinkClock;
 use crate::config::LinkConfig;
@@ -95,17 +95,8 @@ impl Link {
 
     /// The same of each, where alike links share what is alike.
     pub fn all(configs: &[LinkConfig], seed: u64) -> Vec<Self> {
-        let mut known: Vec<Arc<Wire>> = Vec::new();
-        let mut link = |config: &LinkConfig| {
-            let wire = Wire::new(config);
-            let same = known.iter().rev().take(KNOWN_WIRES).find(|other| ***other == wire);
-            let wire = same.cloned().unwrap_or_else(|| {
-                known.push(Arc::new(wire));
-                known[known.len() - 1].clone()
-            });
-            Self::on(wire, config, seed)
-        };
-        configs.iter().map(&mut link).collect()
+        let mut wires = Shared::default();
+        configs.iter().map(|config| Self::on(wires.get(&Wire::new(config)), config, seed)).collect()
     }
 
     fn on(wire: Arc<Wire>, config: &LinkConfig, seed: u64) -> Self {
@@ -315,9 +306,6 @@ impl Link {
         self.transit.len() == 1
     }
 }
-
-/// Alike links mostly stand together in a scenario: so many of the wires seen last are looked at.
-const KNOWN_WIRES: usize = 16;
 
 /// What a served link has.
 fn served_of(served: &mut Option<Box<Served>>) -> &mut Served {

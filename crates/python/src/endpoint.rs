@@ -32,7 +32,7 @@ impl PyEndpoint {
         let (tcp, controller) =
             endpoint_config(options, &overrides).map_err(|mistakes| to_scenario_error(py, &mistakes))?;
         Ok(Self {
-            inner: Endpoint::new(&tcp, &controller, Reading::OnCall),
+            inner: Endpoint::new(tcp, &controller, Reading::OnCall),
             addresses: Addresses { source: end(local)?, destination: end(remote)? },
             sent: Vec::new(),
             identification: 0,

@@ -7,8 +7,8 @@
 use std::ops::{Index, IndexMut};
 
 use ackclock_net::{ConnectionIndex, EndpointId, Generation};
-use ackclock_tcp::Endpoint;
-use ackclock_units::SimTime;
+use ackclock_tcp::{Endpoint, TcpConfig};
+use ackclock_units::{Shared, SimTime};
 use ackclock_wire::Segment;
 
 use crate::event_queue::Event;
@@ -97,6 +97,8 @@ pub(crate) struct NewEnd {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
     ends: Vec<End>,
+    /// How ends are configured: mostly alike.
+    pub(crate) configs: Shared<TcpConfig>,
 }
 
 impl Connections {

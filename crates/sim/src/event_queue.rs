@@ -59,6 +59,7 @@ const KIND_SHIFT: u32 = 24;
 const KIND_MASK: u64 = 15;
 const SEQUENCE_SHIFT: u32 = 28;
 const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
+const EVENT_MASK: u64 = (1 << SEQUENCE_SHIFT) - 1;
 
 /// More events than these do not lie in the short list alone, until there are no more than `FEW_AGAIN`: so that a queue about as
 /// long as this does not change its form with every event.
@@ -74,6 +75,7 @@ const NO_KEY: u128 = u128::MAX;
 const LAST_SEQUENCE: u64 = (1 << (64 - SEQUENCE_SHIFT)) - 2;
 
 impl Event {
+    #[inline]
     fn pack(self) -> u64 {
         let (kind, index) = match self {
             Self::Link(link) => (0, link.index()),
@@ -95,6 +97,7 @@ impl Event {
         kind << KIND_SHIFT | index as u64
     }
 
+    #[inline]
     fn unpack(bits: u64) -> Self {
         let index = (bits & INDEX_MASK) as usize;
         match bits >> KIND_SHIFT & KIND_MASK {
@@ -146,7 +149,12 @@ impl Default for EventQueue {
 
 impl EventQueue {
     /// Schedules an event. Of events at one time, the one scheduled first comes first.
+    #[inline]
     pub(crate) fn push(&mut self, time: SimTime, event: Event) {
+        self.push_packed(time, event.pack()); // where it is called it is known what kind of event it is
+    }
+
+    fn push_packed(&mut self, time: SimTime, event: u64) {
         let key = self.key(time, event);
         if time.0 >= self.soon_ends {
             self.put_later(key);
@@ -163,19 +171,23 @@ impl EventQueue {
     }
 
     #[inline]
-    fn key(&mut self, time: SimTime, event: Event) -> u128 {
+    fn key(&mut self, time: SimTime, event: u64) -> u128 {
         if self.sequence == LAST_SEQUENCE {
             self.number_anew();
         }
         self.sequence += 1;
-        u128::from(time.0) << 64 | u128::from(self.sequence << SEQUENCE_SHIFT | event.pack())
+        u128::from(time.0) << 64 | u128::from(self.sequence << SEQUENCE_SHIFT | event)
     }
 
     /// The first event, left in place: drop it or replace it.
     #[inline]
     pub(crate) fn first(&self) -> Option<(SimTime, Event)> {
-        let first = self.soon.last().copied().unwrap_or(NO_KEY).min(self.first_of_rest);
-        (first != NO_KEY).then(|| (SimTime(time_of(first)), event_of(first)))
+        let first = match self.soon.last() {
+            Some(key) if *key < self.first_of_rest => *key,
+            _ if self.first_of_rest == NO_KEY => return None,
+            _ => self.first_of_rest,
+        };
+        Some((SimTime(time_of(first)), event_of(first)))
     }
 
     /// The first event is one of the soonest, not of the rest.
@@ -197,9 +209,13 @@ impl EventQueue {
     /// Takes the first event out and schedules another, at the price of one of the two.
     #[inline]
     pub(crate) fn replace_first(&mut self, time: SimTime, event: Event) {
+        self.replace_first_packed(time, event.pack());
+    }
+
+    fn replace_first_packed(&mut self, time: SimTime, event: u64) {
         if !self.is_first_soon() {
             self.drop_first_of_rest();
-            return self.push(time, event);
+            return self.push_packed(time, event);
         }
         let key = self.key(time, event);
         if time.0 < self.soon_ends {
@@ -305,14 +321,14 @@ impl EventQueue {
         let keys = self.take_all();
         *self = Self::default();
         for key in keys.into_iter().rev() {
-            self.push(SimTime(time_of(key)), event_of(key));
+            self.push_packed(SimTime(time_of(key)), key as u64 & EVENT_MASK);
         }
     }
 }
 
 /// What is to happen, below the rest of a key.
 fn event_of(key: u128) -> Event {
-    Event::unpack(key as u64 & ((1 << SEQUENCE_SHIFT) - 1))
+    Event::unpack(key as u64 & EVENT_MASK)
 }
 
 /// The time above the rest of a key.

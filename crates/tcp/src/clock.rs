@@ -9,49 +9,73 @@ use ackclock_units::{SimDuration, SimTime};
 use crate::config::{ClockConfig, ClockStep};
 
 /// See the module.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TimestampClock {
-    config: ClockConfig,
-    /// The tick last asked for, and the span of nanoseconds in which the clock shows it: packets come by the dozen in
-    /// one, and a division is dear.
+    granularity: u64,
+    offset: u32,
+    /// The tick last asked for, and from when on the clock shows it: packets come by the dozen in one, and a division is dear.
     tick: u32,
     shown_from: u64,
-    shown_until: u64,
+    /// Of a clock that does not show the true time.
+    error: Option<Box<ClockError>>,
+}
+
+/// How a clock goes wrong.
+#[derive(Clone, Copy, Debug)]
+struct ClockError {
+    /// Its seconds in a second.
+    speed: f64,
+    step: Option<ClockStep>,
 }
 
 impl TimestampClock {
     pub(crate) fn new(config: ClockConfig) -> Self {
-        Self { config, tick: 0, shown_from: 0, shown_until: 0 }
+        let ClockConfig { granularity, offset, skew_ppm, step } = config;
+        let error = ClockError { speed: 1.0 + skew_ppm * 1e-6, step };
+        Self {
+            granularity: granularity.0,
+            offset,
+            tick: offset,
+            shown_from: 0,
+            error: (skew_ppm != 0.0 || step.is_some()).then(|| Box::new(error)),
+        }
     }
 
     /// One tick.
     pub(crate) fn granularity(&self) -> SimDuration {
-        self.config.granularity
+        SimDuration(self.granularity)
     }
 
     /// What the clock shows at `now`.
+    #[inline]
     pub(crate) fn tick(&mut self, now: SimTime) -> u32 {
-        let own = if self.config.skew_ppm == 0.0 { now.0 } else { (now.0 as f64 * self.speed()) as u64 };
-        let own = self.config.step.filter(|step| now >= SimTime::ZERO + step.at).map_or(own, |step| stepped(own, step));
-        if !(self.shown_from..self.shown_until).contains(&own) {
-            //= rfc7323-5.4-clock
-            let count = own / self.config.granularity.0;
-            self.tick = (count as u32).wrapping_add(self.config.offset);
-            self.shown_from = count * self.config.granularity.0;
-            self.shown_until = self.shown_from + self.config.granularity.0;
+        let own = self.error.as_ref().map_or(now.0, |error| error.show(now));
+        if own.wrapping_sub(self.shown_from) >= self.granularity {
+            self.turn_to(own);
         }
         self.tick
     }
 
-    /// The instant at which the clock began to show `tick`, the latest one not after `now`.
-    pub(crate) fn time_of(&mut self, tick: u32, now: SimTime) -> SimTime {
-        let ago = u64::from(self.tick(now).wrapping_sub(tick)) * self.config.granularity.0;
-        let ago = if self.config.skew_ppm == 0.0 { ago } else { (ago as f64 / self.speed()) as u64 };
-        SimTime(now.0.saturating_sub(ago)) // a tick of before the run
+    fn turn_to(&mut self, own: u64) {
+        //= rfc7323-5.4-clock
+        let count = own / self.granularity;
+        self.tick = (count as u32).wrapping_add(self.offset);
+        self.shown_from = count * self.granularity;
     }
 
-    fn speed(&self) -> f64 {
-        1.0 + self.config.skew_ppm * 1e-6
+    /// The instant at which the clock began to show `tick`, the latest one not after `now`.
+    pub(crate) fn time_of(&mut self, tick: u32, now: SimTime) -> SimTime {
+        let ago = u64::from(self.tick(now).wrapping_sub(tick)) * self.granularity;
+        let speed = self.error.as_ref().map_or(1.0, |error| error.speed);
+        let ago = if speed == 1.0 { ago } else { (ago as f64 / speed) as u64 };
+        SimTime(now.0.saturating_sub(ago)) // a tick of before the run
+    }
+}
+
+impl ClockError {
+    fn show(&self, now: SimTime) -> u64 {
+        let own = if self.speed == 1.0 { now.0 } else { (now.0 as f64 * self.speed) as u64 };
+        self.step.filter(|step| now >= SimTime::ZERO + step.at).map_or(own, |step| stepped(own, step))
     }
 }
 
@@ -97,7 +121,8 @@ mod tests {
         let set = |is_forward| {
             let (forward, back) = if is_forward { (by, None) } else { (None, by) };
             let step = Some(ClockStep { at: SimDuration(at.0), forward, back });
-            let mut clock = TimestampClock::new(ClockConfig { step, ..clock(100, 0.0).config });
+            let granularity = SimDuration::from_millis(1);
+            let mut clock = TimestampClock::new(ClockConfig { granularity, offset: 100, skew_ppm: 0.0, step });
             [clock.tick(SimTime(9_999_999)), clock.tick(at), clock.tick(SimTime(12_000_000))]
         };
         assert_eq!(set(true), [109, 117, 119]);

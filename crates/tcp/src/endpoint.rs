@@ -15,7 +15,6 @@ use ackclock_cc::{CongestionController as _, Controller, ControllerConfig, Exter
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
 
-use crate::clock::TimestampClock;
 use crate::config::TcpConfig;
 use crate::ecn::EcnReceiver;
 use crate::receiver::{Reading, Receiver};
@@ -158,7 +157,6 @@ pub struct Endpoint {
     negotiated: Negotiated,
     sender: Sender,
     receiver: Receiver,
-    clock: TimestampClock,
     ecn: EcnReceiver,
     handshake: Handshake,
     error: Option<ConnectionError>,
@@ -174,9 +172,9 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A closed endpoint.
-    pub fn new(config: &TcpConfig, controller: &ControllerConfig, reading: impl Into<Reading>) -> Self {
-        let config = Arc::new(*config);
+    /// A closed endpoint. Endpoints of one configuration share it.
+    pub fn new(config: impl Into<Arc<TcpConfig>>, controller: &ControllerConfig, reading: impl Into<Reading>) -> Self {
+        let config = config.into();
         Self {
             controller: controller.clone(),
             initial_sequence: config.initial_sequence,
@@ -185,7 +183,6 @@ impl Endpoint {
             negotiated: Negotiated::default(),
             sender: Sender::new(&config),
             receiver: Receiver::new(&config, reading.into()),
-            clock: TimestampClock::new(config.clock),
             ecn: EcnReceiver::default(),
             handshake: Handshake::new(&config),
             error: None,
@@ -312,7 +309,7 @@ impl Endpoint {
         let timestamps = self
             .negotiated
             .timestamps
-            .then(|| Timestamps { value: self.clock.tick(now), echo: acknowledgement.ts_recent });
+            .then(|| Timestamps { value: self.sender.clock.tick(now), echo: acknowledgement.ts_recent });
         //= rfc2018-4-as-many-as-fit
         let sack_limit = if timestamps.is_some() { 3 } else { 4 };
         Segment {

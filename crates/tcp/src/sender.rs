@@ -107,7 +107,8 @@ pub(crate) struct Sender {
     feed: ControllerFeed,
     rounds: Rounds,
     activity: Activity,
-    clock: TimestampClock,
+    /// Of the timestamps that the endpoint's segments carry.
+    pub(crate) clock: TimestampClock,
     /// Shared with the endpoint; what is not looked at for every segment.
     config: Arc<TcpConfig>,
     /// What ended the last attempt to send.

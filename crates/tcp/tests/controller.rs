@@ -67,7 +67,7 @@ fn logging() -> (ControllerConfig, Log) {
 fn pair(opener: &TcpConfig, acceptor: &TcpConfig) -> (Pair, Log) {
     let (controller, log) = logging();
     let mut pair = Pair::new(opener, acceptor);
-    pair.ends[OPENER] = ackclock_tcp::Endpoint::new(opener, &controller, ackclock_tcp::Reading::AtOnce);
+    pair.ends[OPENER] = ackclock_tcp::Endpoint::new(*opener, &controller, ackclock_tcp::Reading::AtOnce);
     (pair, log)
 }
 

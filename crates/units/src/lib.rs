@@ -9,6 +9,7 @@ mod bytes;
 mod histogram;
 pub mod math;
 mod random;
+mod shared;
 mod text;
 mod time;
 
@@ -17,5 +18,6 @@ pub use bandwidth::Bandwidth;
 pub use bytes::Bytes;
 pub use histogram::Histogram;
 pub use random::RandomStream;
+pub use shared::Shared;
 pub use text::ParseQuantityError;
 pub use time::{SimDuration, SimTime};

@@ -3,7 +3,7 @@
 use ackclock_cc::ControllerConfig;
 use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
 use ackclock_tcp::{Endpoint, Reading, TcpConfig};
-use ackclock_units::SimTime;
+use ackclock_units::{Shared, SimTime};
 
 use super::Simulation;
 use crate::app::App;
@@ -141,7 +141,7 @@ fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Ro
             .map(|(from, to)| hosts.network.add_route(router, from, to))
             .into_iter();
         let ends = [opener, acceptor].map(|end| NewEnd {
-            endpoint: end.endpoint(),
+            endpoint: end.endpoint(&mut hosts.connections.configs),
             route: uplinks.next().expect("one for each end"),
             role: end.role,
         });
@@ -152,8 +152,8 @@ fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Ro
 }
 
 impl EndConfig<'_> {
-    fn endpoint(&self) -> Endpoint {
-        let mut endpoint = Endpoint::new(self.tcp, self.controller, self.reading);
+    fn endpoint(&self, configs: &mut Shared<TcpConfig>) -> Endpoint {
+        let mut endpoint = Endpoint::new(configs.get(self.tcp), self.controller, self.reading);
         match self.listens {
             Listens::No => {}
             Listens::Yes => endpoint.listen(),

@@ -144,8 +144,8 @@ impl Opening {
     fn of(flow: &FlowConfig) -> Self {
         // A controller has no part in it.
         let controller = ControllerConfig::Reno(RenoConfig::default());
-        let mut opener = Endpoint::new(&flow.sender, &controller, Reading::AtOnce);
-        let mut acceptor = Endpoint::new(&flow.receiver, &controller, Reading::AtOnce);
+        let mut opener = Endpoint::new(flow.sender, &controller, Reading::AtOnce);
+        let mut acceptor = Endpoint::new(flow.receiver, &controller, Reading::AtOnce);
         acceptor.listen();
         let (mut there, mut back): (Vec<Segment>, Vec<Segment>) = (Vec::new(), Vec::new());
         opener.connect(SimTime::ZERO, &mut there);

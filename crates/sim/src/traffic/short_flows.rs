@@ -4,8 +4,8 @@
 //! are another's.
 
 use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
-use ackclock_tcp::{Endpoint, Output, Reading, State};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_tcp::{Endpoint, Output, Reading, State, TcpConfig};
+use ackclock_units::{Bytes, Shared, SimTime};
 use ackclock_wire::Segment;
 
 use super::arrivals::ArrivalStream;
@@ -177,13 +177,22 @@ impl ShortFlows {
         for (place, connection) in flow.connections().enumerate() {
             let [there, back] = self.groups[group.index()].routes[place];
             let role = Role::ShortFlow(id); // an appliance's end has the relay's, once there is one
-            let opening = || NewEnd { endpoint: opening_end(arrivals, place), route: there, role };
-            let accepting = || NewEnd { endpoint: accepting_end(config, arrivals, place), route: back, role };
-            if connection == hosts.connections.next() {
-                hosts.connections.add([opening(), accepting()]);
+            let connections = &mut hosts.connections;
+            let opening =
+                |configs: &mut _| NewEnd { endpoint: opening_end(arrivals, place, configs), route: there, role };
+            let accepting = |configs: &mut _| NewEnd {
+                endpoint: accepting_end(config, arrivals, place, configs),
+                route: back,
+                role,
+            };
+            if connection == connections.next() {
+                let ends = [opening(&mut connections.configs), accepting(&mut connections.configs)];
+                connections.add(ends);
             } else {
-                hosts.connections.replace(EndpointId::opener(connection), opening());
-                hosts.connections.replace(EndpointId::acceptor(connection), accepting());
+                let end = opening(&mut connections.configs);
+                connections.replace(EndpointId::opener(connection), end);
+                let end = accepting(&mut connections.configs);
+                connections.replace(EndpointId::acceptor(connection), end);
             }
             let face = Face { flow: flow.first.index() as u32, port: arrivals.flow.port };
             hosts.network.captures.set_face(connection, face);
@@ -334,22 +343,28 @@ fn end_relays(flow: &ShortFlow, has_failed: bool, hosts: &Hosts, relays: &mut Re
 }
 
 /// What opens the connection at this place of a flow: its own end, or the far end of the appliance before.
-fn opening_end(arrivals: &ArrivalsConfig, place: usize) -> Endpoint {
+fn opening_end(arrivals: &ArrivalsConfig, place: usize, configs: &mut Shared<TcpConfig>) -> Endpoint {
     let Some(before) = place.checked_sub(1) else {
-        return Endpoint::new(&arrivals.flow.sender, &arrivals.flow.controller, Reading::AtOnce);
+        return Endpoint::new(configs.get(&arrivals.flow.sender), &arrivals.flow.controller, Reading::AtOnce);
     };
     let far = &arrivals.splits[before].far;
-    Endpoint::new(&far.tcp, &far.controller, Reading::OnCall)
+    Endpoint::new(configs.get(&far.tcp), &far.controller, Reading::OnCall)
 }
 
 /// What accepts it: the near end of the next appliance, or the flow's own end.
-fn accepting_end(config: &SimulationConfig, arrivals: &ArrivalsConfig, place: usize) -> Endpoint {
+fn accepting_end(
+    config: &SimulationConfig,
+    arrivals: &ArrivalsConfig,
+    place: usize,
+    configs: &mut Shared<TcpConfig>,
+) -> Endpoint {
     let Some(split) = arrivals.splits.get(place) else {
-        let mut acceptor = Endpoint::new(&arrivals.flow.receiver, &arrivals.flow.controller, Reading::AtOnce);
+        let mut acceptor =
+            Endpoint::new(configs.get(&arrivals.flow.receiver), &arrivals.flow.controller, Reading::AtOnce);
         acceptor.listen();
         return acceptor;
     };
-    let mut near = Endpoint::new(&split.near.tcp, &split.near.controller, Reading::OnCall);
+    let mut near = Endpoint::new(configs.get(&split.near.tcp), &split.near.controller, Reading::OnCall);
     match config.appliances[split.appliance].handshake {
         HandshakeOrder::AcceptFirst => near.listen(),
         HandshakeOrder::ConnectFirst => near.listen_and_ask(),

@@ -87,7 +87,7 @@ impl Endpoint {
         if self.receiver.is_tuned()
             && let Some(timestamps) = segment.timestamps.filter(|timestamps| timestamps.echo != 0)
         {
-            self.receiver.on_rtt(now.saturating_since(self.clock.time_of(timestamps.echo, now)));
+            self.receiver.on_rtt(now.saturating_since(self.sender.clock.time_of(timestamps.echo, now)));
         }
         if segment.ack_ratio > 0 && self.negotiated.ack_control {
             self.receiver.acks.set_ratio(u32::from(segment.ack_ratio));
@@ -143,8 +143,8 @@ impl Endpoint {
             timestamps: timestamps.map(|Timestamps { value, echo }| SegmentTimestamps {
                 tsval: value,
                 tsecr: echo,
-                arrival: self.clock.tick(now),
-                tick: self.clock.granularity(),
+                arrival: self.sender.clock.tick(now),
+                tick: self.sender.clock.granularity(),
             }),
         };
         self.sender.on_ack(now, &incoming);

@@ -102,7 +102,7 @@ impl Pair {
 
     pub fn with_reader(opener: &TcpConfig, acceptor: &TcpConfig, read_rate: Option<Bandwidth>) -> Self {
         let reno = ControllerConfig::Reno(RenoConfig::default());
-        let mut ends = [Endpoint::new(opener, &reno, Reading::AtOnce), Endpoint::new(acceptor, &reno, read_rate)];
+        let mut ends = [Endpoint::new(*opener, &reno, Reading::AtOnce), Endpoint::new(*acceptor, &reno, read_rate)];
         ends[ACCEPTOR].listen();
         Self {
             ends,
