@@ -23,21 +23,21 @@ pub(crate) struct TimestampClock {
 /// How a clock goes wrong.
 #[derive(Clone, Copy, Debug)]
 struct ClockError {
-    /// Its seconds in a second.
-    speed: f64,
+    /// Its seconds in a second, if that is not one.
+    speed: Option<f64>,
     step: Option<ClockStep>,
 }
 
 impl TimestampClock {
     pub(crate) fn new(config: ClockConfig) -> Self {
         let ClockConfig { granularity, offset, skew_ppm, step } = config;
-        let error = ClockError { speed: 1.0 + skew_ppm * 1e-6, step };
+        let speed = (skew_ppm != 0.0).then_some(1.0 + skew_ppm * 1e-6);
         Self {
             granularity: granularity.0,
             offset,
             tick: offset,
             shown_from: 0,
-            error: (skew_ppm != 0.0 || step.is_some()).then(|| Box::new(error)),
+            error: (speed.is_some() || step.is_some()).then(|| Box::new(ClockError { speed, step })),
         }
     }
 
@@ -66,15 +66,15 @@ impl TimestampClock {
     /// The instant at which the clock began to show `tick`, the latest one not after `now`.
     pub(crate) fn time_of(&mut self, tick: u32, now: SimTime) -> SimTime {
         let ago = u64::from(self.tick(now).wrapping_sub(tick)) * self.granularity;
-        let speed = self.error.as_ref().map_or(1.0, |error| error.speed);
-        let ago = if speed == 1.0 { ago } else { (ago as f64 / speed) as u64 };
+        let speed = self.error.as_ref().and_then(|error| error.speed);
+        let ago = speed.map_or(ago, |speed| (ago as f64 / speed) as u64);
         SimTime(now.0.saturating_sub(ago)) // a tick of before the run
     }
 }
 
 impl ClockError {
     fn show(&self, now: SimTime) -> u64 {
-        let own = if self.speed == 1.0 { now.0 } else { (now.0 as f64 * self.speed) as u64 };
+        let own = self.speed.map_or(now.0, |speed| (now.0 as f64 * speed) as u64);
         self.step.filter(|step| now >= SimTime::ZERO + step.at).map_or(own, |step| stepped(own, step))
     }
 }
