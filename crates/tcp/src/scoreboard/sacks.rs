@@ -22,11 +22,10 @@ impl Scoreboard {
     }
 
     fn mark_sacked(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
-        self.split_at(start);
-        self.split_at(end);
         let mut delivered = 0;
-        let mut index = self.index_of(start);
-        while index < self.segments.len() && self.segments[index].end <= end {
+        let mut index = self.split_at(start);
+        while index < self.segments.len() && self.segments[index].start() < end {
+            self.split(index, end);
             let sent = self.segments[index];
             sacked(&sent);
             let weight = self.weight(u64::from(sent.len));
@@ -70,13 +69,20 @@ impl Scoreboard {
         index == 0 || self.segments[index - 1].end <= offset
     }
 
-    pub(super) fn split_at(&mut self, offset: u64) {
-        if offset <= self.una || offset >= self.high_data {
-            return;
-        }
+    /// A segment is to begin at `offset`, if one is outstanding there. Returns the index of the first that ends above it.
+    pub(super) fn split_at(&mut self, offset: u64) -> usize {
         let index = self.index_of(offset);
+        let begins_before = self.segments.get(index).is_some_and(|sent| sent.start() < offset);
+        if begins_before {
+            self.split(index, offset);
+        }
+        index + usize::from(begins_before)
+    }
+
+    /// If the segment ends above `offset`, it is to end there, and another goes on.
+    fn split(&mut self, index: usize, offset: u64) {
         let sent = self.segments[index];
-        if sent.start() == offset {
+        if sent.end <= offset {
             return;
         }
         let tail = (sent.end - offset) as u32;
