@@ -27,15 +27,51 @@ pub struct LinkStats {
     reordered: u64,
     /// Packets that did not wait; they join the histogram at the end.
     without_wait: u64,
+    occupancy: Occupancy,
     /// Packets waiting, weighted by nanoseconds.
     queue_packets: Histogram,
     /// Wait of each accepted packet, nanoseconds.
     queueing_delay: Histogram,
     window: SimDuration,
-    last_change: SimTime,
     busy: SimDuration,
     /// Share of its capacity that a link of changing rate has used.
     used: Option<f64>,
+}
+
+/// For how long so many packets have waited. With every packet the number changes by one, twice, so that it is counted by the
+/// number itself, and made a histogram when it is asked for.
+#[derive(Clone, Debug, Default)]
+struct Occupancy {
+    /// Nanoseconds of each number.
+    times: Vec<u64>,
+    last_change: SimTime,
+}
+
+impl Occupancy {
+    /// At `at` the number ceased to be `was`.
+    #[inline]
+    fn on_change(&mut self, at: SimTime, was: usize) {
+        let time = at.saturating_since(self.last_change).0;
+        self.last_change = self.last_change.max(at);
+        match self.times.get_mut(was) {
+            Some(known) => *known += time,
+            None => self.extend(was, time),
+        }
+    }
+
+    #[cold]
+    fn extend(&mut self, was: usize, time: u64) {
+        self.times.resize(was + 1, 0);
+        self.times[was] = time;
+    }
+
+    fn take(&mut self) -> Histogram {
+        let mut histogram = Histogram::default();
+        for (number, time) in (0..).zip(std::mem::take(&mut self.times)) {
+            histogram.add_weighted(number, time);
+        }
+        histogram
+    }
 }
 
 impl LinkStats {
@@ -74,16 +110,17 @@ impl LinkStats {
     /// At `at` the number of waiting packets ceased to be `was`.
     #[inline]
     pub(crate) fn on_queue_change(&mut self, at: SimTime, was: usize) {
-        self.queue_packets.add_weighted(was as u64, at.saturating_since(self.last_change).0);
-        self.last_change = self.last_change.max(at);
+        self.occupancy.on_change(at, was);
     }
 
     pub(crate) fn restart(&mut self, start: Window) {
-        *self = Self { start, last_change: start.at, ..Self::default() };
+        let occupancy = Occupancy { last_change: start.at, ..Occupancy::default() };
+        *self = Self { start, occupancy, ..Self::default() };
     }
 
     pub(crate) fn finish(&mut self, end: Window, waiting: usize, used: Option<f64>) {
         self.on_queue_change(end.at, waiting);
+        self.queue_packets = self.occupancy.take();
         if let Some(admitted) = end.admitted {
             self.without_wait = admitted - self.start.admitted.unwrap_or(0) - self.queueing_delay.weight();
         }

@@ -103,7 +103,9 @@ mod tests {
         let mut packets = Packets::default();
         let ids: Vec<PacketId> = (1..=1_000).map(|size| packets.put(&packet(size))).collect();
         assert!(ids.iter().zip(1..).all(|(id, size)| packets.get(*id).size == size));
-        ids.iter().for_each(|id| packets.remove(*id));
+        for id in ids {
+            packets.remove(id);
+        }
         assert!(packets.is_empty());
     }
 }

@@ -221,6 +221,7 @@ impl Network {
     }
 
     /// A packet arrives at a served link, whose queue keeps it until it travels on.
+    #[inline(never)]
     fn offer(&mut self, id: LinkId, UnderWay { id: place, hop, .. }: UnderWay) {
         let now = self.now;
         let packet = Packet { hop, ..*self.packets.get(place) };

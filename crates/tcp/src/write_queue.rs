@@ -145,6 +145,9 @@ impl WriteQueue {
     /// A write ends in this segment.
     #[inline]
     pub(crate) fn is_pushed(&self, range: Range) -> bool {
+        if self.pushes.front().is_none_or(|end| *end > range.end) {
+            return false; // as in the middle of a long write
+        }
         let next = self.pushes.partition_point(|end| *end <= range.start);
         self.pushes.get(next).is_some_and(|end| *end <= range.end)
     }

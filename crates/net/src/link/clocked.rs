@@ -68,7 +68,7 @@ impl ClockedLink<'_> {
         let octets = u64::from(size) + wire.framing;
         rest.counts.ledger.on_came(octets);
         let service = clock.free_at().max(now);
-        if service > now && !rest.wait(wire.room, (now, service), octets) {
+        if service > now && !rest.wait(&wire.room, (now, service), octets) {
             return None;
         }
         let arrival = clock.serialize(wire.pace, now, octets) + wire.delay;
@@ -131,9 +131,9 @@ impl Link {
 impl Rest {
     /// A packet arrives at `now` for the link, which is free at `service`. False if there is no room.
     #[inline]
-    fn wait(&mut self, limit: Room, (now, service): (SimTime, SimTime), octets: u64) -> bool {
+    fn wait(&mut self, room: &Room, (now, service): (SimTime, SimTime), octets: u64) -> bool {
         self.advance(now);
-        if !self.waits.has_room(limit, octets, service - now) {
+        if !self.waits.has_room(room, octets, service - now) {
             self.counts.on_dropped();
             self.counts.ledger.on_dropped(octets);
             return false;
@@ -167,10 +167,8 @@ impl Rest {
 }
 
 impl Waits {
-    fn has_room(&self, limit: Room, octets: u64, wait: SimDuration) -> bool {
-        (self.waiting.len() as u64) < limit.packets
-            && self.waiting_octets + octets <= limit.octets
-            && wait <= limit.wait
+    fn has_room(&self, room: &Room, octets: u64, wait: SimDuration) -> bool {
+        (self.waiting.len() as u64) < room.packets && self.waiting_octets + octets <= room.octets && wait <= room.wait
     }
 
     fn enqueue(&mut self, packet: Waiting) {

@@ -67,7 +67,7 @@ fn send(mut link: Link, packets: &[(u64, u32)], end: SimTime) -> (Vec<(SimTime, 
         } else if let Some(mut clocked) = link.clocked()
             && let Some(passage) = clocked.admit(now, size)
         {
-            clocked.carry(passage.arrival, PacketId::default(), size);
+            link.carry(passage.arrival, PacketId::default(), size);
         }
         link.check_invariants();
     }
