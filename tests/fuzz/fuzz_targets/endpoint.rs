@@ -55,7 +55,7 @@ fuzz_target!(|input: Input| {
     let switches = common::switches(loss_recovery, input.switches);
     let config = TcpConfig { mss: 1448, initial_sequence: input.initial_sequence, ..switches };
     let reading = if input.reads_on_call { Reading::OnCall } else { Reading::AtOnce };
-    let mut end = Endpoint::new(&config, &ControllerConfig::Cubic(CubicConfig::default()), reading);
+    let mut end = Endpoint::new(config, &ControllerConfig::Cubic(CubicConfig::default()), reading);
     let mut out: Vec<Segment> = Vec::new();
     let mut now = ackclock_units::SimTime::ZERO;
     end.connect(now, &mut out);
