@@ -10,7 +10,7 @@
 
 use ackclock_units::{SimDuration, SimTime};
 
-use super::wire::Room;
+use super::wire::Bounds;
 use super::{Link, Rest};
 use crate::packets::PacketId;
 use crate::ring::Ring;
@@ -68,7 +68,7 @@ impl ClockedLink<'_> {
         let octets = u64::from(size) + wire.framing;
         rest.counts.ledger.on_came(octets);
         let service = clock.free_at().max(now);
-        if service > now && !rest.wait(&wire.room, (now, service), octets) {
+        if service > now && !rest.wait(&wire.bounds, (now, service), octets) {
             return None;
         }
         let arrival = clock.serialize(wire.pace, now, octets) + wire.delay;
@@ -131,9 +131,9 @@ impl Link {
 impl Rest {
     /// A packet arrives at `now` for the link, which is free at `service`. False if there is no room.
     #[inline]
-    fn wait(&mut self, room: &Room, (now, service): (SimTime, SimTime), octets: u64) -> bool {
+    fn wait(&mut self, bounds: &Bounds, (now, service): (SimTime, SimTime), octets: u64) -> bool {
         self.advance(now);
-        if !self.waits.has_room(room, octets, service - now) {
+        if !self.waits.has_room(bounds, octets, service - now) {
             self.counts.on_dropped();
             self.counts.ledger.on_dropped(octets);
             return false;
@@ -167,8 +167,10 @@ impl Rest {
 }
 
 impl Waits {
-    fn has_room(&self, room: &Room, octets: u64, wait: SimDuration) -> bool {
-        (self.waiting.len() as u64) < room.packets && self.waiting_octets + octets <= room.octets && wait <= room.wait
+    fn has_room(&self, bounds: &Bounds, octets: u64, wait: SimDuration) -> bool {
+        (self.waiting.len() as u64) < bounds.packets
+            && self.waiting_octets + octets <= bounds.octets
+            && wait <= bounds.wait
     }
 
     fn enqueue(&mut self, packet: Waiting) {

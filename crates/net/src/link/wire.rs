@@ -15,13 +15,13 @@ pub(super) struct Wire {
     /// It is served packet by packet.
     pub(super) is_served: bool,
     /// For what waits for a clocked link.
-    pub(super) room: Room,
+    pub(super) bounds: Bounds,
     pub(super) rate: Bandwidth,
 }
 
 /// How much may wait: three limits, all of which hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct Bounds {
     /// Fewer packets than these wait.
     pub(super) packets: u64,
     /// No more octets wait.
@@ -30,7 +30,7 @@ pub(super) struct Room {
     pub(super) wait: SimDuration,
 }
 
-impl From<QueueLimit> for Room {
+impl From<QueueLimit> for Bounds {
     fn from(limit: QueueLimit) -> Self {
         let all = Self { packets: u64::MAX, octets: u64::MAX, wait: SimDuration(u64::MAX) };
         match limit {
@@ -49,7 +49,7 @@ impl Wire {
             delay: config.delay,
             framing: config.framing.0,
             is_served: config.is_served(),
-            room: match &config.queue {
+            bounds: match &config.queue {
                 QueueConfig::DropTail(queue) => queue.limit.into(),
                 _ => QueueLimit::Unlimited.into(), // a served link asks its discipline
             },
