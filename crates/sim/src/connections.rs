@@ -71,7 +71,7 @@ impl TcpEnd {
         network: &mut Network,
         call: impl FnOnce(&mut Endpoint, SimTime, &mut Uplink<'_>) -> R,
     ) -> R {
-        let now = network.now;
+        let now = network.now();
         let mut uplink = Uplink { network, peer: id.peer(), route: self.route, generation: self.generation };
         call(&mut self.endpoint, now, &mut uplink)
     }
@@ -81,7 +81,7 @@ impl TcpEnd {
         let deadline = self.endpoint.deadline();
         if deadline < self.timer {
             self.timer = deadline;
-            network.queue.push(deadline.max(network.now), Event::Timer(id));
+            network.queue.push(deadline.max(network.now()), Event::Timer(id));
         }
     }
 }
@@ -196,11 +196,11 @@ impl Connections {
     #[inline]
     pub(crate) fn is_timer_due(&mut self, id: EndpointId, network: &mut Network) -> bool {
         let end = self.tcp_mut(id);
-        if end.timer != network.now {
+        if end.timer != network.now() {
             return false; // an earlier event has taken its place
         }
         end.timer = SimTime::NEVER;
-        let is_due = end.endpoint.deadline() <= network.now;
+        let is_due = end.endpoint.deadline() <= network.now();
         if !is_due {
             end.arm_timer(id, network);
         }

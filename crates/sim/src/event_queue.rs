@@ -1,7 +1,8 @@
-//! The event queue: a total order by (time, sequence).
+//! The event queue: a total order by (time, when it was scheduled, what is to happen).
 //!
-//! Keys of 16 bytes: the time above, then the order of scheduling, which breaks ties, then what is to happen. One comparison
-//! of two 128-bit integers decides.
+//! Keys of 16 bytes: the time above, then how far ahead it was scheduled, the farthest first, then what is to happen. One comparison
+//! of two 128-bit integers decides. Nothing in a key says what else was scheduled in between: events of one instant come in the
+//! same order wherever they were put into a queue, and into whose queue.
 //!
 //! Time never goes back, and most events are scheduled for soon. So the soonest lie in order in a short list, the first last; those of
 //! the next while lie in a [`Wheel`] of spans of time, unordered, each span of which becomes the short list when its turn comes; the
@@ -57,9 +58,9 @@ const _: () = assert!(size_of::<Event>() == 8, "an event is handed about in a re
 
 const KIND_SHIFT: u32 = 24;
 const KIND_MASK: u64 = 15;
-const SEQUENCE_SHIFT: u32 = 28;
+const AHEAD_SHIFT: u32 = 28;
 const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
-const EVENT_MASK: u64 = (1 << SEQUENCE_SHIFT) - 1;
+const EVENT_MASK: u64 = (1 << AHEAD_SHIFT) - 1;
 
 /// More events than these do not lie in the short list alone, until there are no more than `FEW_AGAIN`: so that a queue about as
 /// long as this does not change its form with every event.
@@ -69,10 +70,11 @@ const FEW_AGAIN: usize = 6;
 /// The short list takes no event when it is as long as this; what comes before its end then goes to the heap.
 const LONG: usize = 48;
 
-/// After every key of an event, whose number of scheduling would be 2^36 - 1 at the end of time.
+/// After every key of an event.
 const NO_KEY: u128 = u128::MAX;
 
-const LAST_SEQUENCE: u64 = (1 << (64 - SEQUENCE_SHIFT)) - 2;
+/// Nanoseconds: of events that were scheduled farther ahead than this, 69 s, none comes first for that.
+const FARTHEST: u64 = (1 << (64 - AHEAD_SHIFT)) - 2;
 
 impl Event {
     #[inline]
@@ -131,7 +133,9 @@ pub(crate) struct EventQueue {
     rest: Heap,
     /// The first of these, or [`NO_KEY`].
     first_of_rest: u128,
-    sequence: u64,
+    now: SimTime,
+    /// How many events were ever scheduled.
+    scheduled: u64,
 }
 
 impl Default for EventQueue {
@@ -142,13 +146,27 @@ impl Default for EventQueue {
             later: Wheel::default(),
             rest: Heap::default(),
             first_of_rest: NO_KEY,
-            sequence: 0,
+            now: SimTime::ZERO,
+            scheduled: 0,
         }
     }
 }
 
 impl EventQueue {
-    /// Schedules an event. Of events at one time, the one scheduled first comes first.
+    /// The time that has been simulated.
+    #[inline]
+    pub(crate) fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// Time moves on, to the first event or to where nothing happens before it.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: SimTime) {
+        debug_assert!(now >= self.now, "time runs backwards");
+        self.now = now;
+    }
+
+    /// Schedules an event now.
     #[inline]
     pub(crate) fn push(&mut self, time: SimTime, event: Event) {
         self.push_packed(time, event.pack()); // where it is called it is known what kind of event it is
@@ -156,7 +174,11 @@ impl EventQueue {
 
     fn push_packed(&mut self, time: SimTime, event: u64) {
         let key = self.key(time, event);
-        if time.0 >= self.soon_ends {
+        self.push_key(key);
+    }
+
+    fn push_key(&mut self, key: u128) {
+        if time_of(key) >= self.soon_ends {
             self.put_later(key);
             return self.refill_if_empty();
         }
@@ -172,11 +194,8 @@ impl EventQueue {
 
     #[inline]
     fn key(&mut self, time: SimTime, event: u64) -> u128 {
-        if self.sequence == LAST_SEQUENCE {
-            self.number_anew();
-        }
-        self.sequence += 1;
-        u128::from(time.0) << 64 | u128::from(self.sequence << SEQUENCE_SHIFT | event)
+        self.scheduled += 1;
+        key(time, self.now, event)
     }
 
     /// The first event, left in place: drop it or replace it.
@@ -263,7 +282,7 @@ impl EventQueue {
             self.later.take_next(&mut self.soon)
         };
         put_all_in_order(&mut self.soon);
-        if self.later.is_misfit(self.sequence) {
+        if self.later.is_misfit(self.scheduled) {
             self.spread_anew();
         }
     }
@@ -314,16 +333,13 @@ impl EventQueue {
         put_all_in_order(&mut keys);
         keys
     }
+}
 
-    /// The numbers of scheduling have run out: the events that are left are counted anew, in their order.
-    #[cold]
-    fn number_anew(&mut self) {
-        let keys = self.take_all();
-        *self = Self::default();
-        for key in keys.into_iter().rev() {
-            self.push_packed(SimTime(time_of(key)), key as u64 & EVENT_MASK);
-        }
-    }
+/// The key of an event that was scheduled at `since`.
+#[inline]
+fn key(time: SimTime, since: SimTime, event: u64) -> u128 {
+    let ahead = time.0.wrapping_sub(since.0).min(FARTHEST);
+    u128::from(time.0) << 64 | u128::from((FARTHEST - ahead) << AHEAD_SHIFT | event)
 }
 
 /// What is to happen, below the rest of a key.
@@ -376,12 +392,13 @@ mod tests {
     }
 
     #[test]
-    fn ties_go_by_the_order_of_scheduling() {
+    fn ties_go_by_when_they_were_scheduled_then_by_number() {
         let mut queue = EventQueue::default();
-        for index in [3, 1, 2] {
-            queue.push(SimTime(5), link(index));
-        }
+        queue.push(SimTime(5), link(3));
         queue.push(SimTime(4), Event::Sample);
+        queue.advance(SimTime(1));
+        queue.push(SimTime(5), link(2));
+        queue.push(SimTime(5), link(1));
         let order: Vec<Event> = std::iter::from_fn(|| take(&mut queue).map(|(_, event)| event)).collect();
         assert_eq!(order, [Event::Sample, link(3), link(1), link(2)]);
     }
@@ -426,18 +443,6 @@ mod tests {
         for event in events {
             assert_eq!(Event::unpack(event.pack()), event);
         }
-    }
-
-    #[test]
-    fn numbers_of_scheduling_begin_anew() {
-        let mut queue = EventQueue { sequence: LAST_SEQUENCE - 10, ..EventQueue::default() };
-        for index in 0..30 {
-            queue.push(SimTime(index as u64 % 2), link(index));
-        }
-        assert!(queue.sequence < 100);
-        let order: Vec<Event> = std::iter::from_fn(|| take(&mut queue).map(|(_, event)| event)).collect();
-        let expected: Vec<Event> = (0..30).step_by(2).chain((1..30).step_by(2)).map(link).collect();
-        assert_eq!(order, expected);
     }
 
     /// What is done to a queue: this many events are scheduled so much later than the first, and then some of the first taken out
@@ -486,9 +491,11 @@ mod tests {
                     prop_assert_eq!(queue.first(), first);
                     queue.drop_first();
                     now = first.map_or(now, |(time, _)| time.0);
+                    queue.advance(SimTime(now));
                 }
                 if let Some(ahead) = replacement.filter(|_| !expected.is_empty()) {
                     now = expected.pop_first().map_or(now, |(time, _)| time);
+                    queue.advance(SimTime(now));
                     number += 1;
                     queue.replace_first(SimTime(now + ahead), link(number));
                     expected.insert((now + ahead, number));

@@ -19,7 +19,7 @@ pub(crate) struct Hosts {
 impl Hosts {
     /// The time that has been simulated.
     pub(crate) fn now(&self) -> SimTime {
-        self.network.now
+        self.network.now()
     }
 
     /// Schedules an event.

@@ -71,7 +71,6 @@ pub(crate) struct Network {
     /// On any link but in the queue of a served one.
     packets: Packets,
     pub(crate) queue: EventQueue,
-    pub(crate) now: SimTime,
     /// Discarder in front of each link, if there is one.
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
@@ -116,7 +115,6 @@ impl Network {
             links: Link::all(&config.links, seed),
             packets: Packets::default(),
             queue: EventQueue::default(),
-            now: SimTime::ZERO,
             is_plain: discarder_of.iter().all(Vec::is_empty)
                 && !config.links.iter().any(|link| link.capture || link.is_served()),
             discarder_of,
@@ -126,6 +124,12 @@ impl Network {
             arrived: 0,
             hops: Vec::new(),
         }
+    }
+
+    /// The time that has been simulated.
+    #[inline]
+    pub(crate) fn now(&self) -> SimTime {
+        self.queue.now()
     }
 
     /// Adds the route between two hosts and returns where it begins.
@@ -201,13 +205,14 @@ impl Network {
             self.packets.remove(packet.id);
             return self.links[at.index()].on_discarded();
         }
+        let now = self.now();
         let LinkKind::Clocked(mut link) = self.links[at.index()].kind() else { return self.offer(at, packet) };
-        let Some(mut passage) = link.admit(self.now, packet.size) else { return self.packets.remove(packet.id) };
+        let Some(mut passage) = link.admit(now, packet.size) else { return self.packets.remove(packet.id) };
         if !self.is_plain {
             self.captures.record(at, passage.service, self.packets.get(packet.id));
         }
         while let Next::Express(next) = self.hops[packet.hop.index()].next() {
-            link.pass_on(self.now, passage.arrival, packet.size);
+            link.pass_on(now, passage.arrival, packet.size);
             at = next;
             packet.hop = packet.hop.next();
             link = self.links[at.index()].clocked().expect("an express link is but a clock");
@@ -223,7 +228,7 @@ impl Network {
     /// A packet arrives at a served link, whose queue keeps it until it travels on.
     #[inline(never)]
     fn offer(&mut self, id: LinkId, UnderWay { id: place, hop, .. }: UnderWay) {
-        let now = self.now;
+        let now = self.now();
         let packet = Packet { hop, ..*self.packets.get(place) };
         self.packets.remove(place);
         let Some(mut link) = self.links[id.index()].served() else { return };
@@ -236,7 +241,7 @@ impl Network {
 
     /// The service event of a link fires; it is the queue's first.
     pub(crate) fn on_service(&mut self, id: LinkId) {
-        let now = self.now;
+        let now = self.now();
         let mut next = None;
         if let Some(mut link) = self.links[id.index()].served()
             && link.is_due(now)
@@ -252,7 +257,7 @@ impl Network {
 
     /// Begins what service a link can. Returns when it is to be served again, if no event is pending for that.
     fn serve(&mut self, id: LinkId) -> Option<SimTime> {
-        let now = self.now;
+        let now = self.now();
         let mut link = self.links[id.index()].served()?;
         let service = link.serve(now);
         if service.begins && self.captures.are_wanted(id) {
@@ -277,9 +282,10 @@ impl Network {
             let on_the_way: usize = self.links.iter().map(Link::in_transit).sum();
             assert_eq!(self.packets.len(), on_the_way, "packets that have a place, and packets on links");
             let mut accounted = self.arrived as i64;
+            let now = self.now();
             for link in &mut self.links {
-                link.advance(self.now);
-                link.check_at_end(self.now);
+                link.advance(now);
+                link.check_at_end(now);
                 accounted += link.total_drops() as i64 + link.net_losses() + link.own_packets() as i64;
             }
             assert_eq!(self.sent as i64, accounted, "packets sent, and packets accounted for");
@@ -287,10 +293,10 @@ impl Network {
     }
 
     fn is_discarded(&mut self, link: LinkId, packet: PacketId) -> bool {
-        let packet = self.packets.get(packet);
+        let (now, packet) = (self.now(), self.packets.get(packet));
         let mut discarded = false;
         for &discarder in &self.discarder_of[link.index()] {
-            discarded |= self.discarders[discarder].drops(self.now, packet);
+            discarded |= self.discarders[discarder].drops(now, packet);
         }
         discarded
     }

@@ -53,7 +53,7 @@ impl DatagramFlows {
 
     /// The time of a flow's next datagram has come.
     pub(crate) fn send(&mut self, id: DatagramFlowId, network: &mut Network) {
-        let now = network.now;
+        let now = network.now();
         let RoutedFlow { flow, route, receiver, payload, ecn } = &mut self.list[id.index()];
         let (number, next) = flow.send(now);
         let datagram = Datagram { number, sent: now, payload: *payload, ecn: *ecn };
