@@ -294,6 +294,13 @@ impl Link {
         self.rest.counts.ledger.net_losses()
     }
 
+    /// A packet that another copy of this link has passed on comes out at the far end here: what becomes of it before that is
+    /// counted there. Returns true if it is the only one.
+    pub fn receive(&mut self, arrival: SimTime, packet: PacketId, size: u32) -> bool {
+        self.rest.counts.ledger.on_came(u64::from(size) + self.wire.framing);
+        self.carry(arrival, packet, size)
+    }
+
     /// Puts a packet on the way, behind all others. Returns true if it is the only one, so that its arrival is the link's next
     /// event.
     #[inline]

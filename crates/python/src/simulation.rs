@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::BufWriter;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ackclock_agent::policy::learned_policy;
 use ackclock_cc::Controller;
-use ackclock_sim::{Capture, EngineCounters, FlowConfig, FlowId, Outcome, Simulation, Summary};
+use ackclock_sim::{Capture, EngineCounters, FlowConfig, FlowId, Outcome, ParallelSimulation, Summary};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -22,7 +23,7 @@ use crate::table::PyTable;
 #[pyclass(module = "ackclock._core", name = "Simulation")]
 pub(crate) struct PySimulation {
     /// `None` once finished, or after an exception of a controller.
-    inner: Option<Simulation>,
+    inner: Option<ParallelSimulation>,
     now: SimTime,
     counters: EngineCounters,
     is_finished: bool,
@@ -44,10 +45,13 @@ fn names(flows: &[FlowConfig]) -> String {
 #[pymethods]
 impl PySimulation {
     #[new]
-    fn new(py: Python<'_>, scenario: &PyScenario) -> PyResult<Self> {
+    #[pyo3(signature = (scenario, threads=1))]
+    fn new(py: Python<'_>, scenario: &PyScenario, threads: usize) -> PyResult<Self> {
+        let threads = NonZeroUsize::new(threads)
+            .ok_or_else(|| PyValueError::new_err("a simulation needs at least 1 thread; threads is 0"))?;
         let config = scenario.inner.config();
         let calls_python = scenario.calls_python();
-        let inner = simulate(py, calls_python, || Simulation::new(config))?;
+        let inner = simulate(py, calls_python, || ParallelSimulation::new(config, threads))?;
         Ok(Self {
             inner: Some(inner),
             now: SimTime::ZERO,
@@ -59,8 +63,8 @@ impl PySimulation {
     }
 
     /// What the controller of a flow has learnt so far, as an ONNX file.
-    fn policy<'py>(&self, py: Python<'py>, flow: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let simulation = self.inner.as_ref().ok_or_else(over)?;
+    fn policy<'py>(&mut self, py: Python<'py>, flow: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let simulation = self.inner.as_mut().ok_or_else(over)?.whole();
         let Some(place) = self.flows.iter().position(|known| known.name == flow) else {
             return Err(PyKeyError::new_err(format!("no flow {flow:?}; there are {}", names(&self.flows))));
         };
@@ -90,6 +94,12 @@ impl PySimulation {
         self.is_finished = simulation.is_finished();
         self.inner = Some(simulation);
         Ok(())
+    }
+
+    /// How the network is cut into parts, as JSON.
+    fn partition_json(&self) -> PyResult<String> {
+        let simulation = self.inner.as_ref().ok_or_else(over)?;
+        serde_json::to_string(&simulation.partition()).map_err(to_runtime_error)
     }
 
     /// A copy that goes on alike.

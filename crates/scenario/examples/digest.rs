@@ -1,9 +1,12 @@
-//! One line a scenario file, with a sum over everything that its run reports: `digest FILE...`.
+//! One line a scenario file, with a sum over everything that its run reports: `digest THREADS FILE...`.
 //!
-//! Two builds that print the same simulate the same. Files are TOML, or JSON where the name says so.
+//! Two builds that print the same simulate the same, and so do two numbers of threads. Files are TOML, or JSON where the name says
+//! so. On stderr stands into how many parts each was cut.
+
+use std::num::NonZeroUsize;
 
 use ackclock_scenario::{Scenario, ScenarioError};
-use ackclock_sim::{ColumnData, Outcome, Simulation, Table};
+use ackclock_sim::{ColumnData, Outcome, ParallelSimulation, Table};
 
 /// FNV-1a, which tells apart what differs and needs no library.
 struct Digest(u64);
@@ -39,9 +42,17 @@ impl Digest {
 }
 
 fn main() {
-    for file in std::env::args().skip(1) {
+    let mut given = std::env::args().skip(1);
+    let Some(threads) = given.next().and_then(|threads| threads.parse::<NonZeroUsize>().ok()) else {
+        return report("FILE...", "usage: digest THREADS");
+    };
+    for file in given {
         match load(&file) {
-            Ok(scenario) => report(&file, &format!("{:016x}", sum(&Simulation::new(scenario.config()).finish()))),
+            Ok(scenario) => {
+                let simulation = ParallelSimulation::new(scenario.config(), threads);
+                tell(&file, simulation.partition().parts);
+                report(&file, &format!("{:016x}", sum(&simulation.finish())));
+            }
             Err(error) => report(&file, &format!("refused: {} mistakes", error.diagnostics.len())),
         }
     }
@@ -62,6 +73,11 @@ fn sum(outcome: &Outcome) -> u64 {
         digest.table(table);
     }
     digest.0
+}
+
+#[allow(clippy::print_stderr, reason = "a program for a terminal")]
+fn tell(file: &str, parts: usize) {
+    eprintln!("{parts} {file}");
 }
 
 #[allow(clippy::print_stdout, reason = "a program for a terminal")]

@@ -58,6 +58,11 @@ impl Captures {
         }
     }
 
+    /// Takes what a link recorded elsewhere over, and gives what it has recorded here for it.
+    pub(crate) fn swap(&mut self, other: &mut Self, link: LinkId) {
+        std::mem::swap(&mut self.packets[link.index()], &mut other.packets[link.index()]);
+    }
+
     /// What each link recorded, by number.
     pub(crate) fn take(&mut self) -> Vec<Option<Vec<CapturedPacket>>> {
         std::mem::take(&mut self.packets)

@@ -136,6 +136,15 @@ impl Connections {
         }
     }
 
+    /// Takes those that `is_there` says so of over from where they are, and gives others for them.
+    pub(crate) fn swap(&mut self, other: &mut Self, is_there: impl Fn(EndpointId) -> bool) {
+        for (number, (here, there)) in self.ends.iter_mut().zip(&mut other.ends).enumerate() {
+            if is_there(EndpointId::of_number(number as u32)) {
+                std::mem::swap(here, there);
+            }
+        }
+    }
+
     /// Whom an end works for.
     pub(crate) fn role(&self, id: EndpointId) -> Role {
         self.tcp(id).role

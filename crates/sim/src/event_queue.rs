@@ -166,6 +166,12 @@ impl EventQueue {
         self.now = now;
     }
 
+    /// Schedules an event that was known at `since`.
+    pub(crate) fn push_since(&mut self, since: SimTime, time: SimTime, event: Event) {
+        self.scheduled += 1;
+        self.push_key(key(time, since, event.pack()));
+    }
+
     /// Schedules an event now.
     #[inline]
     pub(crate) fn push(&mut self, time: SimTime, event: Event) {
@@ -198,15 +204,33 @@ impl EventQueue {
         key(time, self.now, event)
     }
 
-    /// The first event, left in place: drop it or replace it.
+    /// The first event, if it is before `end`, left in place: drop it or replace it.
     #[inline]
-    pub(crate) fn first(&self) -> Option<(SimTime, Event)> {
-        let first = match self.soon.last() {
-            Some(key) if *key < self.first_of_rest => *key,
-            _ if self.first_of_rest == NO_KEY => return None,
-            _ => self.first_of_rest,
-        };
-        Some((SimTime(time_of(first)), event_of(first)))
+    pub(crate) fn first_before(&self, end: Moment) -> Option<(SimTime, Event)> {
+        let first = self.first_key();
+        (first < end.0).then(|| (SimTime(time_of(first)), event_of(first)))
+    }
+
+    /// When in the order of events the first comes, if there is one.
+    pub(crate) fn first_moment(&self) -> Option<Moment> {
+        Some(Moment(self.first_key())).filter(|first| first.0 < NO_KEY)
+    }
+
+    #[inline]
+    fn first_key(&self) -> u128 {
+        self.soon.last().map_or(self.first_of_rest, |key| self.first_of_rest.min(*key))
+    }
+
+    /// Leaves those events in the queue that `keeps` says so of, and returns the others, in a queue of their own.
+    pub(crate) fn split_off(&mut self, keeps: impl Fn(Event) -> bool) -> Self {
+        let (now, keys) = (self.now, self.take_all());
+        let mut queues = [(); 2].map(|()| Self { now, ..Self::default() });
+        for key in keys {
+            queues[usize::from(keeps(event_of(key)))].push_key(key);
+        }
+        let [others, kept] = queues;
+        *self = kept;
+        others
     }
 
     /// The first event is one of the soonest, not of the rest.
@@ -335,6 +359,27 @@ impl EventQueue {
     }
 }
 
+/// A place in the order of all events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(u128);
+
+impl Moment {
+    /// Before everything that happens at `time`.
+    pub(crate) fn before(time: SimTime) -> Self {
+        Self(u128::from(time.0) << 64)
+    }
+
+    /// After everything that happens at `time`.
+    pub(crate) fn after(time: SimTime) -> Self {
+        Self::before(SimTime(time.0.saturating_add(1)))
+    }
+
+    /// The time.
+    pub(crate) fn time(self) -> SimTime {
+        SimTime(time_of(self.0))
+    }
+}
+
 /// The key of an event that was scheduled at `since`.
 #[inline]
 fn key(time: SimTime, since: SimTime, event: u64) -> u128 {
@@ -382,9 +427,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn take(queue: &mut EventQueue) -> Option<(SimTime, Event)> {
-        let first = queue.first();
+        let first = first(queue)?;
         queue.drop_first();
-        first
+        Some(first)
+    }
+
+    fn first(queue: &EventQueue) -> Option<(SimTime, Event)> {
+        queue.first_before(Moment(NO_KEY))
     }
 
     fn link(place: usize) -> Event {
@@ -488,7 +537,7 @@ mod tests {
                 }
                 for _ in 0..taken {
                     let first = expected.pop_first().map(|(time, number)| (SimTime(time), link(number)));
-                    prop_assert_eq!(queue.first(), first);
+                    prop_assert_eq!(super::tests::first(&queue), first);
                     queue.drop_first();
                     now = first.map_or(now, |(time, _)| time.0);
                     queue.advance(SimTime(now));

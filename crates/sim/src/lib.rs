@@ -12,6 +12,7 @@ mod hosts;
 mod ids;
 mod network;
 mod outcome;
+mod partition;
 mod recorder;
 mod simulation;
 mod stream;
@@ -33,7 +34,7 @@ pub use outcome::{
     Capture, CapturedPacket, Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, NO_NAME,
     Outcome, QueueSummary, Summary, Table,
 };
-pub use simulation::Simulation;
+pub use simulation::{ParallelSimulation, PartitionSummary, Simulation};
 pub use traffic::{
     Arrivals, ArrivalsConfig, ByBuffer, ByRate, CdfPoint, Choose, DATA_MINING, DatagramConfig, DatagramEcn,
     DatagramSummary, ExchangeSummary, FileApp, FilesApp, Gaps, GroupSummary, ListedFlow, LogNormalGaps, LogNormalSizes,

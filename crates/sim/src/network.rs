@@ -11,6 +11,7 @@ use ackclock_wire::Segment;
 use crate::captures::Captures;
 use crate::event_queue::{Event, EventQueue};
 use crate::ids::RouteId;
+use crate::partition::{Borders, Crossing};
 
 /// Where a route goes on, in 32 bits; [`Hop::next`] says it in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +75,10 @@ pub(crate) struct Network {
     /// Discarder in front of each link, if there is one.
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
-    /// No link has a discarder, a capture or a queue that is served packet by packet.
+    /// No link has a discarder, a capture or a queue that is served packet by packet, and none leads out of this part.
     is_plain: bool,
+    /// Where this is a part of a network: what leads out of it.
+    borders: Option<Box<Borders>>,
     pub(crate) captures: Captures,
     /// Packets that endpoints have sent, and that have come to endpoints; counted where assertions are checked.
     sent: u64,
@@ -117,6 +120,7 @@ impl Network {
             queue: EventQueue::default(),
             is_plain: discarder_of.iter().all(Vec::is_empty)
                 && !config.links.iter().any(|link| link.capture || link.is_served()),
+            borders: None,
             discarder_of,
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: Captures::new(config),
@@ -219,10 +223,67 @@ impl Network {
             passage = link.admit_ahead(passage.arrival, packet.size);
         }
         self.packets.get_mut(packet.id).hop = packet.hop;
+        if !self.is_plain && self.borders.as_ref().is_some_and(|borders| borders.lie_behind(at)) {
+            link.pass_on(now, passage.arrival, packet.size);
+            return self.leave(at, passage.arrival, packet.id);
+        }
         if link.carry(passage.arrival, packet.id, packet.size) {
             self.queue.push(passage.arrival, Event::Link(at));
         }
         self.check_link(at);
+    }
+
+    /// From now on this is a part of a network, and packets leave it where `borders` say.
+    pub(crate) fn become_part(&mut self, borders: Borders) {
+        self.borders = Some(Box::new(borders));
+        self.is_plain = false;
+    }
+
+    /// A packet goes on in another part, where it will come out at the far end of `link`.
+    fn leave(&mut self, link: LinkId, arrival: SimTime, id: PacketId) {
+        let crossing = Crossing { link, sent: self.now(), arrival, packet: *self.packets.get(id) };
+        self.packets.remove(id);
+        self.borders.as_mut().expect("it lies at a border").send(crossing);
+        if cfg!(debug_assertions) {
+            self.arrived += 1;
+        }
+    }
+
+    /// A packet has come from another part.
+    pub(crate) fn receive(&mut self, Crossing { link, sent, arrival, packet }: &Crossing) {
+        let id = self.packets.put(packet);
+        let since = self.borders().receive(*link, *sent, *arrival);
+        if self.links[link.index()].receive(*arrival, id, packet.size) {
+            self.queue.push_since(since, *arrival, Event::Link(*link));
+        }
+        if cfg!(debug_assertions) {
+            self.sent += 1;
+        }
+    }
+
+    /// Takes the links that `is_there` says so of over from another part, and gives others for them.
+    pub(crate) fn swap(&mut self, other: &mut Self, is_there: impl Fn(LinkId) -> bool) {
+        for link in (0..self.links.len()).map(LinkId::new).filter(|link| is_there(*link)) {
+            std::mem::swap(&mut self.links[link.index()], &mut other.links[link.index()]);
+            self.captures.swap(&mut other.captures, link);
+        }
+    }
+
+    /// Of a part.
+    pub(crate) fn borders(&mut self) -> &mut Borders {
+        self.borders.as_mut().expect("this is a part of a network")
+    }
+
+    /// What packets pass between two events: a link, and those behind it on which nothing ever waits.
+    pub(crate) fn stages(&self) -> impl Iterator<Item = Vec<LinkId>> {
+        let goes_on = |_: &Hop, next: &Hop| matches!(next.next(), Next::Express(_));
+        self.hops.chunk_by(goes_on).filter(|stage| stage[0] != Hop::END).map(|stage| {
+            let link = |hop: &Hop| match hop.next() {
+                Next::Link(link) | Next::Express(link) => link,
+                Next::Endpoint => unreachable!("the end of a route is a stage of its own"),
+            };
+            stage.iter().map(link).collect()
+        })
     }
 
     /// A packet arrives at a served link, whose queue keeps it until it travels on.

@@ -1,14 +1,21 @@
 //! Series over time, as columns. What is recorded is settled before the run.
 
 use ackclock_cc::CongestionController;
-use ackclock_net::{Link, LinkId};
+use ackclock_net::{EndpointId, Link, LinkId};
 use ackclock_tcp::Endpoint;
 use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::{FlowSeries, LinkSeries, Sampling, TraceConfig};
-use crate::connections::Connections;
+use crate::ids::StreamId;
 use crate::outcome::{Column, ColumnData, Table};
 use crate::stream::Stream;
+
+/// What is sampled, wherever it is.
+pub(crate) trait Observed {
+    fn stream(&self, id: StreamId) -> &Stream;
+    fn endpoint(&self, id: EndpointId) -> &Endpoint;
+    fn link(&mut self, id: LinkId) -> &mut Link;
+}
 
 /// Series of flows and links.
 #[derive(Clone, Debug)]
@@ -111,25 +118,27 @@ impl Recorder {
     }
 
     /// A multiple of the interval: flows (unless they are recorded per event) and links.
-    pub(crate) fn sample(&mut self, now: SimTime, streams: &[Stream], connections: &Connections, links: &mut [Link]) {
+    pub(crate) fn sample(&mut self, now: SimTime, observed: &mut impl Observed) {
         if !self.flows.is_empty() && !self.per_event {
-            for (index, stream) in streams.iter().enumerate() {
+            for id in (0..self.flows.previous.len()).map(StreamId::new) {
+                let stream = observed.stream(id);
                 if stream.is_open {
-                    self.record_flow(now, index, stream, connections);
+                    let ends = [stream.sender, stream.receiver].map(|end| observed.endpoint(end));
+                    self.record_flow(now, id, stream, ends);
                 }
             }
         }
         if self.records_links() {
             for position in 0..self.traced_links.len() {
-                self.record_link(now, position, links);
+                self.record_link(now, position, observed.link(self.traced_links[position]));
             }
         }
     }
 
-    /// One row of a flow.
-    pub(crate) fn record_flow(&mut self, now: SimTime, index: usize, stream: &Stream, connections: &Connections) {
-        let series = &mut self.flows;
-        let (sender, receiver) = (&connections[stream.sender], &connections[stream.receiver]);
+    /// One row of a flow, whose sender and receiver `ends` are.
+    pub(crate) fn record_flow(&mut self, now: SimTime, id: StreamId, stream: &Stream, ends: [&Endpoint; 2]) {
+        let (series, index) = (&mut self.flows, id.index());
+        let [sender, receiver] = ends;
         series.time.push(now.as_secs_f64());
         series.who.push(index as u32);
         let counts = (now, sender.counters().sent_octets, receiver.read(now).0, 0);
@@ -159,8 +168,7 @@ impl Recorder {
         }
     }
 
-    fn record_link(&mut self, now: SimTime, position: usize, links: &mut [Link]) {
-        let link = &mut links[self.traced_links[position].index()];
+    fn record_link(&mut self, now: SimTime, position: usize, link: &mut Link) {
         link.advance(now);
         let series = &mut self.links;
         series.time.push(now.as_secs_f64());

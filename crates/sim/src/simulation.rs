@@ -6,6 +6,7 @@ mod build;
 mod decisions;
 mod inspect;
 mod measuring;
+mod parallel;
 
 use ackclock_cc::ExternalController;
 use ackclock_net::{EndpointId, LinkStats, Packet, Payload};
@@ -15,7 +16,7 @@ use crate::appliance::{self, Carries, Relays};
 use crate::config::SimulationConfig;
 use crate::connections::Role;
 use crate::episodes::episode_table;
-use crate::event_queue::Event;
+use crate::event_queue::{Event, Moment};
 use crate::hosts::Hosts;
 use crate::ids::FlowId;
 use crate::outcome::{EngineCounters, Outcome, Table};
@@ -23,6 +24,8 @@ use crate::recorder::Recorder;
 use crate::streams::Streams;
 use crate::summary;
 use crate::traffic::{DatagramFlows, ShortFlows, completion_table};
+
+pub use parallel::{ParallelSimulation, PartitionSummary};
 
 /// A simulation under way. Clones continue alike.
 #[derive(Clone, Debug)]
@@ -49,32 +52,45 @@ impl Simulation {
 
     /// As [`Self::run_until`], but stops after the first event that `stop` says so of, which is asked after those that reach an
     /// endpoint or an application. Returns true if it did.
-    pub fn run_until_or(&mut self, until: SimTime, mut stop: impl FnMut(&Self) -> bool) -> bool {
+    pub fn run_until_or(&mut self, until: SimTime, stop: impl FnMut(&Self) -> bool) -> bool {
+        let until = until.min(self.end);
+        let has_stopped = self.run_before(Moment::after(until), stop);
+        if !has_stopped {
+            self.wait_until(until);
+        }
+        has_stopped
+    }
+
+    /// Handles every event before `end`; see [`Self::run_until_or`].
+    fn run_before(&mut self, end: Moment, mut stop: impl FnMut(&Self) -> bool) -> bool {
         if self.has_deciders {
             let decide_or_stop = |simulation: &mut Self, event, packet: &Packet| {
                 simulation.decide_after(event, packet);
                 stop(simulation)
             };
-            self.run_events(until, decide_or_stop)
+            self.run_events(end, decide_or_stop)
         } else {
-            self.run_events(until, |simulation, _, _| stop(simulation))
+            self.run_events(end, |simulation, _, _| stop(simulation))
         }
     }
 
     /// Handles events; `after` looks at what each that reached an end has left, and says whether to stop.
-    fn run_events(&mut self, until: SimTime, mut after: impl FnMut(&mut Self, Event, &Packet) -> bool) -> bool {
-        let until = until.min(self.end);
+    fn run_events(&mut self, end: Moment, mut after: impl FnMut(&mut Self, Event, &Packet) -> bool) -> bool {
         let mut packet = Packet::default();
-        while let Some((time, event)) = self.hosts.network.queue.first().filter(|(time, _)| *time <= until) {
+        while let Some((time, event)) = self.hosts.network.queue.first_before(end) {
             self.hosts.network.queue.advance(time);
             self.counters.events += 1;
             if self.handle(event, &mut packet) && after(self, event, &packet) {
                 return true;
             }
         }
-        let now = self.hosts.now();
-        self.hosts.network.queue.advance(now.max(until));
         false
+    }
+
+    /// Time passes in which nothing happens.
+    fn wait_until(&mut self, time: SimTime) {
+        let now = self.hosts.now();
+        self.hosts.network.queue.advance(now.max(time));
     }
 
     /// The controller from outside that a flow's sending end has, if it has one. What it changes takes hold with
@@ -97,8 +113,12 @@ impl Simulation {
 
     /// Hands over the results up to now.
     pub fn stop(mut self) -> Outcome {
-        let now = self.hosts.now();
         self.hosts.network.check_at_end();
+        self.conclude()
+    }
+
+    fn conclude(mut self) -> Outcome {
+        let now = self.hosts.now();
         self.end_measurement();
         let link_stats = self.link_stats.take().expect("the measurement has just ended");
         self.short_flows.count_what_is_under_way(&self.hosts, &mut self.relays);

@@ -41,6 +41,13 @@ impl Streams {
         &mut self.list[id.index()]
     }
 
+    /// Takes those that `is_there` says so of over from where they are, and gives others for them.
+    pub(crate) fn swap(&mut self, other: &mut Self, is_there: impl Fn(&Stream) -> bool) {
+        for (here, there) in self.list.iter_mut().zip(&mut other.list).filter(|(here, _)| is_there(here)) {
+            std::mem::swap(here, there);
+        }
+    }
+
     /// All of them, in the scenario's order.
     pub(crate) fn list(&self) -> &[Stream] {
         &self.list
@@ -54,7 +61,8 @@ impl Streams {
             stream.on_rtt_sample(sample);
         }
         if recorder.per_event {
-            recorder.record_flow(hosts.now(), id.index(), stream, &hosts.connections);
+            let ends = [sender, hosts.endpoint(stream.receiver)];
+            recorder.record_flow(hosts.now(), id, stream, ends);
         }
         // An acceptor may get all of a small file, and its end, with the segment that completes the handshake.
         if !stream.is_open && is_open(hosts.endpoint(stream.sender)) {

@@ -60,6 +60,12 @@ def run(
             help="Write the policy that a flow has learned as an ONNX file. May be repeated.",
         ),
     ] = None,
+    threads: Annotated[
+        int,
+        typer.Option(
+            "--threads", min=1, metavar="N", help="Run parts of the network on up to N cores; the results are the same."
+        ),
+    ] = 1,
     bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Rate of the bottleneck")] = None,
     rtt: Annotated[str | None, _short("--rtt", "TIME", "Two-way propagation delay")] = None,
     flows: Annotated[str | None, _short("--flows", "NAMES", "Controllers, one for each flow")] = None,
@@ -80,7 +86,7 @@ def run(
     policies = _policies(save_policy or [], scenario)
     for policy in policies.values():
         storage.check_file(policy, force=force)
-    results = _simulate(scenario, policies, quiet=quiet)
+    results = _simulate(scenario, policies, threads, quiet=quiet)
     if output is not None:
         results.save(output, force=force)
     _print(results, output, as_json=as_json, quiet=quiet)
@@ -126,13 +132,13 @@ def _policies(given: list[str], scenario: Scenario) -> dict[str, Path]:
     return policies
 
 
-def _simulate(scenario: Scenario, policies: dict[str, Path], *, quiet: bool) -> Results:
+def _simulate(scenario: Scenario, policies: dict[str, Path], threads: int, *, quiet: bool) -> Results:
     if quiet or not sys.stderr.isatty():
-        return simulate(scenario, save_policies=policies)
+        return simulate(scenario, save_policies=policies, threads=threads)
     from ackclock.cli.progress import run_progress
 
     with run_progress(scenario.name, scenario.duration_s) as on_progress:
-        return simulate(scenario, on_progress=on_progress, save_policies=policies)
+        return simulate(scenario, on_progress=on_progress, save_policies=policies, threads=threads)
 
 
 def _print(results: Results, output: Path | None, *, as_json: bool, quiet: bool) -> None:

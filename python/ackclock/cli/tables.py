@@ -45,7 +45,15 @@ def _headline(results: Results) -> str:
 def _engine_line(engine: dict[str, Any]) -> str:
     rate = engine["packets_per_cpu_s"]
     speed = f", {si(rate)} packets per CPU second" if rate else ""
-    return f"{engine['packets_delivered']:,} data packets in {engine['cpu_s']:.2f} s of CPU{speed}"
+    return f"{engine['packets_delivered']:,} data packets in {engine['cpu_s']:.2f} s of CPU{speed}{_threads(engine)}"
+
+
+def _threads(engine: dict[str, Any]) -> str:
+    """How many threads did the work, where more than one were asked for, and if fewer, why."""
+    partition = engine["partition"]
+    parts, threads = partition["parts"], partition["threads"]
+    used = f"; {engine['wall_s']:.2f} s on {parts} {'thread' if parts == 1 else 'threads'}" if threads > 1 else ""
+    return used + (f" ({', '.join(partition['ties'])} keep nodes together)" if parts < threads else "")
 
 
 def _flow_table(flows: list[dict[str, Any]]) -> Table:

@@ -1,13 +1,41 @@
 //! Samples over time, and where the measurement begins and ends.
 
+use ackclock_net::{EndpointId, Link, LinkId};
+use ackclock_tcp::Endpoint;
+
 use super::Simulation;
 use crate::event_queue::Event;
+use crate::hosts::Hosts;
+use crate::ids::StreamId;
+use crate::recorder::Observed;
+use crate::stream::Stream;
+use crate::streams::Streams;
+
+/// All of a simulation, or a part of one.
+pub(super) struct Seen<'a> {
+    pub(super) streams: &'a Streams,
+    pub(super) hosts: &'a mut Hosts,
+}
+
+impl Observed for Seen<'_> {
+    fn stream(&self, id: StreamId) -> &Stream {
+        self.streams.get(id)
+    }
+
+    fn endpoint(&self, id: EndpointId) -> &Endpoint {
+        self.hosts.endpoint(id)
+    }
+
+    fn link(&mut self, id: LinkId) -> &mut Link {
+        &mut self.hosts.network.links[id.index()]
+    }
+}
 
 impl Simulation {
     pub(super) fn on_sample(&mut self) {
         let now = self.hosts.now();
         let Self { hosts, recorder, streams, relays, .. } = self;
-        recorder.sample(now, streams.list(), &hosts.connections, &mut hosts.network.links);
+        recorder.sample(now, &mut Seen { streams, hosts });
         relays.sample(now, &hosts.connections);
         if let Some(interval) = recorder.interval() {
             hosts.schedule(now + interval, Event::Sample);

@@ -1,0 +1,288 @@
+//! Which part of a run has what: nodes, what begins and ends at them, and the links that leave them.
+//!
+//! Packets take time from one part to another, and the least of that, the lookahead, is how far a part may go ahead of the others.
+//! So parts are cut where delays are long, and only where that gives one of them far more to do than another, where they are
+//! shorter, too.
+
+mod borders;
+mod lanes;
+mod ties;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ackclock_net::{ConnectionIndex, EndpointId, LinkId, NodeId};
+use ackclock_units::SimDuration;
+
+use crate::config::SimulationConfig;
+use crate::ids::{FlowId, RelayId};
+use crate::network::Network;
+
+use ties::Groups;
+
+pub(crate) use borders::{Borders, Crossing};
+pub(crate) use lanes::Lanes;
+pub(crate) use ties::Tie;
+
+/// What a sending and a receiving end have to do, where moving a packet over a link and taking it off are one each.
+const SENDER: u64 = 5;
+const RECEIVER: u64 = 3;
+
+/// Parts as long as the longest of the cut of least imbalance, and this much longer, in hundredths, are as good.
+const TOLERANCE: u64 = 105;
+
+/// The way of packets from one event to the next: over a link, and over those behind it on which nothing ever waits.
+#[derive(Clone, Debug)]
+struct Stage {
+    links: Vec<LinkId>,
+    from: NodeId,
+    to: NodeId,
+    delay: SimDuration,
+    /// Routes that it is a part of.
+    routes: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Partition {
+    parts: usize,
+    /// Of each end of the connections that are there from the beginning.
+    part_of_end: Vec<usize>,
+    /// Where packets enter each link, and where they come out.
+    part_before: Vec<usize>,
+    part_behind: Vec<usize>,
+    /// From each part to each, where packets go from one to the other.
+    lookahead: Vec<Vec<Option<SimDuration>>>,
+    ties: Vec<Tie>,
+    /// What the part that has most to do has of all that there is to do.
+    largest_share: f64,
+}
+
+impl Partition {
+    /// A partition into so many parts, or fewer if there is no more to be had.
+    pub(crate) fn new(config: &SimulationConfig, network: &Network, most: usize) -> Self {
+        let stages = stages(config, network);
+        let work = work(config, &stages);
+        let mut groups = Groups::new(config.network.nodes.len());
+        let pinned = groups.join_tied(config);
+        for stage in stages.iter().filter(|stage| stage.delay.is_zero()) {
+            groups.tie(Tie::NoDelay, [stage.from, stage.to]);
+        }
+        let cut = best_cut(&Cutting { stages: &stages, work: &work, most, pinned }, &groups);
+        Self::of_cut(config, &stages, cut, groups.ties().collect())
+    }
+
+    fn of_cut(config: &SimulationConfig, stages: &[Stage], cut: Cut, ties: Vec<Tie>) -> Self {
+        let Cut { part_of_node, loads } = cut;
+        let part = |node: NodeId| part_of_node[node.index()];
+        let links = &config.network.links;
+        let mut part_before: Vec<usize> = links.iter().map(|link| part(link.from)).collect();
+        let part_behind = links.iter().map(|link| part(link.to)).collect();
+        let mut lookahead = vec![vec![None; loads.len()]; loads.len()];
+        for stage in stages {
+            let (from, to) = (part(stage.from), part(stage.to));
+            stage.links.iter().for_each(|link| part_before[link.index()] = from);
+            if from != to {
+                let known: &mut Option<SimDuration> = &mut lookahead[from][to];
+                *known = Some(known.map_or(stage.delay, |known| known.min(stage.delay)));
+            }
+        }
+        let (all, largest) = (loads.iter().sum::<u64>(), loads.iter().copied().max().unwrap_or(0));
+        Self {
+            parts: loads.len(),
+            part_of_end: ends(config).map(part).collect(),
+            part_before,
+            part_behind,
+            lookahead,
+            ties,
+            largest_share: if all > 0 { largest as f64 / all as f64 } else { 1.0 },
+        }
+    }
+
+    /// How many parts there are.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// How many links the network has.
+    pub(crate) fn links(&self) -> usize {
+        self.part_before.len()
+    }
+
+    /// Where packets enter a link.
+    pub(crate) fn part_before(&self, link: LinkId) -> usize {
+        self.part_before[link.index()]
+    }
+
+    /// Where packets come out of it.
+    #[inline]
+    pub(crate) fn part_behind(&self, link: LinkId) -> usize {
+        self.part_behind[link.index()]
+    }
+
+    /// Where an end of a connection is; those that come later are in the first part.
+    pub(crate) fn part_of(&self, end: EndpointId) -> usize {
+        self.part_of_end.get(end.index()).copied().unwrap_or(0)
+    }
+
+    /// The least time that packets take from a part to another, if any go there.
+    pub(crate) fn lookahead(&self, from: usize, to: usize) -> Option<SimDuration> {
+        self.lookahead[from][to]
+    }
+
+    /// The least of all.
+    pub(crate) fn least_lookahead(&self) -> Option<SimDuration> {
+        self.lookahead.iter().flatten().flatten().copied().min()
+    }
+
+    pub(crate) fn ties(&self) -> &[Tie] {
+        &self.ties
+    }
+
+    pub(crate) fn largest_share(&self) -> f64 {
+        self.largest_share
+    }
+}
+
+/// The nodes of both ends of each connection that is there from the beginning.
+fn ends(config: &SimulationConfig) -> impl Iterator<Item = NodeId> {
+    let connections = (0..config.connections()).map(ConnectionIndex::new);
+    connections.flat_map(|connection| {
+        let appliance = |relay: RelayId| config.appliances[config.splits[relay.index()].appliance].node;
+        let flow = &config.flows[config.flow_of(connection).index()];
+        let from = config.relay_before(connection).map_or(flow.from, appliance);
+        [from, config.relay_after(connection).map_or(flow.to, appliance)]
+    })
+}
+
+/// Each once, by the last of its links.
+fn stages(config: &SimulationConfig, network: &Network) -> Vec<Stage> {
+    let mut stages: BTreeMap<LinkId, Stage> = BTreeMap::new();
+    for links in network.stages() {
+        let (first, last) = (links[0], links[links.len() - 1]);
+        let delay = links.iter().fold(SimDuration::ZERO, |sum, link| sum + config.network.link(*link).delay);
+        let (from, to) = (config.network.link(first).from, config.network.link(last).to);
+        stages.entry(last).or_insert(Stage { links, from, to, delay, routes: 0 }).routes += 1;
+    }
+    stages.into_values().collect()
+}
+
+/// What there is to do at each node.
+fn work(config: &SimulationConfig, stages: &[Stage]) -> Vec<u64> {
+    let mut work = vec![0; config.network.nodes.len()];
+    for stage in stages {
+        work[stage.from.index()] += stage.routes;
+        work[stage.to.index()] += stage.routes;
+    }
+    for flow in (0..config.flows.len()).map(FlowId::new) {
+        let flow = &config.flows[flow.index()];
+        work[flow.from.index()] += SENDER;
+        work[flow.to.index()] += RECEIVER;
+    }
+    work
+}
+
+/// What is to be cut.
+struct Cutting<'a> {
+    stages: &'a [Stage],
+    work: &'a [u64],
+    /// Parts, at most.
+    most: usize,
+    /// Is to be in the first part.
+    pinned: Option<NodeId>,
+}
+
+/// A way to cut a network.
+struct Cut {
+    part_of_node: Vec<usize>,
+    /// What each part has to do.
+    loads: Vec<u64>,
+}
+
+impl Cut {
+    fn largest(&self) -> u64 {
+        self.loads.iter().copied().max().unwrap_or(0)
+    }
+}
+
+/// Of the cuts that are about as even as the most even one, that with the longest lookahead.
+fn best_cut(cutting: &Cutting<'_>, tied: &Groups) -> Cut {
+    let delays: BTreeSet<SimDuration> = cutting.stages.iter().map(|stage| stage.delay).collect();
+    let cuts: Vec<Cut> = delays.into_iter().rev().map(|least| cut(cutting, tied.clone(), least)).collect();
+    let best = cuts.iter().map(Cut::largest).min().unwrap_or(0);
+    let is_good = |cut: &Cut| 100 * cut.largest() <= TOLERANCE * best;
+    cuts.into_iter().find(is_good).unwrap_or_else(|| cut(cutting, tied.clone(), SimDuration::ZERO))
+}
+
+/// The cut that leaves every stage of less than `least` delay in one part.
+fn cut(cutting: &Cutting<'_>, mut groups: Groups, least: SimDuration) -> Cut {
+    for stage in cutting.stages.iter().filter(|stage| stage.delay < least) {
+        groups.join(stage.from, stage.to);
+    }
+    let nodes = || (0..cutting.work.len()).map(NodeId::new);
+    let mut loads_of_groups: BTreeMap<usize, u64> = BTreeMap::new();
+    for node in nodes() {
+        *loads_of_groups.entry(groups.of(node)).or_default() += cutting.work[node.index()];
+    }
+    let first = cutting.pinned.map(|node| groups.of(node));
+    let mut order: Vec<(usize, u64)> = loads_of_groups.into_iter().collect();
+    order.sort_by_key(|(group, load)| (Some(*group) != first, u64::MAX - load, *group));
+    let near = neighbours(cutting.stages, &groups);
+    let mut assignment = Assignment::new(cutting.most, cutting.work.iter().sum());
+    for (group, load) in order {
+        assignment.assign(group, load, near.get(&group).map_or(&[], Vec::as_slice));
+    }
+    let part_of_node = nodes().map(|node| assignment.part_of[&groups.of(node)]).collect();
+    Cut { part_of_node, loads: assignment.loads }
+}
+
+/// The groups at the other ends of the stages of each, with how many routes go there.
+fn neighbours(stages: &[Stage], groups: &Groups) -> BTreeMap<usize, Vec<(usize, u64)>> {
+    let mut near: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
+    for stage in stages {
+        let (from, to) = (groups.of(stage.from), groups.of(stage.to));
+        near.entry(from).or_default().push((to, stage.routes));
+        near.entry(to).or_default().push((from, stage.routes));
+    }
+    near
+}
+
+/// Groups that get their parts one after the other, the largest first.
+struct Assignment {
+    part_of: BTreeMap<usize, usize>,
+    loads: Vec<u64>,
+    most: usize,
+    /// No part is filled beyond this for the sake of its neighbours.
+    enough: u64,
+}
+
+impl Assignment {
+    fn new(most: usize, work: u64) -> Self {
+        Self { part_of: BTreeMap::new(), loads: vec![0], most, enough: TOLERANCE * work / (100 * most as u64) }
+    }
+
+    /// A group goes where most of its neighbours are if there is room, or else where there is least to do.
+    fn assign(&mut self, group: usize, load: u64, near: &[(usize, u64)]) {
+        let mut routes = vec![0; self.loads.len()];
+        for (neighbour, count) in near {
+            if let Some(part) = self.part_of.get(neighbour) {
+                routes[*part] += count;
+            }
+        }
+        let is_first = self.part_of.is_empty();
+        let has_room = |part: &usize| is_first || self.loads[*part] + load <= self.enough;
+        let nearest =
+            (0..self.loads.len()).filter(has_room).max_by_key(|part| (routes[*part], u64::MAX - self.loads[*part]));
+        let part = nearest.unwrap_or_else(|| self.least());
+        self.loads[part] += load;
+        self.part_of.insert(group, part);
+    }
+
+    /// Another part, or that which has least to do.
+    fn least(&mut self) -> usize {
+        if self.loads.len() < self.most {
+            self.loads.push(0);
+            return self.loads.len() - 1;
+        }
+        (0..self.loads.len()).min_by_key(|part| self.loads[*part]).unwrap_or(0)
+    }
+}

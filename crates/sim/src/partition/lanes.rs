@@ -1,0 +1,217 @@
+//! What parts that run at the same time tell each other: packets, and how far they are.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use ackclock_units::{SimDuration, SimTime};
+
+use super::Partition;
+use super::borders::Crossing;
+
+/// Looks in vain before a part that waits lets go of its core: some hundred microseconds, as long as a part mostly has to wait and
+/// longer than it takes to be woken.
+const LOOKS: u32 = 1_000;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    parts: Vec<Lane>,
+    /// How often anything was sent.
+    posts: AtomicU64,
+    has_failed: AtomicBool,
+    /// Parts that have let go of their cores, and what wakes them.
+    sleepers: AtomicUsize,
+    asleep: Mutex<()>,
+    change: Condvar,
+}
+
+/// What has become of waiting.
+enum Answer {
+    Reach(SimTime),
+    Failure,
+}
+
+impl Answer {
+    fn reach(self) -> Option<SimTime> {
+        if let Self::Reach(time) = self { Some(time) } else { None }
+    }
+}
+
+/// What others know of a part, and have for it.
+#[derive(Debug)]
+struct Lane {
+    /// It sends nothing before this, but for what it has sent.
+    clock: AtomicU64,
+    /// It does nothing before this unless something comes that it has not taken in.
+    next: AtomicU64,
+    /// From each part from which something comes.
+    boxes: Vec<Letterbox>,
+}
+
+/// What comes from one part to another.
+#[derive(Debug)]
+struct Letterbox {
+    from: usize,
+    /// How long it takes at least.
+    takes: SimDuration,
+    crossings: Mutex<Vec<Crossing>>,
+    /// Nothing in it arrives before this.
+    earliest: AtomicU64,
+}
+
+impl Lanes {
+    /// Between parts that have all come to `now`.
+    pub(crate) fn new(partition: &Partition, now: SimTime) -> Self {
+        let parts = 0..partition.parts();
+        let letterbox = |from, to| Some(Letterbox::new(from, partition.lookahead(from, to)?));
+        let lane = |to| Lane {
+            clock: AtomicU64::new(now.0),
+            next: AtomicU64::new(now.0),
+            boxes: parts.clone().filter_map(|from| letterbox(from, to)).collect(),
+        };
+        Self {
+            parts: parts.clone().map(lane).collect(),
+            posts: AtomicU64::new(0),
+            has_failed: AtomicBool::new(false),
+            sleepers: AtomicUsize::new(0),
+            asleep: Mutex::default(),
+            change: Condvar::new(),
+        }
+    }
+
+    /// Nothing comes to a part before this but what has been sent.
+    pub(crate) fn horizon(&self, part: usize) -> SimTime {
+        self.horizon_if(part, SimTime::ZERO)
+    }
+
+    /// The same where nothing happens anywhere before `quiet`.
+    fn horizon_if(&self, part: usize, quiet: SimTime) -> SimTime {
+        let arrival = |letters: &Letterbox| quiet.max(time(&self.parts[letters.from].clock)) + letters.takes;
+        self.parts[part].boxes.iter().map(arrival).min().unwrap_or(SimTime::NEVER)
+    }
+
+    /// Nothing happens in any part before this; `None` if that cannot be told, because one is sending.
+    fn quiet(&self) -> Option<SimTime> {
+        let posts = self.posts.load(SeqCst);
+        // What a part takes in is in what it does next before it is out of the box, so the box is looked at first.
+        let next = |lane: &Lane| {
+            lane.boxes.iter().map(|letters| time(&letters.earliest)).min().into_iter().chain([time(&lane.next)]).min()
+        };
+        let first = self.parts.iter().filter_map(next).min();
+        first.filter(|_| self.posts.load(SeqCst) == posts)
+    }
+
+    /// A part has sent, and come to `now`; what it does next is at `next`.
+    pub(crate) fn post(&self, part: usize, outgoing: &mut [Vec<Crossing>], now: SimTime, next: SimTime) {
+        let mut has_sent = false;
+        for (lane, crossings) in self.parts.iter().zip(outgoing).filter(|(_, crossings)| !crossings.is_empty()) {
+            let letterbox = lane.boxes.iter().find(|letters| letters.from == part);
+            letterbox.expect("packets go where there is a way").put(crossings);
+            has_sent = true;
+        }
+        if has_sent {
+            self.posts.fetch_add(1, SeqCst);
+        }
+        self.parts[part].next.store(next.0, SeqCst);
+        self.parts[part].clock.store(now.0, SeqCst);
+        self.wake();
+    }
+
+    /// Something has changed that others may wait for.
+    fn wake(&self) {
+        if self.sleepers.load(SeqCst) > 0 {
+            drop(self.asleep.lock());
+            self.change.notify_all();
+        }
+    }
+
+    /// Hands over what has been sent to a part, by sender and in the order of sending.
+    pub(crate) fn collect(&self, part: usize, mut take: impl FnMut(&Crossing)) {
+        let lane = &self.parts[part];
+        for letterbox in &lane.boxes {
+            letterbox.take(&lane.next).iter().for_each(&mut take);
+        }
+    }
+
+    /// Waits until a part may go beyond `horizon`, and returns how far then; `None` if that will never be, because
+    /// another has failed.
+    pub(crate) fn wait(&self, part: usize, horizon: SimTime) -> Option<SimTime> {
+        for _ in 0..LOOKS {
+            if let Some(answer) = self.look(part, horizon) {
+                return answer.reach();
+            }
+            std::hint::spin_loop();
+        }
+        self.sleepers.fetch_add(1, SeqCst);
+        let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = loop {
+            if let Some(answer) = self.look(part, horizon) {
+                break answer;
+            }
+            asleep = self.change.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+        };
+        self.sleepers.fetch_sub(1, SeqCst);
+        answer.reach()
+    }
+
+    /// What a part that waits sees; nothing while it has to wait.
+    fn look(&self, part: usize, horizon: SimTime) -> Option<Answer> {
+        if self.has_failed.load(SeqCst) {
+            return Some(Answer::Failure);
+        }
+        let reach = self.horizon_if(part, self.quiet().unwrap_or(SimTime::ZERO));
+        (reach > horizon).then_some(Answer::Reach(reach))
+    }
+
+    /// Tells the others if the thread that holds it panics.
+    pub(crate) fn alarm(&self) -> Alarm<'_> {
+        Alarm { lanes: self }
+    }
+}
+
+impl Letterbox {
+    fn new(from: usize, takes: SimDuration) -> Self {
+        Self { from, takes, crossings: Mutex::default(), earliest: AtomicU64::new(u64::MAX) }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<Crossing>> {
+        self.crossings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, crossings: &mut Vec<Crossing>) {
+        let mut held = self.open();
+        held.append(crossings);
+        self.earliest.store(earliest(&held), SeqCst);
+    }
+
+    /// All that is in it, which `next` is no later than from now on.
+    fn take(&self, next: &AtomicU64) -> Vec<Crossing> {
+        let mut held = self.open();
+        next.fetch_min(earliest(&held), SeqCst);
+        self.earliest.store(u64::MAX, SeqCst);
+        std::mem::take(&mut held)
+    }
+}
+
+fn earliest(crossings: &[Crossing]) -> u64 {
+    crossings.iter().map(|crossing| crossing.arrival.0).min().unwrap_or(u64::MAX)
+}
+
+fn time(clock: &AtomicU64) -> SimTime {
+    SimTime(clock.load(SeqCst))
+}
+
+/// See [`Lanes::alarm`].
+pub(crate) struct Alarm<'a> {
+    lanes: &'a Lanes,
+}
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.lanes.has_failed.store(true, SeqCst);
+            self.lanes.wake();
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Which nodes have to stay together when a network is run in parts, and why.
+
+use std::collections::BTreeSet;
+
+use ackclock_cc::ControllerConfig;
+use ackclock_net::NodeId;
+
+use crate::config::{AppConfig, FlowConfig, Sampling, SimulationConfig};
+
+/// Why nodes have to stay together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Tie {
+    /// What happens at one end of a link without delay is felt at the other at once.
+    NoDelay,
+    /// A link whose queue is no DropTail queue, or whose rate or delay changes, is known to both its ends.
+    ServedLink,
+    /// A discarder counts what passes it at several nodes.
+    SharedDiscarder,
+    /// An application waits for what the other end has read.
+    WaitsForReader,
+    /// An appliance works on both connections that it joins.
+    Appliance,
+    /// Short flows take the places of those before them.
+    ShortFlows,
+    /// Both ends of a flow of datagrams keep one account.
+    Datagrams,
+    /// Controllers from outside are called one at a time.
+    ExternalControllers,
+    /// A row at each event tells of both ends.
+    EventTrace,
+}
+
+impl Tie {
+    /// Why, for people.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::NoDelay => "links without delay",
+            Self::ServedLink => "links with a queue other than drop_tail or with a channel",
+            Self::SharedDiscarder => "discarders",
+            Self::WaitsForReader => "applications that wait until the other end has read",
+            Self::Appliance => "appliances",
+            Self::ShortFlows => "arrivals of short flows",
+            Self::Datagrams => "datagrams",
+            Self::ExternalControllers => "controllers from outside",
+            Self::EventTrace => "a trace at each event",
+        }
+    }
+}
+
+/// Sets of nodes that stay together.
+#[derive(Clone, Debug)]
+pub(super) struct Groups {
+    /// Another node of the same group, or the node itself.
+    parent: Vec<usize>,
+    /// What has joined any.
+    ties: BTreeSet<Tie>,
+}
+
+impl Groups {
+    /// Each node alone.
+    pub(super) fn new(nodes: usize) -> Self {
+        Self { parent: (0..nodes).collect(), ties: BTreeSet::new() }
+    }
+
+    /// The node that stands for a node's group.
+    pub(super) fn of(&self, node: NodeId) -> usize {
+        let mut at = node.index();
+        while self.parent[at] != at {
+            at = self.parent[at];
+        }
+        at
+    }
+
+    /// The same, after which the way there is shorter.
+    fn find(&mut self, node: NodeId) -> usize {
+        let mut at = node.index();
+        while self.parent[at] != at {
+            self.parent[at] = self.parent[self.parent[at]];
+            at = self.parent[at];
+        }
+        at
+    }
+
+    /// Joins the groups of two nodes. Returns false if they are one already.
+    pub(super) fn join(&mut self, a: NodeId, b: NodeId) -> bool {
+        let (a, b) = (self.find(a), self.find(b));
+        self.parent[a.max(b)] = a.min(b);
+        a != b
+    }
+
+    /// Joins nodes for a reason.
+    pub(super) fn tie(&mut self, tie: Tie, nodes: impl IntoIterator<Item = NodeId>) {
+        let mut nodes = nodes.into_iter();
+        let Some(first) = nodes.next() else { return };
+        for node in nodes {
+            if self.join(first, node) {
+                self.ties.insert(tie);
+            }
+        }
+    }
+
+    /// Why nodes were joined.
+    pub(super) fn ties(&self) -> impl Iterator<Item = Tie> {
+        self.ties.iter().copied()
+    }
+
+    /// Joins what a scenario ties together. Returns a node of what has to be in the first part, if there is such a thing.
+    pub(super) fn join_tied(&mut self, config: &SimulationConfig) -> Option<NodeId> {
+        self.join_served_links(config);
+        self.join_discarders(config);
+        for flow in &config.flows {
+            if waits_for_reader(flow) {
+                self.tie(Tie::WaitsForReader, [flow.from, flow.to]);
+            }
+        }
+        if matches!(config.trace.sampling, Sampling::Events(_)) && !config.trace.flows.is_empty() {
+            self.tie(Tie::EventTrace, config.flows.iter().flat_map(|flow| [flow.from, flow.to]));
+        }
+        let pinned = pinned(config);
+        for (tie, nodes) in &pinned {
+            self.tie(*tie, pinned.iter().flat_map(|(_, nodes)| nodes).take(1).chain(nodes).copied());
+        }
+        pinned.first().and_then(|(_, nodes)| nodes.first()).copied()
+    }
+
+    fn join_served_links(&mut self, config: &SimulationConfig) {
+        for link in config.network.links.iter().filter(|link| link.is_served()) {
+            self.tie(Tie::ServedLink, [link.from, link.to]);
+        }
+    }
+
+    fn join_discarders(&mut self, config: &SimulationConfig) {
+        let network = &config.network;
+        for discarder in 0..network.discarders.len() {
+            let of_nodes = (0..network.nodes.len()).map(NodeId::new);
+            let of_nodes = of_nodes.filter(|node| network.node(*node).discarder == Some(discarder));
+            let of_links = network.links.iter().filter(|link| link.discarder == Some(discarder)).map(|link| link.from);
+            self.tie(Tie::SharedDiscarder, of_nodes.chain(of_links));
+        }
+    }
+}
+
+/// What happens at one end of the flow, beside packets that come, follows from what happens at the other.
+fn waits_for_reader(flow: &FlowConfig) -> bool {
+    let waits = |app: &AppConfig| !matches!(app, AppConfig::Bulk | AppConfig::OnOff { .. });
+    waits(&flow.app) || flow.reply.as_ref().is_some_and(waits)
+}
+
+/// The nodes of what is run in the first part as a whole.
+fn pinned(config: &SimulationConfig) -> Vec<(Tie, Vec<NodeId>)> {
+    let ends = |flow: &FlowConfig| [flow.from, flow.to];
+    let mut pinned: Vec<(Tie, Vec<NodeId>)> = Vec::new();
+    for split in &config.splits {
+        let nodes = [config.appliances[split.appliance].node].into_iter().chain(ends(&config.flows[split.flow]));
+        pinned.push((Tie::Appliance, nodes.collect()));
+    }
+    for arrivals in &config.traffic.arrivals {
+        let appliances = arrivals.splits.iter().map(|split| config.appliances[split.appliance].node);
+        pinned.push((Tie::ShortFlows, appliances.chain(ends(&arrivals.flow)).collect()));
+    }
+    for datagrams in &config.traffic.datagrams {
+        pinned.push((Tie::Datagrams, vec![datagrams.from, datagrams.to]));
+    }
+    for flow in config.flows.iter().filter(|flow| matches!(flow.controller, ControllerConfig::External(_))) {
+        pinned.push((Tie::ExternalControllers, ends(flow).into()));
+    }
+    pinned
+}

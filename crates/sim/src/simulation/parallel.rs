@@ -1,0 +1,320 @@
+//! One simulation on several cores.
+//!
+//! The network is cut into parts, each with its own queue of events, and each part is run by a thread. A packet needs at least the
+//! delay of a link to come from one part to another, so a part may go ahead of the others by that much before it has to know
+//! what they have sent (conservative synchronisation by lookahead: Chandy and Misra 1979; UNISON for ns-3, EuroSys 2024, is
+//! cut much alike). Since the order of events at an instant says nothing of who scheduled them ([`crate::event_queue`]), each part handles its
+//! events in the order in which one queue of all events would give them, and the results are the same to the byte,
+//! however many parts there are.
+//!
+//! A part is a [`Simulation`] of the whole network, of which only what the [`Partition`] gives to it comes to life. What looks
+//! at all of the network at once, samples and the borders of the measurement window, waits until all parts have come to
+//! that moment.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use ackclock_net::{EndpointId, Link, LinkId};
+use ackclock_tcp::Endpoint;
+use ackclock_units::{SimDuration, SimTime};
+use serde::Serialize;
+
+use super::measuring::Seen;
+use super::{Simulation, opener_of};
+use crate::config::SimulationConfig;
+use crate::event_queue::{Event, EventQueue, Moment};
+use crate::ids::StreamId;
+use crate::outcome::{EngineCounters, Outcome};
+use crate::partition::{Borders, Lanes, Partition};
+use crate::recorder::Observed;
+use crate::stream::Stream;
+
+/// A simulation under way in parts. Clones continue alike.
+#[derive(Clone, Debug)]
+pub struct ParallelSimulation {
+    /// The first part, and between two calls of [`Self::whole`] and the next run all of it.
+    first: Simulation,
+    others: Vec<Simulation>,
+    partition: Arc<Partition>,
+    /// What concerns all parts.
+    shared_events: EventQueue,
+    /// What the other parts have is in the first.
+    is_gathered: bool,
+}
+
+/// How a simulation is cut.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PartitionSummary {
+    /// Parts.
+    pub parts: usize,
+    /// How far a part may go ahead of another at least; `None` of one part, or of parts that send nothing to each other.
+    pub lookahead_s: Option<f64>,
+    /// What the part with most to do has of all that there is to do, by a rough estimate.
+    pub largest_share: f64,
+    /// What keeps nodes together, in words.
+    pub ties: Vec<&'static str>,
+}
+
+impl ParallelSimulation {
+    /// A simulation at time zero, cut into at most `threads` parts. The configuration is a checked one: see the scenario crate.
+    pub fn new(config: &SimulationConfig, threads: NonZeroUsize) -> Self {
+        let mut first = Simulation::new(config);
+        let partition = Arc::new(Partition::new(config, &first.hosts.network, threads.get()));
+        let mut others: Vec<Simulation> = (1..partition.parts()).map(|_| first.clone()).collect();
+        let mut shared_events = EventQueue::default();
+        if !others.is_empty() {
+            shared_events =
+                first.hosts.network.queue.split_off(|event| part_of(event, &first.streams, &partition).is_some());
+            for (part, simulation) in std::iter::once(&mut first).chain(&mut others).enumerate() {
+                simulation.become_part(part, &partition);
+            }
+        }
+        Self { first, others, partition, shared_events, is_gathered: true }
+    }
+
+    /// How it is cut.
+    pub fn partition(&self) -> PartitionSummary {
+        PartitionSummary {
+            parts: self.partition.parts(),
+            lookahead_s: self.partition.least_lookahead().map(SimDuration::as_secs_f64),
+            largest_share: self.partition.largest_share(),
+            ties: self.partition.ties().iter().map(|tie| tie.reason()).collect(),
+        }
+    }
+
+    /// The time that has been simulated.
+    pub fn now(&self) -> SimTime {
+        self.first.now()
+    }
+
+    /// True at the scenario's end.
+    pub fn is_finished(&self) -> bool {
+        self.first.is_finished()
+    }
+
+    /// What the engine has done so far.
+    pub fn counters(&self) -> EngineCounters {
+        self.others.iter().fold(self.first.counters, |sum, part| EngineCounters {
+            events: sum.events + part.counters.events,
+            packets_delivered: sum.packets_delivered + part.counters.packets_delivered,
+        })
+    }
+
+    /// All of it, to be looked at.
+    pub fn whole(&mut self) -> &Simulation {
+        self.gather();
+        &self.first
+    }
+
+    /// Handles every event up to and including `until`, but none after the scenario's end.
+    ///
+    /// # Panics
+    /// If the run of a part does.
+    pub fn run_until(&mut self, until: SimTime) {
+        if self.others.is_empty() {
+            return self.first.run_until(until);
+        }
+        self.scatter();
+        let until = until.min(self.first.end);
+        let lanes = Lanes::new(&self.partition, self.now());
+        std::thread::scope(|scope| {
+            let _alarm = lanes.alarm();
+            let crew: Vec<Worker> = (1..self.partition.parts()).map(|part| Worker::hire(scope, part, &lanes)).collect();
+            self.run_spans(until, &lanes, &crew);
+        });
+        for (part, simulation) in self.parts().enumerate() {
+            lanes.collect(part, |crossing| simulation.hosts.network.receive(crossing));
+        }
+    }
+
+    /// Runs to the end and hands over the results.
+    pub fn finish(mut self) -> Outcome {
+        self.run_until(self.first.end);
+        self.stop()
+    }
+
+    /// Hands over the results up to now.
+    pub fn stop(mut self) -> Outcome {
+        let counters = self.counters();
+        if !self.is_gathered {
+            self.parts().for_each(|part| part.hosts.network.check_at_end());
+        }
+        self.gather();
+        Simulation { counters, ..self.first }.conclude()
+    }
+
+    fn parts(&mut self) -> impl Iterator<Item = &mut Simulation> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+
+    /// What the other parts have comes to the first.
+    fn gather(&mut self) {
+        if !std::mem::replace(&mut self.is_gathered, true) {
+            self.swap();
+        }
+    }
+
+    /// What the other parts have goes back to them.
+    fn scatter(&mut self) {
+        if std::mem::replace(&mut self.is_gathered, false) {
+            self.swap();
+        }
+    }
+
+    fn swap(&mut self) {
+        let (first, partition) = (&mut self.first, &*self.partition);
+        for (part, other) in (1..).zip(&mut self.others) {
+            first.streams.swap(&mut other.streams, |stream| partition.part_of(stream.sender) == part);
+            first.hosts.connections.swap(&mut other.hosts.connections, |end| partition.part_of(end) == part);
+            first.hosts.network.swap(&mut other.hosts.network, |link| partition.part_before(link) == part);
+        }
+    }
+
+    /// Runs all parts until `until`, and handles in between what concerns them all.
+    fn run_spans(&mut self, until: SimTime, lanes: &Lanes, crew: &[Worker]) {
+        loop {
+            let end = Moment::after(until);
+            let next = self.shared_events.first_moment().filter(|next| *next < end);
+            self.run_span(next.unwrap_or(end), lanes, crew);
+            let time = next.map_or(until, Moment::time);
+            self.parts().for_each(|part| part.wait_until(time));
+            if next.is_none() {
+                return;
+            }
+            self.handle_shared(time);
+        }
+    }
+
+    /// All parts run at the same time, until all that happens before `end` has happened.
+    fn run_span(&mut self, end: Moment, lanes: &Lanes, crew: &[Worker]) {
+        for (worker, simulation) in crew.iter().zip(self.others.drain(..)) {
+            worker.give(Span { simulation, end });
+        }
+        self.first.run_part(0, lanes, end);
+        self.others.extend(crew.iter().map(Worker::take_back));
+    }
+
+    /// An event that concerns all parts, which have all come to it.
+    fn handle_shared(&mut self, now: SimTime) {
+        let Some((_, event)) = self.shared_events.first_before(Moment::after(now)) else { return };
+        self.shared_events.drop_first();
+        self.shared_events.advance(now);
+        self.first.counters.events += 1;
+        if event == Event::Sample {
+            return self.sample(now);
+        }
+        self.gather();
+        match event {
+            Event::MeasureFrom => self.first.begin_measurement(),
+            _ => self.first.end_measurement(),
+        }
+        self.scatter();
+    }
+
+    fn sample(&mut self, now: SimTime) {
+        let Simulation { hosts, recorder, streams, relays, .. } = &mut self.first;
+        relays.sample(now, &hosts.connections);
+        let others = self.others.iter_mut().map(|part| Seen { streams: &part.streams, hosts: &mut part.hosts });
+        let parts = std::iter::once(Seen { streams, hosts }).chain(others).collect();
+        recorder.sample(now, &mut SeenInParts { parts, partition: &self.partition });
+        if let Some(interval) = recorder.interval() {
+            self.shared_events.push(now + interval, Event::Sample);
+        }
+    }
+}
+
+/// Parts, each of which has something of what is sampled.
+struct SeenInParts<'a> {
+    parts: Vec<Seen<'a>>,
+    partition: &'a Partition,
+}
+
+impl Observed for SeenInParts<'_> {
+    fn stream(&self, id: StreamId) -> &Stream {
+        let sender = self.parts[0].stream(id).sender;
+        self.parts[self.partition.part_of(sender)].stream(id)
+    }
+
+    fn endpoint(&self, id: EndpointId) -> &Endpoint {
+        self.parts[self.partition.part_of(id)].endpoint(id)
+    }
+
+    fn link(&mut self, id: LinkId) -> &mut Link {
+        self.parts[self.partition.part_before(id)].link(id)
+    }
+}
+
+/// A thread that runs one of the parts.
+struct Worker {
+    spans: Sender<Span>,
+    done: Receiver<Simulation>,
+}
+
+/// What a worker is to do: run a part until `end`.
+struct Span {
+    simulation: Simulation,
+    end: Moment,
+}
+
+impl Worker {
+    fn hire<'scope>(scope: &'scope std::thread::Scope<'scope, '_>, part: usize, lanes: &'scope Lanes) -> Self {
+        let ((spans, work), (hand_back, done)) = (channel::<Span>(), channel());
+        scope.spawn(move || {
+            let _alarm = lanes.alarm();
+            for Span { mut simulation, end } in work {
+                simulation.run_part(part, lanes, end);
+                if hand_back.send(simulation).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { spans, done }
+    }
+
+    fn give(&self, span: Span) {
+        self.spans.send(span).expect("a worker waits for work until there is no more");
+    }
+
+    fn take_back(&self) -> Simulation {
+        self.done.recv().expect("a part is handed back unless its run has failed")
+    }
+}
+
+impl Simulation {
+    /// From now on only what a part has comes to life here.
+    fn become_part(&mut self, part: usize, partition: &Arc<Partition>) {
+        let Self { streams, hosts, .. } = self;
+        hosts.network.queue.split_off(|event| part_of(event, streams, partition) == Some(part));
+        hosts.network.become_part(Borders::new(part, partition));
+    }
+
+    /// Runs this part until all that happens here before `end` has happened, as far ahead of the others as it may.
+    fn run_part(&mut self, part: usize, lanes: &Lanes, end: Moment) {
+        let mut horizon = lanes.horizon(part);
+        loop {
+            lanes.collect(part, |crossing| self.hosts.network.receive(crossing));
+            self.run_before(end.min(Moment::before(horizon)), |_| false);
+            let network = &mut self.hosts.network;
+            let next = network.queue.first_moment().map_or(SimTime::NEVER, Moment::time);
+            lanes.post(part, network.borders().outgoing(), horizon.min(end.time()), next);
+            if horizon > end.time() {
+                return;
+            }
+            let Some(further) = lanes.wait(part, horizon) else { return };
+            horizon = further;
+        }
+    }
+}
+
+/// Whose an event is that is scheduled before anything has happened; `None` if it is everybody's.
+fn part_of(event: Event, streams: &crate::streams::Streams, partition: &Partition) -> Option<usize> {
+    match event {
+        Event::Sample | Event::MeasureFrom | Event::MeasureUntil => None,
+        Event::Start(flow) | Event::Abort(flow) => Some(partition.part_of(opener_of(flow))),
+        Event::Timer(end) | Event::StopReading(end) => Some(partition.part_of(end)),
+        Event::App(stream) => Some(partition.part_of(streams.get(stream).sender)),
+        Event::Link(link) | Event::Service(link) => Some(partition.part_before(link)),
+        Event::Arrival(_) | Event::Datagram(_) | Event::Discipline(_) | Event::Copier(_) => Some(0),
+    }
+}
