@@ -172,7 +172,8 @@ impl Network {
     pub(crate) fn on_arrival(&mut self, link: LinkId, arrived: &mut Packet) -> bool {
         let Delivery { packet: id, size, next } = self.links[link.index()].deliver();
         match next {
-            Some(time) => self.queue.replace_first(time, Event::Link(link)),
+            Some(time) if self.is_plain => self.queue.replace_first(time, Event::Link(link)),
+            Some(time) => self.arrive_next(link, time),
             None => self.queue.drop_first(),
         }
         self.check_link(link);
@@ -188,6 +189,15 @@ impl Network {
         };
         self.transmit(link, UnderWay { id, size, hop: hop.next() });
         false
+    }
+
+    /// The next packet of `link` arrives at `time`, in place of the queue's first event. Where it has come from another part, its
+    /// event would have been scheduled when it was sent, if that was later than the arrival of the one before it, now.
+    fn arrive_next(&mut self, link: LinkId, time: SimTime) {
+        let sent = self.borders.as_mut().and_then(|borders| borders.deliver(link));
+        let since = self.now().max(sent.unwrap_or(SimTime::ZERO));
+        self.queue.drop_first();
+        self.queue.push_since(since, time, Event::Link(link));
     }
 
     /// A packet enters the network at the first link of a route.
@@ -250,10 +260,12 @@ impl Network {
     }
 
     /// A packet has come from another part.
-    pub(crate) fn receive(&mut self, Crossing { link, sent, arrival, packet }: &Crossing) {
+    pub(crate) fn receive(&mut self, crossing: &Crossing) {
+        let Crossing { link, arrival, packet, .. } = crossing;
         let id = self.packets.put(packet);
-        let since = self.borders().receive(*link, *sent, *arrival);
-        if self.links[link.index()].receive(*arrival, id, packet.size) {
+        let is_alone = self.links[link.index()].receive(*arrival, id, packet.size);
+        let since = self.borders().receive(crossing, is_alone);
+        if is_alone {
             self.queue.push_since(since, *arrival, Event::Link(*link));
         }
         if cfg!(debug_assertions) {
@@ -274,16 +286,16 @@ impl Network {
         self.borders.as_mut().expect("this is a part of a network")
     }
 
-    /// What packets pass between two events: a link, and those behind it on which nothing ever waits.
-    pub(crate) fn stages(&self) -> impl Iterator<Item = Vec<LinkId>> {
+    /// Each route as its stages, which are what packets pass between two events: a link, and those behind it on which nothing ever
+    /// waits.
+    pub(crate) fn routes(&self) -> impl Iterator<Item = Vec<Vec<LinkId>>> {
         let goes_on = |_: &Hop, next: &Hop| matches!(next.next(), Next::Express(_));
-        self.hops.chunk_by(goes_on).filter(|stage| stage[0] != Hop::END).map(|stage| {
-            let link = |hop: &Hop| match hop.next() {
-                Next::Link(link) | Next::Express(link) => link,
-                Next::Endpoint => unreachable!("the end of a route is a stage of its own"),
-            };
-            stage.iter().map(link).collect()
-        })
+        let link = |hop: &Hop| match hop.next() {
+            Next::Link(link) | Next::Express(link) => link,
+            Next::Endpoint => unreachable!("routes are split there"),
+        };
+        let routes = self.hops.split(|hop| *hop == Hop::END).filter(|route| !route.is_empty());
+        routes.map(move |route| route.chunk_by(goes_on).map(|stage| stage.iter().map(link).collect()).collect())
     }
 
     /// A packet arrives at a served link, whose queue keeps it until it travels on.

@@ -30,6 +30,12 @@ const RECEIVER: u64 = 3;
 /// Parts as long as the longest of the cut of least imbalance, and this much longer, in hundredths, are as good.
 const TOLERANCE: u64 = 105;
 
+/// A full packet takes about four events, of which it shares half with the ACKs that come back along as fast a link.
+const BITS_PER_EVENT: f64 = 6_000.0;
+
+/// A part waits for others once in each lookahead; with fewer events than this to handle in between, it would mostly wait.
+const ENOUGH: f64 = 10.0;
+
 /// The way of packets from one event to the next: over a link, and over those behind it on which nothing ever waits.
 #[derive(Clone, Debug)]
 struct Stage {
@@ -67,7 +73,8 @@ impl Partition {
         for stage in stages.iter().filter(|stage| stage.delay.is_zero()) {
             groups.tie(Tie::NoDelay, [stage.from, stage.to]);
         }
-        let cut = best_cut(&Cutting { stages: &stages, work: &work, most, pinned }, &groups);
+        let events_per_second = events_per_second(config, network);
+        let cut = best_cut(&Cutting { stages: &stages, work: &work, most, pinned, events_per_second }, &mut groups);
         Self::of_cut(config, &stages, cut, groups.ties().collect())
     }
 
@@ -157,13 +164,21 @@ fn ends(config: &SimulationConfig) -> impl Iterator<Item = NodeId> {
 /// Each once, by the last of its links.
 fn stages(config: &SimulationConfig, network: &Network) -> Vec<Stage> {
     let mut stages: BTreeMap<LinkId, Stage> = BTreeMap::new();
-    for links in network.stages() {
+    for links in network.routes().flatten() {
         let (first, last) = (links[0], links[links.len() - 1]);
         let delay = links.iter().fold(SimDuration::ZERO, |sum, link| sum + config.network.link(*link).delay);
         let (from, to) = (config.network.link(first).from, config.network.link(last).to);
         stages.entry(last).or_insert(Stage { links, from, to, delay, routes: 0 }).routes += 1;
     }
     stages.into_values().collect()
+}
+
+/// Events a second, by a rough estimate: where routes are narrowest, links are full.
+fn events_per_second(config: &SimulationConfig, network: &Network) -> f64 {
+    let rate = |link: &LinkId| config.network.link(*link).rate;
+    let narrowest = network.routes().filter_map(|route| route.into_iter().flatten().min_by_key(rate));
+    let narrowest: BTreeSet<LinkId> = narrowest.collect();
+    narrowest.iter().map(|link| rate(link).0 as f64).sum::<f64>() / BITS_PER_EVENT
 }
 
 /// What there is to do at each node.
@@ -189,6 +204,7 @@ struct Cutting<'a> {
     most: usize,
     /// Is to be in the first part.
     pinned: Option<NodeId>,
+    events_per_second: f64,
 }
 
 /// A way to cut a network.
@@ -198,6 +214,13 @@ struct Cut {
     loads: Vec<u64>,
 }
 
+impl Cutting<'_> {
+    /// Parts that are `lookahead` ahead of each other have enough to do in between.
+    fn pays(&self, lookahead: SimDuration, cut: &Cut) -> bool {
+        cut.loads.len() == 1 || self.events_per_second * lookahead.as_secs_f64() >= ENOUGH * cut.loads.len() as f64
+    }
+}
+
 impl Cut {
     fn largest(&self) -> u64 {
         self.loads.iter().copied().max().unwrap_or(0)
@@ -205,12 +228,17 @@ impl Cut {
 }
 
 /// Of the cuts that are about as even as the most even one, that with the longest lookahead.
-fn best_cut(cutting: &Cutting<'_>, tied: &Groups) -> Cut {
+fn best_cut(cutting: &Cutting<'_>, groups: &mut Groups) -> Cut {
     let delays: BTreeSet<SimDuration> = cutting.stages.iter().map(|stage| stage.delay).collect();
-    let cuts: Vec<Cut> = delays.into_iter().rev().map(|least| cut(cutting, tied.clone(), least)).collect();
-    let best = cuts.iter().map(Cut::largest).min().unwrap_or(0);
-    let is_good = |cut: &Cut| 100 * cut.largest() <= TOLERANCE * best;
-    cuts.into_iter().find(is_good).unwrap_or_else(|| cut(cutting, tied.clone(), SimDuration::ZERO))
+    let cuts = delays.iter().rev().map(|least| (*least, cut(cutting, groups.clone(), *least)));
+    let (good, other): (Vec<_>, Vec<_>) = cuts.partition(|(least, cut)| cutting.pays(*least, cut));
+    if other.iter().any(|(_, cut)| cut.loads.len() > 1) {
+        groups.note(Tie::ShortDelays);
+    }
+    let best = good.iter().map(|(_, cut)| cut.largest()).min().unwrap_or(0);
+    let is_even = |cut: &Cut| 100 * cut.largest() <= TOLERANCE * best;
+    let even = good.into_iter().map(|(_, cut)| cut).find(is_even);
+    even.unwrap_or_else(|| cut(cutting, groups.clone(), SimDuration(u64::MAX)))
 }
 
 /// The cut that leaves every stage of less than `least` delay in one part.

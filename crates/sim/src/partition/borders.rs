@@ -1,5 +1,6 @@
 //! Where a part of a network ends: packets that go on in another part, and those that come from one.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ackclock_net::{LinkId, Packet};
@@ -27,15 +28,24 @@ pub(crate) struct Borders {
     partition: Arc<Partition>,
     /// What has left for each part and is not there yet.
     outgoing: Vec<Vec<Crossing>>,
-    /// When the last packet to come along each link arrives.
-    last_arrivals: Vec<SimTime>,
+    /// What comes along each link.
+    incoming: Vec<Incoming>,
+}
+
+/// What comes along a link from another part.
+#[derive(Clone, Debug, Default)]
+struct Incoming {
+    /// When those were sent that are on their way, but for the first.
+    sent: VecDeque<SimTime>,
+    /// When the last of all arrives.
+    last_arrival: SimTime,
 }
 
 impl Borders {
     pub(crate) fn new(part: usize, partition: &Arc<Partition>) -> Self {
         let (parts, links) = (partition.parts(), partition.links());
-        let (outgoing, last_arrivals) = (vec![Vec::new(); parts], vec![SimTime::ZERO; links]);
-        Self { part, partition: Arc::clone(partition), outgoing, last_arrivals }
+        let (outgoing, incoming) = (vec![Vec::new(); parts], vec![Incoming::default(); links]);
+        Self { part, partition: Arc::clone(partition), outgoing, incoming }
     }
 
     /// Packets come out at the far end of this link in another part.
@@ -49,10 +59,19 @@ impl Borders {
         self.outgoing[self.partition.part_behind(crossing.link)].push(crossing);
     }
 
-    /// A packet comes. Returns when the event of its arrival would have been scheduled if the link were whole: when the packet was
-    /// sent, or, if one was still before it then, when that arrived.
-    pub(crate) fn receive(&mut self, link: LinkId, sent: SimTime, arrival: SimTime) -> SimTime {
-        std::mem::replace(&mut self.last_arrivals[link.index()], arrival).max(sent)
+    /// A packet comes. Returns when the event of its arrival would have been scheduled if the link were whole and it is the only one
+    /// on its way: when it was sent, or, if one was still before it then, when that arrived.
+    pub(crate) fn receive(&mut self, crossing: &Crossing, is_alone: bool) -> SimTime {
+        let incoming = &mut self.incoming[crossing.link.index()];
+        if !is_alone {
+            incoming.sent.push_back(crossing.sent);
+        }
+        std::mem::replace(&mut incoming.last_arrival, crossing.arrival).max(crossing.sent)
+    }
+
+    /// The first packet on its way along a link has arrived. Returns when the next was sent, if that comes from another part.
+    pub(crate) fn deliver(&mut self, link: LinkId) -> Option<SimTime> {
+        self.incoming[link.index()].sent.pop_front()
     }
 
     /// What has left for each part.

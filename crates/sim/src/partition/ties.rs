@@ -12,6 +12,8 @@ use crate::config::{AppConfig, FlowConfig, Sampling, SimulationConfig};
 pub(crate) enum Tie {
     /// What happens at one end of a link without delay is felt at the other at once.
     NoDelay,
+    /// Parts would wait for each other more than they would work.
+    ShortDelays,
     /// A link whose queue is no DropTail queue, or whose rate or delay changes, is known to both its ends.
     ServedLink,
     /// A discarder counts what passes it at several nodes.
@@ -35,6 +37,7 @@ impl Tie {
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::NoDelay => "links without delay",
+            Self::ShortDelays => "links with too little delay for what there is to do in it",
             Self::ServedLink => "links with a queue other than drop_tail or with a channel",
             Self::SharedDiscarder => "discarders",
             Self::WaitsForReader => "applications that wait until the other end has read",
@@ -99,6 +102,11 @@ impl Groups {
         }
     }
 
+    /// There was another reason not to part nodes.
+    pub(crate) fn note(&mut self, tie: Tie) {
+        self.ties.insert(tie);
+    }
+
     /// Why nodes were joined.
     pub(super) fn ties(&self) -> impl Iterator<Item = Tie> {
         self.ties.iter().copied()
@@ -112,9 +120,6 @@ impl Groups {
             if waits_for_reader(flow) {
                 self.tie(Tie::WaitsForReader, [flow.from, flow.to]);
             }
-        }
-        if matches!(config.trace.sampling, Sampling::Events(_)) && !config.trace.flows.is_empty() {
-            self.tie(Tie::EventTrace, config.flows.iter().flat_map(|flow| [flow.from, flow.to]));
         }
         let pinned = pinned(config);
         for (tie, nodes) in &pinned {
@@ -161,8 +166,11 @@ fn pinned(config: &SimulationConfig) -> Vec<(Tie, Vec<NodeId>)> {
     for datagrams in &config.traffic.datagrams {
         pinned.push((Tie::Datagrams, vec![datagrams.from, datagrams.to]));
     }
-    for flow in config.flows.iter().filter(|flow| matches!(flow.controller, ControllerConfig::External(_))) {
-        pinned.push((Tie::ExternalControllers, ends(flow).into()));
+    let is_external = |flow: &&FlowConfig| matches!(flow.controller, ControllerConfig::External(_));
+    pinned.extend(config.flows.iter().filter(is_external).map(|flow| (Tie::ExternalControllers, ends(flow).into())));
+    let is_told = !(config.trace.flows.is_empty() && config.trace.internals.is_empty());
+    if is_told && matches!(config.trace.sampling, Sampling::Events(_)) {
+        pinned.extend(config.flows.iter().map(|flow| (Tie::EventTrace, ends(flow).into())));
     }
     pinned
 }
