@@ -49,8 +49,9 @@ class EngineFigures:
         packets_delivered: Data packets that have reached a receiver.
         wall_s: Time that it took.
         cpu_s: CPU time of all its threads.
-        partition: How the network was cut for so many `threads`: `parts`, the `lookahead_s` between them, the `largest_share` of the work that one of them has by a
-            rough estimate, and the `ties` that kept nodes together.
+        partition: How the network was cut for so many `threads`: `parts`, the `lookahead_s` between them, the
+            `largest_share` of the work that one of them has by a rough estimate, and the `ties` that kept nodes
+            together.
     """
 
     events: int

@@ -69,7 +69,8 @@ def test_manifest_says_where_the_numbers_come_from(cli: Cli, scenario_file: Path
     assert manifest["seed"] == 3
     assert manifest["versions"]["ackclock"] == ackclock.__version__
     engine = manifest["engine"]
-    assert list(engine) == ["events", "packets_delivered", "wall_s", "cpu_s", "packets_per_cpu_s"]
+    assert list(engine) == ["events", "packets_delivered", "wall_s", "cpu_s", "packets_per_cpu_s", "partition"]
+    assert (engine["partition"]["parts"], engine["partition"]["threads"]) == (1, 1)
     # 10 Mbit/s for 2 s is 2.5 MB, 1726 segments of 1448 octets at the very most.
     assert 500 < engine["packets_delivered"] < 1727
 

@@ -28,6 +28,8 @@ from ackclock.bench.instructions import GROUP as INSTRUCTIONS
 from ackclock.bench.instructions import HISTORY
 from ackclock.bench.learning import CONTROLLERS as LEARNING
 from ackclock.bench.learning import GROUP as LEARN
+from ackclock.bench.threads import GROUP as THREADS
+from ackclock.bench.threads import SpeedUp, speed_ups
 from ackclock.cli.display import output, si
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.instructions import instructions
@@ -37,14 +39,14 @@ if TYPE_CHECKING:
 
 GYM = "gym"
 
-_GROUPS = tuple(dict.fromkeys([*(case.group for case in CASES), LEARN, GYM]))
+_GROUPS = tuple(dict.fromkeys([*(case.group for case in CASES), LEARN, GYM, THREADS]))
 
 
 def bench(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym | instructions",
+            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym threads | instructions",
             help="Cases to run; by default all but `instructions`, which stands alone: valgrind counts them.",
         ),
     ] = None,
@@ -69,14 +71,17 @@ def bench(
     memory = peak_memory_bytes(CASES[0]) if "a" in chosen else None
     learning = [learning_cost(name, min_cpu_s=min_cpu_s) for name in LEARNING] if LEARN in chosen else []
     environments = _paces(min_cpu_s) if GYM in chosen else []
+    on_threads = list(speed_ups()) if THREADS in chosen else []
     if as_json:
         figures = _as_json(results, memory, _call_cost(results))
         figures["learning"] = [cost.as_dict() for cost in learning]
         figures["environments"] = [pace.as_dict() for pace in environments]
+        figures["threads"] = [speed_up.as_dict() for speed_up in on_threads]
         print(json.dumps(figures, indent=2))
     else:
         _print(results, memory, _call_cost(results), learning)
         _print_paces(environments)
+        _print_speed_ups(on_threads)
         output().print(
             f"{build_info()['version']} {build_info()['profile']}, {_processor()}", style="dim", markup=False
         )
@@ -197,6 +202,15 @@ def _print_paces(environments: "Sequence[Pace]") -> None:
         output().print(
             f"(gym) {pace.name}: {pace.title}: {pace.steps_per_cpu_s:,.0f} steps per CPU second, "
             f"{pace.steps_per_s:,.0f} a second on {threads}"
+        )
+
+
+def _print_speed_ups(on_threads: Sequence[SpeedUp]) -> None:
+    for speed_up in on_threads:
+        least, most = speed_up.ratios[0], speed_up.ratios[-1]
+        output().print(
+            f"(threads) {speed_up.name}: {speed_up.title}: {speed_up.median:.2f} times as fast "
+            f"({least:.2f} to {most:.2f}) on {speed_up.threads} threads, {speed_up.more_cpu:.2f} times the CPU time"
         )
 
 
