@@ -75,9 +75,10 @@ pub(crate) struct Network {
     /// Discarder in front of each link, if there is one.
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
-    /// No link has a discarder, a capture or a queue that is served packet by packet, and none leads out of this part.
+    /// No link has a discarder, a capture or a queue that is served packet by packet.
     is_plain: bool,
-    /// Where this is a part of a network: what leads out of it.
+    /// This is a part of a network, which has borders.
+    is_part: bool,
     borders: Option<Box<Borders>>,
     pub(crate) captures: Captures,
     /// Packets that endpoints have sent, and that have come to endpoints; counted where assertions are checked.
@@ -120,6 +121,7 @@ impl Network {
             queue: EventQueue::default(),
             is_plain: discarder_of.iter().all(Vec::is_empty)
                 && !config.links.iter().any(|link| link.capture || link.is_served()),
+            is_part: false,
             borders: None,
             discarder_of,
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
@@ -172,8 +174,8 @@ impl Network {
     pub(crate) fn on_arrival(&mut self, link: LinkId, arrived: &mut Packet) -> bool {
         let Delivery { packet: id, size, next } = self.links[link.index()].deliver();
         match next {
-            Some(time) if self.is_plain => self.queue.replace_first(time, Event::Link(link)),
-            Some(time) => self.arrive_next(link, time),
+            Some(time) if self.is_part => self.arrive_next(link, time),
+            Some(time) => self.queue.replace_first(time, Event::Link(link)),
             None => self.queue.drop_first(),
         }
         self.check_link(link);
@@ -233,7 +235,7 @@ impl Network {
             passage = link.admit_ahead(passage.arrival, packet.size);
         }
         self.packets.get_mut(packet.id).hop = packet.hop;
-        if !self.is_plain && self.borders.as_ref().is_some_and(|borders| borders.lie_behind(at)) {
+        if self.is_part && self.borders.as_ref().is_some_and(|borders| borders.lie_behind(at)) {
             link.pass_on(now, passage.arrival, packet.size);
             return self.leave(at, passage.arrival, packet.id);
         }
@@ -246,7 +248,7 @@ impl Network {
     /// From now on this is a part of a network, and packets leave it where `borders` say.
     pub(crate) fn become_part(&mut self, borders: Borders) {
         self.borders = Some(Box::new(borders));
-        self.is_plain = false;
+        self.is_part = true;
     }
 
     /// A packet goes on in another part, where it will come out at the far end of `link`.

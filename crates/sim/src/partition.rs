@@ -23,12 +23,17 @@ pub(crate) use borders::{Borders, Crossing};
 pub(crate) use lanes::Lanes;
 pub(crate) use ties::Tie;
 
-/// What a sending and a receiving end have to do, where moving a packet over a link and taking it off are one each.
-const SENDER: u64 = 5;
-const RECEIVER: u64 = 3;
+/// What there is to do for a flow, in fifties of instructions a data packet as counted on a hundred flows over one bottleneck: at its
+/// sending and its receiving end, and where its packets or their ACKs enter or leave a stage.
+const SENDER: u64 = 61;
+const RECEIVER: u64 = 16;
+const PASSING: u64 = 3;
 
 /// Parts as long as the longest of the cut of least imbalance, and this much longer, in hundredths, are as good.
 const TOLERANCE: u64 = 105;
+
+/// More parts than any machine has cores.
+const MOST: usize = 1 << 12;
 
 /// A full packet takes about four events, of which it shares half with the ACKs that come back along as fast a link.
 const BITS_PER_EVENT: f64 = 6_000.0;
@@ -54,8 +59,8 @@ pub(crate) struct Partition {
     /// Of each end of the connections that are there from the beginning.
     part_of_end: Vec<usize>,
     /// Where packets enter each link, and where they come out.
-    part_before: Vec<usize>,
-    part_behind: Vec<usize>,
+    part_before: Vec<u16>,
+    part_behind: Vec<u16>,
     /// From each part to each, where packets go from one to the other.
     lookahead: Vec<Vec<Option<SimDuration>>>,
     ties: Vec<Tie>,
@@ -66,6 +71,7 @@ pub(crate) struct Partition {
 impl Partition {
     /// A partition into so many parts, or fewer if there is no more to be had.
     pub(crate) fn new(config: &SimulationConfig, network: &Network, most: usize) -> Self {
+        let most = most.min(MOST);
         let stages = stages(config, network);
         let work = work(config, &stages);
         let mut groups = Groups::new(config.network.nodes.len());
@@ -82,12 +88,13 @@ impl Partition {
         let Cut { part_of_node, loads } = cut;
         let part = |node: NodeId| part_of_node[node.index()];
         let links = &config.network.links;
-        let mut part_before: Vec<usize> = links.iter().map(|link| part(link.from)).collect();
-        let part_behind = links.iter().map(|link| part(link.to)).collect();
+        let short = |part: usize| u16::try_from(part).expect("there are fewer parts than 2^16");
+        let mut part_before: Vec<u16> = links.iter().map(|link| short(part(link.from))).collect();
+        let part_behind = links.iter().map(|link| short(part(link.to))).collect();
         let mut lookahead = vec![vec![None; loads.len()]; loads.len()];
         for stage in stages {
             let (from, to) = (part(stage.from), part(stage.to));
-            stage.links.iter().for_each(|link| part_before[link.index()] = from);
+            stage.links.iter().for_each(|link| part_before[link.index()] = short(from));
             if from != to {
                 let known: &mut Option<SimDuration> = &mut lookahead[from][to];
                 *known = Some(known.map_or(stage.delay, |known| known.min(stage.delay)));
@@ -117,13 +124,13 @@ impl Partition {
 
     /// Where packets enter a link.
     pub(crate) fn part_before(&self, link: LinkId) -> usize {
-        self.part_before[link.index()]
+        usize::from(self.part_before[link.index()])
     }
 
     /// Where packets come out of it.
     #[inline]
     pub(crate) fn part_behind(&self, link: LinkId) -> usize {
-        self.part_behind[link.index()]
+        usize::from(self.part_behind[link.index()])
     }
 
     /// Where an end of a connection is; those that come later are in the first part.
@@ -185,8 +192,8 @@ fn events_per_second(config: &SimulationConfig, network: &Network) -> f64 {
 fn work(config: &SimulationConfig, stages: &[Stage]) -> Vec<u64> {
     let mut work = vec![0; config.network.nodes.len()];
     for stage in stages {
-        work[stage.from.index()] += stage.routes;
-        work[stage.to.index()] += stage.routes;
+        work[stage.from.index()] += PASSING * stage.routes;
+        work[stage.to.index()] += PASSING * stage.routes;
     }
     for flow in (0..config.flows.len()).map(FlowId::new) {
         let flow = &config.flows[flow.index()];

@@ -13,6 +13,9 @@ use super::borders::Crossing;
 /// longer than it takes to be woken.
 const LOOKS: u32 = 1_000;
 
+/// How often a part tells others in a lookahead how far it is.
+const STRIDES: u64 = 4;
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Lanes {
@@ -47,6 +50,8 @@ struct Lane {
     next: AtomicU64,
     /// From each part from which something comes.
     boxes: Vec<Letterbox>,
+    /// How far it goes before it tells the others.
+    stride: SimDuration,
 }
 
 /// What comes from one part to another.
@@ -69,6 +74,7 @@ impl Lanes {
             clock: AtomicU64::new(now.0),
             next: AtomicU64::new(now.0),
             boxes: parts.clone().filter_map(|from| letterbox(from, to)).collect(),
+            stride: stride(parts.clone().filter_map(|other| partition.lookahead(to, other))),
         };
         Self {
             parts: parts.clone().map(lane).collect(),
@@ -78,6 +84,11 @@ impl Lanes {
             asleep: Mutex::default(),
             change: Condvar::new(),
         }
+    }
+
+    /// How far a part goes before it tells the others.
+    pub(crate) fn stride(&self, part: usize) -> SimDuration {
+        self.parts[part].stride
     }
 
     /// Nothing comes to a part before this but what has been sent.
@@ -192,6 +203,11 @@ impl Letterbox {
         self.earliest.store(u64::MAX, SeqCst);
         std::mem::take(&mut held)
     }
+}
+
+/// A part of the least of the lookaheads of those to whom a part sends.
+fn stride(lookaheads: impl Iterator<Item = SimDuration>) -> SimDuration {
+    SimDuration((lookaheads.min().map_or(u64::MAX / 2, |least| least.0) / STRIDES).max(1))
 }
 
 fn earliest(crossings: &[Crossing]) -> u64 {

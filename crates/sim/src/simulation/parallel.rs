@@ -289,21 +289,27 @@ impl Simulation {
         hosts.network.become_part(Borders::new(part, partition));
     }
 
-    /// Runs this part until all that happens here before `end` has happened, as far ahead of the others as it may.
+    /// Runs this part until all that happens here before `end` has happened, as far ahead of the others as it may. It tells them how
+    /// far it is several times in a lookahead: if each told the others only when it has to wait for them, they would run in turn.
     fn run_part(&mut self, part: usize, lanes: &Lanes, end: Moment) {
         let mut horizon = lanes.horizon(part);
         loop {
             lanes.collect(part, |crossing| self.hosts.network.receive(crossing));
-            self.run_before(end.min(Moment::before(horizon)), |_| false);
-            let network = &mut self.hosts.network;
-            let next = network.queue.first_moment().map_or(SimTime::NEVER, Moment::time);
-            lanes.post(part, network.borders().outgoing(), horizon.min(end.time()), next);
-            if horizon > end.time() {
+            let reach = horizon.min(self.next_event().max(self.now()) + lanes.stride(part));
+            self.run_before(end.min(Moment::before(reach)), |_| false);
+            let next = self.next_event();
+            lanes.post(part, self.hosts.network.borders().outgoing(), reach.min(end.time()), next);
+            if reach > end.time() {
                 return;
             }
-            let Some(further) = lanes.wait(part, horizon) else { return };
+            let Some(further) = lanes.wait(part, reach) else { return };
             horizon = further;
         }
+    }
+
+    /// When the first event is, if there is one.
+    fn next_event(&self) -> SimTime {
+        self.hosts.network.queue.first_moment().map_or(SimTime::NEVER, Moment::time)
     }
 }
 
