@@ -114,15 +114,13 @@ class Journal:
         """
         self._file = file
         self._rounds: dict[str, list[Round]] = {}
+        file.parent.mkdir(parents=True, exist_ok=True)
         lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-        if lines and _read(lines[0]) == settings:
-            # The last line may be torn, and says nothing then.
-            for entry in filter(None, map(_read, lines[1:])):
-                sides = {name: Side(**side) for name, side in entry["sides"].items()}
-                self._rounds.setdefault(entry["case"], []).append(sides)
-        else:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(settings) + "\n", encoding="utf-8")
+        # The last line may be torn, and says nothing then.
+        entries = [entry for entry in map(_read, lines) if entry is not None]
+        file.write_text(json.dumps(settings) + "\n", encoding="utf-8")
+        for entry in entries[1:] if entries[:1] == [settings] else []:
+            self.add(entry["case"], {name: Side(**side) for name, side in entry["sides"].items()})
 
     def rounds(self, case: str) -> list[Round]:
         """Return the rounds of a case.

@@ -1,0 +1,50 @@
+"""`ackclock bench cost`: the points, and the formula that is fitted to them."""
+
+import pytest
+
+from ackclock.bench.cost import PacketCost, fit, packet_costs
+from ackclock.bench.cost_points import POINTS, Point, shared, window
+
+
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
+def test_every_point_is_a_valid_scenario_that_lasts_long_enough(point: Point) -> None:
+    scenario = point.scenario()
+    assert len(scenario.flow_names) == point.flows
+    assert scenario.duration_s >= point.to_s()
+
+
+def test_the_points_have_names_of_their_own() -> None:
+    assert len({point.name for point in POINTS}) == len(POINTS)
+
+
+@pytest.mark.alone
+def test_a_point_delivers_the_packets_that_its_rate_allows() -> None:
+    (of_ten, of_window) = packet_costs([shared("flows", "10", flows=10), window(100, 0.0)], rounds=1)
+    # 10 flows of 10 Mbit/s are 8,333 packets of 1500 octets a second: 36 s for 300,000, at most. CUBIC over a queue of
+    # one BDP fills nearly all of it.
+    assert 0.95 * 300_000 < of_ten.packets < 1.001 * 300_000
+    # A window of 100 segments each 20 ms: 5,000 a second, less the 12 us that a packet waits for its own 100 Gbit/s.
+    assert of_window.packets == pytest.approx(300_000, rel=0.01)
+    assert 2 < of_window.events_per_packet < 4
+    assert 0 < of_ten.ns_least <= of_ten.ns_per_packet <= of_ten.ns_most
+
+
+def _cost(flows: int, events: float, ns: float) -> PacketCost:
+    return PacketCost("flows", str(flows), flows, 1_000, events, ns, ns, ns)
+
+
+def test_the_fit_finds_the_formula_behind_exact_points() -> None:
+    # 40 ns, 50 for each event, 60 for each tenfold of the flows
+    costs = [_cost(1, 3.0, 190.0), _cost(1, 4.0, 240.0), _cost(100, 3.0, 310.0), _cost(1_000, 5.0, 470.0)]
+    model = fit(costs)
+    assert (model.packet_ns, model.event_ns, model.tenfold_ns) == pytest.approx((40.0, 50.0, 60.0))
+    assert model.worst == pytest.approx(0.0, abs=1e-9)
+    assert model.ns_per_packet(flows=10_000, events_per_packet=2.0) == pytest.approx(380.0)
+
+
+def test_the_fit_says_how_far_it_is_off() -> None:
+    # Two points that differ in nothing: by relative deviation the best x has 1/100 (x/100 - 1) + 1/300 (x/300 - 1) = 0,
+    # which is 120: 20 % above one, 60 % below the other.
+    model = fit([_cost(1, 1.0, 100.0), _cost(1, 1.0, 300.0)])
+    assert model.ns_per_packet(flows=1, events_per_packet=1.0) == pytest.approx(120.0)
+    assert model.worst == pytest.approx(0.6)
