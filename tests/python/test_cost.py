@@ -29,22 +29,23 @@ def test_a_point_delivers_the_packets_that_its_rate_allows() -> None:
     assert 0 < of_ten.ns_least <= of_ten.ns_per_packet <= of_ten.ns_most
 
 
-def _cost(flows: int, events: float, ns: float) -> PacketCost:
-    return PacketCost("flows", str(flows), flows, 1_000, events, ns, ns, ns)
+def _cost(flows: int, events: float, ns: float, *, queues_by_flow: bool = False) -> PacketCost:
+    return PacketCost("flows", str(flows), flows, queues_by_flow, 1_000, events, ns, ns, ns)
 
 
 def test_the_fit_finds_the_formula_behind_exact_points() -> None:
-    # 40 ns, 50 for each event, 60 for each tenfold of the flows
+    # 40 ns, 50 for each event, 60 for each tenfold of the flows, 700 for a queue by flow
     costs = [_cost(1, 3.0, 190.0), _cost(1, 4.0, 240.0), _cost(100, 3.0, 310.0), _cost(1_000, 5.0, 470.0)]
-    model = fit(costs)
+    model = fit([*costs, _cost(10, 6.0, 1_100.0, queues_by_flow=True)])
     assert (model.packet_ns, model.event_ns, model.tenfold_ns) == pytest.approx((40.0, 50.0, 60.0))
+    assert model.queue_by_flow_ns == pytest.approx(700.0)
     assert model.worst == pytest.approx(0.0, abs=1e-9)
-    assert model.ns_per_packet(flows=10_000, events_per_packet=2.0) == pytest.approx(380.0)
+    assert model.ns_per_packet(_cost(10_000, 2.0, 0.0)) == pytest.approx(380.0)
 
 
 def test_the_fit_says_how_far_it_is_off() -> None:
     # Two points that differ in nothing: by relative deviation the best x has 1/100 (x/100 - 1) + 1/300 (x/300 - 1) = 0,
     # which is 120: 20 % above one, 60 % below the other.
     model = fit([_cost(1, 1.0, 100.0), _cost(1, 1.0, 300.0)])
-    assert model.ns_per_packet(flows=1, events_per_packet=1.0) == pytest.approx(120.0)
+    assert model.ns_per_packet(_cost(1, 1.0, 0.0)) == pytest.approx(120.0)
     assert model.worst == pytest.approx(0.6)

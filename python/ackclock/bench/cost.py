@@ -33,6 +33,7 @@ class PacketCost:
         table: What is changed.
         value: To what.
         flows: How many there are.
+        queues_by_flow: Whether the bottleneck has a queue for each.
         packets: Delivered in the measured part.
         events_per_packet: Handled for each.
         ns_per_packet: CPU time, the median of the rounds.
@@ -43,6 +44,7 @@ class PacketCost:
     table: str
     value: str
     flows: int
+    queues_by_flow: bool
     packets: int
     events_per_packet: float
     ns_per_packet: float
@@ -73,28 +75,34 @@ class FlowCost:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """CPU time of a packet: so much, so much for each event, and so much for each tenfold of the flows.
+    """CPU time of a packet: so much, so much for each event, for each tenfold of the flows, and for a queue by flow.
 
     Attributes:
         packet_ns: Whatever it needs.
         event_ns: For each event handled for it.
         tenfold_ns: For each tenfold of the flows, whose state is then not in the caches.
+        queue_by_flow_ns: Where the bottleneck has a queue for each flow.
         worst: The largest deviation of a point that it was fitted to, as a share.
     """
 
     packet_ns: float
     event_ns: float
     tenfold_ns: float
+    queue_by_flow_ns: float
     worst: float
 
-    def ns_per_packet(self, *, flows: int, events_per_packet: float) -> float:
+    def ns_per_packet(self, cost: PacketCost) -> float:
         """Return what it says of a packet.
 
         Args:
-            flows: How many there are.
-            events_per_packet: Handled for each.
+            cost: What is in the run: flows, events a packet, and the queue.
         """
-        return self.packet_ns + self.event_ns * events_per_packet + self.tenfold_ns * math.log10(flows)
+        ns = (self.packet_ns, self.event_ns, self.tenfold_ns, self.queue_by_flow_ns)
+        return sum(term * each for term, each in zip(_terms(cost), ns, strict=True))
+
+
+def _terms(cost: PacketCost) -> tuple[float, float, float, float]:
+    return 1.0, cost.events_per_packet, math.log10(cost.flows), float(cost.queues_by_flow)
 
 
 def packet_costs(points: Sequence[Point] = POINTS, *, rounds: int = ROUNDS) -> list[PacketCost]:
@@ -127,8 +135,17 @@ def _run(point: Point) -> _Part:
 def _summed(point: Point, parts: Sequence[_Part]) -> PacketCost:
     ns = [1e9 * part.cpu_s / part.packets for part in parts]
     packets, events = parts[0].packets, parts[0].events
-    middle = statistics.median(ns)
-    return PacketCost(point.table, point.value, point.flows, packets, events / packets, middle, min(ns), max(ns))
+    return PacketCost(
+        table=point.table,
+        value=point.value,
+        flows=point.flows,
+        queues_by_flow=point.queues_by_flow,
+        packets=packets,
+        events_per_packet=events / packets,
+        ns_per_packet=statistics.median(ns),
+        ns_least=min(ns),
+        ns_most=max(ns),
+    )
 
 
 def fit(costs: Sequence[PacketCost]) -> Model:
@@ -138,10 +155,11 @@ def fit(costs: Sequence[PacketCost]) -> Model:
         costs: As they were measured.
     """
     measured = np.array([cost.ns_per_packet for cost in costs])
-    terms = np.array([[1.0, cost.events_per_packet, math.log10(cost.flows)] for cost in costs])
-    (packet_ns, event_ns, tenfold_ns), *_ = np.linalg.lstsq(terms / measured[:, None], np.ones(len(costs)), rcond=None)
-    said: NDArray[np.float64] = terms @ np.array([packet_ns, event_ns, tenfold_ns])
-    return Model(float(packet_ns), float(event_ns), float(tenfold_ns), float(np.max(np.abs(said / measured - 1))))
+    terms = np.array([_terms(cost) for cost in costs])
+    found, *_ = np.linalg.lstsq(terms / measured[:, None], np.ones(len(costs)), rcond=None)
+    off: NDArray[np.float64] = terms @ found / measured - 1
+    packet, event, tenfold, queue_by_flow = (float(ns) for ns in found)
+    return Model(packet, event, tenfold, queue_by_flow, float(np.max(np.abs(off))))
 
 
 _FEW, _MANY = 100, 10_000

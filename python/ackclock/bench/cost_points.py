@@ -14,6 +14,7 @@ WINDOWS = (10, 100, 1_000, 10_000, 100_000)
 LOSS = 1e-4
 
 _PACKETS = 300_000
+_LEAST_OF_A_FLOW = 100
 _WARM_UP_S = 0.5
 _RATE_OF_A_FLOW_BPS = 10e6
 _WIRE_BITS = 1_500 * 8
@@ -21,7 +22,8 @@ _RTT_OF_D_S = 0.02
 _FLOWS_BESIDE = 100
 """Of the points in which it is not the number of flows that changes."""
 
-_QUEUES = ("red", "codel", "pie", "drr", "sfq", "fq", "fq_codel", "fq_pie", "cake", "dualpi2")
+_QUEUES = ("red", "codel", "pie", "dualpi2")
+_QUEUES_BY_FLOW = ("drr", "sfq", "fq", "fq_codel", "fq_pie", "cake")
 _PROFILES = ("linux-6.x",)
 _CONTROLLERS = ("reno", "vegas", "bbr", "bbr3")
 
@@ -53,6 +55,11 @@ class Point:
         """What tells it from the others."""
         return f"{self.table}/{self.value}"
 
+    @property
+    def queues_by_flow(self) -> bool:
+        """Whether the bottleneck has a queue for each flow."""
+        return self.value in _QUEUES_BY_FLOW
+
     def to_s(self, share: float = 1.0) -> float:
         """Return the simulated time at which the measured part ends.
 
@@ -82,7 +89,8 @@ def shared(table: str, value: str, *changes: str, flows: int = _FLOWS_BESIDE) ->
         f'flow[0].start.spacing="{1e8 / flows:.0f} ns"',
     )
     case = Case("cost", f"{table}/{value}", f"{flows} CUBIC flows", (*size, *changes))
-    return Point(table, value, flows, case, _WARM_UP_S, _PACKETS, rate_bps / _WIRE_BITS)
+    packets = max(_PACKETS, _LEAST_OF_A_FLOW * flows)
+    return Point(table, value, flows, case, _WARM_UP_S, packets, rate_bps / _WIRE_BITS)
 
 
 def window(segments: int, loss: float) -> Point:
@@ -103,7 +111,7 @@ POINTS: tuple[Point, ...] = (
     *(window(segments, 0.0) for segments in WINDOWS),
     *(window(segments, LOSS) for segments in WINDOWS),
     shared("queue", "drop_tail"),
-    *(shared("queue", kind, f'topology.bottleneck.queue="{kind}"') for kind in _QUEUES),
+    *(shared("queue", kind, f'topology.bottleneck.queue="{kind}"') for kind in (*_QUEUES, *_QUEUES_BY_FLOW)),
     *(shared("profile", name, f'tcp.profile="{name}"') for name in _PROFILES),
     *(shared("controller", name, f'flow[0].controller="{name}"') for name in _CONTROLLERS),
     shared("trace", "one flow, default traces", "trace={}", flows=1),

@@ -14,7 +14,7 @@ from ackclock.cli.display import output
 from ackclock.cli.failures import errors
 from ackclock.cli.instructions import cannot_count
 
-_FITTED = ("flows", "window", "window-loss", "queue", "profile")
+_FITTED = ("flows", "window", "queue")
 
 
 def print_cost(processor: str, *, as_json: bool) -> None:
@@ -53,7 +53,6 @@ def _packets(costs: Sequence[PacketCost], instructions: Mapping[str, float], mod
         table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
     for cost in costs:
         counted = instructions.get(f"{cost.table}/{cost.value}".replace(" ", "_"))
-        said = model.ns_per_packet(flows=cost.flows, events_per_packet=cost.events_per_packet)
         table.add_row(
             cost.table,
             cost.value,
@@ -61,22 +60,23 @@ def _packets(costs: Sequence[PacketCost], instructions: Mapping[str, float], mod
             f"{counted:,.0f}" if counted else "-",
             f"{cost.ns_per_packet:,.0f}",
             f"{cost.ns_least:,.0f} to {cost.ns_most:,.0f}",
-            f"{said:,.0f}",
+            f"{model.ns_per_packet(cost):,.0f}",
         )
     return table
 
 
 def _flows(flow: FlowCost) -> str:
     return (
-        f"a flow takes {flow.setup_us_per_flow:.1f} µs to set up, and {flow.finish_us_per_flow:.1f} µs for its results\n"
-        f"its memory: {flow.bytes_per_flow:,.0f} octets when it is made, {flow.bytes_per_running_flow:,.0f} when it runs "
-        f"with a window of some 20 segments,\nand {flow.traced_bytes_per_flow_s:,.0f} more a simulated second with the "
-        f"default traces; that of a packet under way: {flow.bytes_per_packet:,.0f}"
+        f"set-up of a flow {flow.setup_us_per_flow:.1f} µs, its results {flow.finish_us_per_flow:.1f} µs\n"
+        f"octets of a flow: {flow.bytes_per_flow:,.0f} when it is made, {flow.bytes_per_running_flow:,.0f} running, "
+        f"{flow.traced_bytes_per_flow_s:,.0f} more a simulated second with default traces\n"
+        f"octets of a packet under way: {flow.bytes_per_packet:,.0f}"
     )
 
 
 def _formula(model: Model) -> str:
     return (
         f"ns a packet = {model.packet_ns:.0f} + {model.event_ns:.0f} x events a packet + {model.tenfold_ns:.0f} x "
-        f"log10(flows); no point is further from it than {model.worst:.0%}"
+        f"log10(flows) + {model.queue_by_flow_ns:.0f} for a queue by flow\n"
+        f"of the points of {', '.join(_FITTED)} none is further from it than {model.worst:.0%}"
     )
