@@ -10,7 +10,6 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import ns3_builds
 import peer_machine
@@ -48,19 +47,20 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     return options
 
 
-def measure(case: Case, builds: Sequence[Ns3Build], journal: Journal, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the rounds of a case that are not done yet, and report on all.
+def measure(cases: Sequence[Case], builds: Sequence[Ns3Build], journal: Journal, options: argparse.Namespace) -> None:
+    """Measure the rounds that are not done yet: the first of all cases, then the second of all.
 
     Args:
-        case: What to measure.
+        cases: What to measure.
         builds: Of ns-3.
         journal: The rounds done.
         options: The command line's.
     """
-    while (done := len(journal.rounds(case.name))) < options.rounds:
-        sys.stderr.write(f"({case.name}) round {done + 1} of {options.rounds} ...\n")
-        journal.add(case.name, measure_round(case, builds, min_cpu_s=options.min_cpu))
-    return report(case, journal.rounds(case.name)[: options.rounds])
+    for number in range(options.rounds):
+        for case in cases:
+            if len(journal.rounds(case.name)) <= number:
+                sys.stderr.write(f"({case.name}) round {number + 1} of {options.rounds} ...\n")
+                journal.add(case.name, measure_round(case, builds, min_cpu_s=options.min_cpu))
 
 
 def compare(options: argparse.Namespace, console: Console) -> None:
@@ -77,12 +77,13 @@ def compare(options: argparse.Namespace, console: Console) -> None:
     console.print(peer_machine.text(setting) + "\n", markup=False, highlight=False, soft_wrap=True)
     journal = Journal(options.results.with_suffix(".rounds.jsonl"), setting | {"min_cpu_s": options.min_cpu})
     begun = peer_machine.moment()
-    results = []
-    for case in (case for case in CASES if not options.cases or case.name in options.cases):
-        results.append(measure(case, builds, journal, options))
-        print_case(results[-1], builds, console)
-    figures = {"setting": setting, "begun": begun, "ended": peer_machine.moment(), "cases": results}
-    options.results.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    cases = [case for case in CASES if not options.cases or case.name in options.cases]
+    measure(cases, builds, journal, options)
+    results = [report(case, journal.rounds(case.name)[: options.rounds]) for case in cases]
+    for figures in results:
+        print_case(figures, builds, console)
+    everything = {"setting": setting, "begun": begun, "ended": peer_machine.moment(), "cases": results}
+    options.results.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
     journal.close()
     console.print(f"written to {options.results}", markup=False, highlight=False, soft_wrap=True)
 
