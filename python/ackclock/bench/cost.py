@@ -22,7 +22,7 @@ from ackclock.bench.cost_points import POINTS, Point
 GROUP = "cost"
 """What names it on the command line."""
 
-ROUNDS = 5
+ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)

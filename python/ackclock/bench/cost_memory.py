@@ -23,14 +23,14 @@ def resident_bytes() -> int:
 
 
 def main(point: Point, to_s: float) -> None:
-    """Run a point and print what it took.
+    """Run a point to its end and print what it took.
 
     Args:
         point: The scenario.
-        to_s: Simulated time at which it is looked at.
+        to_s: Simulated time that it lasts.
     """
     before, begun = resident_bytes(), time.process_time()
-    simulation = Simulation(point.scenario())
+    simulation = Simulation(point.scenario(f'duration="{1e3 * to_s:.0f} ms"'))
     made, made_bytes = time.process_time(), resident_bytes() - before
     simulation.run_until(to_s)
     running_bytes, ran = resident_bytes() - before, time.process_time()

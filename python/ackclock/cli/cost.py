@@ -52,7 +52,7 @@ def _packets(costs: Sequence[PacketCost], instructions: Mapping[str, float], mod
     for heading in ("", "", *headings):
         table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
     for cost in costs:
-        counted = instructions.get(f"{cost.table}/{cost.value}".replace(" ", "_"))
+        counted = instructions.get(f"{cost.table}/{cost.value}")
         table.add_row(
             cost.table,
             cost.value,
