@@ -1,5 +1,6 @@
 """What the figures were measured on, and with."""
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -20,12 +21,14 @@ def setting(builds: Sequence[Ns3Build]) -> dict[str, Any]:
     from ackclock import _core
     from ackclock.bench.instructions import compiler_of
 
+    extension = Path(str(_core.__file__)).read_bytes()
+    ours = {"compiler": compiler_of(extension), "sha256": hashlib.sha256(extension).hexdigest()}
     return {
         "processor": _line("/proc/cpuinfo", "model name") or platform.machine(),
         "cores": os.cpu_count(),
         "memory": _line("/proc/meminfo", "MemTotal"),
         "system": platform.platform(),
-        "ackclock": _core.build_info() | {"compiler": compiler_of(Path(str(_core.__file__)).read_bytes())},
+        "ackclock": _core.build_info() | ours,
         "g++": _said("g++", "-dumpfullversion"),
         "ns3": [{"name": build.name, "version": build.version, "built": build.how} for build in builds],
     }
