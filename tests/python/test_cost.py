@@ -1,9 +1,13 @@
 """`ackclock bench cost`: the points, and the formula that is fitted to them."""
 
+import json
+from typing import Any
+
 import pytest
 
-from ackclock.bench.cost import PacketCost, fit, packet_costs
+from ackclock.bench.cost import FlowCost, PacketCost, fit, packet_costs
 from ackclock.bench.cost_points import POINTS, Point, shared, window
+from ackclock.cli import cost as command
 
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
@@ -49,3 +53,21 @@ def test_the_fit_says_how_far_it_is_off() -> None:
     model = fit([_cost(1, 1.0, 100.0), _cost(1, 1.0, 300.0)])
     assert model.ns_per_packet(_cost(1, 1.0, 0.0)) == pytest.approx(120.0)
     assert model.worst == pytest.approx(0.6)
+
+
+def test_the_command_prints_a_table_a_formula_and_json(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    measured = [_cost(1, 3.0, 190.0), _cost(10, 3.0, 250.0), _cost(100, 5.0, 410.0), _cost(1_000, 3.0, 370.0)]
+    monkeypatch.setattr(command, "packet_costs", lambda: measured)
+    monkeypatch.setattr(command, "flow_cost", lambda: FlowCost(50.0, 40.0, 13_000.0, 32_000.0, 390.0, 22_000.0))
+    monkeypatch.setattr(command, "cannot_count", lambda: "")
+    monkeypatch.setattr(command, "count", lambda _module: {"flows/1": 3_424.0})
+    command.print_cost("a processor", as_json=False)
+    said = capsys.readouterr().out
+    assert "3,424" in said
+    assert "ns a packet = 40 + 50 x events a packet + 60 x log10(flows)" in said
+    assert "set-up of a flow 50.0 µs" in said
+    command.print_cost("a processor", as_json=True)
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["model"]["event_ns"] == pytest.approx(50.0)
+    assert figures["packets"][0]["ns_per_packet"] == 190.0
+    assert figures["machine"]["processor"] == "a processor"
