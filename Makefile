@@ -70,8 +70,8 @@ bench: build ## measure packets per second of CPU, events per second, and memory
 instructions: build ## count the instructions of a packet: no more than 5 % over the last line of benches/instructions.jsonl
 	@$(BIN)/ackclock bench instructions
 
-peers: build ## run the same scenarios on ns-3, in turn with ackclock
-	@$(BIN)/python benches/peers/run.py
+peers: ## the same scenarios on ackclock and ns-3, in turn, with intervals (PEERS: cases and options)
+	@benches/peers/rerun.sh $(PEERS)
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 

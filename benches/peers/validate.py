@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import ns3_builds
 import ns3_peer
 from rich.console import Console
 from rich.table import Table
@@ -45,6 +46,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
 def run_ns3(options: argparse.Namespace) -> dict[str, Any]:
     """Run ns-3 and give its figures."""
     figures = ns3_peer.run(
+        ns3_builds.debian(),
         controller=CONTROLLERS[options.controller],
         rate=f"{options.rate}Mbps",
         rtt=options.rtt / 1e3,
@@ -145,8 +147,8 @@ def main() -> int:
     console = Console(stderr=options.json)
     try:
         sides = {} if options.ns3_only else {"ackclock": run_ackclock(options)}
-        sides[f"ns-3 {ns3_peer.version()}"] = run_ns3(options)
-    except ns3_peer.Ns3Missing as error:
+        sides[f"ns-3 {ns3_builds.debian().version}"] = run_ns3(options)
+    except ns3_builds.Ns3Missing as error:
         console.print(f"error: {error}", style="red", markup=False)
         return 1
     except ImportError as error:

@@ -65,23 +65,35 @@ def record() -> Record:
     Raises:
         RuntimeError: If the count fails; the message says what valgrind or the run said last.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "callgrind"
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--combine-dumps=no"]
-        command += [f"--toggle-collect={COUNTED}", f"--dump-after={COUNTED}"]
-        command += [sys.executable, "-m", "ackclock.bench.counted"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"counting instructions failed: {' '.join(done.stderr.splitlines()[-1:])}")
-        dumps = [file.read_text(encoding="utf-8", errors="replace") for file in _numbered(out)]
     return Record(
         date=datetime.now(UTC).date().isoformat(),
         version=__version__,
         commit=_commit(),
         compiler=compiler_of(Path(str(_core.__file__)).read_bytes()),
         valgrind=_said("valgrind", "--version"),
-        instructions_per_packet=per_packet(done.stdout, dumps),
+        instructions_per_packet=count("ackclock.bench.counted"),
     )
+
+
+def count(module: str) -> dict[str, float]:
+    """Count the instructions of a packet in what a module runs.
+
+    Args:
+        module: To run as a program: it calls `Simulation.run_until` twice for each case, whose second call counts, and
+            prints a line of each case's name and its packets.
+
+    Raises:
+        RuntimeError: If the count fails; the message says what valgrind or the run said last.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "callgrind"
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--combine-dumps=no"]
+        command += [f"--toggle-collect={COUNTED}", f"--dump-after={COUNTED}", sys.executable, "-m", module]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"counting instructions failed: {' '.join(done.stderr.splitlines()[-1:])}")
+        dumps = [file.read_text(encoding="utf-8", errors="replace") for file in _numbered(out)]
+    return per_packet(done.stdout, dumps)
 
 
 def _numbered(out: Path) -> list[Path]:

@@ -24,12 +24,14 @@ from ackclock.bench import (
     peak_memory_bytes,
 )
 from ackclock.bench.calls import BUILT_IN, IN_PYTHON
+from ackclock.bench.cost import GROUP as COST
 from ackclock.bench.instructions import GROUP as INSTRUCTIONS
 from ackclock.bench.instructions import HISTORY
 from ackclock.bench.learning import CONTROLLERS as LEARNING
 from ackclock.bench.learning import GROUP as LEARN
 from ackclock.bench.threads import GROUP as THREADS
 from ackclock.bench.threads import SpeedUp, speed_ups
+from ackclock.cli.cost import print_cost
 from ackclock.cli.display import output, si
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.instructions import instructions
@@ -46,8 +48,9 @@ def bench(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym threads | instructions",
-            help="Cases to run; by default all but `instructions`, which stands alone: valgrind counts them.",
+            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym threads | instructions | cost",
+            help="Cases to run; by default all but the last two, which stand alone: what valgrind counts, and what "
+            "flows, windows, queues, profiles and traces cost.",
         ),
     ] = None,
     min_cpu_s: Annotated[
@@ -62,6 +65,8 @@ def bench(
     """Measure packets and events per second of CPU, and peak memory, on fixed scenarios; or count instructions."""
     if groups == [INSTRUCTIONS]:
         return instructions(history, renew=record, as_json=as_json)
+    if groups == [COST]:
+        return print_cost(_processor(), as_json=as_json)
     if record:
         raise InputError("--record renews the record of instructions: ackclock bench instructions --record")
     chosen = _chosen(groups)
@@ -91,7 +96,8 @@ def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
     unknown = sorted(set(groups or ()) - set(_GROUPS))
     if unknown:
         raise InputError(
-            f"there is no bench {', '.join(unknown)}; there are: {', '.join(_GROUPS)}, and {INSTRUCTIONS}, alone"
+            f"there is no bench {', '.join(unknown)}; there are: {', '.join(_GROUPS)}, and {INSTRUCTIONS} and {COST}, "
+            "each alone"
         )
     return tuple(groups or _GROUPS)
 

@@ -23,7 +23,7 @@ def instructions(history: Path, *, renew: bool, as_json: bool) -> None:
         InputError: If the history is damaged.
         WorkError: If a held case needs too many instructions more than the record says.
     """
-    if reason := _cannot():
+    if reason := cannot_count():
         errors().print(f"SKIPPED counting instructions: {reason}", markup=False)
         return
     try:
@@ -41,8 +41,8 @@ def instructions(history: Path, *, renew: bool, as_json: bool) -> None:
     errors().print(f"recorded in {history}", markup=False)
 
 
-def _cannot() -> str:
-    """Why nothing can be counted here, with the remedy; an empty text if it can."""
+def cannot_count() -> str:
+    """Return why nothing can be counted here, with the remedy; an empty text if it can."""
     if shutil.which("valgrind") is None:
         return "it needs valgrind, which is not on the PATH; install it, such as with: apt-get install valgrind"
     if build_info()["profile"] != "release":

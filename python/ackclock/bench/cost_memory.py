@@ -1,0 +1,46 @@
+"""`python -m ackclock.bench.cost_memory FLOWS WINDOW TO_S TRACED`: what a run takes at each stage, as JSON.
+
+A window other than 0 is one flow that holds it; TRACED other than 0 turns the default traces on.
+"""
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+from ackclock._core import Simulation
+from ackclock.bench.cost_points import Point, shared, window
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process has now, or the most it had where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return pages * resource.getpagesize()
+
+
+def main(point: Point, to_s: float) -> None:
+    """Run a point to its end and print what it took.
+
+    Args:
+        point: The scenario.
+        to_s: Simulated time that it lasts.
+    """
+    before, begun = resident_bytes(), time.process_time()
+    simulation = Simulation(point.scenario(f'duration="{1e3 * to_s:.0f} ms"'))
+    made, made_bytes = time.process_time(), resident_bytes() - before
+    simulation.run_until(to_s)
+    running_bytes, ran = resident_bytes() - before, time.process_time()
+    simulation.finish()
+    figures = {"setup_s": made - begun, "made_bytes": made_bytes, "running_bytes": running_bytes}
+    print(json.dumps(figures | {"finish_s": time.process_time() - ran}))
+
+
+if __name__ == "__main__":
+    flows, segments, to_s, traced = sys.argv[1:]
+    changes = ("trace={}",) if int(traced) else ()
+    chosen = window(int(segments), 0.0) if int(segments) else shared("memory", flows, *changes, flows=int(flows))
+    main(chosen, float(to_s))

@@ -1,0 +1,79 @@
+"""The comparison with ns-3: its statistics and the rounds it keeps. ns-3 itself is not needed."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "benches" / "peers"))
+
+import ns3_builds  # noqa: E402  from the folder above
+import peer_figures  # noqa: E402
+import peer_rounds  # noqa: E402
+from peer_cases import CASES  # noqa: E402
+
+
+def _side(cpu_s: float, packets: int = 1_000) -> peer_rounds.Side:
+    return peer_rounds.Side(cpu_s, packets, 1e6, 2, 3)
+
+
+def _round(ratio: float) -> peer_rounds.Round:
+    return {"ackclock": _side(1.0), "debian": _side(ratio)}
+
+
+def test_the_interval_is_students_of_the_logarithms() -> None:
+    # Logarithms to base 2 are 4, 5, 6: mean 5, deviation 1; t for 2 degrees of freedom and 95 % is 4.303 (any table),
+    # so that the half width is 4.303 / sqrt(3) = 2.484.
+    found = peer_figures.interval([16.0, 32.0, 64.0])
+    assert found["mean"] == pytest.approx(32.0)
+    assert found["low"] == pytest.approx(2 ** (5 - 2.484), rel=1e-3)
+    assert found["high"] == pytest.approx(2 ** (5 + 2.484), rel=1e-3)
+    assert (found["min"], found["max"]) == (16.0, 64.0)
+
+
+def test_one_round_has_no_interval() -> None:
+    assert peer_figures.interval([7.0]) == {
+        "mean": pytest.approx(7.0),
+        "low": None,
+        "high": None,
+        "min": 7.0,
+        "max": 7.0,
+    }
+
+
+def test_a_ratio_is_of_cpu_time_for_each_packet() -> None:
+    # ns-3 takes 30 s for 500 packets and ackclock 1 s for 1,000: 60 ms and 1 ms a packet.
+    rounds = [{"ackclock": _side(1.0, 1_000), "debian": _side(30.0, 500)}]
+    figures = peer_figures.report(CASES[0], rounds)
+    assert figures["cpu_time_of_a_packet_to_ackclock"]["debian"]["mean"] == pytest.approx(60.0)
+    assert figures["packets_per_cpu_s"]["ackclock"] == pytest.approx(1_000)
+
+
+def test_rounds_outlast_the_process_and_a_torn_line_costs_one(tmp_path: Path) -> None:
+    file, settings = tmp_path / "kept" / "rounds.jsonl", {"processor": "x"}
+    journal = peer_rounds.Journal(file, settings)
+    journal.add("a", _round(50.0))
+    journal.add("c", _round(30.0))
+    with file.open("a", encoding="utf-8") as opened:
+        opened.write('{"case": "c", "sides": {"ackcl')
+    again = peer_rounds.Journal(file, settings)
+    assert again.rounds("a") == [_round(50.0)]
+    assert again.rounds("c") == [_round(30.0)]
+    assert again.rounds("b") == []
+    again.add("b", _round(40.0))
+    assert peer_rounds.Journal(file, settings).rounds("b") == [_round(40.0)]
+
+
+def test_rounds_of_another_setting_are_not_taken_up(tmp_path: Path) -> None:
+    file = tmp_path / "rounds.jsonl"
+    peer_rounds.Journal(file, {"processor": "x"}).add("a", _round(50.0))
+    assert peer_rounds.Journal(file, {"processor": "y"}).rounds("a") == []
+
+
+def test_what_is_missing_is_told_with_the_line_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ns3_builds.Ns3Missing, match=r"apt-get install g\+\+ pkg-config libns3-dev"):
+        ns3_builds.debian()
