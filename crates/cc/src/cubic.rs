@@ -210,10 +210,10 @@ impl Cubic {
     }
 
     fn avoid_congestion(&mut self, now: SimTime, srtt: SimDuration, segments_acked: f64) {
-        let mut epoch = match self.state.epoch {
-            Some(epoch) => epoch,
-            None => self.begin_epoch(now),
-        };
+        if self.state.epoch.is_none() {
+            self.state.epoch = Some(self.begin_epoch(now));
+        }
+        let Some(epoch) = &mut self.state.epoch else { return };
         let cwnd = self.state.cwnd;
         let t = now.saturating_since(epoch.start).as_secs_f64();
 
@@ -231,7 +231,6 @@ impl Cubic {
             let target = epoch.curve.window(t + srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * segments_acked
         };
-        self.state.epoch = Some(epoch);
         self.set_segments(grown);
     }
 
@@ -249,8 +248,8 @@ impl Cubic {
 
 impl CongestionController for Cubic {
     fn on_ack(&mut self, ack: &AckEvent) {
-        let epoch = self.state.epoch.map(|epoch| epoch.start);
         let pace = if self.slow_start.is_watched() {
+            let epoch = self.state.epoch.map(|epoch| epoch.start);
             self.slow_start.on_ack(ack, &self.window(), epoch)
         } else {
             Pace::Ordinary

@@ -208,6 +208,11 @@ impl DelayedAcks {
         self.due = false;
         self.deadline = SimTime::NEVER;
         (self.segments, self.octets) = (0, 0);
+        self.on_another_sent();
+    }
+
+    /// It left once more at the same moment.
+    pub(crate) fn on_another_sent(&mut self) {
         self.quick = self.quick.saturating_sub(1); // counts down to zero and stays
     }
 }
@@ -324,6 +329,16 @@ mod tests {
         acks.on_order_restored();
         acks.on_out_of_order(SimTime(9 * MS));
         assert!(acks.is_due());
+    }
+
+    #[test]
+    fn every_segment_that_leaves_is_one_quick_ack_less() {
+        let mut acks = acks(3, false);
+        acks.on_ack_sent();
+        acks.on_another_sent();
+        assert!(arrive(&mut acks, 10, 1_000));
+        acks.on_ack_sent();
+        assert!(!arrive(&mut acks, 20, 1_000));
     }
 
     #[test]

@@ -192,6 +192,10 @@ impl EcnReceiver {
         self.feedback = feedback;
     }
 
+    pub(crate) fn is_on(&self) -> bool {
+        self.feedback != Feedback::None
+    }
+
     /// The SYN-ACK came in a packet with this mark.
     pub(crate) fn on_syn_ack(&mut self, ecn: Ecn) {
         if self.feedback == Feedback::Accurate {

@@ -26,19 +26,20 @@ pub(crate) struct Detected {
 
 /// See the module. Positions are offsets in the stream; amounts count as the scoreboard's do.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Recovery {
     phase: Phase,
     method: LossRecovery,
     /// Duplicate ACKs are counted as if the peer had reported SACKs.
     emulates_sack: bool,
-    rack: Option<Rack>,
-    undo: Undo,
+    dup_acks: u32,
     /// Segments SACKed above, or duplicate ACKs, that mean a loss: as configured, as the reordering seen has raised it, and
     /// how far it may.
     dup_thresh: u32,
     least_dup_thresh: u32,
     max_dup_thresh: u32,
-    dup_acks: u32,
+    rack: Option<Rack>,
+    undo: Undo,
     /// `FlightSize` when the first of them came.
     flight_before_dup_acks: u64,
     /// No fast retransmit for duplicate ACKs of data below this (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1).

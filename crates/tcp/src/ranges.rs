@@ -76,7 +76,15 @@ impl RangeSet {
     }
 
     /// True if all of `[start, end)` is in the set.
+    #[inline]
     pub(crate) fn contains(&self, start: u64, end: u64) -> bool {
+        match self.ranges.back() {
+            Some(last) if end <= last.end => last.start <= start || self.contains_below(start, end),
+            _ => false, // new data, nearly always
+        }
+    }
+
+    fn contains_below(&self, start: u64, end: u64) -> bool {
         self.ranges
             .get(self.first_ending_at_or_after(end))
             .is_some_and(|range| range.start <= start && end <= range.end)

@@ -8,9 +8,10 @@
 mod invariants;
 mod reader;
 mod reports;
+mod window;
 
 use ackclock_units::{SimDuration, SimTime};
-use ackclock_wire::{SackBlock, SackBlocks, Seq};
+use ackclock_wire::Seq;
 
 use crate::autotuning::ReceiveAutotuning;
 use crate::clock::is_before;
@@ -33,30 +34,32 @@ pub(crate) struct Arrival {
 
 /// The receiving half of an endpoint.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
     rcv_nxt: u64,
-    out_of_order: RangeSet,
-    /// Ranges of `out_of_order`, the most recently changed first: the SACK blocks to report.
-    recent: RecentRanges,
-    fin_at: Option<u64>,
-    buffer: u64,
-    /// No right edge beyond this is advertised, whatever the buffer has room for.
-    granted_edge: u64,
-    reader: Reader,
     /// The right edge of the window that the peer knows of; it never moves left.
     advertised_edge: u64,
+    /// No right edge beyond this is advertised, whatever the buffer has room for.
+    granted_edge: u64,
+    last_ack_sent: u64,
+    buffer: u64,
+    mss: u64,
+    ts_recent: u32,
+    peer_initial: u32,
     /// Shift of the windows that we advertise, after negotiation.
     scale: u8,
-    mss: u64,
-    pub(crate) acks: DelayedAcks,
-    tuning: Option<Box<ReceiveAutotuning>>,
-    /// Report duplicates, and the one to report next.
+    /// Report duplicates.
     dsack: bool,
-    duplicate: Option<Range>,
-    last_ack_sent: u64,
-    ts_recent: u32,
     has_timestamps: bool,
-    peer_initial: u32,
+    fin_at: Option<u64>,
+    reader: Reader,
+    pub(crate) acks: DelayedAcks,
+    out_of_order: RangeSet,
+    tuning: Option<Box<ReceiveAutotuning>>,
+    /// The one to report next.
+    duplicate: Option<Range>,
+    /// Ranges of `out_of_order`, the most recently changed first: the SACK blocks to report.
+    recent: RecentRanges,
 }
 
 impl Receiver {
@@ -189,25 +192,6 @@ impl Receiver {
         self.has_opened()
     }
 
-    /// The window is twice what the peer knows of, and that by a worthwhile amount.
-    fn has_opened(&self) -> bool {
-        // A probe of a closed window may have filled what was not advertised.
-        let (free, left) = (self.free(), self.advertised_edge.saturating_sub(self.rcv_nxt));
-        free >= 2 * left && self.rcv_nxt + free >= self.advertised_edge + self.worthwhile()
-    }
-
-    /// What may be advertised beyond what has arrived.
-    fn free(&self) -> u64 {
-        let granted = self.granted_edge.saturating_sub(self.rcv_nxt); // more may have been advertised before the grant
-        (self.buffer - self.reader.unread().min(self.buffer)).min(granted)
-    }
-
-    /// What the field says more than is meant, at most. A grant between two values that the field can express is told as
-    /// the upper one: rounded down it could be less than a segment, and the peer would wait for more.
-    fn excess(&self) -> u64 {
-        if self.granted_edge == u64::MAX { 0 } else { (1 << self.scale) - 1 }
-    }
-
     /// The application reads no more, unless on call.
     pub(crate) fn stop_reading(&mut self, now: SimTime) {
         self.reader.stop(now);
@@ -223,24 +207,6 @@ impl Receiver {
         self.acks.deadline().min(self.window_update_deadline())
     }
 
-    /// When the application will have read so much that the window is worth announcing; only while it holds the peer
-    /// back, that is when less than a segment of it is left.
-    fn window_update_deadline(&self) -> SimTime {
-        if !self.reader.reads_at_a_rate() || self.advertised_edge - self.rcv_nxt >= self.worthwhile() {
-            return SimTime::NEVER;
-        }
-        let free_wanted = self.advertised_edge - self.rcv_nxt + self.worthwhile();
-        // No more than the buffer can be free, and less may be unread by now.
-        let unread_then = self.buffer.saturating_sub(free_wanted);
-        self.reader.time_to_read(self.reader.unread().saturating_sub(unread_then))
-    }
-
-    /// RFC 9293 section 3.8.6.2.2: the right edge moves by at least min(buffer / 2, MSS), or not at all.
-    fn worthwhile(&self) -> u64 {
-        //= rfc9293-3.8.6.2.2-receiver-silly-window
-        self.mss.min(self.buffer / 2).max(1)
-    }
-
     pub(crate) fn on_timer(&mut self, now: SimTime) {
         self.acks.on_timer(now);
         if now >= self.window_update_deadline() {
@@ -251,6 +217,28 @@ impl Receiver {
 
     /// Takes a segment that holds data or FIN.
     pub(crate) fn on_arrival(&mut self, now: SimTime, arrival: &Arrival) {
+        if self.is_next(arrival) {
+            self.rcv_nxt += arrival.len;
+            self.acks.on_data(now, arrival.len, self.mss, arrival.rto);
+            self.tune(now);
+        } else {
+            self.on_any_arrival(now, arrival);
+        }
+    }
+
+    /// Data that was awaited next, as most is, and that is read as it comes.
+    #[inline]
+    fn is_next(&self, arrival: &Arrival) -> bool {
+        arrival.start == self.rcv_nxt
+            && arrival.start + arrival.len <= self.window_end()
+            && !arrival.has_fin
+            && self.fin_at.is_none()
+            && self.out_of_order.is_empty()
+            && self.reader.is_immediate()
+    }
+
+    #[inline(never)] // as with ACKs
+    fn on_any_arrival(&mut self, now: SimTime, arrival: &Arrival) {
         // Cut off what lies outside the window.
         let window_end = self.window_end();
         let start = arrival.start.max(self.rcv_nxt);
@@ -299,8 +287,14 @@ impl Receiver {
     }
 
     /// The buffer follows what is read.
+    #[inline]
     fn tune(&mut self, now: SimTime) {
-        let read = self.payload_octets() - self.reader.unread();
+        if self.tuning.is_some() {
+            self.tune_to(now, self.payload_octets() - self.reader.unread());
+        }
+    }
+
+    fn tune_to(&mut self, now: SimTime, read: u64) {
         if let Some(tuning) = &mut self.tuning {
             tuning.on_data(now, self.rcv_nxt, self.advertised_edge, self.has_timestamps);
             tuning.on_read(now, read, self.mss);
@@ -331,6 +325,7 @@ impl Receiver {
                     self.rcv_nxt = self.rcv_nxt.max(range.end);
                 }
                 if self.out_of_order.is_empty() {
+                    self.recent.len = 0;
                     self.acks.on_order_restored();
                 }
             }
@@ -357,72 +352,4 @@ impl Receiver {
         }
         true
     }
-
-    /// What an outgoing segment says of the receiving half. Settles every ACK that was due.
-    pub(crate) fn acknowledgement(&mut self, now: SimTime) -> Acknowledgement {
-        //= rfc9293-3.8.6.3-ack-with-data
-        self.acks.on_ack_sent();
-        self.last_ack_sent = self.rcv_nxt;
-        self.reader.catch_up(now);
-        let edge = self.rcv_nxt + self.free();
-        //= rfc9293-3.8.6-no-shrinking
-        if edge >= self.advertised_edge + self.worthwhile() || self.advertised_edge == 0 {
-            self.advertised_edge = edge;
-        }
-        // What the field cannot express is not advertised (the shift rounds down), but for what is granted.
-        let left = self.advertised_edge.saturating_sub(self.rcv_nxt) + self.excess();
-        let field = (left >> self.scale).min(MAX_UNSCALED_WINDOW.0);
-        Acknowledgement {
-            ack: Seq::of_offset(self.peer_initial, self.rcv_nxt),
-            window: field as u16,
-            ts_recent: self.ts_recent,
-        }
-    }
-
-    /// The window of a SYN is never scaled (RFC 7323 section 2.2).
-    pub(crate) fn syn_window(&mut self) -> u16 {
-        //= rfc7323-2.2-syn-unscaled
-        let first = self.rcv_nxt.max(1);
-        let granted = self.granted_edge.saturating_sub(first);
-        let window = self.buffer.min(granted).min(MAX_UNSCALED_WINDOW.0);
-        self.advertised_edge = first + window;
-        window as u16
-    }
-
-    /// The SACK blocks to send, at most `limit` (RFC 2018 section 4).
-    pub(crate) fn sack_blocks(&mut self, limit: usize) -> SackBlocks {
-        //= rfc2883-4-once
-        if let Some(duplicate) = self.duplicate.take() {
-            return self.blocks_with_duplicate(duplicate, limit);
-        }
-        if self.out_of_order.is_empty() {
-            self.recent.len = 0;
-            return SackBlocks::default();
-        }
-        //= rfc2018-4-every-ack
-        self.recent.forget_below(self.rcv_nxt);
-        let seq = |offset| Seq::of_offset(self.peer_initial, offset);
-        let blocks = self.recent.ranges.map(|range| SackBlock { start: seq(range.start), end: seq(range.end) });
-        SackBlocks::new(blocks, self.recent.len.min(limit))
-    }
-
-    /// RFC 2883 section 4: the duplicate comes first, then the block that it lies in, if there is one, and others.
-    fn blocks_with_duplicate(&mut self, duplicate: Range, limit: usize) -> SackBlocks {
-        let seq = |offset| Seq::of_offset(self.peer_initial, offset);
-        let mut blocks = SackBlocks::default();
-        //= rfc2883-4-first-block
-        blocks.push(SackBlock { start: seq(duplicate.start), end: seq(duplicate.end) });
-        //= rfc2883-4-superset
-        let others = self.sack_blocks(limit - 1);
-        others.as_slice().iter().for_each(|block| blocks.push(*block));
-        blocks
-    }
-}
-
-/// What every segment after the SYN carries.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Acknowledgement {
-    pub(crate) ack: Seq,
-    pub(crate) window: u16,
-    pub(crate) ts_recent: u32,
 }

@@ -11,19 +11,20 @@ use crate::config::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, 
 
 /// SRTT, RTTVAR and the timeout of one connection.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct RtoTimer {
-    config: RtoConfig,
-    /// In the estimator's unit: ticks for `opnet`, nanoseconds for the others.
-    srtt: f64,
-    rttvar: f64,
-    has_sample: bool,
-    /// The ACK at hand gave a sample.
-    is_fresh: bool,
-    stats: RttStats,
     /// Before back-off.
     base: SimDuration,
     /// Doublings since the last valid sample (Karn).
     backoff: u32,
+    has_sample: bool,
+    /// The ACK at hand gave a sample.
+    is_fresh: bool,
+    stats: RttStats,
+    /// In the estimator's unit: ticks for `opnet`, nanoseconds for the others.
+    srtt: f64,
+    rttvar: f64,
+    config: RtoConfig,
     linux: LinuxDeviation,
 }
 

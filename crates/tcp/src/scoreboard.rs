@@ -69,12 +69,25 @@ impl Sent {
     }
 }
 
-/// Send times of segments that an ACK completes: those sent once, and the newest of those retransmitted.
+/// Send times of segments that an ACK completes: the oldest and the newest of those sent once, and of those retransmitted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SendTimes {
     pub(crate) oldest: Option<SimTime>,
     pub(crate) newest: Option<SimTime>,
-    pub(crate) newest_retransmitted: Option<SimTime>,
+    pub(crate) retransmitted: Option<(SimTime, SimTime)>,
+}
+
+impl SendTimes {
+    #[inline]
+    fn note(&mut self, sent: &Sent) {
+        if sent.was_retransmitted() {
+            let oldest = self.retransmitted.map_or(sent.at, |(oldest, _)| oldest.min(sent.at));
+            self.retransmitted = Some((oldest, sent.at));
+        } else {
+            self.oldest.get_or_insert(sent.at);
+            self.newest = Some(sent.at);
+        }
+    }
 }
 
 /// A retransmission, in the order of leaving.
@@ -86,26 +99,13 @@ struct Retransmission {
 
 /// See the module. All positions are offsets in the stream; all amounts count as [`Counting`] says.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Scoreboard {
     /// First octet not cumulatively acknowledged.
     una: u64,
     /// The offset after the highest octet sent.
     high_data: u64,
     segments: VecDeque<Sent>,
-    sacked: RangeSet,
-    /// Retransmissions that may still be in the network; entries may be stale.
-    retransmissions: VecDeque<Retransmission>,
-    /// Below this, every segment sent once is SACKed or lost.
-    lost_edge: u64,
-    /// Below this, no lost segment waits to be retransmitted.
-    retransmit_edge: u64,
-    /// No lost segment reaches above this.
-    lost_below: u64,
-    /// Holes below this that are not known to be lost have been retransmitted (`NextSeg` rule 3).
-    holes_edge: u64,
-    /// Segments taken out at the front so far; and where the last SACK block ended, counted from the first ever.
-    popped: u64,
-    sack_hint: u64,
     /// Amounts outstanding, and of these SACKed, lost, and retransmitted.
     outstanding: u64,
     sacked_out: u64,
@@ -113,11 +113,25 @@ pub(crate) struct Scoreboard {
     retransmitted_out: u64,
     /// Without SACK: what duplicate ACKs say has left the network.
     presumed: u64,
-    /// Segments taken for lost, for who wants to know which.
-    newly_lost: Option<Vec<Range>>,
     /// What a segment counts as; zero for its length in octets.
     unit: u64,
     mss: u64,
+    /// Below this, every segment sent once is SACKed or lost.
+    lost_edge: u64,
+    /// Below this, no lost segment waits to be retransmitted.
+    retransmit_edge: u64,
+    /// Segments taken out at the front so far; and where the last SACK block ended, counted from the first ever.
+    popped: u64,
+    sacked: RangeSet,
+    /// Retransmissions that may still be in the network; entries may be stale.
+    retransmissions: VecDeque<Retransmission>,
+    /// No lost segment reaches above this.
+    lost_below: u64,
+    /// Holes below this that are not known to be lost have been retransmitted (`NextSeg` rule 3).
+    holes_edge: u64,
+    sack_hint: u64,
+    /// Segments taken for lost, for who wants to know which.
+    newly_lost: Option<Vec<Range>>,
 }
 
 impl Scoreboard {
@@ -261,25 +275,22 @@ impl Scoreboard {
         self.sacked_out | self.lost_out | self.retransmitted_out | self.presumed == 0 && self.sacked.is_empty()
     }
 
-    /// As [`Self::acknowledge`] while [`Self::has_no_marks`]. Returns what it delivers, and when the oldest and the newest
-    /// segment left that it completes, and whether any of them had been retransmitted.
-    pub(crate) fn acknowledge_without_marks(&mut self, to: u64) -> (u64, SendTimes) {
+    /// As [`Self::acknowledge`] while [`Self::has_no_marks`]. Returns what it delivers, and when the segments left that it
+    /// completes.
+    #[inline]
+    pub(crate) fn acknowledge_without_marks(&mut self, to: u64, mut acked: impl FnMut(&Sent)) -> (u64, SendTimes) {
         let mut times = SendTimes::default();
         let mut delivered = 0;
-        while let Some(front) = self.segments.front_mut() {
+        while let Some(front) = self.segments.front() {
             if front.end > to {
                 if front.start() < to {
                     delivered += self.trim_first(to);
                 }
                 break;
             }
-            if front.marks == 0 {
-                times.oldest.get_or_insert(front.at);
-                times.newest = Some(front.at);
-            } else {
-                times.newest_retransmitted = Some(front.at);
-            }
-            let weight = self.weight(u64::from(self.segments[0].len));
+            times.note(front);
+            acked(front);
+            let weight = self.weight(u64::from(front.len));
             self.segments.pop_front();
             self.popped += 1;
             self.outstanding -= weight;

@@ -1,8 +1,8 @@
 //! The sending half: puts its pieces in sequence and owns none of their rules.
 //!
-//! `opening` is the handshake, `ack` takes in what an ACK says (`plain` what most say), `recover` moves through loss recovery,
-//! `loss` through what follows a timeout, `timers` says what is due, `transmit` decides what leaves, at a rate that `pace`
-//! knows. `episodes` tells the controller of congestion. The rules live in files of their own:
+//! `opening` is the handshake, `ack` takes in what an ACK says (`fast_path` what most say), `recover` moves through loss recovery,
+//! `loss` through what follows a timeout, `timers` says what is due, `transmit` decides what leaves (`run` when windows alone
+//! decide), at a rate that `pace` knows. `notify` tells the controller of ACKs, `episodes` of congestion. The rules live in files of their own:
 //! scoreboard, loss recovery (with loss detection by time, PRR, undo), write queue, retransmission and persist timers, tail
 //! loss probes, ECN, pacing, bursts, use of the window.
 //!
@@ -16,10 +16,12 @@ mod episodes;
 mod fast_path;
 mod invariants;
 mod loss;
+mod notify;
 mod opening;
 mod pace;
 mod peer_window;
 mod recover;
+mod run;
 mod timers;
 mod transmit;
 
@@ -51,23 +53,25 @@ use crate::write_queue::{SentSoFar, WriteQueue};
 
 pub(crate) use ack::{IncomingAck, SackReport};
 use peer_window::PeerWindow;
+pub(crate) use run::RunEnd;
 pub(crate) use transmit::{DataSegment, Limit};
 
 /// Counts over the life of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct SenderCounters {
     /// Payload octets sent, retransmissions included.
     pub sent_octets: u64,
     /// Segments with payload sent, retransmissions included.
     pub sent_segments: u64,
+    /// Delivered, cumulatively or selectively, as windows count.
+    pub delivered: u64,
     /// Segments with payload retransmitted.
     pub retransmitted_segments: u64,
     /// Payload octets retransmitted.
     pub retransmitted_octets: u64,
     /// Octets that were taken for lost.
     pub lost_octets: u64,
-    /// Delivered, cumulatively or selectively, as windows count.
-    pub delivered: u64,
     /// Of these, marked by the network.
     pub delivered_ce: u64,
     /// Expiries of the retransmission timer.
@@ -84,37 +88,40 @@ pub struct SenderCounters {
     pub reorderings: u64,
 }
 
-/// The sending half of an endpoint. Offset 0 is the SYN, data begins at 1, the FIN comes last.
+/// The sending half of an endpoint. Offset 0 is the SYN, data begins at 1, the FIN comes last. The first pieces are looked at for
+/// segments that only bring data, too.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    pub(crate) board: Scoreboard,
-    pub(crate) controller: Controller,
-    pub(crate) rto: RtoTimer,
-    pub(crate) counters: SenderCounters,
-    pub(crate) ecn: EcnSender,
     pub(crate) peer: PeerWindow,
-    pub(crate) episodes: Episodes,
+    persist: PersistTimer,
+    timer: RetransmitTimer,
+    /// Of the timestamps that the endpoint's segments carry.
+    pub(crate) clock: TimestampClock,
+    /// What ended the last attempt to send.
+    limited_by: Limit,
+    /// No mechanism looks at every ACK, nor at every segment: the plain ones need little.
+    has_fast_path: bool,
+    sends_runs: bool,
     /// Where both ends agreed to it.
     pub(crate) ack_control: Option<Box<AckControl>>,
-    queue: WriteQueue,
-    recovery: Recovery,
-    timer: RetransmitTimer,
-    persist: PersistTimer,
     tlp: Tlp,
-    pacer: Pacer,
-    bursts: TsoBursts,
-    validation: CwndValidator,
+    pub(crate) ecn: EcnSender,
     feed: ControllerFeed,
     rounds: Rounds,
     activity: Activity,
-    /// Of the timestamps that the endpoint's segments carry.
-    pub(crate) clock: TimestampClock,
+    pub(crate) rto: RtoTimer,
+    pub(crate) board: Scoreboard,
+    pub(crate) controller: Controller,
+    queue: WriteQueue,
+    recovery: Recovery,
+    bursts: TsoBursts,
+    pacer: Pacer,
+    validation: CwndValidator,
+    pub(crate) counters: SenderCounters,
+    pub(crate) episodes: Episodes,
     /// Shared with the endpoint; what is not looked at for every segment.
     config: Arc<TcpConfig>,
-    /// What ended the last attempt to send.
-    limited_by: Limit,
-    /// No mechanism looks at every ACK: the plain ones need little.
-    has_fast_path: bool,
 }
 
 /// When the sender was last at work.
@@ -152,6 +159,7 @@ impl Sender {
             config: Arc::clone(config),
             limited_by: Limit::Application,
             has_fast_path: false,
+            sends_runs: false,
         }
     }
 

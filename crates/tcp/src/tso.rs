@@ -49,11 +49,8 @@ impl TsoBursts {
         self.config.enabled
     }
 
-    /// True if the next segment leaves now; otherwise it waits for the window to open further.
+    /// True if another burst begins now, the last being complete; otherwise it waits for the window to open further.
     pub(crate) fn is_due(&mut self, now: SimTime, opening: &Opening) -> bool {
-        if self.room > 0 {
-            return true;
-        }
         let burst = self.size(opening);
         if self.waits(now, opening, burst) {
             return false;

@@ -20,20 +20,21 @@ const LONGEST_PUSHED: u64 = 1 << 26;
 
 /// See the module; offsets in the stream, where data begins at 1.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct WriteQueue {
     /// The offset after the data that the application has written.
     end: u64,
-    /// It will write no more: the FIN follows.
-    closed: bool,
-    /// Ends of writes not yet acknowledged: the segments that reach them carry PSH.
-    pushes: VecDeque<u64>,
-    small: SmallSegments,
-    nagle: Nagle,
-    /// The override timeout of silly-window avoidance is over.
-    overrides_silly_window: bool,
     /// Bounds what is outstanding; follows the congestion window where it is tuned.
     buffer: u64,
+    /// Ends of writes not yet acknowledged: the segments that reach them carry PSH.
+    pushes: VecDeque<u64>,
+    /// It will write no more: the FIN follows.
+    closed: bool,
+    /// The override timeout of silly-window avoidance is over.
+    overrides_silly_window: bool,
     autotuning: Option<Autotuning>,
+    small: SmallSegments,
+    nagle: Nagle,
     notsent_lowat: Option<Bytes>,
 }
 

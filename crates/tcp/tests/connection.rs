@@ -4,7 +4,7 @@ mod common;
 
 use ackclock_tcp::{DelayedAck, State, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
-use ackclock_wire::Flags;
+use ackclock_wire::{Flags, Segment};
 use common::{ACCEPTOR, MSS, OPENER, Pair, plain};
 
 #[test]
@@ -47,6 +47,21 @@ fn data_flows_both_ways_over_the_wrap_of_sequence_numbers() {
     assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(100_000));
     assert_eq!(pair.ends[OPENER].received(), Bytes(70_000));
     assert_eq!(pair.ends[OPENER].counters().retransmitted_segments, 0);
+}
+
+#[test]
+fn segments_that_leave_together_differ_in_their_numbers_alone() {
+    let config = TcpConfig { timestamps: true, ..plain() };
+    let mut pair = Pair::new(&config, &config);
+    pair.open();
+    pair.write(OPENER, 10_500); // the initial window is of ten segments
+    let sent: Vec<_> = pair.seen.iter().filter(|seen| seen.from == OPENER && seen.segment.payload > 0).collect();
+    assert_eq!(sent.len(), 10);
+    for (number, seen) in (0..).zip(&sent) {
+        let first = &sent[0];
+        let expected = Segment { seq: first.segment.seq.advanced_by(number * MSS), ..first.segment };
+        assert_eq!((seen.time, seen.segment), (first.time, expected));
+    }
 }
 
 #[test]

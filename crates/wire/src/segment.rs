@@ -181,14 +181,19 @@ impl Segment {
     /// Octets of the options, padded to a multiple of four as stacks lay them out (timestamps: 2 NOPs + 10; SACK:
     /// 2 NOPs + 2 + 8 a block; on a SYN each option in its own four-octet slot). Beside an ACK Ratio of 3 octets the
     /// options follow each other without NOPs, so that as many SACK blocks have space.
+    #[inline]
     pub fn options_len(&self) -> u32 {
-        let mut len = 0;
+        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        let has_others = self.flags.has(Flags::SYN) || self.ack_ratio > 0 || !self.sack.is_empty();
+        if has_others { self.options_len_beside(timestamps) } else { timestamps }
+    }
+
+    /// With options beside the timestamps, or in their place.
+    fn options_len_beside(&self, timestamps: u32) -> u32 {
         if self.ack_ratio > 0 && !self.flags.has(Flags::SYN) {
             return self.tight_options_len().next_multiple_of(4);
         }
-        if self.timestamps.is_some() {
-            len += 12;
-        }
+        let mut len = timestamps;
         let sack_blocks = self.carried_sack_blocks().len() as u32;
         if sack_blocks > 0 {
             len += 4 + 8 * sack_blocks;
@@ -210,6 +215,7 @@ impl Segment {
     }
 
     /// Octets of the IPv4 packet.
+    #[inline]
     pub fn ip_len(&self) -> u32 {
         IPV4_HEADER + TCP_HEADER + self.options_len() + self.payload
     }

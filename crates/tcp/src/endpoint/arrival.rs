@@ -9,6 +9,9 @@ use crate::config::LossRecovery;
 use crate::receiver::Arrival;
 use crate::sender::{IncomingAck, SackReport};
 
+/// Few segments of an open connection have any.
+const RARE_FLAGS: Flags = Flags::RST.with(Flags::SYN);
+
 impl Endpoint {
     pub(super) fn on_segment_open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         let Some(start) = self.receiver.offset_of(segment.seq).filter(|start| self.is_acceptable(segment, *start))
@@ -21,21 +24,14 @@ impl Endpoint {
             }
             return;
         };
-        if segment.flags.has(Flags::RST) {
-            return self.on_reset(now, start, out);
-        }
         let occupies = segment.sequence_len() > 0;
-        if self.refuses_data && segment.payload > 0 && start + u64::from(segment.payload) > self.receiver.rcv_nxt() {
-            refuse(segment, out);
-            return self.fail(ConnectionError::Reset);
+        if (segment.flags.has_any(RARE_FLAGS) || self.is_wary()) && self.on_rare(now, segment, start, out) {
+            return;
         }
-        if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload > 0) {
-            self.receiver.request_ack();
-        }
-        //= rfc5961-4.2-syn-challenge
         if segment.flags.has(Flags::SYN) {
             //= rfc9293-3.10.7.4-syn-ack-again
             // Our ACK of the SYN-ACK was lost, or an old SYN came along (RFC 9293 section 3.10.7.4).
+            //= rfc5961-4.2-syn-challenge
             self.receiver.request_ack();
         } else if occupies {
             self.on_data(now, segment, start);
@@ -47,6 +43,30 @@ impl Endpoint {
             self.on_ack(now, segment, start, occupies, out);
         }
         self.flush_ack(now, out);
+    }
+
+    /// More is to be looked at than the numbers of a segment.
+    fn is_wary(&self) -> bool {
+        self.refuses_data || self.ecn.is_on()
+    }
+
+    /// What only some segments bring, or only to some ends: a reset, data that nobody will read, marks. Returns true if that is
+    /// all that becomes of the segment.
+    #[inline(never)]
+    fn on_rare(&mut self, now: SimTime, segment: &Segment, start: u64, out: &mut impl Output) -> bool {
+        if segment.flags.has(Flags::RST) {
+            self.on_reset(now, start, out);
+            return true;
+        }
+        if self.refuses_data && segment.payload > 0 && start + u64::from(segment.payload) > self.receiver.rcv_nxt() {
+            refuse(segment, out);
+            self.fail(ConnectionError::Reset);
+            return true;
+        }
+        if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload > 0) {
+            self.receiver.request_ack();
+        }
+        false
     }
 
     /// RFC 9293 section 3.10.7.4, first check, and PAWS before it (RFC 7323 section 5.3).
@@ -111,6 +131,11 @@ impl Endpoint {
 
     fn on_ack(&mut self, now: SimTime, segment: &Segment, seq: u64, occupies: bool, out: &mut impl Output) {
         let una = self.sender.board.una();
+        let window = u64::from(segment.window) << self.negotiated.snd_scale;
+        if self.only_receives && segment.sack.is_empty() && segment.ack == Seq::of_offset(self.initial_sequence, una) {
+            self.sender.peer.update(seq, una, window); // as the ACK before
+            return;
+        }
         let Some(ack) = segment.ack.offset_near(self.initial_sequence, una) else { return };
         if ack > self.sender.board.high_data() {
             self.receiver.request_ack(); // acknowledges what was never sent
@@ -124,9 +149,11 @@ impl Endpoint {
         if is_old && segment.sack.is_empty() {
             return;
         }
-        let window = u64::from(segment.window) << self.negotiated.snd_scale;
-        if ack == una && segment.sack.is_empty() && self.sender.has_nothing_to_do() {
-            return self.sender.on_idle_ack(ack, seq, window);
+        if ack == una && segment.sack.is_empty() {
+            self.only_receives = self.sender.has_nothing_to_do();
+            if self.only_receives {
+                return self.sender.on_idle_ack(ack, seq, window);
+            }
         }
         let mut sack = SackReport::default();
         if !segment.sack.is_empty() {

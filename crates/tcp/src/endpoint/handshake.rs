@@ -9,6 +9,7 @@ use crate::ack_control::FIRST_RATIO;
 use crate::ecn;
 
 impl Endpoint {
+    #[cold]
     pub(super) fn on_segment_handshake(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         if segment.flags.has(Flags::RST) {
             match self.phase {

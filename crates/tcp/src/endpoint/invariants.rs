@@ -27,6 +27,7 @@ impl Endpoint {
         self.sender.check_invariants(recounts || self.sender.board.count() <= CHEAP_TO_RECOUNT);
         self.receiver.check_invariants();
         assert!(self.sender.board.una() >= 1, "an open connection has its SYN acknowledged");
+        assert!(!self.only_receives || self.sender.has_nothing_to_do(), "an end that only receives has nothing to do");
         assert!(self.has_controller(), "an open connection has a controller");
     }
 }

@@ -1,5 +1,8 @@
 //! What SACK blocks to report (RFC 2018 section 4): the ranges that changed last.
 
+use ackclock_wire::{SackBlock, SackBlocks, Seq};
+
+use super::Receiver;
 use crate::ranges::Range;
 
 /// The four ranges changed last. A range changes only by growing into the newest one, so those kept are exact.
@@ -47,5 +50,45 @@ impl RecentRanges {
             self.forgotten_below = offset;
             self.retain(|known| known.end > offset);
         }
+    }
+}
+
+impl Receiver {
+    /// What leaves next reports a duplicate.
+    pub(crate) fn has_duplicate(&self) -> bool {
+        self.duplicate.is_some()
+    }
+
+    /// The SACK blocks to send, at most `limit` (RFC 2018 section 4).
+    #[inline]
+    pub(crate) fn sack_blocks(&mut self, limit: usize) -> SackBlocks {
+        if self.out_of_order.is_empty() && self.duplicate.is_none() {
+            return SackBlocks::default();
+        }
+        self.blocks_to_report(limit)
+    }
+
+    fn blocks_to_report(&mut self, limit: usize) -> SackBlocks {
+        //= rfc2883-4-once
+        if let Some(duplicate) = self.duplicate.take() {
+            return self.blocks_with_duplicate(duplicate, limit);
+        }
+        //= rfc2018-4-every-ack
+        self.recent.forget_below(self.rcv_nxt);
+        let seq = |offset| Seq::of_offset(self.peer_initial, offset);
+        let blocks = self.recent.ranges.map(|range| SackBlock { start: seq(range.start), end: seq(range.end) });
+        SackBlocks::new(blocks, self.recent.len.min(limit))
+    }
+
+    /// RFC 2883 section 4: the duplicate comes first, then the block that it lies in, if there is one, and others.
+    fn blocks_with_duplicate(&mut self, duplicate: Range, limit: usize) -> SackBlocks {
+        let seq = |offset| Seq::of_offset(self.peer_initial, offset);
+        let mut blocks = SackBlocks::default();
+        //= rfc2883-4-first-block
+        blocks.push(SackBlock { start: seq(duplicate.start), end: seq(duplicate.end) });
+        //= rfc2883-4-superset
+        let others = self.sack_blocks(limit - 1);
+        others.as_slice().iter().for_each(|block| blocks.push(*block));
+        blocks
     }
 }

@@ -16,9 +16,11 @@ impl Scoreboard {
         if self.sacked.contains(start, end) {
             return 0;
         }
-        let mut pieces = Vec::new();
-        self.sacked.insert(start, end, |piece| pieces.push(piece));
-        pieces.iter().map(|piece| self.mark_sacked(piece.start, piece.end, sacked)).sum()
+        let mut delivered = 0;
+        let mut known = std::mem::take(&mut self.sacked);
+        known.insert(start, end, |piece| delivered += self.mark_sacked(piece.start, piece.end, sacked));
+        self.sacked = known;
+        delivered
     }
 
     fn mark_sacked(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
@@ -44,8 +46,8 @@ impl Scoreboard {
         match self.segments.front() {
             Some(front) if front.end > offset => 0,
             Some(front) => self
-                .near_hint(offset)
-                .or_else(|| self.among_full_ones(front, offset))
+                .among_full_ones(front, offset)
+                .or_else(|| self.near_hint(offset))
                 .unwrap_or_else(|| self.segments.partition_point(|sent| sent.end <= offset)),
             None => 0,
         }

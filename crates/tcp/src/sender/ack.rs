@@ -1,11 +1,12 @@
 //! An ACK arrives: what it says of the segments sent, of the round trip, and to the controller.
 
-use ackclock_cc::{AckEvent, CongestionController, SegmentTimestamps};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_cc::{CongestionController, SegmentTimestamps};
+use ackclock_units::SimTime;
 use ackclock_wire::Flags;
 
-use super::{Limit, Sender};
-use crate::clock::is_before;
+use super::Sender;
+use super::notify::AckSummary;
+use crate::clock::{TimestampClock, is_before};
 use crate::scoreboard::Sent;
 use crate::tlp::{ProbeAck, ProbeOutcome};
 
@@ -80,30 +81,6 @@ pub(super) struct AckOutcome {
     pub(super) restarts_timer: bool,
 }
 
-/// What the controller is told of an ACK.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct AckSummary {
-    pub(super) prior_flight: u64,
-    pub(super) delivered: u64,
-    pub(super) newly_lost: u64,
-    pub(super) marked: u64,
-    pub(super) advanced: bool,
-    pub(super) was_reducing: bool,
-}
-
-impl AckSummary {
-    fn of(outcome: &AckOutcome) -> Self {
-        Self {
-            prior_flight: outcome.prior_flight,
-            delivered: outcome.delivered,
-            newly_lost: outcome.newly_lost,
-            marked: outcome.marked,
-            advanced: outcome.advanced,
-            was_reducing: outcome.was_reducing,
-        }
-    }
-}
-
 /// Send times of what an ACK delivered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timing {
@@ -140,6 +117,11 @@ impl Timing {
     }
 }
 
+/// The ACK that delivers a retransmission echoes a timestamp of before it left.
+pub(super) fn answers_original(sent: &Sent, echoed: Option<u32>, clock: &mut TimestampClock) -> bool {
+    sent.was_retransmitted() && echoed.is_some_and(|echo| is_before(echo, clock.tick(sent.at)))
+}
+
 impl Sender {
     /// Takes an acceptable ACK: `snd_una <= ack <= snd_max`.
     pub(crate) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
@@ -150,8 +132,14 @@ impl Sender {
             self.on_window_update(now);
         }
         if self.takes_fast_path(ack) {
-            return self.on_fast_path_ack(now, ack);
+            self.on_fast_path_ack(now, ack);
+        } else {
+            self.on_any_ack(now, ack, window_changed);
         }
+    }
+
+    #[inline(never)] // the code of plain ACKs lies together, and that is what caches hold
+    fn on_any_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) {
         let watch = self.watch_of_acks();
         let mut outcome = self.update_scoreboard(now, ack, window_changed);
         self.on_probe_ack(now, ack, &outcome);
@@ -242,16 +230,14 @@ impl Sender {
         let prior_high = self.board.high_sacked();
         let recovery_point = self.recovery.phase().ends_at();
         let min_rtt = self.rto.stats().min_rtt;
-        let echoed = ack.echoed_tick().filter(|echo| *echo != 0 && self.asks_echo_of_retransmissions());
+        let echoed = self.echo_of_retransmission(ack);
         let Self { board, recovery, feed, controller, clock, .. } = self;
         let mut rack = recovery.rack_mut();
         timing.high_sacked = prior_high;
         let mut original_arrived = false;
         let mut deliver = |sent: &Sent, timing: &mut Timing, echoed: Option<u32>| {
             if let Some(rack) = rack.as_mut() {
-                let answers_original =
-                    sent.was_retransmitted() && echoed.is_some_and(|echo| is_before(echo, clock.tick(sent.at)));
-                rack.on_delivered(sent, now, min_rtt, answers_original);
+                rack.on_delivered(sent, now, min_rtt, answers_original(sent, echoed, clock));
             }
             if let Some(report) = feed.on_delivered(sent.range(), now) {
                 controller.on_delivered(&report);
@@ -295,9 +281,10 @@ impl Sender {
         (newly_sacked, acked, original_arrived)
     }
 
-    /// RFC 8985 section 6.2, step 2, first condition.
-    fn asks_echo_of_retransmissions(&self) -> bool {
-        self.recovery.has_rack() && self.config.rack_timestamp_check
+    /// The timestamp that an ACK echoes, where RACK asks it of retransmissions: RFC 8985 section 6.2, step 2, first condition.
+    pub(super) fn echo_of_retransmission(&self, ack: &IncomingAck<'_>) -> Option<u32> {
+        let asks = self.recovery.has_rack() && self.config.rack_timestamp_check;
+        ack.echoed_tick().filter(|echo| *echo != 0 && asks)
     }
 
     /// Without SACK: of what an ACK covers, one segment fills the hole and the rest had been presumed delivered. Returns
@@ -362,44 +349,6 @@ impl Sender {
         let probe = ProbeAck { ack: ack.ack, has_dsack: ack.sack.dsack_end.is_some(), is_pure_duplicate };
         if self.tlp.on_ack(probe) == ProbeOutcome::RepairedLoss {
             self.answer_loss_repaired_by_probe(now);
-        }
-    }
-
-    pub(super) fn notify_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, summary: &AckSummary) {
-        // Where the network reorders, waiting for the cumulative ACK would starve the window.
-        let reorders = self.recovery.sees_reordering() && self.config.growth_on_sack;
-        let event = AckEvent {
-            now,
-            newly_acked: Bytes(summary.delivered),
-            is_cumulative: summary.advanced || (reorders && summary.delivered > 0),
-            newly_lost: Bytes(summary.newly_lost),
-            newly_ce_marked: Bytes((summary.marked * self.mss()).min(summary.delivered)),
-            prior_flight_size: Bytes(summary.prior_flight),
-            rtt_sample: self.rto.sample_of_ack(),
-            rtt: self.rto.stats(),
-            timestamps: ack.timestamps,
-            is_cwnd_limited: self.may_grow(),
-            //= rfc3168-6.1.2-no-growth
-            in_recovery: (summary.was_reducing && !self.config.growth_at_recovery_end)
-                || self.recovery.phase().is_reducing(),
-            round: self.rounds.count(),
-            is_paced: self.pacer.is_active(),
-            delivery: self.delivery_report(),
-        };
-        self.controller.on_ack(&event);
-        self.feed.on_told(&self.controller, &self.board);
-        self.note_pacing();
-        if self.queue.is_tuned() {
-            self.queue.tune(self.cwnd());
-        }
-    }
-
-    fn may_grow(&self) -> bool {
-        let limited_now = self.limited_by == Limit::Cwnd;
-        if self.validation.is_on() {
-            self.validation.permits_growth(limited_now, self.cwnd(), self.in_slow_start())
-        } else {
-            limited_now || self.validation.always_grows()
         }
     }
 }

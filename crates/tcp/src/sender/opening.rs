@@ -23,13 +23,10 @@ impl Sender {
     }
 
     pub(super) fn settle_fast_path(&mut self) {
-        self.has_fast_path = !self.recovery.has_rack()
-            && !self.feed.is_on()
-            && self.ack_control.is_none()
-            && !self.tlp.is_enabled()
-            && !self.validation.is_on()
-            && !self.recovery.emulates_sack()
-            && !self.rto.samples_oldest();
+        let only_counts = !self.feed.is_on() && self.ack_control.is_none();
+        self.has_fast_path = only_counts && !self.recovery.emulates_sack();
+        // One from outside may change its mind with every segment.
+        self.sends_runs = only_counts && !matches!(self.controller, Controller::External(_));
     }
 
     /// The SYN left, at `now`; it occupies offset 0.

@@ -24,7 +24,7 @@ impl Sender {
     }
 
     /// A probe if one is to be sent, the retransmission timeout otherwise.
-    fn restart_timer(&mut self, now: SimTime) {
+    pub(super) fn restart_timer(&mut self, now: SimTime) {
         self.timer.restart_at(now);
         if !self.schedule_probe(now, now) {
             self.rearm_timeout(now);

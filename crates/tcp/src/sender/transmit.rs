@@ -199,7 +199,10 @@ impl Sender {
         self.queue.holds_back(len, self.board.una(), self.board.high_data(), self.mss())
     }
 
-    fn burst_is_due(&mut self, now: SimTime, allowed: u64, peer_window: u64) -> bool {
+    pub(super) fn burst_is_due(&mut self, now: SimTime, allowed: u64, peer_window: u64) -> bool {
+        if self.bursts.is_incomplete() {
+            return true;
+        }
         let cwnd = self.window();
         let rtt = self.rto.stats();
         let opening = Opening {
@@ -227,7 +230,7 @@ impl Sender {
     }
 
     /// Nothing new leaves for now.
-    fn stop(&mut self, now: SimTime, limit: Limit) -> Option<DataSegment> {
+    pub(super) fn stop(&mut self, now: SimTime, limit: Limit) -> Option<DataSegment> {
         self.limited_by = limit;
         if limit == Limit::Application {
             self.feed.on_nothing_to_send(&self.board, || self.recovery.window(self.controller.cwnd().0));

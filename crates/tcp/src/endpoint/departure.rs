@@ -1,0 +1,96 @@
+//! What leaves an open connection: data as the sender lets it go, and ACKs.
+
+use ackclock_units::SimTime;
+use ackclock_wire::{Flags, SackBlocks, Segment, Seq, Timestamps};
+
+use super::{ConnectionPhase, Endpoint, Output};
+use crate::sender::{DataSegment, RunEnd};
+
+impl Endpoint {
+    /// Sends all that may be sent.
+    pub(super) fn transmit(&mut self, now: SimTime, out: &mut impl Output) {
+        self.only_receives = false;
+        if self.phase != ConnectionPhase::Open {
+            return;
+        }
+        while self.send_run(now, out) == RunEnd::Open
+            && let Some(data) = self.sender.next_segment(now)
+        {
+            let segment = self.data_segment(now, data);
+            out.send(segment);
+        }
+    }
+
+    /// Sends full segments of new data for as long as windows alone decide. They leave at one moment, so that what they say
+    /// of the receiving half is the same.
+    fn send_run(&mut self, now: SimTime, out: &mut impl Output) -> RunEnd {
+        if self.ecn.is_on() || self.receiver.has_duplicate() {
+            return RunEnd::Open;
+        }
+        let Some(mut run) = self.sender.begin_run() else { return RunEnd::Open };
+        let mut common: Option<Segment> = None;
+        while let Some(data) = self.sender.next_of_run(now, &mut run) {
+            let segment = match &mut common {
+                Some(segment) => {
+                    self.receiver.acks.on_another_sent();
+                    segment
+                }
+                None => common.insert(self.data_segment(now, data)),
+            };
+            segment.seq = Seq::of_offset(self.initial_sequence, data.start);
+            segment.flags = data.flags;
+            out.send(*segment);
+        }
+        self.sender.end_run(now, run)
+    }
+
+    fn data_segment(&mut self, now: SimTime, data: DataSegment) -> Segment {
+        self.receiver.acks.on_reply(now);
+        let mut segment = self.header(now, data.start, data.flags);
+        segment.payload = data.payload;
+        segment.ecn = data.ecn;
+        segment.ack_ratio = data.ack_ratio;
+        segment
+    }
+
+    /// A segment without payload at `offset`, with all that every segment after the SYN carries.
+    #[inline]
+    pub(super) fn header(&mut self, now: SimTime, offset: u64, flags: Flags) -> Segment {
+        let acknowledgement = self.receiver.acknowledgement(now);
+        let timestamps = self
+            .negotiated
+            .timestamps
+            .then(|| Timestamps { value: self.sender.clock.tick(now), echo: acknowledgement.ts_recent });
+        //= rfc2018-4-as-many-as-fit
+        let sack_limit = if timestamps.is_some() { 3 } else { 4 };
+        Segment {
+            seq: Seq::of_offset(self.initial_sequence, offset),
+            ack: acknowledgement.ack,
+            window: acknowledgement.window,
+            flags: flags.with(self.ecn.flags()),
+            timestamps,
+            //= rfc2018-4-permitted-only
+            sack: if self.negotiated.sack { self.receiver.sack_blocks(sack_limit) } else { SackBlocks::default() },
+            ..Segment::default()
+        }
+    }
+
+    pub(super) fn flush_ack(&mut self, now: SimTime, out: &mut impl Output) {
+        //= rfc5681-4.2-one-ack-a-segment
+        if self.receiver.needs_ack() {
+            //= rfc3168-6.1.4-pure-acks
+            let mut segment = self.header(now, self.sender.board.high_data(), Flags::ACK);
+            if self.negotiated.ack_control {
+                segment.ecn = self.sender.ecn.mark_of_ack();
+            }
+            out.send(segment);
+        }
+    }
+
+    pub(super) fn send_probe(&mut self, now: SimTime, out: &mut impl Output) {
+        //= rfc3168-6.1.6-probes
+        //= rfc9293-3.8.6.1-probe-octet
+        let segment = self.header(now, self.sender.board.una() - 1, Flags::ACK);
+        out.send(segment);
+    }
+}

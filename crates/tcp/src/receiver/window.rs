@@ -1,0 +1,85 @@
+//! The advertised window: what the buffer and a grant leave, in steps that are worth announcing (RFC 9293 section 3.8.6).
+
+use ackclock_units::SimTime;
+use ackclock_wire::Seq;
+
+use super::Receiver;
+use crate::config::MAX_UNSCALED_WINDOW;
+
+/// What every segment after the SYN carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledgement {
+    pub(crate) ack: Seq,
+    pub(crate) window: u16,
+    pub(crate) ts_recent: u32,
+}
+
+impl Receiver {
+    /// The window is twice what the peer knows of, and that by a worthwhile amount.
+    pub(super) fn has_opened(&self) -> bool {
+        // A probe of a closed window may have filled what was not advertised.
+        let (free, left) = (self.free(), self.advertised_edge.saturating_sub(self.rcv_nxt));
+        free >= 2 * left && self.rcv_nxt + free >= self.advertised_edge + self.worthwhile()
+    }
+
+    /// What may be advertised beyond what has arrived.
+    pub(super) fn free(&self) -> u64 {
+        let granted = self.granted_edge.saturating_sub(self.rcv_nxt); // more may have been advertised before the grant
+        (self.buffer - self.reader.unread().min(self.buffer)).min(granted)
+    }
+
+    /// What the field says more than is meant, at most. A grant between two values that the field can express is told as
+    /// the upper one: rounded down it could be less than a segment, and the peer would wait for more.
+    pub(super) fn excess(&self) -> u64 {
+        if self.granted_edge == u64::MAX { 0 } else { (1 << self.scale) - 1 }
+    }
+
+    /// When the application will have read so much that the window is worth announcing; only while it holds the peer
+    /// back, that is when less than a segment of it is left.
+    pub(super) fn window_update_deadline(&self) -> SimTime {
+        if !self.reader.reads_at_a_rate() || self.advertised_edge - self.rcv_nxt >= self.worthwhile() {
+            return SimTime::NEVER;
+        }
+        let free_wanted = self.advertised_edge - self.rcv_nxt + self.worthwhile();
+        // No more than the buffer can be free, and less may be unread by now.
+        let unread_then = self.buffer.saturating_sub(free_wanted);
+        self.reader.time_to_read(self.reader.unread().saturating_sub(unread_then))
+    }
+
+    /// RFC 9293 section 3.8.6.2.2: the right edge moves by at least min(buffer / 2, MSS), or not at all.
+    pub(super) fn worthwhile(&self) -> u64 {
+        //= rfc9293-3.8.6.2.2-receiver-silly-window
+        self.mss.min(self.buffer / 2).max(1)
+    }
+
+    /// What an outgoing segment says of the receiving half. Settles every ACK that was due.
+    pub(crate) fn acknowledgement(&mut self, now: SimTime) -> Acknowledgement {
+        //= rfc9293-3.8.6.3-ack-with-data
+        self.acks.on_ack_sent();
+        self.last_ack_sent = self.rcv_nxt;
+        self.reader.catch_up(now);
+        let edge = self.rcv_nxt + self.free();
+        //= rfc9293-3.8.6-no-shrinking
+        if edge >= self.advertised_edge + self.worthwhile() || self.advertised_edge == 0 {
+            self.advertised_edge = edge;
+        }
+        // What the field cannot express is not advertised (the shift rounds down), but for what is granted.
+        let left = self.advertised_edge.saturating_sub(self.rcv_nxt) + self.excess();
+        let field = (left >> self.scale).min(MAX_UNSCALED_WINDOW.0);
+        Acknowledgement {
+            ack: Seq::of_offset(self.peer_initial, self.rcv_nxt),
+            window: field as u16,
+            ts_recent: self.ts_recent,
+        }
+    }
+
+    /// The window of a SYN is never scaled (RFC 7323 section 2.2).
+    pub(crate) fn syn_window(&mut self) -> u16 {
+        //= rfc7323-2.2-syn-unscaled
+        let first = self.rcv_nxt.max(1);
+        let granted = self.granted_edge.saturating_sub(first);
+        let window = self.buffer.min(granted).min(MAX_UNSCALED_WINDOW.0);
+        self.advertised_edge = first + window;
+        window as u16
+    }
+}

@@ -1,0 +1,71 @@
+//! What the controller is told of an ACK.
+
+use ackclock_cc::{AckEvent, CongestionController};
+use ackclock_units::{Bytes, SimTime};
+
+use super::ack::{AckOutcome, IncomingAck};
+use super::{Limit, Sender};
+
+/// The part of it that differs from ACK to ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AckSummary {
+    pub(super) prior_flight: u64,
+    pub(super) delivered: u64,
+    pub(super) newly_lost: u64,
+    pub(super) marked: u64,
+    pub(super) advanced: bool,
+    pub(super) was_reducing: bool,
+}
+
+impl AckSummary {
+    pub(super) fn of(outcome: &AckOutcome) -> Self {
+        Self {
+            prior_flight: outcome.prior_flight,
+            delivered: outcome.delivered,
+            newly_lost: outcome.newly_lost,
+            marked: outcome.marked,
+            advanced: outcome.advanced,
+            was_reducing: outcome.was_reducing,
+        }
+    }
+}
+
+impl Sender {
+    pub(super) fn notify_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, summary: &AckSummary) {
+        // Where the network reorders, waiting for the cumulative ACK would starve the window.
+        let reorders = self.recovery.sees_reordering() && self.config.growth_on_sack;
+        let event = AckEvent {
+            now,
+            newly_acked: Bytes(summary.delivered),
+            is_cumulative: summary.advanced || (reorders && summary.delivered > 0),
+            newly_lost: Bytes(summary.newly_lost),
+            newly_ce_marked: Bytes((summary.marked * self.mss()).min(summary.delivered)),
+            prior_flight_size: Bytes(summary.prior_flight),
+            rtt_sample: self.rto.sample_of_ack(),
+            rtt: self.rto.stats(),
+            timestamps: ack.timestamps,
+            is_cwnd_limited: self.may_grow(),
+            //= rfc3168-6.1.2-no-growth
+            in_recovery: (summary.was_reducing && !self.config.growth_at_recovery_end)
+                || self.recovery.phase().is_reducing(),
+            round: self.rounds.count(),
+            is_paced: self.pacer.is_active(),
+            delivery: self.delivery_report(),
+        };
+        self.controller.on_ack(&event);
+        self.feed.on_told(&self.controller, &self.board);
+        self.note_pacing();
+        if self.queue.is_tuned() {
+            self.queue.tune(self.cwnd());
+        }
+    }
+
+    fn may_grow(&self) -> bool {
+        let limited_now = self.limited_by == Limit::Cwnd;
+        if self.validation.is_on() {
+            self.validation.permits_growth(limited_now, self.cwnd(), self.in_slow_start())
+        } else {
+            limited_now || self.validation.always_grows()
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A run: full segments of new data that leave at one moment while windows alone decide, as most do. [`Sender::next_segment`]
+//! would let each of them go; what it settles for every segment is settled here for all.
+
+use ackclock_cc::{CongestionController, SendEvent};
+use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_wire::{Ecn, Flags};
+
+use super::Sender;
+use super::transmit::{DataSegment, Limit};
+use crate::config::LossRecovery;
+use crate::ranges::Range;
+
+/// How much is left of what a run may take, in octets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    mss: u64,
+    /// Written and not sent.
+    unsent: u64,
+    /// In the peer's window and the send buffer.
+    window: u64,
+    /// In the congestion window.
+    allowed: u64,
+    has_sent: bool,
+    end: RunEnd,
+}
+
+/// What follows a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunEnd {
+    /// More may leave: [`Sender::next_segment`] decides.
+    Open,
+    /// Nothing more leaves for now.
+    Stopped,
+}
+
+impl Sender {
+    /// What a run may take; `None` if more than windows has a say in what leaves next.
+    pub(crate) fn begin_run(&self) -> Option<Run> {
+        let is_plain = self.sends_runs
+            && self.recovery.is_idle()
+            && (self.recovery.dup_acks() == 0 || self.recovery.method() == LossRecovery::Sack)
+            && !self.board.is_empty()
+            && !self.tlp.is_due()
+            && !self.pacer.is_active()
+            && !self.ecn.is_on();
+        is_plain.then(|| Run {
+            mss: self.mss(),
+            unsent: self.queue.unsent(self.board.high_data()),
+            window: self.usable_window(),
+            allowed: self.cwnd().saturating_sub(self.board.pipe()),
+            has_sent: false,
+            end: RunEnd::Open,
+        })
+    }
+
+    /// The next segment of a run. What is not full, or may be the last of the stream, is none of it.
+    #[inline]
+    pub(crate) fn next_of_run(&mut self, now: SimTime, run: &mut Run) -> Option<DataSegment> {
+        let mss = run.mss;
+        if run.unsent <= mss || run.window < mss {
+            return None;
+        }
+        if run.allowed < mss {
+            return self.stop_run(now, run, Limit::Cwnd);
+        }
+        if self.bursts.is_on() && !self.burst_is_due(now, run.allowed, run.window) {
+            return self.stop_run(now, run, if run.allowed < run.window { Limit::Cwnd } else { Limit::Window });
+        }
+        (run.unsent, run.window, run.allowed) = (run.unsent - mss, run.window - mss, run.allowed - mss);
+        run.has_sent = true;
+        Some(self.send_full(now, mss))
+    }
+
+    /// As [`Sender::next_segment`] does it in the end, with what is known of a run left out.
+    fn send_full(&mut self, now: SimTime, mss: u64) -> DataSegment {
+        let start = self.board.high_data();
+        let range = Range { start, end: start + mss };
+        self.queue.on_new_sent(mss, range.end, mss);
+        self.board.on_new_data(mss, now);
+        if self.bursts.is_on() {
+            self.bursts.on_sent(now, mss);
+        }
+        self.counters.sent_segments += 1;
+        self.counters.sent_octets += mss;
+        self.activity.last_sent = now;
+        let flight_size = Bytes(self.board.flight_size());
+        self.controller.on_send(&SendEvent { now, size: Bytes(mss), flight_size, idle_for: SimDuration::ZERO });
+        let flags = if self.queue.is_pushed(range) { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
+        DataSegment { start, payload: mss as u32, flags, ecn: Ecn::NotEct, ack_ratio: 0 }
+    }
+
+    fn stop_run(&mut self, now: SimTime, run: &mut Run, limit: Limit) -> Option<DataSegment> {
+        run.end = RunEnd::Stopped;
+        self.stop(now, limit)
+    }
+
+    /// A run is over: the timer runs for what it has sent.
+    pub(crate) fn end_run(&mut self, now: SimTime, run: Run) -> RunEnd {
+        if run.has_sent {
+            self.on_sent_data(now, false);
+        }
+        run.end
+    }
+}
