@@ -52,8 +52,15 @@ def _threads(engine: dict[str, Any]) -> str:
     """How many threads did the work, where more than one were asked for, and if fewer, why."""
     partition = engine["partition"]
     parts, threads = partition["parts"], partition["threads"]
-    used = f"; {engine['wall_s']:.2f} s on {parts} {'thread' if parts == 1 else 'threads'}" if threads > 1 else ""
-    return used + (f" ({', '.join(partition['ties'])} keep nodes together)" if parts < threads else "")
+    if threads == 1:
+        return ""
+    used = f"; {engine['wall_s']:.2f} s on {parts} {'thread' if parts == 1 else 'threads'}"
+    if parts == threads:
+        return used
+    ties = partition["ties"]
+    return (
+        f"{used} ({', '.join(ties)} keep nodes together)" if ties else f"{used} (a node has as much to do as any part)"
+    )
 
 
 def _flow_table(flows: list[dict[str, Any]]) -> Table:

@@ -2,10 +2,10 @@
 //!
 //! The network is cut into parts, each with its own queue of events, and each part is run by a thread. A packet needs at least the
 //! delay of a link to come from one part to another, so a part may go ahead of the others by that much before it has to know
-//! what they have sent (conservative synchronisation by lookahead: Chandy and Misra 1979; UNISON for ns-3, EuroSys 2024, is
-//! cut much alike). Since the order of events at an instant says nothing of who scheduled them ([`crate::event_queue`]), each part handles its
-//! events in the order in which one queue of all events would give them, and the results are the same to the byte,
-//! however many parts there are.
+//! what they have sent (conservative synchronisation by lookahead: Chandy and Misra 1979; UNISON, 2024, cuts the networks of ns-3
+//! much alike). Since the order of events at an instant says nothing of who scheduled them ([`crate::event_queue`]), each
+//! part handles its events in the order in which one queue of all events would give them, and the results are the same to the
+//! byte, however many parts there are.
 //!
 //! A part is a [`Simulation`] of the whole network, of which only what the [`Partition`] gives to it comes to life. What looks
 //! at all of the network at once, samples and the borders of the measurement window, waits until all parts have come to
