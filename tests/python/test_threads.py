@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import ackclock
-from ackclock import Scenario, Simulation
+from ackclock import Scenario
+from ackclock._core import Simulation
 from conftest import Cli
 
 DUMBBELL = """
