@@ -35,6 +35,9 @@ const TOLERANCE: u64 = 105;
 /// More parts than any machine has cores.
 const MOST: usize = 1 << 12;
 
+/// So many lookaheads are tried, where delays are more.
+const TRIES: usize = 16;
+
 /// A full packet takes about four events, of which it shares half with the ACKs that come back along as fast a link.
 const BITS_PER_EVENT: f64 = 6_000.0;
 
@@ -71,6 +74,9 @@ pub(crate) struct Partition {
 impl Partition {
     /// A partition into so many parts, or fewer if there is no more to be had.
     pub(crate) fn new(config: &SimulationConfig, network: &Network, most: usize) -> Self {
+        if most == 1 {
+            return Self::of_cut(config, &[], Cut::none(config), Vec::new());
+        }
         let most = most.min(MOST);
         let stages = stages(config, network);
         let work = work(config, &stages);
@@ -229,6 +235,11 @@ impl Cutting<'_> {
 }
 
 impl Cut {
+    /// Everything in one part.
+    fn none(config: &SimulationConfig) -> Self {
+        Self { part_of_node: vec![0; config.network.nodes.len()], loads: vec![1] }
+    }
+
     fn largest(&self) -> u64 {
         self.loads.iter().copied().max().unwrap_or(0)
     }
@@ -236,8 +247,7 @@ impl Cut {
 
 /// Of the cuts that are about as even as the most even one, that with the longest lookahead.
 fn best_cut(cutting: &Cutting<'_>, groups: &mut Groups) -> Cut {
-    let delays: BTreeSet<SimDuration> = cutting.stages.iter().map(|stage| stage.delay).collect();
-    let cuts = delays.iter().rev().map(|least| (*least, cut(cutting, groups.clone(), *least)));
+    let cuts = lookaheads(cutting.stages).into_iter().map(|least| (least, cut(cutting, groups.clone(), least)));
     let (good, other): (Vec<_>, Vec<_>) = cuts.partition(|(least, cut)| cutting.pays(*least, cut));
     if other.iter().any(|(_, cut)| cut.loads.len() > 1) {
         groups.note(Tie::ShortDelays);
@@ -246,6 +256,15 @@ fn best_cut(cutting: &Cutting<'_>, groups: &mut Groups) -> Cut {
     let is_even = |cut: &Cut| 100 * cut.largest() <= TOLERANCE * best;
     let even = good.into_iter().map(|(_, cut)| cut).find(is_even);
     even.unwrap_or_else(|| cut(cutting, groups.clone(), SimDuration(u64::MAX)))
+}
+
+/// Delays, the longest first, evenly chosen where there are many.
+fn lookaheads(stages: &[Stage]) -> Vec<SimDuration> {
+    let delays: BTreeSet<SimDuration> = stages.iter().map(|stage| stage.delay).collect();
+    let delays: Vec<SimDuration> = delays.into_iter().rev().collect();
+    let tries = delays.len().min(TRIES);
+    let gaps = tries.saturating_sub(1).max(1);
+    (0..tries).map(|number| delays[number * (delays.len() - 1) / gaps]).collect()
 }
 
 /// The cut that leaves every stage of less than `least` delay in one part.
