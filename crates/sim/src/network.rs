@@ -1,5 +1,7 @@
 //! The network at work: packets move from link to link along their routes.
 
+mod hop;
+
 use ackclock_net::{
     Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
     PacketId, Packets, Router,
@@ -13,47 +15,7 @@ use crate::event_queue::{Event, EventQueue};
 use crate::ids::RouteId;
 use crate::partition::{Borders, Crossing};
 
-/// Where a route goes on, in 32 bits; [`Hop::next`] says it in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hop(u32);
-
-/// Where a packet goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
-    /// Onto this link.
-    Link(LinkId),
-    /// Onto this link, on which nothing ever waits.
-    Express(LinkId),
-    /// It is at its endpoint.
-    Endpoint,
-}
-
-impl Hop {
-    /// Set in the number of a link on which nothing ever waits.
-    const EXPRESS: u32 = 1 << 31;
-
-    /// The end of a route, which is no link.
-    const END: Self = Self(Self::EXPRESS - 1);
-
-    fn onto(link: LinkId) -> Self {
-        assert!(link.index() < Self::END.0 as usize, "there are fewer than 2^31 - 1 links");
-        Self(link.index() as u32)
-    }
-
-    /// The same, where nothing ever waits.
-    fn express(self) -> Self {
-        Self(self.0 | Self::EXPRESS)
-    }
-
-    fn next(self) -> Next {
-        let link = LinkId::new((self.0 & !Self::EXPRESS) as usize);
-        match self {
-            Self::END => Next::Endpoint,
-            Self(number) if number & Self::EXPRESS > 0 => Next::Express(link),
-            Self(_) => Next::Link(link),
-        }
-    }
-}
+use hop::{Hop, Next};
 
 /// A packet under way that goes on.
 #[derive(Clone, Copy, Debug)]
@@ -391,18 +353,5 @@ impl Output for Uplink<'_> {
     fn send(&mut self, segment: Segment) {
         let packet = Packet { generation: self.generation, ..Packet::tcp(segment, self.peer) };
         self.network.send(self.route, &packet);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hop_says_where_it_leads() {
-        let link = LinkId::new(7);
-        assert_eq!(Hop::onto(link).next(), Next::Link(link));
-        assert_eq!(Hop::onto(link).express().next(), Next::Express(link));
-        assert_eq!(Hop::END.next(), Next::Endpoint);
     }
 }
