@@ -10,56 +10,18 @@
 //! lie in the short list, all of them. The order of the keys is total, so that it is the same events in the same order
 //! wherever they lie.
 
+mod event;
 mod heap;
 mod wheel;
 
-use ackclock_net::{EndpointId, LinkId};
 use ackclock_units::SimTime;
-
-use crate::ids::{ApplianceId, DatagramFlowId, FlowId, GroupId, RelayDirection, StreamId};
 
 use heap::Heap;
 use wheel::Wheel;
 
-/// What is to happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// The first packet on this link arrives at its far end.
-    Link(LinkId),
-    /// The packet in service on this link has left, or one that was held back may leave.
-    Service(LinkId),
-    /// The timer of this endpoint may be due.
-    Timer(EndpointId),
-    /// The application of this stream acts.
-    App(StreamId),
-    /// This flow opens its connection.
-    Start(FlowId),
-    /// Series are sampled.
-    Sample,
-    /// The measurement window begins.
-    MeasureFrom,
-    /// The measurement window ends.
-    MeasureUntil,
-    /// A short flow of this group arrives.
-    Arrival(GroupId),
-    /// A datagram of this flow leaves.
-    Datagram(DatagramFlowId),
-    /// The discipline of this direction through an appliance asked to be asked again.
-    Discipline(RelayDirection),
-    /// The copier of this appliance has written a chunk, or has time for one.
-    Copier(ApplianceId),
-    /// The application of this flow's sender resets the connection.
-    Abort(FlowId),
-    /// The application that reads at this end stops reading.
-    StopReading(EndpointId),
-}
+pub(crate) use event::Event;
 
-const _: () = assert!(size_of::<Event>() == 8, "an event is handed about in a register");
-
-const KIND_SHIFT: u32 = 24;
-const KIND_MASK: u64 = 15;
 const AHEAD_SHIFT: u32 = 28;
-const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
 const EVENT_MASK: u64 = (1 << AHEAD_SHIFT) - 1;
 
 /// More events than these do not lie in the short list alone, until there are no more than `FEW_AGAIN`: so that a queue about as
@@ -75,51 +37,6 @@ const NO_KEY: u128 = u128::MAX;
 
 /// Nanoseconds: of events that were scheduled farther ahead than this, 69 s, none comes first for that.
 const FARTHEST: u64 = (1 << (64 - AHEAD_SHIFT)) - 2;
-
-impl Event {
-    #[inline]
-    fn pack(self) -> u64 {
-        let (kind, index) = match self {
-            Self::Link(link) => (0, link.index()),
-            Self::Timer(end) => (1, end.index()),
-            Self::App(stream) => (2, stream.index()),
-            Self::Start(flow) => (3, flow.index()),
-            Self::Sample => (4, 0),
-            Self::MeasureFrom => (5, 0),
-            Self::MeasureUntil => (6, 0),
-            Self::Service(link) => (7, link.index()),
-            Self::Arrival(group) => (8, group.index()),
-            Self::Discipline(at) => (9, at.number()),
-            Self::Copier(appliance) => (10, appliance.index()),
-            Self::Abort(flow) => (11, flow.index()),
-            Self::StopReading(end) => (12, end.index()),
-            Self::Datagram(flow) => (13, flow.index()),
-        };
-        debug_assert!(index as u64 <= INDEX_MASK, "an event has 24 bits for a number");
-        kind << KIND_SHIFT | index as u64
-    }
-
-    #[inline]
-    fn unpack(bits: u64) -> Self {
-        let index = (bits & INDEX_MASK) as usize;
-        match bits >> KIND_SHIFT & KIND_MASK {
-            0 => Self::Link(LinkId::new(index)),
-            1 => Self::Timer(EndpointId::of_number(index as u32)),
-            2 => Self::App(StreamId::new(index)),
-            3 => Self::Start(FlowId::new(index)),
-            4 => Self::Sample,
-            5 => Self::MeasureFrom,
-            6 => Self::MeasureUntil,
-            7 => Self::Service(LinkId::new(index)),
-            8 => Self::Arrival(GroupId::new(index)),
-            9 => Self::Discipline(RelayDirection::of_number(index)),
-            10 => Self::Copier(ApplianceId::new(index)),
-            11 => Self::Abort(FlowId::new(index)),
-            12 => Self::StopReading(EndpointId::of_number(index as u32)),
-            _ => Self::Datagram(DatagramFlowId::new(index)),
-        }
-    }
-}
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 use super::*;
-use crate::ids::RelayId;
-use ackclock_net::Direction;
+use crate::ids::{ApplianceId, DatagramFlowId, FlowId, GroupId, RelayDirection, RelayId, StreamId};
+use ackclock_net::{Direction, EndpointId, LinkId};
 use proptest::prelude::*;
 
 fn take(queue: &mut EventQueue) -> Option<(SimTime, Event)> {

@@ -1,0 +1,89 @@
+//! What is to happen, and the bits that say so in a key.
+
+use ackclock_net::{EndpointId, LinkId};
+
+use crate::ids::{ApplianceId, DatagramFlowId, FlowId, GroupId, RelayDirection, StreamId};
+
+/// What is to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The first packet on this link arrives at its far end.
+    Link(LinkId),
+    /// The packet in service on this link has left, or one that was held back may leave.
+    Service(LinkId),
+    /// The timer of this endpoint may be due.
+    Timer(EndpointId),
+    /// The application of this stream acts.
+    App(StreamId),
+    /// This flow opens its connection.
+    Start(FlowId),
+    /// Series are sampled.
+    Sample,
+    /// The measurement window begins.
+    MeasureFrom,
+    /// The measurement window ends.
+    MeasureUntil,
+    /// A short flow of this group arrives.
+    Arrival(GroupId),
+    /// A datagram of this flow leaves.
+    Datagram(DatagramFlowId),
+    /// The discipline of this direction through an appliance asked to be asked again.
+    Discipline(RelayDirection),
+    /// The copier of this appliance has written a chunk, or has time for one.
+    Copier(ApplianceId),
+    /// The application of this flow's sender resets the connection.
+    Abort(FlowId),
+    /// The application that reads at this end stops reading.
+    StopReading(EndpointId),
+}
+
+const _: () = assert!(size_of::<Event>() == 8, "an event is handed about in a register");
+
+const KIND_SHIFT: u32 = 24;
+const KIND_MASK: u64 = 15;
+const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
+
+impl Event {
+    #[inline]
+    pub(super) fn pack(self) -> u64 {
+        let (kind, index) = match self {
+            Self::Link(link) => (0, link.index()),
+            Self::Timer(end) => (1, end.index()),
+            Self::App(stream) => (2, stream.index()),
+            Self::Start(flow) => (3, flow.index()),
+            Self::Sample => (4, 0),
+            Self::MeasureFrom => (5, 0),
+            Self::MeasureUntil => (6, 0),
+            Self::Service(link) => (7, link.index()),
+            Self::Arrival(group) => (8, group.index()),
+            Self::Discipline(at) => (9, at.number()),
+            Self::Copier(appliance) => (10, appliance.index()),
+            Self::Abort(flow) => (11, flow.index()),
+            Self::StopReading(end) => (12, end.index()),
+            Self::Datagram(flow) => (13, flow.index()),
+        };
+        debug_assert!(index as u64 <= INDEX_MASK, "an event has 24 bits for a number");
+        kind << KIND_SHIFT | index as u64
+    }
+
+    #[inline]
+    pub(super) fn unpack(bits: u64) -> Self {
+        let index = (bits & INDEX_MASK) as usize;
+        match bits >> KIND_SHIFT & KIND_MASK {
+            0 => Self::Link(LinkId::new(index)),
+            1 => Self::Timer(EndpointId::of_number(index as u32)),
+            2 => Self::App(StreamId::new(index)),
+            3 => Self::Start(FlowId::new(index)),
+            4 => Self::Sample,
+            5 => Self::MeasureFrom,
+            6 => Self::MeasureUntil,
+            7 => Self::Service(LinkId::new(index)),
+            8 => Self::Arrival(GroupId::new(index)),
+            9 => Self::Discipline(RelayDirection::of_number(index)),
+            10 => Self::Copier(ApplianceId::new(index)),
+            11 => Self::Abort(FlowId::new(index)),
+            12 => Self::StopReading(EndpointId::of_number(index as u32)),
+            _ => Self::Datagram(DatagramFlowId::new(index)),
+        }
+    }
+}
