@@ -67,10 +67,12 @@ def test_a_copy_under_way_goes_on_alike(file: Path) -> None:
 
 def test_a_controller_in_python_keeps_its_flow_in_one_part(tmp_path: Path) -> None:
     (tmp_path / "half.py").write_text(
-        "from ackclock.controllers import Controller\n"
-        "class Half(Controller):\n"
-        "    def on_ack(self, event):\n"
-        "        self.cwnd += event.acked_bytes / 2\n"
+        "from ackclock import CongestionController\n"
+        "class Half(CongestionController):\n"
+        "    def on_ack(self, ack):\n"
+        "        self.cwnd_bytes += ack.newly_acked_bytes // 2\n"
+        "    def on_congestion(self, event):\n"
+        "        self.cwnd_bytes = 2 * self.mss_bytes\n"
     )
     text = DUMBBELL.replace("CONTROLLER", "python:half.py:Half")
     text += '[[flow]]\nname = "other"\nreverse = true\n'

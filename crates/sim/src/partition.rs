@@ -260,7 +260,8 @@ fn best_cut(cutting: &Cutting<'_>, groups: &mut Groups) -> Cut {
 
 /// Delays, the longest first, evenly chosen where there are many.
 fn lookaheads(stages: &[Stage]) -> Vec<SimDuration> {
-    let delays: BTreeSet<SimDuration> = stages.iter().map(|stage| stage.delay).collect();
+    let delays: BTreeSet<SimDuration> =
+        stages.iter().map(|stage| stage.delay).filter(|delay| !delay.is_zero()).collect();
     let delays: Vec<SimDuration> = delays.into_iter().rev().collect();
     let tries = delays.len().min(TRIES);
     let gaps = tries.saturating_sub(1).max(1);
