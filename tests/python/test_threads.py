@@ -74,7 +74,7 @@ def test_a_controller_in_python_keeps_its_flow_in_one_part(tmp_path: Path) -> No
         "    def on_congestion(self, event):\n"
         "        self.cwnd_bytes = 2 * self.mss_bytes\n"
     )
-    text = DUMBBELL.replace("CONTROLLER", "python:half.py:Half")
+    text = DUMBBELL.replace("CONTROLLER", "python:half:Half")
     text += '[[flow]]\nname = "other"\nreverse = true\n'
     path = tmp_path / "own.toml"
     path.write_text(text)
