@@ -244,7 +244,9 @@ impl Receiver {
         let start = arrival.start.max(self.rcv_nxt);
         let end = (arrival.start + arrival.len).min(window_end).min(self.fin_at.unwrap_or(u64::MAX));
         let fin_at = arrival.start + arrival.len;
-        if arrival.has_fin && self.fin_at.is_none() && (self.rcv_nxt..=window_end).contains(&fin_at) {
+        // A FIN before data that has come is a mistake of the peer's, and no end.
+        let last = self.out_of_order.last().map_or(self.rcv_nxt, |range| range.end);
+        if arrival.has_fin && self.fin_at.is_none() && (last..=window_end).contains(&fin_at) {
             self.fin_at = Some(fin_at);
         }
         let (before, had) = (self.rcv_nxt, self.payload_octets());

@@ -187,3 +187,17 @@ fn a_connection_to_nowhere_is_given_up() {
     assert_eq!(pair.ends[OPENER].state(), State::Closed);
     assert_eq!(pair.ends[OPENER].counters().timeouts, 4); // 1, 2, 4 s, and the one that gives up
 }
+
+#[test]
+fn a_fin_before_data_that_has_come_is_no_end() {
+    let mut pair = Pair::new(&plain(), &plain());
+    pair.open();
+    pair.write(OPENER, 1_000);
+    let first = pair.seen.last().expect("it has been sent").segment;
+    let second = Segment { seq: first.seq.advanced_by(1_000), ..first };
+    let fin = Segment { seq: first.seq.advanced_by(1_500), payload: 0, flags: Flags::ACK.with(Flags::FIN), ..first };
+    for segment in [second, fin, first] {
+        pair.call(ACCEPTOR, |endpoint, now, out| endpoint.on_segment(now, &segment, out));
+    }
+    assert_eq!((pair.ends[ACCEPTOR].state(), pair.ends[ACCEPTOR].received()), (State::Established, Bytes(2_000)));
+}
