@@ -5,7 +5,7 @@
 //! shorter, too.
 
 mod borders;
-mod lanes;
+mod synchronizer;
 mod ties;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use crate::network::Network;
 use ties::Groups;
 
 pub(crate) use borders::{Borders, Crossing};
-pub(crate) use lanes::Lanes;
+pub(crate) use synchronizer::Synchronizer;
 pub(crate) use ties::Tie;
 
 /// What there is to do for a flow, in fifties of instructions a data packet as counted on a hundred flows over one bottleneck: at its

@@ -26,7 +26,7 @@ use crate::config::SimulationConfig;
 use crate::event_queue::{Event, EventQueue, Moment};
 use crate::ids::StreamId;
 use crate::outcome::{EngineCounters, Outcome};
-use crate::partition::{Borders, Lanes, Partition};
+use crate::partition::{Borders, Partition, Synchronizer};
 use crate::recorder::Observed;
 use crate::stream::Stream;
 
@@ -117,14 +117,15 @@ impl ParallelSimulation {
         }
         self.scatter();
         let until = until.min(self.first.end);
-        let lanes = Lanes::new(&self.partition, self.now());
+        let synchronizer = Synchronizer::new(&self.partition, self.now());
         std::thread::scope(|scope| {
-            let _alarm = lanes.alarm();
-            let crew: Vec<Worker> = (1..self.partition.parts()).map(|part| Worker::hire(scope, part, &lanes)).collect();
-            self.run_spans(until, &lanes, &crew);
+            let _alarm = synchronizer.alarm();
+            let crew: Vec<Worker> =
+                (1..self.partition.parts()).map(|part| Worker::hire(scope, part, &synchronizer)).collect();
+            self.run_spans(until, &synchronizer, &crew);
         });
         for (part, simulation) in self.parts().enumerate() {
-            lanes.collect(part, |crossing| simulation.hosts.network.receive(crossing));
+            synchronizer.collect(part, |crossing| simulation.hosts.network.receive(crossing));
         }
     }
 
@@ -172,11 +173,11 @@ impl ParallelSimulation {
     }
 
     /// Runs all parts until `until`, and handles in between what concerns them all.
-    fn run_spans(&mut self, until: SimTime, lanes: &Lanes, crew: &[Worker]) {
+    fn run_spans(&mut self, until: SimTime, synchronizer: &Synchronizer, crew: &[Worker]) {
         loop {
             let end = Moment::after(until);
             let next = self.shared_events.first_moment().filter(|next| *next < end);
-            self.run_span(next.unwrap_or(end), lanes, crew);
+            self.run_span(next.unwrap_or(end), synchronizer, crew);
             let time = next.map_or(until, Moment::time);
             self.parts().for_each(|part| part.wait_until(time));
             if next.is_none() {
@@ -187,11 +188,11 @@ impl ParallelSimulation {
     }
 
     /// All parts run at the same time, until all that happens before `end` has happened.
-    fn run_span(&mut self, end: Moment, lanes: &Lanes, crew: &[Worker]) {
+    fn run_span(&mut self, end: Moment, synchronizer: &Synchronizer, crew: &[Worker]) {
         for (worker, simulation) in crew.iter().zip(self.others.drain(..)) {
             worker.give(Span { simulation, end });
         }
-        self.first.run_part(0, lanes, end);
+        self.first.run_part(0, synchronizer, end);
         self.others.extend(crew.iter().map(Worker::take_back));
     }
 
@@ -258,12 +259,16 @@ struct Span {
 }
 
 impl Worker {
-    fn hire<'scope>(scope: &'scope std::thread::Scope<'scope, '_>, part: usize, lanes: &'scope Lanes) -> Self {
+    fn hire<'scope>(
+        scope: &'scope std::thread::Scope<'scope, '_>,
+        part: usize,
+        synchronizer: &'scope Synchronizer,
+    ) -> Self {
         let ((spans, work), (hand_back, done)) = (channel::<Span>(), channel());
         scope.spawn(move || {
-            let _alarm = lanes.alarm();
+            let _alarm = synchronizer.alarm();
             for Span { mut simulation, end } in work {
-                simulation.run_part(part, lanes, end);
+                simulation.run_part(part, synchronizer, end);
                 if hand_back.send(simulation).is_err() {
                     return;
                 }
@@ -291,18 +296,18 @@ impl Simulation {
 
     /// Runs this part until all that happens here before `end` has happened, as far ahead of the others as it may. It tells them how
     /// far it is several times in a lookahead: if each told the others only when it has to wait for them, they would run in turn.
-    fn run_part(&mut self, part: usize, lanes: &Lanes, end: Moment) {
-        let mut horizon = lanes.horizon(part);
+    fn run_part(&mut self, part: usize, synchronizer: &Synchronizer, end: Moment) {
+        let mut horizon = synchronizer.horizon(part);
         loop {
-            lanes.collect(part, |crossing| self.hosts.network.receive(crossing));
-            let reach = horizon.min(self.next_event().max(self.now()) + lanes.stride(part));
+            synchronizer.collect(part, |crossing| self.hosts.network.receive(crossing));
+            let reach = horizon.min(self.next_event().max(self.now()) + synchronizer.stride(part));
             self.run_before(end.min(Moment::before(reach)), |_| false);
             let next = self.next_event();
-            lanes.post(part, self.hosts.network.borders().outgoing(), reach.min(end.time()), next);
+            synchronizer.post(part, self.hosts.network.borders().outgoing(), reach.min(end.time()), next);
             if reach > end.time() {
                 return;
             }
-            let Some(further) = lanes.wait(part, reach) else { return };
+            let Some(further) = synchronizer.wait(part, reach) else { return };
             horizon = further;
         }
     }

@@ -18,8 +18,8 @@ const STRIDES: u64 = 4;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Lanes {
-    parts: Vec<Lane>,
+pub(crate) struct Synchronizer {
+    parts: Vec<PartStatus>,
     /// How often anything was sent.
     posts: AtomicU64,
     has_failed: AtomicBool,
@@ -43,20 +43,20 @@ impl Answer {
 
 /// What others know of a part, and have for it.
 #[derive(Debug)]
-struct Lane {
+struct PartStatus {
     /// It sends nothing before this, but for what it has sent.
     clock: AtomicU64,
     /// It does nothing before this unless something comes that it has not taken in.
     next: AtomicU64,
     /// From each part from which something comes.
-    boxes: Vec<Letterbox>,
+    boxes: Vec<Mailbox>,
     /// How far it goes before it tells the others.
     stride: SimDuration,
 }
 
 /// What comes from one part to another.
 #[derive(Debug)]
-struct Letterbox {
+struct Mailbox {
     from: usize,
     /// How long it takes at least.
     takes: SimDuration,
@@ -65,19 +65,19 @@ struct Letterbox {
     earliest: AtomicU64,
 }
 
-impl Lanes {
+impl Synchronizer {
     /// Between parts that have all come to `now`.
     pub(crate) fn new(partition: &Partition, now: SimTime) -> Self {
         let parts = 0..partition.parts();
-        let letterbox = |from, to| Some(Letterbox::new(from, partition.lookahead(from, to)?));
-        let lane = |to| Lane {
+        let mailbox = |from, to| Some(Mailbox::new(from, partition.lookahead(from, to)?));
+        let status = |to| PartStatus {
             clock: AtomicU64::new(now.0),
             next: AtomicU64::new(now.0),
-            boxes: parts.clone().filter_map(|from| letterbox(from, to)).collect(),
+            boxes: parts.clone().filter_map(|from| mailbox(from, to)).collect(),
             stride: stride(parts.clone().filter_map(|other| partition.lookahead(to, other))),
         };
         Self {
-            parts: parts.clone().map(lane).collect(),
+            parts: parts.clone().map(status).collect(),
             posts: AtomicU64::new(0),
             has_failed: AtomicBool::new(false),
             sleepers: AtomicUsize::new(0),
@@ -98,7 +98,7 @@ impl Lanes {
 
     /// The same where nothing happens anywhere before `quiet`.
     fn horizon_if(&self, part: usize, quiet: SimTime) -> SimTime {
-        let arrival = |letters: &Letterbox| quiet.max(time(&self.parts[letters.from].clock)) + letters.takes;
+        let arrival = |mailbox: &Mailbox| quiet.max(time(&self.parts[mailbox.from].clock)) + mailbox.takes;
         self.parts[part].boxes.iter().map(arrival).min().unwrap_or(SimTime::NEVER)
     }
 
@@ -106,8 +106,15 @@ impl Lanes {
     fn quiet(&self) -> Option<SimTime> {
         let posts = self.posts.load(SeqCst);
         // What a part takes in is in what it does next before it is out of the box, so the box is looked at first.
-        let next = |lane: &Lane| {
-            lane.boxes.iter().map(|letters| time(&letters.earliest)).min().into_iter().chain([time(&lane.next)]).min()
+        let next = |status: &PartStatus| {
+            status
+                .boxes
+                .iter()
+                .map(|mailbox| time(&mailbox.earliest))
+                .min()
+                .into_iter()
+                .chain([time(&status.next)])
+                .min()
         };
         let first = self.parts.iter().filter_map(next).min();
         first.filter(|_| self.posts.load(SeqCst) == posts)
@@ -116,9 +123,9 @@ impl Lanes {
     /// A part has sent, and come to `now`; what it does next is at `next`.
     pub(crate) fn post(&self, part: usize, outgoing: &mut [Vec<Crossing>], now: SimTime, next: SimTime) {
         let mut has_sent = false;
-        for (lane, crossings) in self.parts.iter().zip(outgoing).filter(|(_, crossings)| !crossings.is_empty()) {
-            let letterbox = lane.boxes.iter().find(|letters| letters.from == part);
-            letterbox.expect("packets go where there is a way").put(crossings);
+        for (status, crossings) in self.parts.iter().zip(outgoing).filter(|(_, crossings)| !crossings.is_empty()) {
+            let mailbox = status.boxes.iter().find(|mailbox| mailbox.from == part);
+            mailbox.expect("packets go where there is a way").put(crossings);
             has_sent = true;
         }
         if has_sent {
@@ -139,9 +146,9 @@ impl Lanes {
 
     /// Hands over what has been sent to a part, by sender and in the order of sending.
     pub(crate) fn collect(&self, part: usize, mut take: impl FnMut(&Crossing)) {
-        let lane = &self.parts[part];
-        for letterbox in &lane.boxes {
-            letterbox.take(&lane.next).iter().for_each(&mut take);
+        let status = &self.parts[part];
+        for mailbox in &status.boxes {
+            mailbox.take(&status.next).iter().for_each(&mut take);
         }
     }
 
@@ -177,11 +184,11 @@ impl Lanes {
 
     /// Tells the others if the thread that holds it panics.
     pub(crate) fn alarm(&self) -> Alarm<'_> {
-        Alarm { lanes: self }
+        Alarm { synchronizer: self }
     }
 }
 
-impl Letterbox {
+impl Mailbox {
     fn new(from: usize, takes: SimDuration) -> Self {
         Self { from, takes, crossings: Mutex::default(), earliest: AtomicU64::new(u64::MAX) }
     }
@@ -218,16 +225,16 @@ fn time(clock: &AtomicU64) -> SimTime {
     SimTime(clock.load(SeqCst))
 }
 
-/// See [`Lanes::alarm`].
+/// See [`Synchronizer::alarm`].
 pub(crate) struct Alarm<'a> {
-    lanes: &'a Lanes,
+    synchronizer: &'a Synchronizer,
 }
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.lanes.has_failed.store(true, SeqCst);
-            self.lanes.wake();
+            self.synchronizer.has_failed.store(true, SeqCst);
+            self.synchronizer.wake();
         }
     }
 }
