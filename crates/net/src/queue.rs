@@ -28,6 +28,7 @@ mod round_robin;
 mod sfq;
 mod sgpq;
 mod shared_buffer;
+mod tally;
 mod tbf;
 #[cfg(test)]
 mod testing;
@@ -38,7 +39,6 @@ use std::sync::LazyLock;
 
 use ackclock_declare::{About, Declared, Part, Parts, Review};
 use ackclock_units::{Bandwidth, SimTime};
-use ackclock_wire::Ecn;
 
 use crate::packet::Packet;
 use crate::rng::RandomStream;
@@ -59,6 +59,7 @@ pub use red::{Red, RedConfig};
 pub use sfq::{Sfq, SfqConfig};
 pub use sgpq::{Sgpq, SgpqConfig};
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, Sharing};
+pub use tally::{QueueCounters, Tally, Treatment};
 pub use tbf::{Tbf, TbfConfig};
 pub use threshold::{Threshold, ThresholdConfig};
 
@@ -71,27 +72,6 @@ pub struct Queued {
     pub octets: u64,
     /// When it arrived.
     pub since: SimTime,
-}
-
-/// What a discipline did to packets, besides keeping them. It counts from the beginning of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueCounters {
-    /// Packets dropped, at arrival or later.
-    pub drops: u64,
-    /// Packets marked (CE).
-    pub marks: u64,
-}
-
-impl QueueCounters {
-    /// Marks a packet that allows it, and says whether it did (RFC 3168 section 5).
-    pub fn mark(&mut self, packet: &mut Packet) -> bool {
-        let marked = packet.ecn() != Ecn::NotEct;
-        if marked {
-            packet.set_ecn(Ecn::Ce);
-            self.marks += 1;
-        }
-        marked
-    }
 }
 
 /// A queue discipline.
@@ -119,8 +99,11 @@ pub trait QueueDiscipline: Debug + Send {
     /// Octets waiting, framing included.
     fn octets(&self) -> u64;
 
-    /// What was dropped and marked.
+    /// How many packets were dropped and marked: [`Tally::counters`].
     fn counters(&self) -> QueueCounters;
+
+    /// Where each packet that is dropped or marked is told of.
+    fn tally(&mut self) -> &mut Tally;
 
     /// Reports named internals (`"drop_probability"`, `"average_packets"`) to whoever asks.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
@@ -226,6 +209,9 @@ macro_rules! disciplines {
             }
             fn counters(&self) -> QueueCounters {
                 match self { $(Self::$name(queue) => queue.counters(),)* }
+            }
+            fn tally(&mut self) -> &mut Tally {
+                match self { $(Self::$name(queue) => queue.tally(),)* }
             }
             fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Self::$name(queue) => queue.inspect(record),)* }

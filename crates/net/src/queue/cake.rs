@@ -20,7 +20,7 @@ use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, MAX_TIME, QueueLimit};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Tally};
 use crate::ids::EndpointId;
 use crate::packet::Packet;
 use crate::rng::RandomStream;
@@ -112,7 +112,7 @@ pub struct Cake {
     flows: Vec<Flow>,
     hosts: HostLoads,
     shaper: Shaper,
-    counters: QueueCounters,
+    tally: Tally,
     filtered: u64,
     /// The queue that sent last, for whoever asks.
     last: u32,
@@ -143,7 +143,7 @@ impl Cake {
             flows: vec![idle; config.flows as usize],
             hosts: HostLoads::new(config.hosts.clone(), config.isolation),
             shaper: Shaper::new(config.shaper),
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
             filtered: 0,
             last: 0,
         }
@@ -165,17 +165,18 @@ impl Cake {
         }
         let found = ack_filter::superfluous(self.config.ack_filter, arrival, self.queues.waiting(queue));
         if let Some(position) = found {
-            self.queues.remove(queue, position);
+            let filtered = self.queues.remove(queue, position);
             self.filtered += 1;
-            self.counters.drops += 1;
+            self.tally.drop(&filtered.packet);
         }
     }
 
     fn drop_from_fattest(&mut self, now: SimTime) {
         let fattest = self.queues.fattest();
         self.flows[fattest as usize].cobalt.on_overflow(now, &self.control);
-        self.queues.pop(fattest);
-        self.counters.drops += 1;
+        if let Some(dropped) = self.queues.pop(fattest) {
+            self.tally.drop(&dropped.packet);
+        }
     }
 
     /// The next packet of a queue that COBALT lets through.
@@ -184,11 +185,11 @@ impl Cake {
         loop {
             let mut packet = self.queues.pop(flow)?;
             let cobalt = &mut self.flows[flow as usize].cobalt;
-            let drops = cobalt.drops(now, &mut packet, &self.control, tolerated, &mut self.random, &mut self.counters);
+            let drops = cobalt.drops(now, &mut packet, &self.control, tolerated, &mut self.random, &mut self.tally);
             if !drops || self.queues.packets_of(flow) == 0 {
                 return Some(packet); // the last packet stays: with it would go the sender's only signal
             }
-            self.counters.drops += 1;
+            self.tally.drop(&packet.packet);
         }
     }
 
@@ -247,7 +248,11 @@ impl QueueDiscipline for Cake {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -12,7 +12,7 @@ use ackclock_wire::Ecn;
 
 use super::fifo::{Fifo, Head};
 use super::limit::{MAX_TIME, QueueLimit};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// The parameters of the control law.
@@ -85,7 +85,7 @@ impl CodelControl {
         &mut self,
         now: SimTime,
         parameters: &CodelParameters,
-        counters: &mut QueueCounters,
+        tally: &mut Tally,
         queue: &mut impl Head,
     ) -> Option<Queued> {
         loop {
@@ -94,14 +94,14 @@ impl CodelControl {
                 return None;
             };
             if !self.signals(now, parameters, &packet, queue.octets()) {
-                step_mark(now, parameters, counters, &mut packet);
+                step_mark(now, parameters, tally, &mut packet);
                 return Some(packet);
             }
-            if parameters.ecn && counters.mark(&mut packet.packet) {
+            if parameters.ecn && tally.mark(&mut packet.packet) {
                 self.move_on(parameters);
                 return Some(packet);
             }
-            counters.drops += 1;
+            tally.drop(&packet.packet);
         }
     }
 
@@ -164,10 +164,10 @@ impl CodelControl {
 }
 
 /// Marks what waited longer than the step, whatever the control law says.
-fn step_mark(now: SimTime, parameters: &CodelParameters, counters: &mut QueueCounters, packet: &mut Queued) {
+fn step_mark(now: SimTime, parameters: &CodelParameters, tally: &mut Tally, packet: &mut Queued) {
     let beyond = parameters.ce_threshold.is_some_and(|threshold| now - packet.since > threshold);
     if beyond && packet.packet.ecn() != Ecn::Ce {
-        counters.mark(&mut packet.packet);
+        tally.mark(&mut packet.packet);
     }
 }
 
@@ -183,7 +183,7 @@ pub struct Codel {
     parameters: CodelParameters,
     queue: Fifo,
     control: CodelControl,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 impl Codel {
@@ -194,7 +194,7 @@ impl Codel {
             parameters: config.control,
             queue: Fifo::default(),
             control: CodelControl::default(),
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
         }
     }
 }
@@ -204,12 +204,12 @@ impl QueueDiscipline for Codel {
         if self.room.takes(self.queue.len(), self.queue.octets(), arrival.octets) {
             self.queue.push(arrival);
         } else {
-            self.counters.drops += 1;
+            self.tally.drop(&arrival.packet);
         }
     }
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
-        self.control.dequeue(now, &self.parameters, &mut self.counters, &mut self.queue)
+        self.control.dequeue(now, &self.parameters, &mut self.tally, &mut self.queue)
     }
 
     fn len(&self) -> usize {
@@ -221,7 +221,11 @@ impl QueueDiscipline for Codel {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

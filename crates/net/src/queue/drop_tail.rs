@@ -6,7 +6,7 @@ use ackclock_declare::{About, declare};
 use ackclock_units::SimTime;
 
 use super::limit::{QueueLimit, of_link};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// Parameters of [`DropTail`].
@@ -38,18 +38,13 @@ pub struct DropTail {
     room: Room,
     packets: VecDeque<Queued>,
     octets: u64,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 impl DropTail {
     /// An empty queue.
     pub fn new(config: &DropTailConfig, place: &QueuePlace<'_>) -> Self {
-        Self {
-            room: Room::new(config.limit, place.rate),
-            packets: VecDeque::new(),
-            octets: 0,
-            counters: QueueCounters::default(),
-        }
+        Self { room: Room::new(config.limit, place.rate), packets: VecDeque::new(), octets: 0, tally: Tally::default() }
     }
 }
 
@@ -59,7 +54,7 @@ impl QueueDiscipline for DropTail {
             self.octets += arrival.octets;
             self.packets.push_back(arrival);
         } else {
-            self.counters.drops += 1;
+            self.tally.drop(&arrival.packet);
         }
     }
 
@@ -78,7 +73,11 @@ impl QueueDiscipline for DropTail {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 }
 

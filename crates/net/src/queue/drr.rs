@@ -10,7 +10,7 @@ use ackclock_units::{Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link, quantum};
 use super::round_robin::RoundRobin;
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// Parameters of [`Drr`].
@@ -43,7 +43,7 @@ impl Parameters for DrrConfig {
 pub struct Drr {
     flows: RoundRobin,
     room: Room,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 impl Drr {
@@ -52,7 +52,7 @@ impl Drr {
         Self {
             flows: RoundRobin::new(config.quantum.0),
             room: Room::new(config.limit, place.rate),
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
         }
     }
 }
@@ -60,8 +60,10 @@ impl Drr {
 impl QueueDiscipline for Drr {
     fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
         self.flows.push(arrival.packet.to.number(), arrival);
-        while !self.room.holds(self.flows.len(), self.flows.octets(), arrival.octets) && self.flows.steal().is_some() {
-            self.counters.drops += 1;
+        while !self.room.holds(self.flows.len(), self.flows.octets(), arrival.octets)
+            && let Some(dropped) = self.flows.steal()
+        {
+            self.tally.drop(&dropped.packet);
         }
     }
 
@@ -78,7 +80,11 @@ impl QueueDiscipline for Drr {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 }
 

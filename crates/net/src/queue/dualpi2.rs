@@ -17,7 +17,7 @@ use ackclock_wire::Ecn;
 use super::fifo::{Fifo, Head};
 use super::limit::{MAX_TIME, QueueLimit};
 use super::pie::MIN_UPDATE;
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 words! {
     /// Which of the two queues sends, when both could.
@@ -187,7 +187,7 @@ pub struct DualPi2 {
     classic: Side,
     /// Octets that the classic queue is owed.
     credit: f64,
-    counters: QueueCounters,
+    tally: Tally,
     l4s_sojourn: SimDuration,
 }
 
@@ -201,7 +201,7 @@ impl DualPi2 {
             l4s: Side::default(),
             classic: Side::default(),
             credit: 0.0,
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
             l4s_sojourn: SimDuration::ZERO,
         }
     }
@@ -290,7 +290,7 @@ impl QueueDiscipline for DualPi2 {
     fn enqueue(&mut self, now: SimTime, arrival: Queued) {
         self.catch_up(now);
         if !self.room.takes(self.len(), self.octets(), arrival.octets) {
-            self.counters.drops += 1;
+            self.tally.drop(&arrival.packet);
             return;
         }
         let is_l4s = matches!(arrival.packet.ecn(), Ecn::Ect1 | Ecn::Ce);
@@ -313,11 +313,11 @@ impl QueueDiscipline for DualPi2 {
                 self.classic_fate(packet.packet.ecn())
             };
             if fate == Fate::Drop {
-                self.counters.drops += 1;
+                self.tally.drop(&packet.packet);
                 continue;
             }
             if fate == Fate::Mark && packet.packet.ecn() != Ecn::Ce {
-                self.counters.mark(&mut packet.packet);
+                self.tally.mark(&mut packet.packet);
             }
             self.settle(is_l4s, packet.octets);
             return Some(packet);
@@ -333,7 +333,11 @@ impl QueueDiscipline for DualPi2 {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -19,7 +19,7 @@ use ackclock_units::SimTime;
 use self::rounds::{Rounds, Virtual};
 use super::limit::{QueueLimit, of_link};
 use super::longest::Longest;
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// Parameters of [`Fq`].
@@ -58,7 +58,7 @@ pub struct Fq {
     room: Room,
     packets: usize,
     octets: u64,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -86,7 +86,7 @@ impl Fq {
             room: Room::new(config.limit, place.rate),
             packets: 0,
             octets: 0,
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -98,7 +98,7 @@ impl Fq {
         if let Some(last) = self.flows[flow].packets.pop_back() {
             self.on_removed(flow, last.queued.octets);
             self.longest.on_taken(key, self.flows[flow].octets);
-            self.counters.drops += 1;
+            self.tally.drop(&last.queued.packet);
         }
     }
 
@@ -156,7 +156,11 @@ impl QueueDiscipline for Fq {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 }
 

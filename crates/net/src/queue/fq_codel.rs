@@ -12,7 +12,7 @@ use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, QueueLimit, quantum};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// Parameters of [`FqCodel`].
@@ -59,7 +59,7 @@ pub struct FqCodel {
     queues: FlowQueues,
     schedule: FlowSchedule,
     controls: Vec<CodelControl>,
-    counters: QueueCounters,
+    tally: Tally,
     new_flows: u64,
     /// The queue that sent last, for whoever asks.
     last: u32,
@@ -76,7 +76,7 @@ impl FqCodel {
             queues: FlowQueues::new(config.flows),
             schedule: FlowSchedule::new(config.flows),
             controls: vec![CodelControl::default(); config.flows as usize],
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
             new_flows: 0,
             last: 0,
         }
@@ -93,11 +93,9 @@ impl FqCodel {
         let enough = self.queues.octets_of(fattest) / 2;
         let mut dropped = 0;
         while dropped < self.config.drop_batch {
-            if self.queues.pop(fattest).is_none() {
-                break;
-            }
+            let Some(head) = self.queues.pop(fattest) else { break };
             dropped += 1;
-            self.counters.drops += 1;
+            self.tally.drop(&head.packet);
             if self.queues.octets_of(fattest) <= enough {
                 break;
             }
@@ -121,7 +119,7 @@ impl QueueDiscipline for FqCodel {
             let flow = self.schedule.turn(|_| self.config.quantum.0)?;
             let control = &mut self.controls[flow as usize];
             let mut queue = self.queues.queue(flow);
-            let packet = control.dequeue(now, &self.config.control, &mut self.counters, &mut queue);
+            let packet = control.dequeue(now, &self.config.control, &mut self.tally, &mut queue);
             if let Some(packet) = packet {
                 self.schedule.charge(flow, packet.octets);
                 self.last = flow;
@@ -140,7 +138,11 @@ impl QueueDiscipline for FqCodel {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

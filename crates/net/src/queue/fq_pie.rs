@@ -15,7 +15,7 @@ use super::flow_queues::FlowQueues;
 use super::flow_schedule::FlowSchedule;
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, QueueLimit, quantum};
 use super::pie::{PieControl, PieParameters, Verdict};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::rng::RandomStream;
 
 declare! {
@@ -62,7 +62,7 @@ pub struct FqPie {
     queues: FlowQueues,
     schedule: FlowSchedule,
     controls: Vec<PieControl>,
-    counters: QueueCounters,
+    tally: Tally,
     /// The queue that sent last, for whoever asks.
     last: u32,
 }
@@ -79,7 +79,7 @@ impl FqPie {
             queues: FlowQueues::new(config.flows),
             schedule: FlowSchedule::new(config.flows),
             controls: vec![PieControl::new(&config.control); config.flows as usize],
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
             last: 0,
         }
     }
@@ -96,7 +96,7 @@ impl FqPie {
         }
         match control.judge(now, &self.config.control, waiting, arrival.octets, &mut self.random) {
             Verdict::Keep => true,
-            Verdict::Signal => control.marks(&self.config.control) && self.counters.mark(&mut arrival.packet),
+            Verdict::Signal => control.marks(&self.config.control) && self.tally.mark(&mut arrival.packet),
         }
     }
 }
@@ -105,7 +105,7 @@ impl QueueDiscipline for FqPie {
     fn enqueue(&mut self, now: SimTime, mut arrival: Queued) {
         let queue = bucket(&arrival.packet, self.perturbation, self.config.flows);
         if !self.admit(now, queue, &mut arrival) {
-            self.counters.drops += 1;
+            self.tally.drop(&arrival.packet);
             return;
         }
         self.queues.push(queue, arrival);
@@ -136,7 +136,11 @@ impl QueueDiscipline for FqPie {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

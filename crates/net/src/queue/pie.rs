@@ -19,7 +19,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::fifo::{Fifo, Head};
 use super::limit::{MAX_TIME, QueueLimit};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::rng::RandomStream;
 
 words! {
@@ -304,7 +304,7 @@ pub struct Pie {
     queue: Fifo,
     control: PieControl,
     random: RandomStream,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 impl Pie {
@@ -316,7 +316,7 @@ impl Pie {
             queue: Fifo::default(),
             control: PieControl::new(&config.control),
             random: place.random(),
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
         }
     }
 }
@@ -327,15 +327,15 @@ impl QueueDiscipline for Pie {
         self.control.catch_up(now, &self.parameters, waiting);
         if !self.room.takes(self.queue.len(), waiting, arrival.octets) {
             self.control.on_full();
-            self.counters.drops += 1;
+            self.tally.drop(&arrival.packet);
             return;
         }
         let verdict = self.control.judge(now, &self.parameters, waiting, arrival.octets, &mut self.random);
         let mark = self.control.marks(&self.parameters);
-        if verdict == Verdict::Keep || (mark && self.counters.mark(&mut arrival.packet)) {
+        if verdict == Verdict::Keep || (mark && self.tally.mark(&mut arrival.packet)) {
             self.queue.push(arrival);
         } else {
-            self.counters.drops += 1;
+            self.tally.drop(&arrival.packet);
         }
     }
 
@@ -355,7 +355,11 @@ impl QueueDiscipline for Pie {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

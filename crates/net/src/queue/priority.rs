@@ -10,7 +10,7 @@ use ackclock_declare::{About, declare, required, unset};
 use ackclock_units::{Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link};
-use super::{FlowSet, Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{FlowSet, Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::config::PacketClass;
 use crate::packet::Packet;
 
@@ -71,7 +71,7 @@ pub struct Priority {
     bands: Vec<Band>,
     packets: usize,
     octets: u64,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 #[derive(Clone, Debug)]
@@ -91,12 +91,7 @@ impl Priority {
             packets: VecDeque::new(),
             octets: 0,
         };
-        Self {
-            bands: config.bands.iter().map(band).collect(),
-            packets: 0,
-            octets: 0,
-            counters: QueueCounters::default(),
-        }
+        Self { bands: config.bands.iter().map(band).collect(), packets: 0, octets: 0, tally: Tally::default() }
     }
 }
 
@@ -111,7 +106,7 @@ impl QueueDiscipline for Priority {
             self.packets += 1;
             self.octets += arrival.octets;
         } else {
-            self.counters.drops += 1;
+            self.tally.drop(&arrival.packet);
         }
     }
 
@@ -133,7 +128,11 @@ impl QueueDiscipline for Priority {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 }
 

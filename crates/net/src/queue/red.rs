@@ -18,7 +18,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime, math};
 
 use self::adaptive::Adaptive;
 use super::limit::{QueueLimit, of_link};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::rng::RandomStream;
 
 declare! {
@@ -150,7 +150,7 @@ pub struct Red {
     room: Room,
     packets: VecDeque<Queued>,
     octets: u64,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 /// What becomes of an arriving packet.
@@ -186,7 +186,7 @@ impl Red {
             room: Room::new(config.limit, place.rate),
             packets: VecDeque::new(),
             octets: 0,
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -253,14 +253,14 @@ impl QueueDiscipline for Red {
         self.update_average(now);
         let goes_on = match self.decide(arrival.octets) {
             Verdict::Keep => true,
-            Verdict::Early => self.ecn && self.counters.mark(&mut arrival.packet),
+            Verdict::Early => self.ecn && self.tally.mark(&mut arrival.packet),
             Verdict::Drop => false,
         };
         if goes_on && self.room.takes(self.packets.len(), self.octets, arrival.octets) {
             self.octets += arrival.octets;
             self.packets.push_back(arrival);
         } else {
-            self.counters.drops += 1;
+            self.tally.drop(&arrival.packet);
         }
     }
 
@@ -282,7 +282,11 @@ impl QueueDiscipline for Red {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -12,7 +12,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use super::flow_hash::{Perturbation, bucket};
 use super::limit::{QueueLimit, quantum};
 use super::round_robin::RoundRobin;
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::rng::RandomStream;
 
 declare! {
@@ -69,7 +69,7 @@ pub struct Sfq {
     /// When the perturbation changes.
     changes: SimTime,
     room: Room,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 impl Sfq {
@@ -84,7 +84,7 @@ impl Sfq {
             period: config.perturb,
             changes: if config.perturb.is_zero() { SimTime::NEVER } else { SimTime(config.perturb.0) },
             room: Room::new(config.limit, place.rate),
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -111,9 +111,10 @@ impl QueueDiscipline for Sfq {
     fn enqueue(&mut self, now: SimTime, arrival: Queued) {
         self.perturb(now);
         self.put(arrival);
-        while !self.room.holds(self.queues.len(), self.queues.octets(), arrival.octets) && self.queues.steal().is_some()
+        while !self.room.holds(self.queues.len(), self.queues.octets(), arrival.octets)
+            && let Some(dropped) = self.queues.steal()
         {
-            self.counters.drops += 1;
+            self.tally.drop(&dropped.packet);
         }
     }
 
@@ -130,7 +131,11 @@ impl QueueDiscipline for Sfq {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 }
 

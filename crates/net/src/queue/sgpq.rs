@@ -11,7 +11,7 @@ use ackclock_declare::{About, declare, default};
 use ackclock_units::{Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// Parameters of [`Sgpq`].
@@ -49,7 +49,7 @@ pub struct Sgpq {
     threshold: u64,
     small: Class,
     large: Class,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl Sgpq {
             threshold: config.threshold.0,
             small: class(config.small_limit),
             large: class(config.limit),
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
         }
     }
 }
@@ -80,7 +80,7 @@ impl QueueDiscipline for Sgpq {
             class.octets += arrival.octets;
             class.packets.push_back(arrival);
         } else {
-            self.counters.drops += 1;
+            self.tally.drop(&arrival.packet);
         }
     }
 
@@ -100,7 +100,11 @@ impl QueueDiscipline for Sgpq {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 }
 

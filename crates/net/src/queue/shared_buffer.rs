@@ -11,7 +11,7 @@ use ackclock_units::{Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link, quantum};
 use super::round_robin::RoundRobin;
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// Parameters of [`SharedBuffer`].
@@ -137,7 +137,7 @@ pub struct SharedBuffer {
     limit: QueueLimit,
     flows: RoundRobin,
     room: Room,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 impl SharedBuffer {
@@ -148,7 +148,7 @@ impl SharedBuffer {
             limit: config.limit.at_rate(place.rate),
             flows: RoundRobin::new(config.quantum.0),
             room: Room::new(config.limit.at_rate(place.rate), place.rate),
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -172,9 +172,9 @@ impl QueueDiscipline for SharedBuffer {
             Sharing::LongestQueueDrop => {
                 self.flows.push(key, arrival);
                 while !self.room.holds(self.flows.len(), self.flows.octets(), arrival.octets)
-                    && self.flows.steal().is_some()
+                    && let Some(dropped) = self.flows.steal()
                 {
-                    self.counters.drops += 1;
+                    self.tally.drop(&dropped.packet);
                 }
             }
             Sharing::DynamicThreshold { alpha } => {
@@ -182,7 +182,7 @@ impl QueueDiscipline for SharedBuffer {
                 if fits && self.is_below(alpha, key) {
                     self.flows.push(key, arrival);
                 } else {
-                    self.counters.drops += 1;
+                    self.tally.drop(&arrival.packet);
                 }
             }
         }
@@ -201,7 +201,11 @@ impl QueueDiscipline for SharedBuffer {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 }
 

@@ -13,7 +13,7 @@ use ackclock_declare::{About, Review, declare, required};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// Parameters of [`Tbf`].
@@ -66,7 +66,7 @@ pub struct Tbf {
     room: Room,
     packets: VecDeque<Queued>,
     octets: u64,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 impl Tbf {
@@ -81,7 +81,7 @@ impl Tbf {
             room: Room::new(config.limit, config.rate),
             packets: VecDeque::new(),
             octets: 0,
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -97,7 +97,7 @@ impl QueueDiscipline for Tbf {
             self.octets += arrival.octets;
             self.packets.push_back(arrival);
         } else {
-            self.counters.drops += 1;
+            self.tally.drop(&arrival.packet);
         }
     }
 
@@ -124,7 +124,11 @@ impl QueueDiscipline for Tbf {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -1,7 +1,7 @@
 //! What every discipline owes to the link, whatever else it does.
 
 use ackclock_units::{Bytes, SimDuration};
-use ackclock_wire::Segment;
+use ackclock_wire::{Ecn, Segment};
 use proptest::prelude::*;
 
 use super::*;

@@ -11,7 +11,7 @@ use ackclock_declare::{About, declare, required};
 use ackclock_units::SimTime;
 
 use super::limit::{QueueLimit, of_link};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room};
+use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// Parameters of [`Threshold`].
@@ -48,7 +48,7 @@ pub struct Threshold {
     room: Room,
     packets: VecDeque<Queued>,
     octets: u64,
-    counters: QueueCounters,
+    tally: Tally,
 }
 
 impl Threshold {
@@ -59,7 +59,7 @@ impl Threshold {
             room: Room::new(config.limit, place.rate),
             packets: VecDeque::new(),
             octets: 0,
-            counters: QueueCounters::default(),
+            tally: Tally::default(),
         }
     }
 }
@@ -67,7 +67,7 @@ impl Threshold {
 impl QueueDiscipline for Threshold {
     fn enqueue(&mut self, _now: SimTime, mut arrival: Queued) {
         if !self.room.takes(self.packets.len(), self.octets, arrival.octets) {
-            self.counters.drops += 1;
+            self.tally.drop(&arrival.packet);
             return;
         }
         // As many packets, or octets, as the threshold itself are not more than it.
@@ -76,7 +76,7 @@ impl QueueDiscipline for Threshold {
             waiting => !self.unmarked.takes(waiting - 1, self.octets, 0),
         };
         if is_above {
-            self.counters.mark(&mut arrival.packet);
+            self.tally.mark(&mut arrival.packet);
         }
         self.octets += arrival.octets;
         self.packets.push_back(arrival);
@@ -97,7 +97,11 @@ impl QueueDiscipline for Threshold {
     }
 
     fn counters(&self) -> QueueCounters {
-        self.counters
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 }
 

@@ -11,7 +11,7 @@
 use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
-use crate::queue::{QueueCounters, Queued};
+use crate::queue::{Queued, Tally};
 use crate::rng::RandomStream;
 
 /// What BLUE's probability grows by when the queue overflows, and shrinks by when it runs empty.
@@ -76,7 +76,7 @@ impl Cobalt {
         parameters: &CobaltParameters,
         tolerated: SimDuration,
         random: &mut RandomStream,
-        counters: &mut QueueCounters,
+        tally: &mut Tally,
     ) -> bool {
         self.sojourn = now - packet.since;
         let is_due = self.is_due(now);
@@ -88,7 +88,7 @@ impl Cobalt {
         let mut drops = false;
         if self.dropping && is_due {
             let is_marked = packet.packet.ecn() == Ecn::Ce;
-            drops = !(parameters.ecn && (is_marked || counters.mark(&mut packet.packet)));
+            drops = !(parameters.ecn && (is_marked || tally.mark(&mut packet.packet)));
             self.count += 1;
             self.signal_next += self.spacing(parameters);
         } else if is_due {
@@ -143,11 +143,11 @@ mod tests {
     /// Packets that waited `waited` leave every 0.1 ms; when one is dropped, in ms.
     fn drop_times(cobalt: &mut Cobalt, from: u64, until: u64, waited: u64) -> Vec<f64> {
         let mut random = RandomStream::new(1, "test");
-        let mut counters = QueueCounters::default();
+        let mut tally = Tally::default();
         let times = (from * 10..until * 10).map(|tenth| tenth * MS / 10);
         let mut drops = |now: &u64| {
             let mut packet = arrival_with(SimTime(now - waited * MS), 0, 1500, Ecn::NotEct);
-            cobalt.drops(SimTime(*now), &mut packet, &PARAMETERS, SimDuration::ZERO, &mut random, &mut counters)
+            cobalt.drops(SimTime(*now), &mut packet, &PARAMETERS, SimDuration::ZERO, &mut random, &mut tally)
         };
         times.filter(|now| drops(now)).map(|now| now as f64 / 1e6).collect()
     }
@@ -194,12 +194,12 @@ mod tests {
     /// When packets of a bad queue are signalled to, marks or drops, that leave at these times, ms.
     fn signals_at(cobalt: &mut Cobalt, ecn: Ecn, times: impl Iterator<Item = u64>) -> Vec<u64> {
         let mut random = RandomStream::new(1, "test");
-        let mut counters = QueueCounters::default();
+        let mut tally = Tally::default();
         let mut signalled = |ms: &u64| {
-            let (now, before) = (SimTime(ms * MS), counters.marks);
+            let (now, before) = (SimTime(ms * MS), tally.counters().marks);
             let mut packet = arrival_with(SimTime(now.0 - 6 * MS), 0, 1500, ecn);
-            cobalt.drops(now, &mut packet, &PARAMETERS, SimDuration::ZERO, &mut random, &mut counters)
-                || counters.marks > before
+            cobalt.drops(now, &mut packet, &PARAMETERS, SimDuration::ZERO, &mut random, &mut tally)
+                || tally.counters().marks > before
         };
         times.filter(|ms| signalled(ms)).collect()
     }

@@ -20,9 +20,9 @@ fn held_at(average: f64, config: RedConfig) -> Red {
 }
 
 fn arrive(red: &mut Red, octets: u64) -> bool {
-    let before = red.counters.drops;
+    let before = red.counters().drops;
     red.enqueue(SimTime::ZERO, packet(octets, Ecn::NotEct));
-    red.counters.drops == before
+    red.counters().drops == before
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn packets_that_allow_it_are_marked_but_dropped_beyond_the_upper_threshold() {
         for _ in 0..10_000 {
             red.enqueue(SimTime::ZERO, packet(1500, ecn));
         }
-        (red.counters.marks, red.counters.drops)
+        (red.counters().marks, red.counters().drops)
     };
     let (marks, drops) = marked_and_dropped(10.0, Ecn::Ect0);
     assert!(marks > 800 && drops == 0, "{marks} {drops}"); // 10 000 / 10.5 = 952

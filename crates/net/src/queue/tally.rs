@@ -1,0 +1,90 @@
+//! What a discipline drops and marks: counted, and where somebody watches, packet by packet.
+
+use ackclock_wire::Ecn;
+
+use crate::packet::Packet;
+
+/// How many packets a discipline dropped and marked since the beginning of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Packets dropped, at arrival or later.
+    pub drops: u64,
+    /// Packets marked (CE).
+    pub marks: u64,
+}
+
+/// What a discipline did to a packet, besides keeping it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// It was dropped.
+    Dropped,
+    /// It was marked (CE), and waits or leaves.
+    Marked,
+}
+
+/// See the module. A discipline tells it of each packet.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    counters: QueueCounters,
+    /// In order; kept only if somebody watches.
+    log: Option<Vec<(Packet, Treatment)>>,
+}
+
+impl Tally {
+    /// A packet is dropped.
+    pub fn drop(&mut self, packet: &Packet) {
+        self.counters.drops += 1;
+        self.note(packet, Treatment::Dropped);
+    }
+
+    /// Marks a packet that allows it, and says whether it did (RFC 3168 section 5).
+    pub fn mark(&mut self, packet: &mut Packet) -> bool {
+        let marked = packet.ecn() != Ecn::NotEct;
+        if marked {
+            packet.set_ecn(Ecn::Ce);
+            self.counters.marks += 1;
+            self.note(packet, Treatment::Marked);
+        }
+        marked
+    }
+
+    /// How many there were.
+    pub fn counters(&self) -> QueueCounters {
+        self.counters
+    }
+
+    /// From now on each packet is kept, until it is taken.
+    pub fn watch(&mut self) {
+        self.log.get_or_insert_default();
+    }
+
+    /// The packets since the last call, in order; none unless watched.
+    pub fn take(&mut self) -> impl Iterator<Item = (Packet, Treatment)> {
+        self.log.iter_mut().flat_map(|log| log.drain(..))
+    }
+
+    fn note(&mut self, packet: &Packet, treatment: Treatment) {
+        if let Some(log) = &mut self.log {
+            log.push((*packet, treatment));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_kept_for_whoever_watches() {
+        let (mut tally, mut packet) = (Tally::default(), Packet::default());
+        tally.drop(&packet);
+        tally.watch();
+        assert!(!tally.mark(&mut packet), "it does not allow marks");
+        packet.set_ecn(Ecn::Ect0);
+        assert!(tally.mark(&mut packet));
+        tally.drop(&packet);
+        let taken: Vec<_> = tally.take().map(|(packet, treatment)| (packet.ecn(), treatment)).collect();
+        assert_eq!(taken, [(Ecn::Ce, Treatment::Marked), (Ecn::Ce, Treatment::Dropped)]);
+        assert_eq!((tally.take().count(), tally.counters()), (0, QueueCounters { drops: 2, marks: 1 }));
+    }
+}
