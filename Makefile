@@ -89,7 +89,7 @@ test-python: build ## the tests of the package, the command line and the wheel
 test-learn: learn ## the tests of training, which need the packages of ackclock[learn]
 	$(BIN)/python -m pytest -q -m learn tests/python
 
-lint: build ## formatting, lints, types, the stub against the binary, and requirements against the sources
+lint: build docs ## formatting, lints, types, the crates' reference, the stub against the binary, requirements against the sources
 	cargo fmt --all --check
 	cargo fmt $(EXAMPLE) --check
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
@@ -125,7 +125,7 @@ programs: ## what benchmarks simulate, without Python, for a profiler
 
 docs: $(VENV)/.packages ## the reference of the crates, into target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --workspace
-	@echo target/doc/ackclock_scenario/index.html
+	@echo $(or $(CARGO_TARGET_DIR),target)/doc/ackclock_scenario/index.html
 
 lock: ## resolve the packages anew, with hashes
 	$(PYTHON) -m venv target/lock

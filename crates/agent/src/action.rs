@@ -85,14 +85,14 @@ pub enum Action {
         #[serde(default = "default_gain")]
         gain: f64,
     },
-    /// A rate.
+    /// Sets the pacing rate, between two rates in equal ratios.
     PacingRate {
         /// In bit/s, for an action of -1.
         low_bps: u64,
         /// In bit/s, for an action of 1.
         high_bps: u64,
     },
-    /// A window.
+    /// Sets the congestion window, between two windows in equal ratios.
     Cwnd {
         /// In segments, for an action of -1.
         low_segments: u64,

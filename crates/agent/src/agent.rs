@@ -25,7 +25,8 @@ use crate::view::{Memory, View};
 /// CUBIC's own numbers (RFC 9438 sections 4.6 and 5).
 const CUBIC: CubicPace = CubicPace { c: 0.4, beta: 0.7, formula_c: true };
 
-/// See the module.
+/// The controller that an agent acts through, with the flow's own controller inside. When each of the two decides:
+/// [`mod@crate::agent`].
 #[derive(Clone, Debug)]
 pub struct Agent {
     config: Arc<AgentConfig>,

@@ -41,7 +41,7 @@ pub enum Decision {
     Round,
     /// On the first ACK that comes so many thousandths of a smoothed RTT or more after the last decision.
     Rounds {
-        /// Above 0.
+        /// Thousandths of a smoothed RTT, above 0.
         thousandths: u32,
     },
     /// When CUBIC would add a segment, on the curve that the last action chose.

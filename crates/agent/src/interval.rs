@@ -6,23 +6,23 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 /// Sums and extremes between two decisions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interval {
-    /// When it began.
+    /// When the interval began.
     pub from: SimTime,
     /// ACKs that delivered data or told of loss.
     pub acks: u32,
-    /// Delivered, cumulatively or selectively.
+    /// Payload octets delivered, cumulatively or selectively.
     pub acked: Bytes,
-    /// Sent, retransmissions included.
+    /// Payload octets sent, retransmissions included.
     pub sent: Bytes,
-    /// Taken for lost.
+    /// Payload octets taken for lost.
     pub lost: Bytes,
-    /// Delivered with a mark of the network on it.
+    /// Payload octets delivered with a mark of the network on them.
     pub marked: Bytes,
-    /// Congestion episodes that began because of losses (timeouts included) and because of marks.
+    /// Congestion episodes that began because of losses, timeouts included.
     pub loss_episodes: u32,
-    /// See above.
+    /// Congestion episodes that began because of marks.
     pub mark_episodes: u32,
-    /// Of these, expiries of the retransmission timer.
+    /// Of the episodes of losses, expiries of the retransmission timer.
     pub timeouts: u32,
     rtt_sum: SimDuration,
     rtt_count: u32,

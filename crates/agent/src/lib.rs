@@ -1,31 +1,49 @@
 //! A learning agent as a congestion controller: what it is shown, when it is asked, what it may do, what it is paid.
 //!
 //! An [`Agent`] sits where any other controller sits. Until it is asked for the first time, and for everything that it
-//! does not decide, the flow's own controller goes on ([`Agent`] says how). It collects what happened since the last
-//! decision ([`Interval`]); when its [`DecisionClock`] strikes, it waits: whoever runs the simulation stops, reads an
-//! observation ([`OBSERVATIONS`]) and the reward ([`REWARDS`]), and acts ([`ACTIONS`]).
+//! does not decide, the flow's own controller goes on ([`mod@agent`] says how). It collects what happened since the last
+//! decision ([`Interval`]); when a decision is due ([`DECISIONS`]), it waits: whoever runs the simulation stops, reads an
+//! observation ([`OBSERVATIONS`]) and the reward ([`REWARDS`]), and acts ([`ACTIONS`]). A trained agent, frozen, is a
+//! [`policy`], which nobody has to stop for.
+//!
+//! ```
+//! use ackclock_agent::{ActionSpace, AgentConfig};
+//!
+//! let config = AgentConfig::from_json(
+//!     r#"{"observations": ["cwnd_segments", "rtt_ms"], "history": 4, "decide": "round", "action": "deltas", "reward": "power"}"#,
+//! )?;
+//! assert_eq!(config.observation_len(), 8); // two numbers, of each of the last four decisions
+//! assert_eq!(config.action.space(), ActionSpace::Discrete(7)); // -10, -3, -1, 0, 1, 3 or 10 segments
+//! # Ok::<(), ackclock_agent::ConfigError>(())
+//! ```
 
-mod action;
-mod agent;
+pub mod action;
+pub mod agent;
 mod config;
-mod decision;
+pub mod decision;
 mod interval;
-mod observation;
+pub mod observation;
 pub mod policy;
-mod recent;
+pub mod recent;
 #[cfg(test)]
 mod recent_tests;
-mod reward;
+pub mod reward;
 #[cfg(test)]
 mod tests;
 mod view;
 
+#[doc(inline)]
 pub use action::{ACTIONS, Action, ActionSpace};
+#[doc(inline)]
 pub use agent::Agent;
 pub use config::{AgentConfig, ConfigError, catalogue};
+#[doc(inline)]
 pub use decision::{DECISIONS, Decision};
 pub use interval::Interval;
+#[doc(inline)]
 pub use observation::{OBSERVATIONS, Observation, Scale};
+#[doc(inline)]
 pub use recent::{DECISIONS_KEPT, Recent, Sample};
+#[doc(inline)]
 pub use reward::{REWARDS, Reward};
 pub use view::{Described, Memory, View};

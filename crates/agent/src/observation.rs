@@ -21,16 +21,16 @@ pub enum Scale {
     },
 }
 
-/// One observation.
+/// A number that an agent may be shown: its name, its range and how it is read off a [`View`].
 #[derive(Clone, Copy, Debug)]
 pub struct Observation {
     /// As configurations name it; the suffix is its unit.
     pub name: &'static str,
     /// The least and greatest value; what is beyond is cut.
     pub range: (f64, f64),
-    /// See [`Scale`].
+    /// How the value is brought to a size that a network learns from.
     pub scale: Scale,
-    /// In a sentence.
+    /// What it is, in a sentence.
     pub what: &'static str,
     read: fn(&View<'_>) -> f64,
 }
@@ -59,7 +59,7 @@ const fn trend(name: &'static str, what: &'static str, read: fn(&View<'_>) -> f6
     Observation { name, range: (-4.0, 4.0), scale: Scale::Linear, what, read }
 }
 
-/// All of them.
+/// The catalogue: every observation that an agent may ask for.
 pub const OBSERVATIONS: &[Observation] = &[
     segments("cwnd_segments", "congestion window", |view| view.segments(view.cwnd)),
     segments("ssthresh_segments", "slow-start threshold; 0 while it is arbitrarily high", |view| {

@@ -39,7 +39,7 @@ use onnx::ModelProto;
 /// Metadata of a file under this key hold the agent's configuration.
 pub const AGENT_KEY: &str = "ackclock.agent";
 
-/// See the module.
+/// A trained policy, read from an ONNX file and frozen; flows that name it share it.
 #[derive(Clone, Debug)]
 pub struct Policy {
     config: Arc<AgentConfig>,

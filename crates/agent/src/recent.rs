@@ -24,13 +24,13 @@ pub struct Sample {
     pub mean_rtt: SimDuration,
     /// Least RTT of the interval; the latest without a sample.
     pub least_rtt: SimDuration,
-    /// Delivered.
+    /// Payload octets delivered.
     pub acked: Bytes,
-    /// Taken for lost.
+    /// Payload octets taken for lost.
     pub lost: Bytes,
 }
 
-/// The last intervals.
+/// The intervals of the last [`DECISIONS_KEPT`] decisions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recent {
     samples: [Sample; DECISIONS_KEPT],

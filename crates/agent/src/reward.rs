@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::view::{Described, View};
 
-/// The rewards.
+/// The catalogue: every reward, by name, with its formula and its source.
 pub const REWARDS: &[Described] = &[
     Described {
         name: "dqn",
@@ -58,11 +58,11 @@ const LEAST_RTT_MS: f64 = 1e-3;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Reward {
-    /// See [`REWARDS`].
+    /// `dqn` of [`REWARDS`]: cwnd / RTT over the largest so far, -1 after a loss.
     Dqn,
-    /// See [`REWARDS`].
+    /// `aurora` of [`REWARDS`]: throughput less latency and loss.
     Aurora,
-    /// See [`REWARDS`].
+    /// `orca` of [`REWARDS`]: power with a price on losses, over the best so far.
     Orca {
         /// What lost traffic costs as a multiple of delivered traffic; 5 in the paper's code.
         #[serde(default = "five")]
@@ -71,13 +71,13 @@ pub enum Reward {
         #[serde(default = "five_quarters")]
         delay_slack: f64,
     },
-    /// See [`REWARDS`].
+    /// `log_utility` of [`REWARDS`]: the logarithm of throughput less that of the RTT.
     LogUtility {
         /// Weight of the delay.
         #[serde(default = "one")]
         delay_weight: f64,
     },
-    /// See [`REWARDS`].
+    /// `alpha_fairness` of [`REWARDS`]: utilities of throughput and RTT for a given alpha.
     AlphaFairness {
         /// 0: the sum of rates; 2: the least potential delay; not 1, which is `log_utility`.
         alpha: f64,
@@ -85,15 +85,15 @@ pub enum Reward {
         #[serde(default = "one")]
         delay_weight: f64,
     },
-    /// See [`REWARDS`].
+    /// `power` of [`REWARDS`]: throughput over RTT, 1 for a full link without a queue.
     Power,
-    /// See [`REWARDS`].
+    /// `copa` of [`REWARDS`]: the logarithm of throughput less that of the queueing delay.
     Copa {
-        /// Copa's delta.
+        /// Weight of the delay: Copa's delta.
         #[serde(default = "half")]
         delay_weight: f64,
     },
-    /// See [`REWARDS`].
+    /// `none` of [`REWARDS`]: always 0, since the caller pays.
     None,
 }
 

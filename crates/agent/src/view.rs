@@ -12,7 +12,7 @@ use crate::recent::Recent;
 pub struct Described {
     /// As configurations name it.
     pub name: &'static str,
-    /// In a sentence.
+    /// What it is, in a sentence.
     pub what: &'static str,
     /// Where it comes from.
     pub source: &'static str,
@@ -44,13 +44,13 @@ pub struct View<'a> {
     pub mss: Bytes,
     /// The congestion window in force.
     pub cwnd: Bytes,
-    /// The slow-start threshold.
+    /// The slow-start threshold; `None` while it is arbitrarily high.
     pub ssthresh: Option<Bytes>,
     /// The rate to pace at, if the agent sets one.
     pub pacing_rate: Option<Bandwidth>,
     /// Sent and not cumulatively acknowledged.
     pub flight_size: Bytes,
-    /// The sender's estimates.
+    /// The sender's estimates of the round trip.
     pub rtt: RttStats,
     /// Since when the flow has known round trips: its first ACK.
     pub since: SimTime,
@@ -58,14 +58,14 @@ pub struct View<'a> {
     pub in_slow_start: bool,
     /// Fast recovery goes on.
     pub in_recovery: bool,
-    /// See [`Memory`].
+    /// What outlasts an interval.
     pub memory: &'a Memory,
-    /// See [`Interval`].
+    /// What happened since the last decision.
     pub interval: &'a Interval,
 }
 
 impl View<'_> {
-    /// `bytes` in segments.
+    /// An amount in segments of this flow.
     pub fn segments(&self, bytes: Bytes) -> f64 {
         bytes.0 as f64 / self.mss.0 as f64
     }

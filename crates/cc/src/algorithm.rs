@@ -66,16 +66,16 @@ impl Stack {
 /// The value of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// On or off.
+    /// A switch that is on or off.
     Switch(bool),
-    /// A word.
+    /// A switch that takes one of some words.
     Word(&'static str),
 }
 
 /// A switch without which a controller cannot work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Need {
-    /// Which.
+    /// The switch, as a scenario's `tcp` table names it.
     pub switch: &'static str,
     /// What it has to be at both ends.
     pub setting: Setting,

@@ -3,12 +3,14 @@
 //! [`Bbr`] is the first version, [`Bbr3`] the third; what both count is here.
 
 mod filter;
-mod v1;
-mod v3;
+pub mod v1;
+pub mod v3;
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
+#[doc(inline)]
 pub use v1::{Bbr, BbrConfig};
+#[doc(inline)]
 pub use v3::{Bbr3, Bbr3Config};
 
 /// Packet-timed round trips: one ends when something is delivered that was sent after it began.

@@ -7,16 +7,16 @@
 //! counted by octets where the sources count ACKs, so that delayed ACKs do not slow a rule down. A spurious episode is undone
 //! in cwnd and ssthresh, not in what a rule remembers.
 
-mod aimd;
-mod bic;
-mod highspeed;
-mod htcp;
-mod hybla;
-mod illinois;
-mod scalable;
-mod veno;
-mod westwood;
-mod yeah;
+pub mod aimd;
+pub mod bic;
+pub mod highspeed;
+pub mod htcp;
+pub mod hybla;
+pub mod illinois;
+pub mod scalable;
+pub mod veno;
+pub mod westwood;
+pub mod yeah;
 
 use std::fmt::Debug;
 
@@ -26,15 +26,25 @@ use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 
+#[doc(inline)]
 pub use aimd::{Aimd, AimdConfig};
+#[doc(inline)]
 pub use bic::{Bic, BicConfig};
+#[doc(inline)]
 pub use highspeed::{HighSpeed, HighSpeedConfig, HighSpeedResponse};
+#[doc(inline)]
 pub use htcp::{Htcp, HtcpConfig};
+#[doc(inline)]
 pub use hybla::{Hybla, HyblaConfig};
+#[doc(inline)]
 pub use illinois::{Illinois, IllinoisConfig};
+#[doc(inline)]
 pub use scalable::{Scalable, ScalableConfig};
+#[doc(inline)]
 pub use veno::{Veno, VenoConfig};
+#[doc(inline)]
 pub use westwood::{Westwood, WestwoodConfig};
+#[doc(inline)]
 pub use yeah::{Yeah, YeahConfig};
 
 /// What an ACK finds.
@@ -89,7 +99,8 @@ impl Clone for Box<dyn AnyRule> {
     }
 }
 
-/// See the module.
+/// A window rule that differs from Reno's in two numbers, with the slow start and the undo that all of them share. What they
+/// have in common: [`mod@crate::classic`].
 #[derive(Clone, Debug)]
 pub struct Classic {
     rule: Box<dyn AnyRule>,

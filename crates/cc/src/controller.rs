@@ -61,7 +61,7 @@ pub trait CongestionController: Debug + Send {
     /// A data segment left. `sent.idle_for` says how long nothing was outstanding.
     fn on_send(&mut self, _sent: &SendEvent) {}
 
-    /// The congestion window.
+    /// The congestion window, which the sender reads after every event.
     fn cwnd(&self) -> Bytes;
 
     /// The slow-start threshold; `None` while it is arbitrarily high.
@@ -132,18 +132,22 @@ macro_rules! controllers {
     ($($config:ident($parameters:ty) $(in $held:ident)? $(=> $($running:ident($controller:ty)),+)?;)*) => {
         /// Which algorithm, with its parameters.
         #[derive(Clone, Debug, PartialEq)]
-        #[allow(missing_docs, reason = "each is documented at its parameters")]
         pub enum ControllerConfig {
-            $($config(held!($parameters $(, $held)?)),)*
+            $(
+                #[doc = concat!("With the parameters [`", stringify!($parameters), "`].")]
+                $config(held!($parameters $(, $held)?)),
+            )*
             /// An algorithm from outside this crate.
             External(ExternalConfig),
         }
 
         /// One of the built-in algorithms, or one from outside.
         #[derive(Clone, Debug)]
-        #[allow(missing_docs, reason = "each is documented at its type")]
         pub enum Controller {
-            $($($($running($controller),)+)?)*
+            $($($(
+                #[doc = concat!("Runs as [`", stringify!($running), "`](crate::", stringify!($running), ").")]
+                $running($controller),
+            )+)?)*
             /// An algorithm from outside this crate.
             External(Box<dyn ExternalController>),
             /// None yet: see [`Unopened`].

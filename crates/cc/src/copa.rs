@@ -104,7 +104,7 @@ impl Velocity {
     }
 }
 
-/// See the module.
+/// Copa: steers towards a rate of 1 / (delta x queueing delay). Source and departures: [`mod@crate::copa`].
 #[derive(Clone, Debug)]
 pub struct Copa {
     config: CopaConfig,

@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438).
 //!
-//! The equations live in [`Curve`], in segments and seconds, so that they can be checked without a sender.
+//! The equations live in a `Curve`, in segments and seconds, so that they can be checked without a sender.
 //!
 //! Departures: slow start ends early only if `hystart` says so. Choices that the RFC leaves open: the decrease works on `FlightSize`
 //! (section 4.6), slow start is RFC 5681's with the byte counting of RFC 3465, and the time in which the application
@@ -139,7 +139,7 @@ struct State {
     epoch: Option<Epoch>,
 }
 
-/// See the module. Windows inside are segments as `f64`.
+/// CUBIC as RFC 9438 has it; windows inside are segments as `f64`. Source and departures: [`mod@crate::cubic`].
 #[derive(Clone, Debug)]
 pub struct Cubic {
     config: CubicConfig,

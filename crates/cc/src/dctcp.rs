@@ -108,7 +108,7 @@ impl Answered {
     }
 }
 
-/// See the module.
+/// DCTCP (RFC 8257): gives way by the fraction of octets that were marked. Source and departures: [`mod@crate::dctcp`].
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     mss: u64,

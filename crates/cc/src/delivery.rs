@@ -22,7 +22,7 @@ pub enum Repair {
     /// No, or only answering a mark.
     #[default]
     None,
-    /// Fast recovery.
+    /// It is in fast recovery.
     Fast,
     /// Recovering from a retransmission timeout.
     Timeout,
@@ -80,7 +80,7 @@ pub struct SegmentReport {
     pub sent_at: SimTime,
     /// Where it begins in the stream.
     pub start: u64,
-    /// Its payload.
+    /// Its payload in octets.
     pub size: Bytes,
     /// `C.delivered` now, the segment included if it is delivered.
     pub delivered: Bytes,

@@ -3,16 +3,18 @@
 //! Source: Seo, Cho, "DQN-based congestion control", J. KICS, 2023 and 2024. What the papers leave unsaid is a parameter
 //! here; `docs/explanation/dqn.md` lists each with the values that were tried. Departures: none from what is said.
 
-mod cubic;
+pub mod cubic;
 mod learner;
 mod mind;
-mod newreno;
+pub mod newreno;
 mod pace;
 mod window;
 
+#[doc(inline)]
 pub use cubic::{DqnCubic, DqnCubicConfig};
 pub use learner::{DqnConfig, LearnOn, MaxThroughput, StateScale};
 pub use mind::{Frozen, FrozenNetwork};
+#[doc(inline)]
 pub use newreno::{DqnNewReno, DqnNewRenoConfig, StoreOn};
 pub use pace::CubicPace;
 pub use window::{BelowSsthresh, WindowRules};
@@ -23,6 +25,7 @@ use crate::controller::{Controller, ControllerConfig, Start};
 
 /// The agent of a controller alone: it decides, stores and learns so many times on states drawn at random, after its
 /// warm-up, for measuring what that costs. Returns the steps of learning; `None` if the controller has no agent.
+#[doc(hidden)]
 pub fn exercise_agent(config: &ControllerConfig, decisions: u64) -> Option<u64> {
     let start = Start { mss: 1, initial_window: 1, initial_ssthresh: None };
     match config {
@@ -45,16 +48,16 @@ pub struct Learned<'a> {
     pub normaliser: &'a Normaliser,
 }
 
-/// Whose agent.
+/// Which of the two controllers an agent is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LearnedKind {
     /// Sees threshold, cwnd and RTT; adds -10, -3, -1, 0, 1, 3 or 10 segments to a window that was acknowledged.
     NewReno,
     /// Sees `W_max` and the time since the last reduction besides; less, hold, CUBIC's curve or a faster one.
     Cubic {
-        /// See [`DqnCubicConfig::c`].
+        /// C of the curve, in segments/s^3: [`DqnCubicConfig::c`].
         c: f64,
-        /// See [`DqnCubicConfig::formula_c`].
+        /// Whether `c` follows the formula: [`DqnCubicConfig::formula_c`].
         formula_c: bool,
     },
 }

@@ -92,7 +92,7 @@ pub enum CongestionCause {
 pub struct CongestionEvent {
     /// When the sender noticed.
     pub now: SimTime,
-    /// Why.
+    /// What began the episode.
     pub cause: CongestionCause,
     /// What a decrease starts from: `FlightSize` at that moment (RFC 5681), or cwnd where the stack decreases from that.
     pub flight_size: Bytes,
@@ -139,9 +139,9 @@ pub enum RestartCause {
 /// The window starts over, without an episode of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartEvent {
-    /// When.
+    /// When the window starts over.
     pub now: SimTime,
-    /// Why.
+    /// Why it does.
     pub cause: RestartCause,
     /// The window to go on with.
     pub window: Bytes,
@@ -152,11 +152,11 @@ pub struct RestartEvent {
 /// A data segment left.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEvent {
-    /// When.
+    /// When the segment left.
     pub now: SimTime,
-    /// Its payload.
+    /// Its payload in octets.
     pub size: Bytes,
-    /// `FlightSize` after it.
+    /// `FlightSize` with the segment in it.
     pub flight_size: Bytes,
     /// How long nothing had been outstanding before it; zero if something was.
     pub idle_for: SimDuration,

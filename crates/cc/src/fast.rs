@@ -51,7 +51,7 @@ impl Algorithm for FastConfig {
     }
 }
 
-/// See the module.
+/// FAST TCP: an equation for a window of which alpha segments wait in queues. Source and departures: [`mod@crate::fast`].
 #[derive(Clone, Debug)]
 pub struct Fast {
     config: FastConfig,

@@ -43,7 +43,7 @@ impl Algorithm for FixedConfig {
     }
 }
 
-/// See the module.
+/// A window that never changes: a measuring instrument, [`mod@crate::fixed`].
 #[derive(Clone, Copy, Debug)]
 pub struct Fixed {
     window: Bytes,

@@ -68,7 +68,8 @@ impl Algorithm for LedbatConfig {
 /// `MIN_CWND`, in segments.
 const LEAST_WINDOW: f64 = 2.0;
 
-/// See the module.
+/// LEDBAT (RFC 6817): holds the queueing delay at a target and gives way to everything else. Source and departures:
+/// [`mod@crate::ledbat`].
 #[derive(Clone, Debug)]
 pub struct Ledbat {
     config: LedbatConfig,

@@ -75,7 +75,8 @@ enum Phase {
     },
 }
 
-/// See the module.
+/// `LEDBAT++`: LEDBAT on round trips, with slowdowns that show every flow the empty path. Source and departures:
+/// [`mod@crate::ledbat_plus_plus`].
 #[derive(Clone, Debug)]
 pub struct LedbatPlusPlus {
     config: LedbatPlusPlusConfig,

@@ -1,78 +1,121 @@
-//! Congestion control: the interface between a sender and its algorithm, and one file per algorithm.
+//! Congestion control: the interface between a sender and its algorithm, and one module per algorithm.
 //!
-//! A controller owns cwnd, ssthresh and (where it has one) the pacing rate. The *sender* detects loss, opens and closes
-//! congestion episodes and runs recovery, so an algorithm is told once per episode, never once per lost segment. A
+//! A [`CongestionController`] owns cwnd, ssthresh and (where it has one) the pacing rate. The *sender* detects loss, opens
+//! and closes congestion episodes and runs recovery, so an algorithm is told once per episode, never once per lost segment. A
 //! controller reads no clock and does no I/O: all it may know arrives in the events. One that draws random numbers gets the
 //! seed of its own stream with its parameters.
+//!
+//! Each algorithm's module says what it does, its source and its departures from it; [`controllers`] lists them by the names
+//! that scenarios use. One of your own implements the same trait, and reaches a simulation as an [`ExternalConfig`].
+//!
+//! ```
+//! use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, RenoConfig};
+//! use ackclock_units::{Bytes, SimTime};
+//!
+//! let reno = ControllerConfig::Reno(RenoConfig::default());
+//! let mut controller = Controller::new(&reno, Bytes(1_000), Bytes(10_000), None); // segment size, initial window
+//! controller.on_congestion(&CongestionEvent {
+//!     now: SimTime::ZERO,
+//!     cause: CongestionCause::Loss,
+//!     flight_size: Bytes(8_000),
+//!     newly_lost: Bytes(1_000),
+//!     inflight: Bytes(7_000),
+//! });
+//! assert_eq!(controller.ssthresh(), Some(Bytes(4_000))); // half of FlightSize (RFC 5681)
+//! ```
 
 mod algorithm;
 mod base_delay;
-mod bbr;
-mod classic;
+pub mod bbr;
+pub mod classic;
 mod controller;
-mod copa;
-mod cubic;
-mod dctcp;
-mod delivery;
-mod dqn;
+pub mod copa;
+pub mod cubic;
+pub mod dctcp;
+pub mod delivery;
+pub mod dqn;
 mod event;
-mod external;
-mod fast;
-mod fixed;
+pub mod external;
+pub mod fast;
+pub mod fixed;
 mod hystart;
 mod hystart_plus_plus;
-mod ledbat;
-mod ledbat_plus_plus;
-mod linux_cubic;
-mod linux_reno;
-mod pcc;
+pub mod ledbat;
+pub mod ledbat_plus_plus;
+pub mod linux_cubic;
+pub mod linux_reno;
+pub mod pcc;
 mod peer_clock;
-mod prague;
-mod reno;
+pub mod prague;
+pub mod reno;
 mod response;
 mod segment_window;
-mod siad;
+pub mod siad;
 mod slow_start;
-mod swift;
+pub mod swift;
 #[cfg(test)]
 mod testing;
 mod unopened;
-mod vegas;
+pub mod vegas;
 mod windowed_min;
 
 pub use ackclock_learn::{Learning, OptimiserKind};
 pub use algorithm::{Need, Setting, Stack};
+#[doc(inline)]
 pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig};
+#[doc(inline)]
 pub use classic::{
     Aimd, AimdConfig, Bic, BicConfig, Classic, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp, HtcpConfig, Hybla,
     HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno, VenoConfig, Westwood, WestwoodConfig, Yeah,
     YeahConfig,
 };
 pub use controller::{CongestionController, Controller, ControllerConfig, controllers};
+#[doc(inline)]
 pub use copa::{Copa, CopaConfig};
+#[doc(inline)]
 pub use cubic::{Cubic, CubicConfig, CubicVariant};
+#[doc(inline)]
 pub use dctcp::{Dctcp, DctcpConfig};
+#[doc(inline)]
 pub use delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
+#[doc(inline)]
 pub use dqn::{
     BelowSsthresh, CubicPace, DqnConfig, DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig, Frozen, FrozenNetwork,
-    LearnOn, Learned, LearnedKind, MaxThroughput, StateScale, StoreOn, WindowRules, exercise_agent, frozen, learned,
+    LearnOn, Learned, LearnedKind, MaxThroughput, StateScale, StoreOn, WindowRules, frozen, learned,
 };
 pub use event::{
     AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, RttStats, SegmentTimestamps, SendEvent,
 };
+#[doc(inline)]
 pub use external::{ExternalConfig, ExternalController, Start};
+#[doc(inline)]
 pub use fast::{Fast, FastConfig};
+#[doc(inline)]
 pub use fixed::{Fixed, FixedConfig};
+#[doc(inline)]
 pub use ledbat::{Ledbat, LedbatConfig, LedbatDelay};
+#[doc(inline)]
 pub use ledbat_plus_plus::{LedbatPlusPlus, LedbatPlusPlusConfig};
+#[doc(inline)]
 pub use linux_cubic::LinuxCubic;
+#[doc(inline)]
 pub use linux_reno::LinuxReno;
+#[doc(inline)]
 pub use pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
+#[doc(inline)]
 pub use prague::{Prague, PragueConfig};
+#[doc(inline)]
 pub use reno::{Increase, Reno, RenoConfig};
+// For benchmarks and the command line, which drive a controller alone.
+#[doc(hidden)]
+pub use dqn::exercise_agent;
+#[doc(hidden)]
 pub use response::{Drive, mean_window};
+#[doc(inline)]
 pub use siad::{Siad, SiadConfig};
 pub use slow_start::Hystart;
+#[doc(inline)]
 pub use swift::{Swift, SwiftConfig};
 pub use unopened::Unopened;
+#[doc(inline)]
 pub use vegas::{Vegas, VegasConfig, VegasDelay, VegasRtt, VegasVariant};

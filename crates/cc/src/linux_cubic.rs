@@ -116,7 +116,7 @@ struct State {
     delay_min: Option<SimDuration>,
 }
 
-/// See the module.
+/// CUBIC as Linux runs it, in whole segments and integers. Source and departures: [`mod@crate::linux_cubic`].
 #[derive(Clone, Debug)]
 pub struct LinuxCubic {
     rules: Rules,

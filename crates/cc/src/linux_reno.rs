@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 5681, the behaviour of Linux 6.18. Slow start adds all segments that an ACK delivers (no limit L);
 //! congestion avoidance adds a segment when as many as cwnd have been ACKed; ssthresh is a whole number of segments.
-//! Departures: those of [`SegmentWindow`].
+//! Departures: those of a window of whole segments, which an ACK moves by whole segments (`segment_window.rs`).
 
 use ackclock_units::{Bytes, SimTime};
 
@@ -12,7 +12,7 @@ use crate::reno::RenoConfig;
 use crate::segment_window::SegmentWindow;
 use crate::slow_start::{Pace, SlowStart};
 
-/// See the module.
+/// Reno as Linux runs it, in whole segments. Source and departures: [`mod@crate::linux_reno`].
 #[derive(Clone, Debug)]
 pub struct LinuxReno {
     config: RenoConfig,

@@ -3,15 +3,17 @@
 //! Time is cut into monitor intervals, each with a rate of its own. Once the fate of all that left in one is known, its
 //! rate, loss and delay make a utility. [`Allegro`] and [`Vivace`] differ in the utility and in where they go from there.
 
-mod allegro;
+pub mod allegro;
 mod monitor;
-mod vivace;
+pub mod vivace;
 
 use std::fmt::Debug;
 
 use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
 
+#[doc(inline)]
 pub use allegro::AllegroConfig;
+#[doc(inline)]
 pub use vivace::VivaceConfig;
 
 use crate::controller::{CongestionController, Start};
@@ -180,8 +182,9 @@ macro_rules! controllers {
 }
 
 controllers! {
-    /// See [`allegro`].
+    /// PCC Allegro: randomised trials of two rates decide where the rate goes. Source and departures:
+    /// [`mod@crate::pcc::allegro`].
     Allegro(AllegroStrategy, AllegroConfig) = AllegroStrategy::new;
-    /// See [`vivace`].
+    /// PCC Vivace: follows the gradient of the utility. Source and departures: [`mod@crate::pcc::vivace`].
     Vivace(VivaceStrategy, VivaceConfig) = VivaceStrategy::new;
 }

@@ -70,7 +70,7 @@ impl VirtualRound {
     }
 }
 
-/// See the module.
+/// Prague: DCTCP made fit for the Internet (L4S). Source and departures: [`mod@crate::prague`].
 #[derive(Clone, Debug)]
 pub struct Prague {
     config: PragueConfig,

@@ -80,7 +80,7 @@ impl Algorithm for RenoConfig {
     }
 }
 
-/// See the module.
+/// Reno (RFC 5681): slow start, congestion avoidance, halving. Source and departures: [`mod@crate::reno`].
 #[derive(Clone, Debug)]
 pub struct Reno {
     config: RenoConfig,

@@ -53,7 +53,8 @@ struct Check {
     decreases: u32,
 }
 
-/// See the module. Windows are octets.
+/// SIAD: a congestion event every so many round trips, whatever the rate; windows are octets. Source and departures:
+/// [`mod@crate::siad`].
 #[derive(Clone, Debug)]
 pub struct Siad {
     rounds: f64,

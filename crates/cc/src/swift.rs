@@ -68,7 +68,7 @@ impl SwiftConfig {
 /// Timeouts in a row that leave the smallest window.
 const RETRANSMIT_RESET: u32 = 5;
 
-/// See the module.
+/// Swift: holds the delay at a target, down to windows below one segment. Source and departures: [`mod@crate::swift`].
 #[derive(Clone, Debug)]
 pub struct Swift {
     config: SwiftConfig,

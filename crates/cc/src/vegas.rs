@@ -1,8 +1,8 @@
 //! TCP Vegas: a window that keeps a few segments queued, judged once for each round trip.
 //!
 //! Sources: Brakmo and Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), 1995;
-//! ns-2's Vegas and Linux's by their behaviour; Kim and Kim 1999 for the delay of the forward path ([`forward`]);
-//! [`skew_tolerant`] is ours.
+//! ns-2's Vegas and Linux's by their behaviour; Kim and Kim 1999 for the delay of the forward path (`forward.rs`);
+//! `skew_tolerant.rs` is ours.
 //!
 //! | | brakmo | ns2 | linux |
 //! |---|---|---|---|
@@ -204,7 +204,8 @@ enum Delays {
     SkewTolerant(Box<SkewTolerantDelay>),
 }
 
-/// See the module.
+/// Vegas: keeps a few segments queued, as one of three implementations does. Sources and departures:
+/// [`mod@crate::vegas`].
 #[derive(Clone, Debug)]
 pub struct Vegas {
     config: VegasConfig,

@@ -72,7 +72,7 @@ impl<K: Declared + Default> Switched for Option<K> {
 
 /// A table in a table, which may be left out altogether where it is an [`Option`].
 pub trait Tabled: Clone + Send + Sync + 'static {
-    /// What it has.
+    /// The fields of the table, each with its default and range.
     type Fields: Declared;
 
     /// What a table stands for.
@@ -109,7 +109,7 @@ impl<K: Declared> Tabled for Option<K> {
 pub struct Base<C> {
     /// The field and the word that choose it; the first of all is also chosen by nothing.
     pub when: Option<(&'static str, &'static str)>,
-    /// The defaults.
+    /// The parameters with their defaults.
     pub config: C,
 }
 

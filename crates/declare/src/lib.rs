@@ -8,7 +8,31 @@
 //! A [`Part`] is something that a scenario names: a controller, a queue. It has a name, prose and the fields of one such
 //! struct. [`Parts`] are all of one kind, looked up by name.
 //!
-//! This crate knows of no TCP. See docs/decisions/0008-declare-once.md.
+//! ```
+//! use ackclock_declare::{About, Context, Entry, Table, declare, default};
+//!
+//! declare! {
+//!     /// Parameters of AIMD.
+//!     pub struct Aimd {
+//!         /// Fraction of the window that is kept on congestion.
+//!         beta: f64 = default(0.5).above(0.0).below(1.0).source("RFC 5681"),
+//!     }
+//! }
+//!
+//! impl Entry for Aimd {
+//!     const ABOUT: About =
+//!         About { name: "aimd", aliases: &[], summary: "AIMD", source: "Chiu and Jain 1989", departures: "none" };
+//! }
+//!
+//! let mut table = Table::new();
+//! table.insert("beta".to_owned(), 1.5.into());
+//! let reading = Aimd::part().read(&table, &Context::default());
+//! let mistake = &reading.mistakes[0];
+//! assert_eq!(mistake.message, "must be more than 0 and less than 1");
+//! assert_eq!(mistake.remedy, "the default is 0.5 (RFC 5681)");
+//! ```
+//!
+//! This crate knows of no TCP. Why parameters are declared so is in the repository, docs/decisions/0008-declare-once.md.
 
 mod declared;
 mod field;

@@ -16,7 +16,7 @@ pub struct About {
     pub name: &'static str,
     /// Other names that a scenario may use for it.
     pub aliases: &'static [&'static str],
-    /// One line.
+    /// What it is, in one line.
     pub summary: &'static str,
     /// RFC, paper, or who else did it.
     pub source: &'static str,
@@ -29,17 +29,17 @@ pub struct About {
 pub struct FieldInfo {
     /// As in a scenario.
     pub name: &'static str,
-    /// What it does.
+    /// What it does, in a sentence.
     pub meaning: String,
     /// The default as a scenario would write it, where there is one.
     pub default: Option<Json>,
     /// The default in words, with those that other words of another field bring.
     pub default_text: String,
-    /// The allowed values.
+    /// The allowed values, in words.
     pub range: String,
     /// The words that may stand there, each with what it means.
     pub words: Vec<(&'static str, &'static str)>,
-    /// What it counts.
+    /// What it counts, such as "segments"; empty where the value says so itself.
     pub unit: &'static str,
     /// Where default and range come from.
     pub source: &'static str,
@@ -60,9 +60,9 @@ pub struct FieldInfo {
 /// A field that is a table.
 #[derive(Clone, Debug)]
 pub struct TableInfo {
-    /// Its fields.
+    /// The fields of the table.
     pub fields: Vec<FieldInfo>,
-    /// Their names.
+    /// The names of these fields.
     pub names: Vec<&'static str>,
     /// True if it may be written as true or false, too.
     pub is_switch: bool,
@@ -85,7 +85,7 @@ impl FieldInfo {
         json!({ "name": name, "default": self.default_text, "range": self.range, "meaning": self.meaning })
     }
 
-    /// JSON Schema.
+    /// The field as JSON Schema.
     pub fn schema(&self) -> Json {
         let mut schema = self.schema.clone();
         schema["description"] = format!("{}.", self.meaning).into();
@@ -109,7 +109,7 @@ type Read<C> = Box<dyn Fn(&Table, &Context) -> Reading<C> + Send + Sync>;
 
 /// Something that a scenario names, which becomes a `C`. `X` is what else its kind says of each.
 pub struct Part<C, X = ()> {
-    /// Name and prose.
+    /// Its name and prose in the catalogue.
     pub about: About,
     /// Its fields, described when somebody first asks: reading a scenario does not.
     pub fields: LazyLock<Vec<FieldInfo>, Describe>,
@@ -181,7 +181,7 @@ impl<C, X> Part<C, X> {
 
 /// A declared struct with an entry of its own in a catalogue.
 pub trait Entry: Declared {
-    /// Name and prose.
+    /// Its name and prose in the catalogue.
     const ABOUT: About;
 
     /// Name, prose and fields.
@@ -290,7 +290,7 @@ impl<C, X> Parts<C, X> {
         self.parts.iter().find(|part| part.about.name == name || part.about.aliases.contains(&name))
     }
 
-    /// Each.
+    /// Each part, in the order of the catalogue.
     pub fn iter(&self) -> std::slice::Iter<'_, Part<C, X>> {
         self.parts.iter()
     }

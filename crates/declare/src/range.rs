@@ -133,7 +133,7 @@ pub struct Range<B> {
 }
 
 impl<B> Range<B> {
-    /// Anything.
+    /// Every value of the type.
     pub const ALL: Self = Self { least: None, most: None };
 }
 

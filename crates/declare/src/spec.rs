@@ -55,28 +55,28 @@ pub fn unset<T: Value>(absent: &'static str) -> Spec<Option<T>> {
 }
 
 impl<T: Value> Spec<T> {
-    /// More than `least`.
+    /// With values of more than `least` only.
     #[must_use]
     pub fn above(mut self, least: T::Bound) -> Self {
         self.range.from(least, false);
         self
     }
 
-    /// `least` or more.
+    /// With values of `least` or more only.
     #[must_use]
     pub fn at_least(mut self, least: T::Bound) -> Self {
         self.range.from(least, true);
         self
     }
 
-    /// Less than `most`.
+    /// With values of less than `most` only.
     #[must_use]
     pub fn below(mut self, most: T::Bound) -> Self {
         self.range.to(most, false);
         self
     }
 
-    /// `most` or less.
+    /// With values of `most` or less only.
     #[must_use]
     pub fn at_most(mut self, most: T::Bound) -> Self {
         self.range.to(most, true);

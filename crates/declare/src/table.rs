@@ -22,7 +22,7 @@ pub struct Context {
 /// A link, as far as it matters to what waits for it.
 #[derive(Clone, Debug)]
 pub struct LinkContext {
-    /// Its rate.
+    /// The rate of the link.
     pub rate: Bandwidth,
     /// How much may wait where a queue does not say.
     pub default_limit: Json,
@@ -63,7 +63,7 @@ impl Default for Context {
 /// Something wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// The field, "rto.min" or "bands[0].limit" for one of a table within; empty for the part as a whole.
+    /// The field, `rto.min` or `bands[0].limit` for one of a table within; empty for the part as a whole.
     pub field: String,
     /// What is wrong: "must be ...".
     pub message: String,

@@ -39,7 +39,7 @@ pub trait Value: Clone + PartialEq + Debug + Send + Sync + Sized + 'static {
         Vec::new()
     }
 
-    /// Its JSON Schema.
+    /// Its JSON Schema, for a field of this type.
     fn schema() -> Json;
 
     /// Every number in it that a range is about.

@@ -7,7 +7,7 @@ pub trait Words: Copy + PartialEq + std::fmt::Debug + Send + Sync + Sized + 'sta
     /// Each value with its word and what it means.
     const ALL: &'static [(&'static str, Self, &'static str)];
 
-    /// Its word.
+    /// The word that stands for this value in a scenario.
     fn word(self) -> &'static str {
         Self::ALL.iter().find(|(_, value, _)| *value == self).map_or("", |(word, ..)| word)
     }
@@ -73,7 +73,7 @@ pub fn words_of<T: Words>() -> String {
     }
 }
 
-/// Reads a word.
+/// Reads a word of this list from a scenario's value.
 pub fn read_word<T: Words>(raw: &Json) -> Result<T, String> {
     let found = raw.as_str().and_then(|text| T::ALL.iter().find(|(word, ..)| *word == text));
     found.map(|(_, value, _)| *value).ok_or_else(|| format!("must be {words}; write {words}", words = words_of::<T>()))

@@ -2,28 +2,28 @@
 
 use std::fmt;
 
-/// See the module; the text says what is wrong and what would be right.
+/// Why an environment cannot be made; the text says what is wrong and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnvironmentError {
-    /// No agents.
+    /// No flow was given an agent.
     NoAgents,
     /// A flow of this name is not in the scenario.
     UnknownFlow {
-        /// As given.
+        /// The name that was given.
         name: String,
-        /// Those there are.
+        /// The flows that there are.
         known: Vec<String>,
     },
     /// A frozen policy moves the window of an agent's flow.
     PolicyFlow {
-        /// The flow.
+        /// The name of the flow.
         name: String,
         /// What results call its controller.
         controller: String,
     },
     /// A flow has two agents.
     TwoAgents {
-        /// The flow.
+        /// The name of the flow.
         name: String,
     },
     /// An agent's numbers do not fit into one table with the others' (vector form only).
@@ -31,7 +31,7 @@ pub enum EnvironmentError {
         /// How many there are.
         agents: usize,
     },
-    /// No environments.
+    /// A vector of no environments was asked for.
     NoEnvironments,
     /// Threads could not be had.
     Threads {

@@ -8,13 +8,13 @@ use crate::worker::Worker;
 /// Where a step's results go: one place for each environment, `observation_len` numbers in `observations`.
 #[derive(Debug)]
 pub struct Buffers<'a> {
-    /// Rows of observations.
+    /// A row of observations for each environment.
     pub observations: &'a mut [f32],
-    /// See [`Environment::reward`].
+    /// The reward of each environment's step, as [`Environment::reward`] gives it.
     pub rewards: &'a mut [f64],
-    /// See [`crate::Step::terminated`].
+    /// Whether each environment's episode is over, as [`crate::Step::terminated`] says.
     pub terminated: &'a mut [bool],
-    /// See [`crate::Step::truncated`].
+    /// Whether each environment's episode was cut off, as [`crate::Step::truncated`] says.
     pub truncated: &'a mut [bool],
     /// Rows as in `observations`: the last observation of an episode that ended, under [`Autoreset::SameStep`]. Other rows
     /// are left as they are.
@@ -33,7 +33,8 @@ pub enum Autoreset {
     SameStep,
 }
 
-/// See the module.
+/// Many environments side by side, stepped on threads; observations, rewards and ends are written into [`Buffers`] of the
+/// caller's.
 #[derive(Debug)]
 pub struct VectorEnvironment {
     /// In the order of the environments, as many in each but the last; the first is the caller's.
@@ -79,7 +80,7 @@ impl VectorEnvironment {
         self.observation_len
     }
 
-    /// One of them.
+    /// The environment with this number.
     pub fn environment(&self, index: usize) -> &Environment {
         let most = self.shards[0].slots.len();
         &self.shards[index / most].slots[index % most].environment

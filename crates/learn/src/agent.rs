@@ -56,20 +56,21 @@ pub struct AgentConfig {
     pub actions: usize,
     /// How it brings what it sees to size.
     pub normalisation: Normalisation,
-    /// How it learns.
+    /// How and when it learns.
     pub learning: Learning,
 }
 
 /// What an agent chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Which action.
+    /// The number of the action.
     pub action: usize,
     /// True if it was drawn at random.
     pub is_random: bool,
 }
 
-/// See the module.
+/// An agent of deep Q-learning: decides, stores what came of it, and learns from a replay. Source and departures:
+/// [`mod@crate::agent`].
 #[derive(Clone, Debug)]
 pub struct Agent {
     learning: Learning,
@@ -125,7 +126,7 @@ impl Agent {
         }
     }
 
-    /// Stores a tuple.
+    /// Stores a tuple in the replay, from which it will learn.
     pub fn store(&mut self, tuple: &Tuple<'_>) {
         self.tuples += 1;
         self.normaliser.observe(tuple.state);
@@ -217,7 +218,7 @@ impl Agent {
         self.tuples
     }
 
-    /// Decisions so far.
+    /// How many decisions it has made so far.
     pub fn decisions(&self) -> u64 {
         self.decisions
     }

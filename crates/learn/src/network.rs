@@ -80,7 +80,7 @@ impl Network {
         &self.parameters
     }
 
-    /// To change them.
+    /// Weights and biases of all layers, to change them.
     pub fn parameters_mut(&mut self) -> &mut [f32] {
         &mut self.parameters
     }

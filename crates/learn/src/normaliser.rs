@@ -3,10 +3,10 @@
 //! Source: `LeCun`, Bottou, Orr, Mueller, "Efficient `BackProp`", 1998, section 4.3, for inputs of mean 0 and deviation 1;
 //! Welford 1962 for the running moments. Departures: what lies beyond five deviations counts as five.
 
-/// How.
+/// How what an agent sees is brought to size.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Normalisation {
-    /// As they are.
+    /// Numbers stay as they are.
     Raw,
     /// Each divided by a number of its own.
     Scale(Vec<f64>),
@@ -17,7 +17,8 @@ pub enum Normalisation {
 /// Deviations beyond which a number counts as no further away.
 const FARTHEST: f32 = 5.0;
 
-/// See the module.
+/// Brings numbers of different units to a size that a network can learn from. Source and departures:
+/// [`mod@crate::normaliser`].
 #[derive(Clone, Debug)]
 pub struct Normaliser {
     is_running: bool,

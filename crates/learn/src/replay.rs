@@ -7,13 +7,13 @@ use ackclock_units::RandomStream;
 /// One step: what was seen (`state`), done, gained, and seen next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuple<'a> {
-    /// Seen before.
+    /// What was seen before the action.
     pub state: &'a [f32],
-    /// Which action.
+    /// The number of the action.
     pub action: usize,
-    /// Its reward.
+    /// What the action gained.
     pub reward: f32,
-    /// Seen after.
+    /// What was seen after it.
     pub next: &'a [f32],
 }
 
@@ -45,7 +45,7 @@ impl Replay {
         self.actions.is_empty()
     }
 
-    /// Stores a tuple.
+    /// Stores a tuple; once the store is full, the oldest makes room.
     pub fn push(&mut self, tuple: &Tuple<'_>) {
         if self.len() < self.capacity {
             self.states.extend(tuple.state.iter().chain(tuple.next));

@@ -35,13 +35,13 @@ pub struct NodeConfig {
 pub struct LinkConfig {
     /// As in the scenario; the second direction of a cable has a name of its own.
     pub name: String,
-    /// Where it begins.
+    /// The node that sends onto it.
     pub from: NodeId,
-    /// Where it ends.
+    /// The node at its far end.
     pub to: NodeId,
-    /// Clock rate.
+    /// How fast packets are clocked onto it.
     pub rate: Bandwidth,
-    /// Propagation delay.
+    /// Propagation delay, one way.
     pub delay: SimDuration,
     /// Octets that the link layer adds to each IP packet.
     pub framing: Bytes,

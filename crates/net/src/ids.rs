@@ -68,7 +68,7 @@ impl Generation {
 pub enum Direction {
     /// From the end that opened the connection to the end that accepted it.
     Forward,
-    /// The other way.
+    /// From the end that accepted it to the end that opened it.
     Backward,
 }
 
@@ -111,7 +111,7 @@ impl EndpointId {
         ConnectionIndex(self.0 / 2)
     }
 
-    /// The other end.
+    /// The other end of the same connection.
     #[must_use]
     pub const fn peer(self) -> Self {
         Self(self.0 ^ 1)
@@ -155,7 +155,7 @@ impl NetworkConfig {
         &self.links[id.index()]
     }
 
-    /// As [`Self::node`].
+    /// The node with this number, to change it.
     pub fn node_mut(&mut self, id: NodeId) -> &mut NodeConfig {
         &mut self.nodes[id.index()]
     }

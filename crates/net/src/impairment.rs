@@ -3,19 +3,23 @@
 //! Departures: a link that impairs is two things one behind the other, a wire that loses and a wire that delays: a packet
 //! that is lost is neither copied nor counted as reordered.
 
-pub(crate) mod jitter;
-pub(crate) mod loss;
-mod policer;
-pub(crate) mod reorder;
+pub mod jitter;
+pub mod loss;
+pub mod policer;
+pub mod reorder;
 
 use ackclock_declare::{About, Entry, declare, default};
 use ackclock_units::SimDuration;
 
 use crate::rng::RandomStream;
 
+#[doc(inline)]
 pub use jitter::{ExponentialJitter, Jitter, NormalJitter, UniformJitter, jitters};
+#[doc(inline)]
 pub use loss::{BitErrors, BurstLoss, GilbertElliott, LossConfig, LossProcess, RandomLoss, losses};
+#[doc(inline)]
 pub use policer::{Policer, PolicerConfig};
+#[doc(inline)]
 pub use reorder::{Reorder, ReorderEvery, ReorderProbability, reorders};
 
 declare! {
@@ -54,9 +58,9 @@ impl ImpairmentConfig {
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It never arrives.
+    /// The packet never arrives.
     Lost,
-    /// It arrives.
+    /// The packet arrives, perhaps late.
     Arrives {
         /// Random delay, besides propagation.
         jitter: SimDuration,

@@ -4,13 +4,13 @@
 //! ([`ServedLink`]). What they have in common is here: the ring of the packets that will come out at the far end, and the counts.
 //!
 //! What every packet looks at lies in 64 octets, a cache line: with thousands of links, the time of a packet is that of the lines
-//! it touches. What links have in common with others of their kind is shared ([`Wire`]); what is needed only when a packet waits,
-//! is dropped or marked, or on a served link, lies elsewhere ([`Rest`]).
+//! it touches. What links have in common with others of their kind is shared (`Wire`); what is needed only when a packet waits,
+//! is dropped or marked, or on a served link, lies elsewhere (`Rest`).
 
-mod clocked;
+pub mod clocked;
 mod counts;
 mod ledger;
-pub(crate) mod served;
+pub mod served;
 mod wire;
 
 use std::sync::Arc;
@@ -28,7 +28,9 @@ use self::counts::Counts;
 use self::served::Served;
 use self::wire::Wire;
 
+#[doc(inline)]
 pub use clocked::{ClockedLink, Passage};
+#[doc(inline)]
 pub use served::{ServedLink, Service};
 
 /// A packet that will come out at the far end.
@@ -43,7 +45,7 @@ struct InTransit {
 /// A packet that comes out at the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Which.
+    /// The packet that comes out.
     pub packet: PacketId,
     /// Octets of the IP packet.
     pub size: u32,
@@ -51,7 +53,8 @@ pub struct Delivery {
     pub next: Option<SimTime>,
 }
 
-/// See the module.
+/// One direction of a wire between two nodes: the packets that wait for it, are clocked onto it and travel along it
+/// ([`mod@crate::link`]).
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Link {
@@ -81,9 +84,9 @@ struct Rest {
 /// A link by its kind, to be worked with.
 #[derive(Debug)]
 pub enum LinkKind<'a> {
-    /// See [`ClockedLink`].
+    /// A link of fixed rate in first-in first-out order.
     Clocked(ClockedLink<'a>),
-    /// See [`ServedLink`].
+    /// A link that is served packet by packet.
     Served(ServedLink<'a>),
 }
 
@@ -234,7 +237,7 @@ impl Link {
         self.rest.counts.total_marks
     }
 
-    /// Clock rate.
+    /// The rate at which the link is clocked; of one whose rate changes, that which buffers are sized for.
     pub fn rate(&self) -> Bandwidth {
         self.wire.rate
     }

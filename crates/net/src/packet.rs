@@ -28,9 +28,9 @@ impl Default for Payload {
 pub struct Datagram {
     /// Counts the datagrams of a flow.
     pub number: u32,
-    /// When it left.
+    /// When it left the sender.
     pub sent: SimTime,
-    /// Octets of payload.
+    /// Its payload in octets.
     pub payload: u32,
     /// ECN field of its IP packet.
     pub ecn: Ecn,
@@ -46,13 +46,13 @@ impl Datagram {
 /// A packet. It is copied whole at every hop, so its size is part of the simulator's speed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// What it carries.
+    /// The segment or the datagram that it carries.
     pub payload: Payload,
     /// The end that it goes to.
     pub to: EndpointId,
     /// Which of the connections that have that place in turn it belongs to.
     pub generation: Generation,
-    /// Its next hop.
+    /// Which hop of its route comes next.
     pub hop: HopIndex,
     /// Octets of the IP packet.
     pub size: u32,
@@ -95,7 +95,7 @@ impl Packet {
         }
     }
 
-    /// Changes that field.
+    /// Sets the ECN field of the IP header.
     pub fn set_ecn(&mut self, ecn: Ecn) {
         match &mut self.payload {
             Payload::Tcp(segment) => segment.ecn = ecn,

@@ -11,7 +11,7 @@ crate::typed_index! {
     pub struct PacketId;
 }
 
-/// See the module.
+/// The packets under way along links: each lies in one place from end to end, and rings hold its [`PacketId`].
 #[derive(Clone, Debug, Default)]
 pub struct Packets {
     /// None, or a power of two of them; one of no octets is free.

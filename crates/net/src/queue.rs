@@ -6,33 +6,33 @@
 //! Its file says everything of it, its parameters as a scenario writes them too; a new one is such a file, its `mod`, and its
 //! line in the list below.
 
-mod cake;
-mod codel;
-mod drop_tail;
-mod drr;
-mod dualpi2;
+pub mod cake;
+pub mod codel;
+pub mod drop_tail;
+pub mod drr;
+pub mod dualpi2;
 mod fifo;
 pub mod flow_hash;
 mod flow_queues;
 mod flow_schedule;
 mod flow_set;
-mod fq;
-mod fq_codel;
-mod fq_pie;
+pub mod fq;
+pub mod fq_codel;
+pub mod fq_pie;
 mod limit;
 mod longest;
-mod pie;
-mod priority;
-mod red;
+pub mod pie;
+pub mod priority;
+pub mod red;
 mod round_robin;
-mod sfq;
-mod sgpq;
-mod shared_buffer;
+pub mod sfq;
+pub mod sgpq;
+pub mod shared_buffer;
 mod tally;
-mod tbf;
+pub mod tbf;
 #[cfg(test)]
 mod testing;
-mod threshold;
+pub mod threshold;
 
 use std::fmt::Debug;
 use std::sync::LazyLock;
@@ -43,38 +43,76 @@ use ackclock_units::{Bandwidth, SimTime};
 use crate::packet::Packet;
 use crate::rng::RandomStream;
 
+#[doc(inline)]
 pub use cake::{AckFilter, Cake, CakeConfig, CellFraming, HostTable, Isolation, ShaperConfig};
+#[doc(inline)]
 pub use codel::{Codel, CodelConfig, CodelParameters};
+#[doc(inline)]
 pub use drop_tail::{DropTail, DropTailConfig};
+#[doc(inline)]
 pub use drr::{Drr, DrrConfig};
+#[doc(inline)]
 pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
 pub use flow_set::FlowSet;
+#[doc(inline)]
 pub use fq::{Fq, FqConfig};
+#[doc(inline)]
 pub use fq_codel::{FqCodel, FqCodelConfig};
+#[doc(inline)]
 pub use fq_pie::{FqPie, FqPieConfig};
 pub use limit::{Limit, QueueLimit, Room};
+#[doc(inline)]
 pub use pie::{DelayEstimate, Pie, PieConfig, PieParameters};
+#[doc(inline)]
 pub use priority::{BandConfig, Priority, PriorityConfig};
+#[doc(inline)]
 pub use red::{Red, RedConfig};
+#[doc(inline)]
 pub use sfq::{Sfq, SfqConfig};
+#[doc(inline)]
 pub use sgpq::{Sgpq, SgpqConfig};
+#[doc(inline)]
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, Sharing};
 pub use tally::{QueueCounters, Tally, Treatment};
+#[doc(inline)]
 pub use tbf::{Tbf, TbfConfig};
+#[doc(inline)]
 pub use threshold::{Threshold, ThresholdConfig};
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Queued {
-    /// The packet.
+    /// The packet itself.
     pub packet: Packet,
     /// What it takes of the link: the IP packet and the link's framing.
     pub octets: u64,
-    /// When it arrived.
+    /// When it arrived at the queue.
     pub since: SimTime,
 }
 
 /// A queue discipline.
+/// What a discipline did to packets, besides keeping them. It counts from the beginning of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Packets dropped, at arrival or later.
+    pub drops: u64,
+    /// Packets whose ECN field was set to CE.
+    pub marks: u64,
+}
+
+impl QueueCounters {
+    /// Marks a packet that allows it, and says whether it did (RFC 3168 section 5).
+    pub fn mark(&mut self, packet: &mut Packet) -> bool {
+        let marked = packet.ecn() != Ecn::NotEct;
+        if marked {
+            packet.set_ecn(Ecn::Ce);
+            self.marks += 1;
+        }
+        marked
+    }
+}
+
+/// What waits for a link, in which order it leaves, and what of it is dropped or marked.
 pub trait QueueDiscipline: Debug + Send {
     /// A packet arrives: it is kept, or it or others are dropped (and counted).
     fn enqueue(&mut self, now: SimTime, arrival: Queued);
@@ -88,7 +126,7 @@ pub trait QueueDiscipline: Debug + Send {
         (self.len() > 0).then_some(now)
     }
 
-    /// Packets waiting.
+    /// How many packets wait.
     fn len(&self) -> usize;
 
     /// True if nothing waits.
@@ -112,11 +150,11 @@ pub trait QueueDiscipline: Debug + Send {
 /// Where a queue stands: what a discipline may need beside its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct QueuePlace<'a> {
-    /// The link's name.
+    /// The name of the link.
     pub link: &'a str,
-    /// The link's rate.
+    /// The rate of the link.
     pub rate: Bandwidth,
-    /// The run's.
+    /// The seed of the run, from which the queue derives its random streams.
     pub seed: u64,
 }
 

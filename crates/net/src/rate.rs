@@ -4,7 +4,7 @@
 
 mod changing;
 mod outage;
-mod trace;
+pub mod trace;
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use crate::schedule::Schedule;
 
 pub use changing::{ChangingRate, RateStep};
 pub use outage::{HandoverConfig, Outage};
+#[doc(inline)]
 pub use trace::{Trace, TraceError, TraceReader};
 
 /// The rate of a link over time.

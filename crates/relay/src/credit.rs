@@ -2,7 +2,7 @@
 //!
 //! Ours; an answer to what J. Isogaki (JAIST 2005) leaves open, bounded latency at full throughput. What is asked for now
 //! arrives a near round trip later. By then the far side has room for what its window has room for now, and for what ACKs
-//! free until then, which self-clocking foretells ([`AckClock`]). So
+//! free until then, which self-clocking foretells (`AckClock`). So
 //!
 //! ```text
 //! window = cwnd + growth * freed(near RTT + margin) - pipe - to repair - backlog
@@ -12,7 +12,7 @@
 //! whatever the far side's rate. Where the far side stands still nothing is freed and nothing is asked for; before it is
 //! open its end advertises no window, and nothing is let in that would wait for it.
 //!
-//! What was fetched in advance waits for long when a loss closes the window. Account is kept of it ([`Lateness`]): one octet
+//! What was fetched in advance waits for long when a loss closes the window. Account is kept of it (`Lateness`): one octet
 //! in a hundred may wait longer than `target`. As long as no more than a quarter as many do, all that is foretold is fetched,
 //! `margin` early; beyond that less, and nothing from three quarters on. A flow that loses seldom, or over a long round
 //! trip, so keeps its far side from ever waiting; one that loses at every turn, which a queue or others keep the link busy

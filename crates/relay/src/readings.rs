@@ -23,7 +23,7 @@ pub struct Readings {
     /// Payload of a full segment from the near side: a window opens by whole ones. Zero if not known; the far side's
     /// counts then.
     pub near_mss: Bytes,
-    /// The far connection.
+    /// The connection on which the relay sends.
     pub far: FarSide,
 }
 
@@ -36,7 +36,7 @@ pub struct FarSide {
     pub min_rtt: SimDuration,
     /// Payload of a full segment.
     pub mss: Bytes,
-    /// Congestion window.
+    /// Its congestion window in octets.
     pub cwnd: Bytes,
     /// What of it is in use: sent, and neither acknowledged nor lost.
     pub pipe: Bytes,

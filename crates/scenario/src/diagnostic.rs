@@ -20,7 +20,7 @@ const MAX_VALUE_LENGTH: usize = 80;
 /// Longest message and remedy, in characters: either may repeat a value.
 const MAX_MESSAGE_LENGTH: usize = 600;
 
-/// One mistake.
+/// One mistake of a scenario: where it stands, what is wrong, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// The file as it was named, or `--set` for an override.
@@ -33,7 +33,7 @@ pub struct Diagnostic {
     pub field: String,
     /// What stands there, as written; `None` if nothing does.
     pub value: Option<String>,
-    /// What is wrong.
+    /// What is wrong with it.
     pub message: String,
     /// What to write instead.
     pub remedy: String,

@@ -22,7 +22,7 @@ pub struct ControllerRequest<'a> {
     pub origin: Origin,
     /// `module:Class`, or the name.
     pub name: &'a str,
-    /// The scenario's `parameters`.
+    /// What the scenario writes under `parameters`.
     pub parameters: &'a Map<String, Value>,
 }
 
@@ -31,7 +31,7 @@ pub struct ControllerRequest<'a> {
 pub struct Refusal {
     /// The field to blame.
     pub field: BlamedField,
-    /// What is wrong.
+    /// What is wrong with that field.
     pub message: String,
     /// What to write instead.
     pub remedy: String,
@@ -40,9 +40,9 @@ pub struct Refusal {
 /// Which field of the controller's table is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlamedField {
-    /// `class` or `name`.
+    /// The field `class` or `name`.
     Name,
-    /// `parameters`.
+    /// The field `parameters`.
     Parameters,
 }
 

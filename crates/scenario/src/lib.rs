@@ -2,7 +2,32 @@
 //! any further way to fail.
 //!
 //! Text becomes a tree that knows where everything was written, overrides are put into the tree, values that the scenario
-//! has drawn are drawn in the tree, the tree is read into the file types, these are checked and become a configuration. All mistakes are reported at once.
+//! has drawn are drawn in the tree, the tree is read into the file types, these are checked and become a configuration. All
+//! mistakes are reported at once ([`ScenarioError`]), each with its place and its remedy. Controllers that a program brings
+//! along are [`Extensions`]; [`schema`] and its neighbours are the catalogues of what a file may say.
+//!
+//! ```
+//! use ackclock_scenario::Scenario;
+//!
+//! let text = r#"
+//!     duration = "10 s"
+//!     [topology]
+//!     kind = "dumbbell"
+//!     access = { rate = "1 Gbit/s", delay = "10 us" }
+//!     bottleneck = { rate = "100 Mbit/s", delay = "30 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+//!     [[flow]]
+//!     name = "one"
+//!     controller = "cubik"
+//! "#;
+//! let mistakes = Scenario::parse(text, "run.toml", &[]).unwrap_err();
+//! assert_eq!(mistakes.diagnostics[0].field, "flow[0].controller");
+//! assert!(mistakes.to_string().contains("cubic"), "the remedy names what is nearest");
+//!
+//! let overrides = ["flow.one.controller=cubic".to_owned()];
+//! let scenario = Scenario::parse(text, "run.toml", &overrides)?;
+//! assert_eq!(scenario.config().flows[0].name, "one");
+//! # Ok::<(), ackclock_scenario::ScenarioError>(())
+//! ```
 
 mod attachments;
 mod catalog;

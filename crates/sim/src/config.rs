@@ -20,9 +20,9 @@ pub struct SimulationConfig {
     pub duration: SimDuration,
     /// The part over which averages are taken.
     pub measure: MeasureWindow,
-    /// Nodes and links.
+    /// Nodes, links and discarders.
     pub network: NetworkConfig,
-    /// Connections.
+    /// The TCP connections that the scenario lists.
     pub flows: Vec<FlowConfig>,
     /// Nodes that split connections.
     pub appliances: Vec<ApplianceConfig>,
@@ -30,7 +30,7 @@ pub struct SimulationConfig {
     pub splits: Vec<SplitConfig>,
     /// Short flows that come and go, and datagrams.
     pub traffic: TrafficConfig,
-    /// What to record.
+    /// What is recorded over time.
     pub trace: TraceConfig,
 }
 
@@ -139,11 +139,11 @@ pub struct FlowConfig {
     pub controller: ControllerConfig,
     /// As named in the scenario ("tahoe"), for results.
     pub controller_name: String,
-    /// The sending end.
+    /// TCP at the sending end.
     pub sender: TcpConfig,
-    /// The receiving end.
+    /// TCP at the receiving end.
     pub receiver: TcpConfig,
-    /// What is sent.
+    /// The application at the sending end.
     pub app: AppConfig,
     /// What the receiving host sends back on the same connection, if anything.
     pub reply: Option<AppConfig>,
@@ -159,15 +159,15 @@ pub struct FlowConfig {
     pub port: u16,
 }
 
-/// An application.
+/// An application: what is written into a connection, and when.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AppConfig {
-    /// Writes without end.
+    /// Writes without end, as fast as the connection takes it.
     Bulk,
     /// Writes files one after the other: each begins `gap` after the receiver has read all of the last. The connection
     /// is closed after the last.
     Files {
-        /// Their sizes.
+        /// The sizes of the files, in order.
         sizes: Vec<Bytes>,
         /// From the end of one to the beginning of the next.
         gap: SimDuration,
@@ -190,7 +190,7 @@ pub enum AppConfig {
         response: SizeDistribution,
         /// From the end of a response to the next request.
         think: Span,
-        /// How many.
+        /// How many requests there are.
         count: u64,
     },
     /// Downloads a video segment by segment and chooses the bitrate of each.
@@ -207,7 +207,7 @@ impl AppConfig {
 /// A length of time that may be random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// Always the same.
+    /// The same length each time.
     Constant(SimDuration),
     /// Exponentially distributed with this mean.
     Exponential(SimDuration),
@@ -245,9 +245,9 @@ pub enum FlowSeries {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum LinkSeries {
-    /// Packets waiting.
+    /// Packets waiting for the link.
     QueueLength,
-    /// Octets waiting.
+    /// Octets waiting for the link.
     QueueBytes,
     /// Packets dropped since the previous sample.
     Drops,
@@ -380,7 +380,7 @@ pub enum Sampling {
 /// What is recorded over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceConfig {
-    /// When.
+    /// When values are taken.
     pub sampling: Sampling,
     /// Series of flows; empty records none.
     pub flows: Vec<FlowSeries>,

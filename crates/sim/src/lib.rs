@@ -1,4 +1,28 @@
 //! The simulation: the network, the hosts and applications on it, and the loop that moves time.
+//!
+//! [`Simulation`] is made from a [`SimulationConfig`], which is a checked one and cannot fail; `ackclock_scenario` reads one
+//! from a file. [`Simulation::run_until`] is all that moves time, and [`Simulation::finish`] runs to the end and gives the
+//! [`Outcome`]: a [`Summary`], [tables](Table) of columns, captures. [`ParallelSimulation`] does the same on several threads,
+//! with the same bytes.
+//!
+//! A run that is looked at on the way, and then finished:
+//!
+//! ```
+//! use ackclock_sim::{Simulation, SimulationConfig, Summary};
+//! use ackclock_units::{SimDuration, SimTime};
+//!
+//! fn watch(config: &SimulationConfig) -> Summary {
+//!     let mut simulation = Simulation::new(config);
+//!     while !simulation.is_finished() {
+//!         simulation.run_until(simulation.now() + SimDuration::from_secs(1));
+//!         for flow in simulation.flows() {
+//!             let info = simulation.sender(flow).info(simulation.now());
+//!             println!("{flow:?} {} segments, srtt {}", info.snd_cwnd, info.rtt);
+//!         }
+//!     }
+//!     simulation.finish().summary
+//! }
+//! ```
 
 mod app;
 mod appliance;

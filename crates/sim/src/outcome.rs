@@ -12,7 +12,7 @@ use crate::traffic::{DatagramSummary, ExchangeSummary, GroupSummary, VideoSummar
 /// Everything that a finished run produced. The same configuration and seed give the same bytes.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Averages and counts.
+    /// Averages and counts: what `summary.json` holds.
     pub summary: Summary,
     /// Series of flows: `time_s`, `flow`, then the columns that the trace asked for.
     pub flows: Table,
@@ -33,7 +33,7 @@ pub struct Outcome {
 /// What the engine did; not part of the results, since it says nothing of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EngineCounters {
-    /// Events handled.
+    /// Events that the loop has handled.
     pub events: u64,
     /// Data packets delivered to a receiving endpoint.
     pub packets_delivered: u64,
@@ -42,16 +42,16 @@ pub struct EngineCounters {
 /// Columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// In order.
+    /// The columns, in the order of the results' files.
     pub columns: Vec<Column>,
 }
 
 /// A named column; the name carries the unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Such as `cwnd_bytes`.
+    /// The name, which ends in the unit: `cwnd_bytes`, `srtt_s`.
     pub name: Cow<'static, str>,
-    /// The values.
+    /// The values, one for each row.
     pub data: ColumnData,
 }
 
@@ -63,9 +63,9 @@ pub const NO_NAME: u32 = u32::MAX;
 pub enum ColumnData {
     /// Numbers; NaN means that there is no value.
     F64(Vec<f64>),
-    /// Counts and bytes.
+    /// Counts, and amounts in bytes.
     U64(Vec<u64>),
-    /// Truth values.
+    /// True or false for each row.
     Bool(Vec<bool>),
     /// Texts out of a few: an index into `names` for each row.
     Name {
@@ -76,14 +76,14 @@ pub enum ColumnData {
     },
 }
 
-/// `summary.json`.
+/// Averages and counts of a run, as `summary.json` has them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Name of the scenario.
     pub scenario: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Simulated time.
+    /// Simulated time, in seconds.
     pub duration_s: f64,
     /// Jain's fairness index of the flows' goodputs; null when all are zero.
     pub jain_index: Option<f64>,
@@ -109,13 +109,13 @@ pub struct FlowSummary {
     pub name: String,
     /// As in the scenario.
     pub controller: String,
-    /// When the connection was opened.
+    /// When the connection was opened, in seconds.
     pub start_s: f64,
     /// When the receiving application had everything; null if it has not, or if there is no end.
     pub completion_s: Option<f64>,
-    /// Payload that the receiving application got in order.
+    /// Payload that the receiving application got in order, in bit/s.
     pub goodput_bps: f64,
-    /// Payload sent, retransmissions included.
+    /// Payload sent, retransmissions included, in bit/s.
     pub throughput_bps: f64,
     /// Payload that the receiving application got in order, over the whole run.
     pub delivered_bytes: u64,
@@ -131,12 +131,12 @@ pub struct FlowSummary {
     pub fast_recoveries: u64,
     /// True if the connection was given up after too many timeouts.
     pub aborted: bool,
-    /// RTT samples; null when there were none.
+    /// RTT samples, in milliseconds; null when there were none.
     pub rtt_ms: Option<Distribution>,
-    /// Of an application that makes requests.
+    /// What an application that makes requests saw; null for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchanges: Option<ExchangeSummary>,
-    /// Of a video client.
+    /// What a video client saw; null for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoSummary>,
 }
@@ -144,15 +144,15 @@ pub struct FlowSummary {
 /// A distribution in short.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Distribution {
-    /// Least value.
+    /// The least value.
     pub min: f64,
-    /// Mean.
+    /// The mean.
     pub mean: f64,
-    /// Median.
+    /// The median.
     pub p50: f64,
-    /// 95th percentile.
+    /// The 95th percentile.
     pub p95: f64,
-    /// 99th percentile.
+    /// The 99th percentile.
     pub p99: f64,
 }
 
@@ -168,7 +168,7 @@ pub struct LinkSummary {
     pub delivered_packets: u64,
     /// Packets dropped by the queue or a discarder.
     pub drops: u64,
-    /// Packets marked.
+    /// Packets marked by the queue (CE).
     pub marks: u64,
     /// Packets that the link lost after it had sent them.
     pub losses: u64,
@@ -178,25 +178,25 @@ pub struct LinkSummary {
     pub reordered: u64,
     /// Packets waiting, weighted by time.
     pub queue_packets: QueueSummary,
-    /// Wait of each packet before its service.
+    /// How long each packet waited before its service, in milliseconds.
     pub queueing_delay_ms: QueueSummary,
 }
 
 /// A queue in short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct QueueSummary {
-    /// Mean.
+    /// The mean.
     pub mean: f64,
-    /// 95th percentile.
+    /// The 95th percentile.
     pub p95: f64,
-    /// Largest value.
+    /// The largest value.
     pub max: f64,
 }
 
 /// Packets recorded on one link, for a pcapng file.
 #[derive(Clone, Debug)]
 pub struct Capture {
-    /// The link's name.
+    /// The name of the link.
     pub link: String,
     /// In order of time.
     pub packets: Vec<CapturedPacket>,
@@ -215,6 +215,6 @@ pub struct CapturedPacket {
     pub port: u16,
     /// Which of the connections that have its place in turn it belongs to.
     pub generation: Generation,
-    /// What it carried.
+    /// The segment or the datagram that it carried.
     pub payload: Payload,
 }

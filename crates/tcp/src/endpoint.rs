@@ -24,9 +24,9 @@ use crate::sender::Sender;
 /// Octets of the timestamps option with its padding; the MSS option counts them as payload (RFC 6691).
 const TIMESTAMPS_LEN: u32 = 12;
 
-/// Where segments go.
+/// Where an endpoint's segments go: a network, or a `Vec` in a test.
 pub trait Output {
-    /// Sends a segment.
+    /// Takes a segment that leaves now.
     fn send(&mut self, segment: Segment);
 }
 
@@ -43,11 +43,11 @@ pub enum State {
     Closed,
     /// Waiting for a SYN.
     Listen,
-    /// SYN sent.
+    /// A SYN was sent and is not answered.
     SynSent,
     /// SYN received, SYN-ACK sent.
     SynReceived,
-    /// Open.
+    /// The connection is open both ways.
     Established,
     /// FIN sent, not acknowledged; the peer still sends.
     FinWait1,
@@ -145,8 +145,13 @@ impl Handshake {
     }
 }
 
-/// See the module. What every segment looks at lies in front, here and in the halves, and in the order in which it does: with
-/// many connections, each cache line more is waited for.
+/// One end of a connection: the state machine of RFC 9293 around a sending and a receiving half.
+///
+/// It does no I/O. Its owner hands it segments, calls and the time; segments to send go to an [`Output`]. Between calls the
+/// owner wakes it at [`Endpoint::deadline`].
+//
+// What every segment looks at lies in front, here and in the halves, and in the order in which it does: with many
+// connections, each cache line more is waited for.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Endpoint {
@@ -207,13 +212,13 @@ impl Endpoint {
         self.phase = ConnectionPhase::Listen;
     }
 
-    /// Opens the connection.
+    /// Opens the connection: the SYN leaves.
     pub fn connect(&mut self, now: SimTime, out: &mut impl Output) {
         self.phase = ConnectionPhase::SynSent;
         self.send_syn(now, out);
     }
 
-    /// A segment arrived.
+    /// A segment arrived from the peer. What it calls for goes to `out`.
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         match self.phase {
             ConnectionPhase::Open => self.on_segment_open(now, segment, out),
@@ -223,7 +228,7 @@ impl Endpoint {
         self.check();
     }
 
-    /// Time has reached [`Self::deadline`].
+    /// Time has reached [`Self::deadline`]: retransmissions, probes, delayed ACKs and paced segments that are due.
     pub fn on_timer(&mut self, now: SimTime, out: &mut impl Output) {
         self.run_timers(now, out);
         self.check();

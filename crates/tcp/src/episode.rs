@@ -3,14 +3,14 @@
 use ackclock_cc::CongestionCause;
 use ackclock_units::{Bytes, SimTime};
 
-/// Why it began.
+/// What began a congestion episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EpisodeCause {
     /// Duplicate ACKs or SACK.
     Loss,
-    /// An ECN mark.
+    /// A mark of the network (ECN).
     Ecn,
-    /// The retransmission timer.
+    /// An expiry of the retransmission timer.
     Timeout,
 }
 
@@ -24,16 +24,16 @@ impl From<CongestionCause> for EpisodeCause {
     }
 }
 
-/// One episode.
+/// One congestion episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Episode {
-    /// Why it began.
+    /// What began it.
     pub cause: EpisodeCause,
-    /// When it began.
+    /// When the sender took the signal.
     pub start: SimTime,
     /// When all that was outstanding at the start was acknowledged, or the next episode began; `None` at the run's end.
     pub end: Option<SimTime>,
-    /// cwnd before.
+    /// cwnd before the signal.
     pub cwnd_before: Bytes,
     /// cwnd that the controller chose.
     pub cwnd_after: Bytes,

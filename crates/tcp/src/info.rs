@@ -7,25 +7,26 @@ use crate::endpoint::State;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 
-/// Linux's congestion-avoidance states.
+/// The states of congestion avoidance, as Linux names them (`tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryState {
-    /// Nothing unusual.
+    /// Nothing unusual is under way.
     Open = 0,
     /// Duplicate ACKs or SACKs, no loss yet.
     Disorder = 1,
-    /// Answering a mark.
+    /// The window is being reduced after a mark.
     Cwr = 2,
-    /// Fast recovery.
+    /// Fast recovery is under way.
     Recovery = 3,
-    /// After a timeout.
+    /// What a timeout left is being repaired.
     Loss = 4,
 }
 
-/// See the module. Segment counts are in units of the MSS, rounded up; names are those of `struct tcp_info`.
+/// What an endpoint tells of itself, as Linux's `TCP_INFO` does: segment counts are in units of the MSS, rounded up, and
+/// names are those of `struct tcp_info`.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpInfo {
-    /// RFC 9293's state.
+    /// The state of RFC 9293.
     pub state: State,
     /// State of loss recovery.
     pub ca_state: RecoveryState,
@@ -35,21 +36,21 @@ pub struct TcpInfo {
     pub probes: u32,
     /// Doublings of the timeout.
     pub backoff: u32,
-    /// Retransmission timeout.
+    /// The retransmission timeout in force, back-off included.
     pub rto: SimDuration,
     /// Payload of a full segment.
     pub snd_mss: u32,
     /// Sent and not cumulatively acknowledged, segments.
     pub unacked: u64,
-    /// Of these SACKed.
+    /// Of the segments outstanding, those that were SACKed.
     pub sacked: u64,
-    /// Of these lost.
+    /// Of the segments outstanding, those that are marked lost.
     pub lost: u64,
     /// Retransmissions in the network.
     pub retrans: u64,
     /// Smoothed RTT; zero before the first sample.
     pub rtt: SimDuration,
-    /// RTT variation.
+    /// The variation of the RTT (RFC 6298).
     pub rttvar: SimDuration,
     /// Least RTT of the connection.
     pub min_rtt: SimDuration,
@@ -67,13 +68,13 @@ pub struct TcpInfo {
     pub bytes_received: u64,
     /// Octets sent, retransmissions included.
     pub bytes_sent: u64,
-    /// Octets retransmitted.
+    /// Payload octets retransmitted.
     pub bytes_retrans: u64,
     /// Octets written and not sent.
     pub notsent_bytes: u64,
     /// Segments with data sent.
     pub data_segs_out: u64,
-    /// Segments delivered.
+    /// Segments delivered, cumulatively or selectively.
     pub delivered: u64,
     /// Of these marked by the network.
     pub delivered_ce: u64,

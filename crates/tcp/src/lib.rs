@@ -1,7 +1,33 @@
 //! A TCP endpoint without I/O: segments, calls and the time go in, segments come out.
 //!
-//! [`Endpoint`] is the state machine. Its sending half composes a scoreboard, an RTO estimator, loss recovery and a
-//! controller, each in a file of its own; its receiving half reassembles, advertises and acknowledges.
+//! [`Endpoint`] is the state machine of RFC 9293, made from a [`TcpConfig`] and a controller of `ackclock_cc`. Its sending half
+//! composes a scoreboard (RFC 6675, 8985), an RTO estimator (RFC 6298), loss recovery (RFC 5681, 6582, 6675, 9937), loss
+//! detection by time and tail loss probes (RFC 8985), ECN (RFC 3168, 9768), pacing and a controller, each in a file of its
+//! own; its receiving half reassembles, advertises and acknowledges. [`TcpInfo`] is what it tells of itself.
+//!
+//! Two endpoints and a perfect wire:
+//!
+//! ```
+//! use ackclock_cc::{ControllerConfig, RenoConfig};
+//! use ackclock_tcp::{Endpoint, Reading, State, TcpConfig};
+//! use ackclock_units::{Bytes, SimTime};
+//!
+//! let reno = ControllerConfig::Reno(RenoConfig::default());
+//! let config = TcpConfig::default();
+//! let mut opener = Endpoint::new(config, &reno, Reading::AtOnce);
+//! let mut acceptor = Endpoint::new(config, &reno, Reading::AtOnce);
+//! let (now, mut there, mut back) = (SimTime::ZERO, Vec::new(), Vec::new());
+//!
+//! acceptor.listen();
+//! opener.connect(now, &mut there); // SYN
+//! acceptor.on_segment(now, &there.remove(0), &mut back); // SYN-ACK
+//! opener.on_segment(now, &back.remove(0), &mut there); // ACK
+//! acceptor.on_segment(now, &there.remove(0), &mut back);
+//! assert_eq!((opener.state(), acceptor.state()), (State::Established, State::Established));
+//!
+//! opener.write(now, Bytes(1_000_000), &mut there);
+//! assert_eq!(there.len(), 10); // the initial window of RFC 6928
+//! ```
 
 mod ack_control;
 mod autotuning;

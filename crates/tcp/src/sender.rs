@@ -68,7 +68,7 @@ pub struct SenderCounters {
     pub delivered: u64,
     /// Segments with payload retransmitted.
     pub retransmitted_segments: u64,
-    /// Payload octets retransmitted.
+    /// Payload octets that were sent again.
     pub retransmitted_octets: u64,
     /// Octets that were taken for lost.
     pub lost_octets: u64,
@@ -78,9 +78,9 @@ pub struct SenderCounters {
     pub timeouts: u64,
     /// Fast recoveries (Tahoe: fast retransmits).
     pub fast_recoveries: u64,
-    /// Tail loss probes.
+    /// Tail loss probes sent (RFC 8985).
     pub probes: u64,
-    /// Episodes undone.
+    /// Congestion episodes that were undone as spurious.
     pub undone: u64,
     /// Duplicates that the receiver reported.
     pub dsacks: u64,

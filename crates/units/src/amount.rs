@@ -9,9 +9,9 @@ use crate::text::ParseQuantityError;
 /// An amount of data, in bytes or in segments of a connection's MSS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// So many octets.
+    /// An amount in octets.
     Bytes(Bytes),
-    /// So many segments.
+    /// An amount in segments of the connection's MSS.
     Segments(u64),
 }
 

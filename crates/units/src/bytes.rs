@@ -31,7 +31,7 @@ const UNITS: UnitTable = UnitTable {
 };
 
 impl Bytes {
-    /// No data.
+    /// No data at all.
     pub const ZERO: Self = Self(0);
 
     /// `self - other`, or zero when `other` is larger.

@@ -41,7 +41,7 @@ fn value_of(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// Counts `value` once.
+    /// Counts a value once.
     pub fn add(&mut self, value: u64) {
         self.add_weighted(value, 1);
     }
@@ -81,7 +81,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// All weights together.
+    /// The sum of all weights.
     pub fn weight(&self) -> u64 {
         self.weights.iter().sum()
     }

@@ -3,12 +3,12 @@
 //! `+ - * /` and `sqrt` are correctly rounded everywhere; all else comes from the pure-Rust `libm` crate, never from
 //! the platform's own library.
 
-/// Cube root.
+/// The cube root, with the same bits on every machine.
 pub fn cbrt(x: f64) -> f64 {
     libm::cbrt(x)
 }
 
-/// Natural logarithm.
+/// The natural logarithm, with the same bits on every machine.
 pub fn ln(x: f64) -> f64 {
     libm::log(x)
 }
@@ -28,7 +28,7 @@ pub fn exp(x: f64) -> f64 {
     libm::exp(x)
 }
 
-/// Hyperbolic tangent.
+/// The hyperbolic tangent, with the same bits on every machine.
 pub fn tanh(x: f64) -> f64 {
     libm::tanh(x)
 }

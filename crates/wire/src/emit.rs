@@ -14,9 +14,9 @@ use crate::segment::{Ecn, IPV4_HEADER, Segment, TCP_HEADER};
 /// The two ends of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
-    /// Where it comes from.
+    /// Where the packet comes from.
     pub source: SocketAddrV4,
-    /// Where it goes.
+    /// Where the packet goes.
     pub destination: SocketAddrV4,
 }
 

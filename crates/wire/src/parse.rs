@@ -25,19 +25,19 @@ pub enum ParseError {
     },
     /// The version field is not 4.
     NotIpv4 {
-        /// What it says.
+        /// What the version field says.
         version: u8,
     },
     /// The protocol field is not 6.
     NotTcp {
-        /// What it says.
+        /// What the protocol field says.
         protocol: u8,
     },
     /// A fragment of a packet, which does not say how long the segment is.
     Fragment,
     /// A header length below its minimum of five words.
     HeaderLength {
-        /// "IPv4" or "TCP".
+        /// Which header: "IPv4" or "TCP".
         header: &'static str,
         /// What the field says, in words of four octets.
         words: u8,
@@ -51,12 +51,12 @@ pub enum ParseError {
     },
     /// The last octet of the options is the kind of an option that should go on.
     OptionWithoutLength {
-        /// The option.
+        /// The kind of the option.
         kind: u8,
     },
     /// An option whose length is illegal (RFC 9293 section 3.1, MUST-7), or not that of its kind.
     OptionLength {
-        /// The option.
+        /// The kind of the option.
         kind: u8,
         /// What its length field says.
         len: u8,

@@ -9,17 +9,17 @@ pub struct Flags(pub u16);
 impl Flags {
     /// No more data from the sender.
     pub const FIN: Self = Self(0x01);
-    /// Synchronise sequence numbers.
+    /// The sequence numbers are synchronised: a connection opens.
     pub const SYN: Self = Self(0x02);
-    /// Reset the connection.
+    /// The connection is reset.
     pub const RST: Self = Self(0x04);
-    /// Push.
+    /// The application wants the data pushed through.
     pub const PSH: Self = Self(0x08);
     /// The acknowledgement field is valid.
     pub const ACK: Self = Self(0x10);
-    /// ECN echo.
+    /// ECN echo: the receiver has seen a mark.
     pub const ECE: Self = Self(0x40);
-    /// Congestion window reduced.
+    /// The sender has reduced its congestion window.
     pub const CWR: Self = Self(0x80);
     /// Accurate ECN (RFC 9768), the bit that was NS.
     pub const AE: Self = Self(0x100);
@@ -34,7 +34,7 @@ impl Flags {
         self.0 & other.0 != 0
     }
 
-    /// Both sets together.
+    /// The flags of both together.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -45,14 +45,14 @@ impl Flags {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not ECN-capable.
+    /// Not ECN-capable transport.
     #[default]
     NotEct = 0,
-    /// ECN-capable, L4S identifier (RFC 9331).
+    /// ECN-capable transport, ECT(1): the identifier of L4S (RFC 9331).
     Ect1 = 1,
-    /// ECN-capable.
+    /// ECN-capable transport, ECT(0).
     Ect0 = 2,
-    /// Congestion experienced.
+    /// Congestion experienced: a queue has marked the packet.
     Ce = 3,
 }
 
@@ -71,7 +71,7 @@ impl Ecn {
 /// Timestamps option (RFC 7323 section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
-    /// The sender's clock.
+    /// TSval: the sender's clock when the segment left.
     pub value: u32,
     /// The peer's clock, echoed.
     pub echo: u32,
@@ -139,17 +139,17 @@ pub struct SynOptions {
 pub struct Segment {
     /// Sequence number of the first octet (or of SYN or FIN).
     pub seq: Seq,
-    /// Acknowledgement number.
+    /// Acknowledgement number: the next octet that is expected.
     pub ack: Seq,
-    /// Octets of payload.
+    /// Length of the payload, in octets.
     pub payload: u32,
-    /// Window field, unscaled.
+    /// The window field as it is on the wire, unscaled.
     pub window: u16,
-    /// Flags.
+    /// The flags of the header.
     pub flags: Flags,
-    /// Timestamps option.
+    /// The timestamps option, if there is one (RFC 7323).
     pub timestamps: Option<Timestamps>,
-    /// SACK option.
+    /// The blocks of the SACK option (RFC 2018).
     pub sack: SackBlocks,
     /// Options of a SYN.
     pub syn: SynOptions,

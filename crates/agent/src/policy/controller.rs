@@ -14,7 +14,8 @@ use super::Policy;
 use super::network::Work;
 use crate::agent::Agent;
 
-/// See the module.
+/// The controller that a frozen [`Policy`] acts through: an [`Agent`] that is answered at once. A decision falls after what
+/// its ACK by itself lets go, and what the action lets go leaves at the same instant, as where a program outside decides.
 #[derive(Clone, Debug)]
 pub struct PolicyController {
     agent: Agent,

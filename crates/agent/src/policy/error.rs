@@ -5,7 +5,7 @@ use std::fmt;
 /// Where a mistake is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyPlace {
-    /// In the file.
+    /// In the file as a whole.
     File,
     /// In what is said of the agent.
     Agent,
@@ -14,11 +14,11 @@ pub enum PolicyPlace {
 /// A file that is no policy: where, what is wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
-    /// Where.
+    /// Where in the file the policy is wrong.
     pub place: PolicyPlace,
     /// What is wrong, as the end of a sentence that begins with the place.
     pub what: String,
-    /// What to do.
+    /// What to do about it.
     pub remedy: String,
 }
 

@@ -29,7 +29,7 @@ const CUBIC: &str = r#"{"observations": ["threshold_segments", "cwnd_segments", 
 pub enum Activation {
     /// `max(x, 0)`.
     Relu,
-    /// The hyperbolic tangent.
+    /// The hyperbolic tangent of `x`.
     Tanh,
 }
 

@@ -72,7 +72,8 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// `BBRMinPipeCwnd`, in segments.
 const MIN_PIPE: u64 = 4;
 
-/// See the module.
+/// BBR, version 1: paces at the greatest delivery rate seen of late and caps what is in flight at a multiple of the
+/// path's bandwidth-delay product. Source and departures: [`mod@crate::bbr::v1`].
 #[derive(Clone, Debug)]
 pub struct Bbr {
     config: BbrConfig,

@@ -121,7 +121,8 @@ struct Aggregation {
     extra: u64,
 }
 
-/// See the module.
+/// BBR, version 3: as [`Bbr`](crate::Bbr), with losses bounding what is put in flight. Source and departures:
+/// [`mod@crate::bbr::v3`].
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     config: Bbr3Config,

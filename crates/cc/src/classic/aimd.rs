@@ -36,7 +36,7 @@ impl Algorithm for AimdConfig {
     }
 }
 
-/// See the module.
+/// AIMD(a, b): a segments more in a round trip, a fraction b less on congestion. Source: [`mod@crate::classic::aimd`].
 #[derive(Clone, Debug)]
 pub struct Aimd(AimdConfig);
 

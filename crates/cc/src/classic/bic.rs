@@ -49,7 +49,8 @@ impl Algorithm for BicConfig {
     }
 }
 
-/// See the module.
+/// BIC: a binary search between the window after the last loss and the one before it. Source and departures:
+/// [`mod@crate::classic::bic`].
 #[derive(Clone, Debug)]
 pub struct Bic {
     config: BicConfig,

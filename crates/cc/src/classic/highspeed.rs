@@ -145,7 +145,8 @@ const TABLE: [(u32, u8); 73] = [
     (94717, 9),
 ];
 
-/// See the module.
+/// `HighSpeed` TCP (RFC 3649): increase and decrease follow the size of the window. Source:
+/// [`mod@crate::classic::highspeed`].
 #[derive(Clone, Debug)]
 pub struct HighSpeed {
     config: HighSpeedConfig,

@@ -49,7 +49,7 @@ const REFERENCE_RTT_S: f64 = 0.1;
 /// A change of throughput beyond this fraction lets beta be 0.5.
 const SAME_THROUGHPUT: f64 = 0.2;
 
-/// See the module.
+/// H-TCP: growth follows the time since the last congestion. Source and departures: [`mod@crate::classic::htcp`].
 #[derive(Clone, Debug)]
 pub struct Htcp {
     config: HtcpConfig,

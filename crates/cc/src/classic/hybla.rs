@@ -46,7 +46,8 @@ const MOST_RHO: f64 = 40.0;
 /// An ACK adds no more than 2^16 segments.
 const MOST_SLOW_START_RHO: f64 = 16.0;
 
-/// See the module.
+/// Hybla: grows in time as a connection of 25 ms would, whatever its round trip. Source and departures:
+/// [`mod@crate::classic::hybla`].
 #[derive(Clone, Debug)]
 pub struct Hybla {
     rtt0: f64,

@@ -57,7 +57,7 @@ const ETA_3: f64 = 0.8;
 /// theta: round trips with a short queue before alpha is the largest again.
 const PATIENCE: u32 = 5;
 
-/// See the module.
+/// Illinois: increase and decrease follow the mean queueing delay. Source: [`mod@crate::classic::illinois`].
 #[derive(Clone, Debug)]
 pub struct Illinois {
     config: IllinoisConfig,

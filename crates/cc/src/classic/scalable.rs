@@ -38,7 +38,7 @@ impl Algorithm for ScalableConfig {
     }
 }
 
-/// See the module.
+/// Scalable TCP: the window grows and falls by fractions of itself. Source: [`mod@crate::classic::scalable`].
 #[derive(Clone, Debug)]
 pub struct Scalable(ScalableConfig);
 

@@ -36,7 +36,7 @@ impl Algorithm for VenoConfig {
     }
 }
 
-/// See the module.
+/// Veno: keeps more after a loss that no queue explains. Source and departures: [`mod@crate::classic::veno`].
 #[derive(Clone, Debug)]
 pub struct Veno {
     beta: f64,

@@ -42,7 +42,8 @@ impl Algorithm for WestwoodConfig {
 /// A sample is taken over a round trip, but over this long at least.
 const SHORTEST_SAMPLE: SimDuration = SimDuration::from_millis(50);
 
-/// See the module.
+/// Westwood+: falls to the bandwidth-delay product it has measured. Source and departures:
+/// [`mod@crate::classic::westwood`].
 #[derive(Clone, Debug)]
 pub struct Westwood {
     filter: f64,

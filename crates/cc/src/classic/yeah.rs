@@ -53,7 +53,8 @@ const FORGETTING_ROUNDS: u32 = 50;
 /// Segments.
 const LEAST_WINDOW: f64 = 2.0;
 
-/// See the module.
+/// `YeAH`: Scalable TCP while the queue is short, Reno while it is long. Source and departures:
+/// [`mod@crate::classic::yeah`].
 #[derive(Clone, Debug)]
 pub struct Yeah {
     config: YeahConfig,

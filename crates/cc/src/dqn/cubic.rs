@@ -62,7 +62,8 @@ impl Algorithm for DqnCubicConfig {
     }
 }
 
-/// See the module.
+/// CUBIC with an agent of deep Q-learning that chooses the pace of its growth. Source and departures:
+/// [`mod@crate::dqn::cubic`].
 #[derive(Clone, Debug)]
 pub struct DqnCubic {
     config: DqnCubicConfig,

@@ -66,7 +66,8 @@ impl Algorithm for DqnNewRenoConfig {
     }
 }
 
-/// See the module.
+/// `NewReno` with an agent of deep Q-learning that chooses the increase of its window. Source and departures:
+/// [`mod@crate::dqn::newreno`].
 #[derive(Clone, Debug)]
 pub struct DqnNewReno {
     store_on: StoreOn,

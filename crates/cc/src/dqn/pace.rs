@@ -12,7 +12,7 @@ const FASTER: f64 = 3.0;
 /// What the curves are made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CubicPace {
-    /// C, in segments/s^3.
+    /// C of CUBIC's curve, in segments/s^3.
     pub c: f64,
     /// The fraction of the window that a loss keeps.
     pub beta: f64,

@@ -46,7 +46,7 @@ impl Filter {
 /// A rule, and the name of the flow whose packets alone it looks at; that one's number is the network's to know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedRule {
-    /// `None` is all.
+    /// The flow whose packets it looks at; `None` is all of them.
     pub flow: Option<String>,
     /// The rule, for all flows.
     pub rule: DiscardRule,

@@ -133,7 +133,7 @@ fn packet_error_probability(bit_error_rate: f64, octets: u64) -> f64 {
     -math::exp_m1(8.0 * octets as f64 * math::ln_1p(-bit_error_rate))
 }
 
-/// Loss at work.
+/// A loss model at work on one link, with its random stream and its state.
 #[derive(Clone, Debug)]
 pub struct LossProcess {
     config: LossConfig,

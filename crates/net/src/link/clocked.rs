@@ -54,7 +54,8 @@ pub struct Passage {
     pub arrival: SimTime,
 }
 
-/// See the module.
+/// A [`Link`] of fixed rate and first-in first-out order, which needs no event but arrivals
+/// ([`mod@crate::link::clocked`]).
 #[derive(Debug)]
 pub struct ClockedLink<'a> {
     pub(super) link: &'a mut Link,

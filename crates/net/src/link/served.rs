@@ -251,7 +251,8 @@ impl Served {
     }
 }
 
-/// See the module.
+/// A [`Link`] served packet by packet: any discipline, a rate that may change, a wire that may hurt
+/// ([`mod@crate::link::served`]).
 #[derive(Debug)]
 pub struct ServedLink<'a> {
     pub(super) link: &'a mut Link,

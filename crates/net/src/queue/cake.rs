@@ -96,7 +96,8 @@ struct Flow {
     cobalt: Cobalt,
 }
 
-/// See the module.
+/// CAKE's core: fair between hosts and their flows, with a shaper and a filter for ACKs. Source and departures:
+/// [`mod@crate::queue::cake`].
 #[derive(Clone, Debug)]
 pub struct Cake {
     config: CakeConfig,

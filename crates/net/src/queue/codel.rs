@@ -176,7 +176,8 @@ fn control_law(from: SimTime, interval: SimDuration, count: u64) -> SimTime {
     from + SimDuration((interval.0 as f64 / (count as f64).sqrt()) as u64)
 }
 
-/// See the module.
+/// CoDel (RFC 8289): drops or marks at the head what has waited too long. Source and departures:
+/// [`mod@crate::queue::codel`].
 #[derive(Clone, Debug)]
 pub struct Codel {
     room: Room,
@@ -187,7 +188,7 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// An empty queue.
+    /// An empty queue with these parameters.
     pub fn new(config: &CodelConfig, place: &QueuePlace<'_>) -> Self {
         Self {
             room: Room::new(config.limit, place.rate),

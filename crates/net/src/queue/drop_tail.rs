@@ -32,7 +32,7 @@ impl Parameters for DropTailConfig {
     }
 }
 
-/// See the module.
+/// A first-in first-out queue that drops what does not fit ([`mod@crate::queue::drop_tail`]).
 #[derive(Clone, Debug)]
 pub struct DropTail {
     room: Room,
@@ -42,7 +42,7 @@ pub struct DropTail {
 }
 
 impl DropTail {
-    /// An empty queue.
+    /// An empty queue with these parameters.
     pub fn new(config: &DropTailConfig, place: &QueuePlace<'_>) -> Self {
         Self { room: Room::new(config.limit, place.rate), packets: VecDeque::new(), octets: 0, tally: Tally::default() }
     }

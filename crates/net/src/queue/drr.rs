@@ -38,7 +38,8 @@ impl Parameters for DrrConfig {
     }
 }
 
-/// See the module.
+/// Deficit round robin: a queue for every flow, served in turn by octets. Source and departures:
+/// [`mod@crate::queue::drr`].
 #[derive(Clone, Debug)]
 pub struct Drr {
     flows: RoundRobin,
@@ -47,7 +48,7 @@ pub struct Drr {
 }
 
 impl Drr {
-    /// An empty queue.
+    /// An empty queue with these parameters.
     pub fn new(config: &DrrConfig, place: &QueuePlace<'_>) -> Self {
         Self {
             flows: RoundRobin::new(config.quantum.0),

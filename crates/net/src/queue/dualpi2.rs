@@ -177,7 +177,8 @@ enum Fate {
     Drop,
 }
 
-/// See the module.
+/// DualPI2 (RFC 9332): a queue for L4S packets beside one for the others, coupled. Source and departures:
+/// [`mod@crate::queue::dualpi2`].
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
     config: DualPi2Config,
@@ -192,7 +193,7 @@ pub struct DualPi2 {
 }
 
 impl DualPi2 {
-    /// Empty queues.
+    /// Two empty queues with these parameters.
     pub fn new(config: &DualPi2Config, place: &QueuePlace<'_>) -> Self {
         Self {
             config: *config,

@@ -2,7 +2,8 @@
 
 use ackclock_declare::{Context, Json, Mistake, Range, Unordered, Value};
 
-/// Connections by their numbers ([`Packet::flow`](crate::Packet::flow)). A scenario writes a flow's name, or a list of them.
+/// Connections by their numbers ([`ConnectionIndex`](crate::ConnectionIndex)). A scenario writes the name of a flow, or a
+/// list of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowSet(pub Vec<usize>);
 

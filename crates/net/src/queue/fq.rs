@@ -45,7 +45,7 @@ impl Parameters for FqConfig {
     }
 }
 
-/// See the module.
+/// Fair queueing: packets leave in the order of their finish numbers. Source and departures: [`mod@crate::queue::fq`].
 #[derive(Clone, Debug)]
 pub struct Fq {
     rounds: Rounds,
@@ -75,7 +75,7 @@ struct Numbered {
 }
 
 impl Fq {
-    /// An empty queue.
+    /// An empty queue with these parameters.
     pub fn new(config: &FqConfig, place: &QueuePlace<'_>) -> Self {
         Self {
             rounds: Rounds::new(place.rate),

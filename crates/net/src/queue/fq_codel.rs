@@ -50,7 +50,7 @@ impl Parameters for FqCodelConfig {
     }
 }
 
-/// See the module.
+/// FQ-CoDel (RFC 8290): flow queues in turn, each under CoDel. Source and departures: [`mod@crate::queue::fq_codel`].
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     config: FqCodelConfig,

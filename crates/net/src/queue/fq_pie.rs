@@ -52,7 +52,7 @@ impl Parameters for FqPieConfig {
     }
 }
 
-/// See the module.
+/// FQ-PIE: flow queues in turn, each under PIE. Source and departures: [`mod@crate::queue::fq_pie`].
 #[derive(Clone, Debug)]
 pub struct FqPie {
     config: FqPieConfig,

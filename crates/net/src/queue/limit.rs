@@ -18,9 +18,9 @@ pub(super) const MAX_FLOW_QUEUES: u32 = 65_536;
 /// How much may wait in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// Anything.
+    /// Whatever arrives has room.
     Unlimited,
-    /// So many packets.
+    /// Room for so many packets.
     Packets(u64),
     /// So many octets, framing included.
     Bytes(Bytes),
@@ -75,10 +75,10 @@ pub enum Limit {
 const MILLIONTHS: u64 = 1_000_000;
 
 impl Limit {
-    /// The bandwidth-delay product.
+    /// A limit of one bandwidth-delay product.
     pub const ONE_BDP: Self = Self::Bdp(MILLIONTHS);
 
-    /// No limit.
+    /// No limit at all.
     pub const UNLIMITED: Self = Self::Of(QueueLimit::Unlimited);
 
     /// What it comes to in a context. As long as the flows are unknown, a part of a bdp is no limit.

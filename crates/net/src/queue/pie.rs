@@ -296,7 +296,8 @@ fn auto_tuning(probability: f64) -> f64 {
     }
 }
 
-/// See the module.
+/// PIE (RFC 8033): drops or marks at arrival by a PI controller of the delay. Source and departures:
+/// [`mod@crate::queue::pie`].
 #[derive(Clone, Debug)]
 pub struct Pie {
     room: Room,
@@ -308,7 +309,7 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// An empty queue.
+    /// An empty queue with these parameters.
     pub fn new(config: &PieConfig, place: &QueuePlace<'_>) -> Self {
         Self {
             room: Room::new(config.limit, place.rate),

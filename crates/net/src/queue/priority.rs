@@ -65,7 +65,8 @@ impl BandConfig {
     }
 }
 
-/// See the module.
+/// Bands in strict order: one is served while those before it are empty. Source and departures:
+/// [`mod@crate::queue::priority`].
 #[derive(Clone, Debug)]
 pub struct Priority {
     bands: Vec<Band>,
@@ -83,7 +84,7 @@ struct Band {
 }
 
 impl Priority {
-    /// An empty queue.
+    /// Empty bands with these parameters.
     pub fn new(config: &PriorityConfig, place: &QueuePlace<'_>) -> Self {
         let band = |config: &BandConfig| Band {
             config: config.clone(),

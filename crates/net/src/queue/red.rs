@@ -126,7 +126,8 @@ fn review_thresholds(thresholds: (QueueLimit, QueueLimit), review: &mut Review<'
     }
 }
 
-/// See the module.
+/// RED: drops or marks with a probability that grows with the average queue. Sources and departures:
+/// [`mod@crate::queue::red`].
 #[derive(Clone, Debug)]
 pub struct Red {
     min: f64,
@@ -163,7 +164,7 @@ enum Verdict {
 }
 
 impl Red {
-    /// An empty queue.
+    /// An empty queue with these parameters.
     pub fn new(config: &RedConfig, place: &QueuePlace<'_>) -> Self {
         let (lower, upper) = config.thresholds(place.rate);
         let (min, max) = (amount(lower), amount(upper));

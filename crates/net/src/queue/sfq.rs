@@ -58,7 +58,8 @@ impl Parameters for SfqConfig {
 /// Changes of the hash that were missed are made up for by arithmetic; more often than this is of no use.
 const MIN_PERIOD: SimDuration = SimDuration::from_millis(1);
 
-/// See the module.
+/// Stochastic fairness queueing: flows hashed into queues that take turns. Source and departures:
+/// [`mod@crate::queue::sfq`].
 #[derive(Clone, Debug)]
 pub struct Sfq {
     buckets: u32,
@@ -73,7 +74,7 @@ pub struct Sfq {
 }
 
 impl Sfq {
-    /// An empty queue.
+    /// Empty queues with these parameters.
     pub fn new(config: &SfqConfig, place: &QueuePlace<'_>) -> Self {
         let mut random = place.random();
         Self {

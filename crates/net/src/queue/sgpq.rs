@@ -42,7 +42,8 @@ impl Parameters for SgpqConfig {
     }
 }
 
-/// See the module.
+/// Small Get Priority Queue: packets of at most a given size go first. Source and departures:
+/// [`mod@crate::queue::sgpq`].
 #[derive(Clone, Debug)]
 pub struct Sgpq {
     /// Octets of IP.
@@ -60,7 +61,7 @@ struct Class {
 }
 
 impl Sgpq {
-    /// An empty queue.
+    /// Two empty queues with these parameters.
     pub fn new(config: &SgpqConfig, place: &QueuePlace<'_>) -> Self {
         let class = |limit| Class { room: Room::new(limit, place.rate), packets: VecDeque::new(), octets: 0 };
         Self {

@@ -130,7 +130,8 @@ impl Value for Sharing {
     }
 }
 
-/// See the module.
+/// One memory for the queues of all flows, and a rule for who may fill it. Sources and departures:
+/// [`mod@crate::queue::shared_buffer`].
 #[derive(Clone, Debug)]
 pub struct SharedBuffer {
     sharing: Sharing,
@@ -141,7 +142,7 @@ pub struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// An empty buffer.
+    /// An empty buffer with these parameters.
     pub fn new(config: &SharedBufferConfig, place: &QueuePlace<'_>) -> Self {
         Self {
             sharing: config.sharing,

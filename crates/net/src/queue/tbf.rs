@@ -54,7 +54,7 @@ impl Parameters for TbfConfig {
 /// Bit-nanoseconds per octet and second.
 const PER_OCTET: u128 = 8_000_000_000;
 
-/// See the module.
+/// A token bucket that holds packets back to a rate. Source and departures: [`mod@crate::queue::tbf`].
 #[derive(Clone, Debug)]
 pub struct Tbf {
     rate: Bandwidth,

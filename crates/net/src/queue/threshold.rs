@@ -40,7 +40,7 @@ impl Parameters for ThresholdConfig {
     }
 }
 
-/// See the module.
+/// Marks an arriving packet while the queue holds more than a threshold. Source: [`mod@crate::queue::threshold`].
 #[derive(Clone, Debug)]
 pub struct Threshold {
     /// What may wait without marks.
@@ -52,7 +52,7 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// An empty queue.
+    /// An empty queue with these parameters.
     pub fn new(config: &ThresholdConfig, place: &QueuePlace<'_>) -> Self {
         Self {
             unmarked: Room::new(config.threshold, place.rate),

@@ -37,17 +37,17 @@ pub struct Trace {
 pub enum TraceError {
     /// A line is not a whole number of milliseconds.
     NotANumber {
-        /// Its number.
+        /// The number of the line, from 1.
         line: usize,
     },
     /// A line's instant is before that of the line above.
     Descending {
-        /// Its number.
+        /// The number of the line, from 1.
         line: usize,
     },
     /// A line's instant is after a year.
     TooLate {
-        /// Its number.
+        /// The number of the line, from 1.
         line: usize,
     },
     /// No line has an instant after zero.

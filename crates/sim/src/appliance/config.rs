@@ -11,7 +11,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration};
 pub struct ApplianceConfig {
     /// Unique in the scenario.
     pub name: String,
-    /// Where it sits.
+    /// The node that it sits at.
     pub node: NodeId,
     /// Which connection opens first.
     pub handshake: HandshakeOrder,
@@ -57,7 +57,7 @@ pub struct SplitConfig {
 /// One end of an appliance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SideConfig {
-    /// TCP there.
+    /// TCP of the end on this side.
     pub tcp: TcpConfig,
     /// Congestion control of what it sends.
     pub controller: ControllerConfig,

@@ -15,7 +15,7 @@ use crate::outcome::{Distribution, QueueSummary};
 use crate::stream::Stream;
 use crate::summary::{distribution, queue_summary};
 
-/// One appliance.
+/// What one appliance did with the flows that it split.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ApplianceSummary {
     /// As in the scenario.
@@ -29,7 +29,7 @@ pub struct ApplianceSummary {
 pub struct SplitSummary {
     /// The flow's name, or the group's.
     pub flow: String,
-    /// Of a group.
+    /// How many short flows, where this is a group of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_flows: Option<ShortFlowCounts>,
     /// Congestion control towards the opener.
@@ -47,7 +47,7 @@ pub struct SplitSummary {
 /// How many short flows of a group an appliance took, over the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ShortFlowCounts {
-    /// Flows that began.
+    /// Short flows that began.
     pub started: u64,
     /// Of these, those of which a connection failed, here or elsewhere, so that all were reset.
     pub reset: u64,

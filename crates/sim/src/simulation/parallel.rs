@@ -46,7 +46,7 @@ pub struct ParallelSimulation {
 /// How a simulation is cut.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartitionSummary {
-    /// Parts.
+    /// How many parts the network was cut into.
     pub parts: usize,
     /// How far a part may go ahead of another at least; `None` of one part, or of parts that send nothing to each other.
     pub lookahead_s: Option<f64>,

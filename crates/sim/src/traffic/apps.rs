@@ -188,7 +188,7 @@ const CBR: About = About {
     departures: "none",
 };
 
-/// See [`CBR`].
+/// What the catalogue says of datagrams with exponential gaps, by the name "poisson".
 pub const POISSON: About = About {
     name: "poisson",
     summary: "app of UDP: datagrams with exponential gaps",

@@ -131,7 +131,7 @@ pub struct GroupSummary {
     pub name: String,
     /// As in the scenario.
     pub controller: String,
-    /// Flows that began.
+    /// Flows of the group that began.
     pub started: u64,
     /// Of these, those whose last octet was read before the run ended.
     pub completed: u64,
@@ -156,7 +156,7 @@ pub struct GroupSummary {
 /// The completed flows of one class of sizes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SizeBucket {
-    /// Larger than this.
+    /// The flows of the class carry more than this.
     pub above_bytes: u64,
     /// And no larger than this; null for the last class.
     pub up_to_bytes: Option<u64>,

@@ -41,7 +41,7 @@ pub struct ArrivalsConfig {
 /// When short flows arrive, and how large they are.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
-    /// Drawn.
+    /// Drawn at random while the simulation runs.
     Drawn {
         /// From one to the next.
         gaps: Gaps,
@@ -61,7 +61,7 @@ pub enum Arrivals {
 pub enum Gaps {
     /// Exponentially: arrivals are a Poisson process.
     Exponential,
-    /// Not at all.
+    /// Always the same.
     Constant,
     /// Log-normally, with this standard deviation of the logarithm: bursts and pauses.
     LogNormal {
@@ -100,9 +100,9 @@ pub struct ListedFlow {
 pub struct DatagramConfig {
     /// Unique in the scenario.
     pub name: String,
-    /// Where they begin.
+    /// The host that sends them.
     pub from: NodeId,
-    /// Where they go.
+    /// The host that they go to.
     pub to: NodeId,
     /// When the first may leave.
     pub start: SimTime,
@@ -110,7 +110,7 @@ pub struct DatagramConfig {
     pub until: SimTime,
     /// Payload of each datagram.
     pub payload: u32,
-    /// When they leave.
+    /// When and how fast they leave.
     pub sending: Sending,
     /// ECN field of their IP packets.
     pub ecn: Ecn,
@@ -119,9 +119,9 @@ pub struct DatagramConfig {
 /// When datagrams leave. Rates count payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
-    /// Evenly spaced.
+    /// Evenly spaced, at this rate.
     Constant(Bandwidth),
-    /// With exponential gaps.
+    /// With exponential gaps, at this mean rate.
     Poisson(Bandwidth),
     /// Evenly spaced during on periods.
     OnOff {
@@ -129,7 +129,7 @@ pub enum Sending {
         on: Span,
         /// Length of an off period.
         off: Span,
-        /// Rate while on.
+        /// Rate during an on period.
         rate: Bandwidth,
     },
 }
@@ -149,7 +149,7 @@ pub struct VideoConfig {
     pub buffer: SimDuration,
     /// Playing time in the buffer with which playback begins, and begins again after it has run dry.
     pub playback: SimDuration,
-    /// How it chooses.
+    /// How it chooses the bitrate of the next segment.
     pub choice: VideoChoice,
 }
 

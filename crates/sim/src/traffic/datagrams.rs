@@ -119,7 +119,7 @@ struct Sink {
 pub struct DatagramSummary {
     /// As in the scenario.
     pub name: String,
-    /// Datagrams that left.
+    /// Datagrams that left the sender.
     pub sent: u64,
     /// Datagrams that arrived before the run ended.
     pub received: u64,
@@ -129,9 +129,9 @@ pub struct DatagramSummary {
     pub out_of_order: u64,
     /// Datagrams that arrived with a CE mark.
     pub marked: u64,
-    /// Payload sent.
+    /// Payload sent, in bit/s.
     pub sent_bps: f64,
-    /// Payload that arrived.
+    /// Payload that arrived, in bit/s.
     pub goodput_bps: f64,
     /// From the sender to the receiver; null if none arrived.
     pub one_way_delay_ms: Option<Distribution>,

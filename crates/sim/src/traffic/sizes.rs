@@ -24,7 +24,7 @@ pub(super) const LARGEST: Bytes = Bytes(1 << 50);
 /// A point of a distribution function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CdfPoint {
-    /// Bytes.
+    /// A size in octets.
     pub size: f64,
     /// The fraction of flows that are no larger.
     pub fraction: f64,
@@ -66,30 +66,30 @@ pub const DATA_MINING: [CdfPoint; 9] = [
 /// How sizes are distributed. Values are checked: positive, in order, with a mean.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SizeDistribution {
-    /// Always the same.
+    /// Every size is this.
     Constant(Bytes),
     /// Any size from `min` to `max` alike.
     Uniform {
-        /// Least.
+        /// The least size.
         min: Bytes,
-        /// Largest.
+        /// The largest size.
         max: Bytes,
     },
-    /// Exponentially.
+    /// The exponential distribution.
     Exponential {
-        /// Mean.
+        /// The mean size.
         mean: Bytes,
     },
     /// Pareto, `P(X > x) = (min / x)^shape`, cut off at `max` if there is one (the bounded Pareto distribution).
     Pareto {
-        /// Least.
+        /// The least size, in octets.
         min: f64,
         /// Tail index; more than 1 without a `max`, or there were no mean.
         shape: f64,
-        /// Largest.
+        /// The largest size, in octets; `None` bounds nothing.
         max: Option<f64>,
     },
-    /// Log-normally.
+    /// The log-normal distribution.
     LogNormal {
         /// Median: `e` to the mean of the logarithm.
         median: f64,

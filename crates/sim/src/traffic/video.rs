@@ -184,7 +184,7 @@ struct Buffer {
 /// What a video client experienced, over the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VideoSummary {
-    /// Segments downloaded.
+    /// Segments that were downloaded.
     pub segments: u64,
     /// Mean bitrate of these; null if there are none.
     pub mean_bitrate_bps: Option<f64>,

@@ -73,7 +73,7 @@ impl Endpoint {
         self.sender.rate_of_pacing()
     }
 
-    /// RTT estimates.
+    /// The sender's estimates of the round trip.
     pub fn rtt(&self) -> RttStats {
         self.sender.rto.stats()
     }

@@ -114,7 +114,7 @@ impl Endpoint {
         }
     }
 
-    /// Resets the connection.
+    /// Gives the connection up at once. A peer that knows of it is told by a RST.
     pub fn abort(&mut self, now: SimTime, out: &mut impl Output) {
         if matches!(self.phase, ConnectionPhase::Open | ConnectionPhase::SynReceived) {
             //= rfc9293-3.10.5-abort

@@ -7,9 +7,9 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 pub enum Reading {
     /// Whatever arrives, at once.
     AtOnce,
-    /// At a rate.
+    /// At a constant rate.
     Rate(Bandwidth),
-    /// When told to.
+    /// When the endpoint's owner says so.
     OnCall,
 }
 
