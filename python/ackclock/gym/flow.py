@@ -16,6 +16,7 @@ from ackclock import _core
 from ackclock._core import Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
 from ackclock.gym.screen import Screen
+from ackclock.summaries import RunSummary
 
 Observation = NDArray[np.float32]
 Reward = Callable[["Values"], float]
@@ -190,9 +191,9 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             return ClosedEnvironmentError("step() after close(); make a new environment")
         return ResetNeeded("step() without an episode under way; call reset() first")
 
-    def summary(self) -> dict[str, Any]:
-        """Return the summary of the episode up to now, as in `summary.json`."""
-        summary: dict[str, Any] = json.loads(self._core.outcome().summary_json())
+    def summary(self) -> RunSummary:
+        """Return the summary of the episode up to now: flows, links and what else there is, as in `summary.json`."""
+        summary: RunSummary = json.loads(self._core.outcome().summary_json())
         return summary
 
     @property

@@ -15,6 +15,7 @@ from ackclock import _core
 from ackclock.gym.agent import AgentSettings, spaces_of
 from ackclock.gym.flow import Observation, ScenarioLike, Values, loaded
 from ackclock.gym.screen import Screen
+from ackclock.summaries import RunSummary
 
 _SEEDS = 2**63
 
@@ -166,9 +167,9 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         ends = dict.fromkeys(names, terminated), dict.fromkeys(names, truncated)
         return dict(zip(names, observations, strict=True)), rewards, *ends, infos
 
-    def summary(self) -> dict[str, Any]:
-        """Return the summary of the episode up to now, as in `summary.json`."""
-        summary: dict[str, Any] = json.loads(self._core.outcome().summary_json())
+    def summary(self) -> RunSummary:
+        """Return the summary of the episode up to now: flows, links and what else there is, as in `summary.json`."""
+        summary: RunSummary = json.loads(self._core.outcome().summary_json())
         return summary
 
     @property
