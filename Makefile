@@ -99,6 +99,7 @@ lint: build docs ## formatting, lints, types, the crates' reference, the stub ag
 	$(BIN)/mypy python --exclude claims/folders/
 	for folder in python/ackclock/claims/folders/*/; do $(BIN)/mypy $$folder*.py || exit 1; done
 	$(BIN)/python -m mypy.stubtest ackclock._core
+	$(BIN)/python tests/stub.py
 	$(BIN)/python tests/requirements.py
 
 format: $(VENV)/.packages ## put every source file into the one form

@@ -8,8 +8,12 @@ A scenario goes in, results come out:
     print(results.summary["jain_index"])
     results.save("out/first")
 
-Importing the package loads the compiled core and nothing heavy: Polars, Plotly and Matplotlib are loaded when used.
+Importing the package loads the compiled core and nothing heavy: Polars, Plotly and Matplotlib are loaded when used, and
+so are the modules `ackclock.plots`, for pictures, and `ackclock.gym`, for environments.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ackclock._core import Scenario, ScenarioError
 from ackclock.controllers import CongestionController
@@ -18,4 +22,27 @@ from ackclock.results import Results
 from ackclock.running import run
 from ackclock.version import __version__
 
+if TYPE_CHECKING:
+    from ackclock import controllers as controllers
+    from ackclock import diagnostics as diagnostics
+    from ackclock import gym as gym
+    from ackclock import manifests as manifests
+    from ackclock import plots as plots
+    from ackclock import summaries as summaries
+
 __all__ = ["CongestionController", "Results", "Scenario", "ScenarioError", "__version__", "dumbbell", "run"]
+
+_WHEN_USED = frozenset(("diagnostics", "gym", "plots"))
+"""Modules that are loaded when they are first asked for."""
+
+
+def __getattr__(name: str) -> object:
+    """Load a module that is loaded when used."""
+    if name in _WHEN_USED:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return what there is, the modules that are loaded when used included."""
+    return sorted({*globals(), *_WHEN_USED})

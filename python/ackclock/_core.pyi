@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from ackclock.diagnostics import Diagnostic
+
 __all__ = [
     "AckEvent",
     "CongestionEvent",
@@ -43,290 +45,755 @@ __all__ = [
 ]
 
 class ScenarioError(ValueError):
-    diagnostics: list[dict[str, Any]]
+    """A scenario is wrong; its text tells of every mistake, with file, line, value and remedy."""
+
+    diagnostics: list[Diagnostic]
+    """Its mistakes, in the order of the text; never empty."""
+
     has_more: bool
+    """True if there are more mistakes than these."""
 
 @final
 class Start:
+    """What every controller starts from: the first argument of its constructor.
+
+    Args:
+        mss_bytes: Payload of a full segment, bytes.
+        initial_window_bytes: The initial window, bytes.
+        initial_ssthresh_bytes: The slow-start threshold to begin with, bytes; None is arbitrarily high.
+        seed: Of the controller's random numbers, 0 to 2^64 - 1.
+
+    Raises:
+        OverflowError: If a number is negative, or 2^64 or more.
+    """
     def __new__(
         cls, *, mss_bytes: int, initial_window_bytes: int, initial_ssthresh_bytes: int | None = None, seed: int = 0
     ) -> Start: ...
     @property
-    def mss_bytes(self) -> int: ...
+    def mss_bytes(self) -> int:
+        """Payload of a full segment, in bytes, as the handshake settled it."""
     @property
-    def initial_window_bytes(self) -> int: ...
+    def initial_window_bytes(self) -> int:
+        """The initial window, in bytes (RFC 6928)."""
     @property
-    def initial_ssthresh_bytes(self) -> int | None: ...
+    def initial_ssthresh_bytes(self) -> int | None:
+        """The slow-start threshold to begin with, in bytes; None is arbitrarily high (RFC 5681 section 3.1)."""
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """Seed of the controller's random numbers, if it wants any: each flow's own, from the scenario's."""
 
 @final
 class AckEvent:
+    """An ACK that delivered data or revealed a loss: the argument of `CongestionController.on_ack`.
+
+    Times are integers in nanoseconds of simulated time, data is in bytes of payload.
+    """
     @property
-    def now_ns(self) -> int: ...
+    def now_ns(self) -> int:
+        """When the ACK arrived: nanoseconds of simulated time since the start of the run."""
     @property
-    def newly_acked_bytes(self) -> int: ...
+    def newly_acked_bytes(self) -> int:
+        """Data that this ACK delivered, cumulatively or by SACK, in bytes."""
     @property
-    def is_cumulative(self) -> bool: ...
+    def is_cumulative(self) -> bool:
+        """True if it advances the cumulative acknowledgement: windows grow on such ACKs only (RFC 5681 section 3.1)."""
     @property
-    def newly_lost_bytes(self) -> int: ...
+    def newly_lost_bytes(self) -> int:
+        """Data marked lost on this ACK, in bytes."""
     @property
-    def newly_ce_marked_bytes(self) -> int: ...
+    def newly_ce_marked_bytes(self) -> int:
+        """Data delivered that the network had marked, in bytes, as far as the receiver tells.
+
+        One segment for an ECE of RFC 3168; what the counters say with accurate feedback (RFC 9768).
+        """
     @property
-    def prior_flight_size_bytes(self) -> int: ...
+    def prior_flight_size_bytes(self) -> int:
+        """FlightSize before this ACK, in bytes: sent and not cumulatively acknowledged (RFC 5681)."""
     @property
-    def rtt_sample_ns(self) -> int | None: ...
+    def rtt_sample_ns(self) -> int | None:
+        """The round-trip time that this ACK measured, in nanoseconds; None under Karn's rule (RFC 6298 section 3)."""
     @property
-    def latest_rtt_ns(self) -> int | None: ...
+    def latest_rtt_ns(self) -> int | None:
+        """The latest RTT sample, this one included, in nanoseconds; None before the first."""
     @property
-    def srtt_ns(self) -> int | None: ...
+    def srtt_ns(self) -> int | None:
+        """Smoothed RTT, this sample included, in nanoseconds (RFC 6298); None before the first."""
     @property
-    def rttvar_ns(self) -> int: ...
+    def rttvar_ns(self) -> int:
+        """RTT variation, this sample included, in nanoseconds (RFC 6298)."""
     @property
-    def min_rtt_ns(self) -> int | None: ...
+    def min_rtt_ns(self) -> int | None:
+        """The least RTT sample of the connection, in nanoseconds; None before the first."""
     @property
-    def tsval(self) -> int | None: ...
+    def tsval(self) -> int | None:
+        """The receiver's clock when it sent the ACK, in its ticks; None without timestamps (RFC 7323)."""
     @property
-    def tsecr(self) -> int | None: ...
+    def tsecr(self) -> int | None:
+        """The sender's clock that the ACK echoes, in ticks of `ts_tick_ns`; None without timestamps (RFC 7323)."""
     @property
-    def ts_arrival(self) -> int | None: ...
+    def ts_arrival(self) -> int | None:
+        """The sender's clock when the ACK arrived, in ticks of `ts_tick_ns`; None without timestamps."""
     @property
-    def ts_tick_ns(self) -> int | None: ...
+    def ts_tick_ns(self) -> int | None:
+        """A tick of the sender's clock of timestamps, in nanoseconds; None without timestamps."""
     @property
-    def is_cwnd_limited(self) -> bool: ...
+    def is_cwnd_limited(self) -> bool:
+        """True if cwnd, and nothing else, held data back since the last ACK."""
     @property
-    def in_recovery(self) -> bool: ...
+    def in_recovery(self) -> bool:
+        """True in fast recovery, the ACK that ends it included; not while recovering from a timeout."""
     @property
-    def round(self) -> int: ...
+    def round(self) -> int:
+        """Packet-timed round trips since the connection began."""
     @property
-    def is_paced(self) -> bool: ...
+    def is_paced(self) -> bool:
+        """True if the sender spreads its segments over the round trip."""
     @property
-    def may_grow(self) -> bool: ...
+    def may_grow(self) -> bool:
+        """True if a window that counts acknowledged data may grow (RFC 5681 section 3.1).
+
+        The ACK is cumulative, cwnd is in full use, and nothing is to be recovered.
+        """
     @property
-    def delivery(self) -> DeliveryReport | None: ...
+    def delivery(self) -> DeliveryReport | None:
+        """The state of delivery after this ACK; None unless the class says `wants_samples`."""
 
 @final
 class DeliveryReport:
+    """The state of delivery after an ACK, for classes with `wants_samples`.
+
+    Names are those of draft-cheng-iccrg-delivery-rate-estimation, as in `C.delivered`.
+    """
     @property
-    def delivered_bytes(self) -> int: ...
+    def delivered_bytes(self) -> int:
+        """Delivered since the connection began, in bytes (`C.delivered`)."""
     @property
-    def lost_bytes(self) -> int: ...
+    def lost_bytes(self) -> int:
+        """Marked lost since the connection began, in bytes (`C.lost`)."""
     @property
-    def inflight_bytes(self) -> int: ...
+    def inflight_bytes(self) -> int:
+        """Thought to be in the network, in bytes (`C.inflight`; the pipe of RFC 6675)."""
     @property
-    def repair(self) -> Literal["fast", "timeout"] | None: ...
+    def repair(self) -> Literal["fast", "timeout"] | None:
+        """What is being repaired: "fast" in fast recovery, "timeout" after a retransmission timeout, None otherwise."""
     @property
-    def has_sack(self) -> bool: ...
+    def has_sack(self) -> bool:
+        """True if the receiver reports what it has out of order (RFC 2018)."""
     @property
-    def sample(self) -> RateSample | None: ...
+    def sample(self) -> RateSample | None:
+        """The rate sample of this ACK; None if it delivered nothing whose sending is known."""
 
 @final
 class RateSample:
+    """A sample of the delivery rate, from the segment sent last among those that an ACK delivers.
+
+    Names are those of draft-cheng-iccrg-delivery-rate-estimation.
+    """
     @property
-    def rate_bps(self) -> int | None: ...
+    def rate_bps(self) -> int | None:
+        """The delivery rate, in bits per second, rounded down; None if the interval is too short to tell."""
     @property
-    def delivered_bytes(self) -> int: ...
+    def delivered_bytes(self) -> int:
+        """Delivered over the interval, in bytes (`RS.delivered`)."""
     @property
-    def interval_ns(self) -> int: ...
+    def interval_ns(self) -> int:
+        """The longer of the times that sending and acknowledging it took, in nanoseconds (`RS.interval`).
+
+        0 if that is shorter than the least round trip, when it tells no rate.
+        """
     @property
-    def prior_delivered_bytes(self) -> int: ...
+    def prior_delivered_bytes(self) -> int:
+        """Delivered so far when the segment left, in bytes (`RS.prior_delivered`)."""
     @property
-    def is_app_limited(self) -> bool: ...
+    def is_app_limited(self) -> bool:
+        """True if the segment left while the application did not fill the window (`RS.is_app_limited`)."""
     @property
-    def tx_in_flight_bytes(self) -> int: ...
+    def tx_in_flight_bytes(self) -> int:
+        """In flight when the segment left, itself included, in bytes (`RS.tx_in_flight`)."""
     @property
-    def lost_bytes(self) -> int: ...
+    def lost_bytes(self) -> int:
+        """Marked lost since the segment left, in bytes (`RS.lost`)."""
 
 @final
 class SegmentReport:
+    """The fate of a segment: the argument of `CongestionController.on_delivered` and `on_lost`."""
     @property
-    def now_ns(self) -> int: ...
+    def now_ns(self) -> int:
+        """When the sender learned of it: nanoseconds of simulated time since the start of the run."""
     @property
-    def sent_at_ns(self) -> int: ...
+    def sent_at_ns(self) -> int:
+        """When the segment, or its latest retransmission, left: nanoseconds of simulated time."""
     @property
-    def offset_bytes(self) -> int: ...
+    def offset_bytes(self) -> int:
+        """Where it begins in the stream, in bytes from the first byte of data."""
     @property
-    def size_bytes(self) -> int: ...
+    def size_bytes(self) -> int:
+        """Its payload, in bytes."""
     @property
-    def delivered_bytes(self) -> int: ...
+    def delivered_bytes(self) -> int:
+        """Delivered since the connection began, in bytes; the segment included if it is delivered."""
     @property
-    def prior_delivered_bytes(self) -> int: ...
+    def prior_delivered_bytes(self) -> int:
+        """Delivered so far when the segment left, in bytes (`P.delivered`)."""
     @property
-    def tx_in_flight_bytes(self) -> int: ...
+    def tx_in_flight_bytes(self) -> int:
+        """In flight when the segment left, itself included, in bytes (`P.tx_in_flight`)."""
     @property
-    def lost_bytes(self) -> int: ...
+    def lost_bytes(self) -> int:
+        """Marked lost since the segment left, in bytes; itself included if it is lost."""
     @property
-    def is_app_limited(self) -> bool: ...
+    def is_app_limited(self) -> bool:
+        """True if the segment left while the application did not fill the window."""
     @property
-    def is_retransmission(self) -> bool: ...
+    def is_retransmission(self) -> bool:
+        """True if it had been sent before."""
 
 @final
 class CongestionEvent:
+    """A congestion episode begins: the argument of `CongestionController.on_congestion`."""
     @property
-    def now_ns(self) -> int: ...
+    def now_ns(self) -> int:
+        """When the sender noticed: nanoseconds of simulated time since the start of the run."""
     @property
-    def cause(self) -> Literal["loss", "ecn", "timeout"]: ...
+    def cause(self) -> Literal["loss", "ecn", "timeout"]:
+        """Why: "loss" (duplicate ACKs or SACK), "ecn" (the network marked a packet) or "timeout"."""
     @property
-    def is_repeated(self) -> bool: ...
+    def is_repeated(self) -> bool:
+        """True from the second timeout of the same data on: ssthresh stays (RFC 5681 section 3.1)."""
     @property
-    def flight_size_bytes(self) -> int: ...
+    def flight_size_bytes(self) -> int:
+        """What to reduce from, in bytes: FlightSize (RFC 5681), or cwnd with `decrease_from = "cwnd"`."""
     @property
-    def newly_lost_bytes(self) -> int: ...
+    def newly_lost_bytes(self) -> int:
+        """Data marked lost so far, in bytes."""
     @property
-    def inflight_bytes(self) -> int: ...
+    def inflight_bytes(self) -> int:
+        """Thought to be in the network, in bytes, lost segments excluded (the pipe of RFC 6675)."""
 
 @final
 class RestartEvent:
+    """The window starts over without an episode of its own: the argument of `CongestionController.on_restart`."""
     @property
-    def now_ns(self) -> int: ...
+    def now_ns(self) -> int:
+        """When: nanoseconds of simulated time since the start of the run."""
     @property
-    def cause(self) -> Literal["syn_lost", "timeout", "idle", "unused", "outer"]: ...
+    def cause(self) -> Literal["syn_lost", "timeout", "idle", "unused", "outer"]:
+        """Why the window starts over.
+
+        "syn_lost" (RFC 5681 section 3.1), "timeout" (the loss window), "idle" (the restart window, RFC 5681
+        section 4.1), "unused" (RFC 7661, RFC 2861), or "outer" (an agent around this controller moved it).
+        """
     @property
-    def window_bytes(self) -> int: ...
+    def window_bytes(self) -> int:
+        """The window that the standards, or the stack, provide for, in bytes."""
     @property
-    def ssthresh_bytes(self) -> int | None: ...
+    def ssthresh_bytes(self) -> int | None:
+        """The threshold that goes with it, in bytes; None leaves the present one."""
 
 @final
 class SendEvent:
+    """A data segment left: the argument of `CongestionController.on_send`."""
     @property
-    def now_ns(self) -> int: ...
+    def now_ns(self) -> int:
+        """When: nanoseconds of simulated time since the start of the run."""
     @property
-    def size_bytes(self) -> int: ...
+    def size_bytes(self) -> int:
+        """Its payload, in bytes."""
     @property
-    def flight_size_bytes(self) -> int: ...
+    def flight_size_bytes(self) -> int:
+        """FlightSize after it, in bytes."""
     @property
-    def idle_for_ns(self) -> int: ...
+    def idle_for_ns(self) -> int:
+        """How long nothing had been outstanding before it, in nanoseconds; 0 if something was."""
 
 @disjoint_base
 class ControllerState:
+    """What a controller and the sender share; `ackclock.CongestionController` derives from it.
+
+    What is assigned is checked at once, and counts from then on.
+
+    Args:
+        start: What the controller starts from. Further arguments are those of the derived class.
+    """
     def __new__(cls, start: Start, *_arguments: object, **_parameters: object) -> Self: ...
     @property
-    def mss_bytes(self) -> int: ...
+    def mss_bytes(self) -> int:
+        """Payload of a full segment, in bytes."""
     @property
-    def cwnd_bytes(self) -> int: ...
+    def cwnd_bytes(self) -> int:
+        """The congestion window, in bytes, 1 to 2^40; the initial window to begin with.
+
+        Raises:
+            TypeError: On assigning what is no whole number.
+            ValueError: On assigning a number out of range.
+        """
     @cwnd_bytes.setter
     def cwnd_bytes(self, value: int) -> None: ...
     @property
-    def ssthresh_bytes(self) -> int | None: ...
+    def ssthresh_bytes(self) -> int | None:
+        """The slow-start threshold, in bytes, 1 to 2^40; None while it is arbitrarily high.
+
+        Raises:
+            TypeError: On assigning what is neither None nor a whole number.
+            ValueError: On assigning a number out of range.
+        """
     @ssthresh_bytes.setter
     def ssthresh_bytes(self, value: int | None) -> None: ...
     @property
-    def pacing_rate_bps(self) -> int | None: ...
+    def pacing_rate_bps(self) -> int | None:
+        """Payload to pace at, in bits per second, 1 to 10^15; None leaves pacing to the stack.
+
+        It counts from the second ACK on.
+
+        Raises:
+            TypeError: On assigning what is neither None nor a whole number.
+            ValueError: On assigning a number out of range.
+        """
     @pacing_rate_bps.setter
     def pacing_rate_bps(self, value: int | None) -> None: ...
     @property
-    def deadline_ns(self) -> int | None: ...
+    def deadline_ns(self) -> int | None:
+        """When `on_timer` is to be called, in nanoseconds of simulated time, below 2^63; None for never.
+
+        It is None again when `on_timer` is called.
+
+        Raises:
+            TypeError: On assigning what is neither None nor a whole number.
+            ValueError: On assigning a number out of range.
+        """
     @deadline_ns.setter
     def deadline_ns(self, value: int | None) -> None: ...
     @property
-    def limits_itself(self) -> bool: ...
+    def limits_itself(self) -> bool:
+        """True while it deliberately sends below the path's capacity: samples are then marked application-limited.
+
+        Raises:
+            TypeError: On assigning what is no bool.
+        """
     @limits_itself.setter
     def limits_itself(self, value: bool) -> None: ...
 
 @final
 class Endpoint:
+    """One end of a TCP connection without a network, whose application reads on call.
+
+    Time is what the caller says, in nanoseconds, and must not go back. Packets are the bytes of their IPv4 and
+    TCP headers (RFC 791, RFC 9293); their payload is a length only.
+
+    Args:
+        options: JSON with `tcp` and `controller` as in a scenario; both may be left out.
+        local: This end's `address:port`, as in `192.0.2.1:8080`.
+        remote: The other end's.
+        overrides: `path=value` texts, applied in order, as in `tcp.profile=linux-6.x`.
+
+    Raises:
+        ScenarioError: If the options are wrong.
+        ValueError: If `local` or `remote` is no IPv4 address with a port.
+    """
     def __new__(cls, options: str, local: str, remote: str, overrides: Sequence[str] = ...) -> Endpoint: ...
-    def listen(self) -> None: ...
-    def connect(self, now_ns: int) -> None: ...
-    def write(self, now_ns: int, octets: int, *, more: bool = False) -> None: ...
-    def read(self, now_ns: int, octets: int) -> int: ...
-    def shutdown_write(self, now_ns: int) -> None: ...
-    def close(self, now_ns: int) -> None: ...
-    def abort(self, now_ns: int) -> None: ...
-    def set_option(self, now_ns: int, name: str, value: int) -> None: ...
-    def set_congestion(self, now_ns: int, options: str) -> None: ...
-    def on_packet(self, now_ns: int, packet: bytes) -> None: ...
-    def on_timer(self, now_ns: int) -> None: ...
-    def take_packets(self) -> list[bytes]: ...
+    def listen(self) -> None:
+        """Wait for a connection: from CLOSED to LISTEN."""
+    def connect(self, now_ns: int) -> None:
+        """Open the connection: send a SYN.
+
+        Args:
+            now_ns: The time, nanoseconds.
+        """
+    def write(self, now_ns: int, octets: int, *, more: bool = False) -> None:
+        """Write data to the send buffer, and send what may be sent.
+
+        Args:
+            now_ns: The time, nanoseconds.
+            octets: How much, bytes.
+            more: More follows, so that a small segment waits for it (`MSG_MORE`).
+        """
+    def read(self, now_ns: int, octets: int) -> int:
+        """Take data that has arrived in order from the receive buffer.
+
+        Args:
+            now_ns: The time, nanoseconds.
+            octets: At most so much, bytes.
+
+        Returns:
+            How much was taken, bytes.
+        """
+    def shutdown_write(self, now_ns: int) -> None:
+        """Close the sending half: a FIN follows what is written. Data may still arrive.
+
+        Args:
+            now_ns: The time, nanoseconds.
+        """
+    def close(self, now_ns: int) -> None:
+        """Close both halves: a FIN follows what is written, and data that still arrives draws a reset.
+
+        Args:
+            now_ns: The time, nanoseconds.
+        """
+    def abort(self, now_ns: int) -> None:
+        """Give up the connection with a reset.
+
+        Args:
+            now_ns: The time, nanoseconds.
+        """
+    def set_option(self, now_ns: int, name: str, value: int) -> None:
+        """Set a socket option.
+
+        Args:
+            now_ns: The time, nanoseconds.
+            name: `nodelay`, `cork`, `quickack`, `notsent_lowat`, `user_timeout_ms`, `send_buffer`, `receive_buffer`,
+                `max_segment` or `pacing`.
+            value: 0 or 1 for switches, bytes for sizes, milliseconds for the time. 0 takes `notsent_lowat` and
+                `user_timeout_ms` away; `pacing` switches it on, whatever the value.
+
+        Raises:
+            ValueError: If there is no such option.
+        """
+    def set_congestion(self, now_ns: int, options: str) -> None:
+        """Go on from the present window with another controller (`TCP_CONGESTION`).
+
+        Args:
+            now_ns: The time, nanoseconds.
+            options: JSON with `controller`, as in the constructor.
+
+        Raises:
+            ScenarioError: If the options are wrong.
+        """
+    def on_packet(self, now_ns: int, packet: bytes) -> None:
+        """Take a packet that has arrived.
+
+        Args:
+            now_ns: The time, nanoseconds.
+            packet: Its IPv4 and TCP headers; the payload is what the IPv4 length has beyond them.
+
+        Raises:
+            ValueError: If the bytes are no such headers.
+        """
+    def on_timer(self, now_ns: int) -> None:
+        """Tell that `deadline_ns` has come.
+
+        Args:
+            now_ns: The time, nanoseconds.
+        """
+    def take_packets(self) -> list[bytes]:
+        """Take the headers of what was sent since the last call, in order.
+
+        The payload of each is its IPv4 length without its headers.
+
+        Raises:
+            ValueError: If a segment is too long for IPv4.
+        """
     @property
-    def deadline_ns(self) -> int | None: ...
+    def deadline_ns(self) -> int | None:
+        """When `on_timer` wants to be called, nanoseconds; None if not at all."""
     @property
-    def state(self) -> str: ...
+    def state(self) -> str:
+        """State of the connection by its name in RFC 9293 section 3.3.2, as in "SYN-SENT"."""
     @property
-    def error(self) -> str | None: ...
+    def error(self) -> str | None:
+        """Why the connection ended before its time: "refused", "reset" or "timed out"; None if it did not."""
     @property
-    def writable_octets(self) -> int: ...
+    def writable_octets(self) -> int:
+        """What may be written within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes."""
     @property
-    def unread_octets(self) -> int: ...
+    def unread_octets(self) -> int:
+        """What has arrived in order and was not read, in bytes."""
     @property
-    def unsent_octets(self) -> int: ...
+    def unsent_octets(self) -> int:
+        """What was written and not sent for the first time, in bytes."""
     @property
-    def is_peer_finished(self) -> bool: ...
+    def is_peer_finished(self) -> bool:
+        """True once all that the peer will ever send has arrived."""
     @property
-    def mss(self) -> int: ...
-    def tcp_info(self, now_ns: int) -> dict[str, int]: ...
+    def mss(self) -> int:
+        """Payload of a full segment as negotiated, in bytes."""
+    def tcp_info(self, now_ns: int) -> dict[str, int]:
+        """Return what Linux's `getsockopt(TCP_INFO)` would say.
+
+        Args:
+            now_ns: The time, nanoseconds.
+
+        Returns:
+            Linux's names without `tcpi_`, with Linux's units: microseconds for `rto`, `rtt`, `rttvar` and `min_rtt`;
+            segments for the window and its neighbours; bytes per second for `pacing_rate`, 2^64 - 1 without one.
+            `snd_ssthresh` is 2^31 - 1 while it is arbitrarily high.
+        """
 
 @final
 class Scenario:
+    """A checked scenario; it cannot be changed. `load`, `parse` and `from_json` make one."""
     @staticmethod
-    def load(path: str | PathLike[str], overrides: Sequence[str] = ..., *, imports: bool = ...) -> Scenario: ...
+    def load(path: str | PathLike[str], overrides: Sequence[str] = ..., *, imports: bool = True) -> Scenario:
+        """Read a scenario from a TOML file.
+
+        Args:
+            path: The file.
+            overrides: `path=value` texts, applied in order, as in `seed=3` or `flow[0].controller="reno"`.
+            imports: Import the modules of controllers that the scenario names. Without, nothing of them is run: the
+                scenario can be looked at, not simulated.
+
+        Raises:
+            ScenarioError: If the scenario is wrong; it tells of every mistake at once.
+            OSError: If the file cannot be read.
+        """
     @staticmethod
-    def parse(text: str, file: str = "<text>", overrides: Sequence[str] = ...) -> Scenario: ...
+    def parse(text: str, file: str = "<text>", overrides: Sequence[str] = ...) -> Scenario:
+        """Read a scenario from TOML text.
+
+        Args:
+            text: What a file would hold.
+            file: What messages call it. Its stem is the scenario's name unless the text has one, and classes of
+                controllers are looked for in its folder.
+            overrides: As of `load`.
+
+        Raises:
+            ScenarioError: If the scenario is wrong; it tells of every mistake at once.
+        """
     @staticmethod
-    def from_json(text: str, overrides: Sequence[str] = ..., folder: str | Path = ...) -> Scenario: ...
+    def from_json(text: str, overrides: Sequence[str] = ..., folder: str | Path = ...) -> Scenario:
+        """Read a scenario from JSON, as `to_json` writes it.
+
+        Args:
+            text: The scenario's tables as JSON.
+            overrides: As of `load`.
+            folder: Where classes of controllers are looked for first.
+
+        Raises:
+            ScenarioError: If the scenario is wrong; it tells of every mistake at once.
+        """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the scenario: its `name`, or else its file's without the suffix."""
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """Seed of all that is random in the run, and of the values that were drawn."""
     @property
-    def duration_s(self) -> float: ...
+    def duration_s(self) -> float:
+        """Simulated time at the end of a run, in seconds."""
     @property
-    def flow_names(self) -> list[str]: ...
+    def flow_names(self) -> list[str]:
+        """Names of the flows, in the scenario's order; groups of short flows are not among them."""
     @property
-    def link_names(self) -> list[str]: ...
+    def link_names(self) -> list[str]:
+        """Names of the links, in the scenario's order: as written there, or `A->B`."""
     @property
-    def hash(self) -> str: ...
+    def hash(self) -> str:
+        """SHA-256 of `to_json()`, 64 hexadecimal digits."""
     @property
-    def folder(self) -> Path: ...
+    def folder(self) -> Path:
+        """The folder of the scenario's file, absolute: where its classes of controllers are looked for first."""
     @property
-    def python_classes(self) -> list[str]: ...
+    def python_classes(self) -> list[str]:
+        """The classes of Python that control flows, as `module:Class`, each once."""
     @property
-    def varies(self) -> dict[str, str]: ...
+    def varies(self) -> dict[str, str]:
+        """Every place whose value is drawn, with its distribution as text."""
     @property
-    def drawn(self) -> dict[str, Any]: ...
-    def to_json(self) -> str: ...
-    def draw(self, seed: int) -> Scenario: ...
-    def with_seed(self, seed: int) -> Scenario: ...
+    def drawn(self) -> dict[str, Any]:
+        """The values that the seed drew, by their places; empty if nothing varies."""
+    def to_json(self) -> str:
+        """Return the scenario as JSON in a fixed order, with its overrides, name and seed."""
+    def draw(self, seed: int) -> Scenario:
+        """Return the scenario that a seed draws: the values left to chance, and all that is random in the run.
+
+        Args:
+            seed: 0 to 2^64 - 1.
+
+        Raises:
+            ScenarioError: If values that were drawn are no scenario together.
+        """
+    def with_seed(self, seed: int) -> Scenario:
+        """Return the scenario under another seed of the run; values that were drawn stay, unlike with `draw`.
+
+        Args:
+            seed: 0 to 2^64 - 1.
+        """
 
 @final
 class Simulation:
+    """A simulation under way, from time 0 on. It lets go of the GIL while it runs, unless a controller is in Python.
+
+    Args:
+        scenario: What to simulate.
+        threads: Cut the network into so many parts at most, and run them at the same time; the results are the same.
+
+    Raises:
+        ValueError: If `threads` is 0.
+    """
     def __new__(cls, scenario: Scenario, threads: int = 1) -> Simulation: ...
-    def __copy__(self) -> Simulation: ...
-    def run_until(self, time_s: float) -> None: ...
-    def policy(self, flow: str) -> bytes: ...
-    def partition_json(self) -> str: ...
+    def __copy__(self) -> Simulation:
+        """Return a copy that goes on alike.
+
+        Raises:
+            RuntimeError: If the simulation is over.
+        """
+    def run_until(self, time_s: float) -> None:
+        """Handle every event up to a time, itself included, but none after the scenario's end.
+
+        Args:
+            time_s: Simulated time, seconds.
+
+        Raises:
+            ValueError: If the time is negative or NaN.
+            RuntimeError: If the simulation is over. What a controller in Python raises comes as it is.
+        """
+    def policy(self, flow: str) -> bytes:
+        """Return what the controller of a flow has learnt so far, as an ONNX file.
+
+        Args:
+            flow: The flow's name.
+
+        Raises:
+            KeyError: If there is no such flow.
+            ValueError: If its controller learns nothing.
+            RuntimeError: If the simulation is over.
+        """
+    def partition_json(self) -> str:
+        """Return how the network is cut into parts, as JSON: `parts`, `lookahead_s`, `largest_share`, `ties`.
+
+        Raises:
+            RuntimeError: If the simulation is over.
+        """
     @property
-    def now_s(self) -> float: ...
+    def now_s(self) -> float:
+        """Simulated time so far, in seconds."""
     @property
-    def is_finished(self) -> bool: ...
+    def is_finished(self) -> bool:
+        """True once the scenario's end is reached."""
     @property
-    def events(self) -> int: ...
+    def events(self) -> int:
+        """Events handled so far, after the last `run_until`."""
     @property
-    def packets_delivered(self) -> int: ...
-    def finish(self) -> Outcome: ...
+    def packets_delivered(self) -> int:
+        """Data packets that have reached a receiving endpoint, after the last `run_until`."""
+    def finish(self) -> Outcome:
+        """Run to the end and hand over the results; the simulation is over then.
+
+        Raises:
+            RuntimeError: If it is over already. What a controller in Python raises comes as it is.
+        """
 
 @final
 class Environment:
+    """A scenario with agents on some of its flows; what `ackclock.gym` translates for Gymnasium.
+
+    Below, `agent` is a place in the list given here. An observation is a float32 array, of shape (n,) for n
+    observations, or (history, n) with a history above 1, the latest decision last. Once a controller in Python has
+    failed, every call raises RuntimeError.
+
+    Args:
+        scenario: The scenario.
+        agents: For each agent the name of its flow and its settings, as JSON of `AgentSettings.to_json`.
+
+    Raises:
+        ValueError: If a setting is wrong, there is no such flow, or one has two agents.
+    """
     def __new__(cls, scenario: Scenario, agents: Sequence[tuple[str, str]]) -> Environment: ...
-    def __copy__(self) -> Environment: ...
-    def spaces(self, agent: int) -> str: ...
-    def reset(self, seed: int) -> NDArray[np.float32]: ...
-    def step(self, action: float) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]: ...
-    def reset_all(self, seed: int) -> list[NDArray[np.float32]]: ...
-    def step_all(self, actions: Sequence[float]) -> tuple[list[NDArray[np.float32]], list[float], bool, bool]: ...
-    def is_waiting(self, agent: int) -> bool: ...
-    def read(self, agent: int, name: str) -> float: ...
+    def __copy__(self) -> Environment:
+        """Return a copy that goes on alike."""
+    def spaces(self, agent: int) -> str:
+        """Return the spaces of an agent, as JSON.
+
+        Args:
+            agent: Its place.
+
+        Returns:
+            `observation` with `shape`, `low` and `high`; `action` with `choices`, or with `low` and `high`.
+        """
+    def reset(self, seed: int) -> NDArray[np.float32]:
+        """Begin an episode, run to its first decision, and return the first agent's observation.
+
+        Args:
+            seed: Draws what the scenario leaves to chance, and decides all that is random; 0 to 2^64 - 1.
+        """
+    def step(self, action: float) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Take the first agent's action, and run to its next decision.
+
+        Args:
+            action: The number of a choice, or a number within the range of the space.
+
+        Returns:
+            Observation, reward, terminated, truncated, and an empty dictionary.
+
+        Raises:
+            ValueError: If the action is no choice of the space, or NaN.
+        """
+    def reset_all(self, seed: int) -> list[NDArray[np.float32]]:
+        """Begin an episode, run to its first decision, and return an observation for each agent.
+
+        Args:
+            seed: As of `reset`.
+        """
+    def step_all(self, actions: Sequence[float]) -> tuple[list[NDArray[np.float32]], list[float], bool, bool]:
+        """Take an action of each agent, and run until every agent in charge of its window waits.
+
+        Args:
+            actions: One for each agent, as of `step`; that of an agent that does not wait changes nothing.
+
+        Returns:
+            Observations and rewards, one for each agent; whether the episode has ended; whether its time is over.
+
+        Raises:
+            ValueError: If there are too few actions or too many, or one is no member of its space.
+        """
+    def is_waiting(self, agent: int) -> bool:
+        """Return True if a decision of the agent is due.
+
+        Args:
+            agent: Its place.
+        """
+    def read(self, agent: int, name: str) -> float:
+        """Return the value of an observation now, in the unit of its name, whether the agent is shown it or not.
+
+        Args:
+            agent: Its place.
+            name: As `ackclock agents` lists them.
+
+        Raises:
+            KeyError: If there is no such observation.
+        """
     @property
-    def now_s(self) -> float: ...
+    def now_s(self) -> float:
+        """Simulated time since the episode began, in seconds."""
     @property
-    def events(self) -> int: ...
-    def snapshot(self) -> tuple[list[tuple[int, float, int]], list[int]]: ...
-    def outcome(self) -> Outcome: ...
+    def events(self) -> int:
+        """Events handled since the episode began."""
+    def snapshot(self) -> tuple[list[tuple[int, float, int]], list[int]]:
+        """Return how flows and links stand, for pictures.
+
+        Returns:
+            For each flow: cwnd (bytes), srtt (milliseconds), and what was read at its far end (bytes). For each link:
+            the number of packets that wait.
+        """
+    def outcome(self) -> Outcome:
+        """Return the results of the episode up to now."""
 
 @final
 class VectorEnvironment:
+    """Copies of an environment with one agent, stepped on threads without the GIL.
+
+    Arrays are C-contiguous and filled in place; below, n is `count`, and k how many numbers an observation has.
+
+    Args:
+        environment: What to copy.
+        count: How many copies, at least 1.
+        threads: How many threads step them, the caller's among them; results do not depend on it.
+        same_step: Begin the next episode within the step that ended the last, instead of with the one after it.
+
+    Raises:
+        ValueError: If a controller is in Python, there are several agents, or `count` is 0.
+    """
     def __new__(cls, environment: Environment, count: int, threads: int, same_step: bool) -> VectorEnvironment: ...
-    def reset(self, seeds: Sequence[int], observations: NDArray[np.float32]) -> None: ...
+    def reset(self, seeds: Sequence[int], observations: NDArray[np.float32]) -> None:
+        """Begin an episode in each.
+
+        Args:
+            seeds: n seeds, from which those of later episodes follow.
+            observations: Float32 array of n k numbers, to fill.
+
+        Raises:
+            ValueError: If there are too few seeds or too many, or the array does not fit.
+            TypeError: If it has another type of number.
+        """
     def step(
         self,
         actions: NDArray[np.float64],
@@ -335,33 +802,132 @@ class VectorEnvironment:
         terminated: NDArray[np.bool_],
         truncated: NDArray[np.bool_],
         finals: NDArray[np.float32],
-    ) -> None: ...
+    ) -> None:
+        """Act in each, run each to its next decision, and fill the arrays.
+
+        Args:
+            actions: Float64 array of n numbers, as of `Environment.step`; only read.
+            observations: Float32 array of n k numbers.
+            rewards: Float64 array of n numbers.
+            terminated: Bool array of n: the flow has all it will ever send delivered, or was given up.
+            truncated: Bool array of n: the scenario's time is over.
+            finals: Float32 array of n k numbers: with `same_step` the last observation of each episode that ended;
+                other rows stay as they are.
+
+        Raises:
+            ValueError: If an action is no member of its space, or an array does not fit.
+            TypeError: If an array has another type of number.
+        """
 
 @final
 class Table:
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def __len__(self) -> int: ...
+    """Columns of equal length that Polars, PyArrow and others take without copying; units are in their names."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the table as an Arrow stream in a capsule (the Arrow PyCapsule interface).
+
+        Args:
+            requested_schema: Not used, as the interface allows.
+        """
+    def __len__(self) -> int:
+        """Return the number of rows."""
 
 @final
 class Outcome:
-    def summary_json(self) -> str: ...
-    def table(self, name: Literal["flows", "links", "episodes", "completions", "appliances"]) -> Table: ...
-    @property
-    def captures(self) -> list[str]: ...
-    def write_pcapng(self, link: str, path: str) -> None: ...
+    """What a run produced. The columns' memory moves into Arrow once and is shared from then on."""
+    def summary_json(self) -> str:
+        """Return `summary.json` as text: averages and counts of each flow and link."""
+    def table(self, name: Literal["flows", "links", "episodes", "completions", "appliances"]) -> Table:
+        """Return a table of series or of events; docs/reference/results.md describes the columns.
 
-def schema() -> str: ...
-def agents() -> str: ...
-def controllers() -> str: ...
-def profiles() -> str: ...
-def queues() -> str: ...
-def buffer_policies() -> str: ...
-def links() -> str: ...
-def topologies() -> str: ...
-def traffic() -> str: ...
-def mean_window(scenario: Scenario, rtt_s: float, segments_per_loss: int, cycles: int) -> float: ...
-def exercise_agent(scenario: Scenario, decisions: int) -> int: ...
+        Args:
+            name: Which table.
+
+        Raises:
+            KeyError: If there is no such table.
+        """
+    @property
+    def captures(self) -> list[str]:
+        """Names of the links whose packets were captured."""
+    def write_pcapng(self, link: str, path: str) -> None:
+        """Write the packets of a captured link as a pcapng file.
+
+        Args:
+            link: The link's name.
+            path: The file; replaced if there is one.
+
+        Raises:
+            KeyError: If the link was not captured.
+            OSError: If the file cannot be written.
+        """
+
+def schema() -> str:
+    """Return the scenario format as JSON Schema, as text."""
+
+def agents() -> str:
+    """Return what agents may be shown, do, be asked and be paid, as a JSON table."""
+
+def controllers() -> str:
+    """Return the congestion controllers with their parameters, as a JSON list."""
+
+def profiles() -> str:
+    """Return the profiles of TCP stacks with the switches that each sets, as a JSON list."""
+
+def queues() -> str:
+    """Return the queue disciplines with their parameters, as a JSON list."""
+
+def buffer_policies() -> str:
+    """Return the buffer disciplines of appliances with their parameters, as a JSON list."""
+
+def links() -> str:
+    """Return what links may do with packets, with parameters, as a JSON list."""
+
+def topologies() -> str:
+    """Return the topologies with their parameters, as a JSON list."""
+
+def traffic() -> str:
+    """Return applications, arrivals and distributions of sizes with their parameters, as a JSON list."""
+
+def mean_window(scenario: Scenario, rtt_s: float, segments_per_loss: int, cycles: int) -> float:
+    """Return the mean window, in segments, of the first flow's controller alone, driven by generated ACKs.
+
+    Args:
+        scenario: Whose first flow's controller and segment size are taken.
+        rtt_s: The constant round trip, seconds.
+        segments_per_loss: One segment in so many is lost.
+        cycles: Losses over which the mean is taken; three times as many before are warm-up.
+
+    Raises:
+        ValueError: If the scenario has no flow, or a number is not above 0.
+    """
+
+def exercise_agent(scenario: Scenario, decisions: int) -> int:
+    """Exercise the agent of the first flow's controller alone, on states drawn at random, to measure what it costs.
+
+    Args:
+        scenario: Whose first flow's controller is taken.
+        decisions: Decisions after the warm-up, each with a step of learning.
+
+    Returns:
+        The steps of learning.
+
+    Raises:
+        ValueError: If the scenario has no flow, or its controller has no agent.
+    """
+
 def policy_file(
     agent: str, activation: str, layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
-) -> bytes: ...
-def build_info() -> dict[str, Any]: ...
+) -> bytes:
+    """Return a policy as an ONNX file that the engine runs.
+
+    Args:
+        agent: JSON of the agent's settings, kept in the file.
+        activation: "relu" or "tanh", between two layers.
+        layers: For each layer its weights, a float32 array of shape (outputs, inputs), and its biases, one of
+            shape (outputs,).
+
+    Raises:
+        ValueError: If the activation is unknown, there is no layer, or the layers do not fit together.
+    """
+
+def build_info() -> dict[str, str]:
+    """Return `version`, `profile` ("release" or "debug") and `target` of this build."""

@@ -28,6 +28,7 @@ from ackclock._core import (
     SendEvent,
     Start,
 )
+from ackclock.manifests import ControllerSource
 
 __all__ = [
     "AckEvent",
@@ -369,7 +370,7 @@ def _slots(kind: type) -> tuple[str, ...]:
     return (named,) if isinstance(named, str) else tuple(named)
 
 
-def sources(scenario: Scenario) -> dict[str, dict[str, str]]:
+def sources(scenario: Scenario) -> dict[str, ControllerSource]:
     """Say which files the classes of a scenario are in, for manifests.
 
     Args:
@@ -378,7 +379,7 @@ def sources(scenario: Scenario) -> dict[str, dict[str, str]]:
     Returns:
         For each class, `module:Class`, its file and the file's SHA-256; nothing for a class without a file.
     """
-    described = {}
+    described: dict[str, ControllerSource] = {}
     for path in scenario.python_classes:
         found = _member(path, scenario.folder)
         file = getattr(sys.modules.get(getattr(found, "__module__", "")), "__file__", None)

@@ -196,9 +196,8 @@ def _end_s(results: list[Results], lines: list[Line]) -> float:
     """Where lines end, or soon after the last flow of all runs is complete."""
     end_s = max((float(line.time_s[-1]) for line in lines if line.time_s.size), default=1.0)
     completions = [flow["completion_s"] for result in results for flow in result.summary["flows"]]
-    if not completions or None in completions:
-        return end_s
-    return min(end_s, 1.05 * float(max(completions)))
+    known = [time_s for time_s in completions if time_s is not None]
+    return min(end_s, 1.05 * max(known)) if known and len(known) == len(completions) else end_s
 
 
 def _thinned(label: str, column: Column, group: int, time_s: Floats, values: Floats) -> Line:

@@ -7,12 +7,23 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from ackclock import storage
+from ackclock.manifests import Engine, Manifest
+from ackclock.summaries import (
+    ApplianceSummary,
+    DatagramSummary,
+    FlowSummary,
+    GroupSummary,
+    LinkSummary,
+    RunSummary,
+)
 
 if TYPE_CHECKING:
     import polars as pl
+
+_Entry = TypeVar("_Entry", FlowSummary, LinkSummary, GroupSummary, ApplianceSummary, DatagramSummary)
 
 TableName = Literal["flows", "links", "episodes", "completions", "appliances"]
 
@@ -63,8 +74,8 @@ class Results:
         captures: The pcapng file of each captured link, for results that were loaded or saved.
     """
 
-    summary: dict[str, Any]
-    _origin: dict[str, Any] = field(repr=False)
+    summary: RunSummary
+    _origin: Manifest = field(repr=False)
     _table: Callable[[TableName], "pl.DataFrame"] = field(repr=False, compare=False)
     captures: Mapping[str, Path] = field(default_factory=dict)
     _source: CaptureSource | None = field(default=None, repr=False, compare=False)
@@ -95,13 +106,13 @@ class Results:
         return self._table("appliances")
 
     @cached_property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         """Where the numbers come from: scenario, hash, seed, versions, engine figures."""
         if self._source is None:
             return self._origin  # as the folder has it, which another version may have written
         import polars as pl
 
-        return self._origin | {"versions": self._origin["versions"] | {"polars": pl.__version__}}
+        return {**self._origin, "versions": {**self._origin["versions"], "polars": pl.__version__}}
 
     @property
     def drawn(self) -> dict[str, Any]:
@@ -109,16 +120,16 @@ class Results:
         return dict(self._origin.get("drawn", {}))
 
     @property
-    def engine(self) -> dict[str, Any]:
-        """What the run cost, as the manifest tells it."""
-        return dict(self._origin["engine"])
+    def engine(self) -> Engine:
+        """What the run cost: events, packets, times, and how the network was cut for threads."""
+        return self._origin["engine"].copy()
 
     @property
     def name(self) -> str:
         """Name of the scenario."""
         return str(self.summary["scenario"])
 
-    def flow(self, name: str) -> dict[str, Any]:
+    def flow(self, name: str) -> FlowSummary:
         """Return the summary of one flow.
 
         Args:
@@ -129,7 +140,7 @@ class Results:
         """
         return _named(self.summary["flows"], name, "flow")
 
-    def link(self, name: str) -> dict[str, Any]:
+    def link(self, name: str) -> LinkSummary:
         """Return the summary of one link.
 
         Args:
@@ -140,7 +151,7 @@ class Results:
         """
         return _named(self.summary["links"], name, "link")
 
-    def group(self, name: str) -> dict[str, Any]:
+    def group(self, name: str) -> GroupSummary:
         """Return the summary of one group of short flows.
 
         Args:
@@ -151,7 +162,7 @@ class Results:
         """
         return _named(self.summary.get("groups", []), name, "group of short flows")
 
-    def appliance(self, name: str) -> dict[str, Any]:
+    def appliance(self, name: str) -> ApplianceSummary:
         """Return the summary of one appliance.
 
         Args:
@@ -162,7 +173,7 @@ class Results:
         """
         return _named(self.summary.get("appliances", []), name, "appliance")
 
-    def datagrams(self, name: str) -> dict[str, Any]:
+    def datagrams(self, name: str) -> DatagramSummary:
         """Return the summary of one flow of datagrams.
 
         Args:
@@ -206,7 +217,9 @@ class Results:
                 (partial / COMPLETIONS).write_bytes(parquet(self.completions))
             if not self.appliances.is_empty():
                 (partial / APPLIANCES).write_bytes(parquet(self.appliances))
-            (partial / storage.MANIFEST).write_bytes(_json(self.manifest | {"captures": self._write_captures(partial)}))
+            (partial / storage.MANIFEST).write_bytes(
+                _json({**self.manifest, "captures": self._write_captures(partial)})
+            )
         return path
 
     def _write_captures(self, folder: Path) -> dict[str, str]:
@@ -250,7 +263,7 @@ class Results:
         return cls(summary, manifest, tables.__getitem__, captures)
 
 
-def _named(entries: list[dict[str, Any]], name: str, kind: str) -> dict[str, Any]:
+def _named(entries: list[_Entry], name: str, kind: str) -> _Entry:
     for entry in entries:
         if entry["name"] == name:
             return entry

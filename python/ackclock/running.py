@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ackclock import controllers, storage
 from ackclock._core import Outcome, Scenario, Simulation
+from ackclock.manifests import Engine, Manifest, Partition
 from ackclock.results import Results, TableName
 from ackclock.version import __version__
 
@@ -49,18 +50,16 @@ class EngineFigures:
         packets_delivered: Data packets that have reached a receiver.
         wall_s: Time that it took.
         cpu_s: CPU time of all its threads.
-        partition: How the network was cut for so many `threads`: `parts`, the `lookahead_s` between them, the
-            `largest_share` of the work that one of them has by a rough estimate, and the `ties` that kept nodes
-            together.
+        partition: How the network was cut for so many threads.
     """
 
     events: int
     packets_delivered: int
     wall_s: float
     cpu_s: float
-    partition: dict[str, Any]
+    partition: Partition
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Engine:
         """Return the manifest's `engine` entry."""
         rate = self.packets_delivered / self.cpu_s if self.cpu_s > 0 else None
         return {
@@ -118,7 +117,7 @@ def simulate(
         threads: As of `run`.
     """
     simulation = Simulation(scenario, threads)
-    partition = json.loads(simulation.partition_json()) | {"threads": threads}
+    partition: Partition = json.loads(simulation.partition_json()) | {"threads": threads}
     cpu_time = time.thread_time if partition["parts"] == 1 else time.process_time
     wanted = dict(save_policies or {})
     for flow in wanted:
@@ -162,13 +161,17 @@ def _table(outcome: Outcome, name: TableName) -> "pl.DataFrame":
     return table.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
-def _origin(scenario: Scenario, figures: EngineFigures) -> dict[str, Any]:
+def _origin(scenario: Scenario, figures: EngineFigures) -> Manifest:
     """The manifest, but for the version of Polars, which a run does without."""
-    own = controllers.sources(scenario)
-    return {
+    origin: Manifest = {
         "scenario": json.loads(scenario.to_json()),
         "scenario_hash": scenario.hash,
         "seed": scenario.seed,
         "versions": {"ackclock": __version__, "python": platform.python_version()},
         "engine": figures.as_dict(),
-    } | {name: entry for name, entry in (("drawn", scenario.drawn), ("controllers", own)) if entry}
+    }
+    if drawn := scenario.drawn:
+        origin["drawn"] = drawn
+    if own := controllers.sources(scenario):
+        origin["controllers"] = own
+    return origin

@@ -13,7 +13,20 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::to_scenario_error;
 
-/// A TCP endpoint whose application reads on call.
+/// One end of a TCP connection without a network, whose application reads on call.
+///
+/// Time is what the caller says, in nanoseconds, and must not go back. Packets are the bytes of their IPv4 and
+/// TCP headers (RFC 791, RFC 9293); their payload is a length only.
+///
+/// Args:
+///     options: JSON with `tcp` and `controller` as in a scenario; both may be left out.
+///     local: This end's `address:port`, as in `192.0.2.1:8080`.
+///     remote: The other end's.
+///     overrides: `path=value` texts, applied in order, as in `tcp.profile=linux-6.x`.
+///
+/// Raises:
+///     ScenarioError: If the options are wrong.
+///     ValueError: If `local` or `remote` is no IPv4 address with a port.
 #[pyclass(module = "ackclock._core", name = "Endpoint")]
 pub(crate) struct PyEndpoint {
     inner: Endpoint,
@@ -39,77 +52,145 @@ impl PyEndpoint {
         })
     }
 
+    /// Wait for a connection: from CLOSED to LISTEN.
     fn listen(&mut self) {
         self.inner.listen();
     }
 
+    /// Open the connection: send a SYN.
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
     fn connect(&mut self, now_ns: u64) {
         self.inner.connect(SimTime(now_ns), &mut self.sent);
     }
 
+    /// Write data to the send buffer, and send what may be sent.
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
+    ///     octets: How much, bytes.
+    ///     more: More follows, so that a small segment waits for it (`MSG_MORE`).
     #[pyo3(signature = (now_ns, octets, *, more=false))]
     fn write(&mut self, now_ns: u64, octets: u64, more: bool) {
         let write = if more { Endpoint::write_more } else { Endpoint::write };
         write(&mut self.inner, SimTime(now_ns), Bytes(octets), &mut self.sent);
     }
 
+    /// Take data that has arrived in order from the receive buffer.
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
+    ///     octets: At most so much, bytes.
+    ///
+    /// Returns:
+    ///     How much was taken, bytes.
     fn read(&mut self, now_ns: u64, octets: u64) -> u64 {
         self.inner.read_now(SimTime(now_ns), Bytes(octets), &mut self.sent).0
     }
 
+    /// Close the sending half: a FIN follows what is written. Data may still arrive.
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
     fn shutdown_write(&mut self, now_ns: u64) {
         self.inner.close(SimTime(now_ns), &mut self.sent);
     }
 
+    /// Close both halves: a FIN follows what is written, and data that still arrives draws a reset.
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
     fn close(&mut self, now_ns: u64) {
         self.inner.close_both(SimTime(now_ns), &mut self.sent);
     }
 
+    /// Give up the connection with a reset.
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
     fn abort(&mut self, now_ns: u64) {
         self.inner.abort(SimTime(now_ns), &mut self.sent);
     }
 
-    /// Changes an option; `name` is the option's in lower case.
+    /// Set a socket option.
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
+    ///     name: `nodelay`, `cork`, `quickack`, `notsent_lowat`, `user_timeout_ms`, `send_buffer`, `receive_buffer`,
+    ///         `max_segment` or `pacing`.
+    ///     value: 0 or 1 for switches, bytes for sizes, milliseconds for the time. 0 takes `notsent_lowat` and
+    ///         `user_timeout_ms` away; `pacing` switches it on, whatever the value.
+    ///
+    /// Raises:
+    ///     ValueError: If there is no such option.
     fn set_option(&mut self, now_ns: u64, name: &str, value: u64) -> PyResult<()> {
         let option = socket_option(name, value)?;
         self.inner.set_option(SimTime(now_ns), &option, &mut self.sent);
         Ok(())
     }
 
-    /// Goes on with another controller: that of `options`, which are as in the constructor.
+    /// Go on from the present window with another controller (`TCP_CONGESTION`).
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
+    ///     options: JSON with `controller`, as in the constructor.
+    ///
+    /// Raises:
+    ///     ScenarioError: If the options are wrong.
     fn set_congestion(&mut self, py: Python<'_>, now_ns: u64, options: &str) -> PyResult<()> {
         let (_, controller) = endpoint_config(options, &[]).map_err(|mistakes| to_scenario_error(py, &mistakes))?;
         self.inner.set_option(SimTime(now_ns), &SocketOption::Congestion(controller), &mut self.sent);
         Ok(())
     }
 
+    /// Take a packet that has arrived.
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
+    ///     packet: Its IPv4 and TCP headers; the payload is what the IPv4 length has beyond them.
+    ///
+    /// Raises:
+    ///     ValueError: If the bytes are no such headers.
     fn on_packet(&mut self, now_ns: u64, packet: &[u8]) -> PyResult<()> {
         let (_, segment) = parse(packet).map_err(|error| PyValueError::new_err(error.to_string()))?;
         self.inner.on_segment(SimTime(now_ns), &segment, &mut self.sent);
         Ok(())
     }
 
+    /// Tell that `deadline_ns` has come.
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
     fn on_timer(&mut self, now_ns: u64) {
         self.inner.on_timer(SimTime(now_ns), &mut self.sent);
     }
 
-    /// The headers of what was sent since the last call; the payload of each is its IPv4 length without them.
+    /// Take the headers of what was sent since the last call, in order.
+    ///
+    /// The payload of each is its IPv4 length without its headers.
+    ///
+    /// Raises:
+    ///     ValueError: If a segment is too long for IPv4.
     fn take_packets<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let segments = std::mem::take(&mut self.sent);
         segments.iter().map(|segment| self.headers(py, segment)).collect()
     }
 
+    /// When `on_timer` wants to be called, nanoseconds; None if not at all.
     #[getter]
     fn deadline_ns(&self) -> Option<u64> {
         let deadline = self.inner.deadline();
         (deadline != SimTime::NEVER).then_some(deadline.0)
     }
 
+    /// State of the connection by its name in RFC 9293 section 3.3.2, as in "SYN-SENT".
     #[getter]
     fn state(&self) -> &'static str {
         state_name(self.inner.state())
     }
 
+    /// Why the connection ended before its time: "refused", "reset" or "timed out"; None if it did not.
     #[getter]
     fn error(&self) -> Option<&'static str> {
         Some(match self.inner.error()? {
@@ -119,32 +200,45 @@ impl PyEndpoint {
         })
     }
 
+    /// What may be written within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes.
     #[getter]
     fn writable_octets(&self) -> u64 {
         self.inner.writable().0
     }
 
+    /// What has arrived in order and was not read, in bytes.
     #[getter]
     fn unread_octets(&self) -> u64 {
         self.inner.unread().0
     }
 
+    /// What was written and not sent for the first time, in bytes.
     #[getter]
     fn unsent_octets(&self) -> u64 {
         self.inner.unsent().0
     }
 
+    /// True once all that the peer will ever send has arrived.
     #[getter]
     fn is_peer_finished(&self) -> bool {
         self.inner.is_peer_finished()
     }
 
+    /// Payload of a full segment as negotiated, in bytes.
     #[getter]
     fn mss(&self) -> u32 {
         self.inner.mss()
     }
 
-    /// What `getsockopt(TCP_INFO)` would say, in Linux's names (without `tcpi_`), numbers and units.
+    /// Return what Linux's `getsockopt(TCP_INFO)` would say.
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
+    ///
+    /// Returns:
+    ///     Linux's names without `tcpi_`, with Linux's units: microseconds for `rto`, `rtt`, `rttvar` and `min_rtt`;
+    ///     segments for the window and its neighbours; bytes per second for `pacing_rate`, 2^64 - 1 without one.
+    ///     `snd_ssthresh` is 2^31 - 1 while it is arbitrarily high.
     fn tcp_info<'py>(&self, py: Python<'py>, now_ns: u64) -> PyResult<Bound<'py, PyDict>> {
         let info = PyDict::new(py);
         for (name, value) in numbers_of(&self.inner.tcp_info(SimTime(now_ns))) {

@@ -20,7 +20,18 @@ type Stepped<'py> = (Observation<'py>, f64, bool, bool, Bound<'py, PyDict>);
 /// A flow at one moment: cwnd in bytes, srtt in ms, bytes read at its far end.
 type FlowState = (u64, f64, u64);
 
-/// A scenario with agents on some of its flows.
+/// A scenario with agents on some of its flows; what `ackclock.gym` translates for Gymnasium.
+///
+/// Below, `agent` is a place in the list given here. An observation is a float32 array, of shape (n,) for n
+/// observations, or (history, n) with a history above 1, the latest decision last. Once a controller in Python has
+/// failed, every call raises RuntimeError.
+///
+/// Args:
+///     scenario: The scenario.
+///     agents: For each agent the name of its flow and its settings, as JSON of `AgentSettings.to_json`.
+///
+/// Raises:
+///     ValueError: If a setting is wrong, there is no such flow, or one has two agents.
 #[pyclass(module = "ackclock._core", name = "Environment")]
 pub(crate) struct PyEnvironment {
     /// `None` after an exception of a controller.
@@ -45,18 +56,36 @@ impl PyEnvironment {
         Ok(Self { inner: Some(inner), shapes, calls_python })
     }
 
-    /// The spaces of an agent, as JSON.
+    /// Return the spaces of an agent, as JSON.
+    ///
+    /// Args:
+    ///     agent: Its place.
+    ///
+    /// Returns:
+    ///     `observation` with `shape`, `low` and `high`; `action` with `choices`, or with `low` and `high`.
     fn spaces(&self, agent: usize) -> PyResult<String> {
         Ok(self.get()?.config(agent).spaces().to_string())
     }
 
-    /// Begins an episode; the first agent's first observation.
+    /// Begin an episode, run to its first decision, and return the first agent's observation.
+    ///
+    /// Args:
+    ///     seed: Draws what the scenario leaves to chance, and decides all that is random; 0 to 2^64 - 1.
     fn reset<'py>(&mut self, py: Python<'py>, seed: u64) -> PyResult<Observation<'py>> {
         self.drive(|environment| environment.reset(seed))?;
         self.observe(py, 0)
     }
 
-    /// Takes the first agent's action and runs to its next decision.
+    /// Take the first agent's action, and run to its next decision.
+    ///
+    /// Args:
+    ///     action: The number of a choice, or a number within the range of the space.
+    ///
+    /// Returns:
+    ///     Observation, reward, terminated, truncated, and an empty dictionary.
+    ///
+    /// Raises:
+    ///     ValueError: If the action is no choice of the space, or NaN.
     fn step<'py>(&mut self, py: Python<'py>, action: f64) -> PyResult<Stepped<'py>> {
         self.check(0, action)?;
         let step = self.drive(|environment| environment.step(&[action]))?;
@@ -65,13 +94,25 @@ impl PyEnvironment {
         Ok((observation, reward, step.terminated, step.truncated, PyDict::new(py)))
     }
 
-    /// As `reset`, for all agents.
+    /// Begin an episode, run to its first decision, and return an observation for each agent.
+    ///
+    /// Args:
+    ///     seed: As of `reset`.
     fn reset_all<'py>(&mut self, py: Python<'py>, seed: u64) -> PyResult<Vec<Observation<'py>>> {
         self.drive(|environment| environment.reset(seed))?;
         (0..self.shapes.len()).map(|agent| self.observe(py, agent)).collect()
     }
 
-    /// As `step`, for all agents: observations, rewards, whether the episode has ended and whether its time was over.
+    /// Take an action of each agent, and run until every agent in charge of its window waits.
+    ///
+    /// Args:
+    ///     actions: One for each agent, as of `step`; that of an agent that does not wait changes nothing.
+    ///
+    /// Returns:
+    ///     Observations and rewards, one for each agent; whether the episode has ended; whether its time is over.
+    ///
+    /// Raises:
+    ///     ValueError: If there are too few actions or too many, or one is no member of its space.
     fn step_all<'py>(
         &mut self,
         py: Python<'py>,
@@ -91,25 +132,36 @@ impl PyEnvironment {
         Ok((observations, rewards, step.terminated, step.truncated))
     }
 
-    /// True if a decision of the agent is due.
+    /// Return True if a decision of the agent is due.
+    ///
+    /// Args:
+    ///     agent: Its place.
     fn is_waiting(&self, agent: usize) -> PyResult<bool> {
         Ok(self.get()?.is_waiting(agent))
     }
 
-    /// The value of an observation now, in its unit, whether the agent is shown it or not.
+    /// Return the value of an observation now, in the unit of its name, whether the agent is shown it or not.
+    ///
+    /// Args:
+    ///     agent: Its place.
+    ///     name: As `ackclock agents` lists them.
+    ///
+    /// Raises:
+    ///     KeyError: If there is no such observation.
     fn read(&mut self, agent: usize, name: &str) -> PyResult<f64> {
         let observation = ackclock_agent::Observation::named(name)
             .ok_or_else(|| PyKeyError::new_err(format!("no observation {name:?}; `ackclock agents` lists them")))?;
         Ok(self.get_mut()?.read(agent, observation))
     }
 
-    /// A copy that goes on alike.
+    /// Return a copy that goes on alike.
     fn __copy__(&self) -> PyResult<Self> {
         let inner = self.get()?;
         let inner = ControllerFailure::catch(|| inner.clone())?;
         Ok(Self { inner: Some(inner), shapes: self.shapes.clone(), calls_python: self.calls_python })
     }
 
+    /// Simulated time since the episode began, in seconds.
     #[getter]
     fn now_s(&self) -> PyResult<f64> {
         Ok(self.get()?.now().as_secs_f64())
@@ -121,7 +173,11 @@ impl PyEnvironment {
         Ok(self.get_mut()?.simulation().counters().events)
     }
 
-    /// For each flow: cwnd, srtt and what was read so far. For each link: packets that wait.
+    /// Return how flows and links stand, for pictures.
+    ///
+    /// Returns:
+    ///     For each flow: cwnd (bytes), srtt (milliseconds), and what was read at its far end (bytes). For each link:
+    ///     the number of packets that wait.
     fn snapshot(&mut self) -> PyResult<(Vec<FlowState>, Vec<usize>)> {
         let simulation = self.get_mut()?.simulation();
         // Those of this episode, whose number may be drawn.
@@ -134,7 +190,7 @@ impl PyEnvironment {
         Ok((flows, links.map(|link| simulation.waiting_packets(link)).collect()))
     }
 
-    /// The results up to now.
+    /// Return the results of the episode up to now.
     fn outcome(&self) -> PyResult<PyOutcome> {
         let inner = self.get()?;
         PyOutcome::new(ControllerFailure::catch(|| inner.outcome())?)
@@ -176,7 +232,18 @@ impl PyEnvironment {
     }
 }
 
-/// Copies of an environment with one agent, stepped on threads.
+/// Copies of an environment with one agent, stepped on threads without the GIL.
+///
+/// Arrays are C-contiguous and filled in place; below, n is `count`, and k how many numbers an observation has.
+///
+/// Args:
+///     environment: What to copy.
+///     count: How many copies, at least 1.
+///     threads: How many threads step them, the caller's among them; results do not depend on it.
+///     same_step: Begin the next episode within the step that ended the last, instead of with the one after it.
+///
+/// Raises:
+///     ValueError: If a controller is in Python, there are several agents, or `count` is 0.
 #[pyclass(module = "ackclock._core", name = "VectorEnvironment")]
 pub(crate) struct PyVectorEnvironment {
     inner: VectorEnvironment,
@@ -200,7 +267,15 @@ impl PyVectorEnvironment {
         Ok(Self { inner, space: environment.config(0).action.space() })
     }
 
-    /// Begins episodes, with a seed for each environment.
+    /// Begin an episode in each.
+    ///
+    /// Args:
+    ///     seeds: n seeds, from which those of later episodes follow.
+    ///     observations: Float32 array of n k numbers, to fill.
+    ///
+    /// Raises:
+    ///     ValueError: If there are too few seeds or too many, or the array does not fit.
+    ///     TypeError: If it has another type of number.
     fn reset(
         &mut self,
         py: Python<'_>,
@@ -214,8 +289,20 @@ impl PyVectorEnvironment {
         Ok(())
     }
 
-    /// Takes an action in each and fills the arrays; `finals` only where an episode ended and the next has begun. Actions
-    /// that are none are refused, as by `Environment.step`.
+    /// Act in each, run each to its next decision, and fill the arrays.
+    ///
+    /// Args:
+    ///     actions: Float64 array of n numbers, as of `Environment.step`; only read.
+    ///     observations: Float32 array of n k numbers.
+    ///     rewards: Float64 array of n numbers.
+    ///     terminated: Bool array of n: the flow has all it will ever send delivered, or was given up.
+    ///     truncated: Bool array of n: the scenario's time is over.
+    ///     finals: Float32 array of n k numbers: with `same_step` the last observation of each episode that ended;
+    ///         other rows stay as they are.
+    ///
+    /// Raises:
+    ///     ValueError: If an action is no member of its space, or an array does not fit.
+    ///     TypeError: If an array has another type of number.
     #[allow(clippy::too_many_arguments, reason = "an array for each thing that a step gives")]
     fn step(
         &mut self,

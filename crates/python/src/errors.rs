@@ -12,7 +12,7 @@ create_exception!(
     ackclock._core,
     ScenarioError,
     PyValueError,
-    "A scenario is wrong; `diagnostics` lists its mistakes, and `has_more` says whether there are others."
+    "A scenario is wrong; its text tells of every mistake, with file, line, value and remedy."
 );
 
 pub(crate) fn to_runtime_error(error: impl Display) -> PyErr {

@@ -1,5 +1,9 @@
 //! The Python module `ackclock._core`: the checked scenario, the simulation and its results, controllers written in
 //! Python, a single endpoint, and nothing else.
+//!
+//! What stands above a `#[pyclass]`, a method or a function of it is its docstring, in Google's form; `tests/stub.py --write`
+//! takes it over into `_core.pyi`.
+#![allow(clippy::doc_markdown, reason = "arguments stand without marks in a docstring of Google's form")]
 
 mod controller;
 mod endpoint;
@@ -37,61 +41,70 @@ mod _core {
     #[pymodule_export]
     use crate::table::PyTable;
 
-    /// The scenario format as JSON Schema.
+    /// Return the scenario format as JSON Schema, as text.
     #[pyfunction]
     fn schema() -> String {
         ackclock_scenario::schema().to_string()
     }
 
-    /// The controllers, as JSON.
+    /// Return the congestion controllers with their parameters, as a JSON list.
     #[pyfunction]
     fn controllers() -> String {
         ackclock_scenario::controllers().to_string()
     }
 
-    /// The stack profiles, as JSON.
+    /// Return the profiles of TCP stacks with the switches that each sets, as a JSON list.
     #[pyfunction]
     fn profiles() -> String {
         ackclock_scenario::profiles().to_string()
     }
 
-    /// The queue disciplines, as JSON.
+    /// Return the queue disciplines with their parameters, as a JSON list.
     #[pyfunction]
     fn queues() -> String {
         ackclock_scenario::queues().to_string()
     }
 
-    /// The buffer policies of appliances, as JSON.
+    /// Return the buffer disciplines of appliances with their parameters, as a JSON list.
     #[pyfunction]
     fn buffer_policies() -> String {
         ackclock_scenario::buffer_policies().to_string()
     }
 
-    /// What links may do, as JSON.
+    /// Return what links may do with packets, with parameters, as a JSON list.
     #[pyfunction]
     fn links() -> String {
         ackclock_scenario::links().to_string()
     }
 
-    /// The topologies, as JSON.
+    /// Return the topologies with their parameters, as a JSON list.
     #[pyfunction]
     fn topologies() -> String {
         ackclock_scenario::topologies().to_string()
     }
 
-    /// Applications, arrivals and distributions of sizes, as JSON.
+    /// Return applications, arrivals and distributions of sizes with their parameters, as a JSON list.
     #[pyfunction]
     fn traffic() -> String {
         ackclock_scenario::traffic().to_string()
     }
 
-    /// What agents may be shown, do, be asked and be paid, as JSON.
+    /// Return what agents may be shown, do, be asked and be paid, as a JSON table.
     #[pyfunction]
     fn agents() -> String {
         ackclock_agent::catalogue().to_string()
     }
 
-    /// The mean window, in segments, of the first flow's controller alone: generated ACKs, a loss of every so many segments.
+    /// Return the mean window, in segments, of the first flow's controller alone, driven by generated ACKs.
+    ///
+    /// Args:
+    ///     scenario: Whose first flow's controller and segment size are taken.
+    ///     rtt_s: The constant round trip, seconds.
+    ///     segments_per_loss: One segment in so many is lost.
+    ///     cycles: Losses over which the mean is taken; three times as many before are warm-up.
+    ///
+    /// Raises:
+    ///     ValueError: If the scenario has no flow, or a number is not above 0.
     #[pyfunction]
     fn mean_window(
         py: Python<'_>,
@@ -115,8 +128,17 @@ mod _core {
         Ok(py.detach(|| ackclock_cc::mean_window(&flow.controller, drive)))
     }
 
-    /// The agent of the first flow's controller alone: so many decisions with a step of learning each, after its warm-up.
-    /// Returns the steps of learning.
+    /// Exercise the agent of the first flow's controller alone, on states drawn at random, to measure what it costs.
+    ///
+    /// Args:
+    ///     scenario: Whose first flow's controller is taken.
+    ///     decisions: Decisions after the warm-up, each with a step of learning.
+    ///
+    /// Returns:
+    ///     The steps of learning.
+    ///
+    /// Raises:
+    ///     ValueError: If the scenario has no flow, or its controller has no agent.
     #[pyfunction]
     fn exercise_agent(py: Python<'_>, scenario: &PyScenario, decisions: u64) -> PyResult<u64> {
         let Some(flow) = scenario.inner.config().flows.first() else {
@@ -128,8 +150,16 @@ mod _core {
         })
     }
 
-    /// A policy's file, as ONNX: layers, each with its weights, a row for each output, and its biases; `activation` stands
-    /// between two of them.
+    /// Return a policy as an ONNX file that the engine runs.
+    ///
+    /// Args:
+    ///     agent: JSON of the agent's settings, kept in the file.
+    ///     activation: "relu" or "tanh", between two layers.
+    ///     layers: For each layer its weights, a float32 array of shape (outputs, inputs), and its biases, one of
+    ///         shape (outputs,).
+    ///
+    /// Raises:
+    ///     ValueError: If the activation is unknown, there is no layer, or the layers do not fit together.
     #[pyfunction]
     fn policy_file<'py>(
         py: Python<'py>,
@@ -149,7 +179,7 @@ mod _core {
         Ok(PyBytes::new(py, &file))
     }
 
-    /// Version and kind of this build.
+    /// Return `version`, `profile` ("release" or "debug") and `target` of this build.
     #[pyfunction]
     fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let info = PyDict::new(py);

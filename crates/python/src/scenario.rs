@@ -10,7 +10,7 @@ use pyo3::types::{IntoPyDict, PyDict};
 use crate::controller::{Modules, extensions};
 use crate::errors::to_scenario_error;
 
-/// A checked scenario.
+/// A checked scenario; it cannot be changed. `load`, `parse` and `from_json` make one.
 #[pyclass(module = "ackclock._core", name = "Scenario", frozen)]
 pub(crate) struct PyScenario {
     pub(crate) inner: Scenario,
@@ -20,7 +20,17 @@ pub(crate) struct PyScenario {
 
 #[pymethods]
 impl PyScenario {
-    /// With `imports = False` nothing of the modules that the scenario names is run: it can be looked at, not simulated.
+    /// Read a scenario from a TOML file.
+    ///
+    /// Args:
+    ///     path: The file.
+    ///     overrides: `path=value` texts, applied in order, as in `seed=3` or `flow[0].controller="reno"`.
+    ///     imports: Import the modules of controllers that the scenario names. Without, nothing of them is run: the
+    ///         scenario can be looked at, not simulated.
+    ///
+    /// Raises:
+    ///     ScenarioError: If the scenario is wrong; it tells of every mistake at once.
+    ///     OSError: If the file cannot be read.
     #[staticmethod]
     #[pyo3(signature = (path, overrides=vec![], *, imports=true))]
     fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>, imports: bool) -> PyResult<Self> {
@@ -31,6 +41,16 @@ impl PyScenario {
         Self::checked(py, folder_of(&path)?, modules, read)
     }
 
+    /// Read a scenario from TOML text.
+    ///
+    /// Args:
+    ///     text: What a file would hold.
+    ///     file: What messages call it. Its stem is the scenario's name unless the text has one, and classes of
+    ///         controllers are looked for in its folder.
+    ///     overrides: As of `load`.
+    ///
+    /// Raises:
+    ///     ScenarioError: If the scenario is wrong; it tells of every mistake at once.
     #[staticmethod]
     #[pyo3(signature = (text, file="<text>", overrides=vec![]))]
     fn parse(py: Python<'_>, text: &str, file: &str, overrides: Vec<String>) -> PyResult<Self> {
@@ -39,6 +59,15 @@ impl PyScenario {
         Self::checked(py, folder, Modules::Imported, read)
     }
 
+    /// Read a scenario from JSON, as `to_json` writes it.
+    ///
+    /// Args:
+    ///     text: The scenario's tables as JSON.
+    ///     overrides: As of `load`.
+    ///     folder: Where classes of controllers are looked for first.
+    ///
+    /// Raises:
+    ///     ScenarioError: If the scenario is wrong; it tells of every mistake at once.
     #[staticmethod]
     #[pyo3(signature = (text, overrides=vec![], folder=PathBuf::from(".")))]
     fn from_json(py: Python<'_>, text: &str, overrides: Vec<String>, folder: PathBuf) -> PyResult<Self> {
@@ -46,36 +75,43 @@ impl PyScenario {
         Self::checked(py, absolute(folder)?, Modules::Imported, read)
     }
 
+    /// Name of the scenario: its `name`, or else its file's without the suffix.
     #[getter]
     fn name(&self) -> &str {
         &self.inner.config().name
     }
 
+    /// Seed of all that is random in the run, and of the values that were drawn.
     #[getter]
     fn seed(&self) -> u64 {
         self.inner.config().seed
     }
 
+    /// Simulated time at the end of a run, in seconds.
     #[getter]
     fn duration_s(&self) -> f64 {
         self.inner.config().duration.as_secs_f64()
     }
 
+    /// Names of the flows, in the scenario's order; groups of short flows are not among them.
     #[getter]
     fn flow_names(&self) -> Vec<&str> {
         self.inner.config().flows.iter().map(|flow| flow.name.as_str()).collect()
     }
 
+    /// Names of the links, in the scenario's order: as written there, or `A->B`.
     #[getter]
     fn link_names(&self) -> Vec<&str> {
         self.inner.config().network.links.iter().map(|link| link.name.as_str()).collect()
     }
 
+    /// SHA-256 of `to_json()`, 64 hexadecimal digits.
     #[getter]
     fn hash(&self) -> String {
         self.inner.hash()
     }
 
+    /// The folder of the scenario's file, absolute: where its classes of controllers are looked for first.
     #[getter]
     fn folder(&self) -> &Path {
         &self.folder
@@ -90,17 +126,18 @@ impl PyScenario {
         classes
     }
 
+    /// Return the scenario as JSON in a fixed order, with its overrides, name and seed.
     fn to_json(&self) -> String {
         self.inner.to_json()
     }
 
-    /// Every place whose value is drawn, with its distribution.
+    /// Every place whose value is drawn, with its distribution as text.
     #[getter]
     fn varies<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.inner.varies().into_py_dict(py)
     }
 
-    /// The values that were drawn, by their places.
+    /// The values that the seed drew, by their places; empty if nothing varies.
     #[getter]
     fn drawn<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let values = self.inner.drawn().iter().map(|drawn| (drawn.place.clone(), drawn.value.clone()));
@@ -108,6 +145,13 @@ impl PyScenario {
         py.import("json")?.call_method1("loads", (serde_json::Value::Object(values).to_string(),))
     }
 
+    /// Return the scenario that a seed draws: the values left to chance, and all that is random in the run.
+    ///
+    /// Args:
+    ///     seed: 0 to 2^64 - 1.
+    ///
+    /// Raises:
+    ///     ScenarioError: If values that were drawn are no scenario together.
     fn draw(&self, py: Python<'_>, seed: u64) -> PyResult<Self> {
         match self.inner.draw(seed) {
             Ok(inner) => Ok(Self { inner, folder: self.folder.clone() }),
@@ -115,6 +159,10 @@ impl PyScenario {
         }
     }
 
+    /// Return the scenario under another seed of the run; values that were drawn stay, unlike with `draw`.
+    ///
+    /// Args:
+    ///     seed: 0 to 2^64 - 1.
     fn with_seed(&self, seed: u64) -> Self {
         Self { inner: self.inner.with_seed(seed), folder: self.folder.clone() }
     }

@@ -19,7 +19,14 @@ use crate::errors::to_runtime_error;
 use crate::scenario::PyScenario;
 use crate::table::PyTable;
 
-/// A simulation under way.
+/// A simulation under way, from time 0 on. It lets go of the GIL while it runs, unless a controller is in Python.
+///
+/// Args:
+///     scenario: What to simulate.
+///     threads: Cut the network into so many parts at most, and run them at the same time; the results are the same.
+///
+/// Raises:
+///     ValueError: If `threads` is 0.
 #[pyclass(module = "ackclock._core", name = "Simulation")]
 pub(crate) struct PySimulation {
     /// `None` once finished, or after an exception of a controller.
@@ -62,7 +69,15 @@ impl PySimulation {
         })
     }
 
-    /// What the controller of a flow has learnt so far, as an ONNX file.
+    /// Return what the controller of a flow has learnt so far, as an ONNX file.
+    ///
+    /// Args:
+    ///     flow: The flow's name.
+    ///
+    /// Raises:
+    ///     KeyError: If there is no such flow.
+    ///     ValueError: If its controller learns nothing.
+    ///     RuntimeError: If the simulation is over.
     fn policy<'py>(&mut self, py: Python<'py>, flow: &str) -> PyResult<Bound<'py, PyBytes>> {
         let simulation = self.inner.as_mut().ok_or_else(over)?.whole();
         let Some(place) = self.flows.iter().position(|known| known.name == flow) else {
@@ -79,6 +94,14 @@ impl PySimulation {
         Ok(PyBytes::new(py, &policy))
     }
 
+    /// Handle every event up to a time, itself included, but none after the scenario's end.
+    ///
+    /// Args:
+    ///     time_s: Simulated time, seconds.
+    ///
+    /// Raises:
+    ///     ValueError: If the time is negative or NaN.
+    ///     RuntimeError: If the simulation is over. What a controller in Python raises comes as it is.
     fn run_until(&mut self, py: Python<'_>, time_s: f64) -> PyResult<()> {
         if time_s.is_nan() || time_s < 0.0 {
             return Err(PyValueError::new_err(format!("run_until needs a time of at least 0 s, not {time_s}")));
@@ -96,39 +119,53 @@ impl PySimulation {
         Ok(())
     }
 
-    /// How the network is cut into parts, as JSON.
+    /// Return how the network is cut into parts, as JSON: `parts`, `lookahead_s`, `largest_share`, `ties`.
+    ///
+    /// Raises:
+    ///     RuntimeError: If the simulation is over.
     fn partition_json(&self) -> PyResult<String> {
         let simulation = self.inner.as_ref().ok_or_else(over)?;
         serde_json::to_string(&simulation.partition()).map_err(to_runtime_error)
     }
 
-    /// A copy that goes on alike.
+    /// Return a copy that goes on alike.
+    ///
+    /// Raises:
+    ///     RuntimeError: If the simulation is over.
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
         let simulation = self.inner.as_ref().ok_or_else(over)?;
         let inner = simulate(py, self.calls_python, || simulation.clone())?;
         Ok(Self { inner: Some(inner), flows: Arc::clone(&self.flows), ..*self })
     }
 
+    /// Simulated time so far, in seconds.
     #[getter]
     fn now_s(&self) -> f64 {
         self.now.as_secs_f64()
     }
 
+    /// True once the scenario's end is reached.
     #[getter]
     fn is_finished(&self) -> bool {
         self.is_finished
     }
 
+    /// Events handled so far, after the last `run_until`.
     #[getter]
     fn events(&self) -> u64 {
         self.counters.events
     }
 
+    /// Data packets that have reached a receiving endpoint, after the last `run_until`.
     #[getter]
     fn packets_delivered(&self) -> u64 {
         self.counters.packets_delivered
     }
 
+    /// Run to the end and hand over the results; the simulation is over then.
+    ///
+    /// Raises:
+    ///     RuntimeError: If it is over already. What a controller in Python raises comes as it is.
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyOutcome> {
         let simulation = self.inner.take().ok_or_else(over)?;
         let inner = simulate(py, self.calls_python, || simulation.finish())?;
@@ -178,10 +215,18 @@ impl PyOutcome {
 
 #[pymethods]
 impl PyOutcome {
+    /// Return `summary.json` as text: averages and counts of each flow and link.
     fn summary_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.summary).map_err(to_runtime_error)
     }
 
+    /// Return a table of series or of events; docs/reference/results.md describes the columns.
+    ///
+    /// Args:
+    ///     name: Which table.
+    ///
+    /// Raises:
+    ///     KeyError: If there is no such table.
     fn table(&self, name: &str) -> PyResult<PyTable> {
         match name {
             "flows" => Ok(self.flows.clone()),
@@ -196,11 +241,21 @@ impl PyOutcome {
         }
     }
 
+    /// Names of the links whose packets were captured.
     #[getter]
     fn captures(&self) -> Vec<&str> {
         self.captures.iter().map(|capture| capture.link.as_str()).collect()
     }
 
+    /// Write the packets of a captured link as a pcapng file.
+    ///
+    /// Args:
+    ///     link: The link's name.
+    ///     path: The file; replaced if there is one.
+    ///
+    /// Raises:
+    ///     KeyError: If the link was not captured.
+    ///     OSError: If the file cannot be written.
     fn write_pcapng(&self, py: Python<'_>, link: &str, path: PathBuf) -> PyResult<()> {
         let capture = self.captures.iter().find(|capture| capture.link == link);
         let capture = capture.ok_or_else(|| PyKeyError::new_err(format!("link {link:?} was not captured")))?;

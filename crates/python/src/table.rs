@@ -16,7 +16,7 @@ use pyo3::types::PyCapsule;
 
 use crate::errors::to_runtime_error;
 
-/// A table that Polars, `PyArrow` and others take without copying.
+/// Columns of equal length that Polars, PyArrow and others take without copying; units are in their names.
 #[pyclass(module = "ackclock._core", name = "Table", frozen)]
 #[derive(Clone)]
 pub(crate) struct PyTable {
@@ -42,6 +42,10 @@ impl PyTable {
 
 #[pymethods]
 impl PyTable {
+    /// Return the table as an Arrow stream in a capsule (the Arrow PyCapsule interface).
+    ///
+    /// Args:
+    ///     requested_schema: Not used, as the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -55,6 +59,7 @@ impl PyTable {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream").map_err(to_runtime_error)
     }
 
+    /// Return the number of rows.
     fn __len__(&self) -> usize {
         self.batch.num_rows()
     }

@@ -7,10 +7,11 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ackclock import storage
 from ackclock._core import ScenarioError
+from ackclock.diagnostics import Diagnostic
 from ackclock.running import simulate
 from ackclock.storage import OutputExistsError
 
@@ -139,18 +140,19 @@ def print_diagnostics(error: ScenarioError) -> None:
     console.print(f"[bold red]{more}{count} mistake{'s' if count != 1 else ''}[/]; nothing was run")
 
 
-def _diagnostic(diagnostic: dict[str, Any]) -> "Text":
+def _diagnostic(diagnostic: Diagnostic) -> "Text":
     """`file:line:column: error: field must be ...`, which editors can jump to, the line with its marks, the remedy."""
     from rich.text import Text
 
-    place = ":".join(str(diagnostic[key]) for key in ("file", "line", "column") if diagnostic[key] is not None)
+    places = (diagnostic["file"], diagnostic["line"], diagnostic["column"])
+    place = ":".join(str(part) for part in places if part is not None)
     text = Text.assemble((f"{place}: ", "bold"), ("error: ", "bold red"))
     message = diagnostic["message"]
     if diagnostic["field"]:
         text.append(diagnostic["field"], "cyan").append(": " if message.startswith("there ") else " ")
     text.append(message)
     if diagnostic["source_line"] is not None:
-        text.append(f"\n    {diagnostic['source_line']}\n    ").append(diagnostic["marks"], "bold red")
+        text.append(f"\n    {diagnostic['source_line']}\n    ").append(diagnostic["marks"] or "", "bold red")
     if diagnostic["unseen_value"]:
         text.append("\n  value: ", "dim").append(diagnostic["unseen_value"])
     if diagnostic["remedy"]:

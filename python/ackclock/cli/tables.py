@@ -1,12 +1,14 @@
 """The tables at the end of a run."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from rich.table import Table
 
 from ackclock.cli.display import output, si
 from ackclock.cli.traffic_tables import traffic_tables
+from ackclock.manifests import Engine
 from ackclock.results import Results
+from ackclock.summaries import FlowSummary, LinkSummary
 
 _MANY = 24
 """With more flows or links than this, a table shows some, and says how many it leaves out."""
@@ -42,13 +44,13 @@ def _headline(results: Results) -> str:
     return f"{summary['scenario']}: {summary['duration_s']:g} s, seed {summary['seed']}{fairness}"
 
 
-def _engine_line(engine: dict[str, Any]) -> str:
+def _engine_line(engine: Engine) -> str:
     rate = engine["packets_per_cpu_s"]
     speed = f", {si(rate)} packets per CPU second" if rate else ""
     return f"{engine['packets_delivered']:,} data packets in {engine['cpu_s']:.2f} s of CPU{speed}{_threads(engine)}"
 
 
-def _threads(engine: dict[str, Any]) -> str:
+def _threads(engine: Engine) -> str:
     """How many threads did the work, where more than one were asked for, and if fewer, why."""
     partition = engine["partition"]
     parts, threads = partition["parts"], partition["threads"]
@@ -63,7 +65,7 @@ def _threads(engine: dict[str, Any]) -> str:
     )
 
 
-def _flow_table(flows: list[dict[str, Any]]) -> Table:
+def _flow_table(flows: Sequence[FlowSummary]) -> Table:
     table = _table("flows")
     table.add_column("flow", style="cyan")
     table.add_column("controller")
@@ -77,7 +79,7 @@ def _flow_table(flows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _flow_cells(flow: dict[str, Any]) -> list[str]:
+def _flow_cells(flow: FlowSummary) -> list[str]:
     rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
     return [
         flow["name"],
@@ -92,14 +94,14 @@ def _flow_cells(flow: dict[str, Any]) -> list[str]:
     ]
 
 
-def _completion(flow: dict[str, Any]) -> str:
+def _completion(flow: FlowSummary) -> str:
     if flow.get("aborted"):
         return "aborted"
     done = flow["completion_s"]
     return "-" if done is None else _number(done - flow["start_s"])
 
 
-def _link_table(links: list[dict[str, Any]]) -> Table:
+def _link_table(links: Sequence[LinkSummary]) -> Table:
     table = _table("links")
     table.add_column("link", style="cyan")
     counts = ["delivered_packets", "drops", "marks"]
@@ -114,7 +116,7 @@ def _link_table(links: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _link_cells(link: dict[str, Any], counts: list[str]) -> list[str]:
+def _link_cells(link: LinkSummary, counts: list[str]) -> list[str]:
     queue, wait = link["queue_packets"], link["queueing_delay_ms"]
     queues = [_number(queue[key]) for key in ("mean", "p95", "max")]
     return [
@@ -134,21 +136,21 @@ def _table(title: str) -> Table:
     return table
 
 
-def _extremes(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _extremes(flows: Sequence[FlowSummary]) -> list[FlowSummary]:
     """All flows, or the fastest and the slowest of too many, in their order."""
-    ranked = _ranked(flows, "goodput_bps")
+    ranked = _ranked([flow["goodput_bps"] for flow in flows])
     kept = ranked if len(flows) <= _MANY else ranked[: _MANY // 2] + ranked[-_MANY // 2 :]
     return [flows[index] for index in sorted(kept)]
 
 
-def _busiest(links: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _busiest(links: Sequence[LinkSummary]) -> list[LinkSummary]:
     """All links, or the busiest of too many, in their order."""
-    kept = _ranked(links, "utilization")[: len(links) if len(links) <= _MANY else _MANY // 2]
+    kept = _ranked([link["utilization"] for link in links])[: len(links) if len(links) <= _MANY else _MANY // 2]
     return [links[index] for index in sorted(kept)]
 
 
-def _ranked(entries: list[dict[str, Any]], key: str) -> list[int]:
-    return sorted(range(len(entries)), key=lambda index: -float(entries[index][key]))
+def _ranked(figures: Sequence[float]) -> list[int]:
+    return sorted(range(len(figures)), key=lambda index: -figures[index])
 
 
 def _say_left_out(table: Table, count: int, what: str) -> None:

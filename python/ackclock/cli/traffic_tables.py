@@ -1,10 +1,10 @@
 """Tables of short flows, requests, videos, datagrams and appliances at the end of a run."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
+from ackclock.summaries import RunSummary
 from ackclock.traffic_figures import (
     APPLIANCE_CELLS,
     DATAGRAM_CELLS,
@@ -18,7 +18,7 @@ from ackclock.traffic_figures import (
 )
 
 
-def traffic_tables(summary: dict[str, Any]) -> Iterator[Table]:
+def traffic_tables(summary: RunSummary) -> Iterator[Table]:
     """Make a table of each kind of traffic that a run had.
 
     Args:
@@ -33,12 +33,12 @@ def traffic_tables(summary: dict[str, Any]) -> Iterator[Table]:
     yield from _some("appliances", "flow", appliance_rows(summary), APPLIANCE_CELLS)
 
 
-def _some(title: str, kind: str, entries: list[Entry], cells: tuple[Cell, ...]) -> Iterator[Table]:
+def _some(title: str, kind: str, entries: Sequence[Entry], cells: tuple[Cell, ...]) -> Iterator[Table]:
     if entries:
         yield _table(title, kind, entries, cells)
 
 
-def _table(title: str, kind: str, entries: list[Entry], cells: tuple[Cell, ...]) -> Table:
+def _table(title: str, kind: str, entries: Sequence[Entry], cells: tuple[Cell, ...]) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None)
     table.pad_edge = False
     table.padding = (0, 2, 0, 0)

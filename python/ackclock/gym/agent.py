@@ -3,12 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-Side = Literal["stack", "agent"]
+from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +19,20 @@ class AgentSettings:
         observations: Names of observations, in the order in which they are to come.
         history: Observations of so many decisions, the latest last.
         scaled: Bring observations into [-1, 1].
-        decide: When it is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, or a time such as `"20 ms"`.
+        decide: When it is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`, `"cubic_pace"`, or a
+            time such as `"20 ms"`.
         action: Name of an action, or a table `{"kind": name, ...}` with its parameters.
         reward: Likewise of a reward.
         slow_start: Who opens the window at the start and after a timeout.
         on_loss: Who answers losses and marks: the stack, by the flow's own controller, or the agent alone.
     """
 
-    observations: Sequence[str] = ("threshold_segments", "cwnd_segments", "rtt_ms")
+    observations: Sequence[ObservationName | str] = ("threshold_segments", "cwnd_segments", "rtt_ms")
     history: int = 1
     scaled: bool = False
-    decide: str | Mapping[str, int] = "window"
-    action: str | Mapping[str, Any] = "deltas"
-    reward: str | Mapping[str, Any] = "dqn"
+    decide: DecisionName | str | Mapping[str, float] = "window"
+    action: ActionName | str | Mapping[str, Any] = "deltas"
+    reward: RewardName | str | Mapping[str, Any] = "dqn"
     slow_start: Side = "stack"
     on_loss: Side = "stack"
 

@@ -1,24 +1,17 @@
 """The environments that are registered: a scenario of their own, and settings that suit it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from os import PathLike
 from typing import Any, ClassVar
 
-from ackclock._core import Scenario
-from ackclock.gym.flow import FlowEnv, ScenarioLike
-from ackclock.gym.vector import VectorFlowEnv
+from gymnasium.vector import AutoresetMode
 
-GENERAL: Mapping[str, Any] = {
-    "observations": ("latency_gradient", "latency_ratio", "send_ratio", "loss_fraction", "delivery_ratio"),
-    "history": 10,
-    "scaled": True,
-    "decide": "round",
-    "action": "aurora",
-    "reward": "power",
-    "on_loss": "agent",
-}
-"""Settings after Aurora and Orca: what generalises over rates and round trips."""
+from ackclock._core import Scenario
+from ackclock.gym.flow import Reward, ScenarioLike
+from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
+from ackclock.gym.registered import GENERAL, Registered
+from ackclock.gym.vector import VectorFlowEnv
 
 DQN_NEWRENO: Mapping[str, Any] = {
     "observations": ("threshold_segments", "cwnd_segments", "rtt_ms"),
@@ -28,46 +21,7 @@ DQN_NEWRENO: Mapping[str, Any] = {
 }
 
 
-def packaged(name: str) -> Scenario:
-    """Return a scenario of the package.
-
-    Args:
-        name: Of its file, without `.toml`.
-    """
-    with as_file(files("ackclock.gym") / "scenarios" / f"{name}.toml") as path:
-        return Scenario.load(path)
-
-
-class _Registered(FlowEnv):
-    """What the environments below share: their defaults."""
-
-    scenario_name: ClassVar[str]
-    defaults: ClassVar[Mapping[str, Any]] = GENERAL
-
-    def __init__(self, scenario: ScenarioLike | None = None, **settings: Any) -> None:
-        """Put an agent on the first flow of the environment's own scenario, or of another.
-
-        Args:
-            scenario: Another scenario, or the path of its file.
-            **settings: Arguments of `FlowEnv` and fields of `AgentSettings`, in place of the environment's own.
-        """
-        super().__init__(
-            packaged(self.scenario_name) if scenario is None else scenario, **{**self.defaults, **settings}
-        )
-
-    @classmethod
-    def vector(cls, scenario: ScenarioLike | None = None, **settings: Any) -> VectorFlowEnv:
-        """Make many copies, stepped on threads.
-
-        Args:
-            scenario: Another scenario, or the path of its file.
-            **settings: Arguments of `VectorFlowEnv` and fields of `AgentSettings`.
-        """
-        chosen = packaged(cls.scenario_name) if scenario is None else scenario
-        return VectorFlowEnv(chosen, **{**cls.defaults, **settings})
-
-
-class SingleFlow(_Registered):
+class SingleFlow(Registered):
     """One flow alone on a bottleneck.
 
     ## Description
@@ -100,7 +54,7 @@ class SingleFlow(_Registered):
     scenario_name = "single-flow"
 
 
-class SharedLink(_Registered):
+class SharedLink(Registered):
     """One flow beside CUBIC.
 
     ## Description
@@ -133,7 +87,7 @@ class SharedLink(_Registered):
     defaults: ClassVar[Mapping[str, Any]] = {**GENERAL, "reward": {"kind": "log_utility", "delay_weight": 0.1}}
 
 
-class Trace(_Registered):
+class Trace(Registered):
     """A link whose rate follows a recorded trace.
 
     ## Description
@@ -165,35 +119,97 @@ class Trace(_Registered):
     defaults: ClassVar[Mapping[str, Any]] = {**GENERAL, "decide": "20 ms", "reward": "copa"}
 
     def __init__(
-        self, scenario: ScenarioLike | None = None, *, trace: str | PathLike[str] | None = None, **settings: Any
+        self,
+        scenario: ScenarioLike | None = None,
+        *,
+        trace: str | PathLike[str] | None = None,
+        flow: str | None = None,
+        observations: Sequence[ObservationName | str] | None = None,
+        history: int | None = None,
+        scaled: bool | None = None,
+        decide: DecisionName | str | Mapping[str, float] | None = None,
+        action: ActionName | str | Mapping[str, Any] | None = None,
+        reward: RewardName | str | Mapping[str, Any] | Reward | None = None,
+        slow_start: Side | None = None,
+        on_loss: Side | None = None,
+        render_mode: RenderMode | None = None,
     ) -> None:
         """Put an agent on the flow.
 
         Args:
             scenario: Another scenario, or the path of its file.
-            trace: The bottleneck's trace.
-            **settings: As for every environment.
+            trace: The bottleneck's trace: the path of a file in mahimahi's format.
+            flow: As of `SingleFlow`, like all that follows.
+            observations: As of `SingleFlow`.
+            history: As of `SingleFlow`.
+            scaled: As of `SingleFlow`.
+            decide: As of `SingleFlow`.
+            action: As of `SingleFlow`.
+            reward: As of `SingleFlow`.
+            slow_start: As of `SingleFlow`.
+            on_loss: As of `SingleFlow`.
+            render_mode: As of `SingleFlow`.
 
         Raises:
-            ValueError: If both are given.
+            ScenarioError: If the scenario's file or the trace is wrong.
+            ValueError: If both `scenario` and `trace` are given, or a setting is wrong.
         """
-        super().__init__(_with_trace(scenario, trace), **settings)
+        super().__init__(
+            _with_trace(scenario, trace),
+            flow=flow,
+            observations=observations,
+            history=history,
+            scaled=scaled,
+            decide=decide,
+            action=action,
+            reward=reward,
+            slow_start=slow_start,
+            on_loss=on_loss,
+            render_mode=render_mode,
+        )
 
     @classmethod
     def vector(
-        cls, scenario: ScenarioLike | None = None, *, trace: str | PathLike[str] | None = None, **settings: Any
+        cls,
+        scenario: ScenarioLike | None = None,
+        *,
+        trace: str | PathLike[str] | None = None,
+        num_envs: int = 1,
+        flow: str | None = None,
+        observations: Sequence[ObservationName | str] | None = None,
+        history: int | None = None,
+        scaled: bool | None = None,
+        decide: DecisionName | str | Mapping[str, float] | None = None,
+        action: ActionName | str | Mapping[str, Any] | None = None,
+        reward: RewardName | str | Mapping[str, Any] | None = None,
+        slow_start: Side | None = None,
+        on_loss: Side | None = None,
+        threads: int | None = None,
+        copy: bool = False,
+        autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: None = None,
     ) -> VectorFlowEnv:
-        """Make many copies, stepped on threads.
+        """Make many copies, stepped on threads; arguments are those of one environment, and of `VectorFlowEnv`."""
+        return super().vector(
+            _with_trace(scenario, trace),
+            num_envs=num_envs,
+            flow=flow,
+            observations=observations,
+            history=history,
+            scaled=scaled,
+            decide=decide,
+            action=action,
+            reward=reward,
+            slow_start=slow_start,
+            on_loss=on_loss,
+            threads=threads,
+            copy=copy,
+            autoreset=autoreset,
+            render_mode=render_mode,
+        )
 
-        Args:
-            scenario: Another scenario, or the path of its file.
-            trace: The bottleneck's trace.
-            **settings: As for every environment.
-        """
-        return super().vector(_with_trace(scenario, trace), **settings)
 
-
-class DqnNewReno(_Registered):
+class DqnNewReno(Registered):
     """The state, actions and reward of DQN-based NewReno, for an agent from outside.
 
     ## Description
@@ -226,7 +242,7 @@ class DqnNewReno(_Registered):
     defaults: ClassVar[Mapping[str, Any]] = DQN_NEWRENO
 
 
-class DqnCubic(_Registered):
+class DqnCubic(Registered):
     """The state, actions and reward of DQN-based CUBIC, for an agent from outside.
 
     ## Description

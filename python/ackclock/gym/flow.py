@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, final
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock._core import Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
+from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
 from ackclock.gym.screen import Screen
+from ackclock.summaries import RunSummary
 
 Observation = NDArray[np.float32]
 Reward = Callable[["Values"], float]
@@ -94,7 +96,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
 
     ## Arguments
     `scenario` (a `Scenario` or the path of one), `flow` (a name; the first flow by default), `render_mode`, and the
-    fields of `AgentSettings`.
+    fields of `AgentSettings`, with its defaults.
 
     ## Version History
     * v0: first version
@@ -107,18 +109,31 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         scenario: ScenarioLike,
         *,
         flow: str | None = None,
-        reward: str | Mapping[str, Any] | Reward = "dqn",
-        render_mode: str | None = None,
-        **settings: Any,
+        observations: Sequence[ObservationName | str] = ("threshold_segments", "cwnd_segments", "rtt_ms"),
+        history: int = 1,
+        scaled: bool = False,
+        decide: DecisionName | str | Mapping[str, float] = "window",
+        action: ActionName | str | Mapping[str, Any] = "deltas",
+        reward: RewardName | str | Mapping[str, Any] | Reward = "dqn",
+        slow_start: Side = "stack",
+        on_loss: Side = "stack",
+        render_mode: RenderMode | None = None,
     ) -> None:
         """Put an agent on a flow.
 
         Args:
             scenario: The scenario, or the path of its file.
             flow: Name of the flow; the first one if not given.
-            reward: Name of a reward, a table with its parameters, or a function of `Values`.
-            render_mode: None, `"rgb_array"` or `"human"`.
-            **settings: Fields of `AgentSettings`.
+            observations: Names of observations, in the order in which they are to come.
+            history: Observations of so many decisions, the latest last.
+            scaled: Bring observations into [-1, 1].
+            decide: When the agent is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`,
+                `"cubic_pace"`, or a time such as `"20 ms"`.
+            action: Name of an action, or a table `{"kind": name, ...}` with its parameters.
+            reward: Likewise of a reward; or a function of `Values`, called once for each step.
+            slow_start: Who opens the window at the start and after a timeout: `"stack"` or `"agent"`.
+            on_loss: Who answers losses and marks; timeouts are the stack's.
+            render_mode: None, `"rgb_array"` for arrays or `"human"` for a window.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
@@ -130,8 +145,16 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         self.flow = first_flow(self.scenario) if flow is None else flow
         self.render_mode = render_mode
         self._own_reward = reward if callable(reward) else None
-        named = "none" if callable(reward) else reward
-        self.settings = AgentSettings(reward=named, **settings)
+        self.settings = AgentSettings(
+            observations=observations,
+            history=history,
+            scaled=scaled,
+            decide=decide,
+            action=action,
+            reward="none" if callable(reward) else reward,
+            slow_start=slow_start,
+            on_loss=on_loss,
+        )
         self._core = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         self.observation_space, self.action_space = spaces_of(self._core.spaces(0))
         self._is_running = self._is_closed = False
@@ -146,6 +169,10 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         Args:
             seed: Seed of the scenario; drawn from the environment's generator if not given.
             options: Not used.
+
+        Returns:
+            The first observation, a float32 array of the shape of `observation_space`, and `{"seed": ..., "time_s":
+            ...}`: the scenario's seed, and simulated time in seconds.
 
         Raises:
             ClosedEnvironmentError: If the environment was closed.
@@ -164,7 +191,11 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         """Act, and run to the next decision.
 
         Args:
-            action: A member of the action space.
+            action: A member of the action space: the number of a choice, or an array of shape (1,).
+
+        Returns:
+            Observation, a float32 array of the shape of `observation_space`; reward; whether the flow is over; whether
+            the scenario's time is; and what else there is: `{"summary": ...}` with the last step of an episode.
 
         Raises:
             ResetNeeded: If no episode has begun, or the last one is over.
@@ -190,14 +221,14 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             return ClosedEnvironmentError("step() after close(); make a new environment")
         return ResetNeeded("step() without an episode under way; call reset() first")
 
-    def summary(self) -> dict[str, Any]:
-        """Return the summary of the episode up to now, as in `summary.json`."""
-        summary: dict[str, Any] = json.loads(self._core.outcome().summary_json())
+    def summary(self) -> RunSummary:
+        """Return the summary of the episode up to now: flows, links and what else there is, as in `summary.json`."""
+        summary: RunSummary = json.loads(self._core.outcome().summary_json())
         return summary
 
     @property
     def time_s(self) -> float:
-        """Simulated time."""
+        """Simulated time since the episode began, in seconds."""
         return self._core.now_s
 
     def save(self) -> State:

@@ -13,8 +13,10 @@ from pettingzoo import ParallelEnv
 
 from ackclock import _core
 from ackclock.gym.agent import AgentSettings, spaces_of
-from ackclock.gym.flow import Observation, ScenarioLike, Values, loaded
+from ackclock.gym.flow import Observation, Reward, ScenarioLike, Values, loaded
+from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
 from ackclock.gym.screen import Screen
+from ackclock.summaries import RunSummary
 
 _SEEDS = 2**63
 
@@ -67,16 +69,31 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         scenario: ScenarioLike,
         *,
         agents: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
-        render_mode: str | None = None,
-        **settings: Any,
+        observations: Sequence[ObservationName | str] = ("threshold_segments", "cwnd_segments", "rtt_ms"),
+        history: int = 1,
+        scaled: bool = False,
+        decide: DecisionName | str | Mapping[str, float] = "window",
+        action: ActionName | str | Mapping[str, Any] = "deltas",
+        reward: RewardName | str | Mapping[str, Any] | Reward = "dqn",
+        slow_start: Side = "stack",
+        on_loss: Side = "stack",
+        render_mode: RenderMode | None = None,
     ) -> None:
         """Put an agent on each of several flows.
 
         Args:
             scenario: The scenario, or the path of its file.
-            agents: Names of flows, all if not given; or for each name the settings in which its agent differs.
+            agents: Names of flows, all if not given; or for each name the settings below in which its agent differs.
+            observations: Names of observations, in the order in which they are to come.
+            history: Observations of so many decisions, the latest last.
+            scaled: Bring observations into [-1, 1].
+            decide: When the agent is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`,
+                `"cubic_pace"`, or a time such as `"20 ms"`.
+            action: Name of an action, or a table `{"kind": name, ...}` with its parameters.
+            reward: Likewise of a reward; or a function of `Values`.
+            slow_start: Who opens the window at the start and after a timeout: `"stack"` or `"agent"`.
+            on_loss: Who answers losses and marks; timeouts are the stack's.
             render_mode: None, `"rgb_array"` or `"human"`; drawn is the first agent's flow.
-            **settings: Fields of `AgentSettings` for all agents; `reward` may be a function of `Values`.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
@@ -87,6 +104,16 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
             raise ValueError(f"render_mode {render_mode!r} is unknown; there are {self.metadata['render_modes']}")
         self.scenario, self.render_mode = loaded(scenario), render_mode
         differing = _by_agent(self.scenario.flow_names if agents is None else agents)
+        settings = {
+            "observations": observations,
+            "history": history,
+            "scaled": scaled,
+            "decide": decide,
+            "action": action,
+            "reward": reward,
+            "slow_start": slow_start,
+            "on_loss": on_loss,
+        }
         chosen = {name: {**settings, **own} for name, own in differing.items()}
         self._own_rewards = {name: own["reward"] for name, own in chosen.items() if callable(own.get("reward"))}
         unpaid = {name: {"reward": "none"} for name in self._own_rewards}
@@ -166,14 +193,14 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         ends = dict.fromkeys(names, terminated), dict.fromkeys(names, truncated)
         return dict(zip(names, observations, strict=True)), rewards, *ends, infos
 
-    def summary(self) -> dict[str, Any]:
-        """Return the summary of the episode up to now, as in `summary.json`."""
-        summary: dict[str, Any] = json.loads(self._core.outcome().summary_json())
+    def summary(self) -> RunSummary:
+        """Return the summary of the episode up to now: flows, links and what else there is, as in `summary.json`."""
+        summary: RunSummary = json.loads(self._core.outcome().summary_json())
         return summary
 
     @property
     def time_s(self) -> float:
-        """Simulated time."""
+        """Simulated time since the episode began, in seconds."""
         return self._core.now_s
 
     def render(self) -> NDArray[np.uint8] | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock.gym.agent import AgentSettings, spaces_of
 from ackclock.gym.flow import ScenarioLike, first_flow, loaded
+from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
 
 _SEEDS = 2**63
 
@@ -33,12 +34,18 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         *,
         num_envs: int = 1,
         flow: str | None = None,
-        reward: str | Mapping[str, Any] = "dqn",
+        observations: Sequence[ObservationName | str] = ("threshold_segments", "cwnd_segments", "rtt_ms"),
+        history: int = 1,
+        scaled: bool = False,
+        decide: DecisionName | str | Mapping[str, float] = "window",
+        action: ActionName | str | Mapping[str, Any] = "deltas",
+        reward: RewardName | str | Mapping[str, Any] = "dqn",
+        slow_start: Side = "stack",
+        on_loss: Side = "stack",
         threads: int | None = None,
         copy: bool = False,
         autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        render_mode: str | None = None,
-        **settings: Any,
+        render_mode: None = None,
     ) -> None:
         """Make the copies.
 
@@ -46,13 +53,20 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             scenario: The scenario, or the path of its file.
             num_envs: How many.
             flow: Name of the agent's flow; the first one if not given.
-            reward: Name of a reward, or a table with its parameters.
+            observations: Names of observations, in the order in which they are to come.
+            history: Observations of so many decisions, the latest last.
+            scaled: Bring observations into [-1, 1].
+            decide: When the agent is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`,
+                `"cubic_pace"`, or a time such as `"20 ms"`.
+            action: Name of an action, or a table `{"kind": name, ...}` with its parameters.
+            reward: Likewise of a reward.
+            slow_start: Who opens the window at the start and after a timeout: `"stack"` or `"agent"`.
+            on_loss: Who answers losses and marks; timeouts are the stack's.
             threads: How many threads simulate; one for each core if not given. Results do not depend on it.
             copy: Return arrays of their own with every step.
             autoreset: When an environment whose episode is over begins another: `NEXT_STEP` or `SAME_STEP`, or
                 Gymnasium's text of it, such as "SameStep".
             render_mode: Only None.
-            **settings: Fields of `AgentSettings`.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
@@ -67,7 +81,16 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             raise ValueError(f"num_envs = {num_envs}; give at least 1")
         self.scenario = loaded(scenario)
         self.flow = first_flow(self.scenario) if flow is None else flow
-        self.settings = AgentSettings(reward=reward, **settings)
+        self.settings = AgentSettings(
+            observations=observations,
+            history=history,
+            scaled=scaled,
+            decide=decide,
+            action=action,
+            reward=reward,
+            slow_start=slow_start,
+            on_loss=on_loss,
+        )
         one = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         self._resets_at_once = mode is AutoresetMode.SAME_STEP
         self._core = _core.VectorEnvironment(one, num_envs, threads or os.cpu_count() or 1, self._resets_at_once)
@@ -92,6 +115,9 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             seed: A seed for each, or one from which `seed + i` follows; drawn if not given.
             options: Not used.
 
+        Returns:
+            Observations, a float32 array with a row for each environment, and an empty dictionary.
+
         Raises:
             ClosedEnvironmentError: If the environments were closed.
             ValueError: If there are too few seeds or too many.
@@ -114,7 +140,11 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         """Act in each, and run each to its next decision.
 
         Args:
-            actions: An action for each.
+            actions: An action for each: numbers of choices, or an array of shape (num_envs, 1).
+
+        Returns:
+            Observations, a float32 array with a row for each; arrays of shape (num_envs,) of rewards (float64), of
+            whether the flow is over and of whether the scenario's time is (bool); and with `SAME_STEP` `final_obs`.
 
         Raises:
             ResetNeeded: If no episode has begun.

@@ -16,6 +16,7 @@ from ackclock.learn.algorithms import ALGORITHMS
 from ackclock.learn.setting import Setting, SettingError
 from ackclock.learn.training import MODEL
 from ackclock.running import run
+from ackclock.summaries import RunSummary
 
 RANDOM = "random"
 """Not a controller: the agent's seat, and an action drawn evenly each time."""
@@ -135,7 +136,7 @@ def _of_agent(who: str, setting: Setting, seed: int, choose: Choose | None) -> R
     return _row(summary, setting, who, seed, reward)
 
 
-def _episode(environment: FlowEnv, seed: int, choose: Choose) -> tuple[dict[str, Any], float]:
+def _episode(environment: FlowEnv, seed: int, choose: Choose) -> tuple[RunSummary, float]:
     observation, _ = environment.reset(seed=seed)
     rewards, is_over = [], False
     while not is_over:
@@ -151,7 +152,7 @@ def _of_controller(name: str, setting: Setting, seed: int) -> Row:
     return _row(run(changed, seed=seed).summary, setting, name, seed, None)
 
 
-def _row(summary: dict[str, Any], setting: Setting, who: str, seed: int, reward: float | None) -> Row:
+def _row(summary: RunSummary, setting: Setting, who: str, seed: int, reward: float | None) -> Row:
     flow = next(flow for flow in summary["flows"] if flow["name"] == setting.flow)
     rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
     lost = flow["lost_segments"] / max(flow["sent_segments"], 1)

@@ -12,8 +12,9 @@ import gymnasium
 
 from ackclock._core import Scenario, ScenarioError
 from ackclock.gym import IDS, AgentSettings, FlowEnv, VectorFlowEnv
-from ackclock.gym.environments import DQN_NEWRENO, GENERAL
+from ackclock.gym.environments import DQN_NEWRENO
 from ackclock.gym.flow import first_flow
+from ackclock.gym.registered import GENERAL
 
 _NAMES = tuple(field.name for field in fields(AgentSettings))
 

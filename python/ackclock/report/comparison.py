@@ -1,6 +1,6 @@
 """Runs side by side, in a terminal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -60,7 +60,7 @@ _TRAFFIC: tuple[tuple[str, tuple[Cell, ...], Callable[[Entry], list[Entry]]], ..
 )
 
 
-def _table(title: str, runs: list[str], entries: list[list[Entry]], cells: tuple[Cell, ...]) -> Table:
+def _table(title: str, runs: list[str], entries: Sequence[Sequence[Entry]], cells: tuple[Cell, ...]) -> Table:
     """One block of rows for each flow or link, a column for each run."""
     table = Table(title=title)
     table.add_column(title[:-1])

@@ -1,17 +1,18 @@
 """One self-contained page: summary, interactive plots, settings. It opens without a network."""
 
 import json
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from ackclock import completions, storage
 from ackclock.panels import Drawing, run_label
 from ackclock.plots import drawings, interactive, static_files, write_static
 from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
 from ackclock.results import Results
+from ackclock.summaries import RunSummary
 from ackclock.traffic_figures import (
     APPLIANCE_CELLS,
     DATAGRAM_CELLS,
@@ -108,7 +109,7 @@ def _summary(result: Results, label: str) -> str:
     )
 
 
-def _traffic(summary: dict[str, Any]) -> str:
+def _traffic(summary: RunSummary) -> str:
     """Tables of short flows by size, requests, videos, datagrams and appliances, as far as there are any."""
     flows = summary["flows"]
     parts = [_table(group["name"], size_rows(group), GROUP_CELLS) for group in summary.get("groups", [])]
@@ -123,7 +124,7 @@ def _traffic(summary: dict[str, Any]) -> str:
     return "".join(parts)
 
 
-def _table(kind: str, entries: list[Entry], cells: tuple[Cell, ...]) -> str:
+def _table(kind: str, entries: Sequence[Entry], cells: tuple[Cell, ...]) -> str:
     head = "".join(f"<th>{escape(label)}</th>" for label in (kind, *(label for label, _ in cells)))
     rows = "".join(_row(entry, cells) for entry in entries[:_MAX_ROWS])
     more = len(entries) - _MAX_ROWS

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import storage
+from ackclock.summaries import RunSummary
 from ackclock.sweep.grid import GridError, Point
 from ackclock.version import __version__
 
@@ -96,13 +97,13 @@ class SweepFolder:
         record = {"version": __version__, "scenario_hash": point.scenario_hash, "summary": json.loads(summary_json)}
         storage.write_file(self._file(point), _json(record))
 
-    def summary(self, point: Point) -> dict[str, Any]:
+    def summary(self, point: Point) -> RunSummary:
         """Return the summary of a finished point.
 
         Args:
             point: Of the grid.
         """
-        summary: dict[str, Any] = json.loads(self._file(point).read_bytes())["summary"]
+        summary: RunSummary = json.loads(self._file(point).read_bytes())["summary"]
         return summary
 
     def _file(self, point: Point) -> Path:

@@ -6,7 +6,16 @@ use pyo3::prelude::*;
 
 use super::PyDeliveryReport;
 
-/// What a controller starts from.
+/// What every controller starts from: the first argument of its constructor.
+///
+/// Args:
+///     mss_bytes: Payload of a full segment, bytes.
+///     initial_window_bytes: The initial window, bytes.
+///     initial_ssthresh_bytes: The slow-start threshold to begin with, bytes; None is arbitrarily high.
+///     seed: Of the controller's random numbers, 0 to 2^64 - 1.
+///
+/// Raises:
+///     OverflowError: If a number is negative, or 2^64 or more.
 #[pyclass(module = "ackclock._core", name = "Start", frozen)]
 pub(crate) struct PyStart(pub(crate) Start);
 
@@ -24,28 +33,34 @@ impl PyStart {
         })
     }
 
+    /// Payload of a full segment, in bytes, as the handshake settled it.
     #[getter]
     fn mss_bytes(&self) -> u64 {
         self.0.mss.0
     }
 
+    /// The initial window, in bytes (RFC 6928).
     #[getter]
     fn initial_window_bytes(&self) -> u64 {
         self.0.initial_window.0
     }
 
+    /// The slow-start threshold to begin with, in bytes; None is arbitrarily high (RFC 5681 section 3.1).
     #[getter]
     fn initial_ssthresh_bytes(&self) -> Option<u64> {
         self.0.initial_ssthresh.map(|bytes| bytes.0)
     }
 
+    /// Seed of the controller's random numbers, if it wants any: each flow's own, from the scenario's.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed
     }
 }
 
-/// An ACK arrived.
+/// An ACK that delivered data or revealed a loss: the argument of `CongestionController.on_ack`.
+///
+/// Times are integers in nanoseconds of simulated time, data is in bytes of payload.
 #[pyclass(module = "ackclock._core", name = "AckEvent")]
 pub(crate) struct PyAckEvent(pub(crate) AckEvent);
 
@@ -56,126 +71,150 @@ fn measured(span: SimDuration) -> Option<u64> {
 
 #[pymethods]
 impl PyAckEvent {
+    /// When the ACK arrived: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
     }
 
+    /// Data that this ACK delivered, cumulatively or by SACK, in bytes.
     #[getter]
     fn newly_acked_bytes(&self) -> u64 {
         self.0.newly_acked.0
     }
 
+    /// True if it advances the cumulative acknowledgement: windows grow on such ACKs only (RFC 5681 section 3.1).
     #[getter]
     fn is_cumulative(&self) -> bool {
         self.0.is_cumulative
     }
 
+    /// Data marked lost on this ACK, in bytes.
     #[getter]
     fn newly_lost_bytes(&self) -> u64 {
         self.0.newly_lost.0
     }
 
+    /// Data delivered that the network had marked, in bytes, as far as the receiver tells.
+    ///
+    /// One segment for an ECE of RFC 3168; what the counters say with accurate feedback (RFC 9768).
     #[getter]
     fn newly_ce_marked_bytes(&self) -> u64 {
         self.0.newly_ce_marked.0
     }
 
+    /// FlightSize before this ACK, in bytes: sent and not cumulatively acknowledged (RFC 5681).
     #[getter]
     fn prior_flight_size_bytes(&self) -> u64 {
         self.0.prior_flight_size.0
     }
 
+    /// The round-trip time that this ACK measured, in nanoseconds; None under Karn's rule (RFC 6298 section 3).
     #[getter]
     fn rtt_sample_ns(&self) -> Option<u64> {
         self.0.rtt_sample.map(|sample| sample.0)
     }
 
+    /// The latest RTT sample, this one included, in nanoseconds; None before the first.
     #[getter]
     fn latest_rtt_ns(&self) -> Option<u64> {
         measured(self.0.rtt.latest)
     }
 
+    /// Smoothed RTT, this sample included, in nanoseconds (RFC 6298); None before the first.
     #[getter]
     fn srtt_ns(&self) -> Option<u64> {
         measured(self.0.rtt.srtt)
     }
 
+    /// RTT variation, this sample included, in nanoseconds (RFC 6298).
     #[getter]
     fn rttvar_ns(&self) -> u64 {
         self.0.rtt.rttvar.0
     }
 
+    /// The least RTT sample of the connection, in nanoseconds; None before the first.
     #[getter]
     fn min_rtt_ns(&self) -> Option<u64> {
         measured(self.0.rtt.min_rtt)
     }
 
+    /// The receiver's clock when it sent the ACK, in its ticks; None without timestamps (RFC 7323).
     #[getter]
     fn tsval(&self) -> Option<u32> {
         self.0.timestamps.map(|stamps| stamps.tsval)
     }
 
+    /// The sender's clock that the ACK echoes, in ticks of `ts_tick_ns`; None without timestamps (RFC 7323).
     #[getter]
     fn tsecr(&self) -> Option<u32> {
         self.0.timestamps.map(|stamps| stamps.tsecr)
     }
 
-    /// The sender's clock on arrival.
+    /// The sender's clock when the ACK arrived, in ticks of `ts_tick_ns`; None without timestamps.
     #[getter]
     fn ts_arrival(&self) -> Option<u32> {
         self.0.timestamps.map(|stamps| stamps.arrival)
     }
 
+    /// A tick of the sender's clock of timestamps, in nanoseconds; None without timestamps.
     #[getter]
     fn ts_tick_ns(&self) -> Option<u64> {
         self.0.timestamps.map(|stamps| stamps.tick.0)
     }
 
+    /// True if cwnd, and nothing else, held data back since the last ACK.
     #[getter]
     fn is_cwnd_limited(&self) -> bool {
         self.0.is_cwnd_limited
     }
 
+    /// True in fast recovery, the ACK that ends it included; not while recovering from a timeout.
     #[getter]
     fn in_recovery(&self) -> bool {
         self.0.in_recovery
     }
 
+    /// Packet-timed round trips since the connection began.
     #[getter]
     fn round(&self) -> u64 {
         self.0.round
     }
 
+    /// True if the sender spreads its segments over the round trip.
     #[getter]
     fn is_paced(&self) -> bool {
         self.0.is_paced
     }
 
-    /// New data, cwnd in full use, nothing to recover.
+    /// True if a window that counts acknowledged data may grow (RFC 5681 section 3.1).
+    ///
+    /// The ACK is cumulative, cwnd is in full use, and nothing is to be recovered.
     #[getter]
     fn may_grow(&self) -> bool {
         self.0.may_grow()
     }
 
-    /// For classes that want samples.
+    /// The state of delivery after this ACK; None unless the class says `wants_samples`.
     #[getter]
     fn delivery(&self) -> Option<PyDeliveryReport> {
         self.0.delivery.map(PyDeliveryReport)
     }
 }
 
-/// A congestion episode begins.
+/// A congestion episode begins: the argument of `CongestionController.on_congestion`.
 #[pyclass(module = "ackclock._core", name = "CongestionEvent")]
 pub(crate) struct PyCongestionEvent(pub(crate) CongestionEvent);
 
 #[pymethods]
 impl PyCongestionEvent {
+    /// When the sender noticed: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
     }
 
+    /// Why: "loss" (duplicate ACKs or SACK), "ecn" (the network marked a packet) or "timeout".
     #[getter]
     fn cause(&self) -> &'static str {
         match self.0.cause {
@@ -185,39 +224,47 @@ impl PyCongestionEvent {
         }
     }
 
-    /// The timer expired again for the same data.
+    /// True from the second timeout of the same data on: ssthresh stays (RFC 5681 section 3.1).
     #[getter]
     fn is_repeated(&self) -> bool {
         self.0.is_repeated()
     }
 
+    /// What to reduce from, in bytes: FlightSize (RFC 5681), or cwnd with `decrease_from = "cwnd"`.
     #[getter]
     fn flight_size_bytes(&self) -> u64 {
         self.0.flight_size.0
     }
 
+    /// Data marked lost so far, in bytes.
     #[getter]
     fn newly_lost_bytes(&self) -> u64 {
         self.0.newly_lost.0
     }
 
+    /// Thought to be in the network, in bytes, lost segments excluded (the pipe of RFC 6675).
     #[getter]
     fn inflight_bytes(&self) -> u64 {
         self.0.inflight.0
     }
 }
 
-/// The window starts over.
+/// The window starts over without an episode of its own: the argument of `CongestionController.on_restart`.
 #[pyclass(module = "ackclock._core", name = "RestartEvent")]
 pub(crate) struct PyRestartEvent(pub(crate) RestartEvent);
 
 #[pymethods]
 impl PyRestartEvent {
+    /// When: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
     }
 
+    /// Why the window starts over.
+    ///
+    /// "syn_lost" (RFC 5681 section 3.1), "timeout" (the loss window), "idle" (the restart window, RFC 5681
+    /// section 4.1), "unused" (RFC 7661, RFC 2861), or "outer" (an agent around this controller moved it).
     #[getter]
     fn cause(&self) -> &'static str {
         match self.0.cause {
@@ -229,38 +276,44 @@ impl PyRestartEvent {
         }
     }
 
+    /// The window that the standards, or the stack, provide for, in bytes.
     #[getter]
     fn window_bytes(&self) -> u64 {
         self.0.window.0
     }
 
+    /// The threshold that goes with it, in bytes; None leaves the present one.
     #[getter]
     fn ssthresh_bytes(&self) -> Option<u64> {
         self.0.ssthresh.map(|bytes| bytes.0)
     }
 }
 
-/// A data segment left.
+/// A data segment left: the argument of `CongestionController.on_send`.
 #[pyclass(module = "ackclock._core", name = "SendEvent")]
 pub(crate) struct PySendEvent(pub(crate) SendEvent);
 
 #[pymethods]
 impl PySendEvent {
+    /// When: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
     }
 
+    /// Its payload, in bytes.
     #[getter]
     fn size_bytes(&self) -> u64 {
         self.0.size.0
     }
 
+    /// FlightSize after it, in bytes.
     #[getter]
     fn flight_size_bytes(&self) -> u64 {
         self.0.flight_size.0
     }
 
+    /// How long nothing had been outstanding before it, in nanoseconds; 0 if something was.
     #[getter]
     fn idle_for_ns(&self) -> u64 {
         self.0.idle_for.0

@@ -98,7 +98,12 @@ fn known(value: &AtomicU64) -> Option<u64> {
     Some(value.load(ORDER)).filter(|value| *value != NONE)
 }
 
-/// Base of `ackclock.CongestionController`.
+/// What a controller and the sender share; `ackclock.CongestionController` derives from it.
+///
+/// What is assigned is checked at once, and counts from then on.
+///
+/// Args:
+///     start: What the controller starts from. Further arguments are those of the derived class.
 #[pyclass(module = "ackclock._core", name = "ControllerState", subclass, frozen)]
 pub(crate) struct PyControllerState {
     pub(crate) window: Arc<Window>,
@@ -114,11 +119,17 @@ impl PyControllerState {
         Self { window: Arc::new(Window::new(&start.0)), start: start.0 }
     }
 
+    /// Payload of a full segment, in bytes.
     #[getter]
     fn mss_bytes(&self) -> u64 {
         self.start.mss.0
     }
 
+    /// The congestion window, in bytes, 1 to 2^40; the initial window to begin with.
+    ///
+    /// Raises:
+    ///     TypeError: On assigning what is no whole number.
+    ///     ValueError: On assigning a number out of range.
     #[getter]
     fn cwnd_bytes(&self) -> u64 {
         self.window.cwnd.load(ORDER)
@@ -130,6 +141,11 @@ impl PyControllerState {
         Ok(())
     }
 
+    /// The slow-start threshold, in bytes, 1 to 2^40; None while it is arbitrarily high.
+    ///
+    /// Raises:
+    ///     TypeError: On assigning what is neither None nor a whole number.
+    ///     ValueError: On assigning a number out of range.
     #[getter]
     fn ssthresh_bytes(&self) -> Option<u64> {
         known(&self.window.ssthresh)
@@ -142,6 +158,13 @@ impl PyControllerState {
         Ok(())
     }
 
+    /// Payload to pace at, in bits per second, 1 to 10^15; None leaves pacing to the stack.
+    ///
+    /// It counts from the second ACK on.
+    ///
+    /// Raises:
+    ///     TypeError: On assigning what is neither None nor a whole number.
+    ///     ValueError: On assigning a number out of range.
     #[getter]
     fn pacing_rate_bps(&self) -> Option<u64> {
         known(&self.window.pacing_rate)
@@ -154,6 +177,13 @@ impl PyControllerState {
         Ok(())
     }
 
+    /// When `on_timer` is to be called, in nanoseconds of simulated time, below 2^63; None for never.
+    ///
+    /// It is None again when `on_timer` is called.
+    ///
+    /// Raises:
+    ///     TypeError: On assigning what is neither None nor a whole number.
+    ///     ValueError: On assigning a number out of range.
     #[getter]
     fn deadline_ns(&self) -> Option<u64> {
         known(&self.window.deadline)
@@ -166,6 +196,10 @@ impl PyControllerState {
         Ok(())
     }
 
+    /// True while it deliberately sends below the path's capacity: samples are then marked application-limited.
+    ///
+    /// Raises:
+    ///     TypeError: On assigning what is no bool.
     #[getter]
     fn limits_itself(&self) -> bool {
         self.window.limits_itself()

@@ -1,7 +1,7 @@
 """H2 to H4: what an appliance keeps, for how long, and what that does to throughput."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -16,11 +16,10 @@ SETTLED_S = 20.0
 UNITS = {"KiB": 1024, "MiB": 1024**2}
 
 
-def kept(results: Results) -> dict[str, Any]:
+def kept(results: Results) -> Mapping[str, Any]:
     """Return what the appliance says of the way forward."""
     (flow,) = results.appliance("box")["flows"]
-    forward: dict[str, Any] = flow["forward"]
-    return forward
+    return flow["forward"]
 
 
 def goodput(results: Results) -> float:

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ackclock.claims.measured import Measured, Runs
@@ -67,13 +67,15 @@ def cell(results: Results) -> tuple[int, float]:
     return int(scenario["flow"][0].get("count", 1)), min(bits_per_second(text) for text in rates)
 
 
-def directions(results: Results, group: str = "long") -> list[dict[str, Any]]:
+def directions(results: Results, group: str = "long") -> list[Mapping[str, Any]]:
     """Return what the appliance says of the way forward of a group's flows that had something sent on."""
-    found = [flow["forward"] for flow in results.appliance("box")["flows"] if flow["flow"].split(".")[0] == group]
+    found: list[Mapping[str, Any]] = [
+        flow["forward"] for flow in results.appliance("box")["flows"] if flow["flow"].split(".")[0] == group
+    ]
     return [forward for forward in found if forward["added_latency_ms"]]
 
 
-def weighted(found: Iterable[dict[str, Any]], which: str = "p99") -> float:
+def weighted(found: Iterable[Mapping[str, Any]], which: str = "p99") -> float:
     """Return the mean of the flows' percentiles, each weighted by the octets that the flow passed.
 
     Args:
@@ -107,7 +109,7 @@ def seconds(text: str) -> float:
     return float(value) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[unit]
 
 
-def _is_short(flow: dict[str, Any]) -> bool:
+def _is_short(flow: Mapping[str, Any]) -> bool:
     return str(flow["name"]).startswith("short")
 
 
@@ -128,7 +130,7 @@ def latency(discipline: str = "credit") -> Measure:
     return measure
 
 
-def _details(found: list[dict[str, Any]]) -> dict[str, float]:
+def _details(found: list[Mapping[str, Any]]) -> dict[str, float]:
     """Return the rest of what a cell says; blocking is at the far receiver, behind lost segments."""
     blocked = [forward["blocking"]["duration_ms"] for forward in found if forward["blocking"]["duration_ms"]]
     return {
@@ -146,9 +148,9 @@ def _details(found: list[dict[str, Any]]) -> dict[str, float]:
 def _short(runs: Runs, disciplines: Iterable[str]) -> dict[str, float]:
     found = {}
     for discipline in disciplines:
-        flows = [flow for flow in runs[discipline].summary["flows"] if _is_short(flow) and flow["completion_s"]]
-        if flows:
-            times = [1e3 * (flow["completion_s"] - flow["start_s"]) for flow in flows]
+        flows = [flow for flow in runs[discipline].summary["flows"] if _is_short(flow)]
+        times = [1e3 * (flow["completion_s"] - flow["start_s"]) for flow in flows if flow["completion_s"]]
+        if times:
             found[f"short flows, median completion, {discipline} ms"] = statistics.median(times)
     return found
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from ackclock.claims.measured import Measured, Runs
 from ackclock.evolve.figures import Figures, figures_of
@@ -82,7 +82,7 @@ def power(runs: Runs) -> Measured:
     """The learned controller's power, goodput over mean RTT (Kleinrock 1979), over the best of the others'."""
     powers = {}
     for name in (LEARNED, *OPPONENTS.values()):
-        flow = runs[name].summary["flows"][0]
+        flow: Mapping[str, Any] = runs[name].summary["flows"][0]
         powers[name] = float(flow["goodput_bps"]) / 1e6 / (float(flow["rtt_ms"]["mean"]) / 1e3)
     best = max(value for name, value in powers.items() if name != LEARNED)
     return Measured(powers[LEARNED] / best, {f"{name}, Mbit/s a s": value for name, value in powers.items()})

@@ -82,9 +82,11 @@ def _ratio(runs: Runs, column: str, unit: str) -> Measured:
 def _transfer(results: Results) -> dict[str, float]:
     """Return what helps to understand a throughput."""
     flow, link = results.flow(FLOW), results.link(LINK)
+    rtt_ms = flow["rtt_ms"]
+    assert rtt_ms is not None, "a flow of seconds has samples"
     return {
         "goodput Mbit/s": goodput_mbps(results),
-        "mean RTT ms": float(flow["rtt_ms"]["mean"]),
+        "mean RTT ms": float(rtt_ms["mean"]),
         "completion s": completion_s(results),
         "drops": float(link["drops"]),
         "timeouts": float(flow["timeouts"]),

@@ -1,0 +1,108 @@
+"""What `manifest.json` holds, key by key: the types of `Results.manifest` and `Results.engine`."""
+
+from typing import Any, NotRequired, TypedDict
+
+
+class Partition(TypedDict):
+    """How the network was cut for the threads that were asked for."""
+
+    parts: int
+    """Into how many parts."""
+
+    lookahead_s: float | None
+    """How far a part may go ahead of another at least, seconds; None if they send each other nothing."""
+
+    largest_share: float
+    """What the part with most to do has of all the work, 0 to 1, by a rough estimate."""
+
+    ties: list[str]
+    """What keeps nodes together, in words."""
+
+    threads: int
+    """Threads that were asked for."""
+
+
+class Engine(TypedDict):
+    """What a run cost; it says nothing of the network."""
+
+    events: int
+    """Events handled."""
+
+    packets_delivered: int
+    """Data packets that have reached a receiver."""
+
+    wall_s: float
+    """Time that it took, seconds."""
+
+    cpu_s: float
+    """CPU time of all its threads, seconds."""
+
+    packets_per_cpu_s: float | None
+    """Packets delivered in a second of CPU time; None if there was no time to measure."""
+
+    partition: Partition
+    """How the network was cut."""
+
+
+class Versions(TypedDict):
+    """What made the results."""
+
+    ackclock: str
+    """Version of the package."""
+
+    python: str
+    """Version of Python."""
+
+    polars: NotRequired[str]
+    """Version of Polars, which writes the tables."""
+
+
+class ControllerSource(TypedDict):
+    """The file of a controller written in Python."""
+
+    file: str
+    """Its path."""
+
+    sha256: str
+    """SHA-256 of the file, 64 hexadecimal digits."""
+
+
+class Written(TypedDict):
+    """What a folder of results holds."""
+
+    by: str
+    """The command that wrote it."""
+
+    files: list[str]
+    """The files in it; with others a folder is not replaced."""
+
+
+class Manifest(TypedDict):
+    """Where the numbers of a run come from: `manifest.json`."""
+
+    scenario: dict[str, Any]
+    """The scenario with its overrides, as `Scenario.to_json` writes it."""
+
+    scenario_hash: str
+    """SHA-256 of that, 64 hexadecimal digits."""
+
+    seed: int
+    """Seed of the run."""
+
+    versions: Versions
+    """Of what made the results."""
+
+    engine: Engine
+    """What the run cost."""
+
+    drawn: NotRequired[dict[str, Any]]
+    """The values that the seed drew, by their places; only if there are any."""
+
+    controllers: NotRequired[dict[str, ControllerSource]]
+    """The controllers written in Python, by `module:Class`; only if there are any."""
+
+    captures: NotRequired[dict[str, str]]
+    """The pcapng file of each captured link; only in a folder."""
+
+    written: NotRequired[Written]
+    """By what command the folder was written; only in a folder."""
