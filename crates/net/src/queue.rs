@@ -91,27 +91,6 @@ pub struct Queued {
 }
 
 /// A queue discipline.
-/// What a discipline did to packets, besides keeping them. It counts from the beginning of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueCounters {
-    /// Packets dropped, at arrival or later.
-    pub drops: u64,
-    /// Packets whose ECN field was set to CE.
-    pub marks: u64,
-}
-
-impl QueueCounters {
-    /// Marks a packet that allows it, and says whether it did (RFC 3168 section 5).
-    pub fn mark(&mut self, packet: &mut Packet) -> bool {
-        let marked = packet.ecn() != Ecn::NotEct;
-        if marked {
-            packet.set_ecn(Ecn::Ce);
-            self.marks += 1;
-        }
-        marked
-    }
-}
-
 /// What waits for a link, in which order it leaves, and what of it is dropped or marked.
 pub trait QueueDiscipline: Debug + Send {
     /// A packet arrives: it is kept, or it or others are dropped (and counted).

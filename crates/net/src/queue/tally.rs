@@ -9,7 +9,7 @@ use crate::packet::Packet;
 pub struct QueueCounters {
     /// Packets dropped, at arrival or later.
     pub drops: u64,
-    /// Packets marked (CE).
+    /// Packets whose ECN field was set to CE.
     pub marks: u64,
 }
 
