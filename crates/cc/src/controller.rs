@@ -16,6 +16,7 @@ use crate::dqn::{DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent, SendEvent};
 use crate::external::{ExternalConfig, ExternalController};
 use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
+use crate::slow_start::EarlyExit;
 use crate::{
     Bbr, Bbr3, Bbr3Config, BbrConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DctcpConfig, Fast, FastConfig,
     Fixed, FixedConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig, LinuxCubic, LinuxReno, Prague,
@@ -113,6 +114,21 @@ pub trait CongestionController: Debug + Send {
 
     /// What the event at hand let go is sent; it decides, and what that lets go is sent too.
     fn decide(&mut self, _now: SimTime) {}
+
+    /// What it is doing, by the name that its source has for that; told to whoever watches the run.
+    fn state(&self) -> &'static str {
+        if self.is_in_slow_start() { "slow_start" } else { "congestion_avoidance" }
+    }
+
+    /// True while it looks for what the path takes: below ssthresh, unless it has another way to begin.
+    fn is_in_slow_start(&self) -> bool {
+        self.ssthresh().is_none_or(|ssthresh| self.cwnd() < ssthresh)
+    }
+
+    /// The last time that a sign of a full path ended slow start before ssthresh or a loss did.
+    fn early_exit(&self) -> Option<EarlyExit> {
+        None
+    }
 
     /// Reports named internals (`"w_max_segments"`, `"k_s"`) to whoever asks.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
@@ -266,6 +282,15 @@ macro_rules! dispatch {
                 if let Self::External(inner) = self {
                     inner.decide(now);
                 }
+            }
+            fn state(&self) -> &'static str {
+                match self { $(Self::$variant(inner) => inner.state(),)* }
+            }
+            fn is_in_slow_start(&self) -> bool {
+                match self { $(Self::$variant(inner) => inner.is_in_slow_start(),)* }
+            }
+            fn early_exit(&self) -> Option<EarlyExit> {
+                match self { $(Self::$variant(inner) => inner.early_exit(),)* }
             }
             fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Self::$variant(inner) => inner.inspect(record),)* }

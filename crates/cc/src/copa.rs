@@ -240,6 +240,16 @@ impl CongestionController for Copa {
         if self.in_slow_start { self.ssthresh.map(Bytes) } else { Some(self.cwnd()) }
     }
 
+    fn state(&self) -> &'static str {
+        if self.in_slow_start {
+            "slow_start"
+        } else if self.packets > 1.0 / self.config.delta {
+            "competitive_mode"
+        } else {
+            "default_mode"
+        }
+    }
+
     fn pacing_rate(&self) -> Option<Bandwidth> {
         (self.rtt_standing > 0).then(|| Bandwidth((2.0 * self.window * 8.0 / (self.rtt_standing as f64 / 1e9)) as u64))
     }

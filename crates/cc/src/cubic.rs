@@ -13,7 +13,7 @@ use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent, SendEvent};
 use crate::linux_cubic::LinuxCubic;
-use crate::slow_start::{Hystart, Pace, SlowStart, Window};
+use crate::slow_start::{EarlyExit, Hystart, Pace, SlowStart, Window};
 
 words! {
     /// Whose CUBIC.
@@ -332,6 +332,14 @@ impl CongestionController for Cubic {
 
     fn cwnd(&self) -> Bytes {
         self.cwnd
+    }
+
+    fn state(&self) -> &'static str {
+        if self.is_in_slow_start() { self.slow_start.state() } else { "congestion_avoidance" }
+    }
+
+    fn early_exit(&self) -> Option<EarlyExit> {
+        self.slow_start.early_exit()
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {

@@ -64,6 +64,10 @@ impl CongestionController for Fixed {
         self.window
     }
 
+    fn state(&self) -> &'static str {
+        "fixed"
+    }
+
     fn ssthresh(&self) -> Option<Bytes> {
         Some(self.window)
     }

@@ -12,7 +12,7 @@
 use ackclock_units::{SimDuration, SimTime};
 
 use crate::event::AckEvent;
-use crate::slow_start::Window;
+use crate::slow_start::{ExitSign, Window};
 
 /// Segments below which it does not look.
 const LOW_WINDOW: u64 = 16;
@@ -56,26 +56,31 @@ struct Round {
 }
 
 impl HyStart {
-    /// Returns true if slow start is to end with this ACK.
-    pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window, epoch: Option<SimTime>) -> bool {
+    /// Returns by what sign slow start is to end with this ACK, if it is.
+    pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window, epoch: Option<SimTime>) -> Option<ExitSign> {
         let sent = self.delivered + ack.prior_flight_size.0;
         self.delivered += ack.newly_acked.0;
         let Some(sample) = ack.rtt_sample.filter(|_| is_settled(ack.now, epoch)) else {
-            return false;
+            return None;
         };
         let delay_min = self.delay_min.map_or(sample, |least| least.min(sample));
         self.delay_min = Some(delay_min);
         if self.found || !window.in_slow_start() {
-            return false;
+            return None;
         }
         if self.delivered > self.round.end {
             self.round = Round { start: ack.now, last_ack: ack.now, end: sent, least_rtt: None, samples: 0 };
         }
         if window.cwnd < LOW_WINDOW * window.mss {
-            return false;
+            return None;
         }
-        self.found = self.round.is_train_long(ack, window, delay_min) || self.round.is_delay_up(sample, delay_min);
-        self.found
+        let sign = if self.round.is_train_long(ack, window, delay_min) {
+            Some(ExitSign::AckTrain)
+        } else {
+            self.round.is_delay_up(sample, delay_min).then_some(ExitSign::Delay)
+        };
+        self.found = sign.is_some();
+        sign
     }
 
     /// After a timeout all is forgotten.
@@ -136,7 +141,7 @@ mod tests {
         loop {
             let ack = AckEvent { is_paced, ..clock.next_ack(cwnd) };
             let window = Window { cwnd: cwnd * MSS, ssthresh: None, mss: MSS };
-            if hystart.on_ack(&ack, &window, None) {
+            if hystart.on_ack(&ack, &window, None).is_some() {
                 return cwnd;
             }
             cwnd += ack.newly_acked.0 / MSS;
@@ -182,7 +187,7 @@ mod tests {
     /// Feeds samples 3 ms apart (no train); the position of the one that ends slow start.
     fn exit_position(rtts_ms: &[u64], window: &Window) -> Option<usize> {
         let mut hystart = HyStart::default();
-        (0..).zip(rtts_ms).position(|(n, &rtt)| hystart.on_ack(&sample(1_000 + 3 * n, rtt), window, None))
+        (0..).zip(rtts_ms).position(|(n, &rtt)| hystart.on_ack(&sample(1_000 + 3 * n, rtt), window, None).is_some())
     }
 
     #[test]

@@ -60,6 +60,11 @@ impl HyStartPlusPlus {
         Pace::PlusPlus { limit: (!ack.is_paced).then_some(UNPACED_LIMIT), divisor }
     }
 
+    /// In conservative slow start.
+    pub(crate) fn is_conservative(&self) -> bool {
+        self.conservative.is_some() && !self.stopped
+    }
+
     /// Loss or a mark ended the first slow start.
     pub(crate) fn stop(&mut self) {
         //= rfc9406-4.2-loss-ends-it

@@ -200,6 +200,19 @@ impl CongestionController for LedbatPlusPlus {
         Bytes(self.window as u64)
     }
 
+    fn state(&self) -> &'static str {
+        match self.phase {
+            Phase::SlowStart => "slow_start",
+            Phase::Avoidance { .. } => "congestion_avoidance",
+            Phase::Pause { .. } => "slowdown",
+            Phase::Ramp { .. } => "slowdown_ramp",
+        }
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        self.phase == Phase::SlowStart
+    }
+
     fn on_restart(&mut self, restart: &RestartEvent) {
         if let Some(ssthresh) = restart.ssthresh {
             self.ssthresh = Some(ssthresh.0);

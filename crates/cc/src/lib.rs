@@ -113,7 +113,7 @@ pub use dqn::exercise_agent;
 pub use response::{Drive, mean_window};
 #[doc(inline)]
 pub use siad::{Siad, SiadConfig};
-pub use slow_start::Hystart;
+pub use slow_start::{EarlyExit, ExitSign, Hystart};
 #[doc(inline)]
 pub use swift::{Swift, SwiftConfig};
 pub use unopened::Unopened;

@@ -15,7 +15,7 @@ use crate::cubic::CubicConfig;
 use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartEvent, SendEvent};
 use crate::hystart::is_settled;
 use crate::segment_window::SegmentWindow;
-use crate::slow_start::{Pace, SlowStart};
+use crate::slow_start::{EarlyExit, Pace, SlowStart};
 
 /// Ticks of the clock in a second.
 const HZ: u64 = 250;
@@ -241,6 +241,14 @@ impl CongestionController for LinuxCubic {
 
     fn cwnd(&self) -> Bytes {
         self.window.cwnd_bytes()
+    }
+
+    fn state(&self) -> &'static str {
+        if self.is_in_slow_start() { self.slow_start.state() } else { "congestion_avoidance" }
+    }
+
+    fn early_exit(&self) -> Option<EarlyExit> {
+        self.slow_start.early_exit()
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {

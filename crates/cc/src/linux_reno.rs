@@ -10,7 +10,7 @@ use crate::controller::{CongestionController, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::reno::RenoConfig;
 use crate::segment_window::SegmentWindow;
-use crate::slow_start::{Pace, SlowStart};
+use crate::slow_start::{EarlyExit, Pace, SlowStart};
 
 /// Reno as Linux runs it, in whole segments. Source and departures: [`mod@crate::linux_reno`].
 #[derive(Clone, Debug)]
@@ -54,6 +54,14 @@ impl CongestionController for LinuxReno {
 
     fn cwnd(&self) -> Bytes {
         self.window.cwnd_bytes()
+    }
+
+    fn state(&self) -> &'static str {
+        if self.is_in_slow_start() { self.slow_start.state() } else { "congestion_avoidance" }
+    }
+
+    fn early_exit(&self) -> Option<EarlyExit> {
+        self.slow_start.early_exit()
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {

@@ -57,9 +57,15 @@ trait Strategy: Debug + Clone + Send {
     /// Changes when the outcomes of earlier intervals no longer matter.
     fn stage(&self) -> u32;
 
+    /// What it is doing.
+    fn state(&self) -> &'static str;
+
     /// The rate from which trials depart, bit/s.
     fn base_rate(&self) -> f64;
 }
+
+/// What either does first.
+const STARTING: &str = "starting";
 
 /// A strategy at work on a connection.
 #[derive(Clone, Debug)]
@@ -170,6 +176,12 @@ macro_rules! controllers {
             }
             fn cwnd(&self) -> Bytes {
                 self.0.cwnd()
+            }
+            fn state(&self) -> &'static str {
+                self.0.strategy.state()
+            }
+            fn is_in_slow_start(&self) -> bool {
+                self.0.strategy.state() == STARTING
             }
             fn pacing_rate(&self) -> Option<Bandwidth> {
                 (self.0.rate > 0).then_some(Bandwidth(self.0.rate))

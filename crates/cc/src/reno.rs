@@ -15,7 +15,7 @@ use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::linux_reno::LinuxReno;
-use crate::slow_start::{Hystart, Pace, SlowStart, Window};
+use crate::slow_start::{EarlyExit, Hystart, Pace, SlowStart, Window};
 
 words! {
     /// What congestion avoidance counts.
@@ -179,6 +179,14 @@ impl CongestionController for Reno {
 
     fn cwnd(&self) -> Bytes {
         Bytes(self.cwnd)
+    }
+
+    fn state(&self) -> &'static str {
+        if self.is_in_slow_start() { self.slow_start.state() } else { "congestion_avoidance" }
+    }
+
+    fn early_exit(&self) -> Option<EarlyExit> {
+        self.slow_start.early_exit()
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {

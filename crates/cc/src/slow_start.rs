@@ -24,6 +24,24 @@ words! {
     }
 }
 
+/// What a full path shows itself by in slow start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitSign {
+    /// The round trip grew.
+    Delay,
+    /// The train of ACKs got as long as half the least round trip.
+    AckTrain,
+}
+
+/// Slow start ended before ssthresh or a loss ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EarlyExit {
+    /// When.
+    pub at: SimTime,
+    /// By what.
+    pub sign: ExitSign,
+}
+
 /// A window as an ACK finds it, in bytes; in segments where `mss` is 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
@@ -62,6 +80,8 @@ pub(crate) struct SlowStart {
     carried: u64,
     /// The last episode was a timeout.
     after_timeout: bool,
+    /// The last time that the watch ended it.
+    exit: Option<EarlyExit>,
 }
 
 #[derive(Clone, Debug)]
@@ -78,7 +98,7 @@ impl SlowStart {
             Hystart::Linux => Watch::HyStart(Box::default()),
             Hystart::Rfc9406 => Watch::PlusPlus(Box::default()),
         };
-        Self { watch, carried: 0, after_timeout: false }
+        Self { watch, carried: 0, after_timeout: false, exit: None }
     }
 
     /// True if something may end slow start early.
@@ -89,16 +109,29 @@ impl SlowStart {
     /// Looks at an ACK before the window grows; every ACK, also in recovery. `epoch` is when the present stage of
     /// congestion avoidance began, for controllers that keep such a time.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window, epoch: Option<SimTime>) -> Pace {
-        match &mut self.watch {
-            Watch::Nothing => Pace::Ordinary,
-            Watch::HyStart(hystart) => {
-                if hystart.on_ack(ack, window, epoch) {
-                    Pace::Leave
-                } else {
-                    Pace::Ordinary
-                }
-            }
-            Watch::PlusPlus(hystart) => hystart.on_ack(ack, window),
+        let sign = match &mut self.watch {
+            Watch::Nothing => None,
+            Watch::HyStart(hystart) => hystart.on_ack(ack, window, epoch),
+            Watch::PlusPlus(hystart) => match hystart.on_ack(ack, window) {
+                Pace::Leave => Some(ExitSign::Delay),
+                pace => return pace,
+            },
+        };
+        let Some(sign) = sign else { return Pace::Ordinary };
+        self.exit = Some(EarlyExit { at: ack.now, sign });
+        Pace::Leave
+    }
+
+    /// See [`crate::CongestionController::early_exit`].
+    pub(crate) fn early_exit(&self) -> Option<EarlyExit> {
+        self.exit
+    }
+
+    /// What a controller that is in slow start is doing.
+    pub(crate) fn state(&self) -> &'static str {
+        match &self.watch {
+            Watch::PlusPlus(hystart) if hystart.is_conservative() => "conservative_slow_start",
+            _ => "slow_start",
         }
     }
 

@@ -399,6 +399,19 @@ impl CongestionController for Bbr {
         Bytes(self.cwnd)
     }
 
+    fn state(&self) -> &'static str {
+        match self.state {
+            State::Startup => "startup",
+            State::Drain => "drain",
+            State::ProbeBw => "probe_bw",
+            State::ProbeRtt => "probe_rtt",
+        }
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        self.state == State::Startup
+    }
+
     fn pacing_rate(&self) -> Option<Bandwidth> {
         Some(Bandwidth(self.pacing_rate))
     }

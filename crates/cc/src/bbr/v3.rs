@@ -380,6 +380,22 @@ impl CongestionController for Bbr3 {
         Bytes(self.cwnd)
     }
 
+    fn state(&self) -> &'static str {
+        match self.state {
+            State::Startup => "startup",
+            State::Drain => "drain",
+            State::Down => "probe_bw_down",
+            State::Cruise => "probe_bw_cruise",
+            State::Refill => "probe_bw_refill",
+            State::Up => "probe_bw_up",
+            State::ProbeRtt => "probe_rtt",
+        }
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        self.state == State::Startup
+    }
+
     fn pacing_rate(&self) -> Option<Bandwidth> {
         Some(Bandwidth(self.pacing_rate))
     }

@@ -107,7 +107,7 @@ impl DqnCubic {
         self.learner.exercise(decisions)
     }
 
-    fn state(&self, now: SimTime) -> [f32; INPUTS] {
+    fn reading(&self, now: SimTime) -> [f32; INPUTS] {
         let (window, t) = (&self.window, now.saturating_since(self.since));
         [
             window.threshold() as f32,
@@ -126,7 +126,7 @@ impl DqnCubic {
 
     fn act(&mut self, now: SimTime) {
         self.acked = 0.0;
-        let action = self.learner.act(self.state(now));
+        let action = self.learner.act(self.reading(now));
         self.is_faster = action == FASTER;
         match action {
             FASTER | CUBICS_PACE => self.window.step(1),
@@ -154,7 +154,7 @@ impl CongestionController for DqnCubic {
         let t = ack.now.saturating_since(self.since);
         if t > ack.rtt.min_rtt || self.window.cwnd != self.stored_at {
             self.stored_at = self.window.cwnd;
-            self.learner.store(self.state(ack.now), self.window.throughput());
+            self.learner.store(self.reading(ack.now), self.window.throughput());
         }
         if self.acked > self.cnt(ack.now, w_max) {
             self.act(ack.now);
@@ -168,7 +168,7 @@ impl CongestionController for DqnCubic {
             self.w_max = Some(cwnd * f64::midpoint(1.0, self.config.dqn.beta));
         }
         self.since = event.now;
-        self.learner.store_loss(self.state(event.now), throughput);
+        self.learner.store_loss(self.reading(event.now), throughput);
         (self.acked, self.is_faster) = (0.0, false);
     }
 

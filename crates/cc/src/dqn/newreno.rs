@@ -100,7 +100,7 @@ impl DqnNewReno {
         self.learner.exercise(decisions)
     }
 
-    fn state(&self) -> [f32; INPUTS] {
+    fn reading(&self) -> [f32; INPUTS] {
         let window = &self.window;
         [window.threshold() as f32, window.segments() as f32, window.rtt.as_millis_f64() as f32]
     }
@@ -117,11 +117,11 @@ impl CongestionController for DqnNewReno {
         self.acked += acked;
         let is_due = self.acked >= self.window.cwnd;
         if is_due || self.store_on == StoreOn::Ack {
-            self.learner.store(self.state(), self.window.throughput());
+            self.learner.store(self.reading(), self.window.throughput());
         }
         if is_due {
             self.acked = 0;
-            let action = self.learner.act(self.state());
+            let action = self.learner.act(self.reading());
             self.window.step(STEPS[action]);
         }
     }
@@ -129,7 +129,7 @@ impl CongestionController for DqnNewReno {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let throughput = self.window.throughput();
         self.window.on_congestion(event);
-        self.learner.store_loss(self.state(), throughput);
+        self.learner.store_loss(self.reading(), throughput);
         self.acked = 0;
     }
 

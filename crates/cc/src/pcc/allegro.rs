@@ -11,7 +11,7 @@ use ackclock_declare::{declare, default};
 use ackclock_units::{RandomStream, SimDuration, math};
 
 use super::monitor::Interval;
-use super::{Plan, Strategy, least_rate};
+use super::{Plan, STARTING, Strategy, least_rate};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 
@@ -183,6 +183,14 @@ impl Strategy for AllegroStrategy {
     type Purpose = Purpose;
 
     const NAME: &'static str = "pcc_allegro";
+
+    fn state(&self) -> &'static str {
+        match self.state {
+            State::Starting => STARTING,
+            State::Deciding { .. } => "decision_making",
+            State::Adjusting { .. } => "rate_adjusting",
+        }
+    }
 
     fn plan(&mut self, rtt: SimDuration, random: &mut RandomStream) -> Plan<Purpose> {
         let (segment, least) = (self.mss as f64 * 8.0, least_rate(self.mss, rtt));

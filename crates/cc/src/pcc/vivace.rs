@@ -13,7 +13,7 @@ use ackclock_declare::{declare, default};
 use ackclock_units::{RandomStream, SimDuration, math};
 
 use super::monitor::Interval;
-use super::{Plan, Strategy, least_rate};
+use super::{Plan, STARTING, Strategy, least_rate};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 
@@ -184,6 +184,13 @@ impl Strategy for VivaceStrategy {
     type Purpose = Purpose;
 
     const NAME: &'static str = "pcc_vivace";
+
+    fn state(&self) -> &'static str {
+        match self.state {
+            State::Starting { .. } => STARTING,
+            State::Probing { .. } => "probing",
+        }
+    }
 
     /// Intervals last a round trip.
     fn plan(&mut self, rtt: SimDuration, random: &mut RandomStream) -> Plan<Purpose> {
