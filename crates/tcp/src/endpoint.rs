@@ -13,6 +13,7 @@ mod invariants;
 use std::sync::Arc;
 
 use ackclock_cc::{CongestionController as _, Controller, ControllerConfig, ExternalController};
+use ackclock_events::{Event, EventKinds};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, SackBlock, Segment};
 
@@ -28,6 +29,12 @@ const TIMESTAMPS_LEN: u32 = 12;
 pub trait Output {
     /// Takes a segment that leaves now.
     fn send(&mut self, segment: Segment);
+
+    /// Takes what has happened since the last call, where somebody watches ([`Endpoint::watch`]); in the order in which it did,
+    /// and before what follows is sent.
+    fn tell(&mut self, events: &mut Vec<Event>) {
+        events.clear();
+    }
 }
 
 impl Output for Vec<Segment> {
@@ -207,6 +214,11 @@ impl Endpoint {
         }
     }
 
+    /// From now on what happens at its sending half is handed to [`Output::tell`].
+    pub fn watch(&mut self, kinds: EventKinds) {
+        self.sender.watch(kinds);
+    }
+
     /// Waits for a connection.
     pub fn listen(&mut self) {
         self.phase = ConnectionPhase::Listen;
@@ -246,6 +258,7 @@ impl Endpoint {
                 self.send_probe(now, out);
             }
             if self.sender.is_aborted() {
+                self.tell_watcher(now, out);
                 self.fail(ConnectionError::TimedOut);
                 return;
             }

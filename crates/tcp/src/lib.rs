@@ -39,6 +39,7 @@ mod delayed_ack;
 mod ecn;
 mod endpoint;
 mod episode;
+mod event_log;
 mod info;
 mod loss_recovery;
 mod nagle;

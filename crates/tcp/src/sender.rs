@@ -2,7 +2,7 @@
 //!
 //! `opening` is the handshake, `ack` takes in what an ACK says (`fast_path` what most say), `recover` moves through loss recovery,
 //! `loss` through what follows a timeout, `timers` says what is due, `transmit` decides what leaves (`run` when windows alone
-//! decide), at a rate that `pace` knows. `notify` tells the controller of ACKs, `episodes` of congestion. The rules live in files of their own:
+//! decide), at a rate that `pace` knows. `notify` tells the controller of ACKs, `episodes` of congestion, `report` whoever watches of all that. The rules live in files of their own:
 //! scoreboard, loss recovery (with loss detection by time, PRR, undo), write queue, retransmission and persist timers, tail
 //! loss probes, ECN, pacing, bursts, use of the window.
 //!
@@ -21,6 +21,7 @@ mod opening;
 mod pace;
 mod peer_window;
 mod recover;
+mod report;
 mod run;
 mod timers;
 mod transmit;
@@ -38,6 +39,7 @@ use crate::cwnd_validation::CwndValidator;
 use crate::ecn::EcnSender;
 use crate::endpoint::SocketOption;
 use crate::episode::Episodes;
+use crate::event_log::EventLog;
 use crate::info::RecoveryState;
 use crate::loss_recovery::Recovery;
 use crate::pacing::Pacer;
@@ -122,6 +124,8 @@ pub(crate) struct Sender {
     pub(crate) episodes: Episodes,
     /// Shared with the endpoint; what is not looked at for every segment.
     config: Arc<TcpConfig>,
+    /// Of whoever watches.
+    pub(crate) log: Option<Box<EventLog>>,
 }
 
 /// When the sender was last at work.
@@ -157,6 +161,7 @@ impl Sender {
             activity: Activity { idle_since: Some(SimTime::ZERO), last_sent: SimTime::ZERO },
             clock: TimestampClock::new(config.clock),
             config: Arc::clone(config),
+            log: None,
             limited_by: Limit::Application,
             has_fast_path: false,
             sends_runs: false,

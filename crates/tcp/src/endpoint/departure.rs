@@ -1,5 +1,6 @@
 //! What leaves an open connection: data as the sender lets it go, and ACKs.
 
+use ackclock_events::{Event, ProbeKind};
 use ackclock_units::SimTime;
 use ackclock_wire::{Flags, SackBlocks, Segment, Seq, Timestamps};
 
@@ -13,11 +14,27 @@ impl Endpoint {
         if self.phase != ConnectionPhase::Open {
             return;
         }
-        while self.send_run(now, out) == RunEnd::Open
-            && let Some(data) = self.sender.next_segment(now)
-        {
+        while self.send_run(now, out) == RunEnd::Open {
+            let Some(data) = self.sender.next_segment(now) else { return self.tell(now, out) };
             let segment = self.data_segment(now, data);
+            self.tell(now, out);
             out.send(segment);
+        }
+    }
+
+    /// Hands over what has happened, if somebody watches.
+    #[inline]
+    fn tell(&mut self, now: SimTime, out: &mut impl Output) {
+        if self.sender.log.is_some() {
+            self.tell_watcher(now, out);
+        }
+    }
+
+    #[cold]
+    pub(super) fn tell_watcher(&mut self, now: SimTime, out: &mut impl Output) {
+        self.sender.report_controller(now);
+        if let Some(log) = &mut self.sender.log {
+            out.tell(log.events());
         }
     }
 
@@ -91,6 +108,8 @@ impl Endpoint {
         //= rfc3168-6.1.6-probes
         //= rfc9293-3.8.6.1-probe-octet
         let segment = self.header(now, self.sender.board.una() - 1, Flags::ACK);
+        self.sender.report(|_| Event::ProbeSent { kind: ProbeKind::ZeroWindow });
+        self.tell(now, out);
         out.send(segment);
     }
 }

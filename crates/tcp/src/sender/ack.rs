@@ -141,6 +141,7 @@ impl Sender {
     #[inline(never)] // the code of plain ACKs lies together, and that is what caches hold
     fn on_any_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) {
         let watch = self.watch_of_acks();
+        let reported = self.reported();
         let mut outcome = self.update_scoreboard(now, ack, window_changed);
         self.on_probe_ack(now, ack, &outcome);
         self.recover(now, ack, &mut outcome);
@@ -155,6 +156,9 @@ impl Sender {
             self.notify_controller(now, ack, &AckSummary::of(&outcome));
         }
         self.set_timer(now, &outcome);
+        if self.log.is_some() {
+            self.report_ack(now, reported, &outcome);
+        }
     }
 
     fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) -> AckOutcome {

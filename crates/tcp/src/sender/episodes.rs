@@ -26,6 +26,7 @@ impl Sender {
             newly_lost: Bytes(newly_lost),
             inflight: Bytes(self.board.pipe()),
         });
+        self.report_congestion(cause);
         self.episodes.begin(Episode {
             cause: EpisodeCause::from(cause),
             start: now,
@@ -41,7 +42,7 @@ impl Sender {
     }
 
     pub(super) fn note_lost(&mut self, octets: u64) {
-        self.counters.lost_octets += octets;
+        self.count_lost(octets, self.detection());
         self.episodes.on_lost(octets);
     }
 }

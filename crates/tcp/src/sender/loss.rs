@@ -1,6 +1,7 @@
 //! The retransmission timer expired: slow start over what is lost, unless F-RTO or an undo finds that nothing was.
 
 use ackclock_cc::{CongestionCause, RestartCause};
+use ackclock_events::{LossDetection, RecoveryCause};
 use ackclock_units::SimTime;
 
 use super::Sender;
@@ -28,7 +29,7 @@ impl Sender {
             if self.recovery.emulates_sack() && self.board.una() == loss.until && !self.board.is_empty() {
                 return;
             }
-            self.recovery.leave();
+            self.leave_recovery();
             return self.episodes.end(now);
         }
         if self.recovery.emulates_sack() {
@@ -70,21 +71,23 @@ impl Sender {
         self.undo_episode(now, true);
         self.timer.forget_timeouts();
         if !(self.recovery.emulates_sack() && recovered && !self.board.is_empty()) {
-            self.recovery.leave();
+            self.leave_recovery();
             self.episodes.end(now);
         }
     }
 
     /// Tahoe: the fast retransmit is followed by slow start over all that is outstanding.
     pub(super) fn enter_tahoe_loss(&mut self, now: SimTime, outcome: &mut AckOutcome) {
+        let cwnd_before = self.cwnd();
         self.counters.fast_recoveries += 1;
         let first = self.board.mark_first_segment_lost();
         outcome.newly_lost += first;
-        self.counters.lost_octets += first;
+        self.count_lost(first, LossDetection::Acks);
         let flight = self.recovery.flight_before_dup_acks();
         self.begin_episode(now, CongestionCause::Timeout { repeated: false }, flight, first);
         self.board.mark_all_lost(|_| true);
         self.enter_loss_phase(now, Frto::Off);
+        self.report_recovery(RecoveryCause::Loss, cwnd_before);
     }
 
     pub(super) fn enter_loss_phase(&mut self, now: SimTime, frto: Frto) {
@@ -102,9 +105,9 @@ impl Sender {
         //= rfc5681-3.1-repeated-timeout
         let repeated = self.timer.timeouts_in_a_row() > 1 && matches!(phase, Phase::Loss(_));
         let in_one_window = was_repairing && phase.ends_at().is_some_and(|end| self.board.una() < end);
-        let flight = self.board.flight_size();
+        let (flight, cwnd_before) = (self.board.flight_size(), self.cwnd());
         let newly_lost = self.recovery.mark_timed_out(now, &mut self.board, &self.rto.stats());
-        self.counters.lost_octets += newly_lost;
+        self.count_lost(newly_lost, LossDetection::Timeout);
         self.report_lost(now);
         let continues = self.config.timeout_in_recovery == TimeoutInRecovery::SameEpisode;
         let is_same_episode = continues && (in_one_window || repeated);
@@ -119,5 +122,6 @@ impl Sender {
             self.recovery.reset_dup_thresh();
         }
         self.enter_loss_phase(now, if frto { Frto::Watching } else { Frto::Off });
+        self.report_recovery(RecoveryCause::Timeout, cwnd_before);
     }
 }

@@ -20,13 +20,17 @@ impl Sender {
             self.tlp = Tlp::new(false); // RFC 8985 section 7 needs SACK
         }
         self.settle_requirements();
+        if let Some(log) = &mut self.log {
+            log.begin(&self.controller);
+        }
     }
 
     pub(super) fn settle_fast_path(&mut self) {
         let only_counts = !self.feed.is_on() && self.ack_control.is_none();
-        self.has_fast_path = only_counts && !self.recovery.emulates_sack();
+        let is_told_of_acks = self.log.as_ref().is_some_and(|log| log.wants_every_ack());
+        self.has_fast_path = only_counts && !self.recovery.emulates_sack() && !is_told_of_acks;
         // One from outside may change its mind with every segment.
-        self.sends_runs = only_counts && !matches!(self.controller, Controller::External(_));
+        self.sends_runs = only_counts && !matches!(self.controller, Controller::External(_)) && self.log.is_none();
     }
 
     /// The SYN left, at `now`; it occupies offset 0.

@@ -1,6 +1,7 @@
 //! Moves through loss recovery: what an ACK begins, continues, ends or undoes.
 
 use ackclock_cc::{CongestionCause, CongestionController};
+use ackclock_events::{Event, RecoveryCause};
 use ackclock_units::{SimDuration, SimTime};
 
 use super::Sender;
@@ -52,7 +53,7 @@ impl Sender {
 
     fn leave_cwr(&mut self, now: SimTime) {
         if self.recovery.phase().ends_at().is_some_and(|end| self.board.una() >= end) {
-            self.recovery.leave();
+            self.leave_recovery();
             self.episodes.end(now);
         }
     }
@@ -111,8 +112,9 @@ impl Sender {
         if self.recovery.method() != LossRecovery::Sack {
             outcome.newly_lost += self.board.mark_first_segment_lost();
         }
+        let cwnd_before = self.cwnd();
         self.counters.fast_recoveries += 1;
-        self.counters.lost_octets += outcome.newly_lost;
+        self.count_lost(outcome.newly_lost, self.detection());
         self.recovery.begin_undo(&self.board);
         let window = match self.recovery.phase().inherited_window() {
             Some(window) => window, // the mark has been answered already
@@ -120,6 +122,7 @@ impl Sender {
         };
         self.tlp.clear();
         self.recovery.enter_fast(self.board.high_data(), window);
+        self.report_recovery(RecoveryCause::Loss, cwnd_before);
         // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
         self.timer.start(now + self.rto.rto());
         outcome.restarts_timer = false;
@@ -172,10 +175,12 @@ impl Sender {
 
     /// RFC 3168 section 6.1.2: a mark is answered as a loss, once for each window.
     fn answer_mark(&mut self, now: SimTime, outcome: &AckOutcome) {
+        let cwnd_before = self.cwnd();
         //= rfc3168-6.1.2-once-a-window
         let window = self.begin_reduction(now, CongestionCause::Ecn, outcome);
         //= rfc3168-6.1.2-window-of-one
         self.recovery.enter_cwr(self.board.high_data(), window);
+        self.report_recovery(RecoveryCause::Ecn, cwnd_before);
     }
 
     /// RFC 8985 section 7.4.2: a probe repaired a loss that no recovery has answered.
@@ -203,7 +208,7 @@ impl Sender {
             }
             //= rfc6582-3.2-full-ack
             self.board.forget_presumed();
-            self.recovery.leave();
+            self.leave_recovery();
             return self.episodes.end(now);
         }
         if outcome.advanced {
@@ -216,7 +221,7 @@ impl Sender {
         }
         if self.recovery.undo().all_were_duplicates() {
             self.undo_episode(now, false);
-            self.recovery.leave();
+            self.leave_recovery();
             return;
         }
         if self.recovery.method() == LossRecovery::Sack {
@@ -238,7 +243,7 @@ impl Sender {
         }
         if self.board.retransmitted() == 0 {
             self.undo_episode(now, true);
-            self.recovery.leave();
+            self.leave_recovery();
         }
         true
     }
@@ -269,5 +274,6 @@ impl Sender {
         self.recovery.on_undo();
         self.episodes.mark_spurious();
         self.validation.restart(now);
+        self.report(|sender| Event::Undone { cwnd: sender.controller.cwnd() });
     }
 }

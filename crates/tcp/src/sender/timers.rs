@@ -1,5 +1,6 @@
 //! What is due when the sender's timer fires, and when it is to run.
 
+use ackclock_events::Event;
 use ackclock_units::SimTime;
 
 use super::Sender;
@@ -138,9 +139,17 @@ impl Sender {
             self.timer.stall_since(first_sent);
         }
         self.counters.timeouts += 1;
-        if !self.timer.on_timeout(now) {
-            return;
+        let reported = self.reported();
+        if self.timer.on_timeout(now) {
+            self.repair_after_timeout(now);
         }
+        self.report_at(reported, |sender| Event::TimedOut {
+            in_a_row: sender.timer.timeouts_in_a_row(),
+            rto: sender.rto.rto(),
+        });
+    }
+
+    fn repair_after_timeout(&mut self, now: SimTime) {
         if let Some(control) = &mut self.ack_control {
             control.on_timeout();
         }

@@ -1,6 +1,7 @@
 //! What may be sent now, and sending it.
 
 use ackclock_cc::{CongestionController, RestartCause, RestartEvent, SendEvent};
+use ackclock_events::{Event, ProbeKind};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Ecn, Flags};
 
@@ -120,14 +121,19 @@ impl Sender {
         if available > 0 && available <= self.usable_window() {
             let segment = self.send_new(now, available);
             self.tlp.on_probe(self.board.high_data(), false);
-            self.counters.probes += 1;
+            self.count_probe();
             return Some(segment);
         }
         let range = self.board.last_unsacked()?;
         let segment = self.retransmit(now, range);
         self.tlp.on_probe(self.board.high_data(), true);
-        self.counters.probes += 1;
+        self.count_probe();
         Some(segment)
+    }
+
+    fn count_probe(&mut self) {
+        self.counters.probes += 1;
+        self.report(|_| Event::ProbeSent { kind: ProbeKind::TailLoss });
     }
 
     fn retransmit(&mut self, now: SimTime, range: Range) -> DataSegment {
@@ -366,6 +372,9 @@ impl Sender {
             flags = flags.with(Flags::CWR);
         }
         let ack_ratio = self.ack_ratio_option(range, payload > 0, is_retransmission);
+        if self.log.is_some() {
+            self.report_sent(range, payload, is_retransmission);
+        }
         DataSegment { start: range.start, payload: payload as u32, flags, ecn, ack_ratio }
     }
 

@@ -1,0 +1,92 @@
+//! What happens at a sender, for whoever watches it: kept until the endpoint hands it over, which it does before the next
+//! segment leaves and at the end of a call.
+
+use ackclock_cc::{CongestionController, Controller, ExitSign};
+use ackclock_events::{ControllerState, Event, EventKind, EventKinds, SlowStartExit};
+use ackclock_units::{Bytes, SimTime};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct EventLog {
+    kinds: EventKinds,
+    events: Vec<Event>,
+    /// Of the controller, as it was when it was last looked at.
+    state: &'static str,
+    is_in_slow_start: bool,
+    ssthresh: Option<Bytes>,
+}
+
+impl EventLog {
+    pub(crate) fn new(kinds: EventKinds, controller: &Controller) -> Self {
+        let mut log = Self { kinds, events: Vec::new(), state: "", is_in_slow_start: true, ssthresh: None };
+        log.begin(controller);
+        log
+    }
+
+    /// This is the controller from now on.
+    pub(crate) fn begin(&mut self, controller: &Controller) {
+        self.state = controller.state();
+        self.is_in_slow_start = controller.is_in_slow_start();
+        self.ssthresh = controller.ssthresh();
+    }
+
+    /// What every ACK may bring is wanted.
+    pub(crate) fn wants_every_ack(&self) -> bool {
+        [EventKind::AckArrived, EventKind::ControllerState, EventKind::SlowStartExited]
+            .into_iter()
+            .any(|kind| self.kinds.has(kind))
+    }
+
+    /// Something happened.
+    pub(crate) fn push(&mut self, event: Event) {
+        self.insert(self.events.len(), event);
+    }
+
+    /// The same, before what has happened since there were `place` events.
+    pub(crate) fn insert(&mut self, place: usize, event: Event) {
+        if self.kinds.has(event.kind()) {
+            self.events.insert(place, event);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// All that is to be handed over, which whoever takes it empties.
+    pub(crate) fn events(&mut self) -> &mut Vec<Event> {
+        &mut self.events
+    }
+
+    /// The controller was told of congestion.
+    pub(crate) fn on_congestion(&mut self, controller: &Controller, cause: SlowStartExit) {
+        if self.is_in_slow_start && !controller.is_in_slow_start() {
+            self.is_in_slow_start = false;
+            self.push(Event::SlowStartExited { cause, cwnd: controller.cwnd() });
+        }
+    }
+
+    /// The controller was told of something, or its time has come.
+    pub(crate) fn on_told(&mut self, now: SimTime, controller: &Controller) {
+        let was_in_slow_start = std::mem::replace(&mut self.is_in_slow_start, controller.is_in_slow_start());
+        let ssthresh = std::mem::replace(&mut self.ssthresh, controller.ssthresh());
+        if was_in_slow_start && !self.is_in_slow_start {
+            let cause = exit_cause(now, controller, ssthresh);
+            self.push(Event::SlowStartExited { cause, cwnd: controller.cwnd() });
+        }
+        let from = std::mem::replace(&mut self.state, controller.state());
+        if from != self.state {
+            self.push(Event::ControllerState(ControllerState { from, to: self.state }));
+        }
+    }
+}
+
+/// Why slow start ended without congestion; `ssthresh` is as it was then.
+fn exit_cause(now: SimTime, controller: &Controller, ssthresh: Option<Bytes>) -> SlowStartExit {
+    match controller.early_exit().filter(|exit| exit.at == now) {
+        Some(exit) if exit.sign == ExitSign::AckTrain => SlowStartExit::AckTrain,
+        Some(_) => SlowStartExit::Delay,
+        None if ssthresh.is_some_and(|ssthresh| controller.cwnd() >= ssthresh) => SlowStartExit::Threshold,
+        None => SlowStartExit::PathFull,
+    }
+}
