@@ -29,7 +29,7 @@ pub struct PacketInfo {
 pub enum DropCause {
     /// The queue discipline dropped it, on arrival or later.
     Queue,
-    /// A discarder in front of the link took it out.
+    /// A discarder or a policer in front of the link took it out.
     Discarder,
     /// The link lost it after it had sent it.
     Loss,

@@ -37,7 +37,7 @@ pub(crate) use text::{Duration, EventRate, Framing, Rate, Size};
 pub(crate) use topology::{
     Chain, Dumbbell, Explicit, ExplicitLink, HalfLink, LinkTable, NodeKind, NodeTable, ParkingLot, Star, Topology,
 };
-pub(crate) use trace::{Per, SeriesChoice, TraceTable};
+pub(crate) use trace::{AllOrNone, Per, SeriesChoice, TraceTable};
 pub(crate) use traffic::{ArrivalsTable, Process, Protocol, RequestResponseApp, SizeTable, Sizes, Workload};
 
 macros::table! {

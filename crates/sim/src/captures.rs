@@ -41,12 +41,27 @@ impl Captures {
 
     /// The first bit of a packet enters the wire of a link.
     pub(crate) fn record(&mut self, link: LinkId, time: SimTime, packet: &Packet) {
+        let Face { flow, port } = self.face(packet);
         let Some(packets) = &mut self.packets[link.index()] else { return };
-        let number = packet.connection().index();
-        let face = self.faces.get(number).copied().flatten();
-        let Face { flow, port } = face.unwrap_or(Face { flow: number as u32, port: DEFAULT_PORT });
         let Packet { payload, generation, .. } = *packet;
         packets.push(CapturedPacket { time, flow, direction: packet.direction(), port, generation, payload });
+    }
+
+    /// Faces are wanted for something else, too. Before the first is set.
+    pub(crate) fn keep_faces(&mut self) {
+        self.is_any_wanted = true;
+    }
+
+    /// What a packet looks like from outside.
+    pub(crate) fn face(&self, packet: &Packet) -> Face {
+        self.face_of(packet.connection())
+    }
+
+    /// What a connection does.
+    pub(crate) fn face_of(&self, connection: ConnectionIndex) -> Face {
+        let number = connection.index();
+        let face = self.faces.get(number).copied().flatten();
+        face.unwrap_or(Face { flow: number as u32, port: DEFAULT_PORT })
     }
 
     /// From now on captures show `face` of a connection.

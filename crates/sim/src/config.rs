@@ -8,6 +8,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use crate::appliance::{ApplianceConfig, SplitConfig};
 use crate::ids::{FlowId, RelayId};
 use crate::traffic::{SizeDistribution, TrafficConfig, VideoConfig};
+use crate::watch::EventSelection;
 
 /// Everything that decides a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -390,4 +391,6 @@ pub struct TraceConfig {
     pub links: Vec<LinkSeries>,
     /// Which links of the network's; series are recorded for these only.
     pub traced_links: Vec<LinkId>,
+    /// Which events are wanted, if any are.
+    pub events: Option<EventSelection>,
 }

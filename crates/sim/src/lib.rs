@@ -43,6 +43,7 @@ mod stream;
 mod streams;
 mod summary;
 mod traffic;
+mod watch;
 
 pub use ackclock_wire::Ecn;
 pub use appliance::{
@@ -65,3 +66,4 @@ pub use traffic::{
     OnOffApp, POISSON, ParetoSizes, RateApp, Sending, SizeBucket, SizeDistribution, TrafficConfig, UdpProtocol,
     VideoApp, VideoChoice, VideoConfig, VideoSummary, WEB_SEARCH,
 };
+pub use watch::EventSelection;

@@ -2,6 +2,7 @@
 
 mod hop;
 
+use ackclock_events::DropCause;
 use ackclock_net::{
     Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
     PacketId, Packets, Router,
@@ -14,6 +15,7 @@ use crate::captures::Captures;
 use crate::event_queue::{Event, EventQueue};
 use crate::ids::RouteId;
 use crate::partition::{Borders, Crossing};
+use crate::watch::{At, Watch};
 
 use hop::{Hop, Next};
 
@@ -41,8 +43,12 @@ pub(crate) struct Network {
     is_plain: bool,
     /// This is a part of a network, which has borders.
     is_part: bool,
+    /// That, or somebody watches: more than the queue of events is told when a packet arrives.
+    is_arrival_told: bool,
     borders: Option<Box<Borders>>,
     pub(crate) captures: Captures,
+    /// Of a run that is watched.
+    pub(crate) watch: Option<Box<Watch>>,
     /// Packets that endpoints have sent, and that have come to endpoints; counted where assertions are checked.
     sent: u64,
     arrived: u64,
@@ -84,10 +90,12 @@ impl Network {
             is_plain: discarder_of.iter().all(Vec::is_empty)
                 && !config.links.iter().any(|link| link.capture || link.is_served()),
             is_part: false,
+            is_arrival_told: false,
             borders: None,
             discarder_of,
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: Captures::new(config),
+            watch: None,
             sent: 0,
             arrived: 0,
             hops: Vec::new(),
@@ -136,7 +144,7 @@ impl Network {
     pub(crate) fn on_arrival(&mut self, link: LinkId, arrived: &mut Packet) -> bool {
         let Delivery { packet: id, size, next } = self.links[link.index()].deliver();
         match next {
-            Some(time) if self.is_part => self.arrive_next(link, time),
+            next if self.is_arrival_told => self.tell_arrival(link, id, next),
             Some(time) => self.queue.replace_first(time, Event::Link(link)),
             None => self.queue.drop_first(),
         }
@@ -153,6 +161,20 @@ impl Network {
         };
         self.transmit(link, UnderWay { id, size, hop: hop.next() });
         false
+    }
+
+    /// What [`Self::on_arrival`] does of the event of a link, where there is more to it.
+    #[cold]
+    fn tell_arrival(&mut self, link: LinkId, id: PacketId, next: Option<SimTime>) {
+        let now = self.now();
+        if let Some(watch) = &mut self.watch {
+            watch.on_delivery(now, &At { link, packet: self.packets.get(id), captures: &self.captures }, now);
+        }
+        match next {
+            Some(time) if self.is_part => self.arrive_next(link, time),
+            Some(time) => self.queue.replace_first(time, Event::Link(link)),
+            None => self.queue.drop_first(),
+        }
     }
 
     /// The next packet of `link` arrives at `time`, in place of the queue's first event. Where it has come from another part, its
@@ -178,23 +200,41 @@ impl Network {
         self.transmit(link, UnderWay { id, size: packet.size, hop: first.next() });
     }
 
-    fn transmit(&mut self, mut at: LinkId, mut packet: UnderWay) {
-        if !self.is_plain && self.is_discarded(at, packet.id) {
-            self.packets.remove(packet.id);
+    #[inline]
+    fn transmit(&mut self, at: LinkId, packet: UnderWay) {
+        if self.is_plain { self.pass::<false>(at, packet) } else { self.pass::<true>(at, packet) }
+    }
+
+    /// `LOOKS`: there is a discarder, a capture, a queue that is served packet by packet, or somebody who watches.
+    fn pass<const LOOKS: bool>(&mut self, mut at: LinkId, mut packet: UnderWay) {
+        if LOOKS && self.is_discarded(at, packet.id) {
+            self.drop_on_arrival(at, packet.id, DropCause::Discarder);
             return self.links[at.index()].on_discarded();
         }
         let now = self.now();
         let LinkKind::Clocked(mut link) = self.links[at.index()].kind() else { return self.offer(at, packet) };
-        let Some(mut passage) = link.admit(now, packet.size) else { return self.packets.remove(packet.id) };
-        if !self.is_plain {
-            self.captures.record(at, passage.service, self.packets.get(packet.id));
+        let Some(mut passage) = link.admit(now, packet.size) else {
+            return self.drop_on_arrival(at, packet.id, DropCause::Queue);
+        };
+        if LOOKS {
+            let packet = self.packets.get(packet.id);
+            self.captures.record(at, passage.service, packet);
+            if let Some(watch) = &mut self.watch {
+                watch.on_passage(now, &At { link: at, packet, captures: &self.captures }, now, passage);
+            }
         }
         while let Next::Express(next) = self.hops[packet.hop.index()].next() {
             link.pass_on(now, passage.arrival, packet.size);
+            let before = (at, passage.arrival);
             at = next;
             packet.hop = packet.hop.next();
             link = self.links[at.index()].clocked().expect("an express link is but a clock");
             passage = link.admit_ahead(passage.arrival, packet.size);
+            if LOOKS && let Some(watch) = &mut self.watch {
+                let on = |link| At { link, packet: self.packets.get(packet.id), captures: &self.captures };
+                watch.on_delivery(now, &on(before.0), before.1);
+                watch.on_passage(now, &on(at), before.1, passage);
+            }
         }
         self.packets.get_mut(packet.id).hop = packet.hop;
         if self.is_part && self.borders.as_ref().is_some_and(|borders| borders.lie_behind(at)) {
@@ -207,10 +247,33 @@ impl Network {
         self.check_link(at);
     }
 
+    /// A packet that came for a link goes no further.
+    fn drop_on_arrival(&mut self, link: LinkId, id: PacketId, cause: DropCause) {
+        let now = self.now();
+        if let Some(watch) = &mut self.watch {
+            watch.on_dropped(now, &At { link, packet: self.packets.get(id), captures: &self.captures }, cause);
+        }
+        self.packets.remove(id);
+    }
+
+    /// Somebody watches from now on, packets on links, too, if `looks_at_packets`.
+    pub(crate) fn begin_watch(&mut self, watch: Watch, looks_at_packets: bool) {
+        self.watch = Some(Box::new(watch));
+        self.is_plain &= !looks_at_packets;
+        self.is_arrival_told |= looks_at_packets;
+    }
+
+    /// What the queue of a link does to packets is to be known.
+    pub(crate) fn watch_link(&mut self, link: LinkId) {
+        if let Some(mut link) = self.links[link.index()].served() {
+            link.watch();
+        }
+    }
+
     /// From now on this is a part of a network, and packets leave it where `borders` say.
     pub(crate) fn become_part(&mut self, borders: Borders) {
         self.borders = Some(Box::new(borders));
-        self.is_part = true;
+        (self.is_part, self.is_arrival_told) = (true, true);
     }
 
     /// A packet goes on in another part, where it will come out at the far end of `link`.
@@ -269,8 +332,12 @@ impl Network {
         let packet = Packet { hop, ..*self.packets.get(place) };
         self.packets.remove(place);
         let Some(mut link) = self.links[id.index()].served() else { return };
-        link.depart(now, &mut self.packets, |arrival| self.queue.push(arrival, Event::Link(id)));
-        link.offer(now, &packet);
+        let lost = link.depart(now, &mut self.packets, |arrival| self.queue.push(arrival, Event::Link(id)));
+        let is_admitted = link.offer(now, &packet);
+        if self.watch.is_some() {
+            self.tell_loss(id, lost, DropCause::Loss);
+            self.tell_loss(id, (!is_admitted).then_some(packet), DropCause::Discarder);
+        }
         if let Some(time) = self.serve(id) {
             self.queue.push(time, Event::Service(id));
         }
@@ -283,7 +350,10 @@ impl Network {
         if let Some(mut link) = self.links[id.index()].served()
             && link.is_due(now)
         {
-            link.depart(now, &mut self.packets, |arrival| self.queue.push(arrival, Event::Link(id)));
+            let lost = link.depart(now, &mut self.packets, |arrival| self.queue.push(arrival, Event::Link(id)));
+            if self.watch.is_some() {
+                self.tell_loss(id, lost, DropCause::Loss);
+            }
             next = self.serve(id);
         }
         match next {
@@ -300,8 +370,35 @@ impl Network {
         if service.begins && self.captures.are_wanted(id) {
             self.captures.record(id, now, link.in_service().expect("it has just begun"));
         }
+        if self.watch.is_some() {
+            self.tell_service(id, service.begins);
+        }
         self.check_link(id);
         service.wake
+    }
+
+    /// A packet went no further on a served link.
+    #[cold]
+    fn tell_loss(&mut self, link: LinkId, lost: Option<Packet>, cause: DropCause) {
+        let now = self.now();
+        if let (Some(watch), Some(packet)) = (&mut self.watch, &lost) {
+            watch.on_dropped(now, &At { link, packet, captures: &self.captures }, cause);
+        }
+    }
+
+    /// What the queue of a served link has done, and whether a packet entered service.
+    #[cold]
+    fn tell_service(&mut self, id: LinkId, begins: bool) {
+        let now = self.now();
+        let (Some(watch), Some(mut link)) = (&mut self.watch, self.links[id.index()].served()) else { return };
+        let captures = &self.captures;
+        for (packet, treatment) in link.treated() {
+            watch.on_treated(now, &At { link: id, packet: &packet, captures }, treatment);
+        }
+        let waited = link.waited();
+        if let Some(packet) = link.in_service().filter(|_| begins) {
+            watch.on_service(now, &At { link: id, packet, captures }, waited);
+        }
     }
 
     /// In builds with assertions, checks what holds of a link between any two events.
@@ -353,5 +450,13 @@ impl Output for Uplink<'_> {
     fn send(&mut self, segment: Segment) {
         let packet = Packet { generation: self.generation, ..Packet::tcp(segment, self.peer) };
         self.network.send(self.route, &packet);
+    }
+
+    fn tell(&mut self, events: &mut Vec<ackclock_events::Event>) {
+        let now = self.network.now();
+        match &mut self.network.watch {
+            Some(watch) => watch.on_endpoint(now, self.peer.peer(), events),
+            None => events.clear(),
+        }
     }
 }

@@ -7,6 +7,7 @@ mod decisions;
 mod inspect;
 mod measuring;
 mod parallel;
+mod watching;
 
 use ackclock_cc::ExternalController;
 use ackclock_net::{EndpointId, LinkStats, Packet, Payload};

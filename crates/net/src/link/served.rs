@@ -20,7 +20,7 @@ use crate::link_stats::LinkStats;
 use crate::packet::Packet;
 use crate::packets::Packets;
 use crate::propagation::{Arrival, Propagation};
-use crate::queue::{Queue, QueueCounters, QueueDiscipline, QueuePlace, Queued};
+use crate::queue::{Queue, QueueCounters, QueueDiscipline, QueuePlace, Queued, Treatment};
 use crate::rate::RateProcess;
 
 /// What a served link has beside what every link has.
@@ -264,38 +264,53 @@ impl ServedLink<'_> {
         (served_of(served), counts)
     }
 
-    /// A packet arrives at the near end. What ends at `now` must have departed; [`Self::serve`] is to follow.
-    pub fn offer(&mut self, now: SimTime, packet: &Packet) {
+    /// A packet arrives at the near end. What ends at `now` must have departed; [`Self::serve`] is to follow. False if a policer
+    /// took it out.
+    pub fn offer(&mut self, now: SimTime, packet: &Packet) -> bool {
         let octets = u64::from(packet.size) + self.link.wire.framing;
         let (served, counts) = self.parts();
         if served.policer.as_mut().is_some_and(|policer| !policer.admits(now, u64::from(packet.size))) {
             counts.on_dropped();
-            return;
+            return false;
         }
         counts.ledger.on_came(octets);
         counts.stats.on_queue_change(now, served.queue.len());
         served.queue.enqueue(now, Queued { packet: *packet, octets, since: now });
         counts.add(served.new_counts());
+        true
     }
 
-    /// What leaves the link at `now` travels on; `schedule` is given the arrivals that need an event.
-    pub fn depart(&mut self, now: SimTime, packets: &mut Packets, mut schedule: impl FnMut(SimTime)) {
+    /// From now on [`Self::treated`] has something to say.
+    pub fn watch(&mut self) {
+        self.parts().0.queue.tally().watch();
+    }
+
+    /// The packets that the queue has dropped or marked since the last call, in order; none unless watched.
+    pub fn treated(&mut self) -> impl Iterator<Item = (Packet, Treatment)> {
+        self.parts().0.queue.tally().take()
+    }
+
+    /// What leaves the link at `now` travels on; `schedule` is given the arrivals that need an event. Returns the packet that was
+    /// lost, if it was.
+    pub fn depart(&mut self, now: SimTime, packets: &mut Packets, mut schedule: impl FnMut(SimTime)) -> Option<Packet> {
         let (served, counts) = self.parts();
         let sent = served.finish(now);
         let Some(propagation) = &mut served.propagation else {
-            let Some(sent) = sent else { return };
+            let sent = sent?;
             let arrival = now + self.link.wire.delay;
             if self.link.carry(arrival, packets.put(&sent.packet), sent.packet.size) {
                 schedule(arrival);
             }
-            return;
+            return None;
         };
         let mut arrivals = std::mem::take(&mut served.arrivals);
+        let mut lost = None;
         if let Some(sent) = sent
             && !propagation.depart(now, &sent.packet, sent.octets, &mut arrivals)
         {
             counts.stats.on_lost();
             counts.ledger.on_lost(sent.octets);
+            lost = Some(sent.packet);
         }
         propagation.release(now, &mut arrivals);
         for arrival in &arrivals {
@@ -303,6 +318,7 @@ impl ServedLink<'_> {
         }
         arrivals.clear();
         self.parts().0.arrivals = arrivals;
+        lost
     }
 
     fn carry(&mut self, arrival: &Arrival, packets: &mut Packets, schedule: &mut impl FnMut(SimTime)) {
@@ -350,6 +366,11 @@ impl ServedLink<'_> {
             served.wake = SimTime::NEVER;
         }
         is_due
+    }
+
+    /// How long the packet in service waited.
+    pub fn waited(&mut self) -> SimDuration {
+        self.parts().0.latest_wait
     }
 
     /// The packet in service.

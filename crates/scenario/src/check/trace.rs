@@ -1,12 +1,13 @@
 //! What to record.
 
+use ackclock_events::{EventKind, EventKinds};
 use ackclock_net::{LinkId, Router};
-use ackclock_sim::{FlowConfig, FlowSeries, LinkSeries, Sampling, TraceConfig};
+use ackclock_sim::{EventSelection, FlowConfig, FlowSeries, LinkSeries, Sampling, TraceConfig};
 use ackclock_units::SimDuration;
 
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
-use crate::file::{List, Per, SeriesChoice, SwitchOr, TraceTable};
+use crate::file::{AllOrNone, List, Per, SeriesChoice, SwitchOr, TraceTable};
 use crate::tree::FieldPath;
 
 const MILLISECOND: u64 = 1_000_000;
@@ -23,13 +24,15 @@ impl Checker<'_, '_> {
         let table = match &self.file.trace {
             Some(SwitchOr::Switch(false)) => {
                 let sampling = Sampling::Interval(self.default_interval());
-                return TraceConfig { sampling, flows: vec![], internals: vec![], links: vec![], traced_links: vec![] };
+                let (flows, internals, links, traced_links) = (vec![], vec![], vec![], vec![]);
+                return TraceConfig { sampling, flows, internals, links, traced_links, events: None };
             }
             Some(SwitchOr::Table(table)) => table.clone(),
             Some(SwitchOr::Switch(true)) | None => TraceTable::default(),
         };
         let interval = table.interval.map_or(self.default_interval(), |interval| interval.0);
         let traced_links = self.traced_links(&table, topology, flows, &path);
+        let events = self.events(&table, flows, &path);
         let flow_series = chosen(table.flows, &series_of_flows(flows));
         let link_series = chosen(table.links, &self.telling_series(&traced_links));
         let internals = self.internals(table.internals.as_ref(), &path);
@@ -47,7 +50,53 @@ impl Checker<'_, '_> {
             Some(Per::Event) => Sampling::Events(interval),
             _ => Sampling::Interval(interval),
         };
-        TraceConfig { sampling, flows: flow_series, internals, links: link_series, traced_links }
+        TraceConfig { sampling, flows: flow_series, internals, links: link_series, traced_links, events }
+    }
+
+    /// Which events are wanted, if any are.
+    fn events(&mut self, table: &TraceTable, flows: &[FlowConfig], path: &FieldPath) -> Option<EventSelection> {
+        let kinds: EventKinds = match &table.events {
+            None | Some(SeriesChoice::Word(AllOrNone::None)) => EventKinds::NONE,
+            Some(SeriesChoice::Word(AllOrNone::All)) => EventKinds::ALL,
+            Some(SeriesChoice::List(list)) => list.iter().map(|(_, word)| EventKind::from(*word)).collect(),
+        };
+        let flow_names: Vec<String> = flows.iter().map(|flow| flow.name.clone()).collect();
+        let link_names: Vec<String> = self.network.links.iter().map(|link| link.name.clone()).collect();
+        let of_flows = self.places(table.event_flows.as_ref(), &path.key("event_flows"), "a flow", &flow_names);
+        let of_links = self.places(table.event_links.as_ref(), &path.key("event_links"), "a link", &link_names);
+        if kinds.is_empty() {
+            for (field, is_given) in [("event_flows", of_flows.is_some()), ("event_links", of_links.is_some())] {
+                if is_given {
+                    let what = "chooses among events, of which none are recorded";
+                    self.report(&path.key(field), what, "add events = \"all\", or leave this out");
+                }
+            }
+            return None;
+        }
+        let links = of_links.map(|links| links.into_iter().map(LinkId::new).collect());
+        Some(EventSelection { kinds, flows: of_flows, links })
+    }
+
+    /// Where names of a list stand among those `known`.
+    fn places(
+        &mut self,
+        wanted: Option<&List<String>>,
+        path: &FieldPath,
+        what: &str,
+        known: &[String],
+    ) -> Option<Vec<usize>> {
+        let mut places = Vec::new();
+        for (index, name) in wanted?.iter() {
+            match known.iter().position(|known| known == name) {
+                Some(place) if places.contains(&place) => {}
+                Some(place) => places.push(place),
+                None => {
+                    let must = format!("must be the name of {what}");
+                    self.report_unknown(&path.index(index), &must, suggest(name, known));
+                }
+            }
+        }
+        Some(places)
     }
 
     fn internals(&mut self, wanted: Option<&List<String>>, path: &FieldPath) -> Vec<String> {
@@ -90,18 +139,8 @@ impl Checker<'_, '_> {
             };
         };
         let names: Vec<String> = self.network.links.iter().map(|link| link.name.clone()).collect();
-        let mut links = Vec::new();
-        for (index, name) in wanted.iter() {
-            match names.iter().position(|known| known == name).map(LinkId::new) {
-                Some(link) if links.contains(&link) => {}
-                Some(link) => links.push(link),
-                None => {
-                    let place = path.key("which_links").index(index);
-                    self.report_unknown(&place, "must be the name of a link", suggest(name, &names));
-                }
-            }
-        }
-        links
+        let places = self.places(Some(wanted), &path.key("which_links"), "a link", &names);
+        places.unwrap_or_default().into_iter().map(LinkId::new).collect()
     }
 
     /// The series that say something of at least one of the links.

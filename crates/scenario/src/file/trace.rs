@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ackclock_events::EventKind;
 use ackclock_sim::{FlowSeries, LinkSeries};
 use schemars::JsonSchema;
 use serde::de::value::SeqAccessDeserializer;
@@ -26,6 +27,12 @@ table! {
         links: SeriesChoice<LinkSeriesWord>,
         /// Links to record; by default a dumbbell's or parking lot's bottlenecks, else every link that data crosses.
         which_links: List<String>,
+        /// Events to record, a row each; "none" by default.
+        events: SeriesChoice<EventWord>,
+        /// Flows whose events, and whose packets' events, are recorded; by default all.
+        event_flows: List<String>,
+        /// Links whose events are recorded; by default all.
+        event_links: List<String>,
     }
 }
 
@@ -68,6 +75,46 @@ words! {
     }
 }
 
+words! {
+    /// A kind of event that can be recorded.
+    pub(crate) enum EventWord for EventKind {
+        "packet_sent" = PacketSent,
+        "packet_dropped" = PacketDropped,
+        "packet_marked" = PacketMarked,
+        "packet_delivered" = PacketDelivered,
+        "segment_sent" = SegmentSent,
+        "ack_arrived" = AckArrived,
+        "marked_lost" = MarkedLost,
+        "recovery_entered" = RecoveryEntered,
+        "recovery_left" = RecoveryLeft,
+        "timed_out" = TimedOut,
+        "undone" = Undone,
+        "probe_sent" = ProbeSent,
+        "controller_state" = ControllerState,
+        "slow_start_exited" = SlowStartExited,
+        "relay_held" = RelayHeld,
+        "relay_released" = RelayReleased,
+    }
+}
+
+/// What a list of choices is made of, for messages.
+pub(crate) trait Choosable {
+    /// What the words are, and an example.
+    const WANTED: (&'static str, &'static str);
+}
+
+impl Choosable for FlowSeriesWord {
+    const WANTED: (&'static str, &'static str) = ("series", "throughput");
+}
+
+impl Choosable for LinkSeriesWord {
+    const WANTED: (&'static str, &'static str) = ("series", "throughput");
+}
+
+impl Choosable for EventWord {
+    const WANTED: (&'static str, &'static str) = ("events", "timed_out");
+}
+
 /// "all", "none", or a list.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -90,22 +137,25 @@ impl AllOrNone {
     }
 }
 
-impl<'de, Word: Deserialize<'de>> Deserialize<'de> for SeriesChoice<Word> {
+impl<'de, Word: Deserialize<'de> + Choosable> Deserialize<'de> for SeriesChoice<Word> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either<Word>(std::marker::PhantomData<Word>);
-        impl<'de, Word: Deserialize<'de>> Visitor<'de> for Either<Word> {
+        impl<'de, Word: Deserialize<'de> + Choosable> Visitor<'de> for Either<Word> {
             type Value = SeriesChoice<Word>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"all\", \"none\", or a list of series")
+                write!(f, "\"all\", \"none\", or a list of {}", Word::WANTED.0)
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
                 match text {
                     "all" => Ok(SeriesChoice::Word(AllOrNone::All)),
                     "none" => Ok(SeriesChoice::Word(AllOrNone::None)),
-                    _ => Err(E::custom(
-                        "must be a choice of series; write \"all\", \"none\" or a list such as [\"throughput\"]",
-                    )),
+                    _ => {
+                        let (what, example) = Word::WANTED;
+                        Err(E::custom(format!(
+                            "must be a choice of {what}; write \"all\", \"none\" or a list such as [\"{example}\"]"
+                        )))
+                    }
                 }
             }
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {

@@ -28,6 +28,8 @@ pub(crate) struct RelayedStream {
     pub(crate) is_finished: bool,
     pub(crate) ece_raised: u64,
     pub(crate) latency: LatencyLog,
+    /// Its discipline holds data back since then; only known where somebody watches.
+    pub(super) held_since: Option<SimTime>,
     /// Arrived and not sent on, and arrived and not acknowledged by the other side, as they were written down last.
     kept: [Bytes; 2],
 }
@@ -46,6 +48,7 @@ impl RelayedStream {
             is_finished: false,
             ece_raised: 0,
             latency: LatencyLog::default(),
+            held_since: None,
             kept: [Bytes::ZERO; 2],
         }
     }
@@ -102,6 +105,15 @@ impl RelayedStream {
         let (from, to) = (&connections[self.from], &connections[self.to]);
         let low = self.orders.not_sent.map_or(Bytes(u64::MAX), |mark| mark.saturating_sub(to.unsent()));
         from.unread().min(to.writable().min(low).saturating_sub(self.copying))
+    }
+
+    /// Its discipline holds data back: the near side may not send a segment, or what has come waits though the send buffer has
+    /// room.
+    pub(super) fn is_held(&self, connections: &Connections) -> bool {
+        let (from, to) = (&connections[self.from], &connections[self.to]);
+        let is_shut = self.orders.window.is_some_and(|window| window < Bytes(u64::from(from.mss())));
+        let waits = from.unread() > Bytes::ZERO && self.ready(connections) == Bytes::ZERO;
+        is_shut || (waits && self.orders.not_sent.is_some() && to.writable() > self.copying)
     }
 
     /// Everything that the sender will ever send has been passed on, but for the end of it.

@@ -1,12 +1,13 @@
 //! Appliances at work on the connections that they split. A scenario without one never comes here.
 
+use ackclock_events::Event;
 use ackclock_relay::Orders;
 use ackclock_tcp::State;
 use ackclock_units::{Bytes, SimTime};
 
 use super::Relays;
 use super::config::HandshakeOrder;
-use crate::event_queue::Event;
+use crate::event_queue::Event as Scheduled;
 use crate::hosts::Hosts;
 use crate::ids::{ApplianceId, RelayDirection, RelayId};
 
@@ -98,6 +99,31 @@ impl Relays {
         let stream = &self[at];
         hosts.arm_timer(stream.from);
         hosts.arm_timer(stream.to);
+        if hosts.network.watch.is_some() {
+            self.tell_hold(at, hosts);
+        }
+    }
+
+    /// Whoever watches is told when a discipline begins to hold data back, and when it lets go.
+    #[cold]
+    fn tell_hold(&mut self, at: RelayDirection, hosts: &mut Hosts) {
+        let now = hosts.now();
+        let stream = self.stream_mut(at);
+        let buffered = stream.readings(now, &hosts.connections).backlog();
+        let event = match (stream.held_since, stream.is_held(&hosts.connections)) {
+            (None, true) => {
+                stream.held_since = Some(now);
+                Event::RelayHeld { buffered }
+            }
+            (Some(since), false) => {
+                stream.held_since = None;
+                Event::RelayReleased { buffered, held: now - since }
+            }
+            _ => return,
+        };
+        if let Some(watch) = &mut hosts.network.watch {
+            watch.push_of_end(now, stream.to, event);
+        }
     }
 
     fn note(&mut self, at: RelayDirection, hosts: &Hosts) {
@@ -124,7 +150,7 @@ impl Relays {
             && time < stream.wake
         {
             stream.wake = time.max(hosts.now());
-            hosts.schedule(stream.wake, Event::Discipline(at));
+            hosts.schedule(stream.wake, Scheduled::Discipline(at));
         }
         stream.ece_raised += u64::from(orders.raise_ece);
         hosts.call(stream.from, |endpoint, now, out| {
@@ -182,9 +208,9 @@ impl Relays {
             }
             self.stream_mut(at).copying += octets;
             let (free_at, written) = self.copiers[appliance.index()].begin(now, at, octets);
-            hosts.schedule(free_at, Event::Copier(appliance));
+            hosts.schedule(free_at, Scheduled::Copier(appliance));
             if written > free_at {
-                hosts.schedule(written, Event::Copier(appliance));
+                hosts.schedule(written, Scheduled::Copier(appliance));
             }
             self.queue_again(appliance, at, hosts);
         }

@@ -30,6 +30,8 @@ pub(crate) enum Tie {
     ExternalControllers,
     /// A row at each event tells of both ends.
     EventTrace,
+    /// Events are told of in the order in which they happen.
+    Watched,
 }
 
 impl Tie {
@@ -46,6 +48,7 @@ impl Tie {
             Self::Datagrams => "datagrams",
             Self::ExternalControllers => "controllers from outside",
             Self::EventTrace => "a trace at each event",
+            Self::Watched => "events that are watched",
         }
     }
 }
@@ -171,6 +174,9 @@ fn pinned(config: &SimulationConfig) -> Vec<(Tie, Vec<NodeId>)> {
     let is_told = !(config.trace.flows.is_empty() && config.trace.internals.is_empty());
     if is_told && matches!(config.trace.sampling, Sampling::Events(_)) {
         pinned.extend(config.flows.iter().map(|flow| (Tie::EventTrace, ends(flow).into())));
+    }
+    if config.trace.events.is_some() {
+        pinned.push((Tie::Watched, (0..config.network.nodes.len()).map(NodeId::new).collect()));
     }
     pinned
 }

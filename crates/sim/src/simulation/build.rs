@@ -23,7 +23,10 @@ use crate::traffic::{CompletionLog, DatagramFlows, EmptyPath, ShortFlows};
 impl Simulation {
     /// A simulation at time zero. The configuration is a checked one: see the scenario crate.
     pub fn new(config: &SimulationConfig) -> Self {
-        let network = Network::new(&config.network_of_connections(), config.seed);
+        let mut network = Network::new(&config.network_of_connections(), config.seed);
+        if config.trace.events.is_some() {
+            network.captures.keep_faces();
+        }
         let mut hosts = Hosts { network, connections: Connections::default() };
         let mut router = Router::new(&config.network);
         add_connections(config, &mut hosts, &mut router);
@@ -42,6 +45,7 @@ impl Simulation {
         for relay in (0..config.splits.len()).map(RelayId::new) {
             relays.begin(relay, &mut hosts);
         }
+        super::watching::start(config, &mut hosts, &streams, &relays);
         Self {
             config: config.clone(),
             hosts,

@@ -145,6 +145,7 @@ impl Dumbbell {
                 flows: self.trace.clone(),
                 links: Vec::new(),
                 traced_links: vec![LinkId::new(0)],
+                events: None,
             },
         }
     }

@@ -1,0 +1,105 @@
+//! A run that is watched: what events come from, and who takes them.
+
+use ackclock_events::{Observer, Record, Source, SourceKind};
+use ackclock_net::{Direction, LinkId};
+use ackclock_units::SimTime;
+
+use super::Simulation;
+use crate::appliance::{Carries, Relays};
+use crate::config::SimulationConfig;
+use crate::hosts::Hosts;
+use crate::streams::Streams;
+use crate::watch::{EventSelection, Watch};
+
+/// So many records are handed over at once.
+const BATCH: usize = 1_024;
+
+/// Sets a simulation up that is to be watched: the sources are its streams, then what appliances send, then its links.
+pub(super) fn start(config: &SimulationConfig, hosts: &mut Hosts, streams: &Streams, relays: &Relays) {
+    let Some(selection) = &config.trace.events else { return };
+    let mut watch = Watch::new(selection);
+    watch_streams(selection, &mut watch, hosts, streams);
+    watch_relays(config, selection, &mut watch, hosts, relays);
+    for (number, link) in config.network.links.iter().enumerate() {
+        let (id, name) = (LinkId::new(number), link.name.clone());
+        let source = watch.add_source(Source { kind: SourceKind::Link, name, controller: String::new() });
+        if selection.has_link(id) && selection.has_packets() {
+            watch.watch_link(id, source);
+            hosts.network.watch_link(id);
+        }
+    }
+    hosts.network.begin_watch(watch, selection.has_packets());
+}
+
+fn watch_streams(selection: &EventSelection, watch: &mut Watch, hosts: &mut Hosts, streams: &Streams) {
+    for stream in streams.list() {
+        let (name, controller) = (stream.name.clone(), stream.controller.clone());
+        let source = watch.add_source(Source { kind: SourceKind::Flow, name, controller });
+        let flow = hosts.network.captures.face_of(stream.sender.connection()).flow;
+        if selection.has_flow(flow as usize) {
+            watch.watch_end(stream.sender, source);
+            hosts.connections[stream.sender].watch(selection.kinds);
+        }
+    }
+}
+
+fn watch_relays(
+    config: &SimulationConfig,
+    selection: &EventSelection,
+    watch: &mut Watch,
+    hosts: &mut Hosts,
+    relays: &Relays,
+) {
+    for (id, relay) in relays.listed() {
+        let Carries::Flow(flow) = relay.carries else { continue };
+        let (split, appliance) = (&config.splits[id.index()], &config.appliances[relay.appliance.index()].name);
+        for (direction, side) in Direction::BOTH.into_iter().zip([&split.far, &split.near]) {
+            let name = format!("{appliance} {} {}", config.flows[flow].name, direction.name());
+            let controller = side.controller_name.clone();
+            let source = watch.add_source(Source { kind: SourceKind::Relay, name, controller });
+            if selection.has_flow(flow) {
+                let sender = relay.stream(direction).to;
+                watch.watch_end(sender, source);
+                hosts.connections[sender].watch(selection.kinds);
+            }
+        }
+    }
+}
+
+impl Simulation {
+    /// Everything that events may come from, in the order of its numbers; nothing unless the run is watched
+    /// ([`TraceConfig::events`](crate::TraceConfig::events)).
+    pub fn event_sources(&self) -> &[Source] {
+        self.hosts.network.watch.as_ref().map_or(&[], |watch| &watch.sources)
+    }
+
+    /// What has happened since the last call. What is taken is no part of the results.
+    pub fn take_events(&mut self) -> Vec<Record> {
+        let now = self.now();
+        let Some(watch) = &mut self.hosts.network.watch else { return Vec::new() };
+        watch.flush(now);
+        watch.take()
+    }
+
+    /// As [`Self::run_until`], telling `observer` of what happens; of the sources before.
+    pub fn run_observed(&mut self, until: SimTime, observer: &mut dyn Observer) {
+        observer.begin(self.event_sources());
+        while self.run_to_events(until) {
+            self.hand_over(observer);
+        }
+        self.hand_over(observer);
+    }
+
+    /// As [`Self::run_until`], but stops when there are events enough to be taken. Returns true if it did.
+    pub fn run_to_events(&mut self, until: SimTime) -> bool {
+        let is_enough =
+            |simulation: &Self| simulation.hosts.network.watch.as_ref().is_some_and(|watch| watch.len() >= BATCH);
+        self.run_until_or(until, is_enough)
+    }
+
+    fn hand_over(&mut self, observer: &mut dyn Observer) {
+        for record in self.take_events() {
+            observer.on_event(&record);
+        }
+    }
+}

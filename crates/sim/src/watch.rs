@@ -1,0 +1,202 @@
+//! What a run that is watched has told of so far: events with their times and sources, in the order in which they happened.
+//!
+//! A link that is a virtual clock knows when a packet will enter and leave its wire as soon as the packet comes. What is still to
+//! happen waits here until its time has come.
+
+use std::collections::BTreeMap;
+
+use ackclock_events::{DropCause, Event, EventKind, EventKinds, PacketInfo, Record, Source, SourceId};
+use ackclock_net::queue::Treatment;
+use ackclock_net::{Direction, EndpointId, LinkId, Packet, Passage, Payload};
+use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_wire::Flags;
+
+use crate::captures::Captures;
+
+/// What events are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventSelection {
+    /// Of these kinds.
+    pub kinds: EventKinds,
+    /// Of these flows and of their packets, by their place in the scenario; `None` is of all, those of datagrams and of short flows
+    /// on links included.
+    pub flows: Option<Vec<usize>>,
+    /// Of these links; `None` is of all.
+    pub links: Option<Vec<LinkId>>,
+}
+
+impl EventSelection {
+    pub(crate) fn has_flow(&self, flow: usize) -> bool {
+        self.flows.as_ref().is_none_or(|flows| flows.contains(&flow))
+    }
+
+    pub(crate) fn has_link(&self, link: LinkId) -> bool {
+        self.links.as_ref().is_none_or(|links| links.contains(&link))
+    }
+
+    /// Packets on links are looked at.
+    pub(crate) fn has_packets(&self) -> bool {
+        [EventKind::PacketSent, EventKind::PacketDropped, EventKind::PacketMarked, EventKind::PacketDelivered]
+            .into_iter()
+            .any(|kind| self.kinds.has(kind))
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    selection: EventSelection,
+    pub(super) sources: Vec<Source>,
+    /// Of each link, if it is watched.
+    links: Vec<Option<SourceId>>,
+    /// Of each endpoint, if it is.
+    ends: Vec<Option<SourceId>>,
+    records: Vec<Record>,
+    /// In order of time, then of when it was known.
+    to_come: BTreeMap<(SimTime, u64), Record>,
+    foretold: u64,
+}
+
+impl Watch {
+    pub(crate) fn new(selection: &EventSelection) -> Self {
+        Self {
+            selection: selection.clone(),
+            sources: Vec::new(),
+            links: Vec::new(),
+            ends: Vec::new(),
+            records: Vec::new(),
+            to_come: BTreeMap::new(),
+            foretold: 0,
+        }
+    }
+
+    /// Adds something that events come from.
+    pub(crate) fn add_source(&mut self, source: Source) -> SourceId {
+        self.sources.push(source);
+        SourceId(self.sources.len() as u32 - 1)
+    }
+
+    /// Events of an endpoint come from this source.
+    pub(crate) fn watch_end(&mut self, end: EndpointId, source: SourceId) {
+        set(&mut self.ends, end.index(), source);
+    }
+
+    /// Those of a link do.
+    pub(crate) fn watch_link(&mut self, link: LinkId, source: SourceId) {
+        set(&mut self.links, link.index(), source);
+    }
+
+    /// What has happened at an endpoint.
+    pub(crate) fn on_endpoint(&mut self, now: SimTime, end: EndpointId, events: &mut Vec<Event>) {
+        for event in events.drain(..) {
+            self.push_of_end(now, end, event);
+        }
+    }
+
+    /// The same of one event, if it is wanted.
+    pub(crate) fn push_of_end(&mut self, now: SimTime, end: EndpointId, event: Event) {
+        if let Some(source) = self.ends.get(end.index()).copied().flatten()
+            && self.selection.kinds.has(event.kind())
+        {
+            self.flush(now);
+            self.records.push(Record { time: now, source, event });
+        }
+    }
+
+    /// A packet that came to a link at `arrived` passes it.
+    pub(crate) fn on_passage(&mut self, now: SimTime, at: &At<'_>, arrived: SimTime, passage: Passage) {
+        let waited = passage.service.saturating_since(arrived);
+        self.tell(now, passage.service, at, |packet| Event::PacketSent { packet, waited });
+    }
+
+    /// A packet comes out at the far end of a link, now or at a time to come.
+    pub(crate) fn on_delivery(&mut self, now: SimTime, at: &At<'_>, arrival: SimTime) {
+        self.tell(now, arrival, at, |packet| Event::PacketDelivered { packet });
+    }
+
+    /// A packet enters service on a link, for which it has waited.
+    pub(crate) fn on_service(&mut self, now: SimTime, at: &At<'_>, waited: SimDuration) {
+        self.tell(now, now, at, |packet| Event::PacketSent { packet, waited });
+    }
+
+    /// A packet goes no further.
+    pub(crate) fn on_dropped(&mut self, now: SimTime, at: &At<'_>, cause: DropCause) {
+        self.tell(now, now, at, |packet| Event::PacketDropped { packet, cause });
+    }
+
+    /// A queue dropped or marked a packet.
+    pub(crate) fn on_treated(&mut self, now: SimTime, at: &At<'_>, treatment: Treatment) {
+        match treatment {
+            Treatment::Dropped => self.on_dropped(now, at, DropCause::Queue),
+            Treatment::Marked => self.tell(now, now, at, |packet| Event::PacketMarked { packet }),
+        }
+    }
+
+    fn tell(&mut self, now: SimTime, time: SimTime, at: &At<'_>, event: impl FnOnce(PacketInfo) -> Event) {
+        let Some(source) = self.links.get(at.link.index()).copied().flatten() else { return };
+        let packet = at.info();
+        let event = event(packet);
+        if !self.selection.kinds.has(event.kind()) || !self.selection.has_flow(packet.flow as usize) {
+            return;
+        }
+        let record = Record { time, source, event };
+        self.flush(now);
+        if time > now {
+            self.to_come.insert((time, self.foretold), record);
+            self.foretold += 1;
+        } else {
+            self.records.push(record);
+        }
+    }
+
+    /// Time has come to `now`.
+    pub(crate) fn flush(&mut self, now: SimTime) {
+        while let Some(next) = self.to_come.first_entry()
+            && next.key().0 <= now
+        {
+            self.records.push(next.remove());
+        }
+    }
+
+    /// How many records there are.
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Hands over the records up to now.
+    pub(crate) fn take(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.records)
+    }
+}
+
+/// A packet, and the link that it is on.
+pub(crate) struct At<'a> {
+    pub(crate) link: LinkId,
+    pub(crate) packet: &'a Packet,
+    pub(crate) captures: &'a Captures,
+}
+
+impl At<'_> {
+    fn info(&self) -> PacketInfo {
+        let packet = self.packet;
+        let (sequence, acknowledgment, flags, payload) = match &packet.payload {
+            Payload::Tcp(segment) => (segment.seq.0, segment.ack.0, segment.flags, segment.payload),
+            Payload::Udp(datagram) => (datagram.number, 0, Flags::default(), datagram.payload),
+        };
+        PacketInfo {
+            flow: self.captures.face(packet).flow,
+            is_forward: packet.direction() == Direction::Forward,
+            sequence,
+            acknowledgment,
+            flags,
+            payload: Bytes(u64::from(payload)),
+            size: packet.size(),
+            ecn: packet.ecn(),
+        }
+    }
+}
+
+fn set(sources: &mut Vec<Option<SourceId>>, index: usize, source: SourceId) {
+    sources.resize(sources.len().max(index + 1), None);
+    sources[index] = Some(source);
+}
