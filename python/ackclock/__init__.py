@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ackclock._core import Scenario, ScenarioError
 from ackclock.controllers import CongestionController
 from ackclock.dumbbells import dumbbell
+from ackclock.events import watch
 from ackclock.results import Results
 from ackclock.running import run
 from ackclock.version import __version__
@@ -25,12 +26,13 @@ from ackclock.version import __version__
 if TYPE_CHECKING:
     from ackclock import controllers as controllers
     from ackclock import diagnostics as diagnostics
+    from ackclock import events as events
     from ackclock import gym as gym
     from ackclock import manifests as manifests
     from ackclock import plots as plots
     from ackclock import summaries as summaries
 
-__all__ = ["CongestionController", "Results", "Scenario", "ScenarioError", "__version__", "dumbbell", "run"]
+__all__ = ["CongestionController", "Results", "Scenario", "ScenarioError", "__version__", "dumbbell", "run", "watch"]
 
 _WHEN_USED = frozenset(("diagnostics", "gym", "plots"))
 """Modules that are loaded when they are first asked for."""

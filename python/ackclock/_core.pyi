@@ -601,6 +601,15 @@ class Scenario:
         Raises:
             ScenarioError: If values that were drawn are no scenario together.
         """
+    def with_events(self, kinds: Sequence[str]) -> Scenario:
+        """Return the scenario watched for events.
+
+        Args:
+            kinds: Names of the events, such as `timed_out`; `all` stands for every one.
+
+        Raises:
+            ValueError: If there is no such event, or none is named.
+        """
     def with_seed(self, seed: int) -> Scenario:
         """Return the scenario under another seed of the run; values that were drawn stay, unlike with `draw`.
 
@@ -645,6 +654,28 @@ class Simulation:
         Raises:
             KeyError: If there is no such flow.
             ValueError: If its controller learns nothing.
+            RuntimeError: If the simulation is over.
+        """
+    def run_to_events(self) -> bool:
+        """Run until there are events enough to be taken, or to the end.
+
+        Returns:
+            Whether it stopped for events, so that more may come.
+
+        Raises:
+            RuntimeError: If the simulation is over. What a controller in Python raises comes as it is.
+        """
+    def take_events(self) -> list[tuple[str, float, int, tuple[Any, ...]]]:
+        """Take the events since the last call, which are no part of the results then: of each its kind, its time in seconds, the
+        number of its source, and what else it says, in the order of the fields of its class in `ackclock.events`.
+
+        Raises:
+            RuntimeError: If the simulation is over.
+        """
+    def event_sources(self) -> list[tuple[str, str, str]]:
+        """Return what events come from, in the order of its numbers: of each what it is, its name, and its controller.
+
+        Raises:
             RuntimeError: If the simulation is over.
         """
     def partition_json(self) -> str:
@@ -836,7 +867,7 @@ class Outcome:
     """What a run produced. The columns' memory moves into Arrow once and is shared from then on."""
     def summary_json(self) -> str:
         """Return `summary.json` as text: averages and counts of each flow and link."""
-    def table(self, name: Literal["flows", "links", "episodes", "completions", "appliances"]) -> Table:
+    def table(self, name: Literal["flows", "links", "episodes", "completions", "appliances", "events"]) -> Table:
         """Return a table of series or of events; docs/reference/results.md describes the columns.
 
         Args:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _Entry = TypeVar("_Entry", FlowSummary, LinkSummary, GroupSummary, ApplianceSummary, DatagramSummary)
 
-TableName = Literal["flows", "links", "episodes", "completions", "appliances"]
+TableName = Literal["flows", "links", "episodes", "completions", "appliances", "events"]
 
 TABLES: tuple[TableName, ...] = ("flows", "links", "episodes")
 
@@ -34,6 +34,9 @@ COMPLETIONS = "completions.parquet"
 
 APPLIANCES = "appliances.parquet"
 """Written only by runs with appliances."""
+
+EVENTS = "events.parquet"
+"""Written only by runs that were watched."""
 
 
 def no_completions() -> "pl.DataFrame":
@@ -104,6 +107,11 @@ class Results:
     def appliances(self) -> "pl.DataFrame":
         """Series of each way through each appliance over time."""
         return self._table("appliances")
+
+    @cached_property
+    def events(self) -> "pl.DataFrame":
+        """A row for each event that was wanted; no columns if none was."""
+        return self._table("events")
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -217,6 +225,8 @@ class Results:
                 (partial / COMPLETIONS).write_bytes(parquet(self.completions))
             if not self.appliances.is_empty():
                 (partial / APPLIANCES).write_bytes(parquet(self.appliances))
+            if self.events.width:
+                (partial / EVENTS).write_bytes(parquet(self.events))
             (partial / storage.MANIFEST).write_bytes(
                 _json({**self.manifest, "captures": self._write_captures(partial)})
             )
@@ -255,6 +265,8 @@ class Results:
             tables["completions"] = pl.read_parquet(file) if file.is_file() else no_completions()
             file = path / APPLIANCES
             tables["appliances"] = pl.read_parquet(file) if file.is_file() else no_appliances()
+            file = path / EVENTS
+            tables["events"] = pl.read_parquet(file) if file.is_file() else pl.DataFrame()
             manifest = json.loads((path / storage.MANIFEST).read_bytes())
             summary = json.loads((path / "summary.json").read_bytes())
         except (pl.exceptions.PolarsError, json.JSONDecodeError, UnicodeDecodeError) as error:

@@ -3,7 +3,7 @@
 import json
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -79,6 +79,7 @@ def run(
     on_progress: Callable[[Progress], None] | None = None,
     save_policies: Mapping[str, Path] | None = None,
     threads: int = 1,
+    events: str | Sequence[str] | None = None,
 ) -> Results:
     """Simulate a scenario.
 
@@ -88,17 +89,35 @@ def run(
         threads: Cut the network into so many parts, or as many as it can be cut into, and run them at the same time.
         on_progress: Called about ten times a second; an exception that it raises ends the run.
         save_policies: Flows that learn, and the ONNX file for what each has learnt at the end.
+        events: "all", a name, or names of events to keep, as `Results.events`; `ackclock.events.KINDS` has the names. In
+            place of those that the scenario's `trace` names. A run that is watched is one part.
 
     Returns:
         The results. The same scenario and seed give the same, whatever the machine and the number of threads.
 
     Raises:
         KeyError: If `save_policies` names a flow that the scenario has not.
-        ValueError: If it names one whose controller does not learn, or if `threads` is less than one.
+        ValueError: If it names one whose controller does not learn, or if `threads` is less than one, or there is no
+            such event.
     """
     chosen = scenario if seed is None else scenario.draw(seed)
+    if events is not None:
+        chosen = watched(chosen, events)
     outcome, figures = simulate(chosen, on_progress=on_progress, save_policies=save_policies, threads=threads)
-    return _results(chosen, outcome, figures)
+    return results_of(chosen, outcome, figures)
+
+
+def watched(scenario: Scenario, events: str | Sequence[str]) -> Scenario:
+    """Return a scenario that is watched for these events; the flows and links that its `trace` chooses stay chosen.
+
+    Args:
+        scenario: What to watch.
+        events: "all", a name, or names.
+
+    Raises:
+        ValueError: If there is no such event, or none is named.
+    """
+    return scenario.with_events([events] if isinstance(events, str) else list(events))
 
 
 def simulate(
@@ -144,7 +163,14 @@ def _next_step(step_s: float, took_s: float) -> float:
     return step_s * min(4.0, max(0.25, factor))
 
 
-def _results(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Results:
+def results_of(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Results:
+    """Return what a run left behind as results.
+
+    Args:
+        scenario: What was simulated.
+        outcome: What came of it.
+        figures: What it cost.
+    """
     return Results(
         summary=json.loads(outcome.summary_json()),
         _origin=_origin(scenario, figures),

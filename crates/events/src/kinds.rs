@@ -19,6 +19,11 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $name,)* }
             }
 
+            /// The kind of this name, if there is one.
+            pub fn of_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| kind.name() == name)
+            }
+
             /// What it means, in a sentence.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$kind => concat!($($doc),+).trim_ascii(),)* }

@@ -5,6 +5,7 @@
 
 mod event;
 mod kinds;
+mod names;
 mod observer;
 mod source;
 

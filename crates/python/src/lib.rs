@@ -9,6 +9,7 @@ mod controller;
 mod endpoint;
 mod environment;
 mod errors;
+mod events;
 mod scenario;
 mod simulation;
 mod table;

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf, absolute};
 
 use ackclock_cc::ControllerConfig;
+use ackclock_events::{EventKind, EventKinds};
 use ackclock_scenario::{Extensions, Scenario, ScenarioError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
@@ -159,6 +161,26 @@ impl PyScenario {
         }
     }
 
+    /// Return the scenario watched for events.
+    ///
+    /// Args:
+    ///     kinds: Names of the events, such as `timed_out`; `all` stands for every one.
+    ///
+    /// Raises:
+    ///     ValueError: If there is no such event, or none is named.
+    fn with_events(&self, kinds: Vec<String>) -> PyResult<Self> {
+        let mut chosen = EventKinds::NONE;
+        for name in &kinds {
+            chosen = match EventKind::of_name(name) {
+                Some(kind) => chosen.with(kind),
+                None if name == "all" => EventKinds::ALL,
+                None => return Err(no_event(name)),
+            };
+        }
+        let inner = self.inner.with_events(chosen).ok_or_else(|| no_event(""))?;
+        Ok(Self { inner, folder: self.folder.clone() })
+    }
+
     /// Return the scenario under another seed of the run; values that were drawn stay, unlike with `draw`.
     ///
     /// Args:
@@ -192,6 +214,12 @@ impl PyScenario {
     pub(crate) fn calls_python(&self) -> bool {
         self.external().next().is_some()
     }
+}
+
+fn no_event(name: &str) -> PyErr {
+    let known = EventKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    let what = if name.is_empty() { "no events are named".to_owned() } else { format!("no event {name:?}") };
+    PyValueError::new_err(format!("{what}; there are all, {known}"))
 }
 
 /// The folder of a file, whatever the working directory will be later; the working directory if it is no file's name.

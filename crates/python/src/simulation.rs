@@ -12,10 +12,11 @@ use ackclock_sim::{Capture, EngineCounters, FlowConfig, FlowId, Outcome, Paralle
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::controller::ControllerFailure;
 use crate::errors::to_runtime_error;
+use crate::events::event_tuple;
 use crate::scenario::PyScenario;
 use crate::table::PyTable;
 
@@ -112,11 +113,44 @@ impl PySimulation {
             simulation.run_until(until);
             simulation
         })?;
-        self.now = simulation.now();
-        self.counters = simulation.counters();
-        self.is_finished = simulation.is_finished();
-        self.inner = Some(simulation);
+        self.keep(simulation);
         Ok(())
+    }
+
+    /// Run until there are events enough to be taken, or to the end.
+    ///
+    /// Returns:
+    ///     Whether it stopped for events, so that more may come.
+    ///
+    /// Raises:
+    ///     RuntimeError: If the simulation is over. What a controller in Python raises comes as it is.
+    fn run_to_events(&mut self, py: Python<'_>) -> PyResult<bool> {
+        let mut simulation = self.inner.take().ok_or_else(over)?;
+        let (simulation, has_stopped) = simulate(py, self.calls_python, move || {
+            let has_stopped = simulation.run_to_events(SimTime::NEVER);
+            (simulation, has_stopped)
+        })?;
+        self.keep(simulation);
+        Ok(has_stopped)
+    }
+
+    /// Take the events since the last call, which are no part of the results then: of each its kind, its time in seconds, the
+    /// number of its source, and what else it says, in the order of the fields of its class in `ackclock.events`.
+    ///
+    /// Raises:
+    ///     RuntimeError: If the simulation is over.
+    fn take_events<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let records = self.inner.as_mut().ok_or_else(over)?.take_events();
+        records.iter().map(|record| event_tuple(py, record)).collect()
+    }
+
+    /// Return what events come from, in the order of its numbers: of each what it is, its name, and its controller.
+    ///
+    /// Raises:
+    ///     RuntimeError: If the simulation is over.
+    fn event_sources(&self) -> PyResult<Vec<(&'static str, String, String)>> {
+        let sources = self.inner.as_ref().ok_or_else(over)?.event_sources();
+        Ok(sources.iter().map(|of| (of.kind.name(), of.name.clone(), of.controller.clone())).collect())
     }
 
     /// Return how the network is cut into parts, as JSON: `parts`, `lookahead_s`, `largest_share`, `ties`.
@@ -174,6 +208,15 @@ impl PySimulation {
     }
 }
 
+impl PySimulation {
+    fn keep(&mut self, simulation: ParallelSimulation) {
+        self.now = simulation.now();
+        self.counters = simulation.counters();
+        self.is_finished = simulation.is_finished();
+        self.inner = Some(simulation);
+    }
+}
+
 /// Moves a simulation on. Python's lock is let go of for the whole of it, or, where controllers call Python all the time,
 /// kept. The exception of a controller ends it.
 fn simulate<T: Send>(py: Python<'_>, calls_python: bool, work: impl FnOnce() -> T + Send) -> PyResult<T> {
@@ -195,6 +238,7 @@ pub(crate) struct PyOutcome {
     episodes: PyTable,
     completions: PyTable,
     appliances: PyTable,
+    events: PyTable,
     captures: Vec<Capture>,
 }
 
@@ -208,6 +252,7 @@ impl PyOutcome {
             episodes: table(outcome.episodes)?,
             completions: table(outcome.completions)?,
             appliances: table(outcome.appliances)?,
+            events: table(outcome.events)?,
             captures: outcome.captures,
         })
     }
@@ -234,8 +279,9 @@ impl PyOutcome {
             "episodes" => Ok(self.episodes.clone()),
             "completions" => Ok(self.completions.clone()),
             "appliances" => Ok(self.appliances.clone()),
+            "events" => Ok(self.events.clone()),
             _ => {
-                let known = "there are flows, links, episodes, completions and appliances";
+                let known = "there are flows, links, episodes, completions, appliances and events";
                 Err(PyKeyError::new_err(format!("no table {name:?}; {known}")))
             }
         }

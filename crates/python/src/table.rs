@@ -79,6 +79,8 @@ fn to_array(column: Column) -> Result<ArrayRef, ArrowError> {
             Arc::new(Float64Array::new(ScalarBuffer::from(values), nulls))
         }
         ColumnData::U64(values) => Arc::new(UInt64Array::from(values)),
+        ColumnData::MaybeU64(values) => Arc::new(UInt64Array::from(values)),
+        ColumnData::MaybeBool(values) => Arc::new(BooleanArray::from(values)),
         ColumnData::Bool(values) => Arc::new(BooleanArray::from(values)),
         ColumnData::Name { codes, names } => {
             Arc::new(DictionaryArray::<UInt32Type>::try_new(to_keys(codes), Arc::new(StringArray::from(names)))?)

@@ -32,6 +32,10 @@ impl Digest {
                 ColumnData::F64(values) => self.all(values.iter().map(|value| value.to_bits().to_le_bytes())),
                 ColumnData::U64(values) => self.all(values.iter().map(|value| value.to_le_bytes())),
                 ColumnData::Bool(values) => self.all(values.iter().map(|&value| [u8::from(value)])),
+                ColumnData::MaybeU64(values) => {
+                    self.all(values.iter().map(|value| value.unwrap_or(u64::MAX).to_le_bytes()));
+                }
+                ColumnData::MaybeBool(values) => self.all(values.iter().map(|&value| [value.map_or(2, u8::from)])),
                 ColumnData::Name { codes, names } => {
                     self.all(codes.iter().map(|code| code.to_le_bytes()));
                     self.all(names.iter());

@@ -1,5 +1,6 @@
 //! A checked scenario.
 
+use ackclock_events::EventKinds;
 use ackclock_sim::SimulationConfig;
 use sha2::{Digest, Sha256};
 
@@ -7,7 +8,7 @@ use crate::attachments::{Attachments, hex};
 use crate::check::check;
 use crate::diagnostic::{Diagnostics, ScenarioError};
 use crate::extensions::Extensions;
-use crate::file::ScenarioFile;
+use crate::file::{ScenarioFile, SwitchOr, TraceTable};
 use crate::tree::{Node, parse_json, parse_toml};
 use crate::vary::{Drawn, ScenarioTemplate};
 
@@ -114,10 +115,25 @@ impl Scenario {
     pub fn with_seed(&self, seed: u64) -> Self {
         let mut file = self.file.clone();
         file.seed = Some(seed);
+        self.checked_again(file)
+    }
+
+    /// The same scenario that is watched for events of these kinds, of the flows and links that it chooses; `None` of no kind.
+    pub fn with_events(&self, kinds: EventKinds) -> Option<Self> {
+        if kinds.is_empty() {
+            return None;
+        }
+        let mut file = self.file.clone();
+        file.trace = Some(SwitchOr::Table(TraceTable::with_events(file.trace, kinds)));
+        Some(self.checked_again(file))
+    }
+
+    /// With another file, which is right as this one is.
+    fn checked_again(&self, file: ScenarioFile) -> Self {
         let tree = Node::new(crate::tree::Value::Table(Vec::new()), crate::tree::Origin::Unknown);
         let mut diagnostics = Diagnostics::new("", "", &[], &tree);
         let config = check(&file, &self.config.name, &self.attachments, &self.extensions, &mut diagnostics);
-        let config = config.expect("a seed makes no scenario wrong");
+        let config = config.expect("what was changed makes no scenario wrong");
         let (attachments, extensions) = (self.attachments.clone(), self.extensions.clone());
         Self { file, config, attachments, extensions, drawn: self.drawn.clone(), template: self.template.clone() }
     }

@@ -102,6 +102,8 @@ fn add(hasher: &mut DefaultHasher, table: &Table) {
             ColumnData::F64(values) => values.iter().for_each(|value| value.to_bits().hash(hasher)),
             ColumnData::U64(values) => values.hash(hasher),
             ColumnData::Bool(values) => values.hash(hasher),
+            ColumnData::MaybeU64(values) => values.hash(hasher),
+            ColumnData::MaybeBool(values) => values.hash(hasher),
             ColumnData::Name { codes, .. } => codes.hash(hasher),
         }
     }

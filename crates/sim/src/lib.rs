@@ -32,6 +32,7 @@ mod config;
 mod connections;
 mod episodes;
 mod event_queue;
+mod events_table;
 mod hosts;
 mod ids;
 mod network;

@@ -24,6 +24,8 @@ pub struct Outcome {
     pub completions: Table,
     /// Series of appliances: `time_s`, `appliance`, `flow`, `direction`, then what there is of each direction through them.
     pub appliances: Table,
+    /// One row for each event that was wanted and not taken before the end; no columns if none are wanted.
+    pub events: Table,
     /// Packets of the links that asked for a capture.
     pub captures: Vec<Capture>,
     /// What the engine did.
@@ -67,6 +69,10 @@ pub enum ColumnData {
     U64(Vec<u64>),
     /// True or false for each row.
     Bool(Vec<bool>),
+    /// Counts, and amounts in bytes, of which some may be missing.
+    MaybeU64(Vec<Option<u64>>),
+    /// True or false, or missing.
+    MaybeBool(Vec<Option<bool>>),
     /// Texts out of a few: an index into `names` for each row.
     Name {
         /// One for each row; [`NO_NAME`] means that there is no value.

@@ -132,10 +132,11 @@ impl Simulation {
         let flow_names: Vec<String> = streams.iter().map(|stream| stream.name.clone()).collect();
         let episodes = episode_table(config, streams, &self.relays, connections, now);
         let completions = self.completions();
+        let events = self.events_of_results();
         let captures = summary::captures(self.hosts.network.captures.take(), &link_names);
         let appliances = self.relays.take_table(&self.config);
         let (flows, links) = self.recorder.into_tables(flow_names, &link_names);
-        Outcome { summary, flows, links, episodes, completions, appliances, captures, engine: self.counters }
+        Outcome { summary, flows, links, episodes, completions, appliances, events, captures, engine: self.counters }
     }
 
     /// One row for each short flow, and for each exchange of a connection.

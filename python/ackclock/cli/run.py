@@ -66,6 +66,15 @@ def run(
             "--threads", min=1, metavar="N", help="Run parts of the network on up to N cores; the results are the same."
         ),
     ] = 1,
+    events: Annotated[
+        str | None,
+        typer.Option(
+            "--events",
+            metavar="NAMES",
+            help="Keep events, a row each: all, or names such as timed_out,packet_dropped.",
+            show_default=False,
+        ),
+    ] = None,
     bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Rate of the bottleneck")] = None,
     rtt: Annotated[str | None, _short("--rtt", "TIME", "Two-way propagation delay")] = None,
     flows: Annotated[str | None, _short("--flows", "NAMES", "Controllers, one for each flow")] = None,
@@ -80,7 +89,7 @@ def run(
     """
     options = {"bottleneck": bottleneck, "rtt": rtt, "flows": flows, "duration": duration, "queue": queue}
     given = {name: value for name, value in options.items() if value is not None}
-    scenario = _scenario(file, given, overrides or [], seed)
+    scenario = _watched(_scenario(file, given, overrides or [], seed), events)
     if output is not None:
         storage.check_folder(output, force=force)
     policies = _policies(save_policy or [], scenario)
@@ -95,6 +104,13 @@ def run(
 def _scenario(file: Path | None, given: dict[str, str], overrides: list[str], seed: int | None) -> Scenario:
     scenario = _from_options(given, overrides) if file is None else _from_file(file, given, overrides)
     return scenario if seed is None else scenario.draw(seed)
+
+
+def _watched(scenario: Scenario, events: str | None) -> Scenario:
+    try:
+        return scenario if events is None else scenario.with_events([name.strip() for name in events.split(",")])
+    except ValueError as error:
+        raise InputError(f"--events: {error}") from error
 
 
 def _from_file(file: Path, given: dict[str, str], overrides: list[str]) -> Scenario:

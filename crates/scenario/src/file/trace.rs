@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ackclock_events::EventKind;
+use ackclock_events::{EventKind, EventKinds};
 use ackclock_sim::{FlowSeries, LinkSeries};
 use schemars::JsonSchema;
 use serde::de::value::SeqAccessDeserializer;
@@ -10,7 +10,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::macros::{table, words};
-use super::{Duration, List};
+use super::{Duration, List, SwitchOr};
 
 table! {
     /// What to record over time.
@@ -33,6 +33,28 @@ table! {
         event_flows: List<String>,
         /// Links whose events are recorded; by default all.
         event_links: List<String>,
+    }
+}
+
+impl TraceTable {
+    /// What a scenario records, and events of these kinds.
+    pub(crate) fn with_events(trace: Option<SwitchOr<Self>>, kinds: EventKinds) -> Self {
+        let table = match trace {
+            Some(SwitchOr::Table(table)) => table,
+            Some(SwitchOr::Switch(false)) => Self {
+                flows: Some(SeriesChoice::Word(AllOrNone::None)),
+                links: Some(SeriesChoice::Word(AllOrNone::None)),
+                ..Self::default()
+            },
+            Some(SwitchOr::Switch(true)) | None => Self::default(),
+        };
+        let words = EventKind::ALL.iter().filter(|kind| kinds.has(**kind)).map(|kind| EventWord::from(*kind));
+        let events = if kinds == EventKinds::ALL {
+            SeriesChoice::Word(AllOrNone::All)
+        } else {
+            SeriesChoice::List(words.collect())
+        };
+        Self { events: Some(events), ..table }
     }
 }
 

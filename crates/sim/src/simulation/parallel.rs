@@ -15,6 +15,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use ackclock_events::{Record, Source};
 use ackclock_net::{EndpointId, Link, LinkId};
 use ackclock_tcp::Endpoint;
 use ackclock_units::{SimDuration, SimTime};
@@ -99,6 +100,28 @@ impl ParallelSimulation {
             events: sum.events + part.counters.events,
             packets_delivered: sum.packets_delivered + part.counters.packets_delivered,
         })
+    }
+
+    /// See [`Simulation::event_sources`]. A run that is watched is one part.
+    pub fn event_sources(&self) -> &[Source] {
+        self.first.event_sources()
+    }
+
+    /// See [`Simulation::take_events`].
+    pub fn take_events(&mut self) -> Vec<Record> {
+        self.first.take_events()
+    }
+
+    /// See [`Simulation::run_to_events`]; as [`Self::run_until`] if nobody watches.
+    ///
+    /// # Panics
+    /// If the run of a part does.
+    pub fn run_to_events(&mut self, until: SimTime) -> bool {
+        if self.others.is_empty() {
+            return self.first.run_to_events(until);
+        }
+        self.run_until(until);
+        false
     }
 
     /// All of it, to be looked at.

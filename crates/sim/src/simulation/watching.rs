@@ -7,7 +7,9 @@ use ackclock_units::SimTime;
 use super::Simulation;
 use crate::appliance::{Carries, Relays};
 use crate::config::SimulationConfig;
+use crate::events_table::events_table;
 use crate::hosts::Hosts;
+use crate::outcome::Table;
 use crate::streams::Streams;
 use crate::watch::{EventSelection, Watch};
 
@@ -95,6 +97,16 @@ impl Simulation {
         let is_enough =
             |simulation: &Self| simulation.hosts.network.watch.as_ref().is_some_and(|watch| watch.len() >= BATCH);
         self.run_until_or(until, is_enough)
+    }
+
+    /// What nobody has taken.
+    pub(super) fn events_of_results(&mut self) -> Table {
+        if self.config.trace.events.is_none() {
+            return Table::default();
+        }
+        let records = self.take_events();
+        let flows: Vec<String> = self.config.flows.iter().map(|flow| flow.name.clone()).collect();
+        events_table(&records, self.event_sources(), &flows)
     }
 
     fn hand_over(&mut self, observer: &mut dyn Observer) {
