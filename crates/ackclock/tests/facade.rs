@@ -57,7 +57,8 @@ fn series_are_columns_of_one_length_with_units_in_their_names() {
 
 #[test]
 fn a_seed_and_threads_are_a_runs_own() {
-    let scenario = dumbbell().set("topology.bottleneck.loss", 0.001).duration("2 s").build().expect("a right scenario");
+    let scenario = dumbbell().set("topology.bottleneck.loss", r#"{ kind = "random", p = 0.001 }"#).duration("2 s");
+    let scenario = scenario.build().expect("a right scenario");
     let run = |seed, threads| Run::of(&scenario).seed(seed).threads(threads).finish().expect("nothing is drawn");
     assert_eq!(run(3, 1).summary(), run(3, 4).summary());
     assert_ne!(run(3, 1).outcome().flows, run(4, 1).outcome().flows);
