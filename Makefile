@@ -12,7 +12,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build learn run test test-rust test-python test-learn bench instructions lint format docs wheel fuzz fuzz-short claims-full evolve validate-linux peers lock programs clean
+.PHONY: help setup build learn run test test-rust test-python test-learn bench instructions lint format docs wheel publish-check fuzz fuzz-short claims-full evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -120,13 +120,16 @@ wheel: $(VENV)/.packages ## build a wheel into dist/
 	$(BIN)/maturin build --quiet --release --locked --out dist --interpreter $(BIN)/python
 	@ls dist/*.whl
 
+publish-check: ## package the crates as for crates.io, each built from its package alone (nothing is published; commit first)
+	cargo publish --quiet --locked --workspace --exclude ackclock-python --dry-run
+
 programs: ## what benchmarks simulate, without Python, for a profiler
 	cargo build --quiet --locked --release -p ackclock-env --example steps
 	cargo build --quiet --locked --release -p ackclock-scenario --example simulate
 
 docs: $(VENV)/.packages ## the reference of the crates, into target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --workspace
-	@echo $(or $(CARGO_TARGET_DIR),target)/doc/ackclock_scenario/index.html
+	@echo $(or $(CARGO_TARGET_DIR),target)/doc/ackclock/index.html
 
 lock: ## resolve the packages anew, with hashes
 	$(PYTHON) -m venv target/lock

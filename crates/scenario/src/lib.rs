@@ -23,7 +23,7 @@
 //! assert_eq!(mistakes.diagnostics[0].field, "flow[0].controller");
 //! assert!(mistakes.to_string().contains("cubic"), "the remedy names what is nearest");
 //!
-//! let overrides = ["flow.one.controller=cubic".to_owned()];
+//! let overrides = ["flow[0].controller=cubic".to_owned()];
 //! let scenario = Scenario::parse(text, "run.toml", &overrides)?;
 //! assert_eq!(scenario.config().flows[0].name, "one");
 //! # Ok::<(), ackclock_scenario::ScenarioError>(())

@@ -16,7 +16,7 @@
 //!     while !simulation.is_finished() {
 //!         simulation.run_until(simulation.now() + SimDuration::from_secs(1));
 //!         for flow in simulation.flows() {
-//!             let info = simulation.sender(flow).info(simulation.now());
+//!             let info = simulation.sender(flow).tcp_info(simulation.now());
 //!             println!("{flow:?} {} segments, srtt {}", info.snd_cwnd, info.rtt);
 //!         }
 //!     }

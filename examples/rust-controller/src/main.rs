@@ -5,9 +5,8 @@ mod square_root;
 use std::path::Path;
 use std::process::ExitCode;
 
-use ackclock_cc::ExternalConfig;
-use ackclock_scenario::{BlamedField, ControllerRequest, Extensions, Origin, Refusal, Scenario};
-use ackclock_sim::Simulation;
+use ackclock::scenario::{BlamedField, ControllerRequest, Origin, Refusal};
+use ackclock::{Extensions, ExternalConfig, Results, Run, Scenario, ScenarioError};
 
 use crate::square_root::{Parameters, SquareRoot};
 
@@ -17,13 +16,10 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let overrides: Vec<String> = std::env::args().skip(2).collect();
-    match Scenario::load_with(Path::new(&file), &overrides, &Extensions::new(find)) {
-        Ok(scenario) => {
-            let outcome = Simulation::new(scenario.config()).finish();
-            println!(
-                "{}",
-                serde_json::to_string_pretty(&outcome.summary).expect("a summary is plain numbers and texts")
-            );
+    match run(Path::new(&file), &overrides) {
+        Ok(results) => {
+            let summary = serde_json::to_string_pretty(results.summary());
+            println!("{}", summary.expect("a summary is plain numbers and texts"));
             ExitCode::SUCCESS
         }
         Err(mistakes) => {
@@ -31,6 +27,11 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn run(file: &Path, overrides: &[String]) -> Result<Results, ScenarioError> {
+    let scenario = Scenario::load_with(file, overrides, &Extensions::new(find))?;
+    Run::of(&scenario).finish()
 }
 
 /// What answers `controller = { kind = "external", name = ..., parameters = ... }`.

@@ -1,0 +1,209 @@
+//! A dumbbell from a handful of words.
+//!
+//! It writes the tree that a scenario file would be, so that what is wrong is told by the scenario's own check.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use ackclock_cc::{CongestionController, ExternalConfig, Start};
+use ackclock_scenario::{BlamedField, ControllerRequest, Extensions, Origin, Refusal, Scenario, ScenarioError};
+use ackclock_units::{Bandwidth, SimDuration};
+use serde_json::{Value, json};
+
+/// A scenario in which flows share one bottleneck and all have the same propagation delay; see [`dumbbell()`].
+#[derive(Clone, Debug)]
+#[must_use = "a dumbbell becomes a scenario by `build`"]
+pub struct Dumbbell {
+    bottleneck: String,
+    rtt: String,
+    flows: Vec<String>,
+    duration: String,
+    queue: String,
+    seed: u64,
+    name: Option<String>,
+    overrides: Vec<String>,
+    own: BTreeMap<String, ExternalConfig>,
+}
+
+/// Begins a dumbbell: one flow of CUBIC for 50 s over 100 Mbit/s and 60 ms, with a DropTail queue of one bandwidth-delay
+/// product, as `ackclock run` without a file and Python's `ackclock.dumbbell()`.
+///
+/// The whole delay lies on the bottleneck; the access links are a hundred times faster than it, so that only the bottleneck
+/// queues.
+///
+/// ```
+/// use ackclock::dumbbell;
+///
+/// let scenario = dumbbell().flows("reno,reno").set("flow[1].start", "5 s").build()?;
+/// assert_eq!(scenario.config().flows[1].name, "reno-2");
+///
+/// let mistakes = dumbbell().flows("cubik").duration("soon").build().unwrap_err();
+/// assert_eq!(mistakes.diagnostics.len(), 2);
+/// # Ok::<(), ackclock::ScenarioError>(())
+/// ```
+pub fn dumbbell() -> Dumbbell {
+    Dumbbell {
+        bottleneck: "100 Mbit/s".to_owned(),
+        rtt: "60 ms".to_owned(),
+        flows: Vec::new(),
+        duration: "50 s".to_owned(),
+        queue: "1 bdp".to_owned(),
+        seed: 1,
+        name: None,
+        overrides: Vec::new(),
+        own: BTreeMap::new(),
+    }
+}
+
+impl Dumbbell {
+    /// The rate of the bottleneck: "100 Mbit/s", or a [`Bandwidth`].
+    pub fn bottleneck(self, rate: impl Display) -> Self {
+        Self { bottleneck: rate.to_string(), ..self }
+    }
+
+    /// Two-way propagation delay: "60 ms", or a [`SimDuration`].
+    pub fn rtt(self, rtt: impl Display) -> Self {
+        Self { rtt: rtt.to_string(), ..self }
+    }
+
+    /// A flow for each of these controllers, whose names are separated by commas, after the flows that there are.
+    pub fn flows(mut self, controllers: &str) -> Self {
+        let names = controllers.split(',').map(str::trim).filter(|name| !name.is_empty());
+        self.flows.extend(names.map(str::to_owned));
+        self
+    }
+
+    /// One more flow, with a controller of your own: `make` makes one for either end of each connection.
+    ///
+    /// ```
+    /// use ackclock::{AckEvent, Bytes, CongestionController, CongestionEvent, Run, dumbbell};
+    ///
+    /// /// Fifty segments in flight, whatever happens.
+    /// #[derive(Clone, Debug)]
+    /// struct Fifty(Bytes);
+    ///
+    /// impl CongestionController for Fifty {
+    ///     fn on_ack(&mut self, _ack: &AckEvent) {}
+    ///     fn on_congestion(&mut self, _event: &CongestionEvent) {}
+    ///     fn cwnd(&self) -> Bytes {
+    ///         self.0
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<(), ackclock::Error> {
+    /// let scenario = dumbbell().own_flow("fifty", |start| Fifty(Bytes(50 * start.mss.0))).duration("20 s").build()?;
+    /// let results = Run::of(&scenario).finish()?;
+    /// // 50 segments of 1460 octets in a round trip of 60 ms and a little: 9.73 Mbit/s at most.
+    /// let goodput_bps = results.flow("fifty")?.goodput_bps;
+    /// assert!((9.5e6..9.74e6).contains(&goodput_bps), "{goodput_bps}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn own_flow<C>(mut self, name: &str, make: impl Fn(&Start) -> C + Send + Sync + 'static) -> Self
+    where
+        C: CongestionController + Clone + Sync + 'static,
+    {
+        self.flows.push(name.to_owned());
+        self.own.insert(name.to_owned(), ExternalConfig::new(name, make));
+        self
+    }
+
+    /// How long to simulate: "50 s", or a [`SimDuration`].
+    pub fn duration(self, duration: impl Display) -> Self {
+        Self { duration: duration.to_string(), ..self }
+    }
+
+    /// The limit of the bottleneck's DropTail queue: "1 bdp", "100 packets", "1 MB", "unlimited".
+    pub fn queue(self, limit: impl Display) -> Self {
+        Self { queue: limit.to_string(), ..self }
+    }
+
+    /// The seed of every random stream.
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The name of the scenario; made from the flows and the bottleneck if not given.
+    pub fn name(self, name: &str) -> Self {
+        Self { name: Some(name.to_owned()), ..self }
+    }
+
+    /// Any field of the scenario format by its path, as `ackclock run --set` takes it: `.set("flow[0].start", "1 s")`.
+    pub fn set(mut self, path: &str, value: impl Display) -> Self {
+        self.overrides.push(format!("{path}={value}"));
+        self
+    }
+
+    /// The scenario, checked. Fails with every mistake at once.
+    pub fn build(&self) -> Result<Scenario, ScenarioError> {
+        let own = self.own.clone();
+        let extensions = Extensions::new(move |request| find(&own, request));
+        Scenario::from_json_with(&self.document().to_string(), &self.overrides, &extensions)
+    }
+
+    /// What a scenario file would say.
+    fn document(&self) -> Value {
+        let flows = self.tables();
+        let names: Vec<&str> = flows.iter().filter_map(|flow| flow["name"].as_str()).collect();
+        let who = if names.len() <= 4 { names.join(", ") } else { format!("{} flows", names.len()) };
+        let name = self.name.clone().unwrap_or_else(|| format!("{who} over {}, {}", self.bottleneck, self.rtt));
+        json!({
+            "name": name,
+            "duration": self.duration,
+            "seed": self.seed,
+            "topology": {
+                "kind": "dumbbell",
+                "access": { "rate": hundredfold(&self.bottleneck), "delay": "0 ms" },
+                "bottleneck": {
+                    "rate": self.bottleneck,
+                    "delay": half(&self.rtt),
+                    "queue": { "kind": "drop_tail", "limit": self.queue },
+                },
+            },
+            "flow": flows,
+        })
+    }
+
+    /// A table for each flow, with a name of its own: `cubic`, or `cubic-1`, `cubic-2` where there are several.
+    fn tables(&self) -> Vec<Value> {
+        let flows = if self.flows.is_empty() { vec!["cubic".to_owned()] } else { self.flows.clone() };
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let table = |stem: &String, number: usize| {
+            let several = flows.iter().filter(|other| *other == stem).count() > 1;
+            let name = if several { format!("{stem}-{number}") } else { stem.clone() };
+            let own = json!({ "kind": "external", "name": stem });
+            json!({ "name": name, "controller": if self.own.contains_key(stem) { own } else { json!(stem) } })
+        };
+        let mut tables = Vec::with_capacity(flows.len());
+        for stem in &flows {
+            let number = seen.entry(stem).or_default();
+            *number += 1;
+            tables.push(table(stem, *number));
+        }
+        tables
+    }
+}
+
+/// The controller that the dumbbell was given under this name.
+fn find(own: &BTreeMap<String, ExternalConfig>, request: &ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> {
+    let found = own.get(request.name).filter(|_| request.origin == Origin::Program);
+    found.cloned().ok_or_else(|| Refusal {
+        field: BlamedField::Name,
+        message: "is no controller that this dumbbell was given".to_owned(),
+        remedy: "give it one with own_flow".to_owned(),
+    })
+}
+
+/// A hundred times this rate; a text that is no rate is handed on as it is, for the scenario's check to report.
+fn hundredfold(rate: &str) -> String {
+    rate.parse().map_or_else(|_| rate.to_owned(), |Bandwidth(rate)| Bandwidth(rate.saturating_mul(100)).to_string())
+}
+
+/// Half of this time; a text that is no time is handed on as it is, for the scenario's check to report.
+fn half(rtt: &str) -> String {
+    match rtt.parse() {
+        Ok(SimDuration(rtt)) if rtt % 2 == 0 => SimDuration(rtt / 2).to_string(),
+        Ok(SimDuration(rtt)) => format!("{}.5 ns", rtt / 2),
+        Err(_) => rtt.to_owned(),
+    }
+}

@@ -1,0 +1,53 @@
+//! From a scenario to its results.
+
+use std::num::NonZeroUsize;
+
+use ackclock_scenario::{Scenario, ScenarioError};
+use ackclock_sim::ParallelSimulation;
+
+use crate::results::Results;
+
+/// A run of a scenario: with which seed, on how many threads.
+///
+/// ```
+/// use ackclock::{Run, dumbbell};
+///
+/// let scenario = dumbbell().duration("1 s").build()?;
+/// let alone = Run::of(&scenario).seed(7).finish()?;
+/// let together = Run::of(&scenario).seed(7).threads(4).finish()?;
+/// assert_eq!(alone.summary(), together.summary());
+/// # Ok::<(), ackclock::ScenarioError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a run begins with `finish`"]
+pub struct Run<'a> {
+    scenario: &'a Scenario,
+    seed: Option<u64>,
+    threads: usize,
+}
+
+impl<'a> Run<'a> {
+    /// A run with the scenario's own seed, on one thread.
+    pub fn of(scenario: &'a Scenario) -> Self {
+        Self { scenario, seed: None, threads: 1 }
+    }
+
+    /// With this seed in place of the scenario's own: it draws all that the scenario has drawn, too.
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed: Some(seed), ..self }
+    }
+
+    /// On so many threads at most, at least one; the results are the same. The network is cut where links have delays.
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Simulates to the end. Fails where values that the seed draws, each right, do not go together; never if nothing is
+    /// drawn.
+    pub fn finish(self) -> Result<Results, ScenarioError> {
+        let threads = NonZeroUsize::new(self.threads).unwrap_or(NonZeroUsize::MIN);
+        let drawn = self.seed.map(|seed| self.scenario.draw(seed)).transpose()?;
+        let scenario = drawn.as_ref().unwrap_or(self.scenario);
+        Ok(Results::new(ParallelSimulation::new(scenario.config(), threads).finish()))
+    }
+}

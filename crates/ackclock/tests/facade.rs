@@ -1,0 +1,100 @@
+//! What a stranger's program does: builds, runs, reads, brings a controller along.
+
+use ackclock::congestion::CongestionCause;
+use ackclock::{
+    AckEvent, Bandwidth, Bytes, CongestionController, CongestionEvent, Extensions, ExternalConfig, Run, Scenario,
+    SimDuration, Start, dumbbell,
+};
+
+#[test]
+fn the_builder_and_the_file_are_one_scenario() {
+    // The values of Python's `dumbbell(bottleneck="10 Mbit/s", rtt="25 ms", flows="cubic,cubic", duration="2 s")`.
+    let text = r#"
+        name = "cubic-1, cubic-2 over 10 Mbit/s, 25 ms"
+        duration = "2 s"
+        seed = 1
+        [topology]
+        kind = "dumbbell"
+        access = { rate = "1 Gbit/s", delay = "0 ms" }
+        bottleneck = { rate = "10 Mbit/s", delay = "12.5 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+        [[flow]]
+        name = "cubic-1"
+        controller = "cubic"
+        [[flow]]
+        name = "cubic-2"
+        controller = "cubic"
+    "#;
+    let built = dumbbell().bottleneck(Bandwidth(10_000_000)).rtt(SimDuration::from_millis(25)).flows("cubic, cubic");
+    let built = built.duration("2 s").build().expect("a right scenario");
+    let read = Scenario::parse(text, "two.toml", &[]).expect("a right scenario");
+    assert_eq!(built.config(), read.config());
+    assert_eq!(built.to_json(), read.to_json());
+}
+
+#[test]
+fn mistakes_are_those_of_the_scenario_at_their_fields() {
+    let error = dumbbell().rtt("0.5 ns").flows("cubik").set("duration", "no time").build().expect_err("mistakes");
+    let fields: Vec<&str> = error.diagnostics.iter().map(|one| one.field.as_str()).collect();
+    for field in ["duration", "topology.bottleneck.delay", "flow[0].controller"] {
+        assert!(fields.contains(&field), "{fields:?}");
+    }
+}
+
+#[test]
+fn series_are_columns_of_one_length_with_units_in_their_names() {
+    let scenario = dumbbell().bottleneck("10 Mbit/s").rtt("20 ms").flows("cubic,reno").duration("3 s").build();
+    let results = Run::of(&scenario.expect("a right scenario")).finish().expect("nothing is drawn");
+    let series = results.flow_series("reno").expect("a flow of this name");
+    let (times, cwnd) = (series.column("time_s").unwrap(), series.column("cwnd_bytes").unwrap());
+    assert!(times.len() > 10 && times.len() == cwnd.len());
+    assert!(times.is_sorted() && *times.last().unwrap() <= 3.0);
+    assert_eq!(cwnd.iter().copied().fold(f64::INFINITY, f64::min) % 1.0, 0.0);
+    let error = series.column("cwnd").unwrap_err();
+    assert!(error.to_string().contains("\"cwnd\"") && error.to_string().contains("cwnd_bytes"), "{error}");
+    let error = results.flow("vegas").unwrap_err();
+    assert_eq!(error.to_string(), "there is no flow \"vegas\"; there are cubic, reno");
+}
+
+#[test]
+fn a_seed_and_threads_are_a_runs_own() {
+    let scenario = dumbbell().set("topology.bottleneck.loss", r#"{ kind = "random", p = 0.001 }"#).duration("2 s");
+    let scenario = scenario.build().expect("a right scenario");
+    let run = |seed, threads| Run::of(&scenario).seed(seed).threads(threads).finish().expect("nothing is drawn");
+    assert_eq!(run(3, 1).summary(), run(3, 4).summary());
+    assert_ne!(run(3, 1).outcome().flows, run(4, 1).outcome().flows);
+    assert_eq!(run(3, 0).summary().seed, 3);
+}
+
+/// Holds so many segments, and halves on loss: enough to be told apart from what is built in.
+#[derive(Clone, Debug)]
+struct Halving {
+    cwnd: Bytes,
+}
+
+impl CongestionController for Halving {
+    fn on_ack(&mut self, _ack: &AckEvent) {}
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.cause == CongestionCause::Loss {
+            self.cwnd = Bytes(self.cwnd.0 / 2);
+        }
+    }
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+}
+
+fn halving(start: &Start) -> Halving {
+    Halving { cwnd: Bytes(40 * start.mss.0) }
+}
+
+#[test]
+fn an_own_controller_runs_beside_a_built_in_one_and_from_a_file() {
+    let built = dumbbell().bottleneck("100 Mbit/s").rtt("40 ms").flows("cubic").own_flow("halving", halving);
+    let built = built.duration("2 s").build().expect("a right scenario");
+    let results = Run::of(&built).finish().expect("nothing is drawn");
+    assert_eq!(results.flow("halving").unwrap().controller, "halving");
+
+    let extensions = Extensions::new(|_| Ok(ExternalConfig::new("halving", halving)));
+    let read = Scenario::from_json_with(&built.to_json(), &[], &extensions).expect("the same scenario");
+    assert_eq!(Run::of(&read).finish().unwrap().summary(), results.summary());
+}
