@@ -10,8 +10,10 @@ from ackclock.summaries import RunSummary
 _ROWS = 10
 
 _STYLE = """<style>
-.ackclock table { border-collapse: collapse; margin: .3rem 0; font-variant-numeric: tabular-nums; }
-.ackclock th, .ackclock td { padding: .15rem .5rem; text-align: right; white-space: nowrap; }
+.ackclock table { border-collapse: collapse; margin: .3rem 0; font-size: 12px; font-variant-numeric: tabular-nums; }
+.ackclock th, .ackclock td { padding: .15rem .5rem; text-align: right; }
+.ackclock thead th { vertical-align: bottom; }
+.ackclock td, .ackclock th:first-child { white-space: nowrap; }
 .ackclock th:first-child { text-align: left; }
 .ackclock .scroll { overflow-x: auto; }
 </style>"""
@@ -42,13 +44,14 @@ def _network(topology: dict[str, Any]) -> str:
     """The kind of a network, and of a bottleneck what it says in plain values.
 
     Examples:
-        >>> _network({"kind": "dumbbell", "bottleneck": {"rate": "10 Mbit/s", "queue": {"kind": "red"}}})
-        'dumbbell of 10 Mbit/s, red'
+        >>> _network({"kind": "dumbbell", "bottleneck": {"rate": "10 Mbit/s", "delay": "5 ms", "queue": "red"}})
+        'dumbbell of 10 Mbit/s, delay 5 ms, red'
         >>> _network({"kind": "chain"})
         'chain'
     """
     bottleneck = topology.get("bottleneck", {})
-    queue = bottleneck.get("queue", {})
-    said = [bottleneck.get("rate"), bottleneck.get("delay"), queue.get("kind") if isinstance(queue, dict) else queue]
+    rate, delay, queue = (bottleneck.get(key) for key in ("rate", "delay", "queue"))
+    kind = queue.get("kind") if isinstance(queue, dict) else queue
+    said = [rate, f"delay {delay}" if isinstance(delay, str) else None, kind]
     plain = ", ".join(value for value in said if isinstance(value, str))
     return f"{topology['kind']} of {plain}" if plain else str(topology["kind"])

@@ -13,7 +13,8 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 def test_results_are_tables_of_what_was_run(results: ackclock.Results) -> None:
     shown = results._repr_html_()
     assert (
-        "<b>two flows</b>: 2 s, seed 7, dumbbell of 10 Mbit/s, 10 ms, drop_tail, TCP profile rfc, Jain index" in shown
+        "<b>two flows</b>: 2 s, seed 7, dumbbell of 10 Mbit/s, delay 10 ms, drop_tail, TCP profile rfc, Jain index"
+        in shown
     )
     assert shown.count("<table>") == 2
     for name, controller in (("new", "cubic"), ("old", "reno")):
