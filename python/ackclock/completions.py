@@ -121,9 +121,9 @@ def static(lines: list[SlowdownLine]) -> "StaticFigure":
     Args:
         lines: As `slowdown_lines` gives them.
     """
-    from matplotlib.figure import Figure
+    from ackclock.pictures import Picture
 
-    shown = Figure(figsize=(6.4, 3.0), layout="constrained")
+    shown = Picture(figsize=(6.4, 3.0), layout="constrained")
     axes = shown.add_subplot()
     for number, line in enumerate(lines):
         for percentile, _, style in PERCENTILES:

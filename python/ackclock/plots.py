@@ -2,7 +2,7 @@
 
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ackclock import completions, storage
 from ackclock.panels import COLOURS, PANELS, Drawing, Line, draw, panel
@@ -12,7 +12,32 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as StaticFigure
     from plotly.graph_objects import Figure
 
-SLOWDOWN = "slowdown"
+SeriesName = Literal[
+    "cwnd",
+    "flight_size",
+    "goodput",
+    "throughput",
+    "rtt",
+    "rttvar",
+    "rto",
+    "rwnd",
+    "ack_ratio",
+    "queue",
+    "queue_bytes",
+    "drops",
+    "marks",
+    "queue_delay",
+    "drop_probability",
+    "average_queue",
+    "link_throughput",
+    "in_socket",
+    "added_latency",
+    "far_cwnd",
+    "slowdown",
+]
+"""What can be drawn, if the results hold it."""
+
+SLOWDOWN: Final = "slowdown"
 """The one plot that is not over time."""
 
 _STATIC: dict[str, dict[str, Any]] = {
@@ -26,13 +51,14 @@ _LEGEND_CHARACTERS = 100
 """What fits beside each other above a static figure, in the legend's font."""
 
 
-def plot(results: Results | list[Results], series: str = "cwnd") -> "Figure":
+def plot(results: Results | list[Results], series: SeriesName = "cwnd") -> "Figure":
     """Draw one panel of results, to look at closely.
 
     Args:
         results: One run or several.
-        series: Which panel: cwnd, flight_size, goodput, throughput, rtt, rttvar, rto, rwnd, ack_ratio, queue,
-            queue_bytes, drops or link_throughput; or slowdown, of short flows and requests over their size.
+        series: Which panel: cwnd, flight_size, goodput, throughput, rtt, rttvar, rto or rwnd of flows; queue,
+            queue_bytes, queue_delay, drops, marks or link_throughput of links; and others. All are over time but
+            slowdown, which is of short flows and requests over their size.
 
     Returns:
         A Plotly figure.
@@ -46,7 +72,7 @@ def plot(results: Results | list[Results], series: str = "cwnd") -> "Figure":
     return interactive(_drawing(results, series))
 
 
-def figure(results: Results | list[Results], series: str = "cwnd") -> "StaticFigure":
+def figure(results: Results | list[Results], series: SeriesName = "cwnd") -> "StaticFigure":
     """Draw one panel of results for a paper.
 
     Args:
@@ -54,7 +80,7 @@ def figure(results: Results | list[Results], series: str = "cwnd") -> "StaticFig
         series: As in `plot`.
 
     Returns:
-        A Matplotlib figure; save it as SVG, PDF or PNG.
+        A Matplotlib figure, which a notebook shows; `savefig` writes it as SVG, PDF or PNG.
 
     Raises:
         KeyError: If there is no such panel.
@@ -72,7 +98,7 @@ def _slowdown(results: Results | list[Results]) -> list[completions.SlowdownLine
     return lines
 
 
-def _drawing(results: Results | list[Results], series: str) -> Drawing:
+def _drawing(results: Results | list[Results], series: SeriesName) -> Drawing:
     runs = results if isinstance(results, list) else [results]
     drawing = draw(runs, panel(series))
     if drawing is None:
@@ -143,9 +169,9 @@ def static(drawing: Drawing) -> "StaticFigure":
     Args:
         drawing: What to show.
     """
-    from matplotlib.figure import Figure
+    from ackclock.pictures import Picture
 
-    shown = Figure(figsize=(6.4, 3.0), layout="constrained")
+    shown = Picture(figsize=(6.4, 3.0), layout="constrained")
     axes = shown.add_subplot()
     for line in drawing.lines:
         is_labelled = line.group < 0 or not drawing.is_crowded

@@ -22,6 +22,9 @@ from ackclock.summaries import (
 
 if TYPE_CHECKING:
     import polars as pl
+    from plotly.graph_objects import Figure
+
+    from ackclock.plots import SeriesName
 
 _Entry = TypeVar("_Entry", FlowSummary, LinkSummary, GroupSummary, ApplianceSummary, DatagramSummary)
 
@@ -192,15 +195,28 @@ class Results:
         """
         return _named(self.summary.get("datagrams", []), name, "flow of datagrams")
 
-    def plot(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  the figure's type is Plotly's, loaded lazily
-        """Draw the results; see `ackclock.plots.plot`.
+    def plot(self, series: "SeriesName" = "cwnd") -> "Figure":
+        """Draw one panel of the results, to look at closely; `ackclock.plots` draws several runs, and for papers.
+
+        Args:
+            series: Which panel: a name of `ackclock.plots.SeriesName`, such as "cwnd", "goodput", "rtt" or "queue".
 
         Returns:
-            A Plotly figure.
+            A Plotly figure, which a notebook shows.
+
+        Raises:
+            KeyError: If there is no such panel.
+            ValueError: If the results hold no such series.
         """
         from ackclock import plots
 
-        return plots.plot(self, *args, **kwargs)
+        return plots.plot(self, series)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what was run, and tables of flows and links."""
+        from ackclock import notebook
+
+        return notebook.html(self.summary, self._origin)
 
     def save(self, directory: str | Path, *, force: bool = False) -> Path:
         """Write a result folder; it appears whole or not at all.

@@ -69,3 +69,13 @@ def test_every_command_is_where_the_table_says(name: str) -> None:
     assert command.name == name
     assert command.help
     assert command.hidden == COMMANDS[name].hidden
+
+
+def test_pictures_and_environments_are_there_when_they_are_asked_for() -> None:
+    assert "matplotlib" not in _loaded("import ackclock; assert {'gym', 'plots'} <= set(dir(ackclock))")
+    assert "ackclock.plots" in _loaded("import ackclock; assert callable(ackclock.plots.figure)")
+    assert "gymnasium" in _loaded("import ackclock; assert callable(ackclock.gym.FlowEnv)")
+
+
+def test_what_is_not_there_is_an_attribute_error() -> None:
+    _loaded("import ackclock; assert not hasattr(ackclock, 'plotz')")

@@ -128,6 +128,14 @@ impl PyScenario {
         classes
     }
 
+    /// Return what it is in short: name, flows, links, time and seed.
+    fn __repr__(&self) -> String {
+        let config = self.inner.config();
+        let (flows, links) = (config.flows.len(), config.network.links.len());
+        let (name, seed, duration_s) = (&config.name, config.seed, config.duration.as_secs_f64());
+        format!("<Scenario {name:?}: {flows} flows, {links} links, {duration_s} s, seed {seed}>")
+    }
+
     /// Return the scenario as JSON in a fixed order, with its overrides, name and seed.
     fn to_json(&self) -> String {
         self.inner.to_json()

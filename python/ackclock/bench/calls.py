@@ -2,6 +2,7 @@
 
 import timeit
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ackclock.bench.cases import Case
 from ackclock.bench.reno import Reno
@@ -40,7 +41,7 @@ class CallCost:
 class Counting(Reno):
     """Reno that counts its calls and keeps some of its ACKs."""
 
-    calls = 0
+    calls: ClassVar[int] = 0
     kept: tuple[AckEvent, ...] = ()
 
     def on_ack(self, ack: AckEvent) -> None:

@@ -39,8 +39,17 @@ def main(point: Point, to_s: float) -> None:
     print(json.dumps(figures | {"finish_s": time.process_time() - ran}))
 
 
-if __name__ == "__main__":
-    flows, segments, to_s, traced = sys.argv[1:]
+def chosen(flows: str, segments: str, traced: str) -> Point:
+    """Return the point that the command line names.
+
+    Args:
+        flows: How many.
+        segments: A window, or 0.
+        traced: 1 for the default traces, or 0 for none.
+    """
     changes = ("trace={}",) if int(traced) else ()
-    chosen = window(int(segments), 0.0) if int(segments) else shared("memory", flows, *changes, flows=int(flows))
-    main(chosen, float(to_s))
+    return window(int(segments), 0.0) if int(segments) else shared("memory", flows, *changes, flows=int(flows))
+
+
+if __name__ == "__main__":
+    main(chosen(sys.argv[1], sys.argv[2], sys.argv[4]), float(sys.argv[3]))

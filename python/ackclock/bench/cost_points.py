@@ -145,6 +145,11 @@ def counted() -> Iterator[tuple[str, int]]:
         yield point.name, simulation.packets_delivered - before
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the packets of each as they are counted."""
     for name, packets in counted():
         print(name, packets)
+
+
+if __name__ == "__main__":
+    main()

@@ -69,6 +69,11 @@ def packets_of_each() -> Iterator[tuple[str, int]]:
         yield case.name, simulation.packets_delivered - before
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the packets of each as they are counted."""
     for name, packets in packets_of_each():
         print(name, packets)
+
+
+if __name__ == "__main__":
+    main()

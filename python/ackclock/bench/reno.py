@@ -16,9 +16,9 @@ class Reno(CongestionController):
         Args:
             start: Segment size and initial window.
         """
-        self.mss = start.mss_bytes
-        self.limit = 2 * self.mss
-        self.remainder = 0
+        self.mss: int = start.mss_bytes
+        self.limit: int = 2 * self.mss
+        self.remainder: int = 0
         self.before: tuple[int, int | None] | None = None
 
     def on_ack(self, ack: AckEvent) -> None:

@@ -15,7 +15,7 @@ from ackclock import version
 from ackclock.cli import failures
 from ackclock.cli.commands import Group
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="ackclock",
     cls=Group,
     help="A laboratory for TCP congestion control: simulate packet by packet, measure, compare.",

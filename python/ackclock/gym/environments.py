@@ -1,6 +1,6 @@
 """The environments that are registered: a scenario of their own, and settings that suit it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import as_file, files
 from os import PathLike
 from typing import Any, ClassVar
@@ -291,8 +291,8 @@ def _with_trace(scenario: ScenarioLike | None, trace: str | PathLike[str] | None
 
 
 # Gymnasium looks these up by name.
-single_flow_vector = SingleFlow.vector
-shared_link_vector = SharedLink.vector
-trace_vector = Trace.vector
-dqn_newreno_vector = DqnNewReno.vector
-dqn_cubic_vector = DqnCubic.vector
+single_flow_vector: Callable[..., VectorFlowEnv] = SingleFlow.vector
+shared_link_vector: Callable[..., VectorFlowEnv] = SharedLink.vector
+trace_vector: Callable[..., VectorFlowEnv] = Trace.vector
+dqn_newreno_vector: Callable[..., VectorFlowEnv] = DqnNewReno.vector
+dqn_cubic_vector: Callable[..., VectorFlowEnv] = DqnCubic.vector

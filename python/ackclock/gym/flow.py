@@ -9,11 +9,12 @@ from typing import Any, final
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
 from ackclock import _core
-from ackclock._core import Scenario
+from ackclock._core import Environment, Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
 from ackclock.gym.screen import Screen
@@ -36,9 +37,10 @@ class Values(Mapping[str, float]):
 
     __slots__ = ("_agent", "_core")
 
-    def __init__(self, core: _core.Environment, agent: int = 0) -> None:
+    def __init__(self, core: Environment, agent: int = 0) -> None:
         """Look at an agent of an environment."""
-        self._core, self._agent = core, agent
+        self._core: Environment = core
+        self._agent = agent
 
     def __getitem__(self, name: str) -> float:
         """Return the value of an observation, or raise KeyError."""
@@ -59,11 +61,12 @@ class State:
 
     __slots__ = ("_core", "is_running")
 
-    def __init__(self, core: _core.Environment, *, is_running: bool) -> None:
+    def __init__(self, core: Environment, *, is_running: bool) -> None:
         """Hold a copy of the core's environment, and whether its episode goes on."""
-        self._core, self.is_running = copy.copy(core), is_running
+        self._core: Environment = copy.copy(core)
+        self.is_running: bool = is_running
 
-    def core(self) -> _core.Environment:
+    def core(self) -> Environment:
         """Return a copy that goes on from that moment."""
         return copy.copy(self._core)
 
@@ -102,6 +105,8 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
     * v0: first version
     """
 
+    observation_space: "spaces.Box[np.float32]"
+    action_space: "spaces.Space[Any]"
     metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 10}  # noqa: RUF012 (the base class's)
 
     def __init__(
@@ -141,11 +146,11 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         """
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode {render_mode!r} is unknown; there are {self.metadata['render_modes']}")
-        self.scenario = loaded(scenario)
-        self.flow = first_flow(self.scenario) if flow is None else flow
+        self.scenario: Scenario = loaded(scenario)
+        self.flow: str = first_flow(self.scenario) if flow is None else flow
         self.render_mode = render_mode
         self._own_reward = reward if callable(reward) else None
-        self.settings = AgentSettings(
+        self.settings: AgentSettings = AgentSettings(
             observations=observations,
             history=history,
             scaled=scaled,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from ackclock import _core
+from ackclock._core import Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
 from ackclock.gym.flow import Observation, Reward, ScenarioLike, Values, loaded
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
@@ -102,7 +103,8 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         """
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode {render_mode!r} is unknown; there are {self.metadata['render_modes']}")
-        self.scenario, self.render_mode = loaded(scenario), render_mode
+        self.scenario: Scenario = loaded(scenario)
+        self.render_mode = render_mode
         differing = _by_agent(self.scenario.flow_names if agents is None else agents)
         settings = {
             "observations": observations,
@@ -117,12 +119,14 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         chosen = {name: {**settings, **own} for name, own in differing.items()}
         self._own_rewards = {name: own["reward"] for name, own in chosen.items() if callable(own.get("reward"))}
         unpaid = {name: {"reward": "none"} for name in self._own_rewards}
-        self.settings = {name: AgentSettings(**{**own, **unpaid.get(name, {})}) for name, own in chosen.items()}
+        self.settings: dict[str, AgentSettings] = {
+            name: AgentSettings(**{**own, **unpaid.get(name, {})}) for name, own in chosen.items()
+        }
         self._core = _core.Environment(self.scenario, [(name, one.to_json()) for name, one in self.settings.items()])
         spaces = {name: spaces_of(self._core.spaces(place)) for place, name in enumerate(self.settings)}
         self.observation_spaces: dict[str, Space[Observation]] = {name: pair[0] for name, pair in spaces.items()}
         self.action_spaces: dict[str, Space[Any]] = {name: pair[1] for name, pair in spaces.items()}
-        self.possible_agents = list(self.settings)
+        self.possible_agents: list[str] = list(self.settings)
         self.agents: list[str] = []
         self._random = np.random.default_rng()
         self._is_closed = False

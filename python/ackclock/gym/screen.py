@@ -39,7 +39,7 @@ class Screen:
         self._shown_s = min(SHOWN_S, scenario.duration_s)
         self._link_names: list[str] = []
         self._has_others = len(scenario.flow_names) > 1
-        self.history = History(0, 0, self._shown_s)
+        self.history: History = History(0, 0, self._shown_s)
         self._figure: Figure | None = None
         self._lines: dict[str, Line2D] = {}
         self._drawn_s = -np.inf

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ackclock import _core
+from ackclock._core import Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
 from ackclock.gym.flow import ScenarioLike, first_flow, loaded
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
@@ -27,6 +29,13 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
     the next episode's, and `infos["final_obs"]` has the last one of each episode that ended. Episode i + 1 of an
     environment follows from the seed of its first.
     """
+
+    num_envs: int
+    metadata: dict[str, Any]
+    single_observation_space: "spaces.Box[np.float32]"
+    single_action_space: "spaces.Space[Any]"
+    observation_space: "spaces.Space[Any]"
+    action_space: "spaces.Space[Any]"
 
     def __init__(
         self,
@@ -79,9 +88,9 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         mode = _autoreset_mode(autoreset)
         if num_envs < 1:
             raise ValueError(f"num_envs = {num_envs}; give at least 1")
-        self.scenario = loaded(scenario)
-        self.flow = first_flow(self.scenario) if flow is None else flow
-        self.settings = AgentSettings(
+        self.scenario: Scenario = loaded(scenario)
+        self.flow: str = first_flow(self.scenario) if flow is None else flow
+        self.settings: AgentSettings = AgentSettings(
             observations=observations,
             history=history,
             scaled=scaled,
@@ -94,7 +103,8 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         one = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         self._resets_at_once = mode is AutoresetMode.SAME_STEP
         self._core = _core.VectorEnvironment(one, num_envs, threads or os.cpu_count() or 1, self._resets_at_once)
-        self.num_envs, self._copy = num_envs, copy
+        self.num_envs = num_envs
+        self._copy = copy
         self.metadata = {"autoreset_mode": mode}
         self.single_observation_space, self.single_action_space = spaces_of(one.spaces(0))
         self.observation_space = batch_space(self.single_observation_space, num_envs)

@@ -30,7 +30,7 @@ class Lane:
         """
         self.environment = environment
         self._seed, self._index = seed, index
-        self.episode = -1
+        self.episode: int = -1
         self.actions: list[float] = []
         self._paid = 0.0
 
@@ -116,7 +116,7 @@ class FlowVecEnv(VecEnv):
             seed: From which those of all episodes follow.
             threads: How many threads; one for each core if not given.
         """
-        self.lanes = [Lane(make(), seed, index) for index in range(count)]
+        self.lanes: list[Lane] = [Lane(make(), seed, index) for index in range(count)]
         first = self.lanes[0].environment
         super().__init__(count, first.single_observation_space, first.single_action_space)
         workers = min(threads or os.cpu_count() or 1, count)

@@ -1,7 +1,6 @@
 """One self-contained page: summary, interactive plots, settings. It opens without a network."""
 
 import json
-from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -10,20 +9,8 @@ from string import Template
 from ackclock import completions, storage
 from ackclock.panels import Drawing, run_label
 from ackclock.plots import drawings, interactive, static_files, write_static
-from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
+from ackclock.report.tables import tables
 from ackclock.results import Results
-from ackclock.summaries import RunSummary
-from ackclock.traffic_figures import (
-    APPLIANCE_CELLS,
-    DATAGRAM_CELLS,
-    EXCHANGE_CELLS,
-    GROUP_CELLS,
-    VIDEO_CELLS,
-    appliance_rows,
-    size_rows,
-)
-
-_MAX_ROWS = 50
 
 
 def write_report(results: list[Results], path: Path, static_dir: Path | None = None, *, force: bool = False) -> None:
@@ -102,39 +89,7 @@ def _summary(result: Results, label: str) -> str:
     facts = [f"{summary['duration_s']:g} s simulated", f"seed {summary['seed']}"]
     if index is not None and len(summary["flows"]) > 1:
         facts.append(f"Jain index {index:.4f}")
-    flows = _table("flow", summary["flows"], FLOW_CELLS) if summary["flows"] else ""
-    return (
-        f"<h2>{escape(label)}</h2><p>{', '.join(facts)}</p>"
-        f"{flows}{_traffic(summary)}{_table('link', busy_links(summary), LINK_CELLS)}"
-    )
-
-
-def _traffic(summary: RunSummary) -> str:
-    """Tables of short flows by size, requests, videos, datagrams and appliances, as far as there are any."""
-    flows = summary["flows"]
-    parts = [_table(group["name"], size_rows(group), GROUP_CELLS) for group in summary.get("groups", [])]
-    for kind, entries, cells in (
-        ("requests of", [flow for flow in flows if flow.get("exchanges")], EXCHANGE_CELLS),
-        ("video of", [flow for flow in flows if flow.get("video")], VIDEO_CELLS),
-        ("datagrams of", summary.get("datagrams", []), DATAGRAM_CELLS),
-        ("through an appliance", appliance_rows(summary), APPLIANCE_CELLS),
-    ):
-        if entries:
-            parts.append(_table(kind, entries, cells))
-    return "".join(parts)
-
-
-def _table(kind: str, entries: Sequence[Entry], cells: tuple[Cell, ...]) -> str:
-    head = "".join(f"<th>{escape(label)}</th>" for label in (kind, *(label for label, _ in cells)))
-    rows = "".join(_row(entry, cells) for entry in entries[:_MAX_ROWS])
-    more = len(entries) - _MAX_ROWS
-    rest = f'<p class="note">{more} more in summary.json.</p>' if more > 0 else ""
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}'
-
-
-def _row(entry: Entry, cells: tuple[Cell, ...]) -> str:
-    values = "".join(f"<td>{escape(text(entry))}</td>" for _, text in cells)
-    return f"<tr><th>{escape(str(entry['name']))}</th>{values}</tr>"
+    return f"<h2>{escape(label)}</h2><p>{', '.join(facts)}</p>{tables(summary)}"
 
 
 def _settings(result: Results, label: str) -> str:

@@ -43,7 +43,7 @@ class KernelTicket:
     def __init__(self, sockets: KernelSockets, request: Request, start_s: float) -> None:
         """Start the call."""
         self.outcome: Outcome | None = None
-        self.finished_us = 0
+        self.finished_us: int = 0
         self._error: BaseException | None = None
         self._done = threading.Event()
         self._start_s = start_s

@@ -42,7 +42,7 @@ class Namespace:
         """
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="namespace")
         try:
-            self.tun = self.run(_make)
+            self.tun: int = self.run(_make)
         except BaseException:
             self._thread.shutdown()
             raise

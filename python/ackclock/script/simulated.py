@@ -31,7 +31,7 @@ class SimulatedTicket:
     def __init__(self, host: "SimulatedHost", request: Request) -> None:
         """See the class."""
         self.request = request
-        self.progress = Progress(began_ns=host.now_ns)
+        self.progress: Progress = Progress(began_ns=host.now_ns)
         self.outcome: Outcome | None = None
         self.finished_us = 0
         self._host = host

@@ -244,4 +244,7 @@ class ScriptError(ValueError):
     def __init__(self, file: str, line: int, message: str, remedy: str) -> None:
         """See the class."""
         super().__init__(f"{file}:{line}: {message}; {remedy}")
-        self.file, self.line, self.message, self.remedy = file, line, message, remedy
+        self.file: str = file
+        self.line: int = line
+        self.message: str = message
+        self.remedy: str = remedy

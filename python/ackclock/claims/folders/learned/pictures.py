@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -17,7 +18,7 @@ from ackclock.claims.ledger import Laboratory
 from ackclock.evolve.paths import FAMILIES
 from ackclock.results import Results
 
-measure = load_module(FOLDERS / "learned" / "measure.py")
+measure: ModuleType = load_module(FOLDERS / "learned" / "measure.py")
 CURVES = Path(__file__).parent / "curves.json"
 """What `python -m ackclock.evolve` wrote of each training: the paths set aside, every 20 generations."""
 LOOKS = {

@@ -1,5 +1,7 @@
 """Mean window over the loss rate: laws as lines, packet-level runs as dots, the controller alone as crosses."""
 
+from types import ModuleType
+
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -8,7 +10,7 @@ from ackclock.claims.figures import STYLE, Picture
 from ackclock.claims.folder import FOLDERS, Study, load_module
 from ackclock.claims.ledger import Laboratory
 
-measure = load_module(FOLDERS / "rfc" / "measure.py")
+measure: ModuleType = load_module(FOLDERS / "rfc" / "measure.py")
 COLORS = {
     "Reno": "#777777",
     "CUBIC": "#1f5fa8",
