@@ -1,11 +1,12 @@
 //! Things that a scenario names, each with its prose and its fields.
 
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value as Json, json};
 
 use crate::declared::{Base, Declared};
-use crate::field::{Field, read_table};
+use crate::field::{Described, Field, read_table};
 use crate::table::{Context, Mistake, Table};
 use crate::value::written;
 
@@ -25,7 +26,7 @@ pub struct About {
 }
 
 /// A field of a part, without its types.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FieldInfo {
     /// As in a scenario.
     pub name: &'static str,
@@ -53,9 +54,12 @@ pub struct FieldInfo {
     pub table: Option<TableInfo>,
     /// The fields of each item, if it is a list of tables.
     pub items: Option<TableInfo>,
-    schema: Json,
-    canonical: fn(&Json) -> Result<Json, String>,
+    pub(crate) schema: Json,
+    pub(crate) canonical: Canonical,
 }
+
+/// Puts a written value into the form in which its type writes it.
+pub(crate) type Canonical = Arc<dyn Fn(&Json) -> Result<Json, String> + Send + Sync>;
 
 /// A field that is a table.
 #[derive(Clone, Debug)]
@@ -71,6 +75,12 @@ pub struct TableInfo {
 impl TableInfo {
     fn of(fields: Vec<FieldInfo>, is_switch: bool) -> Self {
         Self { names: fields.iter().map(|field| field.name).collect(), fields, is_switch }
+    }
+}
+
+impl fmt::Debug for FieldInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FieldInfo").field("name", &self.name).field("range", &self.range).finish_non_exhaustive()
     }
 }
 
@@ -145,6 +155,17 @@ impl<C: 'static, X> Part<C, X> {
             Reading { config: into(config), mistakes }
         };
         Self { about, fields: LazyLock::new(Box::new(describe)), extra, field_names, read: Box::new(read) }
+    }
+
+    /// A part that is read elsewhere, by what is known of its fields.
+    pub fn described(
+        about: About,
+        extra: X,
+        fields: Vec<FieldInfo>,
+        read: impl Fn(&Table, &Context) -> Reading<C> + Send + Sync + 'static,
+    ) -> Self {
+        let field_names = fields.iter().map(|field| field.name).collect();
+        Self { about, fields: LazyLock::new(Box::new(move || fields)), extra, field_names, read: Box::new(read) }
     }
 
     /// What `table` comes to, with everything that is wrong with it.
@@ -226,15 +247,19 @@ pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo
     let defaults: Vec<Json> = bases.iter().map(|base| field.access().default_in(&base.config)).collect();
     let is_default = |value: &&Json| !described.is_required && !described.depends_on_context && !value.is_null();
     let default = defaults.first().filter(is_default).cloned();
+    let chosen = bases.iter().filter_map(|base| base.when).zip(&defaults);
+    let default_text = default_text(&described, chosen, default.as_ref());
+    FieldInfo { default_text, ..info_of(field.name, field.meaning.clone(), described, default) }
+}
+
+/// The same of a field without other defaults than its own.
+pub(crate) fn info_of(name: &'static str, meaning: String, described: Described, default: Option<Json>) -> FieldInfo {
+    let default = default.filter(|value| !described.is_required && !value.is_null());
     let range = if described.range.is_empty() { described.wanted.clone() } else { described.range.clone() };
     FieldInfo {
-        name: field.name,
-        meaning: field.meaning.clone(),
-        default_text: default_text(
-            &described,
-            bases.iter().filter_map(|base| base.when).zip(&defaults),
-            default.as_ref(),
-        ),
+        name,
+        meaning,
+        default_text: default_text(&described, std::iter::empty(), default.as_ref()),
         default,
         range,
         words: described.words,
@@ -244,7 +269,7 @@ pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo
         inside: described.inside,
         outside: described.outside,
         schema: described.schema,
-        canonical: described.canonical,
+        canonical: Arc::new(described.canonical),
         table: described.table.map(|(fields, is_switch)| TableInfo::of(fields, is_switch)),
         items: (!described.items.is_empty()).then(|| TableInfo::of(described.items, false)),
     }
@@ -252,7 +277,7 @@ pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo
 
 /// `2; "ns2": 1`.
 fn default_text<'a>(
-    described: &crate::field::Described,
+    described: &Described,
     bases: impl Iterator<Item = ((&'static str, &'static str), &'a Json)>,
     default: Option<&Json>,
 ) -> String {
