@@ -58,7 +58,7 @@ pub use kinds::{canonical_kind, kind_and_fields, schemas_of_fields, wanted_kind,
 pub use library::Library;
 pub use markdown::{entry_table, parameter_table, summary_table, word_table};
 pub use own::OwnField;
-pub use part::{About, Describe, Entry, FieldInfo, Part, Parts, Reading, TableInfo, kinds_schema};
+pub use part::{About, Canonical, Describe, Entry, FieldInfo, Part, Parts, Reading, TableInfo, kinds_schema};
 pub use range::{Bound, Range, Unordered};
 pub use serde_json::Value as Json;
 pub use settled::Settles;

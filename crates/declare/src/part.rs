@@ -10,6 +10,13 @@ use crate::field::{Described, Field, read_table};
 use crate::table::{Context, Mistake, Table};
 use crate::value::written;
 
+impl About {
+    /// A name and a line, for a part of which there is no more to say.
+    pub const fn new(name: &'static str, summary: &'static str) -> Self {
+        Self { name, aliases: &[], summary, source: "", departures: "" }
+    }
+}
+
 /// What is said of a part beside its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
@@ -59,7 +66,7 @@ pub struct FieldInfo {
 }
 
 /// Puts a written value into the form in which its type writes it.
-pub(crate) type Canonical = Arc<dyn Fn(&Json) -> Result<Json, String> + Send + Sync>;
+pub type Canonical = Arc<dyn Fn(&Json) -> Result<Json, String> + Send + Sync>;
 
 /// A field that is a table.
 #[derive(Clone, Debug)]
@@ -78,6 +85,23 @@ impl TableInfo {
     }
 }
 
+impl TableInfo {
+    /// Fields within are taken as they are written: whoever described them reads them in the end.
+    fn of_description(description: &Json) -> Option<Self> {
+        let fields = description["fields"].as_array()?;
+        let field = |field: &Json| FieldInfo::of_description(field, Arc::new(|raw: &Json| Ok(raw.clone())));
+        Some(Self::of(fields.iter().map(field).collect(), description["is_switch"].as_bool().unwrap_or_default()))
+    }
+}
+
+fn described_all(fields: &[FieldInfo]) -> Vec<Json> {
+    fields.iter().map(FieldInfo::describe).collect()
+}
+
+fn kept(text: &Json) -> &'static str {
+    text.as_str().unwrap_or_default().to_owned().leak()
+}
+
 impl fmt::Debug for FieldInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FieldInfo").field("name", &self.name).field("range", &self.range).finish_non_exhaustive()
@@ -88,6 +112,40 @@ impl FieldInfo {
     /// `raw` as this field's type writes it; the error is "what is wrong; what to do".
     pub fn read(&self, raw: &Json) -> Result<Json, String> {
         (self.canonical)(raw)
+    }
+
+    /// Everything that is said of it, for [`Self::of_description`].
+    pub fn describe(&self) -> Json {
+        let tables = |info: &TableInfo| json!({ "fields": described_all(&info.fields), "is_switch": info.is_switch });
+        json!({
+            "name": self.name, "meaning": self.meaning, "default": self.default, "default_text": self.default_text,
+            "range": self.range, "words": self.words, "unit": self.unit, "source": self.source,
+            "is_required": self.is_required, "schema": self.schema,
+            "table": self.table.as_ref().map(tables), "items": self.items.as_ref().map(tables),
+        })
+    }
+
+    /// A field that another process, or the other side of some boundary, has described. Texts live as long as the program.
+    pub fn of_description(description: &Json, canonical: Canonical) -> Self {
+        let text = |key: &str| -> &'static str { kept(&description[key]) };
+        let words = description["words"].as_array().map_or(&[][..], Vec::as_slice);
+        Self {
+            name: text("name"),
+            meaning: text("meaning").to_owned(),
+            default: Some(description["default"].clone()).filter(|value| !value.is_null()),
+            default_text: text("default_text").to_owned(),
+            range: text("range").to_owned(),
+            words: words.iter().map(|pair| (kept(&pair[0]), kept(&pair[1]))).collect(),
+            unit: text("unit"),
+            source: text("source"),
+            is_required: description["is_required"].as_bool().unwrap_or_default(),
+            inside: Vec::new(),
+            outside: Vec::new(),
+            table: TableInfo::of_description(&description["table"]),
+            items: TableInfo::of_description(&description["items"]),
+            schema: description["schema"].clone(),
+            canonical,
+        }
     }
 
     /// As a catalogue shows it, under this name.
@@ -136,7 +194,7 @@ impl<C: 'static, X> Part<C, X> {
         extra: X,
         omits: &'static [&'static str],
         adjust: fn(&mut K),
-        into: fn(K) -> C,
+        into: impl Fn(K) -> C + Send + Sync + 'static,
     ) -> Self {
         let known: Arc<[Field<K>]> = K::fields().into_iter().filter(|field| !omits.contains(&field.name)).collect();
         let described = Arc::clone(&known);
