@@ -37,7 +37,7 @@ impl PluginEffect {
 impl LinkEffect for PluginEffect {
     fn on_packet(&mut self, now: SimTime, packet: &Packet, octets: u64) -> Fate {
         let (packet, mut fate) = (seen(packet, octets, now, 0), FateC::default());
-        let status = (self.calls().on_packet)(self.instance, now.0, &packet, &mut fate);
+        let status = (self.calls().on_packet)(self.instance, now.0, &raw const packet, &raw mut fate);
         if !self.config.origin().expect(status, "on_packet") {
             return Fate::Lost;
         }

@@ -113,14 +113,14 @@ impl QueueDiscipline for PluginQueue {
     fn enqueue(&mut self, now: SimTime, arrival: Queued) {
         let token = self.keep(arrival);
         let packet = seen(&arrival.packet, arrival.octets, arrival.since, token);
-        let status = (self.calls().enqueue)(self.head, now.0, &packet);
+        let status = (self.calls().enqueue)(self.head, now.0, &raw const packet);
         self.expect(status, "enqueue");
         self.treat("enqueue");
     }
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
         let mut token = 0;
-        let status = (self.calls().dequeue)(self.head, now.0, &mut token);
+        let status = (self.calls().dequeue)(self.head, now.0, &raw mut token);
         let is_there = self.expect(status, "dequeue");
         self.treat("dequeue");
         is_there.then(|| self.take(token, "dequeue"))
@@ -128,7 +128,7 @@ impl QueueDiscipline for PluginQueue {
 
     fn ready_at(&self, now: SimTime) -> Option<SimTime> {
         let mut time = 0;
-        let status = (self.calls().ready_at)(self.head, now.0, &mut time);
+        let status = (self.calls().ready_at)(self.head, now.0, &raw mut time);
         self.expect(status, "ready_at").then_some(SimTime(time))
     }
 

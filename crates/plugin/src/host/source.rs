@@ -36,7 +36,7 @@ impl PluginSource {
 impl TrafficSource for PluginSource {
     fn next(&mut self, now: SimTime, unsent: Bytes) -> Supply {
         let mut supply = SupplyC::default();
-        let status = (self.calls().next)(self.instance, now.0, unsent.0, &mut supply);
+        let status = (self.calls().next)(self.instance, now.0, unsent.0, &raw mut supply);
         self.config.origin().expect(status, "next");
         let then = match known(supply.at) {
             Some(time) => Then::At(SimTime(time)),
