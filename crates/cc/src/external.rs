@@ -98,7 +98,12 @@ impl ExternalConfig {
         initial_window: Bytes,
         initial_ssthresh: Option<Bytes>,
     ) -> Box<dyn ExternalController> {
-        (self.make)(&Start { mss, initial_window, initial_ssthresh, seed: self.seed })
+        self.start(&Start { mss, initial_window, initial_ssthresh, seed: self.seed })
+    }
+
+    /// A controller that starts from this.
+    pub fn start(&self, start: &Start) -> Box<dyn ExternalController> {
+        (self.make)(start)
     }
 }
 

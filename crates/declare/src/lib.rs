@@ -35,10 +35,13 @@
 //! This crate knows of no TCP. Why parameters are declared so is in the repository, docs/decisions/0008-declare-once.md.
 
 mod declared;
+mod external;
 mod field;
 mod kinds;
+mod library;
 mod macros;
 mod markdown;
+mod own;
 mod part;
 mod range;
 mod settled;
@@ -49,10 +52,13 @@ mod value;
 mod words;
 
 pub use declared::{Base, Check, Declared, Settle, Switched, Tabled, table_of};
+pub use external::External;
 pub use field::Field;
 pub use kinds::{canonical_kind, kind_and_fields, schemas_of_fields, wanted_kind, with_kind};
+pub use library::Library;
 pub use markdown::{entry_table, parameter_table, summary_table, word_table};
-pub use part::{About, Describe, Entry, FieldInfo, Part, Parts, Reading, TableInfo, kinds_schema};
+pub use own::OwnField;
+pub use part::{About, Canonical, Describe, Entry, FieldInfo, Part, Parts, Reading, TableInfo, kinds_schema};
 pub use range::{Bound, Range, Unordered};
 pub use serde_json::Value as Json;
 pub use settled::Settles;

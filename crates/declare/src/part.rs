@@ -1,13 +1,21 @@
 //! Things that a scenario names, each with its prose and its fields.
 
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value as Json, json};
 
 use crate::declared::{Base, Declared};
-use crate::field::{Field, read_table};
+use crate::field::{Described, Field, read_table};
 use crate::table::{Context, Mistake, Table};
 use crate::value::written;
+
+impl About {
+    /// A name and a line, for a part of which there is no more to say.
+    pub const fn new(name: &'static str, summary: &'static str) -> Self {
+        Self { name, aliases: &[], summary, source: "", departures: "" }
+    }
+}
 
 /// What is said of a part beside its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +33,7 @@ pub struct About {
 }
 
 /// A field of a part, without its types.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FieldInfo {
     /// As in a scenario.
     pub name: &'static str,
@@ -53,9 +61,12 @@ pub struct FieldInfo {
     pub table: Option<TableInfo>,
     /// The fields of each item, if it is a list of tables.
     pub items: Option<TableInfo>,
-    schema: Json,
-    canonical: fn(&Json) -> Result<Json, String>,
+    pub(crate) schema: Json,
+    pub(crate) canonical: Canonical,
 }
+
+/// Puts a written value into the form in which its type writes it.
+pub type Canonical = Arc<dyn Fn(&Json) -> Result<Json, String> + Send + Sync>;
 
 /// A field that is a table.
 #[derive(Clone, Debug)]
@@ -74,10 +85,67 @@ impl TableInfo {
     }
 }
 
+impl TableInfo {
+    /// Fields within are taken as they are written: whoever described them reads them in the end.
+    fn of_description(description: &Json) -> Option<Self> {
+        let fields = description["fields"].as_array()?;
+        let field = |field: &Json| FieldInfo::of_description(field, Arc::new(|raw: &Json| Ok(raw.clone())));
+        Some(Self::of(fields.iter().map(field).collect(), description["is_switch"].as_bool().unwrap_or_default()))
+    }
+}
+
+fn described_all(fields: &[FieldInfo]) -> Vec<Json> {
+    fields.iter().map(FieldInfo::describe).collect()
+}
+
+fn kept(text: &Json) -> &'static str {
+    text.as_str().unwrap_or_default().to_owned().leak()
+}
+
+impl fmt::Debug for FieldInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FieldInfo").field("name", &self.name).field("range", &self.range).finish_non_exhaustive()
+    }
+}
+
 impl FieldInfo {
     /// `raw` as this field's type writes it; the error is "what is wrong; what to do".
     pub fn read(&self, raw: &Json) -> Result<Json, String> {
         (self.canonical)(raw)
+    }
+
+    /// Everything that is said of it, for [`Self::of_description`].
+    pub fn describe(&self) -> Json {
+        let tables = |info: &TableInfo| json!({ "fields": described_all(&info.fields), "is_switch": info.is_switch });
+        json!({
+            "name": self.name, "meaning": self.meaning, "default": self.default, "default_text": self.default_text,
+            "range": self.range, "words": self.words, "unit": self.unit, "source": self.source,
+            "is_required": self.is_required, "schema": self.schema,
+            "table": self.table.as_ref().map(tables), "items": self.items.as_ref().map(tables),
+        })
+    }
+
+    /// A field that another process, or the other side of some boundary, has described. Texts live as long as the program.
+    pub fn of_description(description: &Json, canonical: Canonical) -> Self {
+        let text = |key: &str| -> &'static str { kept(&description[key]) };
+        let words = description["words"].as_array().map_or(&[][..], Vec::as_slice);
+        Self {
+            name: text("name"),
+            meaning: text("meaning").to_owned(),
+            default: Some(description["default"].clone()).filter(|value| !value.is_null()),
+            default_text: text("default_text").to_owned(),
+            range: text("range").to_owned(),
+            words: words.iter().map(|pair| (kept(&pair[0]), kept(&pair[1]))).collect(),
+            unit: text("unit"),
+            source: text("source"),
+            is_required: description["is_required"].as_bool().unwrap_or_default(),
+            inside: Vec::new(),
+            outside: Vec::new(),
+            table: TableInfo::of_description(&description["table"]),
+            items: TableInfo::of_description(&description["items"]),
+            schema: description["schema"].clone(),
+            canonical,
+        }
     }
 
     /// As a catalogue shows it, under this name.
@@ -126,7 +194,7 @@ impl<C: 'static, X> Part<C, X> {
         extra: X,
         omits: &'static [&'static str],
         adjust: fn(&mut K),
-        into: fn(K) -> C,
+        into: impl Fn(K) -> C + Send + Sync + 'static,
     ) -> Self {
         let known: Arc<[Field<K>]> = K::fields().into_iter().filter(|field| !omits.contains(&field.name)).collect();
         let described = Arc::clone(&known);
@@ -145,6 +213,17 @@ impl<C: 'static, X> Part<C, X> {
             Reading { config: into(config), mistakes }
         };
         Self { about, fields: LazyLock::new(Box::new(describe)), extra, field_names, read: Box::new(read) }
+    }
+
+    /// A part that is read elsewhere, by what is known of its fields.
+    pub fn described(
+        about: About,
+        extra: X,
+        fields: Vec<FieldInfo>,
+        read: impl Fn(&Table, &Context) -> Reading<C> + Send + Sync + 'static,
+    ) -> Self {
+        let field_names = fields.iter().map(|field| field.name).collect();
+        Self { about, fields: LazyLock::new(Box::new(move || fields)), extra, field_names, read: Box::new(read) }
     }
 
     /// What `table` comes to, with everything that is wrong with it.
@@ -226,15 +305,19 @@ pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo
     let defaults: Vec<Json> = bases.iter().map(|base| field.access().default_in(&base.config)).collect();
     let is_default = |value: &&Json| !described.is_required && !described.depends_on_context && !value.is_null();
     let default = defaults.first().filter(is_default).cloned();
+    let chosen = bases.iter().filter_map(|base| base.when).zip(&defaults);
+    let default_text = default_text(&described, chosen, default.as_ref());
+    FieldInfo { default_text, ..info_of(field.name, field.meaning.clone(), described, default) }
+}
+
+/// The same of a field without other defaults than its own.
+pub(crate) fn info_of(name: &'static str, meaning: String, described: Described, default: Option<Json>) -> FieldInfo {
+    let default = default.filter(|value| !described.is_required && !value.is_null());
     let range = if described.range.is_empty() { described.wanted.clone() } else { described.range.clone() };
     FieldInfo {
-        name: field.name,
-        meaning: field.meaning.clone(),
-        default_text: default_text(
-            &described,
-            bases.iter().filter_map(|base| base.when).zip(&defaults),
-            default.as_ref(),
-        ),
+        name,
+        meaning,
+        default_text: default_text(&described, std::iter::empty(), default.as_ref()),
         default,
         range,
         words: described.words,
@@ -244,7 +327,7 @@ pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo
         inside: described.inside,
         outside: described.outside,
         schema: described.schema,
-        canonical: described.canonical,
+        canonical: Arc::new(described.canonical),
         table: described.table.map(|(fields, is_switch)| TableInfo::of(fields, is_switch)),
         items: (!described.items.is_empty()).then(|| TableInfo::of(described.items, false)),
     }
@@ -252,7 +335,7 @@ pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo
 
 /// `2; "ns2": 1`.
 fn default_text<'a>(
-    described: &crate::field::Described,
+    described: &Described,
     bases: impl Iterator<Item = ((&'static str, &'static str), &'a Json)>,
     default: Option<&Json>,
 ) -> String {

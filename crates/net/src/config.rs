@@ -62,6 +62,12 @@ impl LinkConfig {
         !matches!(self.queue, QueueConfig::DropTail(_)) || self.channel.is_some()
     }
 
+    /// True if its queue or what it does to packets is from outside this crate.
+    pub fn has_external(&self) -> bool {
+        let has_effect = |channel: &ChannelConfig| channel.impairments.effect.is_some();
+        matches!(self.queue, QueueConfig::External(_)) || self.channel.as_deref().is_some_and(has_effect)
+    }
+
     /// True if the link's queue has an internal of this name to report.
     pub fn reports(&self, name: &str) -> bool {
         Link::new(self, 0).inspect(name).is_some()

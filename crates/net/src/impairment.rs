@@ -9,8 +9,10 @@ pub mod policer;
 pub mod reorder;
 
 use ackclock_declare::{About, Entry, declare, default};
-use ackclock_units::SimDuration;
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
+use crate::own::{ExternalEffect, ExternalEffectConfig, PartStart};
+use crate::packet::Packet;
 use crate::rng::RandomStream;
 
 #[doc(inline)]
@@ -35,6 +37,8 @@ declare! {
         jitter: Option<Jitter> = None,
         /// Lets others overtake some.
         reorder: Option<Reorder> = None,
+        /// An effect from outside: what it does comes on top of the others.
+        effect: Option<ExternalEffectConfig> = None,
     }
 }
 
@@ -71,6 +75,21 @@ pub enum Fate {
     },
 }
 
+impl Fate {
+    /// A packet that arrives.
+    pub const ARRIVES: Self = Self::Arrives { jitter: SimDuration::ZERO, held: SimDuration::ZERO, copied: false };
+
+    /// What becomes of a packet of which two things become.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Arrives { jitter, held, copied }, Self::Arrives { jitter: more, held: longer, copied: too }) => {
+                Self::Arrives { jitter: jitter + more, held: held + longer, copied: copied || too }
+            }
+            _ => Self::Lost,
+        }
+    }
+}
+
 /// Impairments at work. Each draws from a random stream of its own, so that one of them changes no other's draws.
 #[derive(Clone, Debug)]
 pub struct Impairments {
@@ -78,25 +97,36 @@ pub struct Impairments {
     jitter: Option<(Jitter, RandomStream)>,
     reorder: Option<(reorder::Reorderer, RandomStream)>,
     duplicate: Option<(f64, RandomStream)>,
+    effect: Option<Box<dyn ExternalEffect>>,
 }
 
 impl Impairments {
-    /// Those of the link `name`.
-    pub fn new(config: &ImpairmentConfig, name: &str, seed: u64) -> Self {
+    /// Those of the link `name`, which has this rate.
+    pub fn new(config: &ImpairmentConfig, name: &str, rate: Bandwidth, seed: u64) -> Self {
         let stream = |what: &str| RandomStream::new(seed, &format!("{name} {what}"));
         Self {
             loss: config.loss.map(|loss| (LossProcess::new(&loss), stream("loss"))),
             jitter: config.jitter.map(|jitter| (jitter, stream("jitter"))),
             reorder: config.reorder.map(|reorder| (reorder::Reorderer::new(reorder), stream("reorder"))),
             duplicate: (config.duplicate > 0.0).then(|| (config.duplicate, stream("duplicate"))),
+            effect: config
+                .effect
+                .as_ref()
+                .map(|effect| effect.make(&PartStart { rate, seed: stream("effect").bits() })),
         }
     }
 
-    /// A packet of so many octets was sent.
-    pub fn depart(&mut self, octets: u64) -> Fate {
+    /// The last bit of a packet, of so many octets with its framing, left at `now`.
+    pub fn depart(&mut self, now: SimTime, packet: &Packet, octets: u64) -> Fate {
         if self.loss.as_mut().is_some_and(|(loss, random)| loss.loses(octets, random)) {
             return Fate::Lost;
         }
+        let fate = self.arrive();
+        self.effect.as_mut().map_or(fate, |effect| fate.and(effect.on_packet(now, packet, octets)))
+    }
+
+    /// What becomes of a packet that is not lost.
+    fn arrive(&mut self) -> Fate {
         Fate::Arrives {
             jitter: self.jitter.as_mut().map_or(SimDuration::ZERO, |(jitter, random)| jitter.draw(random)),
             held: self.reorder.as_mut().map_or(SimDuration::ZERO, |(reorder, random)| reorder.hold(random)),
@@ -108,13 +138,44 @@ impl Impairments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::own::LinkEffect;
+
+    fn impairments(config: &ImpairmentConfig) -> Impairments {
+        Impairments::new(config, "link", Bandwidth(1_000_000), 1)
+    }
+
+    fn depart(impairments: &mut Impairments, octets: u64) -> Fate {
+        impairments.depart(SimTime::ZERO, &Packet::default(), octets)
+    }
+
+    /// Loses each third packet and delays the others by a millisecond.
+    #[derive(Clone, Debug)]
+    struct EachThird(u32);
+
+    impl LinkEffect for EachThird {
+        fn on_packet(&mut self, _now: SimTime, _packet: &Packet, _octets: u64) -> Fate {
+            self.0 += 1;
+            let delayed = Fate::Arrives { jitter: SimDuration::from_millis(1), held: SimDuration::ZERO, copied: false };
+            if self.0 % 3 == 0 { Fate::Lost } else { delayed }
+        }
+    }
+
+    #[test]
+    fn an_effect_from_outside_comes_on_top_of_the_others() {
+        let effect = ExternalEffectConfig::new("each third", |_| Box::new(EachThird(0)));
+        let config = ImpairmentConfig { duplicate: 1.0, effect: Some(effect), ..ImpairmentConfig::default() };
+        assert!(!config.is_none());
+        let mut impairments = impairments(&config);
+        let both = Fate::Arrives { jitter: SimDuration::from_millis(1), held: SimDuration::ZERO, copied: true };
+        let fates: Vec<Fate> = (0..4).map(|_| depart(&mut impairments, 40)).collect();
+        assert_eq!(fates, [both, both, Fate::Lost, both]);
+    }
 
     #[test]
     fn nothing_happens_without_impairments() {
         assert!(ImpairmentConfig::default().is_none());
-        let mut impairments = Impairments::new(&ImpairmentConfig::default(), "link", 1);
-        let untouched = Fate::Arrives { jitter: SimDuration::ZERO, held: SimDuration::ZERO, copied: false };
-        assert!((0..100).all(|_| impairments.depart(1500) == untouched));
+        let mut impairments = impairments(&ImpairmentConfig::default());
+        assert!((0..100).all(|_| depart(&mut impairments, 1500) == Fate::ARRIVES));
     }
 
     #[test]
@@ -123,8 +184,8 @@ mod tests {
             ImpairmentConfig { loss: Some(LossConfig::Random(RandomLoss { p: 0.3 })), ..ImpairmentConfig::default() };
         let both = ImpairmentConfig { duplicate: 0.2, ..lossy.clone() };
         let losses = |config| {
-            let mut impairments = Impairments::new(config, "link", 1);
-            (0..1000).filter(|_| impairments.depart(1500) == Fate::Lost).count()
+            let mut impairments = impairments(config);
+            (0..1000).filter(|_| depart(&mut impairments, 1500) == Fate::Lost).count()
         };
         assert_eq!(losses(&lossy), losses(&both));
     }
@@ -132,9 +193,9 @@ mod tests {
     #[test]
     fn copies_come_with_their_probability() {
         let config = ImpairmentConfig { duplicate: 0.1, ..ImpairmentConfig::default() };
-        let mut impairments = Impairments::new(&config, "link", 1);
-        let copies =
-            (0..100_000).filter(|_| matches!(impairments.depart(40), Fate::Arrives { copied: true, .. })).count();
+        let mut impairments = impairments(&config);
+        let is_copied = |fate| matches!(fate, Fate::Arrives { copied: true, .. });
+        let copies = (0..100_000).filter(|_| is_copied(depart(&mut impairments, 40))).count();
         // the standard error of 1e5 draws is 95
         assert!(copies.abs_diff(10_000) < 300, "{copies}");
     }

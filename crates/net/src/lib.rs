@@ -29,6 +29,7 @@ mod ids;
 pub mod impairment;
 pub mod link;
 mod link_stats;
+mod own;
 mod packet;
 mod packets;
 mod propagation;
@@ -57,6 +58,7 @@ pub use impairment::{
 #[doc(inline)]
 pub use link::{ClockedLink, Delivery, Link, LinkKind, Passage, ServedLink, Service};
 pub use link_stats::LinkStats;
+pub use own::{ExternalEffect, ExternalEffectConfig, LinkEffect, PartStart, own_effects};
 pub use packet::{Datagram, Packet, Payload, UDP_HEADER};
 pub use packets::{PacketId, Packets};
 pub use propagation::AggregateConfig;

@@ -5,7 +5,7 @@
 
 mod aggregate;
 
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 use crate::channel::ChannelConfig;
 use crate::impairment::{Fate, Impairments};
@@ -40,12 +40,12 @@ pub(crate) struct Arrival {
 }
 
 impl Propagation {
-    /// Of the link `name`.
-    pub(crate) fn new(config: &ChannelConfig, name: &str, seed: u64) -> Self {
+    /// Of the link `name`, which has this rate.
+    pub(crate) fn new(config: &ChannelConfig, name: &str, rate: Bandwidth, seed: u64) -> Self {
         Self {
             delay: config.delay.clone(),
             keeps_order: config.keeps_order,
-            impairments: Impairments::new(&config.impairments, name, seed),
+            impairments: Impairments::new(&config.impairments, name, rate, seed),
             aggregator: config.aggregate.map(Aggregator::new),
             latest: SimTime::ZERO,
             released: Vec::new(),
@@ -56,7 +56,7 @@ impl Propagation {
     /// The last bit of a packet of so many octets left at `now`. Adds to `arrivals` what is now certain to arrive; false
     /// if the packet is lost.
     pub(crate) fn depart(&mut self, now: SimTime, packet: &Packet, octets: u64, arrivals: &mut Vec<Arrival>) -> bool {
-        let Fate::Arrives { jitter, held, copied } = self.impairments.depart(octets) else { return false };
+        let Fate::Arrives { jitter, held, copied } = self.impairments.depart(now, packet, octets) else { return false };
         let packet = Held { packet: *packet, jitter, extra: held, copied, place: self.departed };
         self.departed += 1;
         match &mut self.aggregator {

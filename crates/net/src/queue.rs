@@ -11,6 +11,7 @@ pub mod codel;
 pub mod drop_tail;
 pub mod drr;
 pub mod dualpi2;
+pub mod external;
 mod fifo;
 pub mod flow_hash;
 mod flow_queues;
@@ -40,6 +41,7 @@ use std::sync::LazyLock;
 use ackclock_declare::{About, Declared, Part, Parts, Review};
 use ackclock_units::{Bandwidth, SimTime};
 
+use crate::own::PartStart;
 use crate::packet::Packet;
 use crate::rng::RandomStream;
 
@@ -53,6 +55,8 @@ pub use drop_tail::{DropTail, DropTailConfig};
 pub use drr::{Drr, DrrConfig};
 #[doc(inline)]
 pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
+#[doc(inline)]
+pub use external::{ExternalQueue, ExternalQueueConfig};
 pub use flow_set::FlowSet;
 #[doc(inline)]
 pub use fq::{Fq, FqConfig};
@@ -90,8 +94,7 @@ pub struct Queued {
     pub since: SimTime,
 }
 
-/// A queue discipline.
-/// What waits for a link, in which order it leaves, and what of it is dropped or marked.
+/// A queue discipline: what waits for a link, in which order it leaves, and what of it is dropped or marked.
 pub trait QueueDiscipline: Debug + Send {
     /// A packet arrives: it is kept, or it or others are dropped (and counted).
     fn enqueue(&mut self, now: SimTime, arrival: Queued);
@@ -142,6 +145,11 @@ impl QueuePlace<'_> {
     pub fn random(&self) -> RandomStream {
         RandomStream::new(self.seed, &format!("{}.queue", self.link))
     }
+
+    /// What a discipline from outside starts from.
+    fn start(&self) -> PartStart {
+        PartStart { rate: self.rate, seed: self.random().bits() }
+    }
 }
 
 /// Parameters of a discipline, and what is said of it in every catalogue.
@@ -181,12 +189,17 @@ macro_rules! disciplines {
         #[derive(Clone, Debug, PartialEq)]
         pub enum QueueConfig {
             $($(#[$meta])* $name($module::$config),)*
+            /// A discipline from outside this crate.
+            External(ExternalQueueConfig),
         }
 
         impl QueueConfig {
             /// Tells the queue on which host each endpoint is.
             pub fn set_hosts(&mut self, hosts: &HostTable) {
-                match self { $(Self::$name(config) => config.set_hosts(hosts),)* }
+                match self {
+                    $(Self::$name(config) => config.set_hosts(hosts),)*
+                    Self::External(_) => {}
+                }
             }
         }
 
@@ -194,6 +207,8 @@ macro_rules! disciplines {
         #[derive(Clone, Debug)]
         pub enum Queue {
             $($(#[$meta])* $name(Box<$module::$name>),)*
+            /// A discipline from outside this crate.
+            External(Box<dyn ExternalQueue>),
         }
 
         impl Queue {
@@ -201,6 +216,7 @@ macro_rules! disciplines {
             pub fn new(config: &QueueConfig, place: &QueuePlace<'_>) -> Self {
                 match config {
                     $(QueueConfig::$name(config) => Self::$name(Box::new($module::$name::new(config, place))),)*
+                    QueueConfig::External(config) => Self::External(config.make(&place.start())),
                 }
             }
         }
@@ -208,6 +224,12 @@ macro_rules! disciplines {
         static QUEUES: LazyLock<Parts<QueueConfig>> =
             LazyLock::new(|| Parts::new(vec![$(part_of(QueueConfig::$name)),*]));
 
+        dispatch! { $($name)* External }
+    };
+}
+
+macro_rules! dispatch {
+    ($($name:ident)*) => {
         impl QueueDiscipline for Queue {
             fn enqueue(&mut self, now: SimTime, arrival: Queued) {
                 match self { $(Self::$name(queue) => queue.enqueue(now, arrival),)* }

@@ -1,9 +1,10 @@
-//! Controllers that a scenario names and that whoever reads it brings along: classes of Python, types of a Rust program.
+//! What a scenario names and whoever reads it brings along: classes of Python, types of a Rust program, plug-ins.
 
 use std::fmt;
 use std::sync::Arc;
 
 use ackclock_cc::ExternalConfig;
+use ackclock_declare::Library;
 use serde_json::{Map, Value};
 
 /// Where a controller from outside comes from.
@@ -48,26 +49,66 @@ pub enum BlamedField {
 
 type Find = dyn Fn(&ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> + Send + Sync;
 
+type Load = dyn Fn(&str) -> Result<Library, Unloadable> + Send + Sync;
+
+/// Why nothing comes of an entry of a scenario's `use`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unloadable {
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
 /// What answers such requests; by default nothing does, and every request is a mistake of the scenario.
 #[derive(Clone, Default)]
-pub struct Extensions(Option<Arc<Find>>);
+pub struct Extensions {
+    find: Option<Arc<Find>>,
+    load: Option<Arc<Load>>,
+    library: Library,
+}
 
 impl Extensions {
     /// Extensions that `find` finds. It is asked once for each flow, while the scenario is checked.
     pub fn new(
         find: impl Fn(&ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> + Send + Sync + 'static,
     ) -> Self {
-        Self(Some(Arc::new(find)))
+        Self { find: Some(Arc::new(find)), ..Self::default() }
+    }
+
+    /// The same, with parts that a scenario may name without more ado.
+    #[must_use]
+    pub fn with_library(mut self, library: &Library) -> Self {
+        self.library.extend(library);
+        self
+    }
+
+    /// The same, with `load`, which finds what a scenario's `use` names: a module of Python, a file.
+    #[must_use]
+    pub fn with_loader(self, load: impl Fn(&str) -> Result<Library, Unloadable> + Send + Sync + 'static) -> Self {
+        Self { load: Some(Arc::new(load)), ..self }
+    }
+
+    pub(crate) fn library(&self) -> &Library {
+        &self.library
+    }
+
+    pub(crate) fn load(&self, name: &str) -> Result<Library, Unloadable> {
+        let nobody = || Unloadable {
+            message: "cannot be loaded by the program that reads this scenario".to_owned(),
+            remedy: "use `ackclock run` or `ackclock.run`, or let the program bring the parts along".to_owned(),
+        };
+        self.load.as_ref().map_or_else(|| Err(nobody()), |load| load(name))
     }
 
     pub(crate) fn find(&self, request: &ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> {
-        self.0.as_ref().map_or_else(|| Err(nobody(request.origin)), |find| find(request))
+        self.find.as_ref().map_or_else(|| Err(nobody(request.origin)), |find| find(request))
     }
 }
 
 impl fmt::Debug for Extensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Extensions").field(&self.0.is_some()).finish()
+        f.debug_struct("Extensions").field("library", &self.library).finish_non_exhaustive()
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) use external::{ExternalParameters, PythonParameters};
 pub(crate) use fields::{Fields, OwnTable};
 pub(crate) use flow::{FlowTable, HostTable, Spacing, StartTable};
 pub(crate) use macros::Overlay;
-pub(crate) use parts::{BufferPolicy, DiscardRule, Jitter, Loss, Queue, Reorder};
+pub(crate) use parts::{BufferPolicy, DiscardRule, Effect, Jitter, Loss, Queue, Reorder, Source, taken_names};
 pub(crate) use policy::PolicyParameters;
 pub(crate) use tcp::{TcpSwitches, TcpTable};
 pub(crate) use text::{Duration, EventRate, Framing, Rate, Size};
@@ -52,6 +52,10 @@ macros::table! {
         seed: u64,
         /// The part of the run over which averages are taken; by default each flow's own lifetime.
         measure: MeasureTable,
+        /// Files and modules with parts of one's own, which the scenario may then name as those that are built in: a module of
+        /// Python or its file, a plug-in.
+        #[serde(rename = "use")]
+        own_parts: List<String>,
         /// Nodes and links.
         #[schemars(required)]
         topology: Topology,

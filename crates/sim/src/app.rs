@@ -4,7 +4,7 @@ use ackclock_net::RandomStream;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::config::{AppConfig, Span};
-use crate::traffic::Requester;
+use crate::traffic::{ExternalSource, Requester, SourceStart, Then};
 
 /// More than any run can send.
 const ENDLESS: Bytes = Bytes(1 << 60);
@@ -27,6 +27,7 @@ enum Kind {
     OnOff(OnOff),
     Requester(Box<Requester>),
     Responder,
+    External { source: Box<dyn ExternalSource>, is_over: bool },
 }
 
 /// What follows when the receiver has read what the application waited for.
@@ -82,6 +83,10 @@ impl App {
             AppConfig::RequestResponse { .. } | AppConfig::Video(_) => {
                 Kind::Requester(Box::new(Requester::new(config, seed, name)))
             }
+            AppConfig::External(config) => {
+                let seed = RandomStream::new(seed, &format!("app {name}")).bits();
+                Kind::External { source: config.make(&SourceStart { seed }), is_over: false }
+            }
         };
         Self { kind, written: Bytes::ZERO }
     }
@@ -124,7 +129,21 @@ impl App {
                 let request = requester.ask(now).request;
                 Action { write: request, tell_when_read: Some(self.written + request), ..Action::default() }
             }
-            Kind::Responder => Action::default(),
+            Kind::Responder | Kind::External { is_over: true, .. } => Action::default(),
+            Kind::External { source, is_over } => {
+                let supply = source.next(now, unsent);
+                let write = Bytes(supply.write.0.min(ENDLESS.0 - self.written.0));
+                let all = Some(self.written + write);
+                *is_over = supply.then == Then::Close;
+                match supply.then {
+                    // A time that has passed would let nothing else happen.
+                    Then::At(time) => {
+                        Action { write, wake_at: Some(time.max(now + SimDuration(1))), ..Action::default() }
+                    }
+                    Then::WhenRead => Action { write, tell_when_read: all, ..Action::default() },
+                    Then::Close => Action { write, close: true, tell_when_read: all, wake_at: None },
+                }
+            }
         };
         self.written += action.write;
         action
@@ -136,6 +155,7 @@ impl App {
             Kind::Files { sizes, gap, next } if *next < sizes.len() => AfterRead::WakeAt(now + *gap),
             Kind::Requester(_) => AfterRead::Respond,
             Kind::Responder => AfterRead::Responded,
+            Kind::External { is_over: false, .. } => AfterRead::WakeAt(now),
             _ => AfterRead::Complete,
         }
     }

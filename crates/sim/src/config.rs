@@ -7,7 +7,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::appliance::{ApplianceConfig, SplitConfig};
 use crate::ids::{FlowId, RelayId};
-use crate::traffic::{SizeDistribution, TrafficConfig, VideoConfig};
+use crate::traffic::{ExternalSourceConfig, SizeDistribution, TrafficConfig, VideoConfig};
 use crate::watch::EventSelection;
 
 /// Everything that decides a run.
@@ -196,6 +196,8 @@ pub enum AppConfig {
     },
     /// Downloads a video segment by segment and chooses the bitrate of each.
     Video(VideoConfig),
+    /// A source from outside this crate.
+    External(ExternalSourceConfig),
 }
 
 impl AppConfig {

@@ -63,8 +63,9 @@ pub use outcome::{
 pub use simulation::{ParallelSimulation, PartitionSummary, Simulation};
 pub use traffic::{
     Arrivals, ArrivalsConfig, ByBuffer, ByRate, CdfPoint, Choose, DATA_MINING, DatagramConfig, DatagramEcn,
-    DatagramSummary, ExchangeSummary, FileApp, FilesApp, Gaps, GroupSummary, ListedFlow, LogNormalGaps, LogNormalSizes,
-    OnOffApp, POISSON, ParetoSizes, RateApp, Sending, SizeBucket, SizeDistribution, TrafficConfig, UdpProtocol,
-    VideoApp, VideoChoice, VideoConfig, VideoSummary, WEB_SEARCH,
+    DatagramSummary, ExchangeSummary, ExternalSource, ExternalSourceConfig, FileApp, FilesApp, Gaps, GroupSummary,
+    ListedFlow, LogNormalGaps, LogNormalSizes, OnOffApp, POISSON, ParetoSizes, RateApp, Sending, SizeBucket,
+    SizeDistribution, SourceStart, Supply, Then, TrafficConfig, TrafficSource, UdpProtocol, VideoApp, VideoChoice,
+    VideoConfig, VideoSummary, WEB_SEARCH, own_sources,
 };
 pub use watch::EventSelection;

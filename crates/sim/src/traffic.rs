@@ -9,6 +9,7 @@ mod config;
 mod datagrams;
 mod empty_path;
 mod exchange;
+mod own;
 mod short_flows;
 mod sizes;
 mod video;
@@ -20,6 +21,7 @@ pub use config::{
     VideoConfig,
 };
 pub use datagrams::DatagramSummary;
+pub use own::{ExternalSource, ExternalSourceConfig, SourceStart, Supply, Then, TrafficSource, own_sources};
 pub use sizes::{CdfPoint, DATA_MINING, LogNormalSizes, ParetoSizes, SizeDistribution, WEB_SEARCH};
 pub use video::{ByBuffer, ByRate, Choose, VideoApp, VideoSummary};
 

@@ -80,7 +80,7 @@ impl Served {
             rate: RateProcess::new(&channel.rate, channel.outage),
             policer: channel.policer.map(Policer::new),
             overtaking: config.channel.as_ref().is_some_and(|channel| channel.lets_overtake()),
-            propagation: config.channel.is_some().then(|| Propagation::new(&channel, &config.name, seed)),
+            propagation: config.channel.is_some().then(|| Propagation::new(&channel, &config.name, config.rate, seed)),
             arrivals: Vec::new(),
             places: VecDeque::new(),
             next_place: 0,

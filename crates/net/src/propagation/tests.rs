@@ -19,7 +19,7 @@ fn channel() -> ChannelConfig {
 }
 
 fn propagation(config: &ChannelConfig) -> Propagation {
-    Propagation::new(config, "link", 1)
+    Propagation::new(config, "link", Bandwidth(1_000_000), 1)
 }
 
 /// A packet that carries its number in its size.
@@ -123,6 +123,7 @@ fn nothing_is_made_or_lost_unnoticed() {
         jitter: Some(Jitter::Exponential(ExponentialJitter { mean: ms(2) })),
         reorder: Some(Reorder::Probability(ReorderProbability { p: 0.1, extra: ms(5) })),
         duplicate: 0.05,
+        ..ImpairmentConfig::default()
     };
     let aggregate = Some(AggregateConfig { every: Some(ms(7)), packets: Some(5), ..AggregateConfig::default() });
     let config = ChannelConfig { impairments, aggregate, keeps_order: false, ..channel() };

@@ -1,5 +1,6 @@
 //! Applications of connections.
 
+use ackclock_declare::Context;
 use ackclock_sim::{AppConfig, FilesApp, SizeDistribution, Span, VideoApp};
 use ackclock_units::{Bytes, SimDuration};
 
@@ -17,6 +18,7 @@ impl Checker<'_, '_> {
         let app = match app {
             // The rates of datagrams are refused where there is a connection.
             App::Bulk(_) | App::Cbr(_) | App::Poisson(_) => None,
+            App::Own(source) => Some(AppConfig::External(self.chosen(source, &Context::default(), path))),
             App::File(table) => self.own(table, path).map(|file| file.app()),
             App::Files(table) => self.files(table, path),
             App::RequestResponse(table) => self.request_response(table, path),

@@ -31,6 +31,7 @@ impl Checker<'_, '_> {
             loss: half.loss.as_ref().map(|loss| self.chosen(loss, &context, &path.key("loss"))),
             jitter: half.jitter.as_ref().map(|jitter| self.chosen(jitter, &context, &path.key("jitter"))),
             reorder: half.reorder.as_ref().map(|reorder| self.chosen(reorder, &context, &path.key("reorder"))),
+            effect: half.effect.as_ref().map(|effect| self.chosen(effect, &context, &path.key("effect"))),
             ..self.own(&Fields::with("duplicate", half.duplicate), path).unwrap_or_default()
         }
     }

@@ -85,6 +85,7 @@ impl Checker<'_, '_> {
             jitter: None,
             reorder: None,
             duplicate: None,
+            effect: None,
             policer: None,
             aggregate: None,
             ..forward
@@ -248,6 +249,7 @@ fn half(table: &LinkTable) -> HalfLink {
         jitter: table.jitter.clone(),
         reorder: table.reorder.clone(),
         duplicate: table.duplicate,
+        effect: table.effect.clone(),
         policer: table.policer.clone(),
         aggregate: table.aggregate.clone(),
     }

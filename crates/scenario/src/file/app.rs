@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::macros::{Empty, kinds};
-use super::{Fields, RequestResponseApp};
+use super::{Fields, RequestResponseApp, Source};
 
 kinds! {
     /// What is written into a connection.
@@ -27,4 +27,5 @@ kinds! {
         /// UDP only: datagrams with exponential gaps.
         "poisson" = Poisson(Fields<RateApp>),
     }
+    own Own(Source);
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use ackclock_declare::{FieldInfo, Part, Parts, Table, TableInfo};
+use ackclock_declare::{FieldInfo, Library, Part, Parts, Table, TableInfo};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{
     self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
@@ -24,8 +24,19 @@ pub(crate) trait Kind: 'static {
     /// The name of the JSON Schema.
     const NAME: &'static str;
 
-    /// All of them.
+    /// Those that are built in.
     fn parts() -> &'static Parts<Self::Config, Self::Extra>;
+
+    /// The one that is called so, here or in the library that is open.
+    fn find(name: &str) -> Option<&'static Part<Self::Config, Self::Extra>> {
+        Self::parts().find_known(name)
+    }
+
+    /// Names of a library that are built in already.
+    fn taken(library: &Library) -> Vec<&'static str> {
+        let names = library.names::<Self::Config, Self::Extra>();
+        names.filter(|name| Self::parts().find(name).is_some()).collect()
+    }
 }
 
 /// A part by its name, with the fields that were written, each of its type.
@@ -41,7 +52,7 @@ impl<K: Kind> Chosen<K> {
     ///
     /// If there is no such part.
     pub(crate) fn of(name: &str) -> Self {
-        let part = K::parts().find(name).unwrap_or_else(|| panic!("{name} is declared"));
+        let part = K::parts().find_known(name).unwrap_or_else(|| panic!("{name} is declared"));
         Self { part, table: Table::new() }
     }
 
@@ -95,16 +106,12 @@ impl<'de, K: Kind> Deserialize<'de> for Chosen<K> {
                 f.write_str("a name, or a table with a kind")
             }
             fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Chosen<K>, A::Error> {
-                let (part, content) = data.variant_seed(NameOf(K::parts().names(), find::<K>))?;
+                let (part, content) = data.variant_seed(NameOf(K::parts().known_names(), K::find))?;
                 read_content(part, content)
             }
         }
-        deserializer.deserialize_enum(K::NAME, K::parts().names(), Reads(PhantomData))
+        deserializer.deserialize_enum(K::NAME, K::parts().known_names(), Reads(PhantomData))
     }
-}
-
-fn find<K: Kind>(name: &str) -> Option<&'static Part<K::Config, K::Extra>> {
-    K::parts().find(name)
 }
 
 /// Reads the table of a part whose name has been read.
@@ -114,6 +121,39 @@ pub(crate) fn read_content<'de, K: Kind, A: VariantAccess<'de>>(
 ) -> Result<Chosen<K>, A::Error> {
     let table = content.newtype_variant_seed(TableOf { fields: &part.fields, names: part.field_names() })?;
     Ok(Chosen { part, table })
+}
+
+/// An enum of parts each of which has a word.
+pub(crate) trait ReadWord: Sized {
+    /// Reads the table of the part that has this word.
+    fn read_word<'de, A: VariantAccess<'de>>(word: &str, content: A) -> Result<Self, A::Error>;
+}
+
+/// Reads a part that has one of the words of `T`, or that is of the library.
+pub(crate) fn read_word_or_own<'de, T: ReadWord, K: Kind, D: Deserializer<'de>>(
+    deserializer: D,
+    name: &'static str,
+    words: &'static [&'static str],
+    own: fn(Chosen<K>) -> T,
+) -> Result<T, D::Error> {
+    struct Reads<T, K: Kind>(&'static [&'static str], fn(Chosen<K>) -> T);
+    impl<'de, T: ReadWord, K: Kind> Visitor<'de> for Reads<T, K> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a name, or a table with a kind")
+        }
+        fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<T, A::Error> {
+            let Self(words, own) = self;
+            let word_of = |name: &str| words.iter().copied().find(|word| *word == name);
+            let find = |name: &str| word_of(name).map(Err).or_else(|| K::find(name).map(Ok));
+            match data.variant_seed(NameOf(K::parts().with_known_names(words), find))? {
+                (Ok(part), content) => read_content(part, content).map(own),
+                (Err(word), content) => T::read_word(word, content),
+            }
+        }
+    }
+    deserializer.deserialize_enum(name, K::parts().with_known_names(words), Reads(words, own))
 }
 
 /// Reads a name out of those known; the second finds what it stands for.

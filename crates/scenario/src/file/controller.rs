@@ -126,12 +126,16 @@ enum Named {
 impl Named {
     fn find(name: &str) -> Option<Self> {
         let door = || Door::ALL.into_iter().find(|door| door.name() == name).map(Self::Door);
-        controllers().find(name).map(Self::BuiltIn).or_else(door)
+        Controllers::find(name).map(Self::BuiltIn).or_else(door)
     }
 }
 
-static NAMES: LazyLock<Vec<&'static str>> =
-    LazyLock::new(|| controllers().names().iter().copied().chain(Door::ALL.map(Door::name)).collect());
+/// Those that are declared, and the doors: a library's come last.
+fn names() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&'static str>> =
+        LazyLock::new(|| controllers().names().iter().copied().chain(Door::ALL.map(Door::name)).collect());
+    controllers().with_known_names(&NAMES)
+}
 
 impl<'de> Deserialize<'de> for Controller {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -143,7 +147,7 @@ impl<'de> Deserialize<'de> for Controller {
                 f.write_str("a controller's name, or a table with its kind")
             }
             fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Controller, A::Error> {
-                let (named, content) = data.variant_seed(NameOf(&NAMES, Named::find))?;
+                let (named, content) = data.variant_seed(NameOf(names(), Named::find))?;
                 match named {
                     Named::BuiltIn(part) => read_content(part, content).map(Controller::BuiltIn),
                     Named::Door(Door::Policy) => content.newtype_variant().map(Controller::Policy),
@@ -152,7 +156,7 @@ impl<'de> Deserialize<'de> for Controller {
                 }
             }
         }
-        deserializer.deserialize_enum("Controller", &NAMES, Reads)
+        deserializer.deserialize_enum("Controller", names(), Reads)
     }
 }
 

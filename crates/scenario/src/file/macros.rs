@@ -65,8 +65,74 @@ macro_rules! layer {
     };
 }
 
-/// An enum written as a bare word or as a table with a `kind`.
+/// An enum written as a bare word or as a table with a `kind`. With `own`, it may also be a part of a library.
 macro_rules! kinds {
+    (
+        $(#[$meta:meta])* $vis:vis enum $name:ident {
+            $($(#[$variant_meta:meta])* $word:literal = $variant:ident($content:ty),)*
+        }
+        own $own:ident($own_type:ty);
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        $vis enum $name {
+            $($(#[$variant_meta])* $variant($content),)*
+            /// A part of one's own.
+            $own($own_type),
+        }
+
+        impl $name {
+            const WORDS: &'static [&'static str] = &[$($word),*];
+
+            /// The word that names the variant.
+            $vis fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $word,)*
+                    Self::$own(chosen) => chosen.part.about.name,
+                }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::file::chosen::read_word_or_own(deserializer, stringify!($name), Self::WORDS, Self::$own)
+            }
+        }
+
+        impl $crate::file::chosen::ReadWord for $name {
+            fn read_word<'de, A: serde::de::VariantAccess<'de>>(word: &str, content: A) -> Result<Self, A::Error> {
+                match word {
+                    $($word => content.newtype_variant().map(Self::$variant),)*
+                    _ => unreachable!("one of the words has been found"),
+                }
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$variant(content) => $crate::file::macros::serialize_kind($word, content, serializer),)*
+                    Self::$own(chosen) => chosen.serialize(serializer),
+                }
+            }
+        }
+
+        $crate::file::macros::kinds! { @schema $name { $($word = $content,)* } }
+    };
+    (@schema $name:ident { $($word:literal = $content:ty,)* }) => {
+        impl JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let variants = vec![
+                    $($crate::file::macros::kind_schema($word, <$content>::json_schema(generator)),)*
+                ];
+                $crate::file::macros::kinds_schema(variants)
+            }
+        }
+    };
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$variant_meta:meta])* $word:literal = $variant:ident($content:ty),)* }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -92,18 +158,7 @@ macro_rules! kinds {
             }
         }
 
-        impl JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                let variants = vec![
-                    $($crate::file::macros::kind_schema($word, <$content>::json_schema(generator)),)*
-                ];
-                $crate::file::macros::kinds_schema(variants)
-            }
-        }
+        $crate::file::macros::kinds! { @schema $name { $($word = $content,)* } }
     };
 }
 

@@ -1,12 +1,13 @@
 //! Parts that other crates declare, as a file says them.
 
-use ackclock_declare::Parts;
+use ackclock_declare::{Library, Parts};
 use ackclock_net::queue::{DEFAULT_QUEUE, queues};
 use ackclock_net::{
-    Jitter as JitterConfig, LossConfig, NamedRule, QueueConfig, Reorder as ReorderConfig, discard_rules, jitters,
-    losses, reorders,
+    ExternalEffectConfig, Jitter as JitterConfig, LossConfig, NamedRule, QueueConfig, Reorder as ReorderConfig,
+    discard_rules, jitters, losses, own_effects, reorders,
 };
 use ackclock_relay::{DisciplineConfig, buffer_policies};
+use ackclock_sim::{ExternalSourceConfig, own_sources};
 
 use super::Overlay;
 use super::chosen::{Chosen, Kind};
@@ -31,6 +32,12 @@ macro_rules! parts {
             $(#[$meta])*
             pub(crate) type $chosen = Chosen<$kind>;
         )*
+
+        /// Names of a library that parts of the same kind have which are built in.
+        pub(crate) fn taken_names(library: &Library) -> Vec<&'static str> {
+            let controllers = super::controller::Controllers::taken(library).into_iter();
+            controllers$(.chain($kind::taken(library)))*.collect()
+        }
     };
 }
 
@@ -43,6 +50,10 @@ parts! {
     Jitters, Jitter = "Jitter": JitterConfig, jitters;
     /// Which packets are held back, so that others pass them.
     Reorders, Reorder = "Reorder": ReorderConfig, reorders;
+    /// What a link does to packets by a part of one's own.
+    Effects, Effect = "Effect": ExternalEffectConfig, own_effects;
+    /// What is written into a connection by a source of one's own.
+    Sources, Source = "Source": ExternalSourceConfig, own_sources;
     /// One rule of a discarder: which of the packets it looks at are dropped. Positions count from 1.
     DiscardRules, DiscardRule = "DiscardRule": NamedRule, discard_rules;
     /// How much of a direction an appliance keeps; `ackclock buffer-policies` explains each.

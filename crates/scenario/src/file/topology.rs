@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::macros::{kinds, layer, table};
-use super::{CountOrNames, DiscardRule, Duration, Fields, Framing, Jitter, List, Loss, Queue, Rate, Reorder, TextOr};
+use super::{
+    CountOrNames, DiscardRule, Duration, Effect, Fields, Framing, Jitter, List, Loss, Queue, Rate, Reorder, TextOr,
+};
 
 kinds! {
     /// Nodes and links; `ackclock topologies` explains each.
@@ -142,6 +144,8 @@ layer! {
         reorder: Reorder,
         /// Probability that a packet arrives twice; 0 by default.
         duplicate: f64,
+        /// What an effect of one's own does to packets, on top of the others.
+        effect: Effect,
         /// Drops what exceeds a rate, before the queue.
         policer: Fields<PolicerConfig>,
         /// Packets travel in bursts.
@@ -178,6 +182,8 @@ layer! {
         reorder: Reorder,
         /// Probability that a packet arrives twice; 0 by default.
         duplicate: f64,
+        /// What an effect of one's own does to packets, on top of the others.
+        effect: Effect,
         /// Drops what exceeds a rate, before the queue.
         policer: Fields<PolicerConfig>,
         /// Packets travel in bursts.
@@ -222,6 +228,8 @@ table! {
         reorder: Reorder,
         /// Probability that a packet arrives twice; 0 by default.
         duplicate: f64,
+        /// What an effect of one's own does to packets, on top of the others.
+        effect: Effect,
         /// Drops what exceeds a rate, before the queue.
         policer: Fields<PolicerConfig>,
         /// Packets travel in bursts.
@@ -247,6 +255,7 @@ impl ExplicitLink {
             jitter: self.jitter.clone(),
             reorder: self.reorder.clone(),
             duplicate: self.duplicate,
+            effect: self.effect.clone(),
             policer: self.policer.clone(),
             aggregate: self.aggregate.clone(),
             reverse: self.reverse.clone(),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ackclock_declare::Library;
+
 use super::find::find_places;
 use super::place::{Distribution, Draw, DrawnValue, Place, fill, rounds};
 use crate::attachments::Attachments;
@@ -9,6 +11,7 @@ use crate::check::{check, read_file};
 use crate::diagnostic::{Diagnostics, Found, ScenarioError, SyntaxError};
 use crate::extensions::Extensions;
 use crate::files::Files;
+use crate::own_parts;
 use crate::scenario::{Scenario, folder, stem};
 use crate::traces;
 use crate::tree::{
@@ -29,6 +32,7 @@ struct Template {
     file: String,
     overrides: Vec<String>,
     extensions: Extensions,
+    library: Library,
     tree: Node,
     places: Vec<Place>,
     files: Files,
@@ -86,9 +90,24 @@ impl ScenarioTemplate {
         }
         let places = find_places(&tree, &mut diagnostics);
         let mut found = diagnostics.into_found();
+        let mut diagnostics = Diagnostics::new(file, text, overrides, &tree);
+        let library = own_parts::library(&tree, extensions, &mut diagnostics);
+        if !diagnostics.is_empty() {
+            // Without its parts nothing can be said of what names them.
+            found.extend(diagnostics.into_found());
+            return Err(ScenarioError::of_found(found));
+        }
         let (text, file, overrides) = (text.to_owned(), file.to_owned(), overrides.to_vec());
-        let mut template =
-            Template { text, file, overrides, extensions: extensions.clone(), tree, places, files: Files::default() };
+        let mut template = Template {
+            text,
+            file,
+            overrides,
+            extensions: extensions.clone(),
+            library,
+            tree,
+            places,
+            files: Files::default(),
+        };
         let mut files = Files::default();
         template.verify(&mut files, &mut found);
         let made = template.realize(template.tree.clone(), Draw::Seed(template.seed()), &mut files);
@@ -143,7 +162,11 @@ impl Template {
     }
 
     /// The scenario that `tree` is when its places are filled.
-    fn realize(&self, mut tree: Node, draw: Draw, files: &mut Files) -> Result<Scenario, Vec<Found>> {
+    fn realize(&self, tree: Node, draw: Draw, files: &mut Files) -> Result<Scenario, Vec<Found>> {
+        self.library.open(|| self.realize_with_open_library(tree, draw, files))
+    }
+
+    fn realize_with_open_library(&self, mut tree: Node, draw: Draw, files: &mut Files) -> Result<Scenario, Vec<Found>> {
         let mut drawn = Vec::new();
         fill(&mut tree, &self.places, &FieldPath::default(), draw, &mut drawn);
         expand_controllers(&mut tree);

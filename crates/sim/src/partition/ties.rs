@@ -26,8 +26,8 @@ pub(crate) enum Tie {
     ShortFlows,
     /// Both ends of a flow of datagrams keep one account.
     Datagrams,
-    /// Controllers from outside are called one at a time.
-    ExternalControllers,
+    /// Parts from outside are called one at a time.
+    ExternalParts,
     /// A row at each event tells of both ends.
     EventTrace,
     /// Events are told of in the order in which they happen.
@@ -46,7 +46,7 @@ impl Tie {
             Self::Appliance => "appliances",
             Self::ShortFlows => "arrivals of short flows",
             Self::Datagrams => "datagrams",
-            Self::ExternalControllers => "controllers from outside",
+            Self::ExternalParts => "controllers, queues, effects or sources from outside",
             Self::EventTrace => "a trace at each event",
             Self::Watched => "events that are watched",
         }
@@ -154,6 +154,14 @@ fn waits_for_reader(flow: &FlowConfig) -> bool {
     waits(&flow.app) || flow.reply.as_ref().is_some_and(waits)
 }
 
+/// True if a controller or an application of the flow is from outside.
+fn has_external(flow: &FlowConfig) -> bool {
+    let is_external = |app: &AppConfig| matches!(app, AppConfig::External(_));
+    matches!(flow.controller, ControllerConfig::External(_))
+        || is_external(&flow.app)
+        || flow.reply.as_ref().is_some_and(is_external)
+}
+
 /// The nodes of what is run in the first part as a whole.
 fn pinned(config: &SimulationConfig) -> Vec<(Tie, Vec<NodeId>)> {
     let ends = |flow: &FlowConfig| [flow.from, flow.to];
@@ -169,8 +177,10 @@ fn pinned(config: &SimulationConfig) -> Vec<(Tie, Vec<NodeId>)> {
     for datagrams in &config.traffic.datagrams {
         pinned.push((Tie::Datagrams, vec![datagrams.from, datagrams.to]));
     }
-    let is_external = |flow: &&FlowConfig| matches!(flow.controller, ControllerConfig::External(_));
-    pinned.extend(config.flows.iter().filter(is_external).map(|flow| (Tie::ExternalControllers, ends(flow).into())));
+    let flows = config.flows.iter().filter(|flow| has_external(flow));
+    pinned.extend(flows.map(|flow| (Tie::ExternalParts, ends(flow).into())));
+    let links = config.network.links.iter().filter(|link| link.has_external());
+    pinned.extend(links.map(|link| (Tie::ExternalParts, vec![link.from, link.to])));
     let is_told = !(config.trace.flows.is_empty() && config.trace.internals.is_empty());
     if is_told && matches!(config.trace.sampling, Sampling::Events(_)) {
         pinned.extend(config.flows.iter().map(|flow| (Tie::EventTrace, ends(flow).into())));

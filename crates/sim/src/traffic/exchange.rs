@@ -48,7 +48,7 @@ impl Requester {
                 random: RandomStream::new(seed, &format!("app {name}")),
             }),
             AppConfig::Video(video) => Kind::Video(Video::new(video)),
-            AppConfig::Bulk | AppConfig::Files { .. } | AppConfig::OnOff { .. } => {
+            AppConfig::Bulk | AppConfig::Files { .. } | AppConfig::OnOff { .. } | AppConfig::External(_) => {
                 unreachable!("an application without responses makes no requests")
             }
         };

@@ -1,0 +1,149 @@
+//! Parts that are not built in: what whoever reads a scenario brings along.
+//!
+//! Names are looked up among the parts that are built in and then in the library that is open while the reading goes on
+//! ([`Library::open`]), so that what a name means depends on what is read and not on what was read before.
+
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::part::{Part, Parts};
+
+/// Parts of any kinds, to look names up in. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Library(Arc<Vec<Own>>);
+
+#[derive(Clone, Copy)]
+struct Own {
+    name: &'static str,
+    kind: TypeId,
+    part: &'static (dyn Any + Send + Sync),
+}
+
+thread_local! {
+    static OPEN: RefCell<Library> = RefCell::default();
+}
+
+impl Library {
+    /// Takes a part up. It lives as long as the program, as those do that are built in: make it once for each definition
+    /// and not for each scenario.
+    pub fn add<C: 'static, X: Send + Sync + 'static>(&mut self, part: Part<C, X>) {
+        let part: &'static Part<C, X> = Box::leak(Box::new(part));
+        Arc::make_mut(&mut self.0).push(Own { name: part.about.name, kind: TypeId::of::<Part<C, X>>(), part });
+    }
+
+    /// Takes up what another holds.
+    pub fn extend(&mut self, other: &Self) {
+        Arc::make_mut(&mut self.0).extend(other.0.iter());
+    }
+
+    /// True if there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Does `work`, in which names mean parts of this library, too.
+    pub fn open<T>(&self, work: impl FnOnce() -> T) -> T {
+        struct Restore(Library);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                OPEN.set(std::mem::take(&mut self.0));
+            }
+        }
+        let _restore = Restore(OPEN.replace(self.clone()));
+        work()
+    }
+
+    /// The names of its parts of one kind.
+    pub fn names<C: 'static, X: 'static>(&self) -> impl Iterator<Item = &'static str> {
+        let kind = TypeId::of::<Part<C, X>>();
+        self.0.iter().filter(move |own| own.kind == kind).map(|own| own.name)
+    }
+
+    fn find<C: 'static, X: 'static>(&self, name: &str) -> Option<&'static Part<C, X>> {
+        let kind = TypeId::of::<Part<C, X>>();
+        let own = self.0.iter().find(|own| own.kind == kind && own.name == name)?;
+        own.part.downcast_ref()
+    }
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|own| own.name)).finish()
+    }
+}
+
+impl<C, X> Parts<C, X> {
+    /// The part that a scenario names so: one of these, or one of the library that is open.
+    pub fn find_known(&'static self, name: &str) -> Option<&'static Part<C, X>> {
+        self.find(name).or_else(|| OPEN.with_borrow(|library| library.find(name)))
+    }
+
+    /// The name of each of these, and of each of the library that is open.
+    pub fn known_names(&'static self) -> &'static [&'static str] {
+        self.with_known_names(self.names())
+    }
+
+    /// These names, and those of parts of this kind in the library that is open.
+    pub fn with_known_names(&'static self, names: &'static [&'static str]) -> &'static [&'static str] {
+        let own: Vec<&'static str> = OPEN.with_borrow(|library| library.names::<C, X>().collect());
+        if own.is_empty() { names } else { leaked(names.iter().copied().chain(own).collect()) }
+    }
+}
+
+thread_local! {
+    /// Lists of names that have been made, each once.
+    static LISTS: RefCell<Vec<&'static [&'static str]>> = const { RefCell::new(Vec::new()) };
+}
+
+/// serde wants lists of names that live as long as the program.
+fn leaked(names: Vec<&'static str>) -> &'static [&'static str] {
+    LISTS.with_borrow_mut(|lists| {
+        lists.iter().find(|list| ***list == names).copied().unwrap_or_else(|| {
+            let list: &'static [&'static str] = names.leak();
+            lists.push(list);
+            list
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use super::*;
+    use crate::own::OwnField;
+    use crate::part::About;
+    use crate::spec::default;
+
+    fn part(name: &'static str) -> Part<f64> {
+        let about = About { name, aliases: &[], summary: "", source: "", departures: "" };
+        let field = OwnField::new("gain", "Growth", default(2.0).above(0.0));
+        Part::of_own_fields(about, (), vec![field], |table| table["gain"].as_f64().unwrap_or_default())
+    }
+
+    static BUILT_IN: LazyLock<Parts<f64>> = LazyLock::new(|| Parts::new(vec![part("reno")]));
+
+    #[test]
+    fn names_of_a_library_are_known_while_it_is_open() {
+        let mut library = Library::default();
+        library.add(part("mine"));
+        assert!(BUILT_IN.find_known("mine").is_none());
+        library.open(|| {
+            assert_eq!(BUILT_IN.find_known("mine").map(|part| part.about.name), Some("mine"));
+            assert_eq!(BUILT_IN.known_names(), ["reno", "mine"]);
+            Library::default().open(|| assert!(BUILT_IN.find_known("mine").is_none()));
+            assert!(BUILT_IN.find_known("mine").is_some());
+        });
+        assert_eq!(BUILT_IN.known_names(), ["reno"]);
+    }
+
+    #[test]
+    fn a_name_is_of_its_kind_only() {
+        let mut library = Library::default();
+        library.add(part("mine"));
+        assert_eq!(library.names::<f64, ()>().collect::<Vec<_>>(), ["mine"]);
+        assert_eq!(library.names::<u64, ()>().count(), 0);
+    }
+}

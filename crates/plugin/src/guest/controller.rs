@@ -1,0 +1,144 @@
+//! Controllers, as a host calls them.
+
+use std::ffi::c_void;
+
+use ackclock_cc::{
+    CongestionEvent, ControllerConfig, ExternalController, RestartEvent, SegmentReport, SendEvent, Start,
+};
+use ackclock_units::SimTime;
+
+use super::{Config, config, guarded, status_of};
+use crate::abi::{
+    AckC, CongestionC, ControllerHead, ControllerTable, InspectC, NONE, RestartC, SegmentC, SendC, StartC, Status,
+    Text, or_none,
+};
+
+pub(super) const TABLE: ControllerTable = ControllerTable {
+    make,
+    clone,
+    drop: free,
+    on_ack,
+    on_congestion,
+    on_spurious,
+    on_restart,
+    on_send,
+    on_delivered,
+    on_lost,
+    on_timer,
+    inspect,
+};
+
+/// A controller behind what it shows.
+#[repr(C)]
+struct Instance {
+    head: ControllerHead,
+    inner: Box<dyn ExternalController>,
+}
+
+impl Instance {
+    fn of(inner: Box<dyn ExternalController>) -> *mut ControllerHead {
+        let demands = inner.demands();
+        let mut instance = Box::new(Self { head: ControllerHead::default(), inner });
+        instance.head.wants_samples = demands.samples;
+        instance.head.wants_recovery_window = demands.recovery_window;
+        instance.head.wants_marks = demands.marks;
+        instance.show();
+        Box::into_raw(instance).cast()
+    }
+
+    fn show(&mut self) {
+        let Self { head, inner } = self;
+        head.cwnd = inner.cwnd().0;
+        head.ssthresh = or_none(inner.ssthresh().map(|bytes| bytes.0));
+        head.pacing_rate = or_none(inner.pacing_rate().map(|rate| rate.0));
+        let deadline = inner.deadline();
+        head.deadline = if deadline == SimTime::NEVER { NONE } else { deadline.0 };
+        head.limits_itself = inner.limits_itself();
+    }
+}
+
+extern "C" fn make(parameters: *const c_void, start: *const StartC) -> *mut ControllerHead {
+    // SAFETY: the host passes what `read` returned, and a start that lives during the call.
+    let (parameters, start) = unsafe { (config(parameters), Start::from(&*start)) };
+    let made = guarded(|| match parameters {
+        Config::Controller(ControllerConfig::External(external)) => {
+            let seeded = ControllerConfig::External(external.clone()).seeded(start.seed);
+            let ControllerConfig::External(external) = seeded else { unreachable!("a seed changes no kind") };
+            Instance::of(external.start(&start))
+        }
+        _ => unreachable!("a host makes what it has read"),
+    });
+    made.unwrap_or(std::ptr::null_mut())
+}
+
+extern "C" fn clone(head: *const ControllerHead) -> *mut ControllerHead {
+    // SAFETY: the host passes what `make` or `clone` returned.
+    let instance = unsafe { &*head.cast::<Instance>() };
+    guarded(|| Instance::of(instance.inner.boxed_clone())).unwrap_or(std::ptr::null_mut())
+}
+
+extern "C" fn free(head: *mut ControllerHead) {
+    // SAFETY: the host passes what `make` or `clone` returned, once.
+    let instance = unsafe { Box::from_raw(head.cast::<Instance>()) };
+    guarded(|| drop(instance));
+}
+
+/// Tells the controller of something, and shows what it has made of it.
+fn tell(head: *mut ControllerHead, of: impl FnOnce(&mut dyn ExternalController)) -> Status {
+    // SAFETY: the host passes what `make` or `clone` returned, and nothing else uses it during the call.
+    let instance = unsafe { &mut *head.cast::<Instance>() };
+    status_of(|| {
+        of(instance.inner.as_mut());
+        instance.show();
+    })
+}
+
+extern "C" fn on_ack(head: *mut ControllerHead, ack: *const AckC) -> Status {
+    // SAFETY: the host passes an event, and with it maybe a report, that live during the call.
+    let event = unsafe { (*ack).event((*ack).delivery.as_ref()) };
+    tell(head, |controller| controller.on_ack(&event))
+}
+
+extern "C" fn on_congestion(head: *mut ControllerHead, event: *const CongestionC) -> Status {
+    // SAFETY: the host passes an event that lives during the call.
+    let event = CongestionEvent::from(unsafe { &*event });
+    tell(head, |controller| controller.on_congestion(&event))
+}
+
+extern "C" fn on_spurious(head: *mut ControllerHead, now: u64) -> Status {
+    tell(head, |controller| controller.on_spurious(SimTime(now)))
+}
+
+extern "C" fn on_restart(head: *mut ControllerHead, restart: *const RestartC) -> Status {
+    // SAFETY: the host passes an event that lives during the call.
+    let restart = RestartEvent::from(unsafe { &*restart });
+    tell(head, |controller| controller.on_restart(&restart))
+}
+
+extern "C" fn on_send(head: *mut ControllerHead, sent: *const SendC) -> Status {
+    // SAFETY: the host passes an event that lives during the call.
+    let sent = SendEvent::from(unsafe { &*sent });
+    tell(head, |controller| controller.on_send(&sent))
+}
+
+extern "C" fn on_delivered(head: *mut ControllerHead, segment: *const SegmentC) -> Status {
+    // SAFETY: the host passes a report that lives during the call.
+    let segment = SegmentReport::from(unsafe { &*segment });
+    tell(head, |controller| controller.on_delivered(&segment))
+}
+
+extern "C" fn on_lost(head: *mut ControllerHead, segment: *const SegmentC) -> Status {
+    // SAFETY: the host passes a report that lives during the call.
+    let segment = SegmentReport::from(unsafe { &*segment });
+    tell(head, |controller| controller.on_lost(&segment))
+}
+
+extern "C" fn on_timer(head: *mut ControllerHead, now: u64) -> Status {
+    tell(head, |controller| controller.on_timer(SimTime(now)))
+}
+
+extern "C" fn inspect(head: *const ControllerHead, context: *mut c_void, record: InspectC) -> Status {
+    // SAFETY: the host passes what `make` or `clone` returned.
+    let instance = unsafe { &*head.cast::<Instance>() };
+    status_of(|| instance.inner.inspect(&mut |name, value| record(context, Text::of(name), value)))
+}

@@ -1,0 +1,162 @@
+//! The side of whoever loads plug-ins.
+//!
+//! A library that has been loaded stays so for the rest of the program: its parts are used by scenarios, of which nobody
+//! keeps account. A part that panics ends the simulation with a [`PluginFailure`] as the payload that unwinds.
+
+mod controller;
+mod declared;
+mod effect;
+mod queue;
+mod source;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use ackclock_declare::Library;
+
+use crate::abi::{self, Sink, Status};
+
+/// Why a file is no plug-in that can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.message, self.remedy)
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+fn refused(message: impl Into<String>, remedy: impl Into<String>) -> LoadError {
+    LoadError { message: message.into(), remedy: remedy.into() }
+}
+
+/// What unwinds a simulation when a plug-in panics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginFailure {
+    /// What the part is called.
+    pub part: String,
+    /// In which call.
+    pub call: &'static str,
+    /// What the panic said.
+    pub message: String,
+}
+
+impl fmt::Display for PluginFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of the plug-in's {} panicked: {}", self.call, self.part, self.message)
+    }
+}
+
+impl std::error::Error for PluginFailure {}
+
+/// A part of a loaded plug-in.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    table: &'static abi::Table,
+    /// Its number in the plug-in.
+    part: u32,
+    name: &'static str,
+}
+
+impl Origin {
+    /// Ends the simulation if a call has panicked. Returns whether it found something.
+    fn expect(&self, status: Status, call: &'static str) -> bool {
+        if status == Status::Panicked {
+            self.fail(call);
+        }
+        status == Status::Done
+    }
+
+    #[cold]
+    fn fail(&self, call: &'static str) -> ! {
+        let message = message_of(self.table);
+        resume_unwind(Box::new(PluginFailure { part: self.name.to_owned(), call, message }))
+    }
+
+    /// What `make` or `clone` returned, if they did not panic.
+    fn made<T>(&self, instance: *mut T, call: &'static str) -> *mut T {
+        if instance.is_null() {
+            self.fail(call);
+        }
+        instance
+    }
+}
+
+fn message_of(table: &abi::Table) -> String {
+    let mut message = String::new();
+    (table.take_panic)(Sink::into(&mut message));
+    message
+}
+
+/// Libraries that are loaded, by their files: one that has changed since is another.
+static LOADED: Mutex<BTreeMap<(PathBuf, u64, u128), Library>> = Mutex::new(BTreeMap::new());
+
+/// The endings of files that are plug-ins, on any system.
+pub const ENDINGS: [&str; 3] = ["so", "dylib", "dll"];
+
+/// The parts of the plug-in in `file`.
+pub fn load(file: &Path) -> Result<Library, LoadError> {
+    let key = identity(file)?;
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(library) = loaded.get(&key) {
+        return Ok(library.clone());
+    }
+    let library = declared::library(open(&key.0)?)?;
+    loaded.insert(key, library.clone());
+    Ok(library)
+}
+
+/// Which file it is, and which of those that have had its name: its length and the time of its last change.
+fn identity(file: &Path) -> Result<(PathBuf, u64, u128), LoadError> {
+    let found = file.canonicalize().and_then(|path| Ok((path.metadata()?, path)));
+    let (metadata, path) = found.map_err(|error| {
+        refused(
+            format!("cannot be read: {error}"),
+            "check the path, which is taken from the scenario's folder, and build the plug-in: cargo build --release",
+        )
+    })?;
+    if !metadata.is_file() {
+        return Err(refused("is no regular file", "name the library that `cargo build --release` made"));
+    }
+    let changed = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    Ok((path, metadata.len(), changed.map_or(0, |since| since.as_nanos())))
+}
+
+fn open(file: &Path) -> Result<&'static abi::Table, LoadError> {
+    // SAFETY: loading runs what the library does when it is loaded, as importing a module does; whoever names it in a
+    // scenario wants it run.
+    let library = unsafe { libloading::Library::new(file) };
+    let library =
+        library.map_err(|error| refused(format!("cannot be loaded: {error}"), "build it for this machine"))?;
+    // SAFETY: the name is that of a function of this type, as every plug-in exports it.
+    let entry = unsafe { library.get::<extern "C" fn() -> *const abi::Table>(abi::ENTRY.as_bytes()) };
+    let entry = entry.map_err(|_| {
+        refused(
+            format!("is no plug-in of ackclock: it exports no {}", abi::ENTRY),
+            "write ackclock_plugin::export!(plugin) in it; crate-type = [\"cdylib\"] makes a library of a crate",
+        )
+    })?;
+    let table = entry();
+    if table.is_null() {
+        return Err(refused("panicked when it was asked for its parts", "see its message above"));
+    }
+    // SAFETY: a table is static, and begins with its version, whatever follows.
+    let version = unsafe { (&raw const (*table).version).read() };
+    if version != abi::VERSION {
+        let remedy = format!("build it with the ackclock-plugin of version {}", env!("CARGO_PKG_VERSION"));
+        return Err(refused(format!("speaks form {version} of plug-ins, and this program {}", abi::VERSION), remedy));
+    }
+    std::mem::forget(library); // it stays
+    // SAFETY: as above, and its version is ours.
+    Ok(unsafe { &*table })
+}

@@ -1,0 +1,147 @@
+//! A controller of a plug-in, as the sender sees it.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use ackclock_cc::{
+    AckEvent, CongestionController, CongestionEvent, Demands, RestartEvent, SegmentReport, SendEvent, Start,
+};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
+
+use super::declared::Config;
+use crate::abi::{
+    AckC, CongestionC, ControllerHead, ControllerTable, DeliveryC, RestartC, SegmentC, SendC, StartC, Status, Text,
+    known, known_rate,
+};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct PluginController {
+    config: Arc<Config>,
+    head: *mut ControllerHead,
+}
+
+// SAFETY: a plug-in's controllers are `Send`.
+unsafe impl Send for PluginController {}
+// SAFETY: a plug-in's controllers are `Sync`; what changes one takes `&mut self` here as there.
+unsafe impl Sync for PluginController {}
+
+impl PluginController {
+    pub(super) fn new(config: &Arc<Config>, start: &Start) -> Self {
+        let origin = config.origin();
+        let head = (origin.table.controller.make)(config.pointer(), &StartC::from(start));
+        Self { config: Arc::clone(config), head: origin.made(head, "making") }
+    }
+
+    #[inline]
+    fn calls(&self) -> &'static ControllerTable {
+        &self.config.origin().table.controller
+    }
+
+    #[inline]
+    fn shown(&self) -> &ControllerHead {
+        // SAFETY: the plug-in keeps it until it is told to free it, and writes it in calls with `&mut self` only.
+        unsafe { &*self.head }
+    }
+
+    #[inline]
+    fn expect(&self, status: Status, call: &'static str) {
+        self.config.origin().expect(status, call);
+    }
+}
+
+impl CongestionController for PluginController {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let delivery = ack.delivery.as_ref().map(DeliveryC::from);
+        let status = (self.calls().on_ack)(self.head, &AckC::new(ack, delivery.as_ref()));
+        self.expect(status, "on_ack");
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        let status = (self.calls().on_congestion)(self.head, &CongestionC::from(event));
+        self.expect(status, "on_congestion");
+    }
+
+    fn on_spurious(&mut self, now: SimTime) {
+        let status = (self.calls().on_spurious)(self.head, now.0);
+        self.expect(status, "on_spurious");
+    }
+
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        let status = (self.calls().on_restart)(self.head, &RestartC::from(restart));
+        self.expect(status, "on_restart");
+    }
+
+    fn on_send(&mut self, sent: &SendEvent) {
+        let status = (self.calls().on_send)(self.head, &SendC::from(sent));
+        self.expect(status, "on_send");
+    }
+
+    fn on_delivered(&mut self, segment: &SegmentReport) {
+        let status = (self.calls().on_delivered)(self.head, &SegmentC::from(segment));
+        self.expect(status, "on_delivered");
+    }
+
+    fn on_lost(&mut self, segment: &SegmentReport) {
+        let status = (self.calls().on_lost)(self.head, &SegmentC::from(segment));
+        self.expect(status, "on_lost");
+    }
+
+    fn on_timer(&mut self, now: SimTime) {
+        let status = (self.calls().on_timer)(self.head, now.0);
+        self.expect(status, "on_timer");
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.shown().cwnd)
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        known(self.shown().ssthresh).map(Bytes)
+    }
+
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        known_rate(self.shown().pacing_rate)
+    }
+
+    fn deadline(&self) -> SimTime {
+        known(self.shown().deadline).map_or(SimTime::NEVER, SimTime)
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.shown().limits_itself
+    }
+
+    fn demands(&self) -> Demands {
+        let ControllerHead { wants_samples, wants_recovery_window, wants_marks, .. } = *self.shown();
+        Demands { samples: wants_samples, recovery_window: wants_recovery_window, marks: wants_marks }
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let mut record = Record(record);
+        let status = (self.calls().inspect)(self.head, std::ptr::from_mut(&mut record).cast(), note);
+        self.expect(status, "inspect");
+    }
+}
+
+impl Clone for PluginController {
+    fn clone(&self) -> Self {
+        let head = (self.calls().clone)(self.head);
+        Self { config: Arc::clone(&self.config), head: self.config.origin().made(head, "a copy") }
+    }
+}
+
+impl Drop for PluginController {
+    fn drop(&mut self) {
+        (self.calls().drop)(self.head);
+    }
+}
+
+/// Who asks for a part's internals.
+pub(super) struct Record<'a>(pub(super) &'a mut dyn FnMut(&'static str, f64));
+
+pub(super) extern "C" fn note(context: *mut c_void, name: Text, value: f64) {
+    // SAFETY: the context is a `Record` that lives during the call; names are static in the plug-in, which stays loaded.
+    let (record, name) = unsafe { (&mut *context.cast::<Record<'_>>(), name.read()) };
+    (record.0)(name, value);
+}

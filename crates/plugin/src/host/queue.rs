@@ -1,0 +1,170 @@
+//! A queue of a plug-in, as the link sees it.
+
+use std::sync::Arc;
+
+use ackclock_net::queue::{QueueCounters, QueueDiscipline, Queued, Tally};
+use ackclock_net::{Packet, PartStart, Payload};
+use ackclock_units::SimTime;
+
+use super::controller::{Record, note};
+use super::declared::Config;
+use crate::abi::{PacketC, PartStartC, QueueHead, QueueTable, Status};
+
+/// See the module. The packets stay here; the plug-in has of each what a queue looks at, and its place as a token.
+#[derive(Debug)]
+pub(super) struct PluginQueue {
+    config: Arc<Config>,
+    head: *mut QueueHead,
+    packets: Vec<Option<Queued>>,
+    free: Vec<u32>,
+    tally: Tally,
+}
+
+// SAFETY: a plug-in's queues are `Send`.
+unsafe impl Send for PluginQueue {}
+// SAFETY: a plug-in's queues are `Sync`; what changes one takes `&mut self` here as there.
+unsafe impl Sync for PluginQueue {}
+
+impl PluginQueue {
+    pub(super) fn new(config: &Arc<Config>, start: &PartStart) -> Self {
+        let origin = config.origin();
+        let head = (origin.table.queue.make)(config.pointer(), &start_of(start));
+        let head = origin.made(head, "making");
+        Self { config: Arc::clone(config), head, packets: Vec::new(), free: Vec::new(), tally: Tally::default() }
+    }
+
+    fn calls(&self) -> &'static QueueTable {
+        &self.config.origin().table.queue
+    }
+
+    fn shown(&self) -> &QueueHead {
+        // SAFETY: the plug-in keeps it until it is told to free it, and writes it in calls with `&mut self` only.
+        unsafe { &*self.head }
+    }
+
+    fn expect(&self, status: Status, call: &'static str) -> bool {
+        self.config.origin().expect(status, call)
+    }
+
+    fn keep(&mut self, arrival: Queued) -> u32 {
+        if let Some(token) = self.free.pop() {
+            self.packets[token as usize] = Some(arrival);
+            return token;
+        }
+        self.packets.push(Some(arrival));
+        self.packets.len() as u32 - 1
+    }
+
+    /// Takes the packet of a token out.
+    fn take(&mut self, token: u32, call: &'static str) -> Queued {
+        let packet = self.packets.get_mut(token as usize).and_then(Option::take);
+        let Some(packet) = packet else {
+            panic!("{call} of a plug-in's queue hands out a packet that it does not have")
+        };
+        self.free.push(token);
+        packet
+    }
+
+    /// Drops and marks what the last call did.
+    fn treat(&mut self, call: &'static str) {
+        for index in 0..self.shown().treated_len {
+            // SAFETY: the plug-in shows a list of this length, which stays until the next call.
+            let treated = unsafe { *self.shown().treated.add(index) };
+            if treated.is_dropped {
+                let dropped = self.take(treated.token, call);
+                self.tally.drop(&dropped.packet);
+            } else if let Some(Some(queued)) = self.packets.get_mut(treated.token as usize) {
+                self.tally.mark(&mut queued.packet);
+            }
+        }
+    }
+}
+
+pub(super) fn start_of(start: &PartStart) -> PartStartC {
+    PartStartC { rate: start.rate.0, seed: start.seed }
+}
+
+/// What a plug-in sees of a packet.
+pub(super) fn seen(packet: &Packet, octets: u64, since: SimTime, token: u32) -> PacketC {
+    let seen = PacketC {
+        token,
+        to: packet.to.number(),
+        size: packet.size,
+        ecn: packet.ecn() as u8,
+        octets,
+        since: since.0,
+        ..PacketC::default()
+    };
+    match &packet.payload {
+        Payload::Tcp(segment) => PacketC {
+            sequence: segment.seq.0,
+            acknowledgment: segment.ack.0,
+            payload: segment.payload,
+            flags: segment.flags.0,
+            ..seen
+        },
+        Payload::Udp(datagram) => {
+            PacketC { sequence: datagram.number, payload: datagram.payload, is_datagram: true, ..seen }
+        }
+    }
+}
+
+impl QueueDiscipline for PluginQueue {
+    fn enqueue(&mut self, now: SimTime, arrival: Queued) {
+        let token = self.keep(arrival);
+        let packet = seen(&arrival.packet, arrival.octets, arrival.since, token);
+        let status = (self.calls().enqueue)(self.head, now.0, &raw const packet);
+        self.expect(status, "enqueue");
+        self.treat("enqueue");
+    }
+
+    fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
+        let mut token = 0;
+        let status = (self.calls().dequeue)(self.head, now.0, &raw mut token);
+        let is_there = self.expect(status, "dequeue");
+        self.treat("dequeue");
+        is_there.then(|| self.take(token, "dequeue"))
+    }
+
+    fn ready_at(&self, now: SimTime) -> Option<SimTime> {
+        let mut time = 0;
+        let status = (self.calls().ready_at)(self.head, now.0, &raw mut time);
+        self.expect(status, "ready_at").then_some(SimTime(time))
+    }
+
+    fn len(&self) -> usize {
+        self.shown().len as usize
+    }
+
+    fn octets(&self) -> u64 {
+        self.shown().octets
+    }
+
+    fn counters(&self) -> QueueCounters {
+        self.tally.counters()
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let mut record = Record(record);
+        let status = (self.calls().inspect)(self.head, std::ptr::from_mut(&mut record).cast(), note);
+        self.expect(status, "inspect");
+    }
+}
+
+impl Clone for PluginQueue {
+    fn clone(&self) -> Self {
+        let head = self.config.origin().made((self.calls().clone)(self.head), "a copy");
+        let (packets, free, tally) = (self.packets.clone(), self.free.clone(), self.tally.clone());
+        Self { config: Arc::clone(&self.config), head, packets, free, tally }
+    }
+}
+
+impl Drop for PluginQueue {
+    fn drop(&mut self) {
+        (self.calls().drop)(self.head);
+    }
+}

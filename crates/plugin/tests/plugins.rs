@@ -1,0 +1,111 @@
+//! A plug-in that is loaded does what its parts do in a program that has them built in, and tells what is wrong.
+
+#[path = "../examples/parts.rs"]
+mod parts;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use ackclock_declare::Library;
+use ackclock_plugin::host::{PluginFailure, load};
+use ackclock_scenario::{Extensions, Scenario};
+use ackclock_sim::{Outcome, Simulation};
+use ackclock_units::SimTime;
+
+/// The example of this package, which Cargo builds with its tests.
+fn file() -> PathBuf {
+    let test = std::env::current_exe().expect("a test is a program");
+    let target = test.parent().and_then(|deps| deps.parent()).expect("it lies in target/<profile>/deps");
+    let name = format!("{}parts{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    target.join("examples").join(name)
+}
+
+fn loaded() -> Library {
+    load(&file()).expect("a plug-in")
+}
+
+fn read(text: &str, library: &Library) -> Result<Scenario, String> {
+    let extensions = Extensions::default().with_library(library);
+    Scenario::parse_with(text, "<test>", &[], &extensions).map_err(|error| error.to_string())
+}
+
+const EVERYTHING: &str = r#"
+duration = "10 s"
+topology = { kind = "dumbbell", access = { rate = "100 Mbit/s", delay = "1 ms" }, bottleneck = { rate = "10 Mbit/s",
+    delay = "10 ms", queue = { kind = "coin", p = 0.02 }, effect = { kind = "slow_data", by = "3 ms", each = 1009 } } }
+tcp = { ecn = "classic" }
+flow = [
+    { name = "mine", controller = { kind = "fraction", beta = 0.7 } },
+    { name = "bursts", controller = "fraction", app = { kind = "bursts", count = 5, gap = "1 s" } },
+    { name = "other", controller = "cubic", tcp = { ecn = "off" } },
+    { name = "udp", protocol = "udp", app = { kind = "cbr", rate = "1 Mbit/s", payload = "1000 B" } },
+]
+trace = { interval = "10 ms", internals = ["beta"] }
+"#;
+
+fn everything(library: &Library) -> Scenario {
+    read(EVERYTHING, library).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn assert_same(one: &Outcome, other: &Outcome) {
+    assert_eq!(one.summary, other.summary);
+    // Unlike numbers, a column without a value equals itself in its text only.
+    assert_eq!(format!("{:?}", one.flows), format!("{:?}", other.flows));
+    assert_eq!(format!("{:?}", one.episodes), format!("{:?}", other.episodes));
+}
+
+#[test]
+fn a_plug_in_does_what_the_same_parts_do_in_the_program() {
+    let run = |library: &Library| Simulation::new(everything(library).config()).finish();
+    let (of_plugin, of_program) = (run(&loaded()), run(&parts::plugin().library()));
+    let link = &of_program.summary.links[0];
+    assert!(link.drops > 0 && link.marks > 0 && link.losses > 0, "{link:?}");
+    assert_same(&of_plugin, &of_program);
+}
+
+#[test]
+fn a_simulation_with_plug_ins_is_cloned_as_a_whole() {
+    let mut simulation = Simulation::new(everything(&loaded()).config());
+    simulation.run_until(SimTime(4_000_000_000));
+    let copy = simulation.clone();
+    assert_same(&simulation.finish(), &copy.finish());
+}
+
+#[test]
+fn parameters_are_those_that_the_plug_in_declares() {
+    let text = EVERYTHING.replace("beta = 0.7", "beta = 1.5, gain = 2").replace("count = 5, ", "");
+    let (of_plugin, of_program) = (read(&text, &loaded()), read(&text, &parts::plugin().library()));
+    let error = of_plugin.expect_err("three mistakes");
+    assert!(error.contains("flow[0].controller.beta must be more than 0 and less than 1"), "{error}");
+    assert!(error.contains("must not hold a field \"gain\""), "{error}");
+    assert!(error.contains("flow[1].app.count is missing"), "{error}");
+    assert_eq!(Err(error), of_program.map(|_| ()));
+}
+
+#[test]
+fn a_panic_ends_the_simulation_with_its_message() {
+    let text = EVERYTHING.replace("beta = 0.7", "panics = true");
+    let scenario = read(&text, &loaded()).expect("a right scenario");
+    let run = AssertUnwindSafe(|| Simulation::new(scenario.config()).finish());
+    let payload = catch_unwind(run).expect_err("a panic");
+    let failure = payload.downcast::<PluginFailure>().expect("of the plug-in");
+    assert_eq!((failure.part.as_str(), failure.call), ("fraction", "on_congestion"));
+    assert_eq!(failure.message, "as it was asked to");
+}
+
+#[test]
+fn what_is_no_plug_in_is_refused_with_a_remedy() {
+    let error = load(&file().with_file_name("libnone.so")).expect_err("nothing is there");
+    assert!(error.message.starts_with("cannot be read: ") && error.remedy.contains("cargo build --release"), "{error}");
+    let error = load(&std::env::current_exe().unwrap()).expect_err("a program");
+    assert!(error.message.contains("cannot be loaded") || error.message.contains("is no plug-in"), "{error}");
+    let error = load(file().parent().unwrap()).expect_err("a folder");
+    assert_eq!(error.message, "is no regular file");
+}
+
+#[test]
+fn a_plug_in_is_loaded_once() {
+    let names = |library: &Library| format!("{library:?}");
+    assert_eq!(names(&loaded()), r#"["fraction", "coin", "slow_data", "bursts"]"#);
+    assert_eq!(names(&loaded()), names(&loaded()));
+}

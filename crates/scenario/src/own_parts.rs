@@ -1,0 +1,36 @@
+//! Parts that are not built in: what a scenario's `use` names, and what the reading program brings along.
+
+use ackclock_declare::Library;
+
+use crate::diagnostic::Diagnostics;
+use crate::extensions::{Extensions, Unloadable};
+use crate::file::taken_names;
+use crate::tree::{FieldPath, Node, Step, Value};
+
+/// Everything that names of the scenario `tree` may mean beside what is built in.
+pub(crate) fn library(tree: &Node, extensions: &Extensions, diagnostics: &mut Diagnostics<'_>) -> Library {
+    let mut library = extensions.library().clone();
+    let path = FieldPath::of("use");
+    let Some(Value::List(entries)) = tree.child(&Step::Key("use".to_owned())).map(|node| &node.value) else {
+        return library; // what is no list is reported when the file is read
+    };
+    for (index, entry) in entries.iter().enumerate() {
+        let Value::Text(name) = &entry.value else { continue };
+        match extensions.load(name).and_then(fresh) {
+            Ok(loaded) => library.extend(&loaded),
+            Err(Unloadable { message, remedy }) => diagnostics.report(&path.clone().index(index), message, remedy),
+        }
+    }
+    library
+}
+
+/// Refuses a library that gives names another meaning which are built in.
+fn fresh(library: Library) -> Result<Library, Unloadable> {
+    match taken_names(&library).first() {
+        None => Ok(library),
+        Some(name) => Err(Unloadable {
+            message: format!("has a part called {name:?}, which is the name of one that is built in"),
+            remedy: "call yours otherwise".to_owned(),
+        }),
+    }
+}
