@@ -8,8 +8,8 @@
 use std::ffi::c_void;
 
 use ackclock_cc::{
-    AckEvent, CongestionCause, CongestionEvent, DeliveryReport, RateSample, Repair, RestartCause, RestartEvent,
-    RttStats, SegmentReport, SegmentTimestamps, SendEvent, Start,
+    AckEvent, CongestionCause, CongestionEvent, DeliveryReport, EarlyExit, ExitSign, RateSample, Repair, RestartCause,
+    RestartEvent, RttStats, SegmentReport, SegmentTimestamps, SendEvent, Start,
 };
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
@@ -106,6 +106,8 @@ pub struct ControllerTable {
     pub on_lost: extern "C" fn(*mut ControllerHead, *const SegmentC) -> Status,
     /// `on_timer`.
     pub on_timer: extern "C" fn(*mut ControllerHead, now: u64) -> Status,
+    /// What only those who watch a run ask for.
+    pub watched: extern "C" fn(*const ControllerHead, *mut WatchedC) -> Status,
     /// `inspect`.
     pub inspect: extern "C" fn(*const ControllerHead, context: *mut c_void, InspectC) -> Status,
 }
@@ -133,6 +135,20 @@ pub struct ControllerHead {
     pub wants_recovery_window: bool,
     /// It finds marks in the ACKs.
     pub wants_marks: bool,
+}
+
+/// What a controller tells to who watches it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct WatchedC {
+    /// What it is doing; the text stays while the plug-in is loaded.
+    pub state: Text,
+    /// It looks for what the path takes.
+    pub is_in_slow_start: bool,
+    /// When a sign of a full path ended slow start last, in nanoseconds, or [`NONE`].
+    pub exit_at: u64,
+    /// The place of that sign in [`ExitSign`].
+    pub exit_sign: u8,
 }
 
 /// Calls of queues. Each but `make` takes what `make` or `clone` returned.
@@ -582,6 +598,20 @@ impl From<&RestartC> for RestartEvent {
             window: Bytes(restart.window),
             ssthresh: known(restart.ssthresh).map(Bytes),
         }
+    }
+}
+
+/// In the order of their numbers.
+const SIGNS: [ExitSign; 2] = [ExitSign::Delay, ExitSign::AckTrain];
+
+impl WatchedC {
+    pub(crate) fn exit_of(exit: Option<EarlyExit>) -> (u64, u8) {
+        exit.map_or((NONE, 0), |exit| (exit.at.0, exit.sign as u8))
+    }
+
+    pub(crate) fn exit(&self) -> Option<EarlyExit> {
+        let sign = SIGNS[usize::from(self.exit_sign).min(SIGNS.len() - 1)];
+        known(self.exit_at).map(|at| EarlyExit { at: SimTime(at), sign })
     }
 }
 

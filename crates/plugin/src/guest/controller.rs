@@ -10,7 +10,7 @@ use ackclock_units::SimTime;
 use super::{Config, config, guarded, status_of};
 use crate::abi::{
     AckC, CongestionC, ControllerHead, ControllerTable, InspectC, NONE, RestartC, SegmentC, SendC, StartC, Status,
-    Text, or_none,
+    Text, WatchedC, or_none,
 };
 
 pub(super) const TABLE: ControllerTable = ControllerTable {
@@ -25,6 +25,7 @@ pub(super) const TABLE: ControllerTable = ControllerTable {
     on_delivered,
     on_lost,
     on_timer,
+    watched,
     inspect,
 };
 
@@ -135,6 +136,16 @@ extern "C" fn on_lost(head: *mut ControllerHead, segment: *const SegmentC) -> St
 
 extern "C" fn on_timer(head: *mut ControllerHead, now: u64) -> Status {
     tell(head, |controller| controller.on_timer(SimTime(now)))
+}
+
+extern "C" fn watched(head: *const ControllerHead, out: *mut WatchedC) -> Status {
+    // SAFETY: the host passes what `make` or `clone` returned, and a place for the answer.
+    let (instance, out) = unsafe { (&*head.cast::<Instance>(), &mut *out) };
+    status_of(|| {
+        let (exit_at, exit_sign) = WatchedC::exit_of(instance.inner.early_exit());
+        let (state, is_in_slow_start) = (Text::of(instance.inner.state()), instance.inner.is_in_slow_start());
+        *out = WatchedC { state, is_in_slow_start, exit_at, exit_sign };
+    })
 }
 
 extern "C" fn inspect(head: *const ControllerHead, context: *mut c_void, record: InspectC) -> Status {

@@ -4,14 +4,14 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, CongestionController, CongestionEvent, Demands, RestartEvent, SegmentReport, SendEvent, Start,
+    AckEvent, CongestionController, CongestionEvent, Demands, EarlyExit, RestartEvent, SegmentReport, SendEvent, Start,
 };
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::declared::Config;
 use crate::abi::{
-    AckC, CongestionC, ControllerHead, ControllerTable, DeliveryC, RestartC, SegmentC, SendC, StartC, Status, Text,
-    known, known_rate,
+    AckC, CongestionC, ControllerHead, ControllerTable, DeliveryC, NONE, RestartC, SegmentC, SendC, StartC, Status,
+    Text, WatchedC, known, known_rate,
 };
 
 /// See the module.
@@ -42,6 +42,13 @@ impl PluginController {
     fn shown(&self) -> &ControllerHead {
         // SAFETY: the plug-in keeps it until it is told to free it, and writes it in calls with `&mut self` only.
         unsafe { &*self.head }
+    }
+
+    fn watched(&self) -> WatchedC {
+        let mut watched = WatchedC { state: Text::of(""), is_in_slow_start: false, exit_at: NONE, exit_sign: 0 };
+        let status = (self.calls().watched)(self.head, &raw mut watched);
+        self.expect(status, "state");
+        watched
     }
 
     #[inline]
@@ -115,6 +122,19 @@ impl CongestionController for PluginController {
     fn demands(&self) -> Demands {
         let ControllerHead { wants_samples, wants_recovery_window, wants_marks, .. } = *self.shown();
         Demands { samples: wants_samples, recovery_window: wants_recovery_window, marks: wants_marks }
+    }
+
+    fn state(&self) -> &'static str {
+        // SAFETY: the names of states are static in the plug-in, which stays loaded.
+        unsafe { self.watched().state.read() }
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        self.watched().is_in_slow_start
+    }
+
+    fn early_exit(&self) -> Option<EarlyExit> {
+        self.watched().exit()
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
