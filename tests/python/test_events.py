@@ -16,7 +16,8 @@ SCENARIO = """
 duration = "5 s"
 [topology]
 kind = "dumbbell"
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = "10 packets" }
+access = { rate = "1 Gbit/s", delay = "1 ms" }
+bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "10 packets" } }
 [[flow]]
 name = "new"
 [[flow]]

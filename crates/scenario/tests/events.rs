@@ -186,6 +186,7 @@ fn marks_are_those_counted_by_hand() {
 fn a_lost_segment_is_told_of_step_by_step() {
     let text = "duration = \"5 s\"\n[trace]\nevents = [\"segment_sent\", \"marked_lost\", \"recovery_entered\", \
                 \"recovery_left\", \"timed_out\", \"packet_dropped\"]\n[topology]\nkind = \"dumbbell\"\n\
+             access = { rate = \"10 Gbit/s\", delay = \"0 ns\" }\n\
                 bottleneck = { rate = \"10 Mbit/s\", delay = \"20 ms\", \
                 discard = [{ kind = \"list\", positions = [1], of = \"data\" }] }\n[[flow]]\nname = \"one\"\n\
                 controller = \"reno\"\napp = { kind = \"file\", size = \"1000 bytes\" }\n";
@@ -227,7 +228,8 @@ fn slow_start_ends_by_what_its_controller_says() {
     for (controller, tcp, expected) in cases {
         let text = format!(
             "duration = \"6 s\"\n[trace]\nevents = [\"slow_start_exited\"]\n[topology]\nkind = \"dumbbell\"\n\
-             bottleneck = {{ rate = \"100 Mbit/s\", delay = \"30 ms\", queue = \"1 bdp\" }}\n[tcp]\n{tcp}\n\
+             access = {{ rate = \"10 Gbit/s\", delay = \"0 ns\" }}\n\
+             bottleneck = {{ rate = \"100 Mbit/s\", delay = \"30 ms\", queue = {{ kind = \"drop_tail\", limit = \"1 bdp\" }} }}\n[tcp]\n{tcp}\n\
              [[flow]]\nname = \"one\"\ncontroller = {controller}\n"
         );
         let (told, _) = watch(&scenario(&text));
@@ -259,7 +261,8 @@ fn only_what_is_chosen_is_told() {
     let text = |trace: &str| {
         format!(
             "duration = \"3 s\"\n[trace]\n{trace}\n[topology]\nkind = \"dumbbell\"\n\
-             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\", queue = \"10 packets\" }}\n\
+             access = {{ rate = \"10 Gbit/s\", delay = \"0 ns\" }}\n\
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\", queue = {{ kind = \"drop_tail\", limit = \"10 packets\" }} }}\n\
              [[flow]]\nname = \"a\"\n[[flow]]\nname = \"b\"\n"
         )
     };
@@ -288,13 +291,13 @@ fn an_appliance_holds_and_lets_go_in_turn() {
     let policy = "appliance.box.buffer_policy=credit".to_owned();
     let scenario = load(&path, &[policy, "trace.events=[\"relay_held\", \"relay_released\"]".to_owned()]);
     let (told, _) = watch(&scenario);
-    let mut since = None;
+    let mut since = std::collections::BTreeMap::new();
     for record in &told.records {
         assert_eq!(told.sources[record.source.0 as usize].kind, SourceKind::Relay);
         match record.event {
-            Event::RelayHeld { .. } => assert_eq!(since.replace((record.source, record.time)), None),
+            Event::RelayHeld { .. } => assert_eq!(since.insert(record.source, record.time), None),
             Event::RelayReleased { held, .. } => {
-                assert_eq!(since.take(), Some((record.source, SimTime(record.time.0 - held.0))));
+                assert_eq!(since.remove(&record.source), Some(SimTime(record.time.0 - held.0)));
             }
             other => panic!("{other:?}"),
         }
@@ -308,6 +311,7 @@ fn a_watched_run_is_one_part_and_says_why() {
     let text = |events: &str| {
         format!(
             "duration = \"1 s\"\ntrace = {{ events = {events} }}\n[topology]\nkind = \"dumbbell\"\n\
+             access = {{ rate = \"10 Gbit/s\", delay = \"0 ns\" }}\n\
              bottleneck = {{ rate = \"100 Mbit/s\", delay = \"20 ms\" }}\n[[flow]]\ncount = 20\n"
         )
     };

@@ -135,7 +135,8 @@ impl Link {
 
 impl Rest {
     /// A packet arrives at `now` for the link, which is free at `service`. False if there is no room.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "as ClockedLink::admit, of which it is most")]
+    #[inline(always)]
     fn wait(&mut self, bounds: &Bounds, (now, service): (SimTime, SimTime), octets: u64) -> bool {
         self.advance(now);
         if !self.waits.has_room(bounds, octets, service - now) {
