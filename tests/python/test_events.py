@@ -38,7 +38,7 @@ def test_the_table_of_events_agrees_with_the_summary(scenario: ackclock.Scenario
     assert table["time_s"].is_sorted()
     for flow in results.summary["flows"]:
         of_flow = table.filter(pl.col("source") == flow["name"])
-        kinds = of_flow["kind"].value_counts().rows_by_key("kind", unique=True)
+        kinds = dict(of_flow["kind"].value_counts().iter_rows())
         assert kinds["segment_sent"] == flow["sent_segments"]
         again = of_flow.filter(pl.col("is_retransmission"))
         assert len(again) == flow["retransmitted_segments"] > 0
@@ -92,7 +92,7 @@ def test_leaving_the_loop_leaves_the_rest_to_be_run(scenario: ackclock.Scenario)
 
 def test_the_sources_are_named(scenario: ackclock.Scenario) -> None:
     sources = ackclock.watch(scenario, "timed_out").sources
-    assert [(of.kind, of.name) for of in sources[:3]] == [("flow", "new"), ("flow", "old"), ("link", "left->right")]
+    assert [(of.kind, of.name) for of in sources[:3]] == [("flow", "new"), ("flow", "old"), ("link", "bottleneck")]
 
 
 def test_a_name_of_no_event_is_told(scenario: ackclock.Scenario, cli: Cli, scenario_file: Path) -> None:

@@ -266,14 +266,14 @@ fn only_what_is_chosen_is_told() {
              [[flow]]\nname = \"a\"\n[[flow]]\nname = \"b\"\n"
         )
     };
-    let (told, _) = watch(&scenario(&text("events = \"all\"\nevent_flows = [\"b\"]\nevent_links = [\"left->right\"]")));
+    let (told, _) = watch(&scenario(&text("events = \"all\"\nevent_flows = [\"b\"]\nevent_links = [\"bottleneck\"]")));
     let is_chosen = |record: &Record| {
         let source = &told.sources[record.source.0 as usize];
         match record.event {
             Event::PacketSent { packet, .. }
             | Event::PacketDropped { packet, .. }
             | Event::PacketMarked { packet }
-            | Event::PacketDelivered { packet } => source.name == "left->right" && packet.flow == 1,
+            | Event::PacketDelivered { packet } => source.name == "bottleneck" && packet.flow == 1,
             _ => source.name == "b",
         }
     };
@@ -281,7 +281,7 @@ fn only_what_is_chosen_is_told() {
     let error = Scenario::parse(&text("event_flows = [\"b\"]"), "test.toml", &[]).expect_err("no events");
     assert!(error.to_string().contains("add events = \"all\""), "{error}");
     let error =
-        Scenario::parse(&text("events = \"all\"\nevent_links = [\"lef\"]"), "test.toml", &[]).expect_err("a name");
+        Scenario::parse(&text("events = \"all\"\nevent_links = [\"bottlenec\"]"), "test.toml", &[]).expect_err("a name");
     assert!(error.to_string().contains("must be the name of a link"), "{error}");
 }
 
