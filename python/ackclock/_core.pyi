@@ -666,8 +666,11 @@ class Simulation:
             RuntimeError: If the simulation is over. What a controller in Python raises comes as it is.
         """
     def take_events(self) -> list[tuple[str, float, int, tuple[Any, ...]]]:
-        """Take the events since the last call, which are no part of the results then: of each its kind, its time in seconds, the
-        number of its source, and what else it says, in the order of the fields of its class in `ackclock.events`.
+        """Take the events since the last call, which are no part of the results then.
+
+        Returns:
+            Of each its kind, its time in seconds, the number of its source, and what else it says, in the order of the
+            fields of its class in `ackclock.events`.
 
         Raises:
             RuntimeError: If the simulation is over.

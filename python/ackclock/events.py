@@ -1,7 +1,7 @@
 """What happens in a run, as typed events, and a run as an iterator of them.
 
-    for event in ackclock.watch(scenario, events=["timed_out", "packet_dropped"]):
-        print(event.time_s, event.source.name, event)
+for event in ackclock.watch(scenario, events=["timed_out", "packet_dropped"]):
+print(event.time_s, event.source.name, event)
 """
 
 import json
@@ -255,8 +255,8 @@ _WITH_PACKET = frozenset(kind for kind in KINDS if kind.startswith("packet_"))
 class Watch:
     """A run under way, which goes on as its events are taken.
 
-    Leaving the loop early leaves nothing behind: no more of the run is simulated unless `results` is asked for. An event
-    that was taken is not in the results' table.
+    Leaving the loop early leaves nothing behind: no more of the run is simulated unless `results` is asked for. An
+    event that was taken is not in the results' table.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -269,7 +269,7 @@ class Watch:
         self._simulation = Simulation(scenario)
         self._partition: Partition = json.loads(self._simulation.partition_json()) | {"threads": 1}
         self._events = self._taken()
-        self._cost = [0.0, 0.0]
+        self._wall_s, self._cpu_s = 0.0, 0.0
         self._results: Results | None = None
         self.sources = tuple(Source(*source) for source in self._simulation.event_sources())  # type: ignore[arg-type]
 
@@ -293,7 +293,9 @@ class Watch:
             outcome = self._timed(self._simulation.finish)
             self._events = iter(())
             simulation = self._simulation
-            figures = EngineFigures(simulation.events, simulation.packets_delivered, *self._cost, self._partition)
+            figures = EngineFigures(
+                simulation.events, simulation.packets_delivered, self._wall_s, self._cpu_s, self._partition
+            )
             self._results = results_of(self._scenario, outcome, figures)
         return self._results
 
@@ -315,8 +317,8 @@ class Watch:
         try:
             return call()
         finally:
-            self._cost[0] += time.perf_counter() - wall
-            self._cost[1] += time.thread_time() - cpu
+            self._wall_s += time.perf_counter() - wall
+            self._cpu_s += time.thread_time() - cpu
 
 
 def watch(scenario: Scenario, events: str | Sequence[str] = "all", *, seed: int | None = None) -> Watch:

@@ -89,8 +89,8 @@ def run(
         threads: Cut the network into so many parts, or as many as it can be cut into, and run them at the same time.
         on_progress: Called about ten times a second; an exception that it raises ends the run.
         save_policies: Flows that learn, and the ONNX file for what each has learnt at the end.
-        events: "all", a name, or names of events to keep, as `Results.events`; `ackclock.events.KINDS` has the names. In
-            place of those that the scenario's `trace` names. A run that is watched is one part.
+        events: "all", a name, or names of events to keep as `Results.events`, in place of those that the scenario's
+            `trace` names; `ackclock.events.KINDS` has the names. A run that is watched is one part.
 
     Returns:
         The results. The same scenario and seed give the same, whatever the machine and the number of threads.

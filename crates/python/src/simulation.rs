@@ -134,8 +134,11 @@ impl PySimulation {
         Ok(has_stopped)
     }
 
-    /// Take the events since the last call, which are no part of the results then: of each its kind, its time in seconds, the
-    /// number of its source, and what else it says, in the order of the fields of its class in `ackclock.events`.
+    /// Take the events since the last call, which are no part of the results then.
+    ///
+    /// Returns:
+    ///     Of each its kind, its time in seconds, the number of its source, and what else it says, in the order of the
+    ///     fields of its class in `ackclock.events`.
     ///
     /// Raises:
     ///     RuntimeError: If the simulation is over.

@@ -132,3 +132,193 @@ fn events_add_up_to_what_is_counted_and_change_nothing() {
         }
     }
 }
+
+/// Ten segments at once, over 10 Gbit/s and then 10 Mbit/s, through a queue that marks what finds more than four packets.
+const MARKED: &str = r#"
+duration = "1 s"
+[trace]
+events = "all"
+[topology]
+kind = "dumbbell"
+access = { rate = "10 Gbit/s", delay = "0 ns" }
+bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "threshold", threshold = "4 packets" } }
+[tcp]
+ecn = "request"
+accurate_ecn = true
+delayed_ack = false
+[[flow]]
+name = "one"
+controller = { kind = "fixed", window = "10 segments" }
+app = { kind = "file", size = "14480 bytes" }
+"#;
+
+#[test]
+fn marks_are_those_counted_by_hand() {
+    // The ACK that ends the handshake is in service (41.6 us) while all ten come (12 us): the sixth finds five waiting.
+    let (told, outcome) = watch(&scenario(MARKED));
+    let sequence = |event: &Event, is_meant: fn(&Event) -> bool| match event {
+        Event::PacketSent { packet, .. } | Event::PacketMarked { packet }
+            if is_meant(event) && packet.payload.0 > 0 =>
+        {
+            Some(packet.sequence)
+        }
+        _ => None,
+    };
+    let link = outcome.summary.links.iter().find(|link| link.marks > 0).expect("a link that marks").name.clone();
+    let of_link = |is_meant: fn(&Event) -> bool| -> Vec<u32> {
+        told.of(SourceKind::Link, &link).filter_map(|event| sequence(event, is_meant)).collect()
+    };
+    let (sent, marked) = (
+        of_link(|event| matches!(event, Event::PacketSent { .. })),
+        of_link(|event| matches!(event, Event::PacketMarked { .. })),
+    );
+    assert_eq!((sent.len(), &marked[..]), (10, &sent[5..]), "the last five of ten");
+    // The ACK of the tenth ends the episode, and its own mark begins another.
+    let column = outcome.episodes.columns.iter().find(|column| column.name == "marked_segments").expect("a column");
+    assert_eq!(column.data, ackclock_sim::ColumnData::U64(vec![4, 1]));
+    let entered = told.count(SourceKind::Flow, "one", |event| {
+        matches!(event, Event::RecoveryEntered { cause: RecoveryCause::Ecn, .. })
+    });
+    assert_eq!(entered, 2);
+}
+
+#[test]
+fn a_lost_segment_is_told_of_step_by_step() {
+    let text = "duration = \"5 s\"\n[trace]\nevents = [\"segment_sent\", \"marked_lost\", \"recovery_entered\", \
+                \"recovery_left\", \"timed_out\", \"packet_dropped\"]\n[topology]\nkind = \"dumbbell\"\n\
+             access = { rate = \"10 Gbit/s\", delay = \"0 ns\" }\n\
+                bottleneck = { rate = \"10 Mbit/s\", delay = \"20 ms\", \
+                discard = [{ kind = \"list\", positions = [1], of = \"data\" }] }\n[[flow]]\nname = \"one\"\n\
+                controller = \"reno\"\napp = { kind = \"file\", size = \"1000 bytes\" }\n";
+    let (told, _) = watch(&scenario(text));
+    let names: Vec<&str> = told.records.iter().map(|record| record.event.kind().name()).collect();
+    let expected = [
+        "segment_sent",
+        "packet_dropped",
+        "timed_out",
+        "marked_lost",
+        "recovery_entered",
+        "segment_sent",
+        "recovery_left",
+    ];
+    assert_eq!(names, expected);
+    let [sent, dropped, timed_out, lost, entered, again, _] = &told.records[..] else { unreachable!("seven") };
+    assert!(matches!(sent.event, Event::SegmentSent(sent) if sent.offset == 1 && !sent.is_retransmission));
+    assert!(matches!(dropped.event, Event::PacketDropped { cause: DropCause::Discarder, .. }));
+    // A round trip of 40 ms leaves the least timeout of RFC 6298, 1 s, and its backoff 2 s.
+    assert_eq!(timed_out.time, SimTime(sent.time.0 + 1_000_000_000));
+    assert!(matches!(timed_out.event, Event::TimedOut { in_a_row: 1, rto } if rto.0 == 2_000_000_000));
+    assert!(matches!(lost.event, Event::MarkedLost { by: ackclock_events::LossDetection::Timeout, .. }));
+    assert!(matches!(entered.event, Event::RecoveryEntered { cause: RecoveryCause::Timeout, .. }));
+    assert_eq!(again.time, timed_out.time);
+    assert!(matches!(again.event, Event::SegmentSent(sent) if sent.offset == 1 && sent.is_retransmission));
+}
+
+#[test]
+fn slow_start_ends_by_what_its_controller_says() {
+    use ackclock_events::SlowStartExit::{AckTrain, Delay, Loss, PathFull, Threshold};
+    let cases = [
+        ("\"reno\"", "", Loss),
+        ("\"reno\"", "initial_ssthresh = \"20 segments\"", Threshold),
+        ("{ kind = \"cubic\", hystart = \"linux\" }", "", AckTrain),
+        ("{ kind = \"cubic\", hystart = \"rfc9406\" }", "", Delay),
+        ("\"bbr\"", "", PathFull),
+        ("\"bbr3\"", "", PathFull),
+    ];
+    for (controller, tcp, expected) in cases {
+        let text = format!(
+            "duration = \"6 s\"\n[trace]\nevents = [\"slow_start_exited\"]\n[topology]\nkind = \"dumbbell\"\n\
+             access = {{ rate = \"10 Gbit/s\", delay = \"0 ns\" }}\n\
+             bottleneck = {{ rate = \"100 Mbit/s\", delay = \"30 ms\", queue = {{ kind = \"drop_tail\", limit = \"1 bdp\" }} }}\n[tcp]\n{tcp}\n\
+             [[flow]]\nname = \"one\"\ncontroller = {controller}\n"
+        );
+        let (told, _) = watch(&scenario(&text));
+        let first = told.records.first().map(|record| record.event);
+        let Some(Event::SlowStartExited { cause, .. }) = first else { panic!("{controller}: {first:?}") };
+        assert_eq!(cause, expected, "{controller} {tcp}");
+    }
+}
+
+#[test]
+fn pieces_and_clones_tell_the_same() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/burst-loss.toml");
+    let scenario = load(&path, &["trace.events=all".to_owned()]);
+    let (whole, _) = watch(&scenario);
+    let mut pieces = Simulation::new(scenario.config());
+    let mut records = Vec::new();
+    for step in 1..=100 {
+        pieces.run_until(SimTime(step * UNTIL.0 / 100));
+        let copy = pieces.clone().take_events();
+        let taken = pieces.take_events();
+        assert_eq!(copy, taken);
+        records.extend(taken);
+    }
+    assert_eq!(records, whole.records);
+}
+
+#[test]
+fn only_what_is_chosen_is_told() {
+    let text = |trace: &str| {
+        format!(
+            "duration = \"3 s\"\n[trace]\n{trace}\n[topology]\nkind = \"dumbbell\"\n\
+             access = {{ rate = \"10 Gbit/s\", delay = \"0 ns\" }}\n\
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\", queue = {{ kind = \"drop_tail\", limit = \"10 packets\" }} }}\n\
+             [[flow]]\nname = \"a\"\n[[flow]]\nname = \"b\"\n"
+        )
+    };
+    let (told, _) = watch(&scenario(&text("events = \"all\"\nevent_flows = [\"b\"]\nevent_links = [\"bottleneck\"]")));
+    let is_chosen = |record: &Record| {
+        let source = &told.sources[record.source.0 as usize];
+        match record.event {
+            Event::PacketSent { packet, .. }
+            | Event::PacketDropped { packet, .. }
+            | Event::PacketMarked { packet }
+            | Event::PacketDelivered { packet } => source.name == "bottleneck" && packet.flow == 1,
+            _ => source.name == "b",
+        }
+    };
+    assert!(told.records.len() > 1_000 && told.records.iter().all(is_chosen));
+    let error = Scenario::parse(&text("event_flows = [\"b\"]"), "test.toml", &[]).expect_err("no events");
+    assert!(error.to_string().contains("add events = \"all\""), "{error}");
+    let error =
+        Scenario::parse(&text("events = \"all\"\nevent_links = [\"bottlenec\"]"), "test.toml", &[]).expect_err("a name");
+    assert!(error.to_string().contains("must be the name of a link"), "{error}");
+}
+
+#[test]
+fn an_appliance_holds_and_lets_go_in_turn() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/appliance.toml");
+    let policy = "appliance.box.buffer_policy=credit".to_owned();
+    let scenario = load(&path, &[policy, "trace.events=[\"relay_held\", \"relay_released\"]".to_owned()]);
+    let (told, _) = watch(&scenario);
+    let mut since = std::collections::BTreeMap::new();
+    for record in &told.records {
+        assert_eq!(told.sources[record.source.0 as usize].kind, SourceKind::Relay);
+        match record.event {
+            Event::RelayHeld { .. } => assert_eq!(since.insert(record.source, record.time), None),
+            Event::RelayReleased { held, .. } => {
+                assert_eq!(since.remove(&record.source), Some(SimTime(record.time.0 - held.0)));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(told.records.len() > 10, "{} events", told.records.len());
+}
+
+#[test]
+fn a_watched_run_is_one_part_and_says_why() {
+    let threads = std::num::NonZeroUsize::new(4).expect("four");
+    let text = |events: &str| {
+        format!(
+            "duration = \"1 s\"\ntrace = {{ events = {events} }}\n[topology]\nkind = \"dumbbell\"\n\
+             access = {{ rate = \"10 Gbit/s\", delay = \"0 ns\" }}\n\
+             bottleneck = {{ rate = \"100 Mbit/s\", delay = \"20 ms\" }}\n[[flow]]\ncount = 20\n"
+        )
+    };
+    let partition =
+        |events: &str| ackclock_sim::ParallelSimulation::new(scenario(&text(events)).config(), threads).partition();
+    assert_eq!(partition("\"none\"").parts, 2);
+    let watched = partition("\"all\"");
+    assert_eq!(watched.parts, 1);
+    assert!(watched.ties.contains(&"events that are watched"), "{:?}", watched.ties);
+}

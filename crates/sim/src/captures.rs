@@ -41,6 +41,12 @@ impl Captures {
 
     /// The first bit of a packet enters the wire of a link.
     pub(crate) fn record(&mut self, link: LinkId, time: SimTime, packet: &Packet) {
+        if self.are_wanted(link) {
+            self.keep(link, time, packet);
+        }
+    }
+
+    fn keep(&mut self, link: LinkId, time: SimTime, packet: &Packet) {
         let Face { flow, port } = self.face(packet);
         let Some(packets) = &mut self.packets[link.index()] else { return };
         let Packet { payload, generation, .. } = *packet;

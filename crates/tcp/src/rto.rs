@@ -105,6 +105,7 @@ impl RtoTimer {
     }
 
     /// The timeout with its back-off.
+    #[inline]
     pub(crate) fn rto(&self) -> SimDuration {
         let doubled = self.base.0.saturating_mul(1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX));
         //= rfc6298-2.5-maximum
