@@ -881,16 +881,16 @@ class Outcome:
         """
     @property
     def captures(self) -> list[str]:
-        """Names of the links whose packets were captured."""
-    def write_pcapng(self, link: str, path: str) -> None:
-        """Write the packets of a captured link as a pcapng file.
+        """Names of what was captured: links, and flows as `flow NAME`."""
+    def write_pcapng(self, name: str, path: str) -> None:
+        """Write what was captured on a link, or at the host of a flow's sender, as a pcapng file.
 
         Args:
-            link: The link's name.
+            name: One of `captures`.
             path: The file; replaced if there is one.
 
         Raises:
-            KeyError: If the link was not captured.
+            KeyError: If that was not captured.
             OSError: If the file cannot be written.
         """
 

@@ -62,10 +62,10 @@ class CaptureSource(Protocol):
 
     @property
     def captures(self) -> list[str]:
-        """Names of the links that were captured."""
+        """Names of what was captured: links, and flows as `flow NAME`."""
 
-    def write_pcapng(self, link: str, path: str) -> None:
-        """Write the packets of a link as a pcapng file."""
+    def write_pcapng(self, name: str, path: str) -> None:
+        """Write what one of them captured as a pcapng file."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Results:
 
     Attributes:
         summary: What `summary.json` holds: averages and counts of each flow and link.
-        captures: The pcapng file of each captured link, for results that were loaded or saved.
+        captures: The pcapng file of each captured link or flow, for results that were loaded or saved.
     """
 
     summary: RunSummary
@@ -249,7 +249,7 @@ class Results:
         return path
 
     def _write_captures(self, folder: Path) -> dict[str, str]:
-        """Write a pcapng file for each captured link and return their names by link."""
+        """Write a pcapng file for each captured link and flow, and return their names."""
         files = capture_file_names([*self.captures, *(self._source.captures if self._source else [])])
         for link, file in files.items():
             if link in self.captures:

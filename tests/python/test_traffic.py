@@ -142,11 +142,12 @@ def test_flows_of_a_capture_have_their_bytes_once(tmp_path: Path) -> None:
 def test_a_capture_of_short_flows_gives_them_back(everything: ackclock.Results, tmp_path: Path) -> None:
     folder = everything.save(tmp_path / "out")
     flows = flows_of_capture(folder / "bottleneck.pcapng")
-    # The capture is of one direction: requests of 200 bytes for two connections, and the short flows' own bytes.
+    # Requests of 200 bytes of two connections, and the short flows' own bytes, with what was sent back.
     listed = sorted(flow.size_bytes for flow in flows)
     web = everything.completions.filter(flow="web")["size_bytes"].to_numpy().astype(int) - 2_000
     sent_in_full = {size for size in web if size > 0}
     assert len(sent_in_full - set(listed)) == 0
+    assert any(flow.reply_bytes == 2_000 for flow in flows)
     file = tmp_path / "arrivals.csv"
     file.write_text(csv_text(flows))
     text = ALL.replace('rate = "100 /s", size = { exponential = "5 kB" }, reply = "2 kB"', f'file = "{file}"')

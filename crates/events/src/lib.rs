@@ -7,6 +7,10 @@ mod event;
 mod kinds;
 mod names;
 mod observer;
+mod perfetto;
+mod qlog;
+#[cfg(test)]
+mod sample;
 mod source;
 
 pub use event::{
@@ -15,4 +19,6 @@ pub use event::{
 };
 pub use kinds::{EventKind, EventKinds};
 pub use observer::{Observer, Record};
+pub use perfetto::{PerfettoWriter, write_perfetto};
+pub use qlog::{QlogWriter, write_qlog};
 pub use source::{Source, SourceId, SourceKind};

@@ -63,3 +63,14 @@ names! {
         Link = "link",
     }
 }
+
+impl RecoveryCause {
+    /// What a sender is doing then.
+    pub const fn state(self) -> &'static str {
+        match self {
+            Self::Loss => "fast_recovery",
+            Self::Ecn => "ecn_reduction",
+            Self::Timeout => "timeout_recovery",
+        }
+    }
+}

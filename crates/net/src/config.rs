@@ -4,7 +4,7 @@ use ackclock_declare::words;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::channel::ChannelConfig;
-use crate::ids::NodeId;
+use crate::ids::{LinkId, NodeId};
 use crate::link::Link;
 use crate::packet::Packet;
 pub use crate::queue::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig, ThresholdConfig};
@@ -51,6 +51,8 @@ pub struct LinkConfig {
     pub discarder: Option<usize>,
     /// Record every packet that enters the link's wire, for a pcapng file.
     pub capture: bool,
+    /// The link of which this is the way back, whose file has what both recorded.
+    pub way_back_of: Option<LinkId>,
     /// What makes it more than a fixed rate and a fixed delay; `rate` and `delay` are then those that buffers are sized
     /// for.
     pub channel: Option<Box<ChannelConfig>>,

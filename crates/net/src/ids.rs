@@ -46,9 +46,10 @@ impl HopIndex {
     }
 }
 
-/// Which of the connections that have had a place it is.
+/// Which of the connections that have had a place it is, modulo 2^16: nothing is under way for as long as it takes so many to
+/// be over, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Generation(u32);
+pub struct Generation(u16);
 
 impl Generation {
     /// Of the connection that has the place after this one.
@@ -57,9 +58,9 @@ impl Generation {
         Self(self.0.wrapping_add(1))
     }
 
-    /// How many have had the place before it, modulo 2^32.
+    /// How many have had the place before it, modulo 2^16.
     pub const fn number(self) -> u32 {
-        self.0
+        self.0 as u32
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Packet {
     pub to: EndpointId,
     /// Which of the connections that have that place in turn it belongs to.
     pub generation: Generation,
+    /// Of its IP header; 0 for all where no packets are captured.
+    pub identification: u16,
     /// Which hop of its route comes next.
     pub hop: HopIndex,
     /// Octets of the IP packet.
@@ -65,13 +67,17 @@ impl Packet {
     /// A packet that carries a segment to this end of the place's first connection, and has no route yet.
     pub fn tcp(segment: Segment, to: EndpointId) -> Self {
         let size = segment.ip_len();
-        Self { payload: Payload::Tcp(segment), to, generation: Generation::default(), hop: HopIndex::default(), size }
+        Self::new(Payload::Tcp(segment), to, size)
     }
 
     /// The same with a datagram.
     pub fn udp(datagram: Datagram, to: EndpointId) -> Self {
         let size = datagram.ip_len();
-        Self { payload: Payload::Udp(datagram), to, generation: Generation::default(), hop: HopIndex::default(), size }
+        Self::new(Payload::Udp(datagram), to, size)
+    }
+
+    fn new(payload: Payload, to: EndpointId, size: u32) -> Self {
+        Self { payload, to, generation: Generation::default(), identification: 0, hop: HopIndex::default(), size }
     }
 
     /// The segment that it carries, if it carries one.

@@ -290,24 +290,24 @@ impl PyOutcome {
         }
     }
 
-    /// Names of the links whose packets were captured.
+    /// Names of what was captured: links, and flows as `flow NAME`.
     #[getter]
     fn captures(&self) -> Vec<&str> {
-        self.captures.iter().map(|capture| capture.link.as_str()).collect()
+        self.captures.iter().map(|capture| capture.name.as_str()).collect()
     }
 
-    /// Write the packets of a captured link as a pcapng file.
+    /// Write what was captured on a link, or at the host of a flow's sender, as a pcapng file.
     ///
     /// Args:
-    ///     link: The link's name.
+    ///     name: One of `captures`.
     ///     path: The file; replaced if there is one.
     ///
     /// Raises:
-    ///     KeyError: If the link was not captured.
+    ///     KeyError: If that was not captured.
     ///     OSError: If the file cannot be written.
-    fn write_pcapng(&self, py: Python<'_>, link: &str, path: PathBuf) -> PyResult<()> {
-        let capture = self.captures.iter().find(|capture| capture.link == link);
-        let capture = capture.ok_or_else(|| PyKeyError::new_err(format!("link {link:?} was not captured")))?;
+    fn write_pcapng(&self, py: Python<'_>, name: &str, path: PathBuf) -> PyResult<()> {
+        let capture = self.captures.iter().find(|capture| capture.name == name);
+        let capture = capture.ok_or_else(|| PyKeyError::new_err(format!("{name:?} was not captured")))?;
         py.detach(|| ackclock_sim::write_pcapng(capture, BufWriter::new(File::create(path)?)))?;
         Ok(())
     }

@@ -1,11 +1,10 @@
-//! The packets that a link recorded, as a pcapng file of their headers.
+//! The packets that a link or a host recorded, as a pcapng file of their headers.
 //!
 //! The simulation has no addresses, so the file gives some: flow `i` runs from `10.x.y.z` port `40000 + i mod 20000` to an
 //! address in `172.16.0.0/12` and the flow's port there, where both addresses count up with `i` from 10.0.0.1 and 172.16.0.1.
-//! In the file, time zero of the run is the Unix epoch. The IP identification counts the packets of a flow and direction in this
-//! file: it tells packets apart, but is not the same in the files of two links.
+//! In the file, time zero of the run is the Unix epoch. The IP identification counts what an end of a connection has sent, and a
+//! packet has the same in every file.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -25,27 +24,23 @@ const OPENER_PORTS: u32 = 20_000;
 /// The port of an acceptor of which nothing else is said.
 pub const DEFAULT_PORT: u16 = 5_001;
 
-/// Writes a link's packets to `out`, in a write for each, so buffer it. Fails when `out` does, or on a segment that is
+/// Writes what was captured to `out`, in a write for each, so buffer it. Fails when `out` does, or on a segment that is
 /// too long for an IPv4 packet.
 pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
-    let mut writer = PcapngWriter::new(out, &capture.link)?;
-    let mut identifications = BTreeMap::<(u32, Direction), u16>::new();
+    let mut writer = PcapngWriter::new(out, &capture.interfaces)?;
     let mut headers = Vec::new();
     for packet in &capture.packets {
-        let identification = identifications.entry((packet.flow, packet.direction)).or_default();
+        let identification = packet.identification;
         headers.clear();
         let (written, len) = match &packet.payload {
-            Payload::Tcp(segment) => {
-                (emit(segment, addresses(packet), *identification, &mut headers), segment.ip_len())
-            }
+            Payload::Tcp(segment) => (emit(segment, addresses(packet), identification, &mut headers), segment.ip_len()),
             Payload::Udp(datagram) => {
                 let content = (datagram.payload, datagram.ecn);
-                (emit_datagram(content, addresses(packet), *identification, &mut headers), datagram.ip_len())
+                (emit_datagram(content, addresses(packet), identification, &mut headers), datagram.ip_len())
             }
         };
         written.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        writer.packet(packet.time, &headers, len)?;
-        *identification = identification.wrapping_add(1);
+        writer.packet(packet.interface, packet.time, &headers, len)?;
     }
     writer.into_inner().flush()
 }
@@ -76,7 +71,12 @@ mod tests {
     fn packet(flow: u32, direction: Direction) -> CapturedPacket {
         let segment = Segment { flags: Flags::ACK, payload: 1_000, ..Segment::default() };
         let (generation, payload) = (Generation::default(), Payload::Tcp(segment));
-        CapturedPacket { time: SimTime(5), flow, direction, port: DEFAULT_PORT, generation, payload }
+        let (time, port) = (SimTime(5), DEFAULT_PORT);
+        CapturedPacket { time, interface: 0, flow, direction, port, generation, identification: 0, payload }
+    }
+
+    fn capture(packets: Vec<CapturedPacket>) -> Capture {
+        Capture { name: "l".to_owned(), interfaces: vec!["l".to_owned()], packets }
     }
 
     #[test]
@@ -96,14 +96,14 @@ mod tests {
 
     #[test]
     fn the_file_has_a_block_for_each_packet_with_its_headers() {
-        let capture = |packets| Capture { link: "bottleneck".to_owned(), packets };
         let (mut empty, mut file) = (Vec::new(), Vec::new());
         write_pcapng(&capture(vec![]), &mut empty).unwrap();
-        write_pcapng(&capture(vec![packet(3, Forward), packet(3, Forward), packet(3, Backward)]), &mut file).unwrap();
+        let second = CapturedPacket { identification: 0x0102, ..packet(3, Forward) };
+        write_pcapng(&capture(vec![packet(3, Forward), second, packet(3, Backward)]), &mut file).unwrap();
         // A block: 28 octets of header, 20 + 20 octets of IPv4 and TCP, 4 octets of length again.
         let blocks: Vec<&[u8]> = file[empty.len()..].chunks(72).collect();
-        let identifications: Vec<u8> = blocks.iter().map(|block| block[28 + 5]).collect();
-        assert_eq!(identifications, [0, 1, 0]);
+        let identifications: Vec<&[u8]> = blocks.iter().map(|block| &block[28 + 4..28 + 6]).collect();
+        assert_eq!(identifications, [[0, 0], [1, 2], [0, 0]]);
         for (block, direction) in blocks.iter().zip([Forward, Forward, Backward]) {
             assert_eq!(block[24..28], 1_040_u32.to_le_bytes()); // length on the wire: 20 + 20 + 1000
             let expected = packet(3, direction);
@@ -116,7 +116,6 @@ mod tests {
 
     #[test]
     fn a_datagram_has_a_udp_header() {
-        let capture = |packets| Capture { link: "l".to_owned(), packets };
         let (mut empty, mut file) = (Vec::new(), Vec::new());
         write_pcapng(&capture(vec![]), &mut empty).unwrap();
         let datagram = Datagram { number: 0, sent: SimTime::ZERO, payload: 1_000, ecn: Ecn::NotEct };
@@ -133,7 +132,7 @@ mod tests {
     fn a_segment_beyond_ipv4_is_an_error() {
         let segment = Segment { payload: 70_000, ..Segment::default() };
         let long = CapturedPacket { payload: Payload::Tcp(segment), ..packet(0, Forward) };
-        let error = write_pcapng(&Capture { link: "l".to_owned(), packets: vec![long] }, Vec::new()).unwrap_err();
+        let error = write_pcapng(&capture(vec![long]), Vec::new()).unwrap_err();
         assert_eq!(
             error.to_string(),
             "a packet of 70040 bytes does not fit the 16-bit length of IPv4; use an mss of at most 65455 bytes"

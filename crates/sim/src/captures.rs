@@ -1,10 +1,13 @@
-//! The packets that links record, for those that asked.
+//! The packets that links and hosts record, where a scenario asked.
+//!
+//! Both record where a packet's first bit enters a link's wire; a host records what arrives besides. It sees what its own wire
+//! takes, as a capture there would: not what its queue dropped.
 
-use ackclock_net::{ConnectionIndex, LinkId, NetworkConfig, Packet};
+use ackclock_net::{ConnectionIndex, EndpointId, LinkConfig, LinkId, NetworkConfig, Packet};
 use ackclock_units::SimTime;
 
 use crate::capture::DEFAULT_PORT;
-use crate::outcome::CapturedPacket;
+use crate::outcome::{Capture, CapturedPacket};
 
 /// What the packets of a connection look like from outside.
 #[derive(Clone, Copy, Debug)]
@@ -15,28 +18,89 @@ pub(crate) struct Face {
     pub(crate) port: u16,
 }
 
+/// A capture at the host of one flow's sender, or of a group's: its place in the list of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ViewId(usize);
+
+/// An end whose host records it.
+#[derive(Clone, Copy, Debug)]
+struct Viewed {
+    view: ViewId,
+    /// By which its packets leave the host. The records are kept there, so that they are where the host is.
+    uplink: LinkId,
+}
+
+/// What was recorded on a link.
+#[derive(Clone, Debug, Default)]
+struct Log {
+    /// Of every packet, if the link asked.
+    of_link: Option<Vec<CapturedPacket>>,
+    /// Of the ends whose host it leads away from, if there are any.
+    of_views: Option<Vec<(ViewId, CapturedPacket)>>,
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Captures {
-    /// Of each link that asked.
-    packets: Vec<Option<Vec<CapturedPacket>>>,
-    is_any_wanted: bool,
+    /// By link; empty without captures.
+    logs: Vec<Log>,
+    /// The flow and its host, of each view.
+    views: Vec<[String; 2]>,
+    /// By number of end; short where nothing is viewed.
+    viewed: Vec<Option<Viewed>>,
     /// What captures show of each connection, where that is not its number and the default port; empty without captures.
     faces: Vec<Option<Face>>,
+    /// Something else wants them, too.
+    keeps_faces: bool,
+    /// How many packets each end has sent; empty without captures.
+    sent: Vec<u16>,
 }
 
 impl Captures {
+    /// Those of links.
     pub(crate) fn new(config: &NetworkConfig) -> Self {
-        Self {
-            packets: config.links.iter().map(|link| link.capture.then(Vec::new)).collect(),
-            is_any_wanted: config.links.iter().any(|link| link.capture),
-            faces: Vec::new(),
+        let log = |link: &LinkConfig| Log { of_link: link.capture.then(Vec::new), of_views: None };
+        let is_any_wanted = config.links.iter().any(|link| link.capture);
+        let logs = if is_any_wanted { config.links.iter().map(log).collect() } else { Vec::new() };
+        Self { logs, views: Vec::new(), viewed: Vec::new(), faces: Vec::new(), keeps_faces: false, sent: Vec::new() }
+    }
+
+    /// There will be some of flows, in a network of so many links.
+    pub(crate) fn expect_views(&mut self, links: usize) {
+        self.logs.resize_with(links, Log::default);
+    }
+
+    /// A capture of a flow at a host.
+    pub(crate) fn add_view(&mut self, flow: &str, host: &str) -> ViewId {
+        self.views.push([flow.to_owned(), host.to_owned()]);
+        ViewId(self.views.len() - 1)
+    }
+
+    /// From now on `end`, whose packets leave its host by `uplink`, is in the capture `view`, or in none.
+    pub(crate) fn set_view(&mut self, end: EndpointId, view: Option<ViewId>, uplink: LinkId) {
+        if self.views.is_empty() {
+            return;
+        }
+        *place(&mut self.viewed, end.number() as usize) = view.map(|view| Viewed { view, uplink });
+        if view.is_some() {
+            self.logs[uplink.index()].of_views.get_or_insert_default();
         }
     }
 
-    /// True if this link asked.
+    /// True if this link records some packets.
     pub(crate) fn are_wanted(&self, link: LinkId) -> bool {
-        self.packets[link.index()].is_some()
+        self.logs.get(link.index()).is_some_and(|log| log.of_link.is_some() || log.of_views.is_some())
+    }
+
+    /// The IP identification of the next packet that is sent to `end`.
+    pub(crate) fn identify(&mut self, end: EndpointId) -> u16 {
+        if self.logs.is_empty() {
+            return 0;
+        }
+        let sent = place(&mut self.sent, end.number() as usize);
+        let identification = *sent;
+        *sent = sent.wrapping_add(1);
+        identification
     }
 
     /// The first bit of a packet enters the wire of a link.
@@ -47,15 +111,28 @@ impl Captures {
     }
 
     fn keep(&mut self, link: LinkId, time: SimTime, packet: &Packet) {
-        let Face { flow, port } = self.face(packet);
-        let Some(packets) = &mut self.packets[link.index()] else { return };
-        let Packet { payload, generation, .. } = *packet;
-        packets.push(CapturedPacket { time, flow, direction: packet.direction(), port, generation, payload });
+        let viewed = self.viewed_at(packet.to.peer()).filter(|viewed| viewed.uplink == link);
+        let captured = self.captured(time, packet);
+        let Log { of_link, of_views } = &mut self.logs[link.index()];
+        if let Some(packets) = of_link {
+            packets.push(captured);
+        }
+        if let (Some(packets), Some(Viewed { view, .. })) = (of_views, viewed) {
+            packets.push((view, captured));
+        }
+    }
+
+    /// A packet has come to the end that it was sent to.
+    pub(crate) fn record_arrival(&mut self, time: SimTime, packet: &Packet) {
+        if let Some(Viewed { view, uplink }) = self.viewed_at(packet.to) {
+            let captured = self.captured(time, packet);
+            self.logs[uplink.index()].of_views.get_or_insert_default().push((view, captured));
+        }
     }
 
     /// Faces are wanted for something else, too. Before the first is set.
     pub(crate) fn keep_faces(&mut self) {
-        self.is_any_wanted = true;
+        self.keeps_faces = true;
     }
 
     /// What a packet looks like from outside.
@@ -72,20 +149,73 @@ impl Captures {
 
     /// From now on captures show `face` of a connection.
     pub(crate) fn set_face(&mut self, connection: ConnectionIndex, face: Face) {
-        if self.is_any_wanted {
-            let number = connection.index();
-            self.faces.resize(self.faces.len().max(number + 1), None);
-            self.faces[number] = Some(face);
+        if self.keeps_faces || !self.logs.is_empty() {
+            *place(&mut self.faces, connection.index()) = Some(face);
         }
     }
 
     /// Takes what a link recorded elsewhere over, and gives what it has recorded here for it.
     pub(crate) fn swap(&mut self, other: &mut Self, link: LinkId) {
-        std::mem::swap(&mut self.packets[link.index()], &mut other.packets[link.index()]);
+        if let (Some(here), Some(there)) = (self.logs.get_mut(link.index()), other.logs.get_mut(link.index())) {
+            std::mem::swap(here, there);
+        }
     }
 
-    /// What each link recorded, by number.
-    pub(crate) fn take(&mut self) -> Vec<Option<Vec<CapturedPacket>>> {
-        std::mem::take(&mut self.packets)
+    /// What was recorded: of each link that asked, together with its way back, then of each flow.
+    pub(crate) fn take(&mut self, links: &[LinkConfig]) -> Vec<Capture> {
+        let mut of_links: Vec<Option<Capture>> = Vec::with_capacity(links.len());
+        let mut of_views: Vec<Capture> = self.views.drain(..).map(|[flow, host]| capture(flow, host)).collect();
+        for (link, log) in links.iter().zip(self.logs.drain(..)) {
+            of_links.push(None);
+            for (view, packet) in log.of_views.into_iter().flatten() {
+                of_views[view.0].packets.push(packet);
+            }
+            let Some(packets) = log.of_link else { continue };
+            let cable = link.way_back_of.and_then(|forth| of_links[forth.index()].as_mut());
+            match cable {
+                Some(cable) => cable.add_interface(&link.name, packets),
+                None => *of_links.last_mut().expect("just pushed") = Some(of_link(&link.name, packets)),
+            }
+        }
+        let mut captures: Vec<Capture> = of_links.into_iter().flatten().chain(of_views).collect();
+        for capture in &mut captures {
+            capture.packets.sort_by_key(|packet| packet.time);
+        }
+        captures
+    }
+
+    fn viewed_at(&self, end: EndpointId) -> Option<Viewed> {
+        self.viewed.get(end.number() as usize).copied().flatten()
+    }
+
+    fn captured(&self, time: SimTime, packet: &Packet) -> CapturedPacket {
+        let Face { flow, port } = self.face(packet);
+        let Packet { payload, generation, identification, .. } = *packet;
+        let direction = packet.direction();
+        CapturedPacket { time, interface: 0, flow, direction, port, generation, identification, payload }
+    }
+}
+
+/// The entry at `index`, which is made if there is none yet.
+fn place<T: Clone + Default>(list: &mut Vec<T>, index: usize) -> &mut T {
+    if list.len() <= index {
+        list.resize(index + 1, T::default());
+    }
+    &mut list[index]
+}
+
+fn of_link(name: &str, packets: Vec<CapturedPacket>) -> Capture {
+    Capture { name: name.to_owned(), interfaces: vec![name.to_owned()], packets }
+}
+
+fn capture(flow: String, host: String) -> Capture {
+    Capture { name: format!("flow {flow}"), interfaces: vec![host], packets: Vec::new() }
+}
+
+impl Capture {
+    fn add_interface(&mut self, name: &str, packets: Vec<CapturedPacket>) {
+        let interface = self.interfaces.len() as u32;
+        self.interfaces.push(name.to_owned());
+        self.packets.extend(packets.into_iter().map(|packet| CapturedPacket { interface, ..packet }));
     }
 }

@@ -55,6 +55,13 @@ impl SimulationConfig {
         network
     }
 
+    /// True if the host of some flow's sender captures it.
+    pub(crate) fn has_captured_flows(&self) -> bool {
+        let TrafficConfig { arrivals, datagrams } = &self.traffic;
+        self.flows.iter().chain(arrivals.iter().map(|group| &group.flow)).any(|flow| flow.capture)
+            || datagrams.iter().any(|flow| flow.capture)
+    }
+
     /// The connections of the flow with this number; numbers beyond the flows' are those of datagrams.
     fn connections_of(&self, number: usize) -> Vec<usize> {
         let flows = self.flows.len();
@@ -158,6 +165,8 @@ pub struct FlowConfig {
     pub abort_at: Option<SimTime>,
     /// Of the receiving end, in captures.
     pub port: u16,
+    /// Record what leaves and arrives at the sending host, for a pcapng file.
+    pub capture: bool,
 }
 
 /// An application: what is written into a connection, and when.

@@ -11,7 +11,7 @@ use ackclock_tcp::Output;
 use ackclock_units::SimTime;
 use ackclock_wire::Segment;
 
-use crate::captures::Captures;
+use crate::captures::{Captures, ViewId};
 use crate::event_queue::{Event, EventQueue};
 use crate::ids::RouteId;
 use crate::partition::{Borders, Crossing};
@@ -180,6 +180,9 @@ impl Network {
         let (Next::Link(link) | Next::Express(link)) = self.hops[hop.index()].next() else {
             *arrived = *packet;
             self.packets.remove(id);
+            if !self.is_plain {
+                self.captures.record_arrival(self.now(), arrived);
+            }
             if cfg!(debug_assertions) {
                 self.arrived += 1;
             }
@@ -202,14 +205,34 @@ impl Network {
     #[inline]
     pub(crate) fn send(&mut self, route: RouteId, packet: &Packet) {
         let first = HopIndex::new(route.index());
-        let (Next::Link(link) | Next::Express(link)) = self.hops[first.index()].next() else {
-            unreachable!("a route between two hosts has a link");
-        };
+        let link = self.uplink(route);
         if cfg!(debug_assertions) {
             self.sent += 1;
         }
         let id = self.packets.put(packet);
+        if !self.is_plain {
+            self.packets.get_mut(id).identification = self.captures.identify(packet.to);
+        }
         self.transmit(link, UnderWay { id, size: packet.size, hop: first.next() });
+    }
+
+    /// From now on `end`, from which this route leads away, is in the capture `view`, or in none.
+    pub(crate) fn capture_end(&mut self, end: EndpointId, view: Option<ViewId>, route: RouteId) {
+        self.captures.set_view(end, view, self.uplink(route));
+    }
+
+    /// The link by which a route begins.
+    fn uplink(&self, route: RouteId) -> LinkId {
+        match self.hops[route.index()].next() {
+            Next::Link(link) | Next::Express(link) => link,
+            Next::Endpoint => unreachable!("a route between two hosts has a link"),
+        }
+    }
+
+    /// Flows will be captured at the hosts of their senders.
+    pub(crate) fn expect_captures(&mut self) {
+        self.is_plain = false;
+        self.captures.expect_views(self.links.len());
     }
 
     #[inline]

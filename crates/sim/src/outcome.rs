@@ -199,11 +199,13 @@ pub struct QueueSummary {
     pub max: f64,
 }
 
-/// Packets recorded on one link, for a pcapng file.
+/// Packets recorded at one place, for a pcapng file: on a link's wire, both ways, or at the host of a flow's sender.
 #[derive(Clone, Debug)]
 pub struct Capture {
-    /// The name of the link.
-    pub link: String,
+    /// The link's name, or `flow` and the flow's.
+    pub name: String,
+    /// Of each interface: of the link and its way back, or of the host.
+    pub interfaces: Vec<String>,
     /// In order of time.
     pub packets: Vec<CapturedPacket>,
 }
@@ -211,8 +213,10 @@ pub struct Capture {
 /// One packet on the wire.
 #[derive(Clone, Copy, Debug)]
 pub struct CapturedPacket {
-    /// When its first bit entered the wire.
+    /// When its first bit entered the wire; of one that arrives at a host, when its last bit had come.
     pub time: SimTime,
+    /// Of the capture's interfaces.
+    pub interface: u32,
     /// Number of the flow, whichever of its connections over appliances the packet is of: the ends see each other's addresses.
     pub flow: u32,
     /// Which way it went.
@@ -221,6 +225,8 @@ pub struct CapturedPacket {
     pub port: u16,
     /// Which of the connections that have its place in turn it belongs to.
     pub generation: Generation,
+    /// Of its IP header: the same wherever this packet is captured.
+    pub identification: u16,
     /// The segment or the datagram that it carried.
     pub payload: Payload,
 }

@@ -133,7 +133,7 @@ impl Simulation {
         let episodes = episode_table(config, streams, &self.relays, connections, now);
         let completions = self.completions();
         let events = self.events_of_results();
-        let captures = summary::captures(self.hosts.network.captures.take(), &link_names);
+        let captures = self.hosts.network.captures.take(&self.config.network.links);
         let appliances = self.relays.take_table(&self.config);
         let (flows, links) = self.recorder.into_tables(flow_names, &link_names);
         Outcome { summary, flows, links, episodes, completions, appliances, events, captures, engine: self.counters }

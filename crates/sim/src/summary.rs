@@ -5,7 +5,7 @@ use ackclock_units::{Histogram, SimTime};
 
 use crate::config::SimulationConfig;
 use crate::connections::Connections;
-use crate::outcome::{Capture, CapturedPacket, Distribution, FlowSummary, LinkSummary, QueueSummary, Summary};
+use crate::outcome::{Distribution, FlowSummary, LinkSummary, QueueSummary, Summary};
 use crate::stream::Stream;
 
 pub(crate) fn summarize(
@@ -92,9 +92,4 @@ pub(crate) fn queue_summary(histogram: &Histogram, unit: f64) -> QueueSummary {
         p95: histogram.quantile(0.95) / unit,
         max: histogram.max() as f64 / unit,
     }
-}
-
-pub(crate) fn captures(captured: Vec<Option<Vec<CapturedPacket>>>, link_names: &[String]) -> Vec<Capture> {
-    let named = captured.into_iter().zip(link_names);
-    named.filter_map(|(packets, name)| packets.map(|packets| Capture { link: name.clone(), packets })).collect()
 }

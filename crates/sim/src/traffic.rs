@@ -52,6 +52,7 @@ fn test_flow() -> crate::config::FlowConfig {
         accepts: true,
         abort_at: None,
         port: crate::DEFAULT_PORT,
+        capture: false,
     }
 }
 
@@ -69,6 +70,7 @@ fn test_link(rate: u64, delay: ackclock_units::SimDuration) -> ackclock_net::Lin
         queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
         discarder: None,
         capture: false,
+        way_back_of: None,
         channel: None,
     }
 }

@@ -259,6 +259,7 @@ fn datagrams(rate: u64, payload: u32) -> Outcome {
     let (_, mut config, flow) = path();
     config.traffic.datagrams.push(DatagramConfig {
         name: "udp".to_owned(),
+        capture: false,
         from: flow.from,
         to: flow.to,
         start: SimTime::ZERO,
@@ -294,6 +295,7 @@ fn what_exceeds_the_link_is_lost() {
     let flow = config.flows.pop().expect("one flow");
     config.traffic.datagrams.push(DatagramConfig {
         name: "udp".to_owned(),
+        capture: false,
         from: flow.from,
         to: flow.to,
         start: SimTime::ZERO,

@@ -1,5 +1,5 @@
-//! A capture file that Wireshark, tshark and tcptrace read: pcapng (draft-ietf-opsawg-pcapng), one section, one interface
-//! of raw IP packets, times in nanoseconds.
+//! A capture file that Wireshark, tshark and tcptrace read: pcapng (draft-ietf-opsawg-pcapng), one section, interfaces of
+//! raw IP packets, times in nanoseconds.
 //!
 //! Our own, because it is three kinds of block, and the crate for it (`pcap-file`) is between releases: its 2.0 is old, and
 //! of 3.0 there are candidates only.
@@ -36,22 +36,30 @@ pub struct PcapngWriter<W: Write> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Begins a file whose one interface has the given name. `out` gets a write for each block: buffer it.
-    pub fn new(out: W, interface_name: &str) -> io::Result<Self> {
+    /// Begins a file whose interfaces have the given names. `out` gets a write for each block: buffer it.
+    pub fn new(out: W, interface_names: &[impl AsRef<str>]) -> io::Result<Self> {
         let mut writer = Self { out, body: Vec::new() };
         writer.section_header()?;
-        writer.interface_description(interface_name)?;
+        for name in interface_names {
+            writer.interface_description(name.as_ref())?;
+        }
         Ok(writer)
     }
 
-    /// Appends a packet: what was kept of it, and its length on the wire.
-    pub fn packet(&mut self, time: SimTime, packet_header_bytes: &[u8], original_len: u32) -> io::Result<()> {
+    /// Appends a packet: at which of the interfaces, what was kept of it, and its length on the wire.
+    pub fn packet(
+        &mut self,
+        interface: u32,
+        time: SimTime,
+        packet_header_bytes: &[u8],
+        original_len: u32,
+    ) -> io::Result<()> {
         let captured_len = u32::try_from(packet_header_bytes.len()).ok().filter(|&captured| captured <= original_len);
         let captured_len = captured_len.ok_or_else(|| {
             let kept = packet_header_bytes.len();
             invalid(format!("{kept} bytes were kept of a packet of {original_len} bytes, more than it had"))
         })?;
-        self.words(&[0, (time.0 >> 32) as u32, time.0 as u32, captured_len, original_len]);
+        self.words(&[interface, (time.0 >> 32) as u32, time.0 as u32, captured_len, original_len]);
         self.padded(packet_header_bytes);
         self.block(ENHANCED_PACKET)
     }
@@ -116,12 +124,12 @@ mod tests {
 
     #[test]
     fn a_packet_block_is_laid_out_as_the_draft_says() {
-        let mut writer = PcapngWriter::new(Vec::new(), "wire").unwrap();
+        let mut writer = PcapngWriter::new(Vec::new(), &["wire"]).unwrap();
         let headers = writer.out.len();
-        writer.packet(SimTime(0x0102_0304_0506_0708), &[0xaa; 5], 1_500).unwrap();
+        writer.packet(1, SimTime(0x0102_0304_0506_0708), &[0xaa; 5], 1_500).unwrap();
         #[rustfmt::skip]
         let expected = [
-            6, 0, 0, 0,  40, 0, 0, 0,  0, 0, 0, 0,                       // kind, length, interface
+            6, 0, 0, 0,  40, 0, 0, 0,  1, 0, 0, 0,                       // kind, length, interface
             4, 3, 2, 1,  8, 7, 6, 5,                                     // time: upper half, then lower half
             5, 0, 0, 0,  0xdc, 5, 0, 0,                                  // 5 octets of 1500
             0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0, 0, 0,  40, 0, 0, 0,         // padded to whole words; length again
@@ -131,17 +139,17 @@ mod tests {
 
     #[test]
     fn a_packet_cannot_have_more_captured_than_it_had() {
-        let mut writer = PcapngWriter::new(Vec::new(), "wire").unwrap();
+        let mut writer = PcapngWriter::new(Vec::new(), &["wire"]).unwrap();
         let before = writer.out.clone();
-        let error = writer.packet(SimTime::ZERO, &[0; 41], 40).unwrap_err();
+        let error = writer.packet(0, SimTime::ZERO, &[0; 41], 40).unwrap_err();
         assert_eq!(error.to_string(), "41 bytes were kept of a packet of 40 bytes, more than it had");
         assert_eq!(writer.into_inner(), before);
     }
 
     #[test]
     fn an_interface_name_has_a_16_bit_length() {
-        assert!(PcapngWriter::new(Vec::new(), &"x".repeat(65_535)).is_ok());
-        let error = PcapngWriter::new(Vec::new(), &"x".repeat(65_536)).unwrap_err();
+        assert!(PcapngWriter::new(Vec::new(), &["x".repeat(65_535)]).is_ok());
+        let error = PcapngWriter::new(Vec::new(), &["x".repeat(65_536)]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     }
 }

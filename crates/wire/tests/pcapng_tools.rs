@@ -53,7 +53,7 @@ fn connection() -> Vec<(bool, Segment)> {
 fn write_file(name: &str, with_payload: bool) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let file = File::create(&path).expect("the folder for temporary files is writable");
-    let mut writer = PcapngWriter::new(BufWriter::new(file), "bottleneck").unwrap();
+    let mut writer = PcapngWriter::new(BufWriter::new(file), &["bottleneck"]).unwrap();
     for (index, (forward, segment)) in connection().into_iter().enumerate() {
         let (source, destination) = if forward { (OPENER, ACCEPTOR) } else { (ACCEPTOR, OPENER) };
         let mut packet = Vec::new();
@@ -61,7 +61,7 @@ fn write_file(name: &str, with_payload: bool) -> PathBuf {
         if with_payload {
             packet.resize(segment.ip_len() as usize, 0);
         }
-        writer.packet(SimTime(1_000_000_001 * index as u64), &packet, segment.ip_len()).unwrap();
+        writer.packet(0, SimTime(1_000_000_001 * index as u64), &packet, segment.ip_len()).unwrap();
     }
     writer.into_inner().into_inner().expect("the file is flushed");
     path

@@ -194,6 +194,7 @@ impl<'a> Checker<'a, '_> {
             accepts: table.accepts.unwrap_or(true),
             abort_at: self.abort_at(plan),
             port: plan.port(),
+            capture: plan.table.capture.unwrap_or(false),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ackclock_declare::{Context, Crossing, LinkContext};
 use ackclock_net::queue::{HostTable, Limit};
-use ackclock_net::{LinkConfig, NodeId, Router};
+use ackclock_net::{LinkConfig, LinkId, NodeId, Router};
 use ackclock_sim::{ApplianceConfig, FlowConfig};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
@@ -73,14 +73,14 @@ impl Checker<'_, '_> {
     pub(crate) fn lay(&mut self, cable: &Cable<'_>, pending: &mut Vec<PendingLink>) {
         let (from, to) = cable.ends;
         let forward = half(cable.table);
+        let link = LinkId::new(self.network.links.len());
         self.add_link(&cable.name, (from, to), &forward, &cable.path, cable.default_limit, pending);
         if !cable.duplex {
             return;
         }
-        // What looks at packets or hurts them is meant for the direction that it is written for.
+        // What takes packets out or hurts them is meant for the direction that it is written for.
         let base = HalfLink {
             discard: None,
-            capture: None,
             loss: None,
             jitter: None,
             reorder: None,
@@ -98,6 +98,7 @@ impl Checker<'_, '_> {
             back.handover = own.handover; // as a whole, not field by field
         }
         self.add_link(&cable.reverse_name, (to, from), &back, &path, cable.default_limit, pending);
+        self.network.links[link.index() + 1].way_back_of = Some(link);
     }
 
     fn add_link(
@@ -130,6 +131,7 @@ impl Checker<'_, '_> {
             queue: config,
             discarder: None,
             capture: half.capture.unwrap_or(false),
+            way_back_of: None,
             channel: (!channel.is_plain()).then(|| Box::new(channel)),
         });
     }

@@ -303,8 +303,18 @@ impl Checker<'_, '_> {
         let UdpProtocol { payload, until, ecn } = self.own(table, &path.key("protocol"))?;
         let until = self.until(until, flow.start, &path.key("protocol"));
         let sending = self.sending(plan.table.app.as_ref(), &path.key("app"))?;
-        let FlowConfig { name, from, to, start, .. } = flow;
-        Some(DatagramConfig { name, from, to, start, until, payload: payload.0 as u32, sending, ecn: ecn.into() })
+        let FlowConfig { name, from, to, capture, start, .. } = flow;
+        Some(DatagramConfig {
+            name,
+            from,
+            to,
+            capture,
+            start,
+            until,
+            payload: payload.0 as u32,
+            sending,
+            ecn: ecn.into(),
+        })
     }
 
     fn sending(&mut self, app: Option<&App>, path: &FieldPath) -> Option<Sending> {

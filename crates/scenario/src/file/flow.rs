@@ -46,6 +46,8 @@ table! {
         abort_at: Duration,
         /// Port of the receiving end, which captures show and by which an appliance may choose flows; 5001 by default.
         port: u16,
+        /// Record what leaves and arrives at the sending host, for a pcapng file.
+        capture: bool,
         /// TCP of both ends.
         tcp: TcpTable,
         /// TCP of the sending end.

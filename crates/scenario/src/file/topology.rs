@@ -150,7 +150,7 @@ layer! {
         policer: Fields<PolicerConfig>,
         /// Packets travel in bursts.
         aggregate: Fields<AggregateConfig>,
-        /// Where the way back differs; discard, capture and what hurts packets are not inherited.
+        /// Where the way back differs; discard and what hurts packets are not inherited.
         reverse: HalfLink,
     }
 }
@@ -234,7 +234,7 @@ table! {
         policer: Fields<PolicerConfig>,
         /// Packets travel in bursts.
         aggregate: Fields<AggregateConfig>,
-        /// Where the way back differs; discard, capture and what hurts packets are not inherited.
+        /// Where the way back differs; discard and what hurts packets are not inherited.
         reverse: HalfLink,
     }
 }

@@ -28,6 +28,9 @@ impl Simulation {
             network.captures.keep_faces();
         }
         let mut hosts = Hosts { network, connections: Connections::default() };
+        if config.has_captured_flows() {
+            hosts.network.expect_captures();
+        }
         let mut router = Router::new(&config.network);
         add_connections(config, &mut hosts, &mut router);
         let mut streams = Streams::new(config.measure);
@@ -144,14 +147,20 @@ fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Ro
         let mut uplinks = [(opener.node, acceptor.node), (acceptor.node, opener.node)]
             .map(|(from, to)| hosts.network.add_route(router, from, to))
             .into_iter();
+        let uplink = uplinks.as_slice()[0];
         let ends = [opener, acceptor].map(|end| NewEnd {
             endpoint: end.endpoint(&mut hosts.connections.configs),
             route: uplinks.next().expect("one for each end"),
             role: end.role,
         });
         hosts.connections.add(ends);
-        let flow = config.flow_of(connection).index();
-        hosts.network.captures.set_face(connection, Face { flow: flow as u32, port: config.flows[flow].port });
+        let id = config.flow_of(connection);
+        let flow = &config.flows[id.index()];
+        hosts.network.captures.set_face(connection, Face { flow: id.index() as u32, port: flow.port });
+        if flow.capture && connection == SimulationConfig::first_connection(id) {
+            let view = hosts.network.captures.add_view(&flow.name, &config.network.node(flow.from).name);
+            hosts.network.capture_end(EndpointId::opener(connection), Some(view), uplink);
+        }
     }
 }
 

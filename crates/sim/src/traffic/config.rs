@@ -104,6 +104,8 @@ pub struct DatagramConfig {
     pub from: NodeId,
     /// The host that they go to.
     pub to: NodeId,
+    /// Record what leaves the sending host, for a pcapng file.
+    pub capture: bool,
     /// When the first may leave.
     pub start: SimTime,
     /// None leaves from this time on.

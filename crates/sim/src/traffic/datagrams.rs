@@ -46,6 +46,11 @@ impl DatagramFlows {
             }
             let route = hosts.network.add_route(router, datagrams.from, datagrams.to);
             let receiver = hosts.connections.add_datagrams(id);
+            if datagrams.capture {
+                let host = &config.network.node(datagrams.from).name;
+                let view = hosts.network.captures.add_view(&datagrams.name, host);
+                hosts.network.capture_end(receiver.peer(), Some(view), route);
+            }
             list.push(RoutedFlow { flow, route, receiver, payload: datagrams.payload, ecn: datagrams.ecn });
         }
         Self { list }
@@ -291,6 +296,7 @@ mod tests {
     fn config(sending: Sending, until: u64) -> DatagramConfig {
         DatagramConfig {
             name: "u".to_owned(),
+            capture: false,
             from: NodeId::new(0),
             to: NodeId::new(1),
             start: SimTime::ZERO,

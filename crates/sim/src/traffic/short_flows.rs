@@ -13,7 +13,7 @@ use super::completions::{Completion, CompletionLog, GroupCounts, GroupSummary};
 use super::config::ArrivalsConfig;
 use super::empty_path::EmptyPath;
 use crate::appliance::{HandshakeOrder, Relays};
-use crate::captures::Face;
+use crate::captures::{Face, ViewId};
 use crate::config::SimulationConfig;
 use crate::connections::{NewEnd, Role};
 use crate::event_queue::Event;
@@ -37,6 +37,8 @@ struct Group {
     path: EmptyPath,
     /// There and back, of each connection from the opener on.
     routes: Vec<[RouteId; 2]>,
+    /// The capture at the openers' host.
+    view: Option<ViewId>,
     counts: GroupCounts,
     log: CompletionLog,
 }
@@ -95,11 +97,14 @@ impl Group {
         let path = EmptyPath::new(flow, &config.network.links, &there, &back);
         let boxes = arrivals.splits.iter().map(|split| config.appliances[split.appliance].node);
         let stops: Vec<NodeId> = [flow.from].into_iter().chain(boxes).chain([flow.to]).collect();
+        let host = &config.network.node(flow.from).name;
+        let view = flow.capture.then(|| network.captures.add_view(&flow.name, host));
         let mut route = |from, to| network.add_route(router, from, to);
         Self {
             stream: ArrivalStream::new(arrivals, config.seed),
             path,
             routes: stops.windows(2).map(|ends| [route(ends[0], ends[1]), route(ends[1], ends[0])]).collect(),
+            view,
             counts: GroupCounts::default(),
             log: CompletionLog::new(&arrivals.buckets),
         }
@@ -197,6 +202,8 @@ impl ShortFlows {
             let face = Face { flow: flow.first.index() as u32, port: arrivals.flow.port };
             hosts.network.captures.set_face(connection, face);
         }
+        let Group { view, routes, .. } = &self.groups[group.index()];
+        hosts.network.capture_end(flow.opener(), *view, routes[0][0]);
         id
     }
 

@@ -126,6 +126,7 @@ impl Dumbbell {
                 accepts: true,
                 abort_at: None,
                 port: ackclock_sim::DEFAULT_PORT,
+                capture: false,
             });
         }
         let interval = SimDuration::from_millis(10);
@@ -171,6 +172,7 @@ fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, del
             queue: queue.clone(),
             discarder: None,
             capture: false,
+            way_back_of: None,
             channel: None,
         });
     }
