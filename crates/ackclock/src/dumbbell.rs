@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use ackclock_cc::{CongestionController, ExternalConfig, Start};
+use ackclock_declare::{About, Library, Part};
+use ackclock_net::queue::{ExternalQueueConfig, QueueDiscipline};
+use ackclock_net::{PartStart, QueueConfig};
 use ackclock_scenario::{BlamedField, ControllerRequest, Extensions, Origin, Refusal, Scenario, ScenarioError};
 use ackclock_units::{Bandwidth, SimDuration};
 use serde_json::{Value, json};
@@ -23,6 +26,7 @@ pub struct Dumbbell {
     name: Option<String>,
     overrides: Vec<String>,
     own: BTreeMap<String, ExternalConfig>,
+    library: Library,
 }
 
 /// Begins a dumbbell: one flow of CUBIC for 50 s over 100 Mbit/s and 60 ms, with a DropTail queue of one bandwidth-delay
@@ -52,6 +56,7 @@ pub fn dumbbell() -> Dumbbell {
         name: None,
         overrides: Vec::new(),
         own: BTreeMap::new(),
+        library: Library::default(),
     }
 }
 
@@ -108,6 +113,18 @@ impl Dumbbell {
         self
     }
 
+    /// The bottleneck's queue is one of your own, of this name: `make` makes it from the rate of the link and a seed.
+    pub fn own_queue<Q>(mut self, name: &'static str, make: impl Fn(&PartStart) -> Q + Send + Sync + 'static) -> Self
+    where
+        Q: QueueDiscipline + Clone + Sync + 'static,
+    {
+        let config = ExternalQueueConfig::new(name, move |start| Box::new(make(start)));
+        let about =
+            About { name, aliases: &[], summary: "a queue of the program", source: "its own", departures: "none" };
+        self.library.add(Part::of_own_fields(about, (), vec![], move |_| QueueConfig::External(config.clone())));
+        self.set("topology.bottleneck.queue", format!("{{ kind = {name:?} }}"))
+    }
+
     /// How long to simulate: "50 s", or a [`SimDuration`].
     pub fn duration(self, duration: impl Display) -> Self {
         Self { duration: duration.to_string(), ..self }
@@ -137,7 +154,7 @@ impl Dumbbell {
     /// The scenario, checked. Fails with every mistake at once.
     pub fn build(&self) -> Result<Scenario, ScenarioError> {
         let own = self.own.clone();
-        let extensions = Extensions::new(move |request| find(&own, request));
+        let extensions = Extensions::new(move |request| find(&own, request)).with_library(&self.library);
         Scenario::from_json_with(&self.document().to_string(), &self.overrides, &extensions)
     }
 

@@ -35,6 +35,8 @@
 //! - **Results** are [`Results`]: a summary, and series over time as columns whose names end in their unit.
 //! - **A controller of your own** implements [`CongestionController`], as the built-in ones do: [`Dumbbell::own_flow`] takes it
 //!   as it is, [`Extensions`] lets scenario files name it.
+//! - **A queue of your own** implements [`network::queue::QueueDiscipline`]: [`Dumbbell::own_queue`], or a
+//!   [`declare::Library`] for [`Extensions::with_library`].
 //! - **Learning** is in [`environment`] and [`agent`].
 //!
 //! The same scenario and seed give the same results on every machine. What is simulated, and how it was checked, is in the
@@ -50,7 +52,11 @@ pub use ackclock_agent as agent;
 #[doc(inline)]
 pub use ackclock_cc as congestion;
 #[doc(inline)]
+pub use ackclock_declare as declare;
+#[doc(inline)]
 pub use ackclock_env as environment;
+#[doc(inline)]
+pub use ackclock_events as events;
 #[doc(inline)]
 pub use ackclock_net as network;
 #[doc(inline)]

@@ -1,9 +1,10 @@
 //! What a stranger's program does: builds, runs, reads, brings a controller along.
 
 use ackclock::congestion::CongestionCause;
+use ackclock::network::queue::{QueueCounters, QueueDiscipline, Queued, Tally};
 use ackclock::{
     AckEvent, Bandwidth, Bytes, CongestionController, CongestionEvent, Extensions, ExternalConfig, Run, Scenario,
-    SimDuration, Start, dumbbell,
+    SimDuration, SimTime, Start, dumbbell,
 };
 
 #[test]
@@ -97,4 +98,45 @@ fn an_own_controller_runs_beside_a_built_in_one_and_from_a_file() {
     let extensions = Extensions::new(|_| Ok(ExternalConfig::new("halving", halving)));
     let read = Scenario::from_json_with(&built.to_json(), &[], &extensions).expect("the same scenario");
     assert_eq!(Run::of(&read).finish().unwrap().summary(), results.summary());
+}
+
+/// Loses the first three packets with data, and keeps whatever else comes.
+#[derive(Clone, Debug, Default)]
+struct LosesThree {
+    packets: std::collections::VecDeque<Queued>,
+    tally: Tally,
+}
+
+impl QueueDiscipline for LosesThree {
+    fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
+        if arrival.packet.has_data() && self.tally.counters().drops < 3 {
+            self.tally.drop(&arrival.packet);
+        } else {
+            self.packets.push_back(arrival);
+        }
+    }
+    fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
+        self.packets.pop_front()
+    }
+    fn len(&self) -> usize {
+        self.packets.len()
+    }
+    fn octets(&self) -> u64 {
+        self.packets.iter().map(|queued| queued.octets).sum()
+    }
+    fn counters(&self) -> QueueCounters {
+        self.tally.counters()
+    }
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+}
+
+#[test]
+fn an_own_queue_takes_the_place_of_the_bottlenecks() {
+    let scenario = dumbbell().own_queue("loses_three", |_| LosesThree::default()).duration("2 s").build();
+    let results = Run::of(&scenario.expect("a right scenario")).finish().expect("nothing is drawn");
+    // Data goes one way, so that one queue drops; the access links' queues have no limit.
+    assert_eq!(results.summary().links.iter().map(|link| link.drops).sum::<u64>(), 3);
+    assert!(results.summary().flows[0].retransmitted_segments >= 3);
 }
