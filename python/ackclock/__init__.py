@@ -12,7 +12,7 @@ Importing the package loads the compiled core and nothing heavy: Polars, Plotly 
 so are the modules `ackclock.plots`, for pictures, and `ackclock.gym`, for environments.
 """
 
-from importlib import import_module
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 from ackclock._core import Scenario, ScenarioError
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 __all__ = ["CongestionController", "Results", "Scenario", "ScenarioError", "__version__", "dumbbell", "run", "watch"]
 
-_WHEN_USED = frozenset(("diagnostics", "gym", "plots"))
-"""Modules that are loaded when they are first asked for."""
+_MODULES = ("controllers", "diagnostics", "events", "gym", "manifests", "plots", "summaries")
+"""Modules that are part of the package's face, loaded when they are first asked for."""
 
 
 def __getattr__(name: str) -> object:
     """Load a module that is loaded when used."""
-    if name in _WHEN_USED:
-        return import_module(f"{__name__}.{name}")
+    if name in _MODULES:
+        return _import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """Return what there is, the modules that are loaded when used included."""
-    return sorted({*globals(), *_WHEN_USED})
+    """Return what there is to use."""
+    return sorted((*__all__, *_MODULES))

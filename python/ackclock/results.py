@@ -68,7 +68,7 @@ class CaptureSource(Protocol):
         """Write what one of them captured as a pcapng file."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """The results of one run.
 
@@ -76,15 +76,26 @@ class Results:
     short run takes.
 
     Attributes:
-        summary: What `summary.json` holds: averages and counts of each flow and link.
         captures: The pcapng file of each captured link or flow, for results that were loaded or saved.
     """
 
-    summary: RunSummary
-    _origin: Manifest = field(repr=False)
-    _table: Callable[[TableName], "pl.DataFrame"] = field(repr=False, compare=False)
+    _summary: RunSummary
+    _origin: Manifest
+    _table: Callable[[TableName], "pl.DataFrame"] = field(compare=False)
     captures: Mapping[str, Path] = field(default_factory=dict)
-    _source: CaptureSource | None = field(default=None, repr=False, compare=False)
+    _source: CaptureSource | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        """Return what they are of, in short."""
+        summary = self.summary
+        flows, links = len(summary["flows"]), len(summary["links"])
+        what = f"{flows} flows, {links} links, {summary['duration_s']:g} s, seed {summary['seed']}"
+        return f'<Results "{self.name}": {what}>'
+
+    @property
+    def summary(self) -> RunSummary:
+        """What `summary.json` holds: averages and counts of each flow and link."""
+        return self._summary
 
     @cached_property
     def flows(self) -> "pl.DataFrame":
@@ -116,7 +127,7 @@ class Results:
         """A row for each event that was wanted; no columns if none was."""
         return self._table("events")
 
-    @cached_property
+    @property
     def manifest(self) -> Manifest:
         """Where the numbers come from: scenario, hash, seed, versions, engine figures."""
         if self._source is None:

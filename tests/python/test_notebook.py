@@ -39,6 +39,10 @@ def test_the_tcp_profile_is_told(results: ackclock.Results) -> None:
     assert "seed 7, chain, TCP profile linux-6.x, Jain" in shown
 
 
+def test_results_say_what_they_are_of(results: ackclock.Results) -> None:
+    assert repr(results) == '<Results "two flows": 2 flows, 10 links, 2 s, seed 7>'
+
+
 def test_a_scenario_says_what_it_is() -> None:
     scenario = ackclock.Scenario.from_json(ackclock.dumbbell(flows="cubic,reno").to_json(), ["name=two", "seed=3"])
     # a dumbbell has links of both directions: one between its routers, and one for each of four hosts

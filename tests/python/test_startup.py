@@ -1,11 +1,13 @@
 """What is not loaded: a command line begins fast if it loads only what its command needs. No clock is asked here."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import ackclock
 from ackclock.cli.commands import COMMANDS
 
 _HEAVY = frozenset(
@@ -79,3 +81,10 @@ def test_pictures_and_environments_are_there_when_they_are_asked_for() -> None:
 
 def test_what_is_not_there_is_an_attribute_error() -> None:
     _loaded("import ackclock; assert not hasattr(ackclock, 'plotz')")
+
+
+def test_an_editor_sees_the_modules_that_are_loaded_when_asked_for() -> None:
+    tree = ast.parse(Path(ackclock.__file__).read_text())
+    (seen,) = (node for node in tree.body if isinstance(node, ast.If))
+    names = {alias.asname for node in seen.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert names == set(dir(ackclock)) - set(ackclock.__all__)
