@@ -38,6 +38,9 @@ COMPLETIONS = "completions.parquet"
 APPLIANCES = "appliances.parquet"
 """Written only by runs with appliances."""
 
+PERFETTO = "trace.perfetto-trace"
+"""Written only where it is asked for."""
+
 EVENTS = "events.parquet"
 """Written only by runs that were watched."""
 
@@ -58,7 +61,7 @@ def no_appliances() -> "pl.DataFrame":
 
 
 class CaptureSource(Protocol):
-    """Whatever can write the packets that a run captured; the core's `Outcome` does."""
+    """Whatever can write the packets that a run captured, and its events; the core's `Outcome` does."""
 
     @property
     def captures(self) -> list[str]:
@@ -66,6 +69,16 @@ class CaptureSource(Protocol):
 
     def write_pcapng(self, name: str, path: str) -> None:
         """Write what one of them captured as a pcapng file."""
+
+    @property
+    def event_sources(self) -> list[str]:
+        """Names of what events come from; empty if none were wanted."""
+
+    def write_qlog(self, paths: dict[str, str]) -> None:
+        """Write the events as qlog, a file for each source that has any."""
+
+    def write_perfetto(self, path: str) -> None:
+        """Write the events as a Perfetto trace."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -229,17 +242,64 @@ class Results:
 
         return notebook.html(self.summary, self._origin)
 
-    def save(self, directory: str | Path, *, force: bool = False) -> Path:
+    def write_qlog(self, directory: str | Path) -> list[Path]:
+        """Write the events as qlog: a file for each flow, appliance and link that has any.
+
+        Args:
+            directory: A folder that there is; files in it of the same names are replaced.
+
+        Returns:
+            The files, `NAME.sqlog`.
+
+        Raises:
+            ValueError: If no events were kept, or the results were loaded from a folder, which has the table only.
+            OSError: If a file cannot be written.
+        """
+        source = self._watched()
+        files = capture_file_names(source.event_sources, ".sqlog")
+        paths = {name: Path(directory) / file for name, file in files.items()}
+        source.write_qlog({name: str(path) for name, path in paths.items()})
+        return [path for path in paths.values() if path.is_file()]
+
+    def write_perfetto(self, path: str | Path) -> Path:
+        """Write the events as a Perfetto trace, which https://ui.perfetto.dev opens.
+
+        Args:
+            path: The file; replaced if there is one.
+
+        Returns:
+            The file.
+
+        Raises:
+            ValueError: If no events were kept, or the results were loaded from a folder, which has the table only.
+            OSError: If the file cannot be written.
+        """
+        self._watched().write_perfetto(str(path))
+        return Path(path)
+
+    def _watched(self) -> CaptureSource:
+        if self._source is None:
+            raise ValueError("results that were loaded hold events as a table only; write traces after the run")
+        if not self._source.event_sources:
+            raise ValueError('no events were kept; run the scenario with events="all", or name the ones you want')
+        return self._source
+
+    def save(
+        self, directory: str | Path, *, force: bool = False, qlog: bool = False, perfetto: bool = False
+    ) -> Path:
         """Write a result folder; it appears whole or not at all.
 
         Args:
             directory: The folder to be.
             force: Replace a result folder that exists, unless there is something in it that ackclock did not write.
+            qlog: With the events as `NAME.sqlog` of each flow, appliance and link.
+            perfetto: With the events as `trace.perfetto-trace`.
 
         Returns:
             The folder.
 
         Raises:
+            ValueError: If traces are wanted and there are no events.
             ackclock.storage.OutputExistsError: If the folder exists and `force` is not set, or it holds other things.
             OSError: If it cannot be written.
         """
@@ -254,6 +314,10 @@ class Results:
                 (partial / APPLIANCES).write_bytes(parquet(self.appliances))
             if self.events.width:
                 (partial / EVENTS).write_bytes(parquet(self.events))
+            if qlog:
+                self.write_qlog(partial)
+            if perfetto:
+                self.write_perfetto(partial / PERFETTO)
             (partial / storage.MANIFEST).write_bytes(
                 _json({**self.manifest, "captures": self._write_captures(partial)})
             )
@@ -351,11 +415,12 @@ def parquet(table: "pl.DataFrame") -> bytes:
     return buffer.getvalue()
 
 
-def capture_file_names(links: list[str]) -> dict[str, str]:
+def capture_file_names(links: list[str], ending: str = ".pcapng") -> dict[str, str]:
     """Choose a file name for the capture of each link: its name with every unusual sign replaced, made unique.
 
     Args:
         links: Names of links; any text.
+        ending: Of the files.
 
     Examples:
         >>> capture_file_names(["left->right", "left<-right", "../x"])
@@ -364,9 +429,9 @@ def capture_file_names(links: list[str]) -> dict[str, str]:
     files: dict[str, str] = {}
     for link in links:
         stem = re.sub(r"[^A-Za-z0-9.-]+", "_", re.sub(r"->|<-", "_", link)).strip("._-")[:100] or "link"
-        number, file = 1, f"{stem}.pcapng"
+        number, file = 1, f"{stem}{ending}"
         while file.lower() in {taken.lower() for taken in files.values()}:
             number += 1
-            file = f"{stem}-{number}.pcapng"
+            file = f"{stem}-{number}{ending}"
         files[link] = file
     return files

@@ -169,6 +169,12 @@ impl PyScenario {
         }
     }
 
+    /// Whether events of its run are kept.
+    #[getter]
+    fn is_watched(&self) -> bool {
+        self.inner.config().trace.events.is_some()
+    }
+
     /// Return the scenario watched for events.
     ///
     /// Args:

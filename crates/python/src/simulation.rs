@@ -1,14 +1,16 @@
 //! `Simulation` and `Outcome`: running a scenario and taking its results.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write as _};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ackclock_agent::policy::learned_policy;
 use ackclock_cc::Controller;
-use ackclock_sim::{Capture, EngineCounters, FlowConfig, FlowId, Outcome, ParallelSimulation, Summary};
+use ackclock_events::Source;
+use ackclock_sim::{Capture, EngineCounters, EventLog, FlowConfig, FlowId, Outcome, ParallelSimulation, Summary};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -241,7 +243,7 @@ pub(crate) struct PyOutcome {
     episodes: PyTable,
     completions: PyTable,
     appliances: PyTable,
-    events: PyTable,
+    events: EventLog,
     captures: Vec<Capture>,
 }
 
@@ -255,7 +257,7 @@ impl PyOutcome {
             episodes: table(outcome.episodes)?,
             completions: table(outcome.completions)?,
             appliances: table(outcome.appliances)?,
-            events: table(outcome.events)?,
+            events: outcome.events,
             captures: outcome.captures,
         })
     }
@@ -282,7 +284,7 @@ impl PyOutcome {
             "episodes" => Ok(self.episodes.clone()),
             "completions" => Ok(self.completions.clone()),
             "appliances" => Ok(self.appliances.clone()),
-            "events" => Ok(self.events.clone()),
+            "events" => PyTable::new(self.events.table()).map_err(to_runtime_error),
             _ => {
                 let known = "there are flows, links, episodes, completions, appliances and events";
                 Err(PyKeyError::new_err(format!("no table {name:?}; {known}")))
@@ -309,6 +311,44 @@ impl PyOutcome {
         let capture = self.captures.iter().find(|capture| capture.name == name);
         let capture = capture.ok_or_else(|| PyKeyError::new_err(format!("{name:?} was not captured")))?;
         py.detach(|| ackclock_sim::write_pcapng(capture, BufWriter::new(File::create(path)?)))?;
+        Ok(())
+    }
+
+    /// Names of what events come from, each once: flows, links, and ends of appliances; empty if none were wanted.
+    #[getter]
+    fn event_sources(&self) -> Vec<&str> {
+        self.events.sources.iter().map(|source| source.name.as_str()).collect()
+    }
+
+    /// Write the events as qlog, a file for each source that has any; docs/reference/qlog.md has the vocabulary.
+    ///
+    /// Args:
+    ///     paths: The file of each of `event_sources`; replaced if there is one.
+    ///
+    /// Raises:
+    ///     OSError: If a file cannot be written.
+    fn write_qlog(&self, py: Python<'_>, paths: BTreeMap<String, PathBuf>) -> PyResult<()> {
+        let EventLog { sources, records, .. } = &self.events;
+        let open = |source: &Source| match paths.get(&source.name) {
+            Some(path) => Ok(BufWriter::new(File::create(path)?)),
+            None => Err(io::Error::other(format!("no file is given for {:?}", source.name))),
+        };
+        Ok(py.detach(|| ackclock_events::write_qlog(sources, records, open))?)
+    }
+
+    /// Write the events as a Perfetto trace, which ui.perfetto.dev opens.
+    ///
+    /// Args:
+    ///     path: The file; replaced if there is one.
+    ///
+    /// Raises:
+    ///     OSError: If the file cannot be written.
+    fn write_perfetto(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let EventLog { sources, records, .. } = &self.events;
+        py.detach(|| {
+            let file = BufWriter::new(File::create(path)?);
+            ackclock_events::write_perfetto(sources, records, file)?.flush()
+        })?;
         Ok(())
     }
 }

@@ -83,8 +83,33 @@ fn of_ack(ack: AckArrived) -> Row {
     }
 }
 
+/// The events of a run that were wanted, and that nobody took before its end.
+#[derive(Clone, Debug, Default)]
+pub struct EventLog {
+    /// What they come from, in the order of its numbers; nothing if none are wanted.
+    pub sources: Vec<Source>,
+    /// In the order in which they happened.
+    pub records: Vec<Record>,
+    pub(crate) flow_names: Vec<String>,
+}
+
+impl EventLog {
+    /// True if none were wanted.
+    pub fn is_unwanted(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// A row for each event; no columns if none were wanted.
+    pub fn table(&self) -> Table {
+        if self.is_unwanted() {
+            return Table::default();
+        }
+        events_table(&self.records, &self.sources, &self.flow_names)
+    }
+}
+
 /// The table of these records; `flows` are the names of the scenario's own.
-pub(crate) fn events_table(records: &[Record], sources: &[Source], flows: &[String]) -> Table {
+fn events_table(records: &[Record], sources: &[Source], flows: &[String]) -> Table {
     let kinds = EventKind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
     let times = records.iter().map(|record| record.time.as_secs_f64()).collect();
     let mut columns = vec![

@@ -55,6 +55,7 @@ pub use capture::{DEFAULT_PORT, write_pcapng};
 pub use config::{
     AppConfig, FlowConfig, FlowSeries, LinkSeries, MeasureWindow, Sampling, SimulationConfig, Span, TraceConfig,
 };
+pub use events_table::EventLog;
 pub use ids::FlowId;
 pub use outcome::{
     Capture, CapturedPacket, Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, NO_NAME,

@@ -7,6 +7,7 @@ use ackclock_units::SimTime;
 use serde::Serialize;
 
 use crate::appliance::ApplianceSummary;
+use crate::events_table::EventLog;
 use crate::traffic::{DatagramSummary, ExchangeSummary, GroupSummary, VideoSummary};
 
 /// Everything that a finished run produced. The same configuration and seed give the same bytes.
@@ -24,8 +25,8 @@ pub struct Outcome {
     pub completions: Table,
     /// Series of appliances: `time_s`, `appliance`, `flow`, `direction`, then what there is of each direction through them.
     pub appliances: Table,
-    /// One row for each event that was wanted and not taken before the end; no columns if none are wanted.
-    pub events: Table,
+    /// The events that were wanted and not taken before the end.
+    pub events: EventLog,
     /// Packets of the links that asked for a capture.
     pub captures: Vec<Capture>,
     /// What the engine did.

@@ -75,6 +75,12 @@ def run(
             show_default=False,
         ),
     ] = None,
+    qlog: Annotated[
+        bool, typer.Option("--qlog", help="Write the events as qlog into the folder, too: a file for each flow and link.")
+    ] = False,
+    perfetto: Annotated[
+        bool, typer.Option("--perfetto", help="Write the events as a trace for ui.perfetto.dev into the folder, too.")
+    ] = False,
     bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Rate of the bottleneck")] = None,
     rtt: Annotated[str | None, _short("--rtt", "TIME", "Two-way propagation delay")] = None,
     flows: Annotated[str | None, _short("--flows", "NAMES", "Controllers, one for each flow")] = None,
@@ -90,6 +96,7 @@ def run(
     options = {"bottleneck": bottleneck, "rtt": rtt, "flows": flows, "duration": duration, "queue": queue}
     given = {name: value for name, value in options.items() if value is not None}
     scenario = _watched(_scenario(file, given, overrides or [], seed), events)
+    _check_traces(scenario, output, [name for name, is_on in (("--qlog", qlog), ("--perfetto", perfetto)) if is_on])
     if output is not None:
         storage.check_folder(output, force=force)
     policies = _policies(save_policy or [], scenario)
@@ -97,7 +104,7 @@ def run(
         storage.check_file(policy, force=force)
     results = _simulate(scenario, policies, threads, quiet=quiet)
     if output is not None:
-        results.save(output, force=force)
+        results.save(output, force=force, qlog=qlog, perfetto=perfetto)
     _print(results, output, as_json=as_json, quiet=quiet)
 
 
@@ -111,6 +118,16 @@ def _watched(scenario: Scenario, events: str | None) -> Scenario:
         return scenario if events is None else scenario.with_events([name.strip() for name in events.split(",")])
     except ValueError as error:
         raise InputError(f"--events: {error}") from error
+
+
+def _check_traces(scenario: Scenario, output: Path | None, wanted: list[str]) -> None:
+    """Find out whether there will be events to write, and a folder to write them to, before the run."""
+    if not wanted:
+        return
+    if output is None:
+        raise InputError(f"{wanted[0]} writes into the folder of results, and there is none; name it with -o")
+    if not scenario.is_watched:
+        raise InputError(f"{wanted[0]} writes events, and none are kept; say which, such as --events all")
 
 
 def _from_file(file: Path, given: dict[str, str], overrides: list[str]) -> Scenario:

@@ -7,9 +7,8 @@ use ackclock_units::SimTime;
 use super::Simulation;
 use crate::appliance::{Carries, Relays};
 use crate::config::SimulationConfig;
-use crate::events_table::events_table;
+use crate::events_table::EventLog;
 use crate::hosts::Hosts;
-use crate::outcome::Table;
 use crate::streams::Streams;
 use crate::watch::{EventSelection, Watch};
 
@@ -100,13 +99,13 @@ impl Simulation {
     }
 
     /// What nobody has taken.
-    pub(super) fn events_of_results(&mut self) -> Table {
+    pub(super) fn events_of_results(&mut self) -> EventLog {
         if self.config.trace.events.is_none() {
-            return Table::default();
+            return EventLog::default();
         }
         let records = self.take_events();
-        let flows: Vec<String> = self.config.flows.iter().map(|flow| flow.name.clone()).collect();
-        events_table(&records, self.event_sources(), &flows)
+        let flow_names = self.config.flows.iter().map(|flow| flow.name.clone()).collect();
+        EventLog { sources: self.event_sources().to_vec(), records, flow_names }
     }
 
     fn hand_over(&mut self, observer: &mut dyn Observer) {
