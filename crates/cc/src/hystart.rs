@@ -60,9 +60,7 @@ impl HyStart {
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window, epoch: Option<SimTime>) -> Option<ExitSign> {
         let sent = self.delivered + ack.prior_flight_size.0;
         self.delivered += ack.newly_acked.0;
-        let Some(sample) = ack.rtt_sample.filter(|_| is_settled(ack.now, epoch)) else {
-            return None;
-        };
+        let sample = ack.rtt_sample.filter(|_| is_settled(ack.now, epoch))?;
         let delay_min = self.delay_min.map_or(sample, |least| least.min(sample));
         self.delay_min = Some(delay_min);
         if self.found || !window.in_slow_start() {
