@@ -280,8 +280,8 @@ fn only_what_is_chosen_is_told() {
     assert!(told.records.len() > 1_000 && told.records.iter().all(is_chosen));
     let error = Scenario::parse(&text("event_flows = [\"b\"]"), "test.toml", &[]).expect_err("no events");
     assert!(error.to_string().contains("add events = \"all\""), "{error}");
-    let error =
-        Scenario::parse(&text("events = \"all\"\nevent_links = [\"bottlenec\"]"), "test.toml", &[]).expect_err("a name");
+    let error = Scenario::parse(&text("events = \"all\"\nevent_links = [\"bottlenec\"]"), "test.toml", &[])
+        .expect_err("a name");
     assert!(error.to_string().contains("must be the name of a link"), "{error}");
 }
 
