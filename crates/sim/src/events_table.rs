@@ -21,7 +21,7 @@ struct Row {
     flight_size: Option<Bytes>,
     lost: Option<Bytes>,
     until: Option<u64>,
-    in_a_row: Option<u32>,
+    expiries: Option<u32>,
     rto: Option<SimDuration>,
     states: Option<ControllerState>,
     buffered: Option<Bytes>,
@@ -47,7 +47,7 @@ impl From<&Event> for Row {
                 ..row
             },
             Event::RecoveryLeft { cwnd } | Event::Undone { cwnd } => Self { cwnd: Some(cwnd), ..row },
-            Event::TimedOut { in_a_row, rto } => Self { in_a_row: Some(in_a_row), rto: Some(rto), ..row },
+            Event::TimedOut { in_a_row, rto } => Self { expiries: Some(in_a_row), rto: Some(rto), ..row },
             Event::ProbeSent { kind } => Self { cause: Some(kind.name()), ..row },
             Event::ControllerState(states) => Self { states: Some(states), ..row },
             Event::SlowStartExited { cause, cwnd } => Self { cause: Some(cause.name()), cwnd: Some(cwnd), ..row },
@@ -171,7 +171,7 @@ fn amounts<I: Iterator<Item = Row>>(rows: &impl Fn() -> I) -> Vec<Column> {
         bytes("ssthresh_bytes", |row| row.ssthresh),
         bytes("flight_size_bytes", |row| row.flight_size),
         bytes("buffered_bytes", |row| row.buffered),
-        counts("in_a_row", |row| row.in_a_row.map(u64::from)),
+        counts("in_a_row", |row| row.expiries.map(u64::from)),
         counts("pacing_rate_bps", |row| row.ack.and_then(|ack| ack.pacing_rate).map(|Bandwidth(rate)| rate)),
     ]
 }

@@ -24,17 +24,23 @@ impl Sender {
     /// Something has happened.
     #[inline]
     pub(crate) fn report(&mut self, event: impl FnOnce(&Self) -> Event) {
-        if self.log.is_some() {
-            let event = event(self);
-            self.log.as_mut().expect("it is there").push(event);
+        if self.log.is_none() {
+            return;
+        }
+        let event = event(self);
+        if let Some(log) = &mut self.log {
+            log.push(event);
         }
     }
 
     /// The same, before what has happened since there were `place` events.
     pub(super) fn report_at(&mut self, place: usize, event: impl FnOnce(&Self) -> Event) {
-        if self.log.is_some() {
-            let event = event(self);
-            self.log.as_mut().expect("it is there").insert(place, event);
+        if self.log.is_none() {
+            return;
+        }
+        let event = event(self);
+        if let Some(log) = &mut self.log {
+            log.insert(place, event);
         }
     }
 
