@@ -1,5 +1,6 @@
 //! A plug-in that is loaded does what its parts do in a program that has them built in, and tells what is wrong.
 
+#[allow(unreachable_pub, reason = "the example is a library of its own")]
 #[path = "../examples/parts.rs"]
 mod parts;
 
@@ -33,12 +34,12 @@ const EVERYTHING: &str = r#"
 duration = "10 s"
 topology = { kind = "dumbbell", access = { rate = "100 Mbit/s", delay = "1 ms" }, bottleneck = { rate = "10 Mbit/s",
     delay = "10 ms", queue = { kind = "coin", p = 0.02 }, effect = { kind = "slow_data", by = "3 ms", each = 1009 } } }
-tcp = { ecn = "classic" }
+tcp = { ecn = "request" }
 flow = [
     { name = "mine", controller = { kind = "fraction", beta = 0.7 } },
     { name = "bursts", controller = "fraction", app = { kind = "bursts", count = 5, gap = "1 s" } },
     { name = "other", controller = "cubic", tcp = { ecn = "off" } },
-    { name = "udp", protocol = "udp", app = { kind = "cbr", rate = "1 Mbit/s", payload = "1000 B" } },
+    { name = "udp", protocol = "udp", app = { kind = "cbr", rate = "1 Mbit/s" } },
 ]
 trace = { interval = "10 ms", internals = ["beta"] }
 "#;
