@@ -33,10 +33,12 @@
 //! - **A run** is [`Run`], on one thread or several, with the same bytes. [`simulation::Simulation`] is for whoever wants to stop on
 //!   the way, look, and go on.
 //! - **Results** are [`Results`]: a summary, and series over time as columns whose names end in their unit.
+//! - **Events** of a run, a loss or the end of slow start, are told to an [`events::Observer`] by [`Run::observe`].
 //! - **A controller of your own** implements [`CongestionController`], as the built-in ones do: [`Dumbbell::own_flow`] takes it
-//!   as it is, [`Extensions`] lets scenario files name it.
-//! - **A queue of your own** implements [`network::queue::QueueDiscipline`]: [`Dumbbell::own_queue`], or a
-//!   [`declare::Library`] for [`Extensions::with_library`].
+//!   as it is.
+//! - **A queue of your own** implements [`network::queue::QueueDiscipline`]: [`Dumbbell::own_queue`].
+//! - **For scenario files to name**, with parameters, these and effects of links and sources of traffic are gathered in a
+//!   [`plugin::Plugin`]: for [`Extensions::with_library`] in your program, or as a library that `ackclock run` loads.
 //! - **Learning** is in [`environment`] and [`agent`].
 //!
 //! The same scenario and seed give the same results on every machine. What is simulated, and how it was checked, is in the
@@ -59,6 +61,8 @@ pub use ackclock_env as environment;
 pub use ackclock_events as events;
 #[doc(inline)]
 pub use ackclock_net as network;
+#[doc(inline)]
+pub use ackclock_plugin as plugin;
 #[doc(inline)]
 pub use ackclock_relay as relay;
 #[doc(inline)]

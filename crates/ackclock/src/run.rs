@@ -2,8 +2,10 @@
 
 use std::num::NonZeroUsize;
 
+use ackclock_events::Observer;
 use ackclock_scenario::{Scenario, ScenarioError};
-use ackclock_sim::ParallelSimulation;
+use ackclock_sim::{ParallelSimulation, Simulation};
+use ackclock_units::SimTime;
 
 use crate::results::Results;
 
@@ -46,8 +48,31 @@ impl<'a> Run<'a> {
     /// drawn.
     pub fn finish(self) -> Result<Results, ScenarioError> {
         let threads = NonZeroUsize::new(self.threads).unwrap_or(NonZeroUsize::MIN);
-        let drawn = self.seed.map(|seed| self.scenario.draw(seed)).transpose()?;
+        let drawn = self.drawn()?;
         let scenario = drawn.as_ref().unwrap_or(self.scenario);
         Ok(Results::new(ParallelSimulation::new(scenario.config(), threads).finish()))
+    }
+
+    /// As [`Self::finish`], on one thread, telling `observer` of the events that the scenario's `trace.events` names.
+    ///
+    /// ```
+    /// use ackclock::events::{Event, Record};
+    /// use ackclock::{Run, dumbbell};
+    ///
+    /// let scenario = dumbbell().flows("cubic").duration("5 s").set("trace.events", r#"["slow_start_exited"]"#).build()?;
+    /// let mut records: Vec<Record> = Vec::new();
+    /// Run::of(&scenario).observe(&mut records)?;
+    /// assert!(matches!(records[0].event, Event::SlowStartExited { .. }));
+    /// # Ok::<(), ackclock::ScenarioError>(())
+    /// ```
+    pub fn observe(self, observer: &mut dyn Observer) -> Result<Results, ScenarioError> {
+        let drawn = self.drawn()?;
+        let mut simulation = Simulation::new(drawn.as_ref().unwrap_or(self.scenario).config());
+        simulation.run_observed(SimTime::NEVER, observer);
+        Ok(Results::new(simulation.finish()))
+    }
+
+    fn drawn(&self) -> Result<Option<Scenario>, ScenarioError> {
+        self.seed.map(|seed| self.scenario.draw(seed)).transpose()
     }
 }
