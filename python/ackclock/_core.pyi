@@ -519,6 +519,104 @@ class Endpoint:
         """
 
 @final
+class LinkStart:
+    """."""
+    def __new__(cls, *, rate_bps: int, seed: int = 0) -> Self: ...
+    @property
+    def rate_bps(self) -> int:
+        """."""
+    @property
+    def seed(self) -> int:
+        """."""
+
+@final
+class SourceStart:
+    """."""
+    def __new__(cls, *, seed: int = 0) -> Self: ...
+    @property
+    def seed(self) -> int:
+        """."""
+
+@final
+class Packet:
+    """."""
+    def __new__(
+        cls,
+        *,
+        flow: int = 0,
+        direction: str = "forward",
+        sequence: int = 0,
+        acknowledgment: int = 0,
+        payload_bytes: int = 1448,
+        octets: int | None = None,
+        since_ns: int = 0,
+        ecn: str = "ect0",
+    ) -> Self: ...
+    @property
+    def flow(self) -> int:
+        """."""
+    @property
+    def direction(self) -> str:
+        """."""
+    @property
+    def sequence(self) -> int:
+        """."""
+    @property
+    def acknowledgment(self) -> int:
+        """."""
+    @property
+    def payload_bytes(self) -> int:
+        """."""
+    @property
+    def size_bytes(self) -> int:
+        """."""
+    @property
+    def octets(self) -> int:
+        """."""
+    @property
+    def since_ns(self) -> int:
+        """."""
+    @property
+    def ecn(self) -> str:
+        """."""
+    @property
+    def is_datagram(self) -> bool:
+        """."""
+    def __deepcopy__(self, _memo: object) -> Packet:
+        """."""
+
+class QueueState:
+    """."""
+    def __new__(cls, start: LinkStart, *_arguments: object, **_parameters: object) -> Self: ...
+    @property
+    def rate_bps(self) -> int:
+        """."""
+    def drop(self, packet: Packet) -> None:
+        """."""
+    def mark(self, packet: Packet) -> bool:
+        """."""
+
+@final
+class Fate:
+    """."""
+    def __new__(
+        cls, *, delay_ns: int | None = None, held_ns: int | None = None, is_copied: bool = False, is_lost: bool = False
+    ) -> Self: ...
+    @property
+    def is_lost(self) -> bool:
+        """."""
+
+@final
+class Supply:
+    """."""
+    def __new__(cls, write_bytes: int = 0, *, at_ns: int | None = None, closes: bool = False) -> Self: ...
+
+@final
+class OwnPart:
+    """."""
+    def __new__(cls, constructor: type, description: str) -> Self: ...
+
+@final
 class Scenario:
     """A checked scenario; it cannot be changed. `load`, `parse` and `from_json` make one."""
     @staticmethod
@@ -584,6 +682,9 @@ class Scenario:
     @property
     def python_classes(self) -> list[str]:
         """The classes of Python that control flows, as `module:Class`, each once."""
+    @property
+    def uses(self) -> list[str]:
+        """."""
     @property
     def varies(self) -> dict[str, str]:
         """Every place whose value is drawn, with its distribution as text."""

@@ -83,7 +83,7 @@ def described(kind: type) -> list[dict[str, Any]]:
     return [_described(kind, parameter, hint) for parameter, hint in _parameters(kind)]
 
 
-def _parameters(kind: type) -> Iterator[tuple[inspect.Parameter, Any]]:
+def _parameters(kind: type) -> Iterator[tuple[inspect.Parameter, object]]:
     """Those of the constructor; where it hands others on with `**`, those of the next class's too."""
     for owner in kind.__mro__:
         if "__init__" not in vars(owner):
@@ -105,7 +105,7 @@ def _hints(kind: type, owner: type) -> dict[str, Any]:
         raise RefusedError("use", what, "import what they name") from error
 
 
-def _described(kind: type, parameter: inspect.Parameter, hint: Any) -> dict[str, Any]:
+def _described(kind: type, parameter: inspect.Parameter, hint: object) -> dict[str, Any]:
     base, *extra = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     said = next((one for one in extra if isinstance(one, Parameter)), Parameter())
     quantity = next((one for one in extra if isinstance(one, Quantity)), None)

@@ -50,7 +50,9 @@ def used(entry: str, folder: Path) -> ModuleType:
 def _of_file(path: Path) -> ModuleType:
     file = path.resolve()
     if not file.is_file():
-        raise RefusedError("use", f"must be a file that there is: there is no {file}", "put it there, or correct the name")
+        raise RefusedError(
+            "use", f"must be a file that there is: there is no {file}", "put it there, or correct the name"
+        )
     known = sys.modules.get(file.stem)
     if known is not None and getattr(known, "__file__", None) == str(file):
         return known

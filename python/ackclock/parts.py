@@ -1,23 +1,22 @@
 """Parts of your own: classes that a scenario names as it names those that are built in.
 
-A class derives from one of those below, or from `CongestionController`, and says what scenarios call it; a scenario whose
-`use` has its module may then name it, with parameters that are read and checked:
+A class derives from one of those below, or from `CongestionController`, and says what scenarios call it; a scenario
+whose `use` has its module may then name it, with parameters that are read and checked:
 
     class Small(Queue, name="small"):
         def __init__(self, start: LinkStart, *, packets: Annotated[int, Parameter("Room", at_least=1)] = 10) -> None:
             super().__init__(start)
             self._room, self._waiting = packets, deque()
 
-The first line of its docstring is its summary in lists; attributes `source` and `departures`, if it has them, say what it is
-after and where it leaves that.
+The first line of its docstring is its summary in lists; attributes `source` and `departures`, if it has them, say what
+it is after and where it leaves that.
 """
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from ackclock._core import Fate, LinkStart, OwnPart, Packet, QueueState, SourceStart, Supply
 from ackclock.controllers import CongestionController, overridden_by
@@ -123,7 +122,7 @@ class TrafficSource(Named, ABC):
 
     __slots__ = ()
 
-    def __init__(self, start: SourceStart) -> None:  # noqa: B027  nothing of it has to be kept
+    def __init__(self, start: SourceStart) -> None:
         """Begin.
 
         Args:
@@ -173,8 +172,12 @@ def load(entry: str, folder: Path) -> list[OwnPart]:
     return [_part(found) for found in classes]
 
 
-def _named(values: Any) -> Iterator[type[Named]]:
-    return (value for value in values if isinstance(value, type) and issubclass(value, tuple(_KINDS)) and value.scenario_name)
+def _named(values: Iterable[object]) -> Iterator[type[Named]]:
+    return (
+        value
+        for value in values
+        if isinstance(value, type) and issubclass(value, tuple(_KINDS)) and value.scenario_name
+    )
 
 
 def _kind(found: type) -> str:
