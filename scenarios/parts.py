@@ -77,15 +77,15 @@ class HeadDrop(Queue, name="head_drop"):
         return self.waiting.popleft() if self.waiting else None
 
 
-class SlowAcks(LinkEffect, name="slow_acks"):
-    """Packets without payload take longer, and some of them are lost."""
+class Late(LinkEffect, name="late"):
+    """Data takes longer, and some of it is lost; ACKs pass as they are."""
 
     def __init__(
         self,
         start: LinkStart,
         *,
         by: Annotated[Seconds, Parameter("How much longer", at_least="0 s")] = 0.01,
-        lost: Annotated[float, Parameter("How many of them are lost", at_least=0.0, below=1.0)] = 0.0,
+        lost: Annotated[float, Parameter("How many packets are lost", at_least=0.0, below=1.0)] = 0.0,
     ) -> None:
         super().__init__(start)
         self.late = Fate(delay_ns=round(by * 1e9))
@@ -93,7 +93,7 @@ class SlowAcks(LinkEffect, name="slow_acks"):
         self.random = Random(start.seed)
 
     def on_packet(self, now_ns: int, packet: Packet) -> Fate | None:
-        if packet.payload_bytes:
+        if not packet.payload_bytes:
             return None
         if self.random.random() < self.lost:
             return Fate(is_lost=True)

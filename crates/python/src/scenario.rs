@@ -202,7 +202,7 @@ impl PyScenario {
 
     /// True if simulating it calls Python.
     pub(crate) fn calls_python(&self) -> bool {
-        self.external().any(|name| name.starts_with("python:")) 
+        self.external().any(|name| name.starts_with("python:"))
             || self.inner.uses().into_iter().any(|entry| !is_plugin(entry))
     }
 }

@@ -14,8 +14,8 @@ use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::failure::PartFailure;
 use crate::errors::to_runtime_error;
+use crate::failure::PartFailure;
 use crate::scenario::PyScenario;
 use crate::table::PyTable;
 

@@ -3,8 +3,7 @@
 use std::ffi::c_void;
 
 use ackclock_cc::{
-    CongestionEvent, ControllerConfig, ExternalController, RestartEvent, SegmentReport,
-    SendEvent, Start,
+    CongestionEvent, ControllerConfig, ExternalController, RestartEvent, SegmentReport, SendEvent, Start,
 };
 use ackclock_units::SimTime;
 

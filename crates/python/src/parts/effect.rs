@@ -59,13 +59,23 @@ impl PyFate {
             }
         }
     }
+
+    /// Return this one, as it cannot be changed.
+    ///
+    /// Args:
+    ///     _memo: Not used.
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
 }
 
 fn span(value: &Bound<'_, PyAny>, field: &str) -> PyResult<SimDuration> {
     match value.extract::<i128>() {
         Ok(ns) => match u64::try_from(ns) {
             Ok(ns) if ns <= MAX_DELAY => Ok(SimDuration(ns)),
-            _ => Err(PyValueError::new_err(format!("{field} = {ns} is out of range; give 0 to {MAX_DELAY} nanoseconds"))),
+            _ => {
+                Err(PyValueError::new_err(format!("{field} = {ns} is out of range; give 0 to {MAX_DELAY} nanoseconds")))
+            }
         },
         Err(_) => Err(PyTypeError::new_err(format!(
             "{field} = {} is no whole number; give whole nanoseconds, as int(...) makes them",

@@ -25,7 +25,8 @@ pub(crate) fn loader(
     let folder = folder.to_owned();
     move |entry| match modules {
         Modules::Read => Err(Unloadable {
-            message: "brings code, which is not run here, so that nothing can be said of the parts that it has".to_owned(),
+            message: "brings code, which is not run here, so that nothing can be said of the parts that it has"
+                .to_owned(),
             remedy: "use `ackclock validate --load`, which runs it".to_owned(),
         }),
         Modules::Imported if is_plugin(entry) => ackclock_plugin::host::load(&folder.join(entry))

@@ -46,7 +46,10 @@ impl PyOwnPart {
             constructor,
             overridden: overridden.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
             demands,
-            types: fields.iter().map(|field| (text(field, "name").to_owned(), text(field, "type").to_owned())).collect(),
+            types: fields
+                .iter()
+                .map(|field| (text(field, "name").to_owned(), text(field, "type").to_owned()))
+                .collect(),
         };
         let mut library = Library::default();
         add(&mut library, text(&described, "kind"), about(&described), read, Arc::new(source));

@@ -120,10 +120,16 @@ impl PyPacket {
         let to = match direction {
             "forward" => EndpointId::acceptor(connection),
             "backward" => EndpointId::opener(connection),
-            _ => return Err(PyValueError::new_err(format!("direction {direction:?} is neither \"forward\" nor \"backward\""))),
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "direction {direction:?} is neither \"forward\" nor \"backward\""
+                )));
+            }
         };
         let Some((_, ecn)) = ECN.into_iter().find(|(name, _)| *name == ecn) else {
-            return Err(PyValueError::new_err(format!("ecn {ecn:?} is none of \"not_ect\", \"ect0\", \"ect1\", \"ce\"")));
+            return Err(PyValueError::new_err(format!(
+                "ecn {ecn:?} is none of \"not_ect\", \"ect0\", \"ect1\", \"ce\""
+            )));
         };
         let segment =
             Segment { seq: Seq(sequence), ack: Seq(acknowledgment), payload: payload_bytes, ecn, ..Segment::default() };
@@ -132,13 +138,13 @@ impl PyPacket {
         Ok(Self::of(packet, octets, SimTime(since_ns), Token::at(usize::MAX), Whereabouts::Waits))
     }
 
-    /// Number of the connection that it belongs to; a flow's is its place in the scenario, unless short flows come and go.
+    /// Number of the connection that it belongs to; a flow's is its place in the scenario.
     #[getter]
     fn flow(&self) -> u32 {
         self.packet.to.number() / 2
     }
 
-    /// "forward" towards the end that accepted the connection, "backward" towards the one that opened it.
+    /// Where it goes: "forward" to the end that accepted the connection, "backward" to the other.
     #[getter]
     fn direction(&self) -> &'static str {
         match self.packet.direction() {
@@ -203,10 +209,17 @@ impl PyPacket {
 
     fn __repr__(&self) -> String {
         let (flow, direction, sequence) = (self.flow(), self.direction(), self.sequence());
-        format!("Packet(flow={flow}, direction={direction:?}, sequence={sequence}, octets={}, ecn={:?})", self.octets, self.ecn())
+        format!(
+            "Packet(flow={flow}, direction={direction:?}, sequence={sequence}, octets={}, ecn={:?})",
+            self.octets,
+            self.ecn()
+        )
     }
 
     /// Return a copy that the copy of its queue has in its place.
+    ///
+    /// Args:
+    ///     _memo: Not used.
     fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {
         let copy = Self::of(self.packet, self.octets, self.since, self.token, Whereabouts::Waits);
         copy.ecn.store(self.ecn.load(ORDER), ORDER);

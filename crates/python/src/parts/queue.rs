@@ -43,6 +43,14 @@ impl PyLinkStart {
     fn seed(&self) -> u64 {
         self.0.seed
     }
+
+    /// Return this one, as it cannot be changed.
+    ///
+    /// Args:
+    ///     _memo: Not used.
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
 }
 
 /// What was done to packets in a call, in order.
@@ -164,7 +172,9 @@ impl PythonQueue {
     fn waiting(&mut self, token: Token) -> PyResult<&mut Queued> {
         match self.places.get_mut(token.place) {
             Some(Some((number, queued))) if *number == token.number => Ok(queued),
-            _ => Err(PyValueError::new_err("the packet is not in this queue: hand out and drop what enqueue was given")),
+            _ => {
+                Err(PyValueError::new_err("the packet is not in this queue: hand out and drop what enqueue was given"))
+            }
         }
     }
 

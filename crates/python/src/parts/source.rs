@@ -33,6 +33,14 @@ impl PySourceStart {
     fn seed(&self) -> u64 {
         self.0.seed
     }
+
+    /// Return this one, as it cannot be changed.
+    ///
+    /// Args:
+    ///     _memo: Not used.
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
 }
 
 /// What a source of traffic does next: what `TrafficSource.next` returns.
@@ -57,7 +65,9 @@ impl PySupply {
     fn new(write_bytes: u64, at_ns: Option<u64>, closes: bool) -> PyResult<Self> {
         let then = match (at_ns, closes) {
             (Some(_), true) => {
-                return Err(PyValueError::new_err("a source that closes does not go on: give at_ns or closes, not both"));
+                return Err(PyValueError::new_err(
+                    "a source that closes does not go on: give at_ns or closes, not both",
+                ));
             }
             (Some(time), false) => Then::At(SimTime(time)),
             (None, true) => Then::Close,
@@ -79,6 +89,14 @@ impl PySupply {
             Then::Close => format!("Supply({write}, closes=True)"),
         }
     }
+
+    /// Return this one, as it cannot be changed.
+    ///
+    /// Args:
+    ///     _memo: Not used.
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
 }
 
 /// An instance of a user's class.
@@ -92,7 +110,8 @@ pub(super) struct PythonSource {
 impl PythonSource {
     pub(super) fn new(class: &Arc<Class>, start: &SourceStart) -> Self {
         Python::attach(|py| {
-            let made = class.instance(py, PySourceStart(*start)).and_then(|object| Self::around(class, &object, *start));
+            let made =
+                class.instance(py, PySourceStart(*start)).and_then(|object| Self::around(class, &object, *start));
             made.unwrap_or_else(|error| class.leave(py, error, "__init__", None))
         })
     }
