@@ -605,7 +605,7 @@ class Packet:
         """Number of the connection that it belongs to; a flow's is its place in the scenario."""
     @property
     def direction(self) -> str:
-        """Towards which end it goes: "forward" towards the one that accepted the connection, "backward" towards the one that opened it."""
+        """Where it goes: "forward" to the end that accepted the connection, "backward" to the other."""
     @property
     def sequence(self) -> int:
         """Sequence number of the first byte of payload, modulo 2^32; of a datagram its number."""

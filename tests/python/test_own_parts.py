@@ -194,8 +194,8 @@ class Holds(Queue, name="holds"):
         _summary(_text(link, window, name), folder=tmp_path)["flows"][0]["rtt_ms"]["p50"]
         for link in ("", ', queue = "holds"')
     )
-    # Quantiles are within 1/128 of the value, which is 31 ms.
-    assert held - plain == pytest.approx(10, abs=31 / 128)
+    # The bottleneck has the queue in both directions. Quantiles are within 1/128 of the value, which is 41 ms.
+    assert held - plain == pytest.approx(2 * 10, abs=41 / 128)
 
 
 # ---- what is wrong --------------------------------------------------------------------------------------------------
