@@ -15,7 +15,6 @@ it is after and where it leaves that.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
 
 from ackclock._core import Fate, LinkStart, OwnPart, Packet, QueueState, SourceStart, Supply
@@ -147,6 +146,9 @@ _KINDS: dict[type, str] = {
     LinkEffect: "effect",
     TrafficSource: "source",
 }
+_MADE: dict[type, OwnPart] = {}
+"""Of each class, which is made once: the core keeps it for good."""
+
 _REMEDY = 'derive a class from one of ackclock.parts, and name it: class Mine(Queue, name="mine")'
 
 
@@ -169,24 +171,26 @@ def load(entry: str, folder: Path) -> list[OwnPart]:
         if other is not found:
             what = f"has two parts called {found.scenario_name!r}: {other.__qualname__} and {found.__qualname__}"
             raise RefusedError("use", what, "call one of them otherwise")
-    return [_part(found) for found in classes]
+    return [_MADE[found] if found in _MADE else _MADE.setdefault(found, _part(found)) for found in classes]
 
 
 def _named(values: Iterable[object]) -> Iterator[type[Named]]:
-    return (
-        value
-        for value in values
-        if isinstance(value, type) and issubclass(value, tuple(_KINDS)) and value.scenario_name
-    )
+    for value in values:
+        if (
+            isinstance(value, type)
+            and issubclass(value, Named)
+            and issubclass(value, tuple(_KINDS))
+            and value.scenario_name
+        ):
+            yield value
 
 
 def _kind(found: type) -> str:
     return next(kind for base, kind in _KINDS.items() if issubclass(found, base))
 
 
-@cache
 def _part(found: type[Named]) -> OwnPart:
-    """A class as the core has it: made once, as the core keeps it for good."""
+    """A class as the core has it."""
     title = f"{found.__module__}.{found.__qualname__}"
     summary = (found.__doc__ or "").strip().partition("\n")[0].rstrip(".")
     description = {

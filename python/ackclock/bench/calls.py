@@ -161,7 +161,7 @@ def _longer_s(built_in: Case, in_python: Case) -> float:
     scenarios = built_in.scenario(), in_python.scenario()
     pairs = [[simulate(scenario)[1].cpu_s for scenario in scenarios] for _ in range(_PAIRS)]
     without_s, with_s = (min(seconds) for seconds in zip(*pairs, strict=True))
-    return with_s - without_s
+    return float(with_s - without_s)
 
 
 def _queue_body_ns() -> float:

@@ -69,10 +69,9 @@ class OwnObservations:
             return named
         low = [-1.0 if self._scaled else one.low for one in self._own]
         high = [1.0 if self._scaled else one.high for one in self._own]
-        ends = zip((named.low, named.high), (low, high), strict=True)
-        return spaces.Box(
-            *(self._joined(of_named, np.array(own, np.float32)) for of_named, own in ends), dtype=np.float32
-        )
+        least = self._joined(named.low, np.array(low, np.float32))
+        most = self._joined(named.high, np.array(high, np.float32))
+        return spaces.Box(least, most, dtype=np.float32)
 
     def begin(self) -> None:
         """Forget the last episode."""
