@@ -18,7 +18,12 @@ __all__ = [
     "DeliveryReport",
     "Endpoint",
     "Environment",
+    "Fate",
+    "LinkStart",
     "Outcome",
+    "OwnPart",
+    "Packet",
+    "QueueState",
     "RateSample",
     "RestartEvent",
     "Scenario",
@@ -26,7 +31,9 @@ __all__ = [
     "SegmentReport",
     "SendEvent",
     "Simulation",
+    "SourceStart",
     "Start",
+    "Supply",
     "Table",
     "VectorEnvironment",
     "agents",
@@ -519,6 +526,211 @@ class Endpoint:
         """
 
 @final
+class LinkStart:
+    """What a queue or an effect of a link starts from: the first argument of its constructor.
+
+    Args:
+        rate_bps: Rate of the link, bits per second; of one whose rate changes, that for which buffers are sized.
+        seed: Of its random numbers, 0 to 2^64 - 1: each link's own, from the scenario's.
+
+    Raises:
+        OverflowError: If a number is negative, or 2^64 or more.
+    """
+    def __new__(cls, *, rate_bps: int, seed: int = 0) -> Self: ...
+    @property
+    def rate_bps(self) -> int:
+        """Rate of the link, in bits per second; of one whose rate changes, that for which buffers are sized."""
+    @property
+    def seed(self) -> int:
+        """Seed of the part's random numbers, if it wants any: each link's own, from the scenario's."""
+    def __deepcopy__(self, _memo: object) -> LinkStart:
+        """Return this one, as it cannot be changed.
+
+        Args:
+            _memo: Not used.
+        """
+
+@final
+class SourceStart:
+    """What a source of traffic starts from: the first argument of its constructor.
+
+    Args:
+        seed: Of its random numbers, 0 to 2^64 - 1: each flow's own, from the scenario's.
+
+    Raises:
+        OverflowError: If it is negative, or 2^64 or more.
+    """
+    def __new__(cls, *, seed: int = 0) -> Self: ...
+    @property
+    def seed(self) -> int:
+        """Seed of the source's random numbers, if it wants any: each flow's own, from the scenario's."""
+    def __deepcopy__(self, _memo: object) -> SourceStart:
+        """Return this one, as it cannot be changed.
+
+        Args:
+            _memo: Not used.
+        """
+
+@final
+class Packet:
+    """A packet as a queue or an effect of a link sees it. It cannot be changed; `Queue.mark` sets its `ecn`.
+
+    Args:
+        flow: Number of the connection.
+        direction: "forward" or "backward".
+        sequence: Sequence number of the first byte of payload.
+        acknowledgment: The acknowledgment number.
+        payload_bytes: Payload, bytes.
+        octets: What it takes of the link, bytes; by default the IP packet alone.
+        since_ns: When it came to the link, nanoseconds of simulated time.
+        ecn: The ECN field: "not_ect", "ect0", "ect1" or "ce".
+
+    Raises:
+        ValueError: If the direction or the ECN field is unknown.
+    """
+    def __new__(
+        cls,
+        *,
+        flow: int = 0,
+        direction: str = "forward",
+        sequence: int = 0,
+        acknowledgment: int = 0,
+        payload_bytes: int = 1448,
+        octets: int | None = None,
+        since_ns: int = 0,
+        ecn: str = "ect0",
+    ) -> Self: ...
+    @property
+    def flow(self) -> int:
+        """Number of the connection that it belongs to; a flow's is its place in the scenario."""
+    @property
+    def direction(self) -> str:
+        """Where it goes: "forward" to the end that accepted the connection, "backward" to the other."""
+    @property
+    def sequence(self) -> int:
+        """Sequence number of the first byte of payload, modulo 2^32; of a datagram its number."""
+    @property
+    def acknowledgment(self) -> int:
+        """The acknowledgment number, modulo 2^32; 0 of a datagram."""
+    @property
+    def payload_bytes(self) -> int:
+        """Payload, in bytes; 0 of an ACK."""
+    @property
+    def size_bytes(self) -> int:
+        """The IP packet, in bytes."""
+    @property
+    def octets(self) -> int:
+        """What it takes of the link, framing included, in bytes."""
+    @property
+    def since_ns(self) -> int:
+        """When it came to the queue, in nanoseconds of simulated time; for an effect, when its last bit left."""
+    @property
+    def ecn(self) -> str:
+        """The ECN field: "not_ect", "ect0", "ect1", or "ce" once it is marked."""
+    @property
+    def is_datagram(self) -> bool:
+        """True if it is a datagram of UDP, and no segment of TCP."""
+    def __deepcopy__(self, _memo: object) -> Packet:
+        """Return a copy that the copy of its queue has in its place.
+
+        Args:
+            _memo: Not used.
+        """
+
+@disjoint_base
+class QueueState:
+    """What a queue in Python and the link share; `ackclock.parts.Queue` derives from it.
+
+    Args:
+        start: What the queue starts from. Further arguments are those of the derived class.
+    """
+    def __new__(cls, start: LinkStart, *_arguments: object, **_parameters: object) -> Self: ...
+    @property
+    def rate_bps(self) -> int:
+        """Rate of the link, in bits per second; of one whose rate changes, that for which buffers are sized."""
+    def drop(self, packet: Packet) -> None:
+        """Drop a packet, which has just come or waits; it counts as a drop of the link.
+
+        Args:
+            packet: The queue must no longer hold it.
+
+        Raises:
+            ValueError: If it was dropped or has left already.
+        """
+    def mark(self, packet: Packet) -> bool:
+        """Set the ECN field of a packet to CE, if it is ECN-capable (RFC 3168 section 5).
+
+        Args:
+            packet: One that has just come, or waits.
+
+        Returns:
+            Whether it was marked. Drop it if not, where congestion has to be told.
+        """
+
+@final
+class Fate:
+    """What becomes of a packet that a link has sent: what `LinkEffect.on_packet` returns.
+
+    Args:
+        delay_ns: Delay besides propagation, nanoseconds; the order of packets is kept.
+        held_ns: Held back for so long, nanoseconds, while others pass it.
+        is_copied: A copy arrives right behind it.
+        is_lost: It never arrives, and nothing else counts.
+
+    Raises:
+        TypeError: If a time is no whole number.
+        ValueError: If a time is negative, or more than an hour.
+    """
+    def __new__(
+        cls, *, delay_ns: int | None = None, held_ns: int | None = None, is_copied: bool = False, is_lost: bool = False
+    ) -> Self: ...
+    @property
+    def is_lost(self) -> bool:
+        """True if it never arrives."""
+    def __deepcopy__(self, _memo: object) -> Fate:
+        """Return this one, as it cannot be changed.
+
+        Args:
+            _memo: Not used.
+        """
+
+@final
+class Supply:
+    """What a source of traffic does next: what `TrafficSource.next` returns.
+
+    It goes on at a time, or when the receiving application has read all that was written, or never.
+
+    Args:
+        write_bytes: Written to the connection now, bytes.
+        at_ns: When the source goes on, nanoseconds of simulated time; None for when all has been read.
+        closes: The connection closes after this, and the source is asked no more.
+
+    Raises:
+        OverflowError: If a number is negative, or 2^64 or more.
+        ValueError: If it closes and goes on, or writes nothing and waits until that is read.
+    """
+    def __new__(cls, write_bytes: int = 0, *, at_ns: int | None = None, closes: bool = False) -> Self: ...
+    def __deepcopy__(self, _memo: object) -> Supply:
+        """Return this one, as it cannot be changed.
+
+        Args:
+            _memo: Not used.
+        """
+
+@final
+class OwnPart:
+    """A class that scenarios can name; `ackclock.parts` makes one for each, and keeps it.
+
+    Args:
+        constructor: The class.
+        description: JSON of `kind`, `name`, `summary`, `source`, `departures`, `fields`, `overridden` and `title`.
+
+    Raises:
+        ValueError: If a parameter is declared wrongly.
+    """
+    def __new__(cls, constructor: type, description: str) -> Self: ...
+
+@final
 class Scenario:
     """A checked scenario; it cannot be changed. `load`, `parse` and `from_json` make one."""
     @staticmethod
@@ -584,6 +796,9 @@ class Scenario:
     @property
     def python_classes(self) -> list[str]:
         """The classes of Python that control flows, as `module:Class`, each once."""
+    @property
+    def uses(self) -> list[str]:
+        """The entries of its `use`: modules of Python and plug-ins that bring parts."""
     @property
     def varies(self) -> dict[str, str]:
         """Every place whose value is drawn, with its distribution as text."""

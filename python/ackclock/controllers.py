@@ -2,18 +2,12 @@
 
 import copy
 import hashlib
-import importlib
-import importlib.machinery
-import importlib.util
 import inspect
 import sys
-import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar
 
 from ackclock._core import (
@@ -28,7 +22,9 @@ from ackclock._core import (
     SendEvent,
     Start,
 )
+from ackclock.importing import RefusedError, module
 from ackclock.manifests import ControllerSource
+from ackclock.naming import Named
 
 __all__ = [
     "AckEvent",
@@ -43,7 +39,7 @@ __all__ = [
 ]
 
 
-class CongestionController(ControllerState, ABC):
+class CongestionController(ControllerState, Named, ABC):
     """One congestion-control algorithm for one flow; derive yours from it.
 
     The sender detects loss, delimits congestion episodes and runs loss recovery. It notifies the controller by calling
@@ -188,23 +184,6 @@ class Found:
         return self.constructor
 
 
-class RefusedError(ValueError):
-    """A scenario names no usable class.
-
-    Attributes:
-        field: The field to blame, `class` or `parameters`.
-        message: What is wrong.
-        remedy: What to write instead.
-    """
-
-    def __init__(self, field: str, message: str, remedy: str) -> None:
-        """Say what is wrong."""
-        super().__init__(f"{message}; {remedy}")
-        self.field: str = field
-        self.message: str = message
-        self.remedy: str = remedy
-
-
 def find(path: str, parameters: Mapping[str, Any], folder: Path) -> Found:
     """Find the class that a scenario names, and check that it will do.
 
@@ -222,6 +201,20 @@ def find(path: str, parameters: Mapping[str, Any], folder: Path) -> Found:
     found = _member(path, folder)
     if not (isinstance(found, type) and issubclass(found, CongestionController)):
         raise RefusedError("class", "must be a controller", "derive the class from ackclock.CongestionController")
+    overridden = overridden_by(found)
+    _check_parameters(found, parameters)
+    return Found(found, overridden)
+
+
+def overridden_by(found: type[CongestionController]) -> list[str]:
+    """Return the names of the methods that a class overrides.
+
+    Args:
+        found: The class.
+
+    Raises:
+        RefusedError: If they are not enough, or need what the class does not want.
+    """
     overridden = [name for name in _METHODS if getattr(found, name) is not getattr(CongestionController, name)]
     missing = [name for name in _REQUIRED if name not in overridden]
     if missing:
@@ -231,8 +224,7 @@ def find(path: str, parameters: Mapping[str, Any], folder: Path) -> Found:
         raise RefusedError(
             "class", f"must want samples, as it defines {unmet[0]}", "add wants_samples = True to the class"
         )
-    _check_parameters(found, parameters)
-    return Found(found, overridden)
+    return overridden
 
 
 def check_name(path: str) -> None:
@@ -252,7 +244,7 @@ def check_name(path: str) -> None:
 def _member(path: str, folder: Path) -> object:
     check_name(path)
     module_name, _, class_name = path.partition(":")
-    found: object = _module(module_name, folder)
+    found: object = module(module_name, folder)
     for part in class_name.split("."):
         if not hasattr(found, part):
             classes = [name for name, value in vars(found).items() if isinstance(value, type)]
@@ -261,77 +253,6 @@ def _member(path: str, folder: Path) -> object:
             raise RefusedError("class", what, f"it has {known}")
         found = getattr(found, part)
     return found
-
-
-def _module(name: str, folder: Path) -> ModuleType:
-    """Import a module, from the scenario's folder if it is there."""
-    with _first_on_path(folder):
-        beside = importlib.machinery.PathFinder.find_spec(name.partition(".")[0], [str(folder)])
-        try:
-            if beside is not None and _is_taken(beside):
-                return _other_of_that_name(name, beside)
-            return importlib.import_module(name)
-        except Exception as error:
-            raise not_importable(name, folder, error) from error
-
-
-def _is_taken(spec: importlib.machinery.ModuleSpec) -> bool:
-    """Say whether another module has the name already, from another scenario's folder."""
-    known = sys.modules.get(spec.name)
-    return known is not None and getattr(known.__spec__, "origin", None) != spec.origin
-
-
-def _other_of_that_name(name: str, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-    """Import a module whose name is taken, under its file's name."""
-    if "." in name or spec.origin is None:
-        raise ImportError(f"another package {spec.name} is imported already")
-    alias = f"{name} of {spec.origin}"
-    if alias not in sys.modules:
-        aliased = importlib.util.spec_from_file_location(alias, spec.origin)
-        if aliased is None or aliased.loader is None:
-            raise ImportError(f"{spec.origin} is no module")
-        module = importlib.util.module_from_spec(aliased)
-        sys.modules[alias] = module
-        try:
-            aliased.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[alias]
-            raise
-    return sys.modules[alias]
-
-
-@contextmanager
-def _first_on_path(folder: Path) -> Iterator[None]:
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder))
-
-
-def not_importable(name: str, folder: Path, error: Exception) -> RefusedError:
-    """Return what to say of a module that cannot be imported.
-
-    Args:
-        name: Of the module.
-        folder: The scenario's, where it is looked for first.
-        error: What importing it raised, or would.
-    """
-    if isinstance(error, ModuleNotFoundError) and error.name is not None and f"{name}.".startswith(f"{error.name}."):
-        return RefusedError(
-            "class",
-            f"must be of a module that there is: there is no module {error.name}",
-            f"put {error.name.replace('.', '/')}.py into {folder}, or add its folder to PYTHONPATH",
-        )
-    return RefusedError("class", f"must be of a module that can be imported: {_in_short(error)}", "correct the module")
-
-
-def _in_short(error: Exception) -> str:
-    """An exception with the place where it was raised."""
-    if isinstance(error, SyntaxError):
-        return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
-    frames = traceback.extract_tb(error.__traceback__)[-1:]
-    return f"{type(error).__name__}: {error}{''.join(f' ({frame.filename}:{frame.lineno})' for frame in frames)}"
 
 
 def _place(thing: object) -> str:
@@ -348,23 +269,24 @@ def _check_parameters(found: type[CongestionController], parameters: Mapping[str
         raise RefusedError("parameters", f"do not fit the constructor: {error}", remedy) from error
 
 
-def copy_of(controller: CongestionController, start: Start) -> CongestionController:
-    """Copy a controller with all that it holds; the window is the caller's business.
+def copy_of(part: object, start: object) -> object:
+    """Copy a controller, or another part, with all that it holds; a window is the caller's business.
 
     Args:
-        controller: To copy.
+        part: To copy.
         start: What it started from.
     """
-    kind = type(controller)
-    twin = kind.__new__(kind, start)
-    for name, value in _attributes(controller).items():
-        setattr(twin, name, copy.deepcopy(value))
+    kind: Any = type(part)
+    twin: object = kind.__new__(kind, start)
+    copies = {id(part): twin}
+    for name, value in _attributes(part).items():
+        setattr(twin, name, copy.deepcopy(value, copies))
     return twin
 
 
-def _attributes(controller: CongestionController) -> dict[str, Any]:
-    slots = [name for kind in type(controller).__mro__ for name in _slots(kind) if hasattr(controller, name)]
-    return {name: getattr(controller, name) for name in slots} | vars(controller)
+def _attributes(part: object) -> dict[str, Any]:
+    slots = [name for kind in type(part).__mro__ for name in _slots(kind) if hasattr(part, name)]
+    return {name: getattr(part, name) for name in slots} | vars(part)
 
 
 def _slots(kind: type) -> tuple[str, ...]:

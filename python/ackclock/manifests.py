@@ -58,7 +58,7 @@ class Versions(TypedDict):
 
 
 class ControllerSource(TypedDict):
-    """The file of a controller written in Python."""
+    """The file of a controller or of other parts of one's own."""
 
     file: str
     """Its path."""
@@ -100,6 +100,9 @@ class Manifest(TypedDict):
 
     controllers: NotRequired[dict[str, ControllerSource]]
     """The controllers written in Python, by `module:Class`; only if there are any."""
+
+    parts: NotRequired[dict[str, ControllerSource]]
+    """The files that the scenario's `use` names, by its entries; only if there are any."""
 
     captures: NotRequired[dict[str, str]]
     """The pcapng file of each captured link; only in a folder."""

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock import controllers, storage
+from ackclock import controllers, importing, storage
 from ackclock._core import Outcome, Scenario, Simulation
 from ackclock.manifests import Engine, Manifest, Partition
 from ackclock.results import Results, TableName
@@ -200,4 +200,6 @@ def _origin(scenario: Scenario, figures: EngineFigures) -> Manifest:
         origin["drawn"] = drawn
     if own := controllers.sources(scenario):
         origin["controllers"] = own
+    if used := importing.sources(scenario):
+        origin["parts"] = used
     return origin

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ackclock.controllers import CongestionController, Found, RefusedError, check_name, not_importable
+from ackclock.controllers import CongestionController, Found, check_name
+from ackclock.importing import RefusedError, not_importable
 
 _REQUIRED = ("on_ack", "on_congestion")
 

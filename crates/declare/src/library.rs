@@ -61,6 +61,15 @@ impl Library {
         self.0.iter().filter(move |own| own.kind == kind).map(|own| own.name)
     }
 
+    /// The name of a part that another library has otherwise under the same name, if there is one.
+    pub fn clash(&self, other: &Self) -> Option<&'static str> {
+        let differs = |own: &Own, part: &Own| {
+            let is_same = std::ptr::addr_eq(std::ptr::from_ref(own.part), std::ptr::from_ref(part.part));
+            own.kind == part.kind && own.name == part.name && !is_same
+        };
+        other.0.iter().find(|part| self.0.iter().any(|own| differs(own, part))).map(|part| part.name)
+    }
+
     fn find<C: 'static, X: 'static>(&self, name: &str) -> Option<&'static Part<C, X>> {
         let kind = TypeId::of::<Part<C, X>>();
         let own = self.0.iter().find(|own| own.kind == kind && own.name == name)?;
@@ -137,6 +146,14 @@ mod tests {
             assert!(BUILT_IN.find_known("mine").is_some());
         });
         assert_eq!(BUILT_IN.known_names(), ["reno"]);
+    }
+
+    #[test]
+    fn two_parts_of_a_name_clash_and_one_does_not_with_itself() {
+        let (mut first, mut second) = (Library::default(), Library::default());
+        first.add(part("mine"));
+        second.add(part("mine"));
+        assert_eq!((first.clash(&second), first.clash(&first.clone())), (Some("mine"), None));
     }
 
     #[test]

@@ -8,13 +8,12 @@
 mod delivery;
 mod events;
 mod extensions;
-mod failure;
 mod hook;
 mod python;
 mod state;
 
 pub(crate) use delivery::{PyDeliveryReport, PyRateSample, PySegmentReport};
 pub(crate) use events::{PyAckEvent, PyCongestionEvent, PyRestartEvent, PySendEvent, PyStart};
-pub(crate) use extensions::{Modules, extensions};
-pub(crate) use failure::ControllerFailure;
+pub(crate) use extensions::{Modules, Wants, extensions};
+pub(crate) use python::PythonController;
 pub(crate) use state::PyControllerState;

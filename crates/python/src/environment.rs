@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::controller::ControllerFailure;
+use crate::failure::PartFailure;
 use crate::scenario::PyScenario;
 use crate::simulation::PyOutcome;
 
@@ -52,7 +52,7 @@ impl PyEnvironment {
         let shapes = agents.iter().map(|(_, config)| shape(config)).collect();
         let calls_python = scenario.calls_python();
         let scenario = scenario.inner.clone();
-        let inner = ControllerFailure::catch(|| Environment::new(scenario, agents))?.map_err(to_value_error)?;
+        let inner = PartFailure::catch(|| Environment::new(scenario, agents))?.map_err(to_value_error)?;
         Ok(Self { inner: Some(inner), shapes, calls_python })
     }
 
@@ -157,7 +157,7 @@ impl PyEnvironment {
     /// Return a copy that goes on alike.
     fn __copy__(&self) -> PyResult<Self> {
         let inner = self.get()?;
-        let inner = ControllerFailure::catch(|| inner.clone())?;
+        let inner = PartFailure::catch(|| inner.clone())?;
         Ok(Self { inner: Some(inner), shapes: self.shapes.clone(), calls_python: self.calls_python })
     }
 
@@ -193,7 +193,7 @@ impl PyEnvironment {
     /// Return the results of the episode up to now.
     fn outcome(&self) -> PyResult<PyOutcome> {
         let inner = self.get()?;
-        PyOutcome::new(ControllerFailure::catch(|| inner.outcome())?)
+        PyOutcome::new(PartFailure::catch(|| inner.outcome())?)
     }
 }
 
@@ -210,18 +210,14 @@ impl PyEnvironment {
         check(&[action], &self.get()?.config(agent).action.space())
     }
 
-    /// Moves the simulation on. The exception of a controller of Python ends it.
+    /// Moves the simulation on. The exception of a part ends it.
     fn drive(&mut self, work: impl FnOnce(&mut Environment) -> Step) -> PyResult<Step> {
-        if !self.calls_python {
-            return Ok(work(self.get_mut()?));
+        let environment = self.get_mut()?;
+        let step = PartFailure::catch(|| work(environment));
+        if step.is_err() {
+            self.inner = None;
         }
-        let mut environment = self.inner.take().ok_or_else(over)?;
-        let (environment, step) = ControllerFailure::catch(move || {
-            let step = work(&mut environment);
-            (environment, step)
-        })?;
-        self.inner = Some(environment);
-        Ok(step)
+        step
     }
 
     fn observe<'py>(&mut self, py: Python<'py>, agent: usize) -> PyResult<Observation<'py>> {

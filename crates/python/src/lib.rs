@@ -1,15 +1,18 @@
-//! The Python module `ackclock._core`: the checked scenario, the simulation and its results, controllers written in
-//! Python, a single endpoint, and nothing else.
+//! The Python module `ackclock._core`: the checked scenario, the simulation and its results, controllers and other
+//! parts written in Python, a single endpoint, and nothing else.
 //!
 //! What stands above a `#[pyclass]`, a method or a function of it is its docstring, in Google's form; `tests/stub.py --write`
 //! takes it over into `_core.pyi`.
 #![allow(clippy::doc_markdown, reason = "arguments stand without marks in a docstring of Google's form")]
 
+mod class;
 mod controller;
 mod endpoint;
 mod environment;
 mod errors;
 mod events;
+mod failure;
+mod parts;
 mod scenario;
 mod simulation;
 mod table;
@@ -35,6 +38,8 @@ mod _core {
     use crate::environment::{PyEnvironment, PyVectorEnvironment};
     #[pymodule_export]
     use crate::errors::ScenarioError;
+    #[pymodule_export]
+    use crate::parts::{PyFate, PyLinkStart, PyOwnPart, PyPacket, PyQueueState, PySourceStart, PySupply};
     #[pymodule_export]
     use crate::scenario::PyScenario;
     #[pymodule_export]

@@ -11,6 +11,7 @@ use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::controller::{Modules, extensions};
 use crate::errors::to_scenario_error;
+use crate::parts::is_plugin;
 
 /// A checked scenario; it cannot be changed. `load`, `parse` and `from_json` make one.
 #[pyclass(module = "ackclock._core", name = "Scenario", frozen)]
@@ -136,6 +137,12 @@ impl PyScenario {
         format!("<Scenario {name:?}: {flows} flows, {links} links, {duration_s} s, seed {seed}>")
     }
 
+    /// The entries of its `use`: modules of Python and plug-ins that bring parts.
+    #[getter]
+    fn uses(&self) -> Vec<&str> {
+        self.inner.uses()
+    }
+
     /// Return the scenario as JSON in a fixed order, with its overrides, name and seed.
     fn to_json(&self) -> String {
         self.inner.to_json()
@@ -164,7 +171,7 @@ impl PyScenario {
     ///     ScenarioError: If values that were drawn are no scenario together.
     fn draw(&self, py: Python<'_>, seed: u64) -> PyResult<Self> {
         match self.inner.draw(seed) {
-            Ok(inner) => Ok(Self { inner, folder: self.folder.clone() }),
+            Ok(inner) => Ok(self.of(inner)),
             Err(mistakes) => Err(to_scenario_error(py, &mistakes)),
         }
     }
@@ -200,7 +207,7 @@ impl PyScenario {
     /// Args:
     ///     seed: 0 to 2^64 - 1.
     fn with_seed(&self, seed: u64) -> Self {
-        Self { inner: self.inner.with_seed(seed), folder: self.folder.clone() }
+        self.of(self.inner.with_seed(seed))
     }
 }
 
@@ -217,6 +224,11 @@ impl PyScenario {
         }
     }
 
+    /// Another scenario of the same file.
+    fn of(&self, inner: Scenario) -> Self {
+        Self { inner, folder: self.folder.clone() }
+    }
+
     fn external(&self) -> impl Iterator<Item = &str> {
         self.inner.config().flows.iter().filter_map(|flow| match &flow.controller {
             ControllerConfig::External(config) => Some(config.name()),
@@ -226,7 +238,8 @@ impl PyScenario {
 
     /// True if simulating it calls Python.
     pub(crate) fn calls_python(&self) -> bool {
-        self.external().next().is_some()
+        self.external().any(|name| name.starts_with("python:"))
+            || self.inner.uses().into_iter().any(|entry| !is_plugin(entry))
     }
 }
 

@@ -16,9 +16,9 @@ use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::controller::ControllerFailure;
 use crate::errors::to_runtime_error;
 use crate::events::event_tuple;
+use crate::failure::PartFailure;
 use crate::scenario::PyScenario;
 use crate::table::PyTable;
 
@@ -225,7 +225,7 @@ impl PySimulation {
 /// Moves a simulation on. Python's lock is let go of for the whole of it, or, where controllers call Python all the time,
 /// kept. The exception of a controller ends it.
 fn simulate<T: Send>(py: Python<'_>, calls_python: bool, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    if calls_python { ControllerFailure::catch(work) } else { Ok(py.detach(work)) }
+    if calls_python { PartFailure::catch(work) } else { py.detach(|| PartFailure::catch(work)) }
 }
 
 fn over() -> PyErr {

@@ -16,7 +16,7 @@ pub(crate) fn library(tree: &Node, extensions: &Extensions, diagnostics: &mut Di
     };
     for (index, entry) in entries.iter().enumerate() {
         let Value::Text(name) = &entry.value else { continue };
-        match extensions.load(name).and_then(fresh) {
+        match extensions.load(name).and_then(|loaded| fresh(loaded, &library)) {
             Ok(loaded) => library.extend(&loaded),
             Err(Unloadable { message, remedy }) => diagnostics.report(&path.clone().index(index), message, remedy),
         }
@@ -24,13 +24,19 @@ pub(crate) fn library(tree: &Node, extensions: &Extensions, diagnostics: &mut Di
     library
 }
 
-/// Refuses a library that gives names another meaning which are built in.
-fn fresh(library: Library) -> Result<Library, Unloadable> {
-    match taken_names(&library).first() {
-        None => Ok(library),
-        Some(name) => Err(Unloadable {
+/// Refuses a library that gives names another meaning which are built in, or which an earlier entry has.
+fn fresh(library: Library, earlier: &Library) -> Result<Library, Unloadable> {
+    if let Some(name) = taken_names(&library).first() {
+        return Err(Unloadable {
             message: format!("has a part called {name:?}, which is the name of one that is built in"),
             remedy: "call yours otherwise".to_owned(),
+        });
+    }
+    match earlier.clash(&library) {
+        None => Ok(library),
+        Some(name) => Err(Unloadable {
+            message: format!("has a part called {name:?}, as another entry of `use` has"),
+            remedy: "call one of them otherwise".to_owned(),
         }),
     }
 }

@@ -104,6 +104,11 @@ impl Scenario {
         self.template.as_ref().map_or_else(|| Ok(self.with_seed(seed)), |template| template.draw(seed))
     }
 
+    /// The entries of its `use`.
+    pub fn uses(&self) -> Vec<&str> {
+        self.file.own_parts.iter().flat_map(|list| list.iter()).map(|(_, entry)| entry.as_str()).collect()
+    }
+
     /// What a simulation is built from.
     pub fn config(&self) -> &SimulationConfig {
         &self.config

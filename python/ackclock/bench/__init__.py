@@ -1,6 +1,6 @@
 """Fixed scenarios that say how fast the engine is: packets and events per second of CPU, and peak memory."""
 
-from ackclock.bench.calls import CallCost, call_cost
+from ackclock.bench.calls import CallCost, call_cost, queue_call_cost
 from ackclock.bench.cases import CASES, Case
 from ackclock.bench.learning import LearningCost, learning_cost
 from ackclock.bench.measure import Measurement, measure, peak_memory_bytes
@@ -15,4 +15,5 @@ __all__ = [
     "learning_cost",
     "measure",
     "peak_memory_bytes",
+    "queue_call_cost",
 ]

@@ -1,17 +1,25 @@
-"""What a call of a controller written in Python costs: the same run with the built-in Reno and with Reno in Python."""
+"""What a call of a part written in Python costs: the same run with a built-in part and with one that does the same."""
 
 import timeit
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ackclock.bench.cases import Case
 from ackclock.bench.reno import Reno
 from ackclock.controllers import AckEvent, CongestionEvent, Start
+from ackclock.parts import LinkStart, Packet, Queue
 from ackclock.running import simulate
 
 GROUP = "python-controller"
 BUILT_IN, IN_PYTHON = "python-controller-none", "python-controller"
 """Names of the two cases."""
+
+QUEUE_BUILT_IN, QUEUE_IN_PYTHON = "python-queue-none", "python-queue"
+"""Names of the two cases of queues."""
+
+_ROOM = 500
 
 _KEPT = 2_000
 _REPETITIONS = 20
@@ -74,10 +82,105 @@ def call_cost(built_in: Case, in_python: Case) -> CallCost:
     """
     Counting.calls, Counting.kept = 0, ()
     simulate(Case(GROUP, "counting", in_python.title, (_controller(Counting),)).scenario())
+    longer_s = _longer_s(built_in, in_python)
+    return CallCost(Counting.calls, 1e9 * longer_s / Counting.calls, _body_ns(Counting.kept))
+
+
+class Fifo(Queue, name="bench_fifo"):
+    """First in, first out, with room for 500 packets."""
+
+    def __init__(self, start: LinkStart) -> None:
+        """Begin with nothing waiting.
+
+        Args:
+            start: Handed on.
+        """
+        self.waiting: deque[Packet] = deque()
+
+    def enqueue(self, now_ns: int, packet: Packet) -> None:
+        """Keep a packet.
+
+        Args:
+            now_ns: Not used.
+            packet: To keep.
+        """
+        if len(self.waiting) == _ROOM:
+            self.drop(packet)
+        else:
+            self.waiting.append(packet)
+
+    def dequeue(self, now_ns: int) -> Packet | None:
+        """Return the oldest.
+
+        Args:
+            now_ns: Not used.
+        """
+        return self.waiting.popleft() if self.waiting else None
+
+
+class CountingFifo(Fifo, name="bench_counting_fifo"):
+    """The same, which counts its calls."""
+
+    calls = 0
+
+    def enqueue(self, now_ns: int, packet: Packet) -> None:
+        """Count.
+
+        Args:
+            now_ns: Handed on.
+            packet: Handed on.
+        """
+        CountingFifo.calls += 1
+        super().enqueue(now_ns, packet)
+
+    def dequeue(self, now_ns: int) -> Packet | None:
+        """Count.
+
+        Args:
+            now_ns: Handed on.
+        """
+        CountingFifo.calls += 1
+        return super().dequeue(now_ns)
+
+
+def queue_call_cost(built_in: Case, in_python: Case) -> CallCost:
+    """Measure what a call of a queue costs, `enqueue` and `dequeue` alike.
+
+    Args:
+        built_in: The run with a built-in queue.
+        in_python: The same with one in Python.
+    """
+    CountingFifo.calls = 0
+    counting = ('topology.bottleneck.queue="bench_counting_fifo"',)
+    simulate(Case(in_python.group, "counting", in_python.title, counting).scenario())
+    calls, longer_s = CountingFifo.calls, _longer_s(built_in, in_python)
+    return CallCost(calls, 1e9 * longer_s / calls, _queue_body_ns())
+
+
+def _longer_s(built_in: Case, in_python: Case) -> float:
+    """CPU time by which the run with Python is longer."""
     scenarios = built_in.scenario(), in_python.scenario()
     pairs = [[simulate(scenario)[1].cpu_s for scenario in scenarios] for _ in range(_PAIRS)]
     without_s, with_s = (min(seconds) for seconds in zip(*pairs, strict=True))
-    return CallCost(Counting.calls, 1e9 * (with_s - without_s) / Counting.calls, _body_ns(Counting.kept))
+    return float(with_s - without_s)
+
+
+def _queue_body_ns() -> float:
+    queue, packets = Fifo(LinkStart(rate_bps=100_000_000)), [Packet(sequence=number) for number in range(_ROOM)]
+
+    def call_each() -> None:
+        for packet in packets:
+            queue.enqueue(0, packet)
+        for _packet in packets:
+            queue.dequeue(0)
+
+    def call_nothing() -> None:
+        for _packet in packets:
+            pass
+        for _packet in packets:
+            pass
+
+    return _difference_ns(call_each, call_nothing, 2 * _ROOM)
 
 
 def _controller(kind: type[Reno]) -> str:
@@ -97,5 +200,9 @@ def _body_ns(acks: tuple[AckEvent, ...]) -> float:
         for _ack in acks:
             pass
 
-    seconds = [min(timeit.repeat(loop, number=1, repeat=_REPETITIONS)) for loop in (call_each, call_nothing)]
-    return 1e9 * (seconds[0] - seconds[1]) / len(acks)
+    return _difference_ns(call_each, call_nothing, len(acks))
+
+
+def _difference_ns(loop: Callable[[], None], empty: Callable[[], None], calls: int) -> float:
+    seconds = [min(timeit.repeat(one, number=1, repeat=_REPETITIONS)) for one in (loop, empty)]
+    return 1e9 * (seconds[0] - seconds[1]) / calls

@@ -10,6 +10,7 @@ _PACKETS_OF_D = 2_000_000
 _RTT_OF_D_S = 0.02
 _TRACED = ("trace={}",)
 _IN_PYTHON = ('flow[0].controller="python:ackclock.bench.reno:Reno"',)
+_QUEUE_IN_PYTHON = ('topology.bottleneck.queue="bench_fifo"',)
 _WINDOWS_OF_D = (10, 100, 1_000, 10_000, 100_000)
 
 
@@ -56,5 +57,7 @@ CASES: tuple[Case, ...] = (
     Case("short-flows", "short-flows", "10,000 short flows a second (Pareto), 40 Gbit/s, 1 s"),
     Case("python-controller", "python-controller-none", "1 Reno flow, 100 Mbit/s, 60 ms, 50 s"),
     Case("python-controller", "python-controller", "the same, Reno written in Python", _IN_PYTHON),
+    Case("python-queue", "python-queue-none", "1 CUBIC flow, 100 Mbit/s, 60 ms, 50 s, FIFO"),
+    Case("python-queue", "python-queue", "the same, FIFO written in Python", _QUEUE_IN_PYTHON),
 )
 """Everything that is measured, in the order in which it is printed."""

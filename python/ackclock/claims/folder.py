@@ -154,7 +154,7 @@ class Folder:
         about: What was rebuilt, for the head of the page.
         claims: In their order.
         recorded: The verdicts on record.
-        pictures: The folder's `pictures.py`.
+        pictures: The folder's `pictures.py`, if it has one.
     """
 
     path: Path
@@ -163,7 +163,7 @@ class Folder:
     about: str
     claims: tuple[Claim, ...]
     recorded: dict[str, Verdict]
-    pictures: ModuleType
+    pictures: ModuleType | None = None
 
 
 def load_folders(root: Path = FOLDERS) -> list[Folder]:
@@ -182,13 +182,13 @@ def load_folder(path: Path) -> Folder:
         path: The folder.
     """
     table = _toml(path / "claims.toml")
-    choices = {entry["name"]: Choice.of(entry) for entry in table["choice"]}
+    choices = {entry["name"]: Choice.of(entry) for entry in table.get("choice", ())}
     studies = {entry["name"]: _study(path, entry, choices) for entry in table["study"]}
     measures = load_module(path / "measure.py")
     measured = _measurements(path)
     claims = tuple(_claim(entry, studies, measures, measured) for entry in table["claim"])
-    recorded = _toml(path / "verdicts.toml")
-    pictures = load_module(path / "pictures.py")
+    recorded = _toml(path / "verdicts.toml") if (path / "verdicts.toml").exists() else {}
+    pictures = load_module(path / "pictures.py") if (path / "pictures.py").exists() else None
     return Folder(path, table["title"], table["source"], table["about"], claims, recorded, pictures)
 
 

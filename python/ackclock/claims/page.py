@@ -88,7 +88,7 @@ def _folder(folder: Folder, findings: Sequence[Finding], laboratory: Laboratory,
     for index, finding in enumerate(mine):
         parts.append(_finding(finding))
         following = mine[index + 1].claim.id if index + 1 < len(mine) else ""
-        for picture in folder.pictures.PICTURES:
+        for picture in () if folder.pictures is None else folder.pictures.PICTURES:
             last = finding.claim.id.startswith(picture.claims) and not following.startswith(picture.claims)
             if last and picture.name not in drawn and laboratory.simulates(finding.claim.study):
                 drawn.add(picture.name)

@@ -22,8 +22,9 @@ from ackclock.bench import (
     learning_cost,
     measure,
     peak_memory_bytes,
+    queue_call_cost,
 )
-from ackclock.bench.calls import BUILT_IN, IN_PYTHON
+from ackclock.bench.calls import BUILT_IN, IN_PYTHON, QUEUE_BUILT_IN, QUEUE_IN_PYTHON
 from ackclock.bench.cost import GROUP as COST
 from ackclock.bench.instructions import GROUP as INSTRUCTIONS
 from ackclock.bench.instructions import HISTORY
@@ -79,12 +80,15 @@ def bench(
     on_threads = list(speed_ups()) if THREADS in chosen else []
     if as_json:
         figures = _as_json(results, memory, _call_cost(results))
+        queue = _queue_call_cost(results)
+        figures["python_queue_call"] = queue.as_dict() if queue else None
         figures["learning"] = [cost.as_dict() for cost in learning]
         figures["environments"] = [pace.as_dict() for pace in environments]
         figures["threads"] = [speed_up.as_dict() for speed_up in on_threads]
         print(json.dumps(figures, indent=2))
     else:
         _print(results, memory, _call_cost(results), learning)
+        _print_queue_call(_queue_call_cost(results))
         _print_paces(environments)
         _print_speed_ups(on_threads)
         output().print(
@@ -146,6 +150,17 @@ def ratios(results: Sequence[Measurement]) -> dict[str, float]:
 def _call_cost(results: Sequence[Measurement]) -> CallCost | None:
     by_name = {result.case.name: result for result in results}
     return call_cost(by_name[BUILT_IN].case, by_name[IN_PYTHON].case) if IN_PYTHON in by_name else None
+
+
+def _queue_call_cost(results: Sequence[Measurement]) -> CallCost | None:
+    by_name = {result.case.name: result.case for result in results}
+    in_python = by_name.get(QUEUE_IN_PYTHON)
+    return None if in_python is None else queue_call_cost(by_name[QUEUE_BUILT_IN], in_python)
+
+
+def _print_queue_call(call: CallCost | None) -> None:
+    if call:
+        print(f"a call of a queue in Python costs {call.call_ns:.0f} ns, its method {call.body_ns:.0f} of them")
 
 
 def _as_json(results: Sequence[Measurement], memory: dict[str, int] | None, call: CallCost | None) -> dict[str, Any]:

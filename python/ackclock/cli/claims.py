@@ -35,6 +35,10 @@ def claims(
         Path | None,
         typer.Option("--keep", metavar="DIR", help="Cache results in this folder, and reuse what is there."),
     ] = None,
+    own: Annotated[
+        list[Path] | None,
+        typer.Option("--folder", metavar="DIR", help="A folder of claims of your own, instead of those that are here."),
+    ] = None,
     folder: Annotated[
         Path,
         typer.Option(
@@ -47,9 +51,9 @@ def claims(
 ) -> None:
     """Simulate the setups of published statements, and compare what they claim with what comes out."""
     from ackclock.claims import ledger, load_folders, page
-    from ackclock.claims.folder import select
+    from ackclock.claims.folder import load_folder, select
 
-    folders = load_folders()
+    folders = [load_folder(_checked(path)) for path in own] if own else load_folders()
     try:
         chosen = select(folders, ids or ())
     except LookupError as error:
@@ -64,6 +68,12 @@ def claims(
         sys.stdout.write(json.dumps(page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(findings, folder)
+
+
+def _checked(path: Path) -> Path:
+    if not (path / "claims.toml").is_file():
+        raise InputError(f"{path} has no claims.toml; `ackclock new claims NAME` writes a folder that has one")
+    return path.resolve()
 
 
 def _print(findings: list[Any], folder: Path) -> None:

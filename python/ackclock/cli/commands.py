@@ -41,7 +41,7 @@ class Command:
         return typer.main.get_command(alone)
 
 
-_SIMULATE, _LEARN, _MACHINE = "Simulate", "Look things up", "This machine"
+_SIMULATE, _OWN, _LEARN, _MACHINE = "Simulate", "Write parts of your own", "Look things up", "This machine"
 
 COMMANDS = {
     "run": Command("run", "run", _SIMULATE),
@@ -55,6 +55,7 @@ COMMANDS = {
     "train": Command("train", "train", _SIMULATE),
     "evaluate": Command("evaluate", "evaluate", _SIMULATE),
     "export": Command("export", "export", _SIMULATE),
+    "new": Command("new", "new", _OWN),
     "validate": Command("check", "validate", _LEARN),
     "schema": Command("check", "schema", _LEARN),
     "controllers": Command("catalogs", "controllers", _LEARN),

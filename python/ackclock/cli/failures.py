@@ -99,7 +99,7 @@ def _explain(error: Exception) -> int:
 
 def _is_of_a_controller(error: Exception) -> bool:
     """The core marks an exception that a class of the user raised, whatever its type."""
-    return hasattr(error, "ackclock_controller")
+    return hasattr(error, "ackclock_part")
 
 
 def _show_traceback(error: Exception) -> None:
@@ -110,7 +110,7 @@ def _show_traceback(error: Exception) -> None:
             inside = frame.tb_next
         frame = frame.tb_next
     errors().print("".join(traceback.format_exception(type(error), error, inside)), end="", markup=False)
-    _say("a controller of the scenario failed; no results were written")
+    _say("a part of the scenario failed; no results were written")
 
 
 def _say(message: str) -> None:

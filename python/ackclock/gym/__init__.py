@@ -11,6 +11,7 @@
 from ackclock.gym.agent import AgentSettings
 from ackclock.gym.environments import DqnCubic, DqnNewReno, SharedLink, SingleFlow, Trace
 from ackclock.gym.flow import FlowEnv, State, Values
+from ackclock.gym.own import Own
 from ackclock.gym.parallel import ParallelFlows
 from ackclock.gym.registry import IDS, register_environments
 from ackclock.gym.vector import VectorFlowEnv
@@ -21,6 +22,7 @@ __all__ = [
     "DqnCubic",
     "DqnNewReno",
     "FlowEnv",
+    "Own",
     "ParallelFlows",
     "SharedLink",
     "SingleFlow",

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 from ackclock._core import Scenario
 from ackclock.gym.flow import Reward, ScenarioLike
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
+from ackclock.gym.own import Own
 from ackclock.gym.registered import GENERAL, Registered
 from ackclock.gym.vector import VectorFlowEnv
 
@@ -124,7 +125,7 @@ class Trace(Registered):
         *,
         trace: str | PathLike[str] | None = None,
         flow: str | None = None,
-        observations: Sequence[ObservationName | str] | None = None,
+        observations: Sequence[ObservationName | str | Own] | None = None,
         history: int | None = None,
         scaled: bool | None = None,
         decide: DecisionName | str | Mapping[str, float] | None = None,
@@ -176,7 +177,7 @@ class Trace(Registered):
         trace: str | PathLike[str] | None = None,
         num_envs: int = 1,
         flow: str | None = None,
-        observations: Sequence[ObservationName | str] | None = None,
+        observations: Sequence[ObservationName | str | Own] | None = None,
         history: int | None = None,
         scaled: bool | None = None,
         decide: DecisionName | str | Mapping[str, float] | None = None,

@@ -17,6 +17,7 @@ from ackclock import _core
 from ackclock._core import Environment, Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
+from ackclock.gym.own import Own, OwnObservations
 from ackclock.gym.screen import Screen
 from ackclock.summaries import RunSummary
 
@@ -59,11 +60,12 @@ class Values(Mapping[str, float]):
 class State:
     """A simulation at one moment, held by `FlowEnv.save`."""
 
-    __slots__ = ("_core", "is_running")
+    __slots__ = ("_core", "is_running", "own")
 
-    def __init__(self, core: Environment, *, is_running: bool) -> None:
-        """Hold a copy of the core's environment, and whether its episode goes on."""
+    def __init__(self, core: Environment, own: OwnObservations, *, is_running: bool) -> None:
+        """Hold a copy of the core's environment, what was shown of one's own, and whether its episode goes on."""
         self._core: Environment = copy.copy(core)
+        self.own: OwnObservations = own.copy()
         self.is_running: bool = is_running
 
     def core(self) -> Environment:
@@ -114,7 +116,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         scenario: ScenarioLike,
         *,
         flow: str | None = None,
-        observations: Sequence[ObservationName | str] = ("threshold_segments", "cwnd_segments", "rtt_ms"),
+        observations: Sequence[ObservationName | str | Own] = ("threshold_segments", "cwnd_segments", "rtt_ms"),
         history: int = 1,
         scaled: bool = False,
         decide: DecisionName | str | Mapping[str, float] = "window",
@@ -129,7 +131,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         Args:
             scenario: The scenario, or the path of its file.
             flow: Name of the flow; the first one if not given.
-            observations: Names of observations, in the order in which they are to come.
+            observations: Names of observations, in the order in which they are to come; or `Own` ones among them.
             history: Observations of so many decisions, the latest last.
             scaled: Bring observations into [-1, 1].
             decide: When the agent is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`,
@@ -150,8 +152,9 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         self.flow: str = first_flow(self.scenario) if flow is None else flow
         self.render_mode = render_mode
         self._own_reward = reward if callable(reward) else None
+        self._own: OwnObservations = OwnObservations(observations, history=history, scaled=scaled)
         self.settings: AgentSettings = AgentSettings(
-            observations=observations,
+            observations=self._own.named,
             history=history,
             scaled=scaled,
             decide=decide,
@@ -161,7 +164,8 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             on_loss=on_loss,
         )
         self._core = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
-        self.observation_space, self.action_space = spaces_of(self._core.spaces(0))
+        named_space, self.action_space = spaces_of(self._core.spaces(0))
+        self.observation_space = self._own.space(named_space)
         self._is_running = self._is_closed = False
         self._takes_number = isinstance(self.action_space, gymnasium.spaces.Discrete)
         self._screen = Screen(self.scenario, self.flow, show=render_mode == "human") if render_mode else None
@@ -186,7 +190,9 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             raise ClosedEnvironmentError("reset() after close(); make a new environment")
         super().reset(seed=seed)
         scenario_seed = int(self.np_random.integers(_SEEDS)) if seed is None else seed
-        observation = self._core.reset(scenario_seed)
+        named = self._core.reset(scenario_seed)
+        self._own.begin()
+        observation = self._own.beside(named, Values(self._core))
         self._is_running = True
         if self._screen is not None:
             self._screen.begin(self._core)
@@ -210,8 +216,9 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         if not self._is_running:
             raise self._refusal()
         stepped = self._core.step(action if self._takes_number else action[0])
-        if self._own_reward is not None:
-            stepped = (stepped[0], float(self._own_reward(Values(self._core))), *stepped[2:])
+        values = Values(self._core)
+        paid = stepped[1] if self._own_reward is None else float(self._own_reward(values))
+        stepped = (self._own.beside(stepped[0], values), paid, *stepped[2:])
         if stepped[2] or stepped[3]:
             self._is_running = False
             stepped[4]["summary"] = self.summary()
@@ -238,16 +245,16 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
 
     def save(self) -> State:
         """Return the simulation as it is now; `restore` goes on from there, as often as wanted."""
-        return State(self._core, is_running=self._is_running)
+        return State(self._core, self._own, is_running=self._is_running)
 
     def restore(self, state: State) -> None:
         """Go on from a moment that was saved, in this environment or in one like it."""
-        self._core, self._is_running = state.core(), state.is_running
+        self._core, self._own, self._is_running = state.core(), state.own.copy(), state.is_running
 
     def clone(self) -> "FlowEnv":
         """Return an environment that goes on alike, apart from this one."""
         twin = copy.copy(self)
-        twin._core = copy.copy(self._core)
+        twin._core, twin._own = copy.copy(self._core), self._own.copy()
         twin._screen = None if self._screen is None else self._screen.twin()
         twin._np_random = copy.deepcopy(self._np_random)
         return twin

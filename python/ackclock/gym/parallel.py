@@ -16,6 +16,7 @@ from ackclock._core import Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
 from ackclock.gym.flow import Observation, Reward, ScenarioLike, Values, loaded
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
+from ackclock.gym.own import Own, OwnObservations
 from ackclock.gym.screen import Screen
 from ackclock.summaries import RunSummary
 
@@ -70,7 +71,7 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         scenario: ScenarioLike,
         *,
         agents: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
-        observations: Sequence[ObservationName | str] = ("threshold_segments", "cwnd_segments", "rtt_ms"),
+        observations: Sequence[ObservationName | str | Own] = ("threshold_segments", "cwnd_segments", "rtt_ms"),
         history: int = 1,
         scaled: bool = False,
         decide: DecisionName | str | Mapping[str, float] = "window",
@@ -85,7 +86,7 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         Args:
             scenario: The scenario, or the path of its file.
             agents: Names of flows, all if not given; or for each name the settings below in which its agent differs.
-            observations: Names of observations, in the order in which they are to come.
+            observations: Names of observations, in the order in which they are to come; or `Own` ones among them.
             history: Observations of so many decisions, the latest last.
             scaled: Bring observations into [-1, 1].
             decide: When the agent is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`,
@@ -118,13 +119,19 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         }
         chosen = {name: {**settings, **own} for name, own in differing.items()}
         self._own_rewards = {name: own["reward"] for name, own in chosen.items() if callable(own.get("reward"))}
-        unpaid = {name: {"reward": "none"} for name in self._own_rewards}
-        self.settings: dict[str, AgentSettings] = {
-            name: AgentSettings(**{**own, **unpaid.get(name, {})}) for name, own in chosen.items()
+        self._own: dict[str, OwnObservations] = {
+            name: OwnObservations(one["observations"], history=one["history"], scaled=one["scaled"])
+            for name, one in chosen.items()
         }
+        for name, own in chosen.items():
+            own["observations"] = self._own[name].named
+            own["reward"] = "none" if name in self._own_rewards else own["reward"]
+        self.settings: dict[str, AgentSettings] = {name: AgentSettings(**own) for name, own in chosen.items()}
         self._core = _core.Environment(self.scenario, [(name, one.to_json()) for name, one in self.settings.items()])
         spaces = {name: spaces_of(self._core.spaces(place)) for place, name in enumerate(self.settings)}
-        self.observation_spaces: dict[str, Space[Observation]] = {name: pair[0] for name, pair in spaces.items()}
+        self.observation_spaces: dict[str, Space[Observation]] = {
+            name: self._own[name].space(pair[0]) for name, pair in spaces.items()
+        }
         self.action_spaces: dict[str, Space[Any]] = {name: pair[1] for name, pair in spaces.items()}
         self.possible_agents: list[str] = list(self.settings)
         self.agents: list[str] = []
@@ -158,14 +165,17 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         if seed is not None:
             self._random = np.random.default_rng(seed)
         scenario_seed = int(self._random.integers(_SEEDS)) if seed is None else seed
-        observations = self._core.reset_all(scenario_seed)
+        named = self._core.reset_all(scenario_seed)
         self.agents = list(self.possible_agents)
+        for own in self._own.values():
+            own.begin()
+        observations = self._all_of(named)
         if self._screen is not None:
             self._screen.begin(self._core)
         infos = self._infos()
         for info in infos.values():
             info["seed"] = scenario_seed
-        return dict(zip(self.agents, observations, strict=True)), infos
+        return observations, infos
 
     def step(self, actions: Mapping[str, Any]) -> Steps:
         """Act, and run to the next decision.
@@ -183,7 +193,8 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         if not self.agents:
             raise ResetNeeded("step() without an episode under way; call reset() first")
         numbers = [self._number(place, name, actions) for place, name in enumerate(self.agents)]
-        observations, paid, terminated, truncated = self._core.step_all(numbers)
+        named, paid, terminated, truncated = self._core.step_all(numbers)
+        observations = self._all_of(named)
         names, infos = self.agents, self._infos()
         rewards = dict(zip(names, paid, strict=True))
         for name, reward in self._own_rewards.items():
@@ -195,7 +206,12 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
             self.agents = []
         self._look()
         ends = dict.fromkeys(names, terminated), dict.fromkeys(names, truncated)
-        return dict(zip(names, observations, strict=True)), rewards, *ends, infos
+        return observations, rewards, *ends, infos
+
+    def _all_of(self, named: Sequence[Observation]) -> dict[str, Observation]:
+        """Observations by agent, those of one's own among them."""
+        both = enumerate(zip(self.agents, named, strict=True))
+        return {name: self._own[name].beside(seen, Values(self._core, place)) for place, (name, seen) in both}
 
     def summary(self) -> RunSummary:
         """Return the summary of the episode up to now: flows, links and what else there is, as in `summary.json`."""

@@ -9,6 +9,7 @@ from gymnasium.vector import AutoresetMode
 from ackclock._core import Scenario
 from ackclock.gym.flow import FlowEnv, Reward, ScenarioLike
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
+from ackclock.gym.own import Own
 from ackclock.gym.vector import VectorFlowEnv
 
 GENERAL: Mapping[str, Any] = {
@@ -44,7 +45,7 @@ class Registered(FlowEnv):
         scenario: ScenarioLike | None = None,
         *,
         flow: str | None = None,
-        observations: Sequence[ObservationName | str] | None = None,
+        observations: Sequence[ObservationName | str | Own] | None = None,
         history: int | None = None,
         scaled: bool | None = None,
         decide: DecisionName | str | Mapping[str, float] | None = None,
@@ -96,7 +97,7 @@ class Registered(FlowEnv):
         *,
         num_envs: int = 1,
         flow: str | None = None,
-        observations: Sequence[ObservationName | str] | None = None,
+        observations: Sequence[ObservationName | str | Own] | None = None,
         history: int | None = None,
         scaled: bool | None = None,
         decide: DecisionName | str | Mapping[str, float] | None = None,

@@ -81,6 +81,10 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             ScenarioError: If the scenario's file is wrong.
             ValueError: If a setting is wrong.
         """
+        if not all(isinstance(name, str) for name in observations):
+            raise ValueError(
+                "observations of your own need vectorization_mode='sync'; name those of the catalogue instead"
+            )
         if callable(reward):
             raise ValueError("a reward that is a function of Python needs vectorization_mode='sync'; name one instead")
         if render_mode is not None:

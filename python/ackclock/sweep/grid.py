@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ackclock import controllers
+from ackclock import controllers, importing
 from ackclock._core import Scenario
 from ackclock.version import __version__
 
@@ -147,6 +147,7 @@ def grid_of(axes: Sequence[Axis], make: Callable[[list[str]], Scenario]) -> list
 def _point(paths: list[str], values: tuple[Any, ...], make: Callable[[list[str]], Scenario]) -> Point:
     parameters = dict(zip(paths, values, strict=True))
     scenario = make([f"{path}={override_text(value)}" for path, value in parameters.items()])
-    own = tuple(source["sha256"] for source in controllers.sources(scenario).values())
+    sources = (*controllers.sources(scenario).values(), *importing.sources(scenario).values())
+    own = tuple(source["sha256"] for source in sources)
     text = scenario.to_json()
     return Point({**parameters, "seed": scenario.seed}, text, scenario.hash, str(scenario.folder), own)

@@ -8,7 +8,9 @@ use ackclock_scenario::{BlamedField, ControllerRequest, Extensions, Origin, Refu
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::python::{Class, PythonController};
+use super::python::PythonController;
+use crate::class::Class;
+use crate::parts::loader;
 
 /// What `ackclock.controllers.find` returns.
 #[derive(FromPyObject)]
@@ -21,7 +23,7 @@ struct Found {
 
 /// Class attributes.
 #[derive(FromPyObject)]
-struct Wants {
+pub(crate) struct Wants {
     #[pyo3(attribute("wants_samples"))]
     samples: bool,
     #[pyo3(attribute("wants_recovery_window"))]
@@ -55,16 +57,18 @@ impl Modules {
     }
 }
 
-/// Classes of Python, looked for in `folder` first.
+/// Classes of Python, and what `use` names, looked for in `folder` first.
 pub(crate) fn extensions(folder: PathBuf, modules: Modules) -> Extensions {
-    Extensions::new(move |request| match request.origin {
+    let load = loader(&folder, modules);
+    let found = Extensions::new(move |request| match request.origin {
         Origin::Python => Python::attach(|py| find(py, request, &folder, modules)),
         Origin::Program => Err(Refusal {
             field: BlamedField::Name,
             message: "is a controller of a Rust program, which this is not".to_owned(),
             remedy: "run the scenario with the program that brings it, or use kind = \"python\"".to_owned(),
         }),
-    })
+    });
+    found.with_loader(load)
 }
 
 fn find(

@@ -1,10 +1,11 @@
 //! A method of a user's class that takes an event.
 
 use pyo3::PyClass;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::False;
 use pyo3::types::PyTuple;
+
+use crate::class::wrong_answer;
 
 /// References to an event that nobody but its hook holds: the hook's own, and that of the argument tuple.
 const OWN_REFERENCES: isize = 2;
@@ -65,21 +66,6 @@ impl<E: Event> Argument<E> {
 
 /// What the methods of a controller return.
 pub(super) fn nothing(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyResult<()> {
-    if answer.is_none() { Ok(()) } else { Err(something(answer, method)) }
-}
-
-#[cold]
-fn something(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyErr {
-    let shown = answer.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
-    PyTypeError::new_err(format!(
-        "{} returned {shown}, where nothing belongs; assign what changes, such as self.cwnd_bytes, and return None",
-        place_of(method).unwrap_or_else(|_| "a method".to_owned())
-    ))
-}
-
-/// `on_ack (mine.py:12)`.
-fn place_of(method: &Bound<'_, PyAny>) -> PyResult<String> {
-    let code = method.getattr("__code__")?;
-    let (file, line) = (code.getattr("co_filename")?, code.getattr("co_firstlineno")?);
-    Ok(format!("{} ({file}:{line})", method.getattr("__name__")?))
+    const WANTED: &str = "nothing belongs; assign what changes, such as self.cwnd_bytes, and return None";
+    if answer.is_none() { Ok(()) } else { Err(wrong_answer(answer, method, WANTED)) }
 }

@@ -9,47 +9,14 @@ use ackclock_cc::{
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use super::hook::{Event, Hook, nothing};
 use super::state::{PyControllerState, Window};
-use super::{ControllerFailure, PyAckEvent, PyCongestionEvent, PyRestartEvent, PySegmentReport, PySendEvent, PyStart};
-
-/// A class, and the arguments of its constructor.
-#[derive(Debug)]
-pub(super) struct Class {
-    /// As in results: `python:module:Class`.
-    pub(super) name: String,
-    pub(super) constructor: Py<PyAny>,
-    /// Keyword arguments, as JSON: every controller gets values of its own.
-    pub(super) parameters: String,
-    /// Names of the methods that the class overrides.
-    pub(super) overridden: Vec<String>,
-    pub(super) demands: Demands,
-}
-
-impl Class {
-    fn overrides(&self, method: &str) -> bool {
-        self.overridden.iter().any(|name| name == method)
-    }
-
-    /// The method `name`, if the class overrides it.
-    fn hook<E: Event>(&self, object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Hook<E>>> {
-        self.overrides(name).then(|| Hook::new(object, name)).transpose()
-    }
-
-    fn instance<'py>(&self, py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {
-        let parameters = py.import("json")?.call_method1("loads", (&self.parameters,))?.cast_into::<PyDict>()?;
-        self.constructor.bind(py).call((Py::new(py, PyStart(*start))?,), Some(&parameters))
-    }
-
-    fn leave(&self, py: Python<'_>, error: PyErr, call: &str, now: Option<SimTime>) -> ! {
-        ControllerFailure::leave(py, error, &self.name, call, now)
-    }
-}
+use super::{PyAckEvent, PyCongestionEvent, PyRestartEvent, PySegmentReport, PySendEvent, PyStart};
+use crate::class::Class;
 
 /// An instance of a user's class.
-pub(super) struct PythonController {
+pub(crate) struct PythonController {
     class: Arc<Class>,
     object: Py<PyAny>,
     window: Arc<Window>,
@@ -61,10 +28,15 @@ pub(super) struct PythonController {
     start: Start,
 }
 
+/// The method `name`, if the class overrides it.
+fn hook_of<E: Event>(class: &Class, object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Hook<E>>> {
+    class.overrides(name).then(|| Hook::new(object, name)).transpose()
+}
+
 impl PythonController {
-    pub(super) fn new(class: &Arc<Class>, start: &Start) -> Self {
+    pub(crate) fn new(class: &Arc<Class>, start: &Start) -> Self {
         Python::attach(|py| {
-            let made = class.instance(py, start).and_then(|object| Self::around(class, &object, start));
+            let made = class.instance(py, PyStart(*start)).and_then(|object| Self::around(class, &object, start));
             made.unwrap_or_else(|error| class.leave(py, error, "__init__", None))
         })
     }
@@ -77,9 +49,9 @@ impl PythonController {
             window,
             on_ack: Hook::new(object, "on_ack")?,
             on_congestion: Hook::new(object, "on_congestion")?,
-            on_send: class.hook(object, "on_send")?,
-            on_delivered: class.hook(object, "on_delivered")?,
-            on_lost: class.hook(object, "on_lost")?,
+            on_send: hook_of(class, object, "on_send")?,
+            on_delivered: hook_of(class, object, "on_delivered")?,
+            on_lost: hook_of(class, object, "on_lost")?,
             start: *start,
         })
     }
@@ -115,8 +87,7 @@ impl PythonController {
     }
 
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let start = Py::new(py, PyStart(self.start))?;
-        let object = py.import("ackclock.controllers")?.call_method1("copy_of", (&self.object, start))?;
+        let object = self.class.copy(py, &self.object, PyStart(self.start))?;
         let copy = Self::around(&self.class, &object, &self.start)?;
         copy.window.copy_from(&self.window);
         Ok(copy)

@@ -1,0 +1,53 @@
+//! An exception of a user's class, or a panic of a plug-in, on its way out of the simulation.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use ackclock_plugin::host::PluginFailure;
+use ackclock_units::SimTime;
+use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::prelude::*;
+
+/// The payload that unwinds the simulation.
+#[derive(Debug)]
+pub(crate) struct PartFailure {
+    error: PyErr,
+}
+
+/// The attribute by which the command line tells a user's exception from a fault of ours: what the part is called.
+const MARK: &str = "ackclock_part";
+
+impl PartFailure {
+    /// Leaves the simulation with `error`, which keeps its traceback and learns where it came from. What is no
+    /// `Exception` (Ctrl-C) passes as it is.
+    pub(crate) fn leave(py: Python<'_>, error: PyErr, part: &str, call: &str, now: Option<SimTime>) -> ! {
+        if error.is_instance_of::<PyException>(py) {
+            let when = now.map(|now| format!(" at {} s of simulated time", now.as_secs_f64())).unwrap_or_default();
+            let value = error.value(py);
+            // An exception may refuse either (`__slots__`); it is reported all the same.
+            let _ = value.call_method1("add_note", (format!("in {call} of {part}{when}"),));
+            let _ = value.setattr(MARK, part);
+        }
+        resume_unwind(Box::new(Self { error }))
+    }
+
+    /// Does `work`, in which parts may fail, and returns the exception with which one did.
+    pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+        catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<Self>() {
+            Ok(failure) => failure.error,
+            Err(payload) => of_plugin(payload),
+        })
+    }
+}
+
+/// A plug-in's panic as an exception; any other goes on.
+fn of_plugin(payload: Box<dyn Any + Send>) -> PyErr {
+    match payload.downcast::<PluginFailure>() {
+        Ok(failure) => Python::attach(|py| {
+            let error = PyRuntimeError::new_err(failure.to_string());
+            let _ = error.value(py).setattr(MARK, &failure.part);
+            error
+        }),
+        Err(panic) => resume_unwind(panic),
+    }
+}

@@ -1,0 +1,50 @@
+"""`ackclock new`: a folder to begin a part of one's own in."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ackclock.cli.failures import InputError
+
+
+class Kind(StrEnum):
+    """What is begun."""
+
+    CONTROLLER = "controller"
+    QUEUE = "queue"
+    CLAIMS = "claims"
+
+
+class Language(StrEnum):
+    """In which a part is written."""
+
+    PYTHON = "python"
+    RUST = "rust"
+
+
+def new(
+    kind: Annotated[Kind, typer.Argument(help="What to begin.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="What scenarios call it: lower-case letters, digits, underscores.", show_default=False)
+    ],
+    lang: Annotated[Language, typer.Option(help="The language of a controller or a queue.")] = Language.PYTHON,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="The folder to be; of that name by default.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write a folder with a part of your own, a scenario, a test that passes, and a README with three commands."""
+    from ackclock.templates import TemplateError, write
+
+    target = Path(name) if folder is None else folder
+    try:
+        files = write(kind.value, name, target, lang=lang.value)
+    except TemplateError as error:
+        raise InputError(str(error)) from error
+    for file in files:
+        print(file)
+    print(f"next: see {target / 'README.md'}")

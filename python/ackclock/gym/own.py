@@ -1,0 +1,107 @@
+"""Observations of one's own, beside those of the catalogue."""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+Row = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """An observation of one's own, to stand in `observations` beside names of the catalogue.
+
+    Attributes:
+        name: What it is called; with its unit, as in `backlog_ms`.
+        function: Makes a number of the `Values` at a decision. It is called once for each.
+        low: Least value; smaller ones are shown as this.
+        high: Largest value; larger ones are shown as this. With `scaled` low and high become -1 and 1.
+    """
+
+    name: str
+    function: Callable[[Mapping[str, float]], float]
+    low: float = -np.inf
+    high: float = np.inf
+
+
+class OwnObservations:
+    """What an agent is shown that is not of the catalogue, and where among the rest."""
+
+    def __init__(self, observations: Sequence[Own | str], *, history: int, scaled: bool) -> None:
+        """Check the observations.
+
+        Args:
+            observations: Names of the catalogue and `Own`, in the order in which they are to come.
+            history: Observations of so many decisions.
+            scaled: Bring them into [-1, 1].
+
+        Raises:
+            ValueError: If there are none of the catalogue, or a range is wrong.
+        """
+        self._own = [one for one in observations if isinstance(one, Own)]
+        self.named = [one for one in observations if not isinstance(one, Own)]
+        self._places = [place for place, one in enumerate(observations) if isinstance(one, Own)]
+        self._others = [place for place, one in enumerate(observations) if not isinstance(one, Own)]
+        self._scaled = scaled
+        if self._own and not self.named:
+            raise ValueError("observations of your own stand beside those of the catalogue: name one of these, too")
+        for one in self._own:
+            if not one.low < one.high:
+                raise ValueError(
+                    f"the observation {one.name} has low = {one.low}, which is not below high = {one.high}"
+                )
+            if scaled and not np.isfinite([one.low, one.high]).all():
+                raise ValueError(f"the observation {one.name} is to be scaled: give it low and high")
+        self._rows = np.zeros((history, len(self._own)), np.float32)
+
+    def space(self, named: "spaces.Box[np.float32]") -> "spaces.Box[np.float32]":
+        """Return the space of all observations.
+
+        Args:
+            named: That of those of the catalogue.
+        """
+        if not self._own:
+            return named
+        low = [-1.0 if self._scaled else one.low for one in self._own]
+        high = [1.0 if self._scaled else one.high for one in self._own]
+        least = self._joined(named.low, np.array(low, np.float32))
+        most = self._joined(named.high, np.array(high, np.float32))
+        return spaces.Box(least, most, dtype=np.float32)
+
+    def begin(self) -> None:
+        """Forget the last episode."""
+        self._rows = np.zeros_like(self._rows)
+
+    def beside(self, named: Row, values: Mapping[str, float]) -> Row:
+        """Return all observations of a decision.
+
+        Args:
+            named: Those of the catalogue.
+            values: What functions are given.
+        """
+        if not self._own:
+            return named
+        newest = np.array([[self._value(one, values) for one in self._own]], np.float32)
+        self._rows = np.concatenate([self._rows[1:], newest])
+        return self._joined(named, self._rows if named.ndim == 2 else self._rows[-1])
+
+    def copy(self) -> Self:
+        """Return one that goes on alike."""
+        return copy.copy(self)
+
+    def _value(self, one: Own, values: Mapping[str, float]) -> float:
+        value = float(one.function(values))
+        if np.isnan(value):
+            raise ValueError(f"the observation {one.name} is NaN; its function has to return a number")
+        value = min(max(value, one.low), one.high)
+        return 2 * (value - one.low) / (one.high - one.low) - 1 if self._scaled else value
+
+    def _joined(self, named: Row, own: Row) -> Row:
+        joined = np.empty((*named.shape[:-1], named.shape[-1] + len(self._own)), np.float32)
+        joined[..., self._others], joined[..., self._places] = named, own
+        return joined

@@ -1,0 +1,167 @@
+"""Modules that a scenario names: imported from its folder, or from wherever Python finds them."""
+
+import hashlib
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from ackclock._core import Scenario
+from ackclock.manifests import ControllerSource
+
+
+class RefusedError(ValueError):
+    """A scenario names no usable class or module.
+
+    Attributes:
+        field: The field to blame, `class` or `parameters`; without meaning for an entry of `use`.
+        message: What is wrong.
+        remedy: What to write instead.
+    """
+
+    def __init__(self, field: str, message: str, remedy: str) -> None:
+        """Say what is wrong."""
+        super().__init__(f"{message}; {remedy}")
+        self.field, self.message, self.remedy = field, message, remedy
+
+
+def used(entry: str, folder: Path) -> ModuleType:
+    """Import what an entry of a scenario's `use` names.
+
+    Args:
+        entry: The name of a module, or a file that ends in `.py`.
+        folder: The scenario's.
+
+    Raises:
+        RefusedError: If it names no module, or one that cannot be imported.
+    """
+    if entry.endswith(".py"):
+        return _of_file(folder / entry)
+    if not all(part.isidentifier() for part in entry.split(".")):
+        raise RefusedError("use", "must name a module", 'write "mymodule", or its file, "mymodule.py"')
+    return module(entry, folder)
+
+
+def _of_file(path: Path) -> ModuleType:
+    file = path.resolve()
+    if not file.is_file():
+        raise RefusedError(
+            "use", f"must be a file that there is: there is no {file}", "put it there, or correct the name"
+        )
+    known = sys.modules.get(file.stem)
+    if known is not None and getattr(known, "__file__", None) == str(file):
+        return known
+    alias = f"{file.stem} of {file}"
+    if alias in sys.modules:
+        return sys.modules[alias]
+    with _first_on_path(file.parent):
+        try:
+            return _executed(alias, str(file))
+        except Exception as error:
+            raise not_importable(file.stem, file.parent, error) from error
+
+
+def sources(scenario: Scenario) -> dict[str, ControllerSource]:
+    """Say which files the entries of a scenario's `use` are, for manifests.
+
+    Args:
+        scenario: Whose `use`.
+
+    Returns:
+        For each entry its file and the file's SHA-256; nothing for a module without a file.
+    """
+    described: dict[str, ControllerSource] = {}
+    for entry in scenario.uses:
+        is_plugin = entry.endswith((".so", ".dylib", ".dll"))
+        file = str(scenario.folder / entry) if is_plugin else used(entry, scenario.folder).__file__
+        if file is not None:
+            described[entry] = {"file": file, "sha256": hashlib.sha256(Path(file).read_bytes()).hexdigest()}
+    return described
+
+
+def module(name: str, folder: Path) -> ModuleType:
+    """Import a module, from the scenario's folder if it is there.
+
+    Args:
+        name: Of the module, with dots for one of a package.
+        folder: The scenario's.
+
+    Raises:
+        RefusedError: If it cannot be imported.
+    """
+    with _first_on_path(folder):
+        beside = importlib.machinery.PathFinder.find_spec(name.partition(".")[0], [str(folder)])
+        try:
+            if beside is not None and _is_taken(beside):
+                return _other_of_that_name(name, beside)
+            return importlib.import_module(name)
+        except Exception as error:
+            raise not_importable(name, folder, error) from error
+
+
+def _is_taken(spec: importlib.machinery.ModuleSpec) -> bool:
+    """Say whether another module has the name already, from another scenario's folder."""
+    known = sys.modules.get(spec.name)
+    return known is not None and getattr(known.__spec__, "origin", None) != spec.origin
+
+
+def _other_of_that_name(name: str, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+    """Import a module whose name is taken, under its file's name."""
+    if "." in name or spec.origin is None:
+        raise ImportError(f"another package {spec.name} is imported already")
+    alias = f"{name} of {spec.origin}"
+    return sys.modules[alias] if alias in sys.modules else _executed(alias, spec.origin)
+
+
+def _executed(alias: str, file: str) -> ModuleType:
+    """Import a file under a name of ours."""
+    spec = importlib.util.spec_from_file_location(alias, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no module")
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[alias] = made
+    try:
+        spec.loader.exec_module(made)
+    except BaseException:
+        del sys.modules[alias]
+        raise
+    return made
+
+
+@contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def not_importable(name: str, folder: Path, error: Exception) -> RefusedError:
+    """Return what to say of a module that cannot be imported.
+
+    Args:
+        name: Of the module.
+        folder: The scenario's, where it is looked for first.
+        error: What importing it raised, or would.
+    """
+    if isinstance(error, ModuleNotFoundError) and error.name is not None and f"{name}.".startswith(f"{error.name}."):
+        return RefusedError(
+            "class",
+            f"must be of a module that there is: there is no module {error.name}",
+            f"put {error.name.replace('.', '/')}.py into {folder}, or add its folder to PYTHONPATH",
+        )
+    return RefusedError("class", f"must be of a module that can be imported: {_in_short(error)}", "correct the module")
+
+
+def _in_short(error: Exception) -> str:
+    """An exception with the place where it was raised."""
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)[-1:]
+    return f"{type(error).__name__}: {error}{''.join(f' ({frame.filename}:{frame.lineno})' for frame in frames)}"

@@ -1,0 +1,223 @@
+"""Parts of your own: classes that a scenario names as it names those that are built in.
+
+A class derives from one of those below, or from `CongestionController`, and says what scenarios call it; a scenario
+whose `use` has its module may then name it, with parameters that are read and checked:
+
+    class Small(Queue, name="small"):
+        def __init__(self, start: LinkStart, *, packets: Annotated[int, Parameter("Room", at_least=1)] = 10) -> None:
+            super().__init__(start)
+            self._room, self._waiting = packets, deque()
+
+The first line of its docstring is its summary in lists; attributes `source` and `departures`, if it has them, say what
+it is after and where it leaves that.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ackclock._core import Fate, LinkStart, OwnPart, Packet, QueueState, SourceStart, Supply
+from ackclock.controllers import CongestionController, overridden_by
+from ackclock.declared import BitsPerSecond, ByteCount, Parameter, Seconds, described
+from ackclock.importing import RefusedError, used
+from ackclock.naming import Named
+
+__all__ = [
+    "BitsPerSecond",
+    "ByteCount",
+    "CongestionController",
+    "Fate",
+    "LinkEffect",
+    "LinkStart",
+    "Packet",
+    "Parameter",
+    "Queue",
+    "Seconds",
+    "SourceStart",
+    "Supply",
+    "TrafficSource",
+]
+
+
+class Queue(QueueState, Named, ABC):
+    """What waits for a link, in which order it leaves, and what of it is dropped or marked; derive yours from it.
+
+    The link tells of each arrival and asks for the next packet when it is free. `self.drop(packet)` drops and
+    `self.mark(packet)` marks; the link counts both, and knows how much waits. `rate_bps` is the rate of the link.
+
+    A queue must not look at a clock, or draw numbers from anything but a generator that it seeds with `start.seed`, or
+    runs will not repeat. An exception ends the run.
+    """
+
+    def __init__(self, start: LinkStart) -> None:
+        """Begin with nothing waiting.
+
+        Args:
+            start: Rate and seed. Parameters of a scenario come as keyword arguments besides.
+        """
+
+    @abstractmethod
+    def enqueue(self, now_ns: int, packet: Packet) -> None:
+        """Keep a packet that has just come, or drop it, or drop others.
+
+        Args:
+            now_ns: Simulated time.
+            packet: The packet.
+        """
+
+    @abstractmethod
+    def dequeue(self, now_ns: int) -> Packet | None:
+        """Return the packet to send next, which leaves the queue; None if there is none, or none may leave yet.
+
+        Asked when nothing waits, too, so that a queue knows since when the link has been idle.
+
+        Args:
+            now_ns: Simulated time.
+        """
+
+    def ready_at(self, now_ns: int) -> int | None:
+        """Return when a packet may leave, in nanoseconds of simulated time; None if nothing waits.
+
+        Define it in a queue that holds packets back. Without, whatever waits may leave at once.
+
+        Args:
+            now_ns: Simulated time.
+        """
+        return now_ns
+
+
+class LinkEffect(Named, ABC):
+    """What a link does to a packet after it has sent it: loses it, delays it, copies it; derive yours from it.
+
+    What is said of `Queue` on clocks, random numbers and exceptions holds here too.
+    """
+
+    __slots__ = ("rate_bps",)
+
+    def __init__(self, start: LinkStart) -> None:
+        """Begin.
+
+        Args:
+            start: Rate and seed. Parameters of a scenario come as keyword arguments besides.
+        """
+        self.rate_bps = start.rate_bps
+
+    @abstractmethod
+    def on_packet(self, now_ns: int, packet: Packet) -> Fate | None:
+        """Return what becomes of a packet; None if it arrives as it would without.
+
+        Args:
+            now_ns: When its last bit leaves, in simulated time.
+            packet: The packet.
+        """
+
+
+class TrafficSource(Named, ABC):
+    """What an application writes into a connection, and when; derive yours from it.
+
+    What is said of `Queue` on clocks, random numbers and exceptions holds here too.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, start: SourceStart) -> None:
+        """Begin.
+
+        Args:
+            start: The seed. Parameters of a scenario come as keyword arguments besides.
+        """
+
+    @abstractmethod
+    def next(self, now_ns: int, unsent_bytes: int) -> Supply:
+        """Return what to write now, and when to be asked again.
+
+        Asked when the connection has opened, and then whenever the last answer said.
+
+        Args:
+            now_ns: Simulated time.
+            unsent_bytes: What was written and has not left yet.
+        """
+
+
+_KINDS: dict[type, str] = {
+    CongestionController: "controller",
+    Queue: "queue",
+    LinkEffect: "effect",
+    TrafficSource: "source",
+}
+_MADE: dict[type, OwnPart] = {}
+"""Of each class, which is made once: the core keeps it for good."""
+
+_REMEDY = 'derive a class from one of ackclock.parts, and name it: class Mine(Queue, name="mine")'
+
+
+def load(entry: str, folder: Path) -> list[OwnPart]:
+    """Return the parts that an entry of a scenario's `use` brings.
+
+    Args:
+        entry: The name of a module, or a file that ends in `.py`.
+        folder: Where it is looked for first.
+
+    Raises:
+        RefusedError: If there is no such module, it cannot be imported, it has no parts, or one of them will not do.
+    """
+    classes = list(dict.fromkeys(_named(vars(used(entry, folder)).values())))
+    if not classes:
+        raise RefusedError("use", "has no part that has a name", _REMEDY)
+    known: dict[tuple[str, str | None], type[Named]] = {}
+    for found in classes:
+        other = known.setdefault((_kind(found), found.scenario_name), found)
+        if other is not found:
+            what = f"has two parts called {found.scenario_name!r}: {other.__qualname__} and {found.__qualname__}"
+            raise RefusedError("use", what, "call one of them otherwise")
+    return [_MADE[found] if found in _MADE else _MADE.setdefault(found, _part(found)) for found in classes]
+
+
+def _named(values: Iterable[object]) -> Iterator[type[Named]]:
+    for value in values:
+        if (
+            isinstance(value, type)
+            and issubclass(value, Named)
+            and issubclass(value, tuple(_KINDS))
+            and value.scenario_name
+        ):
+            yield value
+
+
+def _kind(found: type) -> str:
+    return next(kind for base, kind in _KINDS.items() if issubclass(found, base))
+
+
+def _part(found: type[Named]) -> OwnPart:
+    """A class as the core has it."""
+    title = f"{found.__module__}.{found.__qualname__}"
+    summary = (found.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    description = {
+        "kind": _kind(found),
+        "name": found.scenario_name,
+        "title": f"{found.scenario_name} ({title})",
+        "summary": summary,
+        "source": str(getattr(found, "source", "-")),
+        "departures": str(getattr(found, "departures", "none")),
+        "overridden": _overridden(found, title),
+        "fields": described(found),
+    }
+    try:
+        return OwnPart(found, json.dumps(description))
+    except ValueError as error:
+        raise RefusedError("use", f"has a class {title} whose declaration is wrong: {error}", "correct it") from error
+
+
+def _overridden(found: type[Named], title: str) -> list[str]:
+    if missing := sorted(getattr(found, "__abstractmethods__", ())):
+        what = f"has a class {title} that must define {' and '.join(missing)}"
+        raise RefusedError("use", what, f"define {', '.join(missing)} in the class")
+    if issubclass(found, Queue):
+        return ["ready_at"] if found.ready_at is not Queue.ready_at else []
+    if not issubclass(found, CongestionController):
+        return []
+    try:
+        return overridden_by(found)
+    except RefusedError as error:
+        raise RefusedError("use", f"has a class {title} that {error.message}", error.remedy) from error

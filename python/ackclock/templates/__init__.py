@@ -1,0 +1,75 @@
+"""Templates of parts of one's own: folders by language and kind; claims have no language.
+
+A file's name ends in `.in`, so that nobody takes it for what it becomes. `NAME` in its name, `@NAME@`, `@CLASS@` and
+`@ID@` in its text become the name, that of the class, and the beginning of the ids of claims.
+"""
+
+import keyword
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+_ROOT = Path(__file__).parent
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class TemplateError(ValueError):
+    """A folder cannot be written; the message says why and what to do."""
+
+
+def write(kind: str, name: str, target: Path, *, lang: str) -> list[Path]:
+    """Write a folder from its template.
+
+    Args:
+        kind: "controller", "queue" or "claims".
+        name: What it is called.
+        target: The folder to be.
+        lang: "python" or "rust", in which a part is written.
+
+    Returns:
+        The files, in order.
+
+    Raises:
+        TemplateError: If the name will not do, there is no such template, or the folder is there already.
+    """
+    _check_name(name, kind, lang)
+    template = _ROOT / kind if kind == "claims" else _ROOT / lang / kind
+    if not template.is_dir():
+        raise TemplateError(f"there is no template of a {kind} in {lang}; leave --lang out for one in Python")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise TemplateError(f"{target} is there already; name another folder with -o")
+    words = {"@NAME@": name, "@CLASS@": class_name(name), "@ID@": class_name(name)}
+    return list(_written(template, target, name, words))
+
+
+def class_name(name: str) -> str:
+    """Return what a class of a name is called.
+
+    Args:
+        name: As in scenarios.
+
+    Examples:
+        >>> class_name("slow_start_2")
+        'SlowStart2'
+    """
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def _check_name(name: str, kind: str, lang: str) -> None:
+    if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+        raise TemplateError(f"{name!r} is no name: use lower-case letters, digits and underscores, such as my_{kind}")
+    if lang == "python" and kind != "claims" and name in sys.stdlib_module_names:
+        raise TemplateError(f"{name!r} is a module of Python's own; call yours otherwise, such as my_{name}")
+
+
+def _written(template: Path, target: Path, name: str, words: dict[str, str]) -> Iterator[Path]:
+    for source in sorted(template.rglob("*.in")):
+        place = str(source.relative_to(template)).removesuffix(".in").replace("NAME", name)
+        text = source.read_text(encoding="utf-8")
+        for mark, word in words.items():
+            text = text.replace(mark, word)
+        file = target / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        yield file
