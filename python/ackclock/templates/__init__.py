@@ -1,7 +1,8 @@
 """Templates of parts of one's own: folders by language and kind; claims have no language.
 
 A file's name ends in `.in`, so that nobody takes it for what it becomes. `NAME` in its name, `@NAME@`, `@CLASS@` and
-`@ID@` in its text become the name, that of the class, and the beginning of the ids of claims.
+`@ID@` in its text become the name, that of the class, and the beginning of the ids of claims; `@PLUGIN@` becomes where
+Cargo finds the crate that plug-ins are written with.
 """
 
 import keyword
@@ -9,6 +10,8 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from ackclock.version import __version__
 
 _ROOT = Path(__file__).parent
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -39,7 +42,7 @@ def write(kind: str, name: str, target: Path, *, lang: str) -> list[Path]:
         raise TemplateError(f"there is no template of a {kind} in {lang}; leave --lang out for one in Python")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise TemplateError(f"{target} is there already; name another folder with -o")
-    words = {"@NAME@": name, "@CLASS@": class_name(name), "@ID@": class_name(name)}
+    words = {"@NAME@": name, "@CLASS@": class_name(name), "@ID@": class_name(name), "@PLUGIN@": _plugin_crate()}
     return list(_written(template, target, name, words))
 
 
@@ -54,6 +57,14 @@ def class_name(name: str) -> str:
         'SlowStart2'
     """
     return "".join(word.capitalize() for word in name.split("_"))
+
+
+def _plugin_crate() -> str:
+    """The crate of the sources beside this package, if there are any; else the published one of this version."""
+    sources = _ROOT.parents[2] / "crates" / "plugin"
+    if (sources / "Cargo.toml").is_file():
+        return f'{{ path = "{sources.as_posix()}" }}'
+    return f'"{__version__}"'
 
 
 def _check_name(name: str, kind: str, lang: str) -> None:

@@ -1,0 +1,37 @@
+"""`ackclock new --lang rust`: its test passes, and the plug-in takes part in a run, a sweep and a report."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+
+ROOT = Path(__file__).parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+pytestmark = pytest.mark.alone  # Cargo uses every core
+
+AXES = {"controller": "flow.mine.controller.beta=[0.5, 0.9]", "queue": "topology.bottleneck.queue.threshold=[10, 90]"}
+
+
+@pytest.mark.parametrize("kind", ["controller", "queue"])
+def test_a_plug_in_builds_and_takes_part(cli: Cli, tmp_path: Path, kind: str) -> None:
+    begun = tmp_path / "begun"
+    done = cli("new", kind, f"own_{kind}", "--lang", "rust", "-o", begun)
+    assert done.returncode == 0, done.stderr
+    shutil.copy(ROOT / "Cargo.lock", begun)  # the versions that are built already
+    for work in ("test", "build"):
+        command = ["cargo", work, "--quiet", "--target-dir", TARGET]
+        subprocess.run(command, cwd=begun, check=True, timeout=400)
+    scenario = begun / "scenario.toml"
+    scenario.write_text(scenario.read_text().replace("target/release", f"{TARGET}/debug"))
+    short = [scenario, "--set", "duration=3 s"]
+    done = cli("run", *short, "-o", tmp_path / "run", "--events", "all")
+    assert done.returncode == 0, done.stderr
+    done = cli("sweep", *short, "--set", AXES[kind], "-o", tmp_path / "sweep")
+    assert done.returncode == 0, done.stderr
+    done = cli("report", tmp_path / "run", "-o", tmp_path / "report.html")
+    assert done.returncode == 0 and f"own_{kind}" in (tmp_path / "run" / "manifest.json").read_text(), done.stderr
