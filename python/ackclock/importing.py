@@ -27,7 +27,9 @@ class RefusedError(ValueError):
     def __init__(self, field: str, message: str, remedy: str) -> None:
         """Say what is wrong."""
         super().__init__(f"{message}; {remedy}")
-        self.field, self.message, self.remedy = field, message, remedy
+        self.field: str = field
+        self.message: str = message
+        self.remedy: str = remedy
 
 
 def used(entry: str, folder: Path) -> ModuleType:

@@ -123,7 +123,7 @@ def test_a_simulation_is_over_after_an_exception(folder: Path) -> None:
     simulation.run_until(0.5)
     with pytest.raises(ZeroDivisionError):
         simulation.run_until(2.0)
-    with pytest.raises(RuntimeError, match="a controller failed"):
+    with pytest.raises(RuntimeError, match="a part failed"):
         simulation.run_until(3.0)
 
 

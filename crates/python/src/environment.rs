@@ -239,7 +239,7 @@ impl PyEnvironment {
 ///     same_step: Begin the next episode within the step that ended the last, instead of with the one after it.
 ///
 /// Raises:
-///     ValueError: If a controller is in Python, there are several agents, or `count` is 0.
+///     ValueError: If a part is in Python, there are several agents, or `count` is 0.
 #[pyclass(module = "ackclock._core", name = "VectorEnvironment")]
 pub(crate) struct PyVectorEnvironment {
     inner: VectorEnvironment,
@@ -253,7 +253,7 @@ impl PyVectorEnvironment {
     fn new(environment: &PyEnvironment, count: usize, threads: usize, same_step: bool) -> PyResult<Self> {
         if environment.calls_python {
             return Err(PyValueError::new_err(
-                "the vector form runs on threads, and a controller of this scenario is written in Python, which cannot; \
+                "the vector form runs on threads, and a part of this scenario is written in Python, which cannot; \
                  use gymnasium.make_vec(..., vectorization_mode=\"sync\")",
             ));
         }

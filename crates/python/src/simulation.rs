@@ -22,7 +22,7 @@ use crate::failure::PartFailure;
 use crate::scenario::PyScenario;
 use crate::table::PyTable;
 
-/// A simulation under way, from time 0 on. It lets go of the GIL while it runs, unless a controller is in Python.
+/// A simulation under way, from time 0 on. It lets go of the GIL while it runs, unless a part is in Python.
 ///
 /// Args:
 ///     scenario: What to simulate.
@@ -222,15 +222,15 @@ impl PySimulation {
     }
 }
 
-/// Moves a simulation on. Python's lock is let go of for the whole of it, or, where controllers call Python all the time,
-/// kept. The exception of a controller ends it.
+/// Moves a simulation on. Python's lock is let go of for the whole of it, or, where parts call Python all the time,
+/// kept. The exception of a part ends it.
 fn simulate<T: Send>(py: Python<'_>, calls_python: bool, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     if calls_python { PartFailure::catch(work) } else { py.detach(|| PartFailure::catch(work)) }
 }
 
 fn over() -> PyErr {
     PyRuntimeError::new_err(
-        "the simulation is over: its outcome was handed over, or a controller failed; make a new Simulation",
+        "the simulation is over: its outcome was handed over, or a part failed; make a new Simulation",
     )
 }
 

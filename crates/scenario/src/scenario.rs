@@ -106,7 +106,8 @@ impl Scenario {
 
     /// The entries of its `use`.
     pub fn uses(&self) -> Vec<&str> {
-        self.file.own_parts.iter().flat_map(|list| list.iter()).map(|(_, entry)| entry.as_str()).collect()
+        let entries = self.file.own_parts.as_ref();
+        entries.map_or_else(Vec::new, |list| list.iter().map(|(_, entry)| entry.as_str()).collect())
     }
 
     /// What a simulation is built from.
