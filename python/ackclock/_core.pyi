@@ -834,7 +834,7 @@ class Scenario:
 
 @final
 class Simulation:
-    """A simulation under way, from time 0 on. It lets go of the GIL while it runs, unless a controller is in Python.
+    """A simulation under way, from time 0 on. It lets go of the GIL while it runs, unless a part is in Python.
 
     Args:
         scenario: What to simulate.
@@ -1029,7 +1029,7 @@ class VectorEnvironment:
         same_step: Begin the next episode within the step that ended the last, instead of with the one after it.
 
     Raises:
-        ValueError: If a controller is in Python, there are several agents, or `count` is 0.
+        ValueError: If a part is in Python, there are several agents, or `count` is 0.
     """
     def __new__(cls, environment: Environment, count: int, threads: int, same_step: bool) -> VectorEnvironment: ...
     def reset(self, seeds: Sequence[int], observations: NDArray[np.float32]) -> None:

@@ -38,7 +38,7 @@ impl Class {
     }
 
     /// A copy of an instance with all that it holds.
-    pub(crate) fn copy<'py, S>(&self, py: Python<'py>, object: &Py<PyAny>, start: S) -> PyResult<Bound<'py, PyAny>>
+    pub(crate) fn copy<'py, S>(py: Python<'py>, object: &Py<PyAny>, start: S) -> PyResult<Bound<'py, PyAny>>
     where
         S: PyClass + Into<PyClassInitializer<S>>,
     {

@@ -87,7 +87,7 @@ impl PythonController {
     }
 
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let object = self.class.copy(py, &self.object, PyStart(self.start))?;
+        let object = Class::copy(py, &self.object, PyStart(self.start))?;
         let copy = Self::around(&self.class, &object, &self.start)?;
         copy.window.copy_from(&self.window);
         Ok(copy)

@@ -116,7 +116,7 @@ impl PythonEffect {
     }
 
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        Self::around(&self.class, &self.class.copy(py, &self.object, PyLinkStart(self.start))?, self.start)
+        Self::around(&self.class, &Class::copy(py, &self.object, PyLinkStart(self.start))?, self.start)
     }
 }
 

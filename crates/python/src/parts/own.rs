@@ -115,7 +115,8 @@ fn add(library: &mut Library, kind: &str, about: About, fields: Vec<OwnField>, s
         })),
         _ => library.add(Part::of_own_fields(about, (), fields, move |table| {
             let class = source.class(table);
-            let make = move |start: &SourceStart| Box::new(PythonSource::new(&class, start)) as Box<dyn ExternalSource>;
+            let make =
+                move |start: &SourceStart| Box::new(PythonSource::new(&class, *start)) as Box<dyn ExternalSource>;
             ExternalSourceConfig::new(name, make)
         })),
     }

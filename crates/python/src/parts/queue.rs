@@ -246,7 +246,7 @@ impl PythonQueue {
     }
 
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let object = self.class.copy(py, &self.object, PyLinkStart(self.start))?;
+        let object = Class::copy(py, &self.object, PyLinkStart(self.start))?;
         let fresh = Self::around(&self.class, &object, self.start)?;
         let (places, free, tally) = (self.places.clone(), self.free.clone(), self.tally.clone());
         Ok(Self { places, free, tally, octets: self.octets, ..fresh })

@@ -108,10 +108,9 @@ pub(super) struct PythonSource {
 }
 
 impl PythonSource {
-    pub(super) fn new(class: &Arc<Class>, start: &SourceStart) -> Self {
+    pub(super) fn new(class: &Arc<Class>, start: SourceStart) -> Self {
         Python::attach(|py| {
-            let made =
-                class.instance(py, PySourceStart(*start)).and_then(|object| Self::around(class, &object, *start));
+            let made = class.instance(py, PySourceStart(start)).and_then(|object| Self::around(class, &object, start));
             made.unwrap_or_else(|error| class.leave(py, error, "__init__", None))
         })
     }
@@ -136,7 +135,7 @@ impl PythonSource {
     }
 
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        Self::around(&self.class, &self.class.copy(py, &self.object, PySourceStart(self.start))?, self.start)
+        Self::around(&self.class, &Class::copy(py, &self.object, PySourceStart(self.start))?, self.start)
     }
 }
 
