@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import ackclock
+from ackclock.templates import write
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -114,10 +115,11 @@ def test_links_lead_somewhere(page: Path) -> None:
         ("own-controller-rust.md", "rust", "examples/rust-controller/src"),
     ],
 )
-def test_code_that_a_page_shows_of_a_file_is_in_the_file(page: str, kind: str, folder: str) -> None:
+def test_code_that_a_page_shows_of_a_file_is_in_the_file(page: str, kind: str, folder: str, tmp_path: Path) -> None:
     blocks = [block.text for block in _blocks(kind) if block.page.name == page]
     shown = [text for text in blocks if kind == "rust" or "class " in text]
-    files = [file.read_text(encoding="utf-8") for file in (ROOT / folder).iterdir() if file.is_file()]
+    begun = write("controller", "own_aimd", tmp_path / "begun", lang=kind)
+    files = [file.read_text(encoding="utf-8") for file in [*(ROOT / folder).iterdir(), *begun] if file.is_file()]
     assert shown
     for text in shown:
         assert any(text in file for file in files), text
