@@ -19,7 +19,8 @@ fn examples() -> Vec<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let files = std::fs::read_dir(folder).expect("the examples").map(|entry| entry.expect("a file").path());
     let is_plain = |path: &PathBuf| {
-        path.extension().is_some_and(|extension| extension == "toml") && !path.ends_with("own-controller.toml")
+        let calls_python = path.ends_with("own-controller.toml") || path.ends_with("own-parts.toml");
+        path.extension().is_some_and(|extension| extension == "toml") && !calls_python
     };
     let mut examples: Vec<PathBuf> = files.filter(is_plain).collect();
     examples.sort();
@@ -217,19 +218,20 @@ fn a_lost_segment_is_told_of_step_by_step() {
 #[test]
 fn slow_start_ends_by_what_its_controller_says() {
     use ackclock_events::SlowStartExit::{AckTrain, Delay, Loss, PathFull, Threshold};
+    // HyStart++ goes on for five rounds once the round trip has grown: in a queue of one BDP they end with a loss.
     let cases = [
-        ("\"reno\"", "", Loss),
-        ("\"reno\"", "initial_ssthresh = \"20 segments\"", Threshold),
-        ("{ kind = \"cubic\", hystart = \"linux\" }", "", AckTrain),
-        ("{ kind = \"cubic\", hystart = \"rfc9406\" }", "", Delay),
-        ("\"bbr\"", "", PathFull),
-        ("\"bbr3\"", "", PathFull),
+        ("\"reno\"", "", "1 bdp", Loss),
+        ("\"reno\"", "initial_ssthresh = \"20 segments\"", "1 bdp", Threshold),
+        ("{ kind = \"cubic\", hystart = \"linux\" }", "", "1 bdp", AckTrain),
+        ("{ kind = \"cubic\", hystart = \"rfc9406\" }", "", "20 bdp", Delay),
+        ("\"bbr\"", "", "1 bdp", PathFull),
+        ("\"bbr3\"", "", "1 bdp", PathFull),
     ];
-    for (controller, tcp, expected) in cases {
+    for (controller, tcp, limit, expected) in cases {
         let text = format!(
             "duration = \"6 s\"\n[trace]\nevents = [\"slow_start_exited\"]\n[topology]\nkind = \"dumbbell\"\n\
              access = {{ rate = \"10 Gbit/s\", delay = \"0 ns\" }}\n\
-             bottleneck = {{ rate = \"100 Mbit/s\", delay = \"30 ms\", queue = {{ kind = \"drop_tail\", limit = \"1 bdp\" }} }}\n[tcp]\n{tcp}\n\
+             bottleneck = {{ rate = \"100 Mbit/s\", delay = \"30 ms\", queue = {{ kind = \"drop_tail\", limit = \"{limit}\" }} }}\n[tcp]\n{tcp}\n\
              [[flow]]\nname = \"one\"\ncontroller = {controller}\n"
         );
         let (told, _) = watch(&scenario(&text));
