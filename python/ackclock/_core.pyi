@@ -816,6 +816,9 @@ class Scenario:
         Raises:
             ScenarioError: If values that were drawn are no scenario together.
         """
+    @property
+    def is_watched(self) -> bool:
+        """Whether events of its run are kept."""
     def with_events(self, kinds: Sequence[str]) -> Scenario:
         """Return the scenario watched for events.
 
@@ -1106,6 +1109,31 @@ class Outcome:
 
         Raises:
             KeyError: If that was not captured.
+            OSError: If the file cannot be written.
+        """
+    @property
+    def event_sources(self) -> list[str]:
+        """Names of what events come from: links, `flow NAME`, `relay NAME`; empty if none were wanted."""
+    def write_qlog(self, paths: dict[str, str]) -> list[str]:
+        """Write the events as qlog, a file for each source that has any; docs/reference/qlog.md has the vocabulary.
+
+        Args:
+            paths: The file of each of `event_sources`; replaced if there is one.
+
+        Returns:
+            Those of `event_sources` that have a file now.
+
+        Raises:
+            OSError: If a file cannot be written.
+            ValueError: If one of `event_sources` is not among `paths`.
+        """
+    def write_perfetto(self, path: str) -> None:
+        """Write the events as a Perfetto trace, which ui.perfetto.dev opens.
+
+        Args:
+            path: The file; replaced if there is one.
+
+        Raises:
             OSError: If the file cannot be written.
         """
 

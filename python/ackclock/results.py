@@ -72,10 +72,10 @@ class CaptureSource(Protocol):
 
     @property
     def event_sources(self) -> list[str]:
-        """Names of what events come from; empty if none were wanted."""
+        """Names of what events come from: links, `flow NAME`, `relay NAME`; empty if none were wanted."""
 
-    def write_qlog(self, paths: dict[str, str]) -> None:
-        """Write the events as qlog, a file for each source that has any."""
+    def write_qlog(self, paths: dict[str, str]) -> list[str]:
+        """Write the events as qlog, a file for each source that has any, and return the names of these."""
 
     def write_perfetto(self, path: str) -> None:
         """Write the events as a Perfetto trace."""
@@ -249,7 +249,7 @@ class Results:
             directory: A folder that there is; files in it of the same names are replaced.
 
         Returns:
-            The files, `NAME.sqlog`.
+            The files: `flow_NAME.sqlog`, `relay_NAME.sqlog` and, of links, `NAME.sqlog`.
 
         Raises:
             ValueError: If no events were kept, or the results were loaded from a folder, which has the table only.
@@ -258,8 +258,7 @@ class Results:
         source = self._watched()
         files = capture_file_names(source.event_sources, ".sqlog")
         paths = {name: Path(directory) / file for name, file in files.items()}
-        source.write_qlog({name: str(path) for name, path in paths.items()})
-        return [path for path in paths.values() if path.is_file()]
+        return [paths[name] for name in source.write_qlog({name: str(path) for name, path in paths.items()})]
 
     def write_perfetto(self, path: str | Path) -> Path:
         """Write the events as a Perfetto trace, which https://ui.perfetto.dev opens.
@@ -284,15 +283,13 @@ class Results:
             raise ValueError('no events were kept; run the scenario with events="all", or name the ones you want')
         return self._source
 
-    def save(
-        self, directory: str | Path, *, force: bool = False, qlog: bool = False, perfetto: bool = False
-    ) -> Path:
+    def save(self, directory: str | Path, *, force: bool = False, qlog: bool = False, perfetto: bool = False) -> Path:
         """Write a result folder; it appears whole or not at all.
 
         Args:
             directory: The folder to be.
             force: Replace a result folder that exists, unless there is something in it that ackclock did not write.
-            qlog: With the events as `NAME.sqlog` of each flow, appliance and link.
+            qlog: With the events of each flow, appliance and link, as `write_qlog` writes them.
             perfetto: With the events as `trace.perfetto-trace`.
 
         Returns:

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import ackclock
+from ackclock.cli.app import app
 from ackclock.templates import write
 
 ROOT = Path(__file__).parents[2]
@@ -123,6 +125,22 @@ def test_code_that_a_page_shows_of_a_file_is_in_the_file(page: str, kind: str, f
     assert shown
     for text in shown:
         assert any(text in file for file in files), text
+
+
+def _options(command: Any, name: str) -> Iterator[tuple[str, str]]:
+    for inner, sub in getattr(command, "commands", {}).items():
+        yield from () if sub.hidden else _options(sub, inner)
+    if not hasattr(command, "commands"):
+        long = [max(option.opts, key=len) for option in command.params if option.param_type_name == "option"]
+        yield from ((name, option) for option in long if option != "--help")
+
+
+@pytest.mark.parametrize(("command", "option"), sorted(_options(typer.main.get_command(app), "ackclock")))
+def test_the_reference_has_each_option_of_each_command(command: str, option: str) -> None:
+    page = (ROOT / "docs/reference/command-line.md").read_text(encoding="utf-8")
+    shown = page.split("```")[1].replace("\n    ", " ")
+    lines = [line for line in shown.splitlines() if re.search(rf"(ackclock|\|) {command}\b", line)]
+    assert any(option in line or (option == "--output" and "-o" in line) for line in lines), lines
 
 
 def test_the_mistakes_page_counts_right() -> None:

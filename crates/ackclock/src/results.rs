@@ -115,11 +115,11 @@ impl Series {
 
 /// The places of the rows that are of `name`.
 fn rows_of(table: &Table, what: &'static str, name: &str) -> Result<Vec<usize>, UnknownName> {
-    let named = table.columns.iter().find_map(|column| match &column.data {
+    let strings = table.columns.iter().find_map(|column| match &column.data {
         ColumnData::Name { codes, names } if column.name == what => Some((codes, names)),
         _ => None,
     });
-    let Some((codes, names)) = named else {
+    let Some((codes, names)) = strings else {
         return Err(UnknownName::new(what, name, std::iter::empty()));
     };
     let known = || UnknownName::new(what, name, names.iter().map(String::as_str));

@@ -156,7 +156,7 @@ mod tests {
         fn on_packet(&mut self, _now: SimTime, _packet: &Packet, _octets: u64) -> Fate {
             self.0 += 1;
             let delayed = Fate::Arrives { jitter: SimDuration::from_millis(1), held: SimDuration::ZERO, copied: false };
-            if self.0 % 3 == 0 { Fate::Lost } else { delayed }
+            if self.0.is_multiple_of(3) { Fate::Lost } else { delayed }
         }
     }
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ackclock_agent::policy::learned_policy;
 use ackclock_cc::Controller;
-use ackclock_events::Source;
+use ackclock_events::{Source, SourceKind};
 use ackclock_sim::{Capture, EngineCounters, EventLog, FlowConfig, FlowId, Outcome, ParallelSimulation, Summary};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
@@ -314,10 +314,10 @@ impl PyOutcome {
         Ok(())
     }
 
-    /// Names of what events come from, each once: flows, links, and ends of appliances; empty if none were wanted.
+    /// Names of what events come from: links, `flow NAME`, `relay NAME`; empty if none were wanted.
     #[getter]
-    fn event_sources(&self) -> Vec<&str> {
-        self.events.sources.iter().map(|source| source.name.as_str()).collect()
+    fn event_sources(&self) -> Vec<String> {
+        self.events.sources.iter().map(name_of_source).collect()
     }
 
     /// Write the events as qlog, a file for each source that has any; docs/reference/qlog.md has the vocabulary.
@@ -325,15 +325,27 @@ impl PyOutcome {
     /// Args:
     ///     paths: The file of each of `event_sources`; replaced if there is one.
     ///
+    /// Returns:
+    ///     Those of `event_sources` that have a file now.
+    ///
     /// Raises:
     ///     OSError: If a file cannot be written.
-    fn write_qlog(&self, py: Python<'_>, paths: BTreeMap<String, PathBuf>) -> PyResult<()> {
+    ///     ValueError: If one of `event_sources` is not among `paths`.
+    fn write_qlog(&self, py: Python<'_>, paths: BTreeMap<String, PathBuf>) -> PyResult<Vec<String>> {
         let EventLog { sources, records, .. } = &self.events;
-        let open = |source: &Source| match paths.get(&source.name) {
-            Some(path) => Ok(BufWriter::new(File::create(path)?)),
-            None => Err(io::Error::other(format!("no file is given for {:?}", source.name))),
-        };
-        Ok(py.detach(|| ackclock_events::write_qlog(sources, records, open))?)
+        if let Some(name) = self.event_sources().into_iter().find(|name| !paths.contains_key(name)) {
+            return Err(PyValueError::new_err(format!(
+                "no file is given for {name:?}; name one for each of event_sources"
+            )));
+        }
+        let mut written = Vec::new();
+        py.detach(|| {
+            ackclock_events::write_qlog(sources, records, |source| {
+                written.push(name_of_source(source));
+                Ok(BufWriter::new(File::create(&paths[&name_of_source(source)])?))
+            })
+        })?;
+        Ok(written)
     }
 
     /// Write the events as a Perfetto trace, which ui.perfetto.dev opens.
@@ -350,5 +362,13 @@ impl PyOutcome {
             ackclock_events::write_perfetto(sources, records, file)?.flush()
         })?;
         Ok(())
+    }
+}
+
+/// As of captures: a flow and a link may have the same name.
+fn name_of_source(source: &Source) -> String {
+    match source.kind {
+        SourceKind::Link => source.name.clone(),
+        kind => format!("{} {}", kind.name(), source.name),
     }
 }

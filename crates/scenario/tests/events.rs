@@ -1,6 +1,6 @@
 //! A run that is watched: it goes as it would otherwise, and what it tells of adds up to what is counted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ackclock_events::{DropCause, Event, Observer, Record, RecoveryCause, Source, SourceKind};
 use ackclock_scenario::Scenario;
@@ -27,7 +27,7 @@ fn examples() -> Vec<PathBuf> {
     examples
 }
 
-fn load(path: &PathBuf, overrides: &[String]) -> Scenario {
+fn load(path: &Path, overrides: &[String]) -> Scenario {
     Scenario::load(path, overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 

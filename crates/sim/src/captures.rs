@@ -164,7 +164,7 @@ impl Captures {
     /// What was recorded: of each link that asked, together with its way back, then of each flow.
     pub(crate) fn take(&mut self, links: &[LinkConfig]) -> Vec<Capture> {
         let mut of_links: Vec<Option<Capture>> = Vec::with_capacity(links.len());
-        let mut of_views: Vec<Capture> = self.views.drain(..).map(|[flow, host]| capture(flow, host)).collect();
+        let mut of_views: Vec<Capture> = self.views.drain(..).map(|[flow, host]| of_flow(&flow, host)).collect();
         for (link, log) in links.iter().zip(self.logs.drain(..)) {
             of_links.push(None);
             for (view, packet) in log.of_views.into_iter().flatten() {
@@ -208,7 +208,7 @@ fn of_link(name: &str, packets: Vec<CapturedPacket>) -> Capture {
     Capture { name: name.to_owned(), interfaces: vec![name.to_owned()], packets }
 }
 
-fn capture(flow: String, host: String) -> Capture {
+fn of_flow(flow: &str, host: String) -> Capture {
     Capture { name: format!("flow {flow}"), interfaces: vec![host], packets: Vec::new() }
 }
 

@@ -76,7 +76,8 @@ def run(
         ),
     ] = None,
     qlog: Annotated[
-        bool, typer.Option("--qlog", help="Write the events as qlog into the folder, too: a file for each flow and link.")
+        bool,
+        typer.Option("--qlog", help="Write the events into the folder as qlog, too: a file for each flow and link."),
     ] = False,
     perfetto: Annotated[
         bool, typer.Option("--perfetto", help="Write the events as a trace for ui.perfetto.dev into the folder, too.")
