@@ -379,6 +379,16 @@ class ControllerState:
         """
     @limits_itself.setter
     def limits_itself(self, value: bool) -> None: ...
+    @property
+    def state_name(self) -> str | None:
+        """What it is doing, in a word that whoever watches a run is told when it changes; None says so by ssthresh.
+
+        Raises:
+            TypeError: On assigning what is neither None nor a text.
+            ValueError: On assigning no text, or one of more than 64 octets.
+        """
+    @state_name.setter
+    def state_name(self, value: str | None) -> None: ...
 
 @final
 class Endpoint:

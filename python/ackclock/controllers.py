@@ -60,6 +60,8 @@ class CongestionController(ControllerState, Named, ABC):
     `on_timer` is called at `deadline_ns`, once. While `limits_itself` is true, samples count as limited by the
     application.
 
+    `state_name` is a word for what it is doing, which whoever watches a run is told when it changes.
+
     Attributes:
         wants_samples: Of the delivery rate, with each ACK; the methods that take segments and the timer need them.
         wants_recovery_window: The window bounds sending in fast recovery too, without proportional rate reduction.

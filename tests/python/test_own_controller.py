@@ -314,3 +314,28 @@ def test_the_manifest_says_what_the_class_was() -> None:
     assert own.manifest["controllers"] == {RENO.removeprefix("python:"): {"file": reno.__file__, "sha256": digest}}
     ours = ackclock.run(Scenario.parse(LOSSES.replace("CONTROLLER", "reno"), overrides=["duration=100 ms"]))
     assert "controllers" not in ours.manifest
+
+
+def test_whoever_watches_is_told_of_the_states_that_a_controller_names(
+    module: Callable[[str], str], tmp_path: Path
+) -> None:
+    name = module("""
+class Own(CongestionController):
+    acks = 0
+    def on_ack(self, ack):
+        self.acks += 1
+        self.state_name = {3: "probing", 6: None}.get(self.acks, self.state_name)
+    def on_congestion(self, event):
+        self.ssthresh_bytes = self.cwnd_bytes
+""")
+    events = ackclock.run(_dumbbell(f"python:{name}:Own", tmp_path), events=["controller_state"]).events
+    told = list(zip(events["from_state"], events["to_state"], strict=True))
+    assert told[:2] == [("slow_start", "probing"), ("probing", "slow_start")]
+
+
+def test_a_state_without_a_name_is_refused() -> None:
+    state = ackclock.CongestionController.__mro__[1](START)
+    for wrong, error in ((5, TypeError), ("", ValueError), ("x" * 65, ValueError)):
+        with pytest.raises(error):
+            state.state_name = wrong
+    assert state.state_name is None

@@ -28,6 +28,7 @@ _SCENARIOS = {
     "split-satellite": (),
     "appliance": (),
     "own-controller": ("duration=2 s",),
+    "own-parts": ("duration=2 s",),
     "random-networks": (),
 }
 """Of each kind of traffic one, with what is shorter said besides."""

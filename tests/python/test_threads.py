@@ -82,4 +82,4 @@ def test_a_controller_in_python_keeps_its_flow_in_one_part(tmp_path: Path) -> No
     one, two = ackclock.run(scenario), ackclock.run(scenario, threads=2)
     assert one.summary == two.summary
     assert two.engine["partition"]["parts"] == 1
-    assert "controllers from outside" in two.engine["partition"]["ties"]
+    assert "controllers, queues, effects or sources from outside" in two.engine["partition"]["ties"]

@@ -44,7 +44,7 @@ class OwnObservations:
             ValueError: If there are none of the catalogue, or a range is wrong.
         """
         self._own = [one for one in observations if isinstance(one, Own)]
-        self.named = [one for one in observations if not isinstance(one, Own)]
+        self.named = tuple(one for one in observations if not isinstance(one, Own))
         self._places = [place for place, one in enumerate(observations) if isinstance(one, Own)]
         self._others = [place for place, one in enumerate(observations) if not isinstance(one, Own)]
         self._scaled = scaled

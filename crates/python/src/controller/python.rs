@@ -156,6 +156,10 @@ impl CongestionController for PythonController {
         self.window.deadline()
     }
 
+    fn state(&self) -> &'static str {
+        self.window.state().unwrap_or(if self.is_in_slow_start() { "slow_start" } else { "congestion_avoidance" })
+    }
+
     fn on_timer(&mut self, now: SimTime) {
         self.window.clear_deadline();
         if self.class.overrides("on_timer") {

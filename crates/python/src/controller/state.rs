@@ -1,6 +1,6 @@
 //! `ControllerState`: what a controller of Python and the sender share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ackclock_cc::Start;
@@ -34,7 +34,15 @@ pub(crate) struct Window {
     pacing_rate: AtomicU64,
     deadline: AtomicU64,
     limits_itself: AtomicBool,
+    /// The place of a name among [`NAMES`].
+    state: AtomicU64,
 }
+
+/// Names of states, each once, for as long as the program lives.
+static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+
+/// As long as a name may be.
+const LONGEST_NAME: usize = 64;
 
 impl Window {
     fn new(start: &Start) -> Self {
@@ -44,6 +52,7 @@ impl Window {
             pacing_rate: AtomicU64::new(NONE),
             deadline: AtomicU64::new(NONE),
             limits_itself: AtomicBool::new(false),
+            state: AtomicU64::new(NONE),
         }
     }
 
@@ -72,6 +81,11 @@ impl Window {
         self.limits_itself.load(ORDER)
     }
 
+    /// What it says that it is doing, if it does.
+    pub(crate) fn state(&self) -> Option<&'static str> {
+        known(&self.state).map(|place| NAMES.lock().unwrap_or_else(PoisonError::into_inner)[place as usize])
+    }
+
     pub(crate) fn set_cwnd(&self, cwnd: Bytes) {
         self.cwnd.store(cwnd.0, ORDER);
     }
@@ -87,6 +101,7 @@ impl Window {
             (&self.ssthresh, &other.ssthresh),
             (&self.pacing_rate, &other.pacing_rate),
             (&self.deadline, &other.deadline),
+            (&self.state, &other.state),
         ] {
             to.store(from.load(ORDER), ORDER);
         }
@@ -209,6 +224,35 @@ impl PyControllerState {
     fn set_limits_itself(&self, value: bool) {
         self.window.limits_itself.store(value, ORDER);
     }
+
+    /// What it is doing, in a word that whoever watches a run is told when it changes; None says so by ssthresh.
+    ///
+    /// Raises:
+    ///     TypeError: On assigning what is neither None nor a text.
+    ///     ValueError: On assigning no text, or one of more than 64 octets.
+    #[getter]
+    fn state_name(&self) -> Option<&'static str> {
+        self.window.state()
+    }
+
+    #[setter]
+    fn set_state_name(&self, value: Option<&str>) -> PyResult<()> {
+        self.window.state.store(value.map(place_of).transpose()?.unwrap_or(NONE), ORDER);
+        Ok(())
+    }
+}
+
+/// The place of a name among [`NAMES`], to which it is added.
+fn place_of(name: &str) -> PyResult<u64> {
+    if name.is_empty() || name.len() > LONGEST_NAME {
+        return Err(PyValueError::new_err(format!("state_name = {name:?}: assign 1 to {LONGEST_NAME} octets of text")));
+    }
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+        names.push(String::from(name).leak());
+        names.len() - 1
+    });
+    Ok(place as u64)
 }
 
 /// A whole number from 1 to `most`; numbers with decimals are refused, since what is cut off would be lost unseen.
