@@ -1,7 +1,7 @@
 //! `ControllerState`: what a controller of Python and the sender share.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ackclock_cc::Start;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
