@@ -39,6 +39,7 @@ def test_its_scenario_runs_and_its_claims_are_judged(cli: Cli, tmp_path: Path) -
     ("arguments", "message"),
     [
         (("queue", "Not this"), "is no name"),
+        (("queue", "codel"), "is a queue that is built in"),
         (("queue", "random"), "is a module of Python's own"),
     ],
 )

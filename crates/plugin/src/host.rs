@@ -136,8 +136,10 @@ fn open(file: &Path) -> Result<&'static abi::Table, LoadError> {
     // SAFETY: loading runs what the library does when it is loaded, as importing a module does; whoever names it in a
     // scenario wants it run.
     let library = unsafe { libloading::Library::new(file) };
-    let library =
-        library.map_err(|error| refused(format!("cannot be loaded: {error}"), "build it for this machine"))?;
+    let library = library.map_err(|error| {
+        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        refused(format!("cannot be loaded: {cause}"), "build it for this machine")
+    })?;
     // SAFETY: the name is that of a function of this type, as every plug-in exports it.
     let entry = unsafe { library.get::<extern "C" fn() -> *const abi::Table>(abi::ENTRY.as_bytes()) };
     let entry = entry.map_err(|_| {

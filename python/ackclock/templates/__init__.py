@@ -5,16 +5,23 @@ A file's name ends in `.in`, so that nobody takes it for what it becomes. `NAME`
 Cargo finds the crate that plug-ins are written with.
 """
 
+import json
 import keyword
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ackclock import _core
 from ackclock.version import __version__
 
 _ROOT = Path(__file__).parent
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_BUILT_IN: dict[str, Callable[[], str]] = {
+    "controller": _core.controllers,
+    "queue": _core.queues,
+    "claims": lambda: "[]",
+}
 
 
 class TemplateError(ValueError):
@@ -70,6 +77,8 @@ def _plugin_crate() -> str:
 def _check_name(name: str, kind: str, lang: str) -> None:
     if not _NAME.fullmatch(name) or keyword.iskeyword(name):
         raise TemplateError(f"{name!r} is no name: use lower-case letters, digits and underscores, such as my_{kind}")
+    if any(name == part["name"] for part in json.loads(_BUILT_IN[kind]())):
+        raise TemplateError(f"{name!r} is a {kind} that is built in; call yours otherwise, such as my_{name}")
     if lang == "python" and kind != "claims" and name in sys.stdlib_module_names:
         raise TemplateError(f"{name!r} is a module of Python's own; call yours otherwise, such as my_{name}")
 
