@@ -1,6 +1,6 @@
 //! `ControllerState`: what a controller of Python and the sender share.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ackclock_cc::Start;
@@ -34,12 +34,15 @@ pub(crate) struct Window {
     pacing_rate: AtomicU64,
     deadline: AtomicU64,
     limits_itself: AtomicBool,
-    /// The place of a name among [`NAMES`].
-    state: AtomicU64,
+    /// The place of a name among [`NAMES`], or [`UNNAMED`].
+    state: AtomicUsize,
 }
 
 /// Names of states, each once, for as long as the program lives.
 static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+
+/// No name.
+const UNNAMED: usize = usize::MAX;
 
 /// As long as a name may be.
 const LONGEST_NAME: usize = 64;
@@ -52,7 +55,7 @@ impl Window {
             pacing_rate: AtomicU64::new(NONE),
             deadline: AtomicU64::new(NONE),
             limits_itself: AtomicBool::new(false),
-            state: AtomicU64::new(NONE),
+            state: AtomicUsize::new(UNNAMED),
         }
     }
 
@@ -83,7 +86,8 @@ impl Window {
 
     /// What it says that it is doing, if it does.
     pub(crate) fn state(&self) -> Option<&'static str> {
-        known(&self.state).map(|place| NAMES.lock().unwrap_or_else(PoisonError::into_inner)[place as usize])
+        let place = self.state.load(ORDER);
+        (place != UNNAMED).then(|| NAMES.lock().unwrap_or_else(PoisonError::into_inner)[place])
     }
 
     pub(crate) fn set_cwnd(&self, cwnd: Bytes) {
@@ -101,11 +105,11 @@ impl Window {
             (&self.ssthresh, &other.ssthresh),
             (&self.pacing_rate, &other.pacing_rate),
             (&self.deadline, &other.deadline),
-            (&self.state, &other.state),
         ] {
             to.store(from.load(ORDER), ORDER);
         }
         self.limits_itself.store(other.limits_itself(), ORDER);
+        self.state.store(other.state.load(ORDER), ORDER);
     }
 }
 
@@ -237,22 +241,21 @@ impl PyControllerState {
 
     #[setter]
     fn set_state_name(&self, value: Option<&str>) -> PyResult<()> {
-        self.window.state.store(value.map(place_of).transpose()?.unwrap_or(NONE), ORDER);
+        self.window.state.store(value.map(place_of).transpose()?.unwrap_or(UNNAMED), ORDER);
         Ok(())
     }
 }
 
 /// The place of a name among [`NAMES`], to which it is added.
-fn place_of(name: &str) -> PyResult<u64> {
+fn place_of(name: &str) -> PyResult<usize> {
     if name.is_empty() || name.len() > LONGEST_NAME {
         return Err(PyValueError::new_err(format!("state_name = {name:?}: assign 1 to {LONGEST_NAME} octets of text")));
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+    Ok(names.iter().position(|known| *known == name).unwrap_or_else(|| {
         names.push(String::from(name).leak());
         names.len() - 1
-    });
-    Ok(place as u64)
+    }))
 }
 
 /// A whole number from 1 to `most`; numbers with decimals are refused, since what is cut off would be lost unseen.
