@@ -1,8 +1,6 @@
 //! Bursts of hosts with segmentation offload, under controllers that set a pacing rate of their own.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 
 /// Goodput of one flow from a Linux host, as a fraction of a link of `mbit_s` Mbit/s, after the first third of 30 s.
 fn used(controller: &str, (mbit_s, rtt_ms): (u32, u32), limit: &str) -> f64 {

@@ -1,9 +1,7 @@
 //! Reno's relatives on a network, held to laws of their papers.
 
-mod common;
-
+use crate::common::{mean_window, run, without_queue};
 use ackclock_sim::Summary;
-use common::{mean_window, run, without_queue};
 
 #[test]
 fn illinois_without_a_queue_is_aimd_of_ten_and_an_eighth() {

@@ -1,8 +1,6 @@
 //! `HighSpeed`, Scalable and AIMD on a path that never queues, held to the laws of their sources.
 
-mod common;
-
-use common::{MSS, mean_window, simulate};
+use crate::common::{MSS, mean_window, simulate};
 
 //= rfc3649-5-response
 #[test]

@@ -1,9 +1,7 @@
 //! What a loss leaves of the window where the queue was full, beside what each rule's source says. One flow over
 //! 10 Mbit/s and 100 ms: 833.3 segments a second, and a path that holds 84.4 of them; the buffer is what varies.
 
-mod common;
-
-use common::{MSS, numbers, simulate};
+use crate::common::{MSS, numbers, simulate};
 
 /// Propagation, two segments' service (1.2 ms, 24 us) and that of the ACKs.
 const RTT_MIN_S: f64 = 0.1013;

@@ -1,10 +1,8 @@
 //! Controllers that go by delay on a network: what their papers say of the queue they keep.
 
-mod common;
-
+use crate::common::run;
 use ackclock_scenario::Scenario;
 use ackclock_sim::Summary;
-use common::run;
 
 /// 20 Mbit/s, 40 ms of propagation and an ACK for every segment: a segment takes 0.6 ms, a BDP is 67 of them.
 fn dumbbell(from_s: u32, queue: &str, flows: &str) -> Summary {

@@ -1,8 +1,6 @@
 //! Tahoe, `NewReno` and the fixed window on a path of 100 ms that never queues.
 
-mod common;
-
-use common::{MSS, mean_window, numbers, simulate, without_queue};
+use crate::common::{MSS, mean_window, numbers, simulate, without_queue};
 
 #[test]
 fn tahoe_pays_for_each_loss_with_a_slow_start() {

@@ -2,7 +2,7 @@
 //!
 //! A table stands between `<!-- declared controllers: NAME NAME -->` (or `queues`,
 //! `buffer_policies`, `links`, `traffic`) and `<!-- end of declared -->`; parts of the same fields share one. `declared tcp: switches` are
-//! TCP's, and `declared tcp: words` what their words mean. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference` writes them anew.
+//! TCP's, and `declared tcp: words` what their words mean. `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test suite reference` writes them anew.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -111,6 +111,6 @@ fn the_tables_are_what_is_declared() {
         return;
     }
     let stale: Vec<_> = wanted.lines().zip(text.lines()).filter(|(wanted, found)| wanted != found).take(3).collect();
-    let how = "ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test reference";
+    let how = "ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test suite reference";
     assert!(text == wanted, "docs/reference/scenario.md is stale; write it anew with\n  {how}\n{stale:#?}");
 }

@@ -1,6 +1,6 @@
 //! Each switch of TCP is flipped alone, on small runs that reach one situation each: what its documentation names may
 //! change, nothing else may, and something must. The data is `switches/`, from which `docs/reference/tcp-switches.md` is
-//! made: `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test switches` writes it.
+//! made: `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test suite switches` writes it.
 //!
 //! Flipped are the values that `switches.toml` gives, and every value of a profile that differs from the defaults.
 
@@ -261,7 +261,7 @@ fn the_page_of_the_switches_is_made_of_the_data() {
         std::fs::write(DOCS, &page).expect("the page can be written");
     }
     let written = std::fs::read_to_string(DOCS).unwrap_or_default();
-    let how = "ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test switches";
+    let how = "ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test suite switches";
     assert!(written == page, "docs/reference/tcp-switches.md is stale; write it anew with\n  {how}");
 }
 

@@ -1,8 +1,7 @@
 //! The split-connection appliance: every octet comes through once and in order, whatever is lost; the handshake, FIN,
 //! RST and back-pressure are carried through; latency and copying are what arithmetic says.
 
-mod common;
-
+use crate::common::{DISCIPLINES, Dumbbell, disciplines};
 use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_net::{DropTailConfig, NodeId, PacketClass, QueueConfig, QueueLimit, Selection};
 use ackclock_relay::DisciplineConfig;
@@ -12,7 +11,6 @@ use ackclock_sim::{
 };
 use ackclock_tcp::{ConnectionError, State, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use common::{DISCIPLINES, Dumbbell, disciplines};
 use proptest::prelude::*;
 
 /// Node 0 of the dumbbell: the router on the openers' side.

@@ -1,14 +1,12 @@
 //! BBR's two versions over a packet-level path, beside what their drafts and the ACM Queue article say of such paths.
 
-mod common;
-
+use crate::common::Dumbbell;
+use crate::common::model::{delivered, internal, watch};
 use ackclock_cc::{Bbr3Config, BbrConfig, ControllerConfig};
 use ackclock_net::{PacketClass, QueueLimit, Selection};
 use ackclock_sim::{FlowId, Simulation};
 use ackclock_tcp::{LossDetection, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use common::Dumbbell;
-use common::model::{delivered, internal, watch};
 
 /// Payload of what a link of 100 Mbit/s carries: 1448 of 1500 octets.
 const RATE: f64 = 100e6 * 1448.0 / 1500.0;

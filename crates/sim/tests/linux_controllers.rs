@@ -1,13 +1,11 @@
 //! Linux's controllers over a packet-level path, beside what Linux 6.18 was recorded to do on such a path: 100 Mbit/s,
 //! 60 ms, 250 packets of queue, segments of 1500 bytes on the wire. BDP and queue are 500 + 250 segments.
 
-mod common;
-
+use crate::common::Dumbbell;
 use ackclock_cc::{ControllerConfig, CubicConfig, Hystart, Increase, RenoConfig};
 use ackclock_net::QueueLimit;
 use ackclock_sim::{ColumnData, FlowSeries, Outcome, Table};
 use ackclock_units::{Bandwidth, SimDuration};
-use common::Dumbbell;
 
 const MSS: f64 = 1448.0;
 

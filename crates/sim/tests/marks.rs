@@ -1,14 +1,12 @@
 //! DCTCP and Prague over a bottleneck that marks by its length.
 
-mod common;
-
+use crate::common::Dumbbell;
+use crate::common::model::{delivered, internal};
 use ackclock_cc::{ControllerConfig, DctcpConfig, PragueConfig, RenoConfig};
 use ackclock_net::{QueueConfig, QueueLimit, ThresholdConfig};
 use ackclock_sim::{AppConfig, ColumnData, FlowId};
 use ackclock_tcp::{DelayedAck, EcnConfig, EcnMode, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use common::Dumbbell;
-use common::model::{delivered, internal};
 
 const MSS: f64 = 1448.0;
 const STEPS: u64 = 50_000;

@@ -1,14 +1,12 @@
 //! PCC Allegro and Vivace over a packet-level path.
 
-mod common;
-
+use crate::common::Dumbbell;
+use crate::common::model::{delivered, watch};
 use ackclock_cc::{AllegroConfig, ControllerConfig, VivaceConfig};
 use ackclock_net::{PacketClass, QueueLimit, Selection};
 use ackclock_sim::{FlowId, Simulation};
 use ackclock_tcp::{LossDetection, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use common::Dumbbell;
-use common::model::{delivered, watch};
 
 /// Payload of what a link of 100 Mbit/s carries: 1448 of 1500 octets.
 const RATE: f64 = 100e6 * 1448.0 / 1500.0;

@@ -1,10 +1,9 @@
 //! Short flows at appliances: every octet arrives, completion times are what arithmetic says, a group is counted as one,
 //! and a flow that is over leaves nothing behind.
 
-mod common;
-
 use std::collections::BTreeSet;
 
+use crate::common::{DISCIPLINES, Dumbbell, disciplines};
 use ackclock_net::{DropTailConfig, NodeId, PacketClass, Payload, QueueConfig, QueueLimit, Selection};
 use ackclock_relay::DisciplineConfig;
 use ackclock_sim::{
@@ -13,7 +12,6 @@ use ackclock_sim::{
 };
 use ackclock_tcp::{EcnMode, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use common::{DISCIPLINES, Dumbbell, disciplines};
 use proptest::prelude::*;
 
 /// The router on the openers' side, and the one on the acceptors'.
@@ -60,7 +58,7 @@ fn listed(flows: &[Listed]) -> Arrivals {
 }
 
 fn split(flow: usize, appliance: usize, tcp: &TcpConfig) -> SplitConfig {
-    let side = || SideConfig { tcp: *tcp, controller: common::cubic(), controller_name: "cubic".to_owned() };
+    let side = || SideConfig { tcp: *tcp, controller: crate::common::cubic(), controller_name: "cubic".to_owned() };
     SplitConfig { flow, appliance, near: side(), far: side() }
 }
 
@@ -212,7 +210,7 @@ fn what_a_group_keeps_is_its_rate_times_its_latency() {
 fn latency_of_a_long_flow_beside_is_pooled_apart() {
     // The short flows are over before the long one begins, which fills the box.
     let mut dumbbell = dumbbell(20);
-    dumbbell.controllers = vec![common::cubic(), common::cubic()];
+    dumbbell.controllers = vec![crate::common::cubic(), crate::common::cubic()];
     dumbbell.extra_one_way = vec![SimDuration::from_millis(5); 2];
     dumbbell.app = AppConfig::Files { sizes: vec![Bytes(5_000_000)], gap: SimDuration::ZERO };
     let flows: Vec<Listed> = (0..20).map(|number| (100 * number, 1448, 0)).collect();
@@ -257,7 +255,7 @@ fn a_flow_that_is_over_leaves_its_place_to_the_next() {
 fn flows_through_an_appliance_and_flows_past_it_share_nothing() {
     // The same group twice, one past the box: either has all its flows and octets.
     let mut dumbbell = dumbbell(20);
-    dumbbell.controllers = vec![common::cubic(), common::cubic()];
+    dumbbell.controllers = vec![crate::common::cubic(), crate::common::cubic()];
     dumbbell.extra_one_way = vec![SimDuration::from_millis(5); 2];
     let flows: Vec<Listed> = (0..200).map(|number| (20 * number, 2_000, 0)).collect();
     let config = short(dumbbell.config(), &flows, &[appliance(LEFT)], &TcpConfig::default());
@@ -355,7 +353,7 @@ proptest! {
 #[test]
 fn captures_show_a_flow_and_its_port_on_both_sides_of_an_appliance() {
     let mut dumbbell = dumbbell(20);
-    dumbbell.controllers = vec![common::cubic(), common::cubic()];
+    dumbbell.controllers = vec![crate::common::cubic(), crate::common::cubic()];
     dumbbell.extra_one_way = vec![SimDuration::from_millis(5); 2];
     dumbbell.app = AppConfig::Files { sizes: vec![Bytes(3_000)], gap: SimDuration::ZERO };
     let flows: Vec<Listed> = (0..6).map(|number| (200 * (number / 2), 1448, 500)).collect();

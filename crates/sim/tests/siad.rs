@@ -1,14 +1,12 @@
 //! SIAD over a packet-level path: its two promises, a fixed time from one congestion event to the next and a full link
 //! with any buffer.
 
-mod common;
-
+use crate::common::Dumbbell;
+use crate::common::model::{delivered, watch};
 use ackclock_cc::{ControllerConfig, SiadConfig};
 use ackclock_net::QueueLimit;
 use ackclock_sim::FlowId;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use common::Dumbbell;
-use common::model::{delivered, watch};
 
 /// One flow over 100 Mbit/s and 40 ms, with a buffer of `share` bandwidth-delay products, from 40 s on: the share of the
 /// link in use, and the mean round trips from one congestion event to the next.

@@ -3,14 +3,12 @@
 //! Every path here has a rate so high that queueing and serialisation are far below 1 % of the round trip, which is
 //! therefore constant, as the laws assume.
 
-mod common;
-
+use crate::common::Dumbbell;
 use ackclock_cc::{ControllerConfig, CubicConfig, Increase, RenoConfig};
 use ackclock_net::{PacketClass, QueueLimit, Selection};
 use ackclock_sim::{ColumnData, FlowSeries, MeasureWindow, Outcome};
 use ackclock_tcp::{DelayedAck, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
-use common::Dumbbell;
 
 const MSS: f64 = 1448.0;
 const RTT_S: f64 = 0.1;
@@ -113,7 +111,7 @@ fn under_bernoulli_loss_the_constant_is_ott_kemperman_and_mathis() {
 #[test]
 fn cubic_follows_its_curve_packet_by_packet() {
     // One loss at a window of some 2000 segments, then the curve: K = cbrt(W_max * 0.3 / C).
-    let mut path = lossy_path(common::cubic(), Selection::Positions(vec![3_000]), 60);
+    let mut path = lossy_path(crate::common::cubic(), Selection::Positions(vec![3_000]), 60);
     path.tcp.initial_ssthresh = None;
     let outcome = path.run();
     let [cause, time] = ["cwnd_before_bytes", "time_s"].map(|name| {

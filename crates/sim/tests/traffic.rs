@@ -1,7 +1,6 @@
 //! Short flows, exchanges, video and datagrams against numbers by hand and against queueing theory.
 
-mod common;
-
+use crate::common::Dumbbell;
 use ackclock_cc::{ControllerConfig, FixedConfig};
 use ackclock_net::QueueLimit;
 use ackclock_sim::{
@@ -10,7 +9,6 @@ use ackclock_sim::{
 };
 use ackclock_units::{Amount, Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::Ecn;
-use common::Dumbbell;
 
 const MS: f64 = 1e-3;
 

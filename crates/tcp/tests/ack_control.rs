@@ -1,11 +1,9 @@
 //! ACK congestion control between two endpoints (RFC 5690).
 
-mod common;
-
+use crate::common::{ACCEPTOR, OPENER, Pair, plain};
 use ackclock_tcp::{AckControlConfig, EcnConfig, EcnMode, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
 use ackclock_wire::{Ecn, Flags};
-use common::{ACCEPTOR, OPENER, Pair, plain};
 
 fn controlled() -> TcpConfig {
     TcpConfig { ack_control: Some(AckControlConfig { max_ratio: 255 }), ..plain() }
@@ -100,7 +98,7 @@ fn marks_on_acks_double_the_ratio_and_leave_the_window_alone() {
         pair.open();
         pair.write(OPENER, 100_000);
         pair.run_for(SimDuration::from_secs(2));
-        let capable = |seen: &&common::Seen| seen.from == ACCEPTOR && seen.segment.ecn == Ecn::Ect0;
+        let capable = |seen: &&crate::common::Seen| seen.from == ACCEPTOR && seen.segment.ecn == Ecn::Ect0;
         // RFC 3168 section 6.1.4: pure ACKs are not ECN-capable, unless their congestion is controlled.
         assert_eq!(pair.seen.iter().filter(capable).count() > 0, control);
     }

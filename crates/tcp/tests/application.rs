@@ -1,12 +1,10 @@
 //! What an application may do besides reading and writing: answer a SYN itself, bound its window, tell of congestion,
 //! stop reading.
 
-mod common;
-
+use crate::common::{ACCEPTOR, OPENER, Pair, plain};
 use ackclock_tcp::{ConnectionError, EcnConfig, EcnMode, Endpoint, State, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
 use ackclock_wire::Flags;
-use common::{ACCEPTOR, OPENER, Pair, plain};
 
 /// As `plain`, with a window field in octets.
 fn unscaled() -> TcpConfig {

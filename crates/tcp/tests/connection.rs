@@ -1,11 +1,9 @@
 //! Opening, data both ways, windows, closing.
 
-mod common;
-
+use crate::common::{ACCEPTOR, MSS, OPENER, Pair, plain};
 use ackclock_tcp::{DelayedAck, State, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use ackclock_wire::{Flags, Segment};
-use common::{ACCEPTOR, MSS, OPENER, Pair, plain};
 
 #[test]
 fn the_handshake_settles_options_that_both_ends_offer() {

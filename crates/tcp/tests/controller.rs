@@ -1,16 +1,14 @@
 //! What a controller is told, in which order, and when it is made. Segments of 1000 octets; the round trip is 100 ms.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
+use crate::common::{OPENER, Pair, plain, with_recovery};
 use ackclock_cc::{
     AckEvent, CongestionController, CongestionEvent, ControllerConfig, ExternalConfig, RestartCause, RestartEvent,
     Start,
 };
 use ackclock_tcp::{IdleRestart, LossRecovery, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
-use common::{OPENER, Pair, plain, with_recovery};
 
 /// What was called, in order, with a number that matters.
 type Log = Arc<Mutex<Vec<(&'static str, u64)>>>;

@@ -1,10 +1,8 @@
 //! When a tail loss probe leaves (RFC 8985 section 7).
 
-mod common;
-
+use crate::common::{OPENER, Pair, plain};
 use ackclock_tcp::{LossDetection, RtoConfig, RtoEstimator, TcpConfig};
 use ackclock_units::SimDuration;
-use common::{OPENER, Pair, plain};
 
 /// RFC 8985 section 7.2 lets the retransmission timer cut a probe's timeout short. RFC 6298 section 5.3 restarts that
 /// timer with every ACK of new data: while ACKs come, it is not due.

@@ -1,12 +1,10 @@
 //! What each loss recovery sends, segment by segment. Segments of 1000 octets, numbered from 1: segment k has sequence
 //! number (k - 1) * 1000 + 1. The round trip is 100 ms and nothing takes time to clock out.
 
-mod common;
-
+use crate::common::{ACCEPTOR, OPENER, Pair, plain, switches, with_recovery};
 use ackclock_cc::CongestionController;
 use ackclock_tcp::{LossRecovery, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
-use common::{ACCEPTOR, OPENER, Pair, plain, switches, with_recovery};
 use proptest::prelude::*;
 
 /// Opens, writes `segments`, loses the first copies of the given ones, and runs for `run_ms`. Times count from the write.

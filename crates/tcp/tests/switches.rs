@@ -1,15 +1,13 @@
 //! What single switches do that no packet script shows from both sides. Segments of 1000 octets, a round trip of 100 ms, an
 //! ACK for each; data leaves at 200 ms.
 
-mod common;
-
+use crate::common::{OPENER, Pair, plain};
 use ackclock_tcp::{
     EpisodeCause, IdleRestart, LossDetection, RtoConfig, RtoEstimator, RtoResume, RttSample, TcpConfig,
     TimeoutInRecovery,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, SackBlock, Segment, Seq, Timestamps};
-use common::{OPENER, Pair, plain};
 
 fn ms(count: u64) -> SimDuration {
     SimDuration::from_millis(count)

@@ -1,5 +1,5 @@
 //! Paths for tests: scenarios with one controller to watch.
-#![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses a part")]
+#![allow(unreachable_pub, missing_docs, reason = "tests are no library")]
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{ColumnData, Outcome, Simulation, Summary, Table};

@@ -1,5 +1,5 @@
 //! A dumbbell for tests: one bottleneck, every flow with access links of its own.
-#![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses a part")]
+#![allow(unreachable_pub, missing_docs, reason = "tests are no library")]
 
 pub mod model;
 

@@ -1,5 +1,5 @@
 //! Two endpoints and a virtual clock, stepped to whatever happens next.
-#![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses a part")]
+#![allow(unreachable_pub, missing_docs, reason = "tests are no library")]
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_tcp::{

@@ -1,0 +1,53 @@
+//! The tests from outside, in one program: a program for each file would take much longer to build.
+//!
+//! `cargo test -p ackclock-scenario --test suite ack_control` runs those of a file.
+
+mod ack_control;
+mod appliances;
+mod bursts;
+mod capture_tools;
+mod captures;
+mod classic;
+mod classic_laws;
+mod common;
+mod controllers_checked;
+mod declared;
+mod declared_parts;
+mod declared_queues;
+mod declared_tcp;
+mod decrease_laws;
+mod delay;
+mod delay_management;
+mod determinism;
+mod diagnostics;
+mod dqn;
+mod events;
+mod external;
+mod frozen;
+mod internals;
+mod links;
+mod model;
+mod own_parts;
+mod parallel;
+mod policy;
+mod queue_evidence;
+mod queue_laws;
+mod queues;
+mod recovery_laws;
+mod reference;
+mod scenario;
+mod switches;
+mod traffic;
+mod vary;
+mod vegas;
+
+#[test]
+fn every_file_is_in_the_suite() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let files = std::fs::read_dir(folder).expect("this folder").map(|entry| entry.expect("a file").path());
+    for file in files.filter(|file| file.extension().is_some_and(|suffix| suffix == "rs")) {
+        let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        let line = format!("\nmod {name};\n");
+        assert!(name == "suite" || include_str!("suite.rs").contains(&line), "add `mod {name};` to {folder}/suite.rs");
+    }
+}
