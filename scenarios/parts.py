@@ -1,6 +1,7 @@
-"""Parts of one's own: a controller, a queue, an effect of a link and a source of traffic."""
+"""Parts of one's own: a controller, a queue, an effect of a link, a source of traffic, an observation and a reward."""
 
 from collections import deque
+from collections.abc import Mapping
 from random import Random
 from typing import Annotated
 
@@ -11,9 +12,11 @@ from ackclock.parts import (
     Fate,
     LinkEffect,
     LinkStart,
+    Observation,
     Packet,
     Parameter,
     Queue,
+    Reward,
     Seconds,
     SourceStart,
     Supply,
@@ -119,3 +122,39 @@ class Pages(TrafficSource, name="pages"):
         if self.left == 0:
             return Supply(self.size, closes=True)
         return Supply(self.size, at_ns=now_ns + self.pause_ns)
+
+
+class Waiting(Observation, name="waiting_ms"):
+    """How much longer than the least a round trip takes; smoothed."""
+
+    low, high = 0.0, 1000.0
+
+    def __init__(
+        self, *, kept: Annotated[float, Parameter("What remains of earlier ones", at_least=0.0, below=1.0)] = 0.0
+    ) -> None:
+        self.kept, self.smoothed = kept, 0.0
+
+    def value(self, values: Mapping[str, float]) -> float:
+        waiting = values["rtt_ms"] - values["min_rtt_ms"]
+        self.smoothed = self.kept * self.smoothed + (1 - self.kept) * waiting
+        return self.smoothed
+
+
+class Steady(Reward, name="steady"):
+    """Throughput in Mbit/s, less a price on waiting, and on changes of the window since the last decision."""
+
+    def __init__(
+        self,
+        *,
+        waiting: Annotated[float, Parameter("Price of a millisecond", at_least=0.0)] = 0.1,
+        change: Annotated[float, Parameter("Price of a segment more or less", at_least=0.0)] = 0.01,
+    ) -> None:
+        self.waiting, self.change = waiting, change
+        self.window: float | None = None
+
+    def reward(self, values: Mapping[str, float]) -> float:
+        window = values["cwnd_segments"]
+        changed = 0.0 if self.window is None else abs(window - self.window)
+        self.window = window
+        waiting = values["mean_rtt_ms"] - values["min_rtt_ms"]
+        return values["delivery_rate_bps"] / 1e6 - self.waiting * waiting - self.change * changed

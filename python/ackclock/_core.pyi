@@ -1,6 +1,6 @@
 """The compiled core: scenarios are checked and simulated here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self, final
@@ -35,6 +35,7 @@ __all__ = [
     "Start",
     "Supply",
     "Table",
+    "Values",
     "VectorEnvironment",
     "agents",
     "buffer_policies",
@@ -733,12 +734,29 @@ class OwnPart:
 
     Args:
         constructor: The class.
-        description: JSON of `kind`, `name`, `summary`, `source`, `departures`, `fields`, `overridden` and `title`.
+        description: JSON of `kind`, `name`, `summary`, `source`, `departures`, `fields`, `overridden` and `title`; of an
+            observation also of `low`, `high` and `logarithmic_from`, each a number or null.
 
     Raises:
-        ValueError: If a parameter is declared wrongly.
+        ValueError: If a parameter is declared wrongly, or a range.
     """
     def __new__(cls, constructor: type, description: str) -> Self: ...
+
+@final
+class Values(Mapping[str, float]):
+    """Every observation of the catalogue at a decision, by name and in its unit: what rewards and observations of one's own
+    are given. It stays as it is.
+    """
+    def __getitem__(self, name: str, /) -> float: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def get(self, key: str, /, default: object = None) -> Any:  # noqa: ANN401 (the base class's)
+        """Return the value of an observation, or something else if there is none of this name.
+
+        Args:
+            key: As `ackclock agents` lists them.
+            default: The other.
+        """
 
 @final
 class Scenario:
@@ -939,8 +957,8 @@ class Environment:
     """A scenario with agents on some of its flows; what `ackclock.gym` translates for Gymnasium.
 
     Below, `agent` is a place in the list given here. An observation is a float32 array, of shape (n,) for n
-    observations, or (history, n) with a history above 1, the latest decision last. Once a controller in Python has
-    failed, every call raises RuntimeError.
+    observations, or (history, n) with a history above 1, the latest decision last. Once a part of one's own has failed,
+    every call raises RuntimeError.
 
     Args:
         scenario: The scenario.
@@ -1031,7 +1049,8 @@ class Environment:
 
 @final
 class VectorEnvironment:
-    """Copies of an environment with one agent, stepped on threads without the GIL.
+    """Copies of an environment with one agent, stepped on threads. They hold the GIL while a part in Python is asked. Once
+    one has failed, every call raises RuntimeError.
 
     Arrays are C-contiguous and filled in place; below, n is `count`, and k how many numbers an observation has.
 
@@ -1042,7 +1061,7 @@ class VectorEnvironment:
         same_step: Begin the next episode within the step that ended the last, instead of with the one after it.
 
     Raises:
-        ValueError: If a part is in Python, there are several agents, or `count` is 0.
+        ValueError: If there are several agents, or `count` is 0.
     """
     def __new__(cls, environment: Environment, count: int, threads: int, same_step: bool) -> VectorEnvironment: ...
     def reset(self, seeds: Sequence[int], observations: NDArray[np.float32]) -> None:

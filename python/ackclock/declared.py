@@ -71,24 +71,25 @@ _TYPES: dict[Any, str] = {bool: "boolean", int: "integer", float: "number", str:
 _REMEDY = "annotate it as float, int, bool, str, Literal of texts, Seconds, ByteCount or BitsPerSecond"
 
 
-def described(kind: type) -> list[dict[str, Any]]:
+def described(kind: type, *, starts: bool = True) -> list[dict[str, Any]]:
     """Describe the parameters of a class, in the order of its constructor.
 
     Args:
-        kind: The class; its constructor takes what it starts from, and parameters by name.
+        kind: The class; its constructor takes parameters by name.
+        starts: Whether what it starts from comes before them.
 
     Raises:
         RefusedError: If scenarios cannot write one of them.
     """
-    return [_described(kind, parameter, hint) for parameter, hint in _parameters(kind)]
+    return [_described(kind, parameter, hint) for parameter, hint in _parameters(kind, 2 if starts else 1)]
 
 
-def _parameters(kind: type) -> Iterator[tuple[inspect.Parameter, object]]:
+def _parameters(kind: type, first: int) -> Iterator[tuple[inspect.Parameter, object]]:
     """Those of the constructor; where it hands others on with `**`, those of the next class's too."""
     for owner in kind.__mro__:
         if "__init__" not in vars(owner):
             continue
-        taken = list(inspect.signature(vars(owner)["__init__"]).parameters.values())[2:]
+        taken = list(inspect.signature(vars(owner)["__init__"]).parameters.values())[first:]
         hints = _hints(kind, owner)
         for parameter in taken:
             if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):

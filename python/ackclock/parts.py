@@ -13,11 +13,13 @@ it is after and where it leaves that.
 """
 
 import json
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, ClassVar
 
-from ackclock._core import Fate, LinkStart, OwnPart, Packet, QueueState, SourceStart, Supply
+from ackclock._core import Fate, LinkStart, OwnPart, Packet, QueueState, SourceStart, Supply, Values
 from ackclock.controllers import CongestionController, overridden_by
 from ackclock.declared import BitsPerSecond, ByteCount, Parameter, Seconds, described
 from ackclock.importing import RefusedError, used
@@ -30,14 +32,18 @@ __all__ = [
     "Fate",
     "LinkEffect",
     "LinkStart",
+    "Observation",
     "Packet",
     "Parameter",
     "Queue",
+    "Reward",
     "Seconds",
     "SourceStart",
     "Supply",
     "TrafficSource",
 ]
+
+Mapping.register(Values)
 
 
 class Queue(QueueState, Named, ABC):
@@ -140,11 +146,58 @@ class TrafficSource(Named, ABC):
         """
 
 
+class Observation(Named, ABC):
+    """A number that an agent is shown; derive yours from it, and name it among an agent's `observations`.
+
+    Parameters are keyword arguments of the constructor. There is an instance for each episode of an agent, so that it
+    may remember; `copy.deepcopy` copies it with its environment. An exception ends the episode.
+
+    Attributes:
+        low: Least value; smaller ones are shown as this.
+        high: Largest value; larger ones are shown as this. With `scaled` low and high become -1 and 1.
+        logarithmic_from: If given, `scaled` goes from 0 to 1 by the logarithm, from this value on: for what spans
+            decades.
+    """
+
+    __slots__ = ()
+
+    low: ClassVar[float] = float("-inf")
+    high: ClassVar[float] = float("inf")
+    logarithmic_from: ClassVar[float | None] = None
+
+    @abstractmethod
+    def value(self, values: Mapping[str, float]) -> float:
+        """Return the value at a decision; called once for each.
+
+        Args:
+            values: Every observation of the catalogue, by name and in its unit; `ackclock agents` lists them.
+        """
+
+
+class Reward(Named, ABC):
+    """What an agent is paid; derive yours from it, and name it as an agent's `reward`.
+
+    What is said of `Observation` on parameters, instances and exceptions holds here too.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def reward(self, values: Mapping[str, float]) -> float:
+        """Return what the interval between two decisions pays; called once for each, at the second.
+
+        Args:
+            values: Every observation of the catalogue, by name and in its unit; `ackclock agents` lists them.
+        """
+
+
 _KINDS: dict[type, str] = {
     CongestionController: "controller",
     Queue: "queue",
     LinkEffect: "effect",
     TrafficSource: "source",
+    Observation: "observation",
+    Reward: "reward",
 }
 _MADE: dict[type, OwnPart] = {}
 """Of each class, which is made once: the core keeps it for good."""
@@ -201,12 +254,20 @@ def _part(found: type[Named]) -> OwnPart:
         "source": str(getattr(found, "source", "-")),
         "departures": str(getattr(found, "departures", "none")),
         "overridden": _overridden(found, title),
-        "fields": described(found),
+        "fields": described(found, starts=not issubclass(found, Observation | Reward)),
     }
+    if issubclass(found, Observation):
+        description |= _range(found)
     try:
         return OwnPart(found, json.dumps(description))
     except ValueError as error:
         raise RefusedError("use", f"has a class {title} whose declaration is wrong: {error}", "correct it") from error
+
+
+def _range(found: type[Observation]) -> dict[str, Any]:
+    """The range of an observation, as the core reads it: null for an end that there is none of."""
+    ends = {"low": found.low, "high": found.high, "logarithmic_from": found.logarithmic_from}
+    return {name: None if end is None or math.isinf(end) else end for name, end in ends.items()}
 
 
 def _overridden(found: type[Named], title: str) -> list[str]:

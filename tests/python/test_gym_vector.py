@@ -180,13 +180,28 @@ def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> Non
         VectorFlowEnv(scenario(ONE), **{"num_envs": 2, **settings})
 
 
-def test_controllers_in_python_cannot_be_stepped_on_threads() -> None:
-    in_python = scenario(ONE, 'flow.agent.controller="python:ackclock.bench.reno:Reno"')
-    with pytest.raises(ValueError, match=r'use gymnasium\.make_vec.*vectorization_mode="sync"'):
-        VectorFlowEnv(in_python, num_envs=2)
-    envs = gymnasium.make_vec("ackclock/DqnNewReno-v0", 2, "sync", scenario=in_python)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_controllers_in_python_are_stepped_on_threads_as_alone(threads: int) -> None:
+    in_python = scenario(LOSSY, 'flow.agent.controller="python:ackclock.bench.reno:Reno"')
+    envs = VectorFlowEnv(in_python, num_envs=3, threads=threads, copy=True)
+    built_in = VectorFlowEnv(scenario(LOSSY), num_envs=3, threads=1, copy=True)
+    assert envs.reset(seed=4)[0].tobytes() == built_in.reset(seed=4)[0].tobytes()
+    for _ in range(60):
+        seen, expected = (many.step(np.array([3, 4, 2])) for many in (envs, built_in))
+        assert [one.tobytes() for one in seen[:4]] == [one.tobytes() for one in expected[:4]]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_exception_of_a_controller_on_a_thread_ends_the_environments(threads: int) -> None:
+    envs = VectorFlowEnv(
+        scenario(ONE, 'flow.agent.controller="python:test_gym_python:Fails"'), num_envs=3, threads=threads
+    )
     envs.reset(seed=1)
-    assert envs.step(np.array([3, 3]))[1].shape == (2,)
+    with pytest.raises(ArithmeticError, match="lost count"):  # noqa: PT012 (with one of these steps)
+        for _ in range(100):
+            envs.step(np.array([3, 3, 3]))
+    with pytest.raises(RuntimeError, match="make a new environment"):
+        envs.reset(seed=1)
 
 
 @pytest.mark.parametrize(

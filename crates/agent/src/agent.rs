@@ -19,6 +19,8 @@ use crate::action::Ground;
 use crate::config::AgentConfig;
 use crate::decision::{Decision, DecisionClock};
 use crate::interval::Interval;
+use crate::named::{AnyObservation, AnyReward};
+use crate::own::{ExternalObservationConfig, ExternalRewardConfig, Instances, with_values};
 use crate::recent::Sample;
 use crate::view::{Memory, View};
 
@@ -49,6 +51,9 @@ pub struct Agent {
     since: Option<SimTime>,
     /// Rows of observations, the latest last; empty where only the latest is shown.
     history: Vec<f32>,
+    own_parts: Instances,
+    /// The interval at hand is among the recent ones already.
+    is_noted: bool,
 }
 
 impl Agent {
@@ -70,7 +75,9 @@ impl Agent {
             rtt: RttStats::default(),
             flight_size: Bytes::ZERO,
             since: None,
-            history: if config.history == 1 { Vec::new() } else { vec![0.0; config.observation_len()] },
+            history: config.first_history(),
+            own_parts: Instances::default(),
+            is_noted: false,
             config: Arc::clone(config),
         }
     }
@@ -111,16 +118,9 @@ impl Agent {
     /// Adds a row to the history and writes all of it into `out`, which has room for
     /// [`AgentConfig::observation_len`] numbers.
     pub fn observe(&mut self, now: SimTime, out: &mut [f32]) {
-        let rate = self.interval.rate_of(self.interval.acked, now);
-        self.memory.max_delivery_rate = self.memory.max_delivery_rate.max(rate);
-        self.memory.recent.push(Sample {
-            rate,
-            cwnd: self.cwnd,
-            mean_rtt: self.interval.mean_rtt().unwrap_or(self.rtt.latest),
-            least_rtt: self.interval.least_rtt().unwrap_or(self.rtt.latest),
-            acked: self.interval.acked,
-            lost: self.interval.lost,
-        });
+        if !std::mem::take(&mut self.is_noted) {
+            self.note_interval(now);
+        }
         if self.config.history == 1 {
             return self.write_row(now, out);
         }
@@ -133,17 +133,58 @@ impl Agent {
         self.history = history;
     }
 
-    fn write_row(&self, now: SimTime, row: &mut [f32]) {
-        let view = self.view(now);
-        for (place, observation) in row.iter_mut().zip(&self.config.observations) {
-            *place = if self.config.is_scaled { observation.scaled(&view) } else { observation.value(&view) } as f32;
+    /// Takes the interval up among the recent ones.
+    fn note_interval(&mut self, now: SimTime) {
+        let rate = self.interval.rate_of(self.interval.acked, now);
+        self.memory.max_delivery_rate = self.memory.max_delivery_rate.max(rate);
+        self.memory.recent.push(Sample {
+            rate,
+            cwnd: self.cwnd,
+            mean_rtt: self.interval.mean_rtt().unwrap_or(self.rtt.latest),
+            least_rtt: self.interval.least_rtt().unwrap_or(self.rtt.latest),
+            acked: self.interval.acked,
+            lost: self.interval.lost,
+        });
+    }
+
+    fn write_row(&mut self, now: SimTime, row: &mut [f32]) {
+        let mut own = std::mem::take(&mut self.own_parts.observations);
+        if own.is_empty() {
+            own.extend(self.config.own_observations().map(ExternalObservationConfig::make));
         }
+        let (view, is_scaled) = (self.view(now), self.config.is_scaled);
+        let mut made = own.iter_mut();
+        for (place, observation) in row.iter_mut().zip(&self.config.observations) {
+            *place = match observation {
+                AnyObservation::BuiltIn(observation) if is_scaled => observation.scaled(&view),
+                AnyObservation::BuiltIn(observation) => observation.value(&view),
+                AnyObservation::Own(config) => {
+                    let own = made.next().expect("one was made for each");
+                    config.range().shown(with_values(&view, |values| own.value(values)), is_scaled)
+                }
+            } as f32;
+        }
+        self.own_parts.observations = own;
     }
 
     /// What the interval until `now` pays.
     pub fn reward(&mut self, now: SimTime) -> f64 {
-        let reward = self.config.reward.of(&self.view(now));
+        let reward = match &self.config.reward {
+            AnyReward::BuiltIn(reward) => reward.of(&self.view(now)),
+            AnyReward::Own(reward) => self.own_reward(&reward.clone(), now),
+        };
         self.note_window_rate(now);
+        reward
+    }
+
+    /// A reward of one's own sees what is observed next: the interval is among the recent ones.
+    fn own_reward(&mut self, config: &ExternalRewardConfig, now: SimTime) -> f64 {
+        if !std::mem::replace(&mut self.is_noted, true) {
+            self.note_interval(now);
+        }
+        let mut own = self.own_parts.reward.take().unwrap_or_else(|| config.make(&()));
+        let reward = with_values(&self.view(now), |values| own.reward(values));
+        self.own_parts.reward = Some(own);
         reward
     }
 
@@ -159,7 +200,7 @@ impl Agent {
     }
 
     fn begin_interval(&mut self, now: SimTime) {
-        self.is_waiting = false;
+        (self.is_waiting, self.is_noted) = (false, false);
         self.interval = Interval::new(now);
         self.clock.restart(now, self.cwnd);
     }

@@ -2,14 +2,17 @@
 
 use std::fmt;
 
+use ackclock_declare::Library;
 use ackclock_units::SimDuration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::action::{ACTIONS, Action, ActionSpace};
 use crate::decision::{DECISIONS, Decision};
+use crate::named::{AnyObservation, AnyReward};
 use crate::observation::{OBSERVATIONS, Observation, Scale};
-use crate::reward::{REWARDS, Reward};
+use crate::own::ExternalObservationConfig;
+use crate::reward::REWARDS;
 use crate::view::Described;
 
 /// Longest history: what is beyond is a mistake rather than a wish.
@@ -19,8 +22,8 @@ const MOST_HISTORY: usize = 10_000;
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
     /// What it is shown, in this order.
-    pub observations: Vec<&'static Observation>,
-    /// Observations of so many decisions, the latest last; those before the first are zero.
+    pub observations: Vec<AnyObservation>,
+    /// Observations of so many decisions, the latest last; those before the first are zero, or what of their range is nearest.
     pub history: usize,
     /// Observations are brought into [-1, 1].
     pub is_scaled: bool,
@@ -29,7 +32,7 @@ pub struct AgentConfig {
     /// What it may do.
     pub action: Action,
     /// What it is paid.
-    pub reward: Reward,
+    pub reward: AnyReward,
     /// Slow start, and the return to ssthresh after a timeout, are the agent's too.
     pub has_slow_start: bool,
     /// Losses and marks change the window only if the agent does; else the flow's own controller answers them.
@@ -38,7 +41,7 @@ pub struct AgentConfig {
 
 /// A configuration that is none: which field, what is wrong, what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError(String);
+pub struct ConfigError(pub(crate) String);
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,7 +56,7 @@ impl std::error::Error for ConfigError {}
 #[serde(deny_unknown_fields)]
 struct Written {
     #[serde(default = "default_observations")]
-    observations: Vec<String>,
+    observations: Vec<Value>,
     #[serde(default = "one")]
     history: usize,
     #[serde(default)]
@@ -79,8 +82,8 @@ enum Side {
     Agent,
 }
 
-fn default_observations() -> Vec<String> {
-    ["threshold_segments", "cwnd_segments", "rtt_ms"].map(str::to_owned).to_vec()
+fn default_observations() -> Vec<Value> {
+    ["threshold_segments", "cwnd_segments", "rtt_ms"].map(Value::from).to_vec()
 }
 fn one() -> usize {
     1
@@ -98,7 +101,7 @@ fn default_reward() -> Value {
 impl AgentConfig {
     /// Reads `{"observations": [...], "history": 1, "scaled": false, "decide": "window", "action": "deltas",
     /// "reward": "dqn", "slow_start": "stack", "on_loss": "stack"}`; what is left out is as here, with the observations of
-    /// DQN-based `NewReno`.
+    /// DQN-based `NewReno`. Names are those of the catalogue, and of the library that is open.
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
         let written: Written = serde_json::from_str(text).map_err(|error| ConfigError(format!("agent: {error}")))?;
         if written.observations.is_empty() {
@@ -108,21 +111,24 @@ impl AgentConfig {
             let given = written.history;
             return Err(ConfigError(format!("agent.history = {given} is out of range; give 1 to {MOST_HISTORY}")));
         }
-        let observations = written.observations.iter().map(|name| observation(name)).collect::<Result<_, _>>()?;
-        let action: Action = kind("action", written.action, ACTIONS)?;
+        let observations = AnyObservation::read_all(&written.observations, written.scaled)?;
+        let action: Action = kind("action", written.action, &names(ACTIONS))?;
         refuse("action", action.mistake())?;
-        let reward: Reward = kind("reward", written.reward, REWARDS)?;
-        refuse("reward", reward.mistake())?;
         Ok(Self {
             observations,
             history: written.history,
             is_scaled: written.scaled,
             decision: decision(&written.decide)?,
             action,
-            reward,
+            reward: AnyReward::read(written.reward)?,
             has_slow_start: written.slow_start == Side::Agent,
             answers_losses: written.on_loss == Side::Agent,
         })
+    }
+
+    /// As [`Self::from_json`], with the rewards and observations of a library: those of the scenario that the agent is for.
+    pub fn from_json_with(text: &str, library: &Library) -> Result<Self, ConfigError> {
+        library.open(|| Self::from_json(text))
     }
 
     /// Numbers in an observation.
@@ -130,8 +136,27 @@ impl AgentConfig {
         self.history * self.observations.len()
     }
 
+    pub(crate) fn own_observations(&self) -> impl Iterator<Item = &ExternalObservationConfig> {
+        self.observations.iter().filter_map(|observation| match observation {
+            AnyObservation::BuiltIn(_) => None,
+            AnyObservation::Own(own) => Some(own),
+        })
+    }
+
+    /// What stands for decisions before the first: zeros, or of a range without zero its nearest end.
+    pub(crate) fn first_history(&self) -> Vec<f32> {
+        if self.history == 1 {
+            return Vec::new();
+        }
+        let nearest = |observation: &AnyObservation| {
+            let (low, high) = observation.bounds(self.is_scaled);
+            0.0_f64.clamp(low, high) as f32
+        };
+        self.observations.iter().map(nearest).collect::<Vec<_>>().repeat(self.history)
+    }
+
     /// What the spaces look like, as JSON: `{"observation": {"shape", "low", "high"}, "action": {"choices"} or
-    /// {"low", "high"}}`.
+    /// {"low", "high"}}`. An end of a range that has none is null.
     pub fn spaces(&self) -> Value {
         let bounds: Vec<(f64, f64)> =
             self.observations.iter().map(|observation| observation.bounds(self.is_scaled)).collect();
@@ -141,19 +166,11 @@ impl AgentConfig {
             ActionSpace::Discrete(choices) => json!({ "choices": choices }),
             ActionSpace::Range(low, high) => json!({ "low": low, "high": high }),
         };
-        // Before the first observation of a history there are zeros, which every range contains.
         json!({ "observation": { "shape": shape, "low": side(|b| b.0), "high": side(|b| b.1) }, "action": action })
     }
 }
 
-fn observation(name: &str) -> Result<&'static Observation, ConfigError> {
-    let known = || OBSERVATIONS.iter().map(|observation| observation.name).collect::<Vec<_>>().join(", ");
-    Observation::named(name).ok_or_else(|| {
-        ConfigError(format!("agent.observations names {name:?}, which is unknown; there are {}", known()))
-    })
-}
-
-fn refuse(field: &str, mistake: Option<(&'static str, String)>) -> Result<(), ConfigError> {
+pub(crate) fn refuse(field: &str, mistake: Option<(&'static str, String)>) -> Result<(), ConfigError> {
     match mistake {
         Some((name, what)) => Err(ConfigError(format!("agent.{field}.{name} {what}"))),
         None => Ok(()),
@@ -161,15 +178,20 @@ fn refuse(field: &str, mistake: Option<(&'static str, String)>) -> Result<(), Co
 }
 
 /// A table with a `kind`, or the kind alone.
-fn kind<T: for<'de> Deserialize<'de>>(field: &str, value: Value, known: &[Described]) -> Result<T, ConfigError> {
+pub(crate) fn kind<T: for<'de> Deserialize<'de>>(field: &str, value: Value, known: &[&str]) -> Result<T, ConfigError> {
     let value = if value.is_string() { json!({ "kind": value }) } else { value };
     let name = value.get("kind").and_then(Value::as_str).unwrap_or_default();
-    if !known.iter().any(|one| one.name == name) {
-        let names = known.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+    if !known.contains(&name) {
+        let names = known.join(", ");
         let given = value.get("kind").map_or_else(|| value.to_string(), ToString::to_string);
         return Err(ConfigError(format!("agent.{field} = {given} is unknown; there are {names}")));
     }
     serde_json::from_value(value).map_err(|error| ConfigError(format!("agent.{field}: {error}")))
+}
+
+/// The names of a catalogue.
+pub(crate) fn names(described: &[Described]) -> Vec<&'static str> {
+    described.iter().map(|one| one.name).collect()
 }
 
 fn decision(value: &Value) -> Result<Decision, ConfigError> {

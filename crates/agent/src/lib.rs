@@ -22,7 +22,11 @@ pub mod agent;
 mod config;
 pub mod decision;
 mod interval;
+mod named;
 pub mod observation;
+pub mod own;
+#[cfg(test)]
+mod own_tests;
 pub mod policy;
 pub mod recent;
 #[cfg(test)]
@@ -40,8 +44,14 @@ pub use config::{AgentConfig, ConfigError, catalogue};
 #[doc(inline)]
 pub use decision::{DECISIONS, Decision};
 pub use interval::Interval;
+pub use named::{AnyObservation, AnyReward};
 #[doc(inline)]
 pub use observation::{OBSERVATIONS, Observation, Scale};
+#[doc(inline)]
+pub use own::{
+    ExternalObservation, ExternalObservationConfig, ExternalReward, ExternalRewardConfig, ObservationRange,
+    OwnObservation, OwnReward, Values, own_observations, own_rewards, taken_names,
+};
 #[doc(inline)]
 pub use recent::{DECISIONS_KEPT, Recent, Sample};
 #[doc(inline)]

@@ -217,6 +217,14 @@ fn ratio(a: f64, b: f64, otherwise: f64) -> f64 {
     if b > 0.0 { a / b } else { otherwise }
 }
 
+/// A value of a range that ends with `high`, as a share of that.
+pub(crate) fn scaled(value: f64, high: f64, scale: Scale) -> f64 {
+    match scale {
+        Scale::Linear => value / high,
+        Scale::Log { unit } => ackclock_units::math::ln_1p(value / unit) / ackclock_units::math::ln_1p(high / unit),
+    }
+}
+
 impl Observation {
     /// The one with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -231,13 +239,7 @@ impl Observation {
 
     /// Its value brought into [-1, 1] by its [`Scale`].
     pub fn scaled(&self, view: &View<'_>) -> f64 {
-        let value = self.value(view);
-        match self.scale {
-            Scale::Linear => value / self.range.1,
-            Scale::Log { unit } => {
-                ackclock_units::math::ln_1p(value / unit) / ackclock_units::math::ln_1p(self.range.1 / unit)
-            }
-        }
+        scaled(self.value(view), self.range.1, self.scale)
     }
 
     /// Range of [`Self::value`], or of [`Self::scaled`].

@@ -1,5 +1,7 @@
 //! Many environments side by side, stepped on threads into memory of the caller's.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use crate::environment::Environment;
 use crate::error::EnvironmentError;
 use crate::shard::{Shard, Slot, Task};
@@ -34,7 +36,7 @@ pub enum Autoreset {
 }
 
 /// Many environments side by side, stepped on threads; observations, rewards and ends are written into [`Buffers`] of the
-/// caller's.
+/// caller's. After a panic of a simulation, which the caller gets, it cannot be used.
 #[derive(Debug)]
 pub struct VectorEnvironment {
     /// In the order of the environments, as many in each but the last; the first is the caller's.
@@ -82,14 +84,14 @@ impl VectorEnvironment {
 
     /// The environment with this number.
     pub fn environment(&self, index: usize) -> &Environment {
-        let most = self.shards[0].slots.len();
+        let most = self.most();
         &self.shards[index / most].slots[index % most].environment
     }
 
     /// Begins an episode in each environment: the i-th with the seed `seeds[i]`, from which those of its later episodes
     /// follow.
     pub fn reset(&mut self, seeds: &[u64], observations: &mut [f32]) {
-        let most = self.shards[0].slots.len();
+        let most = self.most();
         for (shard, seeds) in self.shards.iter_mut().zip(seeds.chunks(most)) {
             shard.seeds.copy_from_slice(seeds);
         }
@@ -101,7 +103,7 @@ impl VectorEnvironment {
 
     /// Takes an action in each environment and runs each to its next decision.
     pub fn step(&mut self, actions: &[f64], buffers: Buffers<'_>) {
-        let most = self.shards[0].slots.len();
+        let most = self.most();
         for (shard, actions) in self.shards.iter_mut().zip(actions.chunks(most)) {
             shard.actions.copy_from_slice(actions);
         }
@@ -124,7 +126,7 @@ impl VectorEnvironment {
     /// Copies the last observations of the episodes that have ended.
     fn take_finals(&self, finals: &mut [f32]) {
         let length = self.observation_len;
-        let most = self.shards[0].slots.len();
+        let most = self.most();
         for (shard, finals) in self.shards.iter().zip(finals.chunks_mut(most * length)) {
             let rows = shard.finals.chunks_exact(length).zip(finals.chunks_exact_mut(length));
             for ((row, place), ends) in rows.zip(shard.terminated.iter().zip(&shard.truncated)) {
@@ -135,7 +137,13 @@ impl VectorEnvironment {
         }
     }
 
-    /// Works on each shard on a thread of its own, the first one on the caller's.
+    /// How many environments the shards have, but for the last, which may have fewer.
+    fn most(&self) -> usize {
+        self.shards.first().expect("it is not used after a panic").slots.len()
+    }
+
+    /// Works on each shard on a thread of its own, the first one on the caller's. A panic of any, which may be a failure of a
+    /// part of one's own, is the caller's, once every thread has done its work; nothing is left to go on with.
     fn work(&mut self, task: Task) {
         for shard in &mut self.shards {
             shard.task = task;
@@ -143,9 +151,16 @@ impl VectorEnvironment {
         for (shard, worker) in self.shards.drain(1..).zip(&self.workers) {
             worker.give(shard);
         }
-        self.shards[0].work();
+        let mut failure = catch_unwind(AssertUnwindSafe(|| self.shards[0].work())).err();
         for worker in &mut self.workers {
-            self.shards.push(worker.take());
+            match worker.take() {
+                Ok(shard) => self.shards.push(shard),
+                Err(panic) => failure = failure.or(Some(panic)),
+            }
+        }
+        if let Some(panic) = failure {
+            self.shards.clear();
+            resume_unwind(panic);
         }
     }
 }

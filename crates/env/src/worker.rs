@@ -4,7 +4,9 @@
 //! while before it sleeps: the thread for the next step, the caller for the end of this one. Looks in vain, as where steps are
 //! far apart or other programs have the cores, make it look half as long the next time, until now and then it tries anew.
 
+use std::any::Any;
 use std::hint::spin_loop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvError, SyncSender, TryRecvError, sync_channel};
 use std::thread;
@@ -18,18 +20,22 @@ const MOST_LOOKS: u32 = 500;
 /// After so many waits in a row in which looks were in vain, it looks as often as at first.
 const TRIES_ANEW: u32 = 64;
 
+/// What a shard comes back as: itself, or what a simulation in it panicked with, which may be the exception of a part of
+/// one's own.
+pub(crate) type Done = Result<Box<Shard>, Box<dyn Any + Send>>;
+
 /// See the module. The thread ends with it.
 #[derive(Debug)]
 pub(crate) struct Worker {
     work: SyncSender<Box<Shard>>,
     /// Behind a lock that is never taken: what holds this may be shared between threads, and a receiver may not.
-    done: Mutex<PollingReceiver>,
+    done: Mutex<PollingReceiver<Done>>,
 }
 
-/// Where shards arrive: looks for a while before it sleeps.
+/// Where something arrives: looks for a while before it sleeps.
 #[derive(Debug)]
-struct PollingReceiver {
-    shards: Receiver<Box<Shard>>,
+struct PollingReceiver<T> {
+    sent: Receiver<T>,
     /// Waits in a row in which looks were in vain.
     in_vain: u32,
 }
@@ -40,9 +46,8 @@ impl Worker {
         let (gives, done) = sync_channel(1);
         let serve = move || {
             let mut receiver = PollingReceiver::new(takes);
-            while let Ok(mut shard) = receiver.next() {
-                shard.work();
-                if gives.send(shard).is_err() {
+            while let Ok(shard) = receiver.next() {
+                if gives.send(worked(shard)).is_err() {
                     return;
                 }
             }
@@ -56,34 +61,42 @@ impl Worker {
 
     /// Hands over a shard.
     pub(crate) fn give(&self, shard: Box<Shard>) {
-        self.work.send(shard).expect("a thread lives as long as its worker, unless a simulation on it panicked");
+        self.work.send(shard).expect("a thread lives as long as its worker");
     }
 
     /// Waits until the shard is done, and takes it back.
-    pub(crate) fn take(&mut self) -> Box<Shard> {
+    pub(crate) fn take(&mut self) -> Done {
         let done = self.done.get_mut().expect("the lock is never taken");
-        done.next().expect("a thread gives back what it got, unless a simulation on it panicked")
+        done.next().expect("a thread gives back what it got")
     }
 }
 
-impl PollingReceiver {
-    fn new(shards: Receiver<Box<Shard>>) -> Self {
-        Self { shards, in_vain: 0 }
+/// Does the task of a shard.
+fn worked(mut shard: Box<Shard>) -> Done {
+    catch_unwind(AssertUnwindSafe(move || {
+        shard.work();
+        shard
+    }))
+}
+
+impl<T> PollingReceiver<T> {
+    fn new(sent: Receiver<T>) -> Self {
+        Self { sent, in_vain: 0 }
     }
 
-    /// The next shard, or the news that there will be none.
-    fn next(&mut self) -> Result<Box<Shard>, RecvError> {
+    /// The next one, or the news that there will be none.
+    fn next(&mut self) -> Result<T, RecvError> {
         for _ in 0..MOST_LOOKS.checked_shr(self.in_vain).unwrap_or(0) {
-            match self.shards.try_recv() {
-                Ok(shard) => {
+            match self.sent.try_recv() {
+                Ok(one) => {
                     self.in_vain = 0;
-                    return Ok(shard);
+                    return Ok(one);
                 }
                 Err(TryRecvError::Empty) => spin_loop(),
                 Err(TryRecvError::Disconnected) => return Err(RecvError),
             }
         }
         self.in_vain = (self.in_vain + 1) % TRIES_ANEW;
-        self.shards.recv()
+        self.sent.recv()
     }
 }

@@ -33,8 +33,16 @@ impl Class {
     where
         S: PyClass + Into<PyClassInitializer<S>>,
     {
-        let parameters = py.import("json")?.call_method1("loads", (&self.parameters,))?.cast_into::<PyDict>()?;
-        self.constructor.bind(py).call((Py::new(py, start)?,), Some(&parameters))
+        self.constructor.bind(py).call((Py::new(py, start)?,), Some(&self.arguments(py)?))
+    }
+
+    /// An instance of a class that begins with its parameters alone.
+    pub(crate) fn instance_without_start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.constructor.bind(py).call((), Some(&self.arguments(py)?))
+    }
+
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        Ok(py.import("json")?.call_method1("loads", (&self.parameters,))?.cast_into::<PyDict>()?)
     }
 
     /// A copy of an instance with all that it holds.

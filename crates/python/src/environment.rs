@@ -1,7 +1,7 @@
 //! `Environment` and `VectorEnvironment`: simulations with agents, for the environments of Gymnasium.
 
 use ackclock_agent::{ActionSpace, AgentConfig};
-use ackclock_env::{Autoreset, Buffers, Environment, Step, VectorEnvironment};
+use ackclock_env::{Autoreset, Buffers, Environment, VectorEnvironment};
 use numpy::{PyArray, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -23,8 +23,8 @@ type FlowState = (u64, f64, u64);
 /// A scenario with agents on some of its flows; what `ackclock.gym` translates for Gymnasium.
 ///
 /// Below, `agent` is a place in the list given here. An observation is a float32 array, of shape (n,) for n
-/// observations, or (history, n) with a history above 1, the latest decision last. Once a controller in Python has
-/// failed, every call raises RuntimeError.
+/// observations, or (history, n) with a history above 1, the latest decision last. Once a part of one's own has failed,
+/// every call raises RuntimeError.
 ///
 /// Args:
 ///     scenario: The scenario.
@@ -34,26 +34,25 @@ type FlowState = (u64, f64, u64);
 ///     ValueError: If a setting is wrong, there is no such flow, or one has two agents.
 #[pyclass(module = "ackclock._core", name = "Environment")]
 pub(crate) struct PyEnvironment {
-    /// `None` after an exception of a controller.
+    /// `None` after an exception of a part.
     inner: Option<Environment>,
     shapes: Vec<Vec<usize>>,
-    calls_python: bool,
 }
 
 #[pymethods]
 impl PyEnvironment {
     #[new]
     fn new(scenario: &PyScenario, agents: Vec<(String, String)>) -> PyResult<Self> {
+        let library = scenario.inner.library();
         let agents = agents
             .into_iter()
-            .map(|(flow, config)| AgentConfig::from_json(&config).map(|config| (flow, config)))
+            .map(|(flow, config)| AgentConfig::from_json_with(&config, library).map(|config| (flow, config)))
             .collect::<Result<Vec<_>, _>>()
             .map_err(to_value_error)?;
         let shapes = agents.iter().map(|(_, config)| shape(config)).collect();
-        let calls_python = scenario.calls_python();
         let scenario = scenario.inner.clone();
         let inner = PartFailure::catch(|| Environment::new(scenario, agents))?.map_err(to_value_error)?;
-        Ok(Self { inner: Some(inner), shapes, calls_python })
+        Ok(Self { inner: Some(inner), shapes })
     }
 
     /// Return the spaces of an agent, as JSON.
@@ -62,7 +61,7 @@ impl PyEnvironment {
     ///     agent: Its place.
     ///
     /// Returns:
-    ///     `observation` with `shape`, `low` and `high`; `action` with `choices`, or with `low` and `high`.
+    ///     `observation` with `shape`, `low` and `high`, null where there is no end; `action` with `choices`, or with `low` and `high`.
     fn spaces(&self, agent: usize) -> PyResult<String> {
         Ok(self.get()?.config(agent).spaces().to_string())
     }
@@ -88,8 +87,7 @@ impl PyEnvironment {
     ///     ValueError: If the action is no choice of the space, or NaN.
     fn step<'py>(&mut self, py: Python<'py>, action: f64) -> PyResult<Stepped<'py>> {
         self.check(0, action)?;
-        let step = self.drive(|environment| environment.step(&[action]))?;
-        let reward = self.get_mut()?.reward(0);
+        let (step, reward) = self.drive(|environment| (environment.step(&[action]), environment.reward(0)))?;
         let observation = self.observe(py, 0)?;
         Ok((observation, reward, step.terminated, step.truncated, PyDict::new(py)))
     }
@@ -125,9 +123,10 @@ impl PyEnvironment {
         for (agent, action) in actions.iter().enumerate() {
             self.check(agent, *action)?;
         }
-        let step = self.drive(|environment| environment.step(&actions))?;
-        let environment = self.get_mut()?;
-        let rewards = (0..environment.agents()).map(|agent| environment.reward(agent)).collect();
+        let (step, rewards) = self.drive(|environment| {
+            let step = environment.step(&actions);
+            (step, (0..actions.len()).map(|agent| environment.reward(agent)).collect())
+        })?;
         let observations = (0..self.shapes.len()).map(|agent| self.observe(py, agent)).collect::<PyResult<_>>()?;
         Ok((observations, rewards, step.terminated, step.truncated))
     }
@@ -158,7 +157,7 @@ impl PyEnvironment {
     fn __copy__(&self) -> PyResult<Self> {
         let inner = self.get()?;
         let inner = PartFailure::catch(|| inner.clone())?;
-        Ok(Self { inner: Some(inner), shapes: self.shapes.clone(), calls_python: self.calls_python })
+        Ok(Self { inner: Some(inner), shapes: self.shapes.clone() })
     }
 
     /// Simulated time since the episode began, in seconds.
@@ -211,24 +210,27 @@ impl PyEnvironment {
     }
 
     /// Moves the simulation on. The exception of a part ends it.
-    fn drive(&mut self, work: impl FnOnce(&mut Environment) -> Step) -> PyResult<Step> {
+    fn drive<T>(&mut self, work: impl FnOnce(&mut Environment) -> T) -> PyResult<T> {
         let environment = self.get_mut()?;
-        let step = PartFailure::catch(|| work(environment));
-        if step.is_err() {
+        let done = PartFailure::catch(|| work(environment));
+        if done.is_err() {
             self.inner = None;
         }
-        step
+        done
     }
 
     fn observe<'py>(&mut self, py: Python<'py>, agent: usize) -> PyResult<Observation<'py>> {
         let array = PyArray::<f32, _>::zeros(py, self.shapes[agent].as_slice(), false);
-        let environment = self.inner.as_mut().ok_or_else(over)?;
-        environment.observe(agent, array.readwrite().as_slice_mut().map_err(to_value_error)?);
+        let mut numbers = array.readwrite();
+        let numbers = numbers.as_slice_mut().map_err(to_value_error)?;
+        self.drive(|environment| environment.observe(agent, numbers))?;
         Ok(array)
     }
 }
 
-/// Copies of an environment with one agent, stepped on threads without the GIL.
+/// Copies of an environment with one agent, stepped on threads.
+///
+/// They hold the GIL only while a part in Python is asked. Once one has failed, every call raises RuntimeError.
 ///
 /// Arrays are C-contiguous and filled in place; below, n is `count`, and k how many numbers an observation has.
 ///
@@ -239,10 +241,11 @@ impl PyEnvironment {
 ///     same_step: Begin the next episode within the step that ended the last, instead of with the one after it.
 ///
 /// Raises:
-///     ValueError: If a part is in Python, there are several agents, or `count` is 0.
+///     ValueError: If there are several agents, or `count` is 0.
 #[pyclass(module = "ackclock._core", name = "VectorEnvironment")]
 pub(crate) struct PyVectorEnvironment {
-    inner: VectorEnvironment,
+    /// `None` after an exception of a part.
+    inner: Option<VectorEnvironment>,
     /// Of one environment.
     space: ActionSpace,
 }
@@ -251,15 +254,10 @@ pub(crate) struct PyVectorEnvironment {
 impl PyVectorEnvironment {
     #[new]
     fn new(environment: &PyEnvironment, count: usize, threads: usize, same_step: bool) -> PyResult<Self> {
-        if environment.calls_python {
-            return Err(PyValueError::new_err(
-                "the vector form runs on threads, and a part of this scenario is written in Python, which cannot; \
-                 use gymnasium.make_vec(..., vectorization_mode=\"sync\")",
-            ));
-        }
         let autoreset = if same_step { Autoreset::SameStep } else { Autoreset::NextStep };
         let environment = environment.get()?;
-        let inner = VectorEnvironment::new(environment, count, threads, autoreset).map_err(to_value_error)?;
+        let inner = PartFailure::catch(|| VectorEnvironment::new(environment, count, threads, autoreset))?;
+        let inner = Some(inner.map_err(to_value_error)?);
         Ok(Self { inner, space: environment.config(0).action.space() })
     }
 
@@ -280,9 +278,8 @@ impl PyVectorEnvironment {
     ) -> PyResult<()> {
         let observations = observations.as_slice_mut().map_err(to_value_error)?;
         self.expect("seeds", seeds.len(), 1)?;
-        self.expect("observations", observations.len(), self.inner.observation_len())?;
-        py.detach(|| self.inner.reset(&seeds, observations));
-        Ok(())
+        self.expect("observations", observations.len(), self.get()?.observation_len())?;
+        self.drive(py, |environment| environment.reset(&seeds, observations))
     }
 
     /// Act in each, run each to its next decision, and fill the arrays.
@@ -320,19 +317,32 @@ impl PyVectorEnvironment {
         };
         self.expect("actions", actions.len(), 1)?;
         check(actions, &self.space)?;
-        self.expect("observations", buffers.observations.len(), self.inner.observation_len())?;
+        self.expect("observations", buffers.observations.len(), self.get()?.observation_len())?;
         self.expect("rewards", buffers.rewards.len(), 1)?;
         self.expect("terminated", buffers.terminated.len(), 1)?;
         self.expect("truncated", buffers.truncated.len(), 1)?;
-        self.expect("finals", buffers.finals.len(), self.inner.observation_len())?;
-        py.detach(|| self.inner.step(actions, buffers));
-        Ok(())
+        self.expect("finals", buffers.finals.len(), self.get()?.observation_len())?;
+        self.drive(py, |environment| environment.step(actions, buffers))
     }
 }
 
 impl PyVectorEnvironment {
+    fn get(&self) -> PyResult<&VectorEnvironment> {
+        self.inner.as_ref().ok_or_else(over)
+    }
+
+    /// Moves the simulations on. The exception of a part ends them.
+    fn drive(&mut self, py: Python<'_>, work: impl FnOnce(&mut VectorEnvironment) + Send) -> PyResult<()> {
+        let environment = self.inner.as_mut().ok_or_else(over)?;
+        let done = py.detach(|| PartFailure::catch(|| work(environment)));
+        if done.is_err() {
+            self.inner = None;
+        }
+        done
+    }
+
     fn expect(&self, what: &str, given: usize, each: usize) -> PyResult<()> {
-        let wanted = self.inner.count() * each;
+        let wanted = self.get()?.count() * each;
         if given == wanted {
             return Ok(());
         }
@@ -369,7 +379,7 @@ fn shape(config: &AgentConfig) -> Vec<usize> {
 }
 
 fn over() -> PyErr {
-    PyRuntimeError::new_err("a controller failed and ended the simulation; make a new environment")
+    PyRuntimeError::new_err("a part of one's own failed and ended the simulation; make a new environment")
 }
 
 fn to_value_error(error: impl std::fmt::Display) -> PyErr {

@@ -39,7 +39,7 @@ mod _core {
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
-    use crate::parts::{PyFate, PyLinkStart, PyOwnPart, PyPacket, PyQueueState, PySourceStart, PySupply};
+    use crate::parts::{PyFate, PyLinkStart, PyOwnPart, PyPacket, PyQueueState, PySourceStart, PySupply, PyValues};
     #[pymodule_export]
     use crate::scenario::PyScenario;
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! A checked scenario.
 
+use ackclock_declare::Library;
 use ackclock_events::EventKinds;
 use ackclock_sim::SimulationConfig;
 use sha2::{Digest, Sha256};
@@ -19,6 +20,7 @@ pub struct Scenario {
     config: SimulationConfig,
     attachments: Attachments,
     extensions: Extensions,
+    library: Library,
     drawn: Vec<Drawn>,
     /// What it was drawn from, if values of it were.
     template: Option<ScenarioTemplate>,
@@ -75,12 +77,12 @@ impl Scenario {
         mut file: ScenarioFile,
         config: SimulationConfig,
         attachments: Attachments,
-        extensions: Extensions,
+        (extensions, library): (Extensions, Library),
         drawn: Vec<Drawn>,
     ) -> Self {
         file.name = Some(config.name.clone());
         file.seed = Some(config.seed);
-        Self { file, config, attachments, extensions, drawn, template: None }
+        Self { file, config, attachments, extensions, library, drawn, template: None }
     }
 
     /// The same, able to be drawn again.
@@ -108,6 +110,11 @@ impl Scenario {
     pub fn uses(&self) -> Vec<&str> {
         let entries = self.file.own_parts.as_ref();
         entries.map_or_else(Vec::new, |list| list.iter().map(|(_, entry)| entry.as_str()).collect())
+    }
+
+    /// The parts that its names may mean beside those built in: what its `use` names, and what the reading program brings.
+    pub fn library(&self) -> &Library {
+        &self.library
     }
 
     /// What a simulation is built from.
@@ -140,8 +147,7 @@ impl Scenario {
         let mut diagnostics = Diagnostics::new("", "", &[], &tree);
         let config = check(&file, &self.config.name, &self.attachments, &self.extensions, &mut diagnostics);
         let config = config.expect("what was changed makes no scenario wrong");
-        let (attachments, extensions) = (self.attachments.clone(), self.extensions.clone());
-        Self { file, config, attachments, extensions, drawn: self.drawn.clone(), template: self.template.clone() }
+        Self { file, config, ..self.clone() }
     }
 
     /// The scenario as JSON in a fixed order, overrides, name and seed included. Read by [`Self::from_json`], it is this

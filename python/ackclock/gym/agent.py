@@ -16,7 +16,8 @@ class AgentSettings:
     """What an agent is shown, asked, allowed and paid; `ackclock agents` lists the names.
 
     Attributes:
-        observations: Names of observations, in the order in which they are to come.
+        observations: Names of observations, in the order in which they are to come; or tables `{"kind": name, ...}`
+            with parameters of those of your own.
         history: Observations of so many decisions, the latest last.
         scaled: Bring observations into [-1, 1].
         decide: When it is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`, `"cubic_pace"`, or a
@@ -27,7 +28,11 @@ class AgentSettings:
         on_loss: Who answers losses and marks: the stack, by the flow's own controller, or the agent alone.
     """
 
-    observations: Sequence[ObservationName | str] = ("threshold_segments", "cwnd_segments", "rtt_ms")
+    observations: Sequence[ObservationName | str | Mapping[str, Any]] = (
+        "threshold_segments",
+        "cwnd_segments",
+        "rtt_ms",
+    )
     history: int = 1
     scaled: bool = False
     decide: DecisionName | str | Mapping[str, float] = "window"
@@ -58,7 +63,9 @@ def spaces_of(described: str) -> "tuple[spaces.Box[np.float32], spaces.Space[Any
     """
     tables = json.loads(described)
     shape = tuple(tables["observation"]["shape"])
-    low, high = (np.broadcast_to(np.array(tables["observation"][side], np.float32), shape) for side in ("low", "high"))
+    sides = {"low": -np.inf, "high": np.inf}
+    ends = ([end if value is None else value for value in tables["observation"][side]] for side, end in sides.items())
+    low, high = (np.broadcast_to(np.array(side, np.float32), shape) for side in ends)
     observation = spaces.Box(low, high, dtype=np.float32)
     action = tables["action"]
     if "choices" in action:

@@ -116,7 +116,11 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         scenario: ScenarioLike,
         *,
         flow: str | None = None,
-        observations: Sequence[ObservationName | str | Own] = ("threshold_segments", "cwnd_segments", "rtt_ms"),
+        observations: Sequence[ObservationName | str | Mapping[str, Any] | Own] = (
+            "threshold_segments",
+            "cwnd_segments",
+            "rtt_ms",
+        ),
         history: int = 1,
         scaled: bool = False,
         decide: DecisionName | str | Mapping[str, float] = "window",

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from gymnasium import spaces
@@ -32,16 +32,16 @@ class Own:
 class OwnObservations:
     """What an agent is shown that is not of the catalogue, and where among the rest."""
 
-    def __init__(self, observations: Sequence[Own | str], *, history: int, scaled: bool) -> None:
+    def __init__(self, observations: Sequence[Own | str | Mapping[str, Any]], *, history: int, scaled: bool) -> None:
         """Check the observations.
 
         Args:
-            observations: Names of the catalogue and `Own`, in the order in which they are to come.
+            observations: What the core knows by name, and `Own`, in the order in which they are to come.
             history: Observations of so many decisions.
             scaled: Bring them into [-1, 1].
 
         Raises:
-            ValueError: If there are none of the catalogue, or a range is wrong.
+            ValueError: If there are `Own` alone, or a range is wrong.
         """
         self._own = [one for one in observations if isinstance(one, Own)]
         self.named = tuple(one for one in observations if not isinstance(one, Own))

@@ -71,7 +71,11 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         scenario: ScenarioLike,
         *,
         agents: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
-        observations: Sequence[ObservationName | str | Own] = ("threshold_segments", "cwnd_segments", "rtt_ms"),
+        observations: Sequence[ObservationName | str | Mapping[str, Any] | Own] = (
+            "threshold_segments",
+            "cwnd_segments",
+            "rtt_ms",
+        ),
         history: int = 1,
         scaled: bool = False,
         decide: DecisionName | str | Mapping[str, float] = "window",

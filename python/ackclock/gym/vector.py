@@ -16,6 +16,7 @@ from ackclock._core import Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
 from ackclock.gym.flow import ScenarioLike, first_flow, loaded
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
+from ackclock.gym.own import Own
 
 _SEEDS = 2**63
 
@@ -43,7 +44,11 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         *,
         num_envs: int = 1,
         flow: str | None = None,
-        observations: Sequence[ObservationName | str] = ("threshold_segments", "cwnd_segments", "rtt_ms"),
+        observations: Sequence[ObservationName | str | Mapping[str, Any]] = (
+            "threshold_segments",
+            "cwnd_segments",
+            "rtt_ms",
+        ),
         history: int = 1,
         scaled: bool = False,
         decide: DecisionName | str | Mapping[str, float] = "window",
@@ -81,12 +86,16 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             ScenarioError: If the scenario's file is wrong.
             ValueError: If a setting is wrong.
         """
-        if not all(isinstance(name, str) for name in observations):
+        if any(isinstance(one, Own) for one in observations):
             raise ValueError(
-                "observations of your own need vectorization_mode='sync'; name those of the catalogue instead"
+                "observations made of functions need vectorization_mode='sync'; name some of the catalogue, or a class "
+                "of yours (ackclock.parts.Observation)"
             )
         if callable(reward):
-            raise ValueError("a reward that is a function of Python needs vectorization_mode='sync'; name one instead")
+            raise ValueError(
+                "a reward that is a function needs vectorization_mode='sync'; name one, or a class of yours "
+                "(ackclock.parts.Reward)"
+            )
         if render_mode is not None:
             raise ValueError("many environments at once are not drawn; give no render_mode")
         mode = _autoreset_mode(autoreset)

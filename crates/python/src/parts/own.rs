@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ackclock_agent::{ExternalObservationConfig, ExternalRewardConfig, ObservationRange};
 use ackclock_cc::{ControllerConfig, Demands, ExternalConfig, Stack};
 use ackclock_declare::{About, Json, Library, OwnField, Part, Table};
 use ackclock_net::queue::{ExternalQueue, ExternalQueueConfig};
@@ -11,6 +12,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use super::agent::{PythonObservation, PythonReward};
 use super::effect::PythonEffect;
 use super::queue::PythonQueue;
 use super::source::PythonSource;
@@ -21,10 +23,11 @@ use crate::controller::{PythonController, Wants};
 ///
 /// Args:
 ///     constructor: The class.
-///     description: JSON of `kind`, `name`, `summary`, `source`, `departures`, `fields`, `overridden` and `title`.
+///     description: JSON of `kind`, `name`, `summary`, `source`, `departures`, `fields`, `overridden` and `title`; of
+///         an observation also of `low`, `high` and `logarithmic_from`, each a number or null.
 ///
 /// Raises:
-///     ValueError: If a parameter is declared wrongly.
+///     ValueError: If a parameter is declared wrongly, or a range.
 #[pyclass(module = "ackclock._core", name = "OwnPart", frozen)]
 pub(crate) struct PyOwnPart {
     pub(super) library: Library,
@@ -51,8 +54,15 @@ impl PyOwnPart {
                 .map(|field| (text(field, "name").to_owned(), text(field, "type").to_owned()))
                 .collect(),
         };
+        let range = range(&described);
+        if let Some(mistake) = range.mistake() {
+            return Err(wrong(mistake));
+        }
         let mut library = Library::default();
-        add(&mut library, text(&described, "kind"), about(&described), read, Arc::new(source));
+        match text(&described, "kind") {
+            "observation" => add_observation(&mut library, about(&described), read, source, range),
+            kind => add(&mut library, kind, about(&described), read, Arc::new(source)),
+        }
         Ok(Self { library })
     }
 }
@@ -113,6 +123,10 @@ fn add(library: &mut Library, kind: &str, about: About, fields: Vec<OwnField>, s
             let make = move |start: &PartStart| Box::new(PythonEffect::new(&class, start)) as Box<dyn ExternalEffect>;
             ExternalEffectConfig::new(name, make)
         })),
+        "reward" => library.add(Part::of_own_fields(about, (), fields, move |table| {
+            let class = source.class(table);
+            ExternalRewardConfig::new(name, move |()| Box::new(PythonReward::new(&class)))
+        })),
         _ => library.add(Part::of_own_fields(about, (), fields, move |table| {
             let class = source.class(table);
             let make =
@@ -120,6 +134,28 @@ fn add(library: &mut Library, kind: &str, about: About, fields: Vec<OwnField>, s
             ExternalSourceConfig::new(name, make)
         })),
     }
+}
+
+fn add_observation(
+    library: &mut Library,
+    about: About,
+    fields: Vec<OwnField>,
+    source: Source,
+    range: ObservationRange,
+) {
+    let name = about.name;
+    library.add(Part::of_own_fields(about, (), fields, move |table| {
+        let class = source.class(table);
+        ExternalObservationConfig::new(name, range, move || Box::new(PythonObservation::new(&class)))
+    }));
+}
+
+/// Without an end where none is given.
+fn range(described: &Json) -> ObservationRange {
+    let number = |key: &str| described[key].as_f64();
+    let (low, high) = (number("low").unwrap_or(f64::NEG_INFINITY), number("high").unwrap_or(f64::INFINITY));
+    let range = ObservationRange::new(low, high);
+    number("logarithmic_from").map_or(range, |unit| range.logarithmic_from(unit))
 }
 
 fn text<'a>(described: &'a Json, key: &str) -> &'a str {

@@ -36,7 +36,7 @@ macro_rules! parts {
         /// Names of a library that parts of the same kind have which are built in.
         pub(crate) fn taken_names(library: &Library) -> Vec<&'static str> {
             let controllers = super::controller::Controllers::taken(library).into_iter();
-            controllers$(.chain($kind::taken(library)))*.collect()
+            controllers$(.chain($kind::taken(library)))*.chain(ackclock_agent::taken_names(library)).collect()
         }
     };
 }

@@ -177,7 +177,8 @@ impl Template {
         let attachments = Attachments::read(&mut read, folder(&self.file), files, &mut diagnostics);
         let config = check(&read, stem(&self.file), &attachments, &self.extensions, &mut diagnostics);
         let Some(config) = config else { return Err(diagnostics.into_found()) };
-        Ok(Scenario::of(read, config, attachments, self.extensions.clone(), drawn.iter().filter_map(told).collect()))
+        let known = (self.extensions.clone(), self.library.clone());
+        Ok(Scenario::of(read, config, attachments, known, drawn.iter().filter_map(told).collect()))
     }
 }
 

@@ -1,0 +1,63 @@
+//! The values of an observation of one's own.
+
+use crate::observation::{Scale, scaled};
+
+/// Which values an observation of one's own has, and how they are brought into [-1, 1].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ObservationRange {
+    low: f64,
+    high: f64,
+    scale: Scale,
+}
+
+impl ObservationRange {
+    /// Any number; it cannot be scaled.
+    pub const ANY: Self = Self::new(f64::NEG_INFINITY, f64::INFINITY);
+
+    /// From `low` to `high`; scaled, these are -1 and 1.
+    pub const fn new(low: f64, high: f64) -> Self {
+        Self { low, high, scale: Scale::Linear }
+    }
+
+    /// The same, scaled from 0 to 1 by its logarithm: for what spans decades. It turns from linear to logarithmic at `unit`.
+    #[must_use]
+    pub const fn logarithmic_from(self, unit: f64) -> Self {
+        Self { scale: Scale::Log { unit }, ..self }
+    }
+
+    /// What is wrong with it, if anything.
+    pub fn mistake(&self) -> Option<String> {
+        let Self { low, high, scale } = *self;
+        if low.is_nan() || high.is_nan() || low >= high {
+            return Some(format!("has low = {low}, which is not below high = {high}"));
+        }
+        match scale {
+            Scale::Log { unit } if !unit.is_finite() || unit <= 0.0 => {
+                Some(format!("is logarithmic from {unit}; give a number above 0"))
+            }
+            Scale::Log { .. } if low < 0.0 => Some(format!("is logarithmic and has low = {low}; give at least 0")),
+            _ => None,
+        }
+    }
+
+    /// True if its values can be brought into [-1, 1].
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.low.is_finite() && self.high.is_finite()
+    }
+
+    /// A value as it is shown.
+    pub(crate) fn shown(&self, value: f64, is_scaled: bool) -> f64 {
+        let Self { low, high, scale } = *self;
+        let value = if value.is_nan() { low } else { value.clamp(low, high) };
+        match scale {
+            _ if !is_scaled => value,
+            Scale::Linear => 2.0 * (value - low) / (high - low) - 1.0,
+            Scale::Log { .. } => scaled(value, high, scale),
+        }
+    }
+
+    /// The least and greatest of [`Self::shown`].
+    pub(crate) fn bounds(&self, is_scaled: bool) -> (f64, f64) {
+        (self.shown(self.low, is_scaled), self.shown(self.high, is_scaled))
+    }
+}
