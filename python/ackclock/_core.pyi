@@ -734,8 +734,8 @@ class OwnPart:
 
     Args:
         constructor: The class.
-        description: JSON of `kind`, `name`, `summary`, `source`, `departures`, `fields`, `overridden` and `title`; of an
-            observation also of `low`, `high` and `logarithmic_from`, each a number or null.
+        description: JSON of `kind`, `name`, `summary`, `source`, `departures`, `fields`, `overridden` and `title`; of
+            an observation also of `low`, `high` and `logarithmic_from`, each a number or null.
 
     Raises:
         ValueError: If a parameter is declared wrongly, or a range.
@@ -744,8 +744,9 @@ class OwnPart:
 
 @final
 class Values(Mapping[str, float]):
-    """Every observation of the catalogue at a decision, by name and in its unit: what rewards and observations of one's own
-    are given. It stays as it is.
+    """What rewards and observations of one's own are given: the catalogue's observations at a decision, by name.
+
+    Each value is in the unit of its name. None of them changes.
     """
     def __getitem__(self, name: str, /) -> float: ...
     def __len__(self) -> int: ...
@@ -977,7 +978,8 @@ class Environment:
             agent: Its place.
 
         Returns:
-            `observation` with `shape`, `low` and `high`; `action` with `choices`, or with `low` and `high`.
+            `observation` with `shape`, `low` and `high`, null where there is no end; `action` with `choices`, or with
+            `low` and `high`.
         """
     def reset(self, seed: int) -> NDArray[np.float32]:
         """Begin an episode, run to its first decision, and return the first agent's observation.
@@ -1049,8 +1051,9 @@ class Environment:
 
 @final
 class VectorEnvironment:
-    """Copies of an environment with one agent, stepped on threads. They hold the GIL while a part in Python is asked. Once
-    one has failed, every call raises RuntimeError.
+    """Copies of an environment with one agent, stepped on threads.
+
+    They hold the GIL only while a part in Python is asked. Once one has failed, every call raises RuntimeError.
 
     Arrays are C-contiguous and filled in place; below, n is `count`, and k how many numbers an observation has.
 
@@ -1221,7 +1224,10 @@ def exercise_agent(scenario: Scenario, decisions: int) -> int:
     """
 
 def policy_file(
-    agent: str, activation: str, layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
+    agent: str,
+    activation: str,
+    layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]],
+    scenario: Scenario | None = None,
 ) -> bytes:
     """Return a policy as an ONNX file that the engine runs.
 
@@ -1230,9 +1236,11 @@ def policy_file(
         activation: "relu" or "tanh", between two layers.
         layers: For each layer its weights, a float32 array of shape (outputs, inputs), and its biases, one of
             shape (outputs,).
+        scenario: Whose `use` brings observations that the settings name and that are not of the catalogue.
 
     Raises:
-        ValueError: If the activation is unknown, there is no layer, or the layers do not fit together.
+        ValueError: If a setting is wrong, the activation is unknown, there is no layer, or the layers do not fit
+            together.
     """
 
 def build_info() -> dict[str, str]:

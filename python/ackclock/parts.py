@@ -1,7 +1,7 @@
 """Parts of your own: classes that a scenario names as it names those that are built in.
 
 A class derives from one of those below, or from `CongestionController`, and says what scenarios call it; a scenario
-whose `use` has its module may then name it, with parameters that are read and checked:
+whose `use` has its module may then name it, or an agent on it, with parameters that are read and checked:
 
     class Small(Queue, name="small"):
         def __init__(self, start: LinkStart, *, packets: Annotated[int, Parameter("Room", at_least=1)] = 10) -> None:

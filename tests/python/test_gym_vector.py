@@ -196,8 +196,8 @@ def test_an_exception_of_a_controller_on_a_thread_ends_the_environments(threads:
     envs = VectorFlowEnv(
         scenario(ONE, 'flow.agent.controller="python:test_gym_python:Fails"'), num_envs=3, threads=threads
     )
-    envs.reset(seed=1)
-    with pytest.raises(ArithmeticError, match="lost count"):  # noqa: PT012 (with one of these steps)
+    with pytest.raises(ArithmeticError, match="lost count"):  # noqa: PT012 (with one of these calls)
+        envs.reset(seed=1)
         for _ in range(100):
             envs.step(np.array([3, 3, 3]))
     with pytest.raises(RuntimeError, match="make a new environment"):

@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from ackclock import Scenario, ScenarioError
-from ackclock._core import agents
-from ackclock.gym import FlowEnv, Own, ParallelFlows, VectorFlowEnv
+from ackclock import Scenario, ScenarioError, running
+from ackclock._core import agents, policy_file
+from ackclock.gym import AgentSettings, FlowEnv, Own, ParallelFlows, VectorFlowEnv
 from ackclock.learn.setting import SettingError, of_scenario, registered
 from gym_scenarios import LOSSY, TWO
 
@@ -159,6 +160,33 @@ def test_training_takes_them_by_name(write: Write) -> None:
         of_scenario(file, [], {"reward": {"kind": "counts", "by": 0}}, discrete=False)
     with pytest.raises(SettingError, match=r'agent.reward = "counts" is unknown'):
         registered("ackclock/SingleFlow-v0", [], {"reward": "counts"})
+
+
+def test_a_policy_sees_them_where_the_scenario_brings_them(tmp_path: Path) -> None:
+    settings = {"observations": [{"kind": "waiting_ms", "kept": 0.5}], "decide": "round"}
+    # Of seven choices the sixth, three segments more, is worth 20, and the second, three less, the waiting time.
+    weights, worths = np.zeros((7, 1), np.float32), np.full(7, -1e9, np.float32)
+    weights[1], worths[1], worths[5] = 1, 0, 20
+    agent = AgentSettings(**settings)  # type: ignore[arg-type]
+    layers = [(weights, worths)]
+    (tmp_path / "policy.onnx").write_bytes(policy_file(agent.to_json(), "relu", layers, _example()))
+    with pytest.raises(ValueError, match='"waiting_ms", which is unknown'):
+        policy_file(agent.to_json(), "relu", layers)
+    shutil.copy(ROOT / "scenarios" / "parts.py", tmp_path / "policy_parts.py")
+    text = f'use = ["policy_parts"]\n{LOSSY}'
+    frozen = text.replace('"reno"', f'{{ kind = "policy", file = "{tmp_path}/policy.onnx", controller = "reno" }}')
+    env = FlowEnv(Scenario.parse(text, str(tmp_path / "x.toml")), **settings)
+    (waiting_ms,), _ = env.reset(seed=1)
+    is_over = False
+    while not is_over:
+        (waiting_ms,), _, terminated, truncated, info = env.step(1 if waiting_ms > 20 else 5)
+        is_over = terminated or truncated
+    summary = running.run(Scenario.parse(frozen, str(tmp_path / "x.toml"), ["seed=1", "trace=false"])).summary
+    (by_hand,), (by_itself,) = info["summary"]["flows"], summary["flows"]
+    by_hand.pop("controller"), by_itself.pop("controller")
+    assert by_hand == by_itself and by_hand["fast_recoveries"] > 0
+    with pytest.raises(ScenarioError, match=r"wrong metadata.*waiting_ms.*unknown"):
+        Scenario.parse(frozen.partition("\n")[2], str(tmp_path / "x.toml"))
 
 
 # ---- what they are given --------------------------------------------------------------------------------------------

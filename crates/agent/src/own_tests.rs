@@ -147,6 +147,14 @@ fn a_range_that_is_none_is_told() {
 }
 
 #[test]
+fn a_range_is_what_is_described_of_it() {
+    let logarithmic = ObservationRange::new(0.0, 9.0).logarithmic_from(0.5);
+    for range in [ObservationRange::ANY, ObservationRange::new(-1.0, 4.0), logarithmic] {
+        assert_eq!(ObservationRange::of_description(&range.describe()), range);
+    }
+}
+
+#[test]
 fn mistakes_name_the_field_the_value_and_the_remedy() {
     for (settings, words) in [
         (r#"{"reward": "fame"}"#, vec!["agent.reward = \"fame\" is unknown; there are dqn,", "none, gap"]),

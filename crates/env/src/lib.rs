@@ -30,6 +30,50 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A reward or an observation of one's own is a part of a library: the scenario is read with it, and the agent's settings
+//! name it as they name those of the catalogue.
+//!
+//! ```
+//! use ackclock_agent::{AgentConfig, ExternalRewardConfig, OwnReward, Values};
+//! use ackclock_declare::{About, Library, Part, declare, default};
+//! use ackclock_env::Environment;
+//! use ackclock_scenario::{Extensions, Scenario};
+//!
+//! declare! {
+//!     /// Parameters of [`Toll`].
+//!     #[derive(Copy)]
+//!     pub struct Toll {
+//!         /// Price of a millisecond of waiting.
+//!         price: f64 = default(0.1).at_least(0.0),
+//!     }
+//! }
+//!
+//! impl OwnReward for Toll {
+//!     fn reward(&mut self, values: &Values<'_>) -> f64 {
+//!         values.of("delivery_rate_bps") / 1e6 - self.price * values.of("queueing_delay_ms")
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let text = r#"
+//! #     duration = "2 s"
+//! #     topology = { kind = "dumbbell", access = { rate = "1 Gbit/s", delay = "0 ms" }, bottleneck = { rate = "10 Mbit/s", delay = "20 ms" } }
+//! #     flow = [{ name = "learner", controller = "newreno" }]
+//! # "#;
+//! let mut library = Library::default();
+//! library.add(Part::new::<Toll>(About::new("toll", "rate less waiting"), (), &[], |_| (), |toll| {
+//!     ExternalRewardConfig::new("toll", move |()| Box::new(toll))
+//! }));
+//! let scenario = Scenario::parse_with(text, "learn.toml", &[], &Extensions::default().with_library(&library))?;
+//! let agent = AgentConfig::from_json_with(r#"{"reward": {"kind": "toll", "price": 0.2}}"#, scenario.library())?;
+//! let mut environment = Environment::new(scenario, vec![("learner".to_owned(), agent)])?;
+//! environment.reset(1);
+//! environment.step(&[3.0]);
+//! assert!(environment.reward(0) < 10.0); // less than the rate of the link
+//! # Ok(())
+//! # }
+//! ```
 
 mod environment;
 mod error;

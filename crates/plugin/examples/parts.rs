@@ -170,6 +170,55 @@ impl TrafficSource for Bursts {
     }
 }
 
+declare! {
+    /// Parameters of [`Level`].
+    pub struct LevelConfig {
+        /// What remains of earlier values.
+        kept: f64 = default(0.5).at_least(0.0).below(1.0),
+    }
+}
+
+/// How many segments wait on the path, smoothed.
+#[derive(Clone, Debug)]
+pub struct Level {
+    kept: f64,
+    level: f64,
+}
+
+impl OwnObservation for Level {
+    fn value(&mut self, values: &Values<'_>) -> f64 {
+        self.level = self.kept * self.level + (1.0 - self.kept) * values.of("queued_segments");
+        self.level
+    }
+}
+
+declare! {
+    /// Parameters of [`Toll`].
+    pub struct TollConfig {
+        /// Price of a millisecond of waiting.
+        price: f64 = default(0.1).at_least(0.0),
+        /// Panic at this decision; 0 never does.
+        panics: u64 = 0,
+    }
+}
+
+/// Throughput less a price on waiting, which a second of simulated time doubles.
+#[derive(Clone, Debug)]
+pub struct Toll {
+    config: TollConfig,
+    decisions: u64,
+}
+
+impl OwnReward for Toll {
+    fn reward(&mut self, values: &Values<'_>) -> f64 {
+        self.decisions += 1;
+        assert!(self.decisions != self.config.panics, "as it was asked to");
+        let waiting_ms = values.of("mean_rtt_ms") - values.of("min_rtt_ms");
+        let price = self.config.price * (1.0 + values.now().as_secs_f64());
+        values.of("delivery_rate_bps") / 1e6 - price * waiting_ms
+    }
+}
+
 /// What this plug-in has.
 pub fn plugin() -> Plugin {
     Plugin::new()
@@ -195,6 +244,15 @@ pub fn plugin() -> Plugin {
         .source(About::new("bursts", "bursts of data"), |config: &BurstsConfig, _: &SourceStart| Bursts {
             config: config.clone(),
             sent: 0,
+        })
+        .observation(
+            About::new("level_segments", "what waits on the path, smoothed"),
+            ObservationRange::new(0.0, 1e4).logarithmic_from(1.0),
+            |config: &LevelConfig| Level { kept: config.kept, level: 0.0 },
+        )
+        .reward(About::new("toll", "throughput less a price on waiting"), |config: &TollConfig| Toll {
+            config: config.clone(),
+            decisions: 0,
         })
 }
 

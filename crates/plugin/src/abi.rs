@@ -14,7 +14,7 @@ use ackclock_cc::{
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 /// The form of everything in this module.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// No value.
 pub const NONE: u64 = u64::MAX;
@@ -78,6 +78,8 @@ pub struct Table {
     pub effect: EffectTable,
     /// Sources of traffic.
     pub source: SourceTable,
+    /// Observations and rewards of agents.
+    pub agent: AgentTable,
 }
 
 /// Calls of controllers. Each but `make` takes what `make` or `clone` returned.
@@ -245,6 +247,32 @@ pub struct SupplyC {
     pub at: u64,
     /// With no time: true if it closes.
     pub closes: bool,
+}
+
+/// Calls of observations and rewards. Each but `make` takes what `make` or `clone` returned.
+#[repr(C)]
+#[derive(Debug)]
+pub struct AgentTable {
+    /// An observation or a reward, as the configuration is of one or the other; null if that panicked.
+    pub make: extern "C" fn(config: *const c_void) -> *mut c_void,
+    /// A copy that goes on alike, or null if that panicked.
+    pub clone: extern "C" fn(*const c_void) -> *mut c_void,
+    /// Frees it.
+    pub drop: extern "C" fn(*mut c_void),
+    /// The value at a decision, or what the interval that ends there pays.
+    pub number: extern "C" fn(*mut c_void, *const ValuesC, number: *mut f64) -> Status,
+}
+
+/// [`ackclock_agent::Values`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ValuesC {
+    /// Nanoseconds of simulated time.
+    pub now: u64,
+    /// Handed to `read`.
+    pub context: *const c_void,
+    /// The value of the observation with this name; NaN if the host knows none.
+    pub read: extern "C" fn(context: *const c_void, name: Text) -> f64,
 }
 
 /// A packet with what a queue sees of it.

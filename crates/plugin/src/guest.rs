@@ -1,5 +1,6 @@
 //! The plug-in's side of the boundary.
 
+mod agent;
 mod controller;
 mod effect;
 mod queue;
@@ -10,6 +11,7 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
+use ackclock_agent::{ExternalObservationConfig, ExternalRewardConfig};
 use ackclock_cc::{ControllerConfig, Setting, Stack};
 use ackclock_declare::{About, Context, Crossing, FieldInfo, Json, LinkContext, Mistake, Part, Reading, Table};
 use ackclock_net::{ExternalEffectConfig, QueueConfig};
@@ -33,6 +35,7 @@ static TABLE: abi::Table = abi::Table {
     queue: queue::TABLE,
     effect: effect::TABLE,
     source: source::TABLE,
+    agent: agent::TABLE,
 };
 
 /// What a part comes to with its parameters.
@@ -41,6 +44,8 @@ pub(crate) enum Config {
     Queue(QueueConfig),
     Effect(ExternalEffectConfig),
     Source(ExternalSourceConfig),
+    Observation(ExternalObservationConfig),
+    Reward(ExternalRewardConfig),
 }
 
 /// The table of a plug-in; there is one in a library.
@@ -92,6 +97,12 @@ fn description(part: &AnyPart) -> Json {
         AnyPart::Queue(part) => described("queue", part, &Stack::ANY),
         AnyPart::Effect(part) => described("effect", part, &Stack::ANY),
         AnyPart::Source(part) => described("source", part, &Stack::ANY),
+        AnyPart::Reward(part) => described("reward", part, &Stack::ANY),
+        AnyPart::Observation(part, range) => {
+            let mut described = described("observation", part, &Stack::ANY);
+            described["range"] = range.describe();
+            described
+        }
     }
 }
 
@@ -120,6 +131,8 @@ fn fields(part: &AnyPart) -> &[FieldInfo] {
         AnyPart::Queue(part) => &part.fields,
         AnyPart::Effect(part) => &part.fields,
         AnyPart::Source(part) => &part.fields,
+        AnyPart::Observation(part, _) => &part.fields,
+        AnyPart::Reward(part) => &part.fields,
     }
 }
 
@@ -152,6 +165,8 @@ extern "C" fn read(number: u32, table: Text, context: Text, mistakes: Sink) -> *
             AnyPart::Queue(part) => configured(part.read(&table, &context), Config::Queue),
             AnyPart::Effect(part) => configured(part.read(&table, &context), Config::Effect),
             AnyPart::Source(part) => configured(part.read(&table, &context), Config::Source),
+            AnyPart::Observation(part, _) => configured(part.read(&table, &context), Config::Observation),
+            AnyPart::Reward(part) => configured(part.read(&table, &context), Config::Reward),
         };
         mistakes.put(&Json::from(found.iter().map(mistake_json).collect::<Vec<_>>()).to_string());
         Box::into_raw(Box::new(config)).cast()

@@ -3,6 +3,7 @@
 //! A library that has been loaded stays so for the rest of the program: its parts are used by scenarios, of which nobody
 //! keeps account. A part that panics ends the simulation with a [`PluginFailure`] as the payload that unwinds.
 
+mod agent;
 mod controller;
 mod declared;
 mod effect;

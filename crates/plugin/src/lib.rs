@@ -1,5 +1,5 @@
-//! Parts of one's own: controllers, queue disciplines, effects of links and sources of traffic, for a scenario to name as it
-//! names those that are built in.
+//! Parts of one's own: controllers, queue disciplines, effects of links, sources of traffic, and observations and rewards of
+//! agents, for a scenario and its agents to name as they name those that are built in.
 //!
 //! A part is a type with the trait of its kind, the same that a built-in one has, and a declaration of its parameters:
 //!
@@ -64,6 +64,7 @@ pub use plugin::Plugin;
 
 /// What a plug-in is written with.
 pub mod prelude {
+    pub use ackclock_agent::{ObservationRange, OwnObservation, OwnReward, Values};
     pub use ackclock_cc::{
         AckEvent, CongestionCause, CongestionController, CongestionEvent, Demands, RestartEvent, SegmentReport,
         SendEvent, Stack, Start,

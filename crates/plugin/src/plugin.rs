@@ -1,5 +1,8 @@
 //! What a plug-in consists of.
 
+use ackclock_agent::{
+    ExternalObservation, ExternalObservationConfig, ExternalReward, ExternalRewardConfig, ObservationRange,
+};
 use ackclock_cc::{ControllerConfig, ExternalConfig, ExternalController, Stack, Start};
 use ackclock_declare::{About, Declared, Library, Part};
 use ackclock_net::queue::{ExternalQueue, ExternalQueueConfig};
@@ -18,6 +21,8 @@ pub(crate) enum AnyPart {
     Queue(Part<QueueConfig>),
     Effect(Part<ExternalEffectConfig>),
     Source(Part<ExternalSourceConfig>),
+    Observation(Part<ExternalObservationConfig>, ObservationRange),
+    Reward(Part<ExternalRewardConfig>),
 }
 
 impl Plugin {
@@ -115,6 +120,51 @@ impl Plugin {
         )))
     }
 
+    /// With an observation for agents. `make` is called for each episode of an agent that is shown it.
+    ///
+    /// # Panics
+    ///
+    /// If the range has a [mistake](ObservationRange::mistake).
+    #[must_use]
+    pub fn observation<K: Declared, O: ExternalObservation + 'static>(
+        self,
+        about: About,
+        range: ObservationRange,
+        make: impl Fn(&K) -> O + Clone + Send + Sync + 'static,
+    ) -> Self {
+        assert_eq!(range.mistake(), None, "the observation {}", about.name);
+        let part = Part::new(
+            about,
+            (),
+            &[],
+            |_| (),
+            move |parameters: K| {
+                let make = make.clone();
+                ExternalObservationConfig::new(about.name, range, move || Box::new(make(&parameters)))
+            },
+        );
+        self.with(AnyPart::Observation(part, range))
+    }
+
+    /// With a reward for agents. `make` is called for each episode of an agent that is paid it.
+    #[must_use]
+    pub fn reward<K: Declared, R: ExternalReward + 'static>(
+        self,
+        about: About,
+        make: impl Fn(&K) -> R + Clone + Send + Sync + 'static,
+    ) -> Self {
+        self.with(AnyPart::Reward(Part::new(
+            about,
+            (),
+            &[],
+            |_| (),
+            move |parameters: K| {
+                let make = make.clone();
+                ExternalRewardConfig::new(about.name, move |()| Box::new(make(&parameters)))
+            },
+        )))
+    }
+
     /// The parts for a Rust program that reads scenarios: see `Extensions::with_library` of `ackclock-scenario`.
     pub fn library(self) -> Library {
         let mut library = Library::default();
@@ -124,6 +174,8 @@ impl Plugin {
                 AnyPart::Queue(part) => library.add(part),
                 AnyPart::Effect(part) => library.add(part),
                 AnyPart::Source(part) => library.add(part),
+                AnyPart::Observation(part, _) => library.add(part),
+                AnyPart::Reward(part) => library.add(part),
             }
         }
         library

@@ -7,7 +7,9 @@ mod parts;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
+use ackclock_agent::AgentConfig;
 use ackclock_declare::Library;
+use ackclock_env::Environment;
 use ackclock_plugin::host::{PluginFailure, load};
 use ackclock_scenario::{Extensions, Scenario};
 use ackclock_sim::{Outcome, Simulation};
@@ -94,6 +96,58 @@ fn a_panic_ends_the_simulation_with_its_message() {
     assert_eq!(failure.message, "as it was asked to");
 }
 
+const AGENT: &str = r#"{"observations": [{"kind": "level_segments", "kept": 0.75}, "rtt_ms"], "history": 2, "scaled": true,
+    "decide": "round", "reward": {"kind": "toll", "price": 0.3}}"#;
+
+fn environment(library: &Library, agent: &str) -> Result<Environment, String> {
+    let agent = AgentConfig::from_json_with(agent, library).map_err(|error| error.to_string())?;
+    Environment::new(everything(library), vec![("other".to_owned(), agent)]).map_err(|error| error.to_string())
+}
+
+/// What is shown and paid in an episode, to the bit.
+fn course(mut environment: Environment) -> Vec<(Vec<u32>, u64)> {
+    let mut row = vec![0.0; environment.config(0).observation_len()];
+    let (mut step, mut seen) = (environment.reset(5), Vec::new());
+    while !step.is_last() {
+        let paid = environment.reward(0);
+        environment.observe(0, &mut row);
+        seen.push((row.iter().map(|number| number.to_bits()).collect(), paid.to_bits()));
+        if seen.len() == 20 {
+            environment = environment.clone();
+        }
+        step = environment.step(&[f64::from(seen.len() as u32 % 7)]);
+    }
+    seen
+}
+
+#[test]
+fn observations_and_rewards_of_a_plug_in_are_those_of_the_program() {
+    let of = |library: &Library| course(environment(library, AGENT).expect("an environment"));
+    let (of_plugin, of_program) = (of(&loaded()), of(&parts::plugin().library()));
+    assert!(of_program.len() > 50, "{}", of_program.len());
+    assert!(of_program.iter().any(|(row, _)| f32::from_bits(row[2]) > 0.0), "something waits now and then");
+    assert_eq!(of_plugin, of_program);
+}
+
+#[test]
+fn mistakes_of_agents_are_those_that_the_plug_in_declares() {
+    let agent = r#"{"observations": ["rtt_ms"], "reward": {"kind": "toll", "price": -1}}"#;
+    let (of_plugin, of_program) = (environment(&loaded(), agent), environment(&parts::plugin().library(), agent));
+    let error = of_plugin.map(|_| ()).expect_err("a mistake");
+    assert_eq!(error, "agent.reward.price = -1 must be at least 0; the default is 0.1");
+    assert_eq!(Err(error), of_program.map(|_| ()));
+}
+
+#[test]
+fn a_panic_of_a_reward_ends_the_step_with_its_message() {
+    let agent = r#"{"reward": {"kind": "toll", "panics": 2}}"#;
+    let run = AssertUnwindSafe(|| course(environment(&loaded(), agent).expect("an environment")));
+    let payload = catch_unwind(run).expect_err("a panic");
+    let failure = payload.downcast::<PluginFailure>().expect("of the plug-in");
+    assert_eq!((failure.part.as_str(), failure.call), ("toll", "reward"));
+    assert_eq!(failure.message, "as it was asked to");
+}
+
 #[test]
 fn what_is_no_plug_in_is_refused_with_a_remedy() {
     let error = load(&file().with_file_name("libnone.so")).expect_err("nothing is there");
@@ -107,6 +161,7 @@ fn what_is_no_plug_in_is_refused_with_a_remedy() {
 #[test]
 fn a_plug_in_is_loaded_once() {
     let names = |library: &Library| format!("{library:?}");
-    assert_eq!(names(&loaded()), r#"["fraction", "coin", "slow_data", "bursts"]"#);
+    let parts = r#"["fraction", "coin", "slow_data", "bursts", "level_segments", "toll"]"#;
+    assert_eq!(names(&loaded()), parts);
     assert_eq!(names(&loaded()), names(&loaded()));
 }

@@ -61,7 +61,8 @@ impl PyEnvironment {
     ///     agent: Its place.
     ///
     /// Returns:
-    ///     `observation` with `shape`, `low` and `high`, null where there is no end; `action` with `choices`, or with `low` and `high`.
+    ///     `observation` with `shape`, `low` and `high`, null where there is no end; `action` with `choices`, or with
+    ///     `low` and `high`.
     fn spaces(&self, agent: usize) -> PyResult<String> {
         Ok(self.get()?.config(agent).spaces().to_string())
     }

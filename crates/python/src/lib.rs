@@ -163,15 +163,19 @@ mod _core {
     ///     activation: "relu" or "tanh", between two layers.
     ///     layers: For each layer its weights, a float32 array of shape (outputs, inputs), and its biases, one of
     ///         shape (outputs,).
+    ///     scenario: Whose `use` brings observations that the settings name and that are not of the catalogue.
     ///
     /// Raises:
-    ///     ValueError: If the activation is unknown, there is no layer, or the layers do not fit together.
+    ///     ValueError: If a setting is wrong, the activation is unknown, there is no layer, or the layers do not fit
+    ///         together.
     #[pyfunction]
+    #[pyo3(signature = (agent, activation, layers, scenario=None))]
     fn policy_file<'py>(
         py: Python<'py>,
         agent: &str,
         activation: &str,
         layers: Vec<(PyReadonlyArray2<'py, f32>, PyReadonlyArray1<'py, f32>)>,
+        scenario: Option<&PyScenario>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let Some(activation) = Activation::named(activation) else {
             return Err(PyValueError::new_err(format!("activation {activation:?} is unknown; there are relu, tanh")));
@@ -180,8 +184,9 @@ mod _core {
             (weights.as_array().iter().copied().collect(), biases.as_array().to_vec())
         };
         let layers: Vec<(Vec<f32>, Vec<f32>)> = layers.iter().map(numbers).collect();
-        let file =
-            trained_policy(agent, activation, &layers).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let library = scenario.map(|scenario| scenario.inner.library().clone()).unwrap_or_default();
+        let file = library.open(|| trained_policy(agent, activation, &layers));
+        let file = file.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(PyBytes::new(py, &file))
     }
 

@@ -1,5 +1,7 @@
 """A trained model as a policy of the engine: an ONNX file, which needs neither Python nor PyTorch to run."""
 
+import json
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -31,11 +33,18 @@ def policy_file(model: BaseAlgorithm, setting: Setting) -> bytes:
         SettingError: If the network is of another kind.
     """
     activation, layers = _read(_modules(model))
-    agent = AgentSettings(**setting.agent).to_json()
+    agent = AgentSettings(**setting.agent)
     try:
-        return _core.policy_file(agent, activation, layers)
+        return _core.policy_file(_runnable(agent).to_json(), activation, layers, setting.scenario)
     except ValueError as error:
         raise SettingError(str(error)) from error
+
+
+def _runnable(agent: AgentSettings) -> AgentSettings:
+    """The same without a reward of one's own, which a policy is not paid and not every scenario knows."""
+    kind = agent.reward if isinstance(agent.reward, str) else agent.reward.get("kind")
+    known = [row["name"] for row in json.loads(_core.agents())["rewards"]]
+    return agent if kind in known else agent.changed({"reward": "none"})
 
 
 def _modules(model: BaseAlgorithm) -> list[torch.nn.Module]:

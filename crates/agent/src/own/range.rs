@@ -1,5 +1,7 @@
 //! The values of an observation of one's own.
 
+use serde_json::{Value as Json, json};
+
 use crate::observation::{Scale, scaled};
 
 /// Which values an observation of one's own has, and how they are brought into [-1, 1].
@@ -23,6 +25,21 @@ impl ObservationRange {
     #[must_use]
     pub const fn logarithmic_from(self, unit: f64) -> Self {
         Self { scale: Scale::Log { unit }, ..self }
+    }
+
+    /// As another language, or the other side of some boundary, describes it: `low`, `high` and `logarithmic_from`, each a
+    /// number or null.
+    pub fn of_description(description: &Json) -> Self {
+        let number = |key: &str| description[key].as_f64();
+        let (low, high) = (number("low").unwrap_or(f64::NEG_INFINITY), number("high").unwrap_or(f64::INFINITY));
+        let range = Self::new(low, high);
+        number("logarithmic_from").map_or(range, |unit| range.logarithmic_from(unit))
+    }
+
+    /// For [`Self::of_description`].
+    pub fn describe(&self) -> Json {
+        let unit = if let Scale::Log { unit } = self.scale { Some(unit) } else { None };
+        json!({ "low": self.low, "high": self.high, "logarithmic_from": unit })
     }
 
     /// What is wrong with it, if anything.

@@ -3,6 +3,9 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use ackclock_agent::{
+    ExternalObservation, ExternalObservationConfig, ExternalReward, ExternalRewardConfig, ObservationRange,
+};
 use ackclock_cc::{ControllerConfig, ExternalConfig, Need, Setting, Stack};
 use ackclock_declare::{About, Context, FieldInfo, Json, Library, Mistake, Part, Reading, Table};
 use ackclock_net::queue::{ExternalQueue, ExternalQueueConfig};
@@ -10,6 +13,7 @@ use ackclock_net::{ExternalEffect, ExternalEffectConfig, PartStart, QueueConfig}
 use ackclock_sim::{ExternalSource, ExternalSourceConfig, SourceStart};
 use serde_json::json;
 
+use super::agent::PluginNumber;
 use super::controller::PluginController;
 use super::effect::PluginEffect;
 use super::queue::PluginQueue;
@@ -89,6 +93,17 @@ fn add(library: &mut Library, table: &'static abi::Table, number: u32, part: &Js
             let make =
                 move |start: &SourceStart| Box::new(PluginSource::new(&config, start)) as Box<dyn ExternalSource>;
             ExternalSourceConfig::new(origin.name, make)
+        })),
+        Some("observation") => {
+            let range = ObservationRange::of_description(&part["range"]);
+            library.add(declared(origin, about, (), fields, move |config| {
+                let make = move || Box::new(PluginNumber::new(&config, "value")) as Box<dyn ExternalObservation>;
+                ExternalObservationConfig::new(origin.name, range, make)
+            }));
+        }
+        Some("reward") => library.add(declared(origin, about, (), fields, |config| {
+            let make = move |(): &()| Box::new(PluginNumber::new(&config, "reward")) as Box<dyn ExternalReward>;
+            ExternalRewardConfig::new(origin.name, make)
         })),
         _ => {} // a kind of a later release
     }

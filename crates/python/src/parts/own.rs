@@ -54,7 +54,7 @@ impl PyOwnPart {
                 .map(|field| (text(field, "name").to_owned(), text(field, "type").to_owned()))
                 .collect(),
         };
-        let range = range(&described);
+        let range = ObservationRange::of_description(&described);
         if let Some(mistake) = range.mistake() {
             return Err(wrong(mistake));
         }
@@ -148,14 +148,6 @@ fn add_observation(
         let class = source.class(table);
         ExternalObservationConfig::new(name, range, move || Box::new(PythonObservation::new(&class)))
     }));
-}
-
-/// Without an end where none is given.
-fn range(described: &Json) -> ObservationRange {
-    let number = |key: &str| described[key].as_f64();
-    let (low, high) = (number("low").unwrap_or(f64::NEG_INFINITY), number("high").unwrap_or(f64::INFINITY));
-    let range = ObservationRange::new(low, high);
-    number("logarithmic_from").map_or(range, |unit| range.logarithmic_from(unit))
 }
 
 fn text<'a>(described: &'a Json, key: &str) -> &'a str {
