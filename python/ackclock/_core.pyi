@@ -748,9 +748,22 @@ class Values(Mapping[str, float]):
 
     Each value is in the unit of its name. None of them changes.
     """
-    def __getitem__(self, name: str, /) -> float: ...
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[str]: ...
+    def __getitem__(self, name: str, /) -> float:
+        """Return the value of an observation.
+
+        Args:
+            name: As `ackclock agents` lists them.
+
+        Raises:
+            KeyError: If there is none of this name.
+        """
+
+    def __len__(self) -> int:
+        """Return how many observations there are."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over their names."""
+
     def get(self, key: str, /, default: object = None) -> Any:  # noqa: ANN401 (the base class's)
         """Return the value of an observation, or something else if there is none of this name.
 

@@ -45,9 +45,13 @@ impl OwnObservation for Largest {
 
 fn library() -> Library {
     let mut library = Library::default();
-    library.add(Part::new::<CountConfig>(About::new("count", "1, 2, 3"), (), &[], |_| (), |config| {
-        ExternalRewardConfig::new("count", move |()| Box::new(Count { paid: 0, end: config.end }))
-    }));
+    library.add(Part::new::<CountConfig>(
+        About::new("count", "1, 2, 3"),
+        (),
+        &[],
+        |_| (),
+        |config| ExternalRewardConfig::new("count", move |()| Box::new(Count { paid: 0, end: config.end })),
+    ));
     library.add(Part::of_own_fields(About::new("largest", "the largest window"), (), vec![], |_| {
         ExternalObservationConfig::new("largest", ObservationRange::new(0.0, 1e6), || Box::new(Largest::default()))
     }));

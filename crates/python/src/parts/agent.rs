@@ -38,8 +38,8 @@ impl PyValues {
         name.extract::<&str>().is_ok_and(|name| self.find(name).is_some())
     }
 
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        PyList::new(py, OBSERVATIONS.iter().map(|observation| observation.name))?.try_iter()
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(slf.py(), OBSERVATIONS.iter().map(|observation| observation.name))?.try_iter()
     }
 
     /// Return the value of an observation, or something else if there is none of this name.
