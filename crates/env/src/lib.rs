@@ -35,7 +35,7 @@
 //! name it as they name those of the catalogue.
 //!
 //! ```
-//! use ackclock_agent::{AgentConfig, ExternalRewardConfig, OwnReward, Values};
+//! use ackclock_agent::{AgentConfig, ExternalRewardConfig, Observation, OwnReward, Values};
 //! use ackclock_declare::{About, Library, Part, declare, default};
 //! use ackclock_env::Environment;
 //! use ackclock_scenario::{Extensions, Scenario};
@@ -70,7 +70,9 @@
 //! let mut environment = Environment::new(scenario, vec![("learner".to_owned(), agent)])?;
 //! environment.reset(1);
 //! environment.step(&[3.0]);
-//! assert!(environment.reward(0) < 10.0); // less than the rate of the link
+//! let mut value = |name| environment.read(0, Observation::named(name).expect("in the catalogue"));
+//! let expected = value("delivery_rate_bps") / 1e6 - 0.2 * value("queueing_delay_ms");
+//! assert_eq!(environment.reward(0), expected);
 //! # Ok(())
 //! # }
 //! ```
