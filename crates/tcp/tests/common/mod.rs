@@ -1,5 +1,5 @@
 //! Two endpoints and a virtual clock, stepped to whatever happens next.
-#![allow(unreachable_pub, missing_docs, reason = "tests are no library")]
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "fuzz targets use a part")]
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_tcp::{
