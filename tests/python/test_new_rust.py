@@ -17,6 +17,10 @@ pytestmark = pytest.mark.alone  # Cargo uses every core
 AXES = {"controller": "flow.mine.controller.beta=[0.5, 0.9]", "queue": "topology.bottleneck.queue.threshold=[10, 90]"}
 
 
+AS_OURS = {"CARGO_PROFILE_DEV_OPT_LEVEL": "2", "CARGO_PROFILE_DEV_DEBUG": "line-tables-only"}
+"""The crates are built as for their own tests, so that what is built for these serves here."""
+
+
 @pytest.mark.parametrize("kind", ["controller", "queue"])
 def test_a_plug_in_builds_and_takes_part(cli: Cli, tmp_path: Path, kind: str) -> None:
     begun = tmp_path / "begun"
@@ -25,10 +29,10 @@ def test_a_plug_in_builds_and_takes_part(cli: Cli, tmp_path: Path, kind: str) ->
     shutil.copy(ROOT / "Cargo.lock", begun)  # the versions that are built already
     for work in ("test", "build"):
         command = ["cargo", work, "--quiet", "--target-dir", TARGET]
-        subprocess.run(command, cwd=begun, check=True, timeout=400)
+        subprocess.run(command, cwd=begun, env=os.environ | AS_OURS, check=True, timeout=400)
     scenario = begun / "scenario.toml"
     scenario.write_text(scenario.read_text().replace("target/release", f"{TARGET}/debug"))
-    short = [scenario, "--set", "duration=3 s"]
+    short = [scenario, "--set", "duration=6 s"]
     done = cli("run", *short, "-o", tmp_path / "run", "--events", "all")
     assert done.returncode == 0, done.stderr
     done = cli("sweep", *short, "--set", AXES[kind], "-o", tmp_path / "sweep")
