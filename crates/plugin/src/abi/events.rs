@@ -1,0 +1,385 @@
+//! What a controller starts from and is told, as it crosses the boundary, and back.
+
+use ackclock_cc::{
+    AckEvent, CongestionCause, CongestionEvent, DeliveryReport, EarlyExit, ExitSign, RateSample, Repair, RestartCause,
+    RestartEvent, RttStats, SegmentReport, SegmentTimestamps, SendEvent, Start,
+};
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use super::{NONE, WatchedC, known, or_none};
+
+/// [`Start`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct StartC {
+    /// Octets.
+    pub mss: u64,
+    /// Octets.
+    pub initial_window: u64,
+    /// Octets, or [`NONE`].
+    pub initial_ssthresh: u64,
+    /// Of the controller's random stream.
+    pub seed: u64,
+}
+
+/// [`AckEvent`]; octets and nanoseconds.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "fields are those of the event")]
+#[allow(clippy::struct_excessive_bools, reason = "as many as the event has")]
+pub struct AckC {
+    pub now: u64,
+    pub newly_acked: u64,
+    pub newly_lost: u64,
+    pub newly_ce_marked: u64,
+    pub prior_flight_size: u64,
+    /// Or [`NONE`].
+    pub rtt_sample: u64,
+    pub rtt_latest: u64,
+    pub srtt: u64,
+    pub rttvar: u64,
+    pub min_rtt: u64,
+    pub round: u64,
+    pub tick: u64,
+    pub tsval: u32,
+    pub tsecr: u32,
+    pub arrival: u32,
+    pub has_timestamps: bool,
+    pub is_cumulative: bool,
+    pub is_cwnd_limited: bool,
+    pub in_recovery: bool,
+    pub is_paced: bool,
+    /// Null without.
+    pub delivery: *const DeliveryC,
+}
+
+/// [`DeliveryReport`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs, reason = "fields are those of the report")]
+pub struct DeliveryC {
+    pub delivered: u64,
+    pub lost: u64,
+    pub inflight: u64,
+    /// 0 nothing, 1 fast recovery, 2 a timeout.
+    pub repair: u8,
+    pub has_sack: bool,
+    pub has_sample: bool,
+    pub is_app_limited: bool,
+    pub sample_delivered: u64,
+    pub interval: u64,
+    pub prior_delivered: u64,
+    pub tx_in_flight: u64,
+    pub sample_lost: u64,
+}
+
+/// [`CongestionEvent`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "fields are those of the event")]
+pub struct CongestionC {
+    pub now: u64,
+    pub flight_size: u64,
+    pub newly_lost: u64,
+    pub inflight: u64,
+    /// 0 loss, 1 ECN, 2 a timeout, 3 a repeated timeout.
+    pub cause: u8,
+}
+
+/// [`RestartEvent`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "fields are those of the event")]
+pub struct RestartC {
+    pub now: u64,
+    pub window: u64,
+    /// Or [`NONE`].
+    pub ssthresh: u64,
+    /// The place in [`RestartCause`].
+    pub cause: u8,
+}
+
+/// [`SendEvent`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "fields are those of the event")]
+pub struct SendC {
+    pub now: u64,
+    pub size: u64,
+    pub flight_size: u64,
+    pub idle_for: u64,
+}
+
+/// [`SegmentReport`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "fields are those of the report")]
+pub struct SegmentC {
+    pub now: u64,
+    pub sent_at: u64,
+    pub start: u64,
+    pub size: u64,
+    pub delivered: u64,
+    pub prior_delivered: u64,
+    pub tx_in_flight: u64,
+    pub lost: u64,
+    pub is_app_limited: bool,
+    pub is_retransmission: bool,
+}
+
+impl From<&Start> for StartC {
+    fn from(start: &Start) -> Self {
+        Self {
+            mss: start.mss.0,
+            initial_window: start.initial_window.0,
+            initial_ssthresh: or_none(start.initial_ssthresh.map(|bytes| bytes.0)),
+            seed: start.seed,
+        }
+    }
+}
+
+impl From<&StartC> for Start {
+    fn from(start: &StartC) -> Self {
+        Self {
+            mss: Bytes(start.mss),
+            initial_window: Bytes(start.initial_window),
+            initial_ssthresh: known(start.initial_ssthresh).map(Bytes),
+            seed: start.seed,
+        }
+    }
+}
+
+impl AckC {
+    /// Points to `delivery`.
+    #[inline]
+    pub(crate) fn new(ack: &AckEvent, delivery: Option<&DeliveryC>) -> Self {
+        let timestamps =
+            ack.timestamps.unwrap_or(SegmentTimestamps { tsval: 0, tsecr: 0, arrival: 0, tick: SimDuration::ZERO });
+        Self {
+            now: ack.now.0,
+            newly_acked: ack.newly_acked.0,
+            newly_lost: ack.newly_lost.0,
+            newly_ce_marked: ack.newly_ce_marked.0,
+            prior_flight_size: ack.prior_flight_size.0,
+            rtt_sample: or_none(ack.rtt_sample.map(|sample| sample.0)),
+            rtt_latest: ack.rtt.latest.0,
+            srtt: ack.rtt.srtt.0,
+            rttvar: ack.rtt.rttvar.0,
+            min_rtt: ack.rtt.min_rtt.0,
+            round: ack.round,
+            tick: timestamps.tick.0,
+            tsval: timestamps.tsval,
+            tsecr: timestamps.tsecr,
+            arrival: timestamps.arrival,
+            has_timestamps: ack.timestamps.is_some(),
+            is_cumulative: ack.is_cumulative,
+            is_cwnd_limited: ack.is_cwnd_limited,
+            in_recovery: ack.in_recovery,
+            is_paced: ack.is_paced,
+            delivery: delivery.map_or(std::ptr::null(), std::ptr::from_ref),
+        }
+    }
+
+    /// With what `delivery` points to.
+    #[inline]
+    pub(crate) fn event(&self, delivery: Option<&DeliveryC>) -> AckEvent {
+        let ack = self;
+        AckEvent {
+            now: SimTime(ack.now),
+            newly_acked: Bytes(ack.newly_acked),
+            is_cumulative: ack.is_cumulative,
+            newly_lost: Bytes(ack.newly_lost),
+            newly_ce_marked: Bytes(ack.newly_ce_marked),
+            prior_flight_size: Bytes(ack.prior_flight_size),
+            rtt_sample: known(ack.rtt_sample).map(SimDuration),
+            rtt: RttStats {
+                latest: SimDuration(ack.rtt_latest),
+                srtt: SimDuration(ack.srtt),
+                rttvar: SimDuration(ack.rttvar),
+                min_rtt: SimDuration(ack.min_rtt),
+            },
+            timestamps: ack.has_timestamps.then_some(SegmentTimestamps {
+                tsval: ack.tsval,
+                tsecr: ack.tsecr,
+                arrival: ack.arrival,
+                tick: SimDuration(ack.tick),
+            }),
+            is_cwnd_limited: ack.is_cwnd_limited,
+            in_recovery: ack.in_recovery,
+            round: ack.round,
+            is_paced: ack.is_paced,
+            delivery: delivery.map(DeliveryReport::from),
+        }
+    }
+}
+
+impl From<&DeliveryReport> for DeliveryC {
+    fn from(report: &DeliveryReport) -> Self {
+        let sample = report.sample.unwrap_or_default();
+        Self {
+            delivered: report.delivered.0,
+            lost: report.lost.0,
+            inflight: report.inflight.0,
+            repair: report.repair as u8,
+            has_sack: report.has_sack,
+            has_sample: report.sample.is_some(),
+            is_app_limited: sample.is_app_limited,
+            sample_delivered: sample.delivered.0,
+            interval: sample.interval.0,
+            prior_delivered: sample.prior_delivered.0,
+            tx_in_flight: sample.tx_in_flight.0,
+            sample_lost: sample.lost.0,
+        }
+    }
+}
+
+impl From<&DeliveryC> for DeliveryReport {
+    fn from(report: &DeliveryC) -> Self {
+        Self {
+            delivered: Bytes(report.delivered),
+            lost: Bytes(report.lost),
+            inflight: Bytes(report.inflight),
+            repair: [Repair::None, Repair::Fast, Repair::Timeout][usize::from(report.repair).min(2)],
+            has_sack: report.has_sack,
+            sample: report.has_sample.then_some(RateSample {
+                delivered: Bytes(report.sample_delivered),
+                interval: SimDuration(report.interval),
+                prior_delivered: Bytes(report.prior_delivered),
+                is_app_limited: report.is_app_limited,
+                tx_in_flight: Bytes(report.tx_in_flight),
+                lost: Bytes(report.sample_lost),
+            }),
+        }
+    }
+}
+
+impl From<&CongestionEvent> for CongestionC {
+    fn from(event: &CongestionEvent) -> Self {
+        let cause = match event.cause {
+            CongestionCause::Loss => 0,
+            CongestionCause::Ecn => 1,
+            CongestionCause::Timeout { repeated: false } => 2,
+            CongestionCause::Timeout { repeated: true } => 3,
+        };
+        Self {
+            now: event.now.0,
+            flight_size: event.flight_size.0,
+            newly_lost: event.newly_lost.0,
+            inflight: event.inflight.0,
+            cause,
+        }
+    }
+}
+
+impl From<&CongestionC> for CongestionEvent {
+    fn from(event: &CongestionC) -> Self {
+        let cause = match event.cause {
+            0 => CongestionCause::Loss,
+            1 => CongestionCause::Ecn,
+            cause => CongestionCause::Timeout { repeated: cause == 3 },
+        };
+        Self {
+            now: SimTime(event.now),
+            cause,
+            flight_size: Bytes(event.flight_size),
+            newly_lost: Bytes(event.newly_lost),
+            inflight: Bytes(event.inflight),
+        }
+    }
+}
+
+/// In the order of their numbers.
+const RESTARTS: [RestartCause; 5] =
+    [RestartCause::SynLost, RestartCause::Timeout, RestartCause::Idle, RestartCause::Unused, RestartCause::Outer];
+
+impl From<&RestartEvent> for RestartC {
+    fn from(restart: &RestartEvent) -> Self {
+        Self {
+            now: restart.now.0,
+            window: restart.window.0,
+            ssthresh: or_none(restart.ssthresh.map(|bytes| bytes.0)),
+            cause: restart.cause as u8,
+        }
+    }
+}
+
+impl From<&RestartC> for RestartEvent {
+    fn from(restart: &RestartC) -> Self {
+        Self {
+            now: SimTime(restart.now),
+            cause: RESTARTS[usize::from(restart.cause).min(RESTARTS.len() - 1)],
+            window: Bytes(restart.window),
+            ssthresh: known(restart.ssthresh).map(Bytes),
+        }
+    }
+}
+
+/// In the order of their numbers.
+const SIGNS: [ExitSign; 2] = [ExitSign::Delay, ExitSign::AckTrain];
+
+impl WatchedC {
+    pub(crate) fn exit_of(exit: Option<EarlyExit>) -> (u64, u8) {
+        exit.map_or((NONE, 0), |exit| (exit.at.0, exit.sign as u8))
+    }
+
+    pub(crate) fn exit(&self) -> Option<EarlyExit> {
+        let sign = SIGNS[usize::from(self.exit_sign).min(SIGNS.len() - 1)];
+        known(self.exit_at).map(|at| EarlyExit { at: SimTime(at), sign })
+    }
+}
+
+impl From<&SendEvent> for SendC {
+    #[inline]
+    fn from(sent: &SendEvent) -> Self {
+        let SendEvent { now, size, flight_size, idle_for } = *sent;
+        Self { now: now.0, size: size.0, flight_size: flight_size.0, idle_for: idle_for.0 }
+    }
+}
+
+impl From<&SendC> for SendEvent {
+    #[inline]
+    fn from(sent: &SendC) -> Self {
+        Self {
+            now: SimTime(sent.now),
+            size: Bytes(sent.size),
+            flight_size: Bytes(sent.flight_size),
+            idle_for: SimDuration(sent.idle_for),
+        }
+    }
+}
+
+impl From<&SegmentReport> for SegmentC {
+    #[inline]
+    fn from(segment: &SegmentReport) -> Self {
+        Self {
+            now: segment.now.0,
+            sent_at: segment.sent_at.0,
+            start: segment.start,
+            size: segment.size.0,
+            delivered: segment.delivered.0,
+            prior_delivered: segment.prior_delivered.0,
+            tx_in_flight: segment.tx_in_flight.0,
+            lost: segment.lost.0,
+            is_app_limited: segment.is_app_limited,
+            is_retransmission: segment.is_retransmission,
+        }
+    }
+}
+
+impl From<&SegmentC> for SegmentReport {
+    #[inline]
+    fn from(segment: &SegmentC) -> Self {
+        Self {
+            now: SimTime(segment.now),
+            sent_at: SimTime(segment.sent_at),
+            start: segment.start,
+            size: Bytes(segment.size),
+            delivered: Bytes(segment.delivered),
+            prior_delivered: Bytes(segment.prior_delivered),
+            tx_in_flight: Bytes(segment.tx_in_flight),
+            lost: Bytes(segment.lost),
+            is_app_limited: segment.is_app_limited,
+            is_retransmission: segment.is_retransmission,
+        }
+    }
+}
