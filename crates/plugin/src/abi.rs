@@ -9,6 +9,7 @@ mod events;
 
 use std::ffi::c_void;
 
+#[cfg(feature = "host")]
 use ackclock_units::Bandwidth;
 pub use events::{AckC, CongestionC, DeliveryC, RestartC, SegmentC, SendC, StartC};
 
@@ -323,6 +324,7 @@ pub(crate) fn known(value: u64) -> Option<u64> {
 }
 
 /// A rate, unless it is [`NONE`].
+#[cfg(feature = "host")]
 pub(crate) fn known_rate(value: u64) -> Option<Bandwidth> {
     known(value).map(Bandwidth)
 }

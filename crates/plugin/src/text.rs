@@ -1,5 +1,6 @@
 //! Texts across the boundary.
 
+#[cfg(feature = "host")]
 use std::ffi::c_void;
 
 use crate::abi::{Sink, Text};

@@ -1,7 +1,7 @@
 //! What a controller starts from and is told, as it crosses the boundary, and back.
 
 use ackclock_cc::{
-    AckEvent, CongestionCause, CongestionEvent, DeliveryReport, EarlyExit, ExitSign, RateSample, Repair, RestartCause,
+    AckEvent, CongestionCause, CongestionEvent, DeliveryReport, EarlyExit, RateSample, Repair, RestartCause,
     RestartEvent, RttStats, SegmentReport, SegmentTimestamps, SendEvent, Start,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -151,6 +151,7 @@ impl From<&StartC> for Start {
 
 impl AckC {
     /// Points to `delivery`.
+    #[cfg(feature = "host")]
     #[inline]
     pub(crate) fn new(ack: &AckEvent, delivery: Option<&DeliveryC>) -> Self {
         let timestamps =
@@ -315,13 +316,15 @@ impl From<&RestartC> for RestartEvent {
 }
 
 /// In the order of their numbers.
-const SIGNS: [ExitSign; 2] = [ExitSign::Delay, ExitSign::AckTrain];
+#[cfg(feature = "host")]
+const SIGNS: [ackclock_cc::ExitSign; 2] = [ackclock_cc::ExitSign::Delay, ackclock_cc::ExitSign::AckTrain];
 
 impl WatchedC {
     pub(crate) fn exit_of(exit: Option<EarlyExit>) -> (u64, u8) {
         exit.map_or((NONE, 0), |exit| (exit.at.0, exit.sign as u8))
     }
 
+    #[cfg(feature = "host")]
     pub(crate) fn exit(&self) -> Option<EarlyExit> {
         let sign = SIGNS[usize::from(self.exit_sign).min(SIGNS.len() - 1)];
         known(self.exit_at).map(|at| EarlyExit { at: SimTime(at), sign })
