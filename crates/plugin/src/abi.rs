@@ -149,7 +149,7 @@ pub struct WatchedC {
     pub is_in_slow_start: bool,
     /// When a sign of a full path ended slow start last, in nanoseconds, or [`NONE`].
     pub exit_at: u64,
-    /// The place of that sign in [`ExitSign`].
+    /// The place of that sign in [`ackclock_cc::ExitSign`].
     pub exit_sign: u8,
 }
 
