@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ackclock.bench import CASES, Case, Measurement
+from ackclock.bench.plugins import PluginCost
 from ackclock.cli.bench import ratios
 from ackclock.cli.display import si
 from conftest import Cli
@@ -115,6 +116,18 @@ def test_the_bench_of_learning_counts_decisions(cli: Cli) -> None:
     said = cli("bench", "learn", "--min-cpu", 0).stdout
     assert "dqn_cubic" in said
     assert "decisions per CPU second" in said
+
+
+def test_what_a_plugin_costs_is_told_of_pairs() -> None:
+    cost = PluginCost("queue", built_in_ns=(100.0, 200.0, 100.0), loaded_ns=(110.0, 260.0, 140.0))
+    assert cost.ratios == pytest.approx([1.1, 1.3, 1.4])
+    assert (cost.median, cost.more_ns) == (pytest.approx(1.3), 40.0)  # 10, 60 and 40 ns more
+
+
+def test_the_bench_of_plugins_wants_the_sources(cli: Cli) -> None:
+    done = cli("bench", "plugins")
+    assert done.returncode == 1
+    assert "run it in the folder of ackclock's sources" in done.stderr
 
 
 def test_unknown_bench_is_wrong_input(cli: Cli) -> None:

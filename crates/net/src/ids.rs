@@ -13,12 +13,14 @@ macro_rules! typed_index {
 
         impl $name {
             /// The one at this place of its list.
+            #[inline]
             $visibility const fn new(place: usize) -> Self {
                 assert!(place <= u32::MAX as usize, "no list is longer than 2^32");
                 Self(place as u32)
             }
 
             /// Its place in the list.
+            #[inline]
             $visibility const fn index(self) -> usize {
                 self.0 as usize
             }

@@ -1,7 +1,8 @@
 //! What the boundary costs: the same run with parts of this program, and with those of a plug-in.
 //!
-//! `cargo build --release -p ackclock-plugin --examples`, then `target/release/examples/cost FILE` for CPU time in turn, or
-//! `cost FILE loaded` and `cost FILE built-in` under a profiler. FILE is the plug-in, `target/release/examples/libparts.so`.
+//! `ackclock bench plugins` builds and runs it. By hand: `cargo build --release -p ackclock-plugin --examples`, then
+//! `target/release/examples/cost FILE` for times in turn, as a line of JSON for each part; or `cost FILE queue loaded` and
+//! `cost FILE queue built-in` for one run under a profiler. FILE is the plug-in, `target/release/examples/libparts.so`.
 
 #[allow(unreachable_pub, reason = "the example is a library of its own")]
 #[path = "parts.rs"]
@@ -16,7 +17,7 @@ use ackclock_scenario::{Extensions, Scenario};
 use ackclock_sim::Simulation;
 
 const CONTROLLER: &str = r#"
-duration = "20 s"
+duration = "100 s"
 topology = { kind = "dumbbell", access = { rate = "1 Gbit/s", delay = "1 ms" }, bottleneck = { rate = "400 Mbit/s",
     delay = "18 ms" } }
 flow = [{ name = "mine", controller = "fraction" }]
@@ -24,23 +25,26 @@ trace = false
 "#;
 
 const QUEUE: &str = r#"
-duration = "20 s"
+duration = "100 s"
 topology = { kind = "dumbbell", access = { rate = "1 Gbit/s", delay = "1 ms" }, bottleneck = { rate = "400 Mbit/s",
     delay = "18 ms", queue = { kind = "coin", packets = 1000, p = 0.0001 } } }
 flow = [{ name = "mine", controller = "cubic" }]
 trace = false
 "#;
 
+/// Runs of each side, in turn.
+const ROUNDS: usize = 5;
+
 fn main() {
-    let file = std::env::args().nth(1).expect("name the plug-in");
-    let which = std::env::args().nth(2).unwrap_or_default();
-    let loaded = load(Path::new(&file)).unwrap_or_else(|error| panic!("{error}"));
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let file = arguments.first().expect("name the plug-in");
+    let loaded = load(Path::new(file)).unwrap_or_else(|error| panic!("{error}"));
     let built_in = parts::plugin().library();
     for (name, text) in [("controller", CONTROLLER), ("queue", QUEUE)] {
-        match which.as_str() {
-            "loaded" => _ = run(text, &loaded),
-            "built-in" => _ = run(text, &built_in),
-            _ => compare(name, text, [&built_in, &loaded]),
+        match arguments.get(1..).unwrap_or_default() {
+            [] => compare(name, text, [&built_in, &loaded]),
+            [part, side] if part == name => _ = run(text, if side == "loaded" { &loaded } else { &built_in }),
+            _ => {}
         }
     }
 }
@@ -55,17 +59,16 @@ fn run(text: &str, library: &Library) -> (f64, u64) {
     (start.elapsed().as_secs_f64(), outcome.engine.packets_delivered)
 }
 
-/// The least of five runs of each, in turn.
+/// Nanoseconds a packet of each run, built in and loaded.
 #[allow(clippy::print_stdout, reason = "a program for people")]
 fn compare(name: &str, text: &str, libraries: [&Library; 2]) {
-    let mut least = [f64::INFINITY; 2];
-    let mut packets = 0;
-    for _ in 0..5 {
-        for (least, library) in least.iter_mut().zip(libraries) {
-            let (seconds, delivered) = run(text, library);
-            (*least, packets) = (least.min(seconds), delivered);
-        }
-    }
-    let [built_in, loaded] = least.map(|seconds| 1e9 * seconds / packets as f64);
-    println!("{name}: {built_in:.0} ns a packet built in, {loaded:.0} ns from the plug-in, {:.3}", loaded / built_in);
+    let pairs: Vec<[f64; 2]> = (0..ROUNDS)
+        .map(|_| {
+            libraries.map(|library| {
+                let (seconds, packets) = run(text, library);
+                1e9 * seconds / packets as f64
+            })
+        })
+        .collect();
+    println!(r#"{{"part": "{name}", "ns_per_packet": {pairs:?}}}"#);
 }

@@ -14,7 +14,7 @@ use ackclock_units::Bandwidth;
 pub use events::{AckC, CongestionC, DeliveryC, RestartC, SegmentC, SendC, StartC};
 
 /// The form of everything in this module.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// No value.
 pub const NONE: u64 = u64::MAX;
@@ -173,14 +173,11 @@ pub struct QueueTable {
     pub inspect: extern "C" fn(*const QueueHead, context: *mut c_void, InspectC) -> Status,
 }
 
-/// What a queue shows, up to date after each call; its own state lies behind it.
+/// What a queue shows, up to date after each call; its own state lies behind it. What waits in it the host knows: what it handed
+/// over and has not got back.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct QueueHead {
-    /// Packets waiting.
-    pub len: u64,
-    /// Octets waiting.
-    pub octets: u64,
     /// Packets that the last call dropped or marked.
     pub treated: *const TreatedC,
     /// How many they are.

@@ -30,11 +30,13 @@ from ackclock.bench.instructions import GROUP as INSTRUCTIONS
 from ackclock.bench.instructions import HISTORY
 from ackclock.bench.learning import CONTROLLERS as LEARNING
 from ackclock.bench.learning import GROUP as LEARN
+from ackclock.bench.plugins import GROUP as PLUGINS
+from ackclock.bench.plugins import plugin_costs
 from ackclock.bench.threads import GROUP as THREADS
 from ackclock.bench.threads import SpeedUp, speed_ups
 from ackclock.cli.cost import print_cost
 from ackclock.cli.display import output, si
-from ackclock.cli.failures import InputError, errors
+from ackclock.cli.failures import InputError, WorkError, errors
 from ackclock.cli.instructions import instructions
 
 if TYPE_CHECKING:
@@ -49,9 +51,9 @@ def bench(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym threads | instructions | cost",
-            help="Cases to run; by default all but the last two, which stand alone: what valgrind counts, and what "
-            "flows, windows, queues, profiles and traces cost.",
+            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym threads | instructions | cost | plugins",
+            help="Cases to run; by default all but the last three, which stand alone: what valgrind counts, what "
+            "flows, windows, queues, profiles and traces cost, and what the boundary of a plug-in does.",
         ),
     ] = None,
     min_cpu_s: Annotated[
@@ -68,6 +70,8 @@ def bench(
         return instructions(history, renew=record, as_json=as_json)
     if groups == [COST]:
         return print_cost(_processor(), as_json=as_json)
+    if groups == [PLUGINS]:
+        return _plugins(as_json=as_json)
     if record:
         raise InputError("--record renews the record of instructions: ackclock bench instructions --record")
     chosen = _chosen(groups)
@@ -100,10 +104,27 @@ def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
     unknown = sorted(set(groups or ()) - set(_GROUPS))
     if unknown:
         raise InputError(
-            f"there is no bench {', '.join(unknown)}; there are: {', '.join(_GROUPS)}, and {INSTRUCTIONS} and {COST}, "
-            "each alone"
+            f"there is no bench {', '.join(unknown)}; there are: {', '.join(_GROUPS)}, and {INSTRUCTIONS}, {COST} "
+            f"and {PLUGINS}, each alone"
         )
     return tuple(groups or _GROUPS)
+
+
+def _plugins(*, as_json: bool) -> None:
+    try:
+        costs = plugin_costs()
+    except RuntimeError as error:
+        raise WorkError(str(error)) from error
+    if as_json:
+        print(json.dumps([cost.as_dict() for cost in costs], indent=2))
+        return
+    for cost in costs:
+        least, most = cost.ratios[0], cost.ratios[-1]
+        output().print(
+            f"(plugins) a packet with a {cost.part} of a plug-in takes {cost.median:.2f} times ({least:.2f} to {most:.2f}) "
+            f"as long as with the same built in, {cost.more_ns:.0f} ns more"
+        )
+    output().print(_processor(), style="dim", markup=False)
 
 
 def _paces(min_cpu_s: float) -> "list[Pace]":

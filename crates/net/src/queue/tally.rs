@@ -58,6 +58,11 @@ impl Tally {
         self.log.get_or_insert_default();
     }
 
+    /// True if [`Self::take`] has packets to give.
+    pub fn has_noted(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| !log.is_empty())
+    }
+
     /// The packets since the last call, in order; none unless watched.
     pub fn take(&mut self) -> impl Iterator<Item = (Packet, Treatment)> {
         self.log.iter_mut().flat_map(|log| log.drain(..))

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use ackclock_net::{Datagram, EndpointId, ExternalEffect, Fate, HopIndex, Packet};
+use ackclock_net::{Datagram, EndpointId, ExternalEffect, Fate, Generation, HopIndex, Packet, Payload};
 use ackclock_units::SimTime;
 use ackclock_wire::{Ecn, Flags, Segment, Seq};
 
@@ -54,23 +54,25 @@ extern "C" fn on_packet(effect: *mut c_void, now: u64, packet: *const PacketC, f
     done.unwrap_or(Status::Panicked)
 }
 
-/// A packet with what crosses the boundary of it.
+/// A packet with what crosses the boundary of it; written where it is needed, as a copy of what has just been written in
+/// parts would wait for all of them.
+#[inline(always)]
 pub(super) fn packet_of(packet: &PacketC) -> Packet {
     let to = EndpointId::of_number(packet.to);
     let ecn = Ecn::of_bits(packet.ecn);
-    let made = if packet.is_datagram {
+    let payload = if packet.is_datagram {
         let sent = SimTime(packet.since);
-        Packet::udp(Datagram { number: packet.sequence, sent, payload: packet.payload, ecn }, to)
+        Payload::Udp(Datagram { number: packet.sequence, sent, payload: packet.payload, ecn })
     } else {
-        let segment = Segment {
+        Payload::Tcp(Segment {
             seq: Seq(packet.sequence),
             ack: Seq(packet.acknowledgment),
             payload: packet.payload,
             flags: Flags(packet.flags),
             ecn,
             ..Segment::default()
-        };
-        Packet::tcp(segment, to)
+        })
     };
-    Packet { size: packet.size, hop: HopIndex::new(packet.token as usize), ..made }
+    let hop = HopIndex::new(packet.token as usize);
+    Packet { payload, to, generation: Generation::default(), identification: 0, hop, size: packet.size }
 }

@@ -23,20 +23,26 @@ struct Instance {
 impl Instance {
     fn of(mut inner: Box<dyn ExternalQueue>) -> *mut QueueHead {
         inner.tally().watch();
-        let head = QueueHead { len: 0, octets: 0, treated: std::ptr::null(), treated_len: 0 };
-        let mut instance = Box::new(Self { head, inner, treated: Vec::new() });
-        instance.show();
+        let head = QueueHead { treated: std::ptr::null(), treated_len: 0 };
+        let instance = Box::new(Self { head, inner, treated: Vec::new() });
         Box::into_raw(instance).cast()
     }
 
     fn show(&mut self) {
+        self.head.treated_len = 0;
+        if self.inner.tally().has_noted() {
+            self.show_treated();
+        }
+    }
+
+    #[cold]
+    fn show_treated(&mut self) {
         let Self { head, inner, treated } = self;
         treated.clear();
         treated.extend(inner.tally().take().map(|(packet, treatment)| TreatedC {
             token: token_of(packet.hop),
             is_dropped: treatment == Treatment::Dropped,
         }));
-        (head.len, head.octets) = (inner.len() as u64, inner.octets());
         (head.treated, head.treated_len) = (treated.as_ptr(), treated.len());
     }
 }

@@ -14,9 +14,11 @@ use crate::abi::{PacketC, PartStartC, QueueHead, QueueTable, Status};
 #[derive(Debug)]
 pub(super) struct PluginQueue {
     config: Arc<Config>,
+    calls: &'static QueueTable,
     head: *mut QueueHead,
     packets: Vec<Option<Queued>>,
     free: Vec<u32>,
+    octets: u64,
     tally: Tally,
 }
 
@@ -28,13 +30,17 @@ unsafe impl Sync for PluginQueue {}
 impl PluginQueue {
     pub(super) fn new(config: &Arc<Config>, start: &PartStart) -> Self {
         let origin = config.origin();
-        let head = (origin.table.queue.make)(config.pointer(), &start_of(start));
-        let head = origin.made(head, "making");
-        Self { config: Arc::clone(config), head, packets: Vec::new(), free: Vec::new(), tally: Tally::default() }
-    }
-
-    fn calls(&self) -> &'static QueueTable {
-        &self.config.origin().table.queue
+        let calls = &origin.table.queue;
+        let head = origin.made((calls.make)(config.pointer(), &start_of(start)), "making");
+        Self {
+            config: Arc::clone(config),
+            calls,
+            head,
+            packets: Vec::new(),
+            free: Vec::new(),
+            octets: 0,
+            tally: Tally::default(),
+        }
     }
 
     fn shown(&self) -> &QueueHead {
@@ -42,17 +48,22 @@ impl PluginQueue {
         unsafe { &*self.head }
     }
 
+    #[inline]
     fn expect(&self, status: Status, call: &'static str) -> bool {
-        self.config.origin().expect(status, call)
+        if status == Status::Panicked {
+            self.config.origin().fail(call);
+        }
+        status == Status::Done
     }
 
     fn keep(&mut self, arrival: Queued) -> u32 {
-        if let Some(token) = self.free.pop() {
-            self.packets[token as usize] = Some(arrival);
-            return token;
+        self.octets += arrival.octets;
+        let token = self.free.pop().unwrap_or(self.packets.len() as u32);
+        match self.packets.get_mut(token as usize) {
+            Some(place) => *place = Some(arrival),
+            None => self.packets.push(Some(arrival)),
         }
-        self.packets.push(Some(arrival));
-        self.packets.len() as u32 - 1
+        token
     }
 
     /// Takes the packet of a token out.
@@ -62,11 +73,20 @@ impl PluginQueue {
             panic!("{call} of a plug-in's queue hands out a packet that it does not have")
         };
         self.free.push(token);
+        self.octets -= packet.octets;
         packet
     }
 
     /// Drops and marks what the last call did.
+    #[inline]
     fn treat(&mut self, call: &'static str) {
+        if self.shown().treated_len > 0 {
+            self.treat_each(call);
+        }
+    }
+
+    #[cold]
+    fn treat_each(&mut self, call: &'static str) {
         for index in 0..self.shown().treated_len {
             // SAFETY: the plug-in shows a list of this length, which stays until the next call.
             let treated = unsafe { *self.shown().treated.add(index) };
@@ -85,6 +105,7 @@ pub(super) fn start_of(start: &PartStart) -> PartStartC {
 }
 
 /// What a plug-in sees of a packet.
+#[inline]
 pub(super) fn seen(packet: &Packet, octets: u64, since: SimTime, token: u32) -> PacketC {
     let seen = PacketC {
         token,
@@ -113,14 +134,14 @@ impl QueueDiscipline for PluginQueue {
     fn enqueue(&mut self, now: SimTime, arrival: Queued) {
         let token = self.keep(arrival);
         let packet = seen(&arrival.packet, arrival.octets, arrival.since, token);
-        let status = (self.calls().enqueue)(self.head, now.0, &raw const packet);
+        let status = (self.calls.enqueue)(self.head, now.0, &raw const packet);
         self.expect(status, "enqueue");
         self.treat("enqueue");
     }
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
         let mut token = 0;
-        let status = (self.calls().dequeue)(self.head, now.0, &raw mut token);
+        let status = (self.calls.dequeue)(self.head, now.0, &raw mut token);
         let is_there = self.expect(status, "dequeue");
         self.treat("dequeue");
         is_there.then(|| self.take(token, "dequeue"))
@@ -128,16 +149,16 @@ impl QueueDiscipline for PluginQueue {
 
     fn ready_at(&self, now: SimTime) -> Option<SimTime> {
         let mut time = 0;
-        let status = (self.calls().ready_at)(self.head, now.0, &raw mut time);
+        let status = (self.calls.ready_at)(self.head, now.0, &raw mut time);
         self.expect(status, "ready_at").then_some(SimTime(time))
     }
 
     fn len(&self) -> usize {
-        self.shown().len as usize
+        self.packets.len() - self.free.len()
     }
 
     fn octets(&self) -> u64 {
-        self.shown().octets
+        self.octets
     }
 
     fn counters(&self) -> QueueCounters {
@@ -150,21 +171,22 @@ impl QueueDiscipline for PluginQueue {
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         let mut record = Record(record);
-        let status = (self.calls().inspect)(self.head, std::ptr::from_mut(&mut record).cast(), note);
+        let status = (self.calls.inspect)(self.head, std::ptr::from_mut(&mut record).cast(), note);
         self.expect(status, "inspect");
     }
 }
 
 impl Clone for PluginQueue {
     fn clone(&self) -> Self {
-        let head = self.config.origin().made((self.calls().clone)(self.head), "a copy");
-        let (packets, free, tally) = (self.packets.clone(), self.free.clone(), self.tally.clone());
-        Self { config: Arc::clone(&self.config), head, packets, free, tally }
+        let head = self.config.origin().made((self.calls.clone)(self.head), "a copy");
+        let (packets, free, octets) = (self.packets.clone(), self.free.clone(), self.octets);
+        let (config, tally) = (Arc::clone(&self.config), self.tally.clone());
+        Self { config, calls: self.calls, head, packets, free, octets, tally }
     }
 }
 
 impl Drop for PluginQueue {
     fn drop(&mut self) {
-        (self.calls().drop)(self.head);
+        (self.calls.drop)(self.head);
     }
 }
