@@ -56,7 +56,7 @@ extern "C" fn on_packet(effect: *mut c_void, now: u64, packet: *const PacketC, f
 
 /// A packet with what crosses the boundary of it; written where it is needed, as a copy of what has just been written in
 /// parts would wait for all of them.
-#[inline(always)]
+#[inline]
 pub(super) fn packet_of(packet: &PacketC) -> Packet {
     let to = EndpointId::of_number(packet.to);
     let ecn = Ecn::of_bits(packet.ecn);
