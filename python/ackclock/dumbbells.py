@@ -18,6 +18,7 @@ def dumbbell(
     flows: str | Sequence[str | dict[str, Any]] = "cubic",
     duration: str = "50 s",
     queue: str = "1 bdp",
+    profile: str | None = None,
     seed: int = 1,
     name: str | None = None,
     overrides: Sequence[str] = (),
@@ -34,6 +35,7 @@ def dumbbell(
             scenario format's `[[flow]]` instead of a name.
         duration: Simulated time.
         queue: Limit of the bottleneck's DropTail queue, or `unlimited`.
+        profile: Stack profile of every host (`ackclock profiles`); by default that of a scenario that names none.
         seed: Seed of every random stream.
         name: Name of the scenario; made from the arguments if not given.
         overrides: Further changes, each `path=value`, as in `ackclock run --set`.
@@ -60,6 +62,7 @@ def dumbbell(
                 "queue": {"kind": "drop_tail", "limit": queue},
             },
         },
+        **({} if profile is None else {"tcp": {"profile": profile}}),
         "flow": tables,
     }
     return Scenario.from_json(json.dumps(document), overrides)

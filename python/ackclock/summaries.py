@@ -88,6 +88,9 @@ class FlowSummary(TypedDict):
     controller: str
     """Congestion control, as in the scenario."""
 
+    profile: str
+    """Stack profile of the sending end."""
+
     start_s: float
     """When the connection was opened, seconds."""
 
@@ -192,6 +195,9 @@ class GroupSummary(TypedDict):
 
     controller: str
     """Congestion control, as in the scenario."""
+
+    profile: str
+    """Stack profile of the sending ends."""
 
     started: int
     """Flows that began."""

@@ -14,6 +14,7 @@ bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail"
 """
 ONE = f"""\
 duration = "3 s"
+tcp = {{ profile = "rfc" }}
 {_NETWORK}
 [[flow]]
 name = "agent"

@@ -26,6 +26,7 @@ START = Start(mss_bytes=1_000, initial_window_bytes=10_000)
 LOSSES = """\
 name = "losses"
 duration = "20 s"
+tcp = { profile = "rfc" }
 trace = false
 
 [topology]
@@ -70,7 +71,11 @@ _PLAIN = ("trace=false", "tcp.delayed_ack=false")
 
 def _dumbbell(controller: str, folder: Path, duration: str = "3 s", **flow: object) -> Scenario:
     text = ackclock.dumbbell(
-        flows=[{"name": "f", "controller": "cubic", **flow}], bottleneck="10 Mbit/s", rtt="40 ms", duration=duration
+        flows=[{"name": "f", "controller": "cubic", **flow}],
+        bottleneck="10 Mbit/s",
+        rtt="40 ms",
+        duration=duration,
+        profile="rfc",
     ).to_json()
     return Scenario.from_json(text, [f"flow[0].controller={controller}", *_PLAIN], folder)
 

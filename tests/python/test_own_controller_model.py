@@ -13,6 +13,7 @@ from ackclock import Scenario, ScenarioError
 TOML = """\
 duration = "5 s"
 trace = false
+tcp = { profile = "rfc" }
 [topology]
 kind = "dumbbell"
 access = { rate = "1 Gbit/s", delay = "1 ms" }

@@ -41,8 +41,8 @@ pub(crate) struct Profile {
 }
 
 const FILES: [(&str, &str); 6] = [
-    ("rfc", include_str!("profiles/rfc.toml")),
     ("linux-6.x", include_str!("profiles/linux-6.x.toml")),
+    ("rfc", include_str!("profiles/rfc.toml")),
     ("ns3-3.4x", include_str!("profiles/ns3-3.4x.toml")),
     ("ns2", include_str!("profiles/ns2.toml")),
     ("opnet-17", include_str!("profiles/opnet-17.toml")),

@@ -563,12 +563,12 @@ fn an_end_kept_short_by_credit_may_still_grow_its_window() {
             format!("[[appliance]]\nnode = \"left\"\nbuffer_policy = \"{discipline}\"\nfar = {{ tcp = {{ {tcp} }} }}");
         parse(DUMBBELL, &table).splits[0].far.tcp.cwnd_validation
     };
-    assert_eq!(far("socket", ""), Hold);
-    assert_eq!(far("credit", ""), Rfc7661);
+    assert_eq!(far("socket", "profile = \"rfc\""), Hold);
+    assert_eq!(far("credit", "profile = \"rfc\""), Rfc7661);
     assert_eq!(far("credit", "cwnd_validation = \"hold\""), Hold);
-    assert_eq!(far("credit", "profile = \"linux-6.x\""), Rfc7661);
+    assert_eq!(far("credit", ""), Rfc7661);
     assert_eq!(far("credit", "cwnd_validation = \"linux\""), Linux);
-    assert_eq!(far("socket", "profile = \"linux-6.x\""), Linux);
+    assert_eq!(far("socket", ""), Linux);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn yeahs_queue_goes_up_to_q_max_and_no_further() {
          access = { rate = \"1 Gbit/s\", delay = \"0 ns\" }\n\
          bottleneck = { rate = \"100 Mbit/s\", delay = \"50 ms\", \
          queue = { kind = \"drop_tail\", limit = \"unlimited\" } }\n\
-         [tcp]\ndelayed_ack = false\ninitial_ssthresh = \"800 segments\"\n[[flow]]\ncontroller = \"yeah\"\n";
+         [tcp]\nprofile = \"rfc\"\ndelayed_ack = false\ninitial_ssthresh = \"800 segments\"\n[[flow]]\ncontroller = \"yeah\"\n";
     let summary = run(text);
     let most = summary.links[0].queue_packets.max;
     assert!((80.0..=100.0).contains(&most), "{most}");

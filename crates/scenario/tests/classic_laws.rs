@@ -33,7 +33,7 @@ fn bic_adds_s_max_until_it_is_near_its_maximum() {
     // left: 346 segments, 282 of them in nine round trips, and within 32 of W_max in three more.
     let text = "duration = \"8 s\"\n[topology]\nkind = \"dumbbell\"\naccess = { rate = \"100 Gbit/s\", delay = \"0 ns\" }\n\
          bottleneck = { rate = \"100 Gbit/s\", delay = \"50 ms\", discard = [{ kind = \"nth\", n = 60000, of = \"data\" }] }\n\
-         [tcp]\ndelayed_ack = false\ninitial_ssthresh = \"2000 segments\"\n\
+         [tcp]\nprofile = \"rfc\"\ndelayed_ack = false\ninitial_ssthresh = \"2000 segments\"\n\
          [[flow]]\ncontroller = { kind = \"bic\", max_increment = 32 }\n[trace]\ninterval = \"100 ms\"\nflows = [\"cwnd\"]\n";
     let flows = simulate(text).flows;
     let ackclock_sim::ColumnData::F64(cwnd) = &flows.columns[2].data else { panic!("cwnd is a number") };

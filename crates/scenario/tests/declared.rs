@@ -12,7 +12,7 @@ fn config(kind: &str, fields: &Map<String, Value>) -> Result<ControllerConfig, V
     let scenario = json!({
         "duration": "1 s",
         "topology": { "kind": "dumbbell", "access": link, "bottleneck": link },
-        "tcp": { "timestamps": true },
+        "tcp": { "profile": "rfc", "timestamps": true },
         "flow": [{ "controller": controller }],
     });
     let found = Scenario::from_json(&scenario.to_string(), &[]);

@@ -13,7 +13,9 @@ fn part() -> Part<TcpConfig> {
 /// What an endpoint with these switches comes to; else the field and message of each mistake.
 fn config(tcp: &Table) -> Result<TcpConfig, Vec<(String, String)>> {
     let said = |error: ScenarioError| error.diagnostics.into_iter().map(|one| (one.field, one.message)).collect();
-    endpoint_config(&json!({ "tcp": tcp }).to_string(), &[]).map(|(config, _)| config).map_err(said)
+    let mut table = Table::from_iter([("profile".to_owned(), "rfc".into())]);
+    table.extend(tcp.clone());
+    endpoint_config(&json!({ "tcp": table }).to_string(), &[]).map(|(config, _)| config).map_err(said)
 }
 
 /// Every field, with the path that leads to it.

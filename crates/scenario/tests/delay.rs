@@ -10,7 +10,7 @@ fn dumbbell(from_s: u32, queue: &str, flows: &str) -> Summary {
         "duration = \"{} s\"\nmeasure = {{ from = \"{from_s} s\" }}\n[topology]\nkind = \"dumbbell\"\n\
          access = {{ rate = \"1 Gbit/s\", delay = \"10 us\" }}\n\
          bottleneck = {{ rate = \"20 Mbit/s\", delay = \"19.98 ms\", queue = {{ kind = \"drop_tail\", limit = \"{queue}\" }} }}\n\
-         [tcp]\ndelayed_ack = false\n{flows}\n",
+         [tcp]\nprofile = \"rfc\"\ndelayed_ack = false\n{flows}\n",
         from_s + 60
     ))
 }

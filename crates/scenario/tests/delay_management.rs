@@ -13,7 +13,7 @@ fn dumbbell(queue: &str, flows: &str) -> Summary {
     run(&format!(
         "duration = \"60 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
          access = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
-         bottleneck = {{ rate = \"20 Mbit/s\", delay = \"18 ms\", queue = {queue} }}\n{flows}\n"
+         bottleneck = {{ rate = \"20 Mbit/s\", delay = \"18 ms\", queue = {queue} }}\n[tcp]\nprofile = \"rfc\"\n{flows}\n"
     ))
 }
 
@@ -44,7 +44,7 @@ fn codel_holds_two_cubic_flows_near_its_target() {
 
 #[test]
 fn codel_marks_where_flows_can_say_so() {
-    let summary = dumbbell("\"codel\"", &format!("[tcp]\necn = \"request\"\n{TWO_CUBIC}"));
+    let summary = dumbbell("\"codel\"", &format!("ecn = \"request\"\n{TWO_CUBIC}"));
     let link = bottleneck(&summary);
     // Marks take the place of drops; a SYN and a retransmission are not ECN-capable, so a few drops may be left.
     assert!(link.marks > 20 && link.drops * 10 < link.marks, "{} marks, {} drops", link.marks, link.drops);
@@ -97,7 +97,7 @@ fn cakes_shaper_makes_the_queue_its_own() {
     // A link of 20 Mbit/s shaped to 10: 1460 of every 1500 octets are payload (no timestamps: 20 + 20 of headers).
     let summary = dumbbell(
         "{ kind = \"cake\", bandwidth = \"10 Mbit/s\" }",
-        &format!("[tcp]\ntimestamps = false\nmss = 1460\n{TWO_CUBIC}"),
+        &format!("timestamps = false\nmss = 1460\n{TWO_CUBIC}"),
     );
     let goodput: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
     let most = 10e6 * 1460.0 / 1500.0;

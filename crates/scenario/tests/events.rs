@@ -190,7 +190,7 @@ fn a_lost_segment_is_told_of_step_by_step() {
                 \"recovery_left\", \"timed_out\", \"packet_dropped\"]\n[topology]\nkind = \"dumbbell\"\n\
              access = { rate = \"10 Gbit/s\", delay = \"0 ns\" }\n\
                 bottleneck = { rate = \"10 Mbit/s\", delay = \"20 ms\", \
-                discard = [{ kind = \"list\", positions = [1], of = \"data\" }] }\n[[flow]]\nname = \"one\"\n\
+                discard = [{ kind = \"list\", positions = [1], of = \"data\" }] }\n[tcp]\nprofile = \"rfc\"\n[[flow]]\nname = \"one\"\n\
                 controller = \"reno\"\napp = { kind = \"file\", size = \"1000 bytes\" }\n";
     let (told, _) = watch(&scenario(text));
     let names: Vec<&str> = told.records.iter().map(|record| record.event.kind().name()).collect();

@@ -8,7 +8,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration};
 fn chain(link: &str, rest: &str) -> String {
     format!(
         "duration = \"20 s\"\ntrace = false\n[topology]\nkind = \"chain\"\nnodes = [\"A\", \"B\"]\nlink = {{ {link} }}\n\
-         [tcp]\nmss = 1460\ntimestamps = false\n{rest}\n"
+         [tcp]\nprofile = \"rfc\"\nmss = 1460\ntimestamps = false\n{rest}\n"
     )
 }
 

@@ -8,7 +8,7 @@ fn dumbbell(queue: &str, flows: &str) -> String {
     format!(
         "duration = \"30 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
          access = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\
-         bottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\", queue = {queue} }}\n{flows}\n"
+         bottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\", queue = {queue} }}\n[tcp]\nprofile = \"rfc\"\n{flows}\n"
     )
 }
 
@@ -113,7 +113,7 @@ fn adaptive_red_holds_the_average_near_its_target() {
 fn red_marks_instead_of_dropping_where_both_ends_agree() {
     let queue = "{ kind = \"red\", ecn = true, min_threshold = \"10 packets\", limit = \"200 packets\" }";
     let with = |ecn: &str| {
-        let flows = format!("[tcp]\necn = \"{ecn}\"\n[[flow]]\ncount = 2\ncontroller = \"newreno\"");
+        let flows = format!("ecn = \"{ecn}\"\n[[flow]]\ncount = 2\ncontroller = \"newreno\"");
         let outcome = run(&dumbbell(queue, &flows));
         (bottleneck(&outcome).marks, bottleneck(&outcome).drops)
     };

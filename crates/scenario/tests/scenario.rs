@@ -277,9 +277,15 @@ fn a_controller_takes_linuxs_rules_with_linuxs_constants() {
 }
 
 #[test]
-fn a_controller_that_says_nothing_more_is_the_rfcs() {
-    assert_eq!(controller("\"cubic\""), ControllerConfig::Cubic(CubicConfig::default()));
-    assert_eq!(controller("\"reno\""), ControllerConfig::Reno(RenoConfig::default()));
+fn a_controller_that_says_nothing_more_is_linuxs_and_the_rfcs_under_rfc() {
+    let of_rfc = |name: &str| {
+        let text = dumbbell(&format!("[tcp]\nprofile = \"rfc\"\n[[flow]]\ncontroller = \"{name}\""));
+        parse(&text).flows[0].controller.clone()
+    };
+    assert_eq!(of_rfc("cubic"), ControllerConfig::Cubic(CubicConfig::default()));
+    assert_eq!(of_rfc("reno"), ControllerConfig::Reno(RenoConfig::default()));
+    assert_eq!(controller("\"cubic\""), controller(r#"{ kind = "cubic", variant = "linux", hystart = "linux" }"#));
+    assert_ne!(controller("\"reno\""), ControllerConfig::Reno(RenoConfig::default()));
 }
 
 #[test]

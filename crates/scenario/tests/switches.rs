@@ -73,7 +73,7 @@ impl Situation {
             "duration = \"{duration}\"\ntrace = {{ per = \"event\", links = \"none\", flows = [\"cwnd\", \"srtt\", \"rto\"] }}\n\
              [topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"0 ms\" }}\n\
              [topology.bottleneck]\n{rate}\n{delay}\n{queue}\n{link}\n\
-             [tcp]\ninitial_ssthresh = \"20 segments\"\n{tcp}\n\
+             [tcp]\nprofile = \"rfc\"\ninitial_ssthresh = \"20 segments\"\n{tcp}\n\
              [[flow]]\nname = \"f\"\ncontroller = \"reno\"\n{flow}\n{app}\n{more}"
         )
     }
@@ -126,10 +126,11 @@ fn every_switch() -> BTreeSet<String> {
 /// Values that profiles give switches and the defaults do not, as TOML.
 fn values_of_profiles() -> BTreeMap<String, BTreeSet<String>> {
     let all = profiles();
-    let tables: Vec<BTreeMap<String, Value>> = all.as_array().expect("a list").iter().map(leaves).collect();
+    let all = all.as_array().expect("a list");
+    let rfc = leaves(all.iter().find(|profile| profile["name"] == "rfc").expect("what the situations are told in"));
     let mut values = BTreeMap::<String, BTreeSet<String>>::new();
-    for table in &tables[1..] {
-        for (name, value) in table.iter().filter(|(name, value)| tables[0].get(*name) != Some(value)) {
+    for table in all.iter().map(leaves) {
+        for (name, value) in table.iter().filter(|(name, value)| rfc.get(*name) != Some(value)) {
             values.entry(name.clone()).or_default().insert(toml_of(value));
         }
     }

@@ -147,6 +147,8 @@ pub struct FlowConfig {
     pub controller: ControllerConfig,
     /// As named in the scenario ("tahoe"), for results.
     pub controller_name: String,
+    /// Name of the set of switches that the sending end's began from, for results.
+    pub profile: &'static str,
     /// TCP at the sending end.
     pub sender: TcpConfig,
     /// TCP at the receiving end.

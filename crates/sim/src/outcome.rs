@@ -116,6 +116,8 @@ pub struct FlowSummary {
     pub name: String,
     /// As in the scenario.
     pub controller: String,
+    /// The stack profile of the sending end.
+    pub profile: &'static str,
     /// When the connection was opened, in seconds.
     pub start_s: f64,
     /// When the receiving application had everything; null if it has not, or if there is no end.

@@ -14,6 +14,7 @@ use crate::traffic::{CompletionLog, EmptyPath};
 pub(crate) struct Stream {
     pub(crate) name: String,
     pub(crate) controller: String,
+    pub(crate) profile: &'static str,
     pub(crate) sender: EndpointId,
     pub(crate) receiver: EndpointId,
     pub(crate) app: App,
@@ -53,6 +54,7 @@ impl Stream {
         Self {
             name,
             controller: flow.controller_name.clone(),
+            profile: flow.profile,
             sender,
             receiver,
             app,

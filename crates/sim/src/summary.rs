@@ -44,6 +44,7 @@ fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime) -> Flo
     FlowSummary {
         name: stream.name.clone(),
         controller: stream.controller.clone(),
+        profile: stream.profile,
         start_s: stream.start.as_secs_f64(),
         completion_s: stream.completion.map(SimTime::as_secs_f64),
         goodput_bps,

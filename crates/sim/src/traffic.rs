@@ -43,6 +43,7 @@ fn test_flow() -> crate::config::FlowConfig {
         start: SimTime::ZERO,
         controller: ackclock_cc::ControllerConfig::Cubic(ackclock_cc::CubicConfig::default()),
         controller_name: "cubic".to_owned(),
+        profile: "rfc",
         sender: ackclock_tcp::TcpConfig::default(),
         receiver: ackclock_tcp::TcpConfig::default(),
         app: crate::config::AppConfig::Bulk,

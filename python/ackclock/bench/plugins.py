@@ -1,6 +1,6 @@
 """What the boundary of a plug-in costs: the same run with parts built in and loaded, in turn.
 
-The parts and the program that runs them are the example `cost` of the crate `ackclock-plugin`, which Cargo builds first.
+The parts, and the program that runs them, are examples of the crate `ackclock-plugin`, which Cargo builds first.
 """
 
 import json

@@ -51,7 +51,8 @@ def bench(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym threads | instructions | cost | plugins",
+            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym threads "
+            "| instructions | cost | plugins",
             help="Cases to run; by default all but the last three, which stand alone: what valgrind counts, what "
             "flows, windows, queues, profiles and traces cost, and what the boundary of a plug-in does.",
         ),
@@ -121,8 +122,8 @@ def _plugins(*, as_json: bool) -> None:
     for cost in costs:
         least, most = cost.ratios[0], cost.ratios[-1]
         output().print(
-            f"(plugins) a packet with a {cost.part} of a plug-in takes {cost.median:.2f} times ({least:.2f} to {most:.2f}) "
-            f"as long as with the same built in, {cost.more_ns:.0f} ns more"
+            f"(plugins) a packet with a {cost.part} of a plug-in takes {cost.median:.2f} times "
+            f"({least:.2f} to {most:.2f}) as long as with the same built in, {cost.more_ns:.0f} ns more"
         )
     output().print(_processor(), style="dim", markup=False)
 

@@ -25,7 +25,7 @@ def _short(flag: str, metavar: str, text: str) -> typer.models.OptionInfo:
     option: typer.models.OptionInfo = typer.Option(
         flag,
         metavar=metavar,
-        help=f"{text} [dim](default: {_DEFAULTS[flag.removeprefix('--')]})[/]",
+        help=f"{text} [dim](default: {_DEFAULTS.get(flag.removeprefix('--'), 'that of a scenario without')})[/]",
         rich_help_panel=_SHORT,
         show_default=False,
     )
@@ -87,6 +87,7 @@ def run(
     flows: Annotated[str | None, _short("--flows", "NAMES", "Controllers, one for each flow")] = None,
     duration: Annotated[str | None, _short("--duration", "TIME", "Simulated time")] = None,
     queue: Annotated[str | None, _short("--queue", "LIMIT", "Limit of the bottleneck's queue")] = None,
+    profile: Annotated[str | None, _short("--profile", "NAME", "Stack profile of the hosts: ackclock profiles")] = None,
 ) -> None:
     """Simulate a scenario and print the results.
 
@@ -95,6 +96,7 @@ def run(
         ackclock run --bottleneck "100 Mbit/s" --rtt "60 ms" --flows cubic,reno
     """
     options = {"bottleneck": bottleneck, "rtt": rtt, "flows": flows, "duration": duration, "queue": queue}
+    options |= {"profile": profile}
     given = {name: value for name, value in options.items() if value is not None}
     scenario = _watched(_scenario(file, given, overrides or [], seed), events)
     _check_traces(scenario, output, [name for name, is_on in (("--qlog", qlog), ("--perfetto", perfetto)) if is_on])

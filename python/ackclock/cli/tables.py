@@ -8,7 +8,7 @@ from ackclock.cli.display import output, si
 from ackclock.cli.traffic_tables import traffic_tables
 from ackclock.manifests import Engine
 from ackclock.results import Results
-from ackclock.summaries import FlowSummary, LinkSummary
+from ackclock.summaries import FlowSummary, LinkSummary, RunSummary
 
 _MANY = 24
 """With more flows or links than this, a table shows some, and says how many it leaves out."""
@@ -22,6 +22,7 @@ def print_results(results: Results) -> None:
     """
     console = output()
     console.print(_headline(results), markup=False)
+    console.print(_profiles(results.summary), style="dim", markup=False)
     for place, value in results.drawn.items():
         console.print(f"drawn: {place} = {value}", style="dim", markup=False)
     console.print()
@@ -42,6 +43,13 @@ def _headline(results: Results) -> str:
     jain = summary["jain_index"]
     fairness = f", Jain index {jain:.4f}" if jain is not None and len(summary["flows"]) > 1 else ""
     return f"{summary['scenario']}: {summary['duration_s']:g} s, seed {summary['seed']}{fairness}"
+
+
+def _profiles(summary: RunSummary) -> str:
+    """Which TCP it was, in words."""
+    senders = [*summary["flows"], *summary.get("groups", [])]
+    names = list(dict.fromkeys(sender["profile"] for sender in senders if "profile" in sender))
+    return f"TCP as in {', '.join(names)}" if names else "no TCP"
 
 
 def _engine_line(engine: Engine) -> str:
@@ -69,21 +77,24 @@ def _flow_table(flows: Sequence[FlowSummary]) -> Table:
     table = _table("flows")
     table.add_column("flow", style="cyan")
     table.add_column("controller")
+    if by_profile := len({flow.get("profile") for flow in flows}) > 1:
+        table.add_column("profile")
     for heading in ("goodput\nMbit/s", "sent\nMbit/s", "retrans-\nmitted", "timeouts", "RTT mean\nms", "RTT p95\nms"):
         table.add_column(heading, justify="right")
     table.add_column("complete\nafter s", justify="right")
     shown = _extremes(flows)
     for flow in shown:
-        table.add_row(*_flow_cells(flow))
+        table.add_row(*_flow_cells(flow, by_profile=by_profile))
     _say_left_out(table, len(flows) - len(shown), "flows (all are in summary.json)")
     return table
 
 
-def _flow_cells(flow: FlowSummary) -> list[str]:
+def _flow_cells(flow: FlowSummary, *, by_profile: bool) -> list[str]:
     rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
     return [
         flow["name"],
         flow["controller"],
+        *([flow["profile"]] if by_profile else []),
         _number(flow["goodput_bps"] / 1e6),
         _number(flow["throughput_bps"] / 1e6),
         f"{flow['retransmitted_segments']:,}",

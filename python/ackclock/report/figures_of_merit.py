@@ -35,6 +35,7 @@ def _rtt(key: str) -> Callable[[Entry], str]:
 
 FLOW_CELLS: tuple[Cell, ...] = (
     ("controller", lambda flow: str(flow["controller"])),
+    ("profile", lambda flow: str(flow.get("profile", "–"))),
     ("goodput (Mbit/s)", _mbit("goodput_bps")),
     ("sent (segments)", _count("sent_segments")),
     ("retransmitted", _count("retransmitted_segments")),

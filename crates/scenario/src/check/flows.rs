@@ -182,6 +182,7 @@ impl<'a> Checker<'a, '_> {
             to,
             start: plan.start,
             controller_name: controller.name(),
+            profile: profile.name,
             controller: self
                 .controller(&controller, sender.mss, &path.key("controller"))
                 .seeded(self.stream_seed(plan)),

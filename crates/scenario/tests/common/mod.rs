@@ -23,7 +23,7 @@ pub fn without_queue(controller: &str, delay: &str, seconds: u32, discard: &str)
         "duration = \"{seconds} s\"\nmeasure = {{ from = \"{from} s\" }}\n[topology]\nkind = \"dumbbell\"\n\
          access = {{ rate = \"100 Gbit/s\", delay = \"0 ns\" }}\n\
          bottleneck = {{ rate = \"100 Gbit/s\", delay = \"{delay}\", discard = [{discard}] }}\n\
-         [tcp]\ndelayed_ack = false\n[[flow]]\ncontroller = {controller}\n"
+         [tcp]\nprofile = \"rfc\"\ndelayed_ack = false\n[[flow]]\ncontroller = {controller}\n"
     ));
     summary.flows[0].goodput_bps
 }

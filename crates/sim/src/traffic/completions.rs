@@ -3,7 +3,7 @@
 use ackclock_units::{Bytes, Histogram, SimDuration, SimTime};
 use serde::Serialize;
 
-use crate::config::MeasureWindow;
+use crate::config::{FlowConfig, MeasureWindow};
 use crate::outcome::{Column, ColumnData, Distribution, Table};
 use crate::summary::distribution;
 
@@ -131,6 +131,8 @@ pub struct GroupSummary {
     pub name: String,
     /// As in the scenario.
     pub controller: String,
+    /// The stack profile of the sending ends.
+    pub profile: &'static str,
     /// Flows of the group that began.
     pub started: u64,
     /// Of these, those whose last octet was read before the run ended.
@@ -182,10 +184,11 @@ pub struct ExchangeSummary {
 }
 
 impl GroupSummary {
-    pub(crate) fn new(name: &str, controller: &str, counts: &GroupCounts, log: &CompletionLog) -> Self {
+    pub(crate) fn new(flow: &FlowConfig, counts: &GroupCounts, log: &CompletionLog) -> Self {
         Self {
-            name: name.to_owned(),
-            controller: controller.to_owned(),
+            name: flow.name.clone(),
+            controller: flow.controller_name.clone(),
+            profile: flow.profile,
             started: counts.started,
             completed: log.all.count,
             aborted: counts.aborted,

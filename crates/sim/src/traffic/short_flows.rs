@@ -292,9 +292,8 @@ impl ShortFlows {
 
     pub(crate) fn summaries(&self, config: &SimulationConfig) -> Vec<GroupSummary> {
         let groups = self.groups.iter().zip(&config.traffic.arrivals);
-        let summary = |(group, config): (&Group, &ArrivalsConfig)| {
-            GroupSummary::new(&config.flow.name, &config.flow.controller_name, &group.counts, &group.log)
-        };
+        let summary =
+            |(group, config): (&Group, &ArrivalsConfig)| GroupSummary::new(&config.flow, &group.counts, &group.log);
         groups.map(summary).collect()
     }
 

@@ -117,6 +117,7 @@ impl Dumbbell {
                 start: SimTime(index as u64 * 1_000_003),
                 controller: controller.clone(),
                 controller_name: "test".to_owned(),
+                profile: "rfc",
                 sender: self.tcp,
                 receiver: self.tcp,
                 app: self.app.clone(),
