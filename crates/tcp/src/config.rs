@@ -65,6 +65,8 @@ declare! {
         max_dup_thresh: u32 = 3,
         /// Once reordering has raised `dup_thresh`, SACKed data grows cwnd as acknowledged data does (Linux).
         growth_on_sack: bool = false,
+        /// Duplicates that the receiver reports count as delivered: they let cwnd grow, and PRR send (Linux).
+        dsack_delivers: bool = false,
         /// RACK takes no retransmission for delivered by a cumulative ACK that echoes an older timestamp.
         rack_timestamp_check: bool = default(true).source("RFC 8985 section 6.2 step 2"),
         /// What the timers of RACK and TLP wait beyond their time (Linux's `TCP_TIMEOUT_MIN`).

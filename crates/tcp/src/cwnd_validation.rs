@@ -25,6 +25,8 @@ pub(crate) struct CwndValidator {
     max_flight: u64,
     /// The flight of this span is acknowledged up to here.
     round_end: u64,
+    /// New data had left up to here when the window was looked at last.
+    seen: u64,
     /// The largest flight while not limited, and since when that has been so.
     used: u64,
     not_limited_since: SimTime,
@@ -40,6 +42,7 @@ impl CwndValidator {
             is_limited: false,
             max_flight: 0,
             round_end: 0,
+            seen: 0,
             used: 0,
             not_limited_since: SimTime::ZERO,
             acked: [0; 3],
@@ -58,6 +61,12 @@ impl CwndValidator {
     /// True if it keeps account of the window at all.
     pub(crate) fn is_on(&self) -> bool {
         matches!(self.validation, CwndValidation::Rfc7661 | CwndValidation::Linux)
+    }
+
+    /// True if new data has left since the last call. What is only sent again does not say how much of the window is in use, nor
+    /// does an ACK when there is nothing to send.
+    pub(crate) fn has_new_data(&mut self, high_data: u64) -> bool {
+        std::mem::replace(&mut self.seen, high_data) < high_data
     }
 
     /// All that may be sent has been sent: `flight` is outstanding, up to offset `high_data`.

@@ -225,18 +225,16 @@ impl Recovery {
         let Some(rack) = self.rack else { return Detected::default() };
         let retransmitted = board.retransmitted();
         let detector = rack.detector(&self.inputs(board, rtt), now);
-        let mut wait_until: Option<SimTime> = None;
-        let mut judge = |sent: &Sent| match detector.is_lost(sent) {
-            IsLost::Yes => true,
-            IsLost::UnlessDeliveredBy(at) => {
-                wait_until = wait_until.max(Some(at));
-                false
-            }
-            IsLost::No => false,
+        let mut waits = false;
+        let mut judge = |sent: &Sent| {
+            let verdict = detector.is_lost(sent);
+            waits |= verdict == IsLost::NotYet;
+            verdict == IsLost::Yes
         };
         let once = board.mark_lost_while(&mut judge);
         //= rfc8985-6.2-lost-retransmission
         let again = board.mark_retransmissions_lost_while(&mut judge);
+        let wait_until = if waits { detector.latest_due(board) } else { None };
         Detected { newly_lost: once + again, wait_until, lost_retransmission: board.retransmitted() < retransmitted }
     }
 

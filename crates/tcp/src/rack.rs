@@ -14,7 +14,7 @@
 
 use ackclock_units::{SimDuration, SimTime};
 
-use crate::scoreboard::Sent;
+use crate::scoreboard::{Scoreboard, Sent};
 
 /// Recoveries for which a wider reordering window is kept (`RACK.reo_wnd_persist`).
 //= rfc8985-6.2-persist
@@ -147,8 +147,8 @@ pub(crate) struct LossDetector {
 pub(crate) enum IsLost {
     /// Lost.
     Yes,
-    /// Lost unless it is delivered until then.
-    UnlessDeliveredBy(SimTime),
+    /// Lost unless it is delivered in time ([`LossDetector::latest_due`]).
+    NotYet,
     /// Nothing sent later has been delivered.
     No,
 }
@@ -158,9 +158,16 @@ impl LossDetector {
         if (sent.at, sent.end) >= (self.sent_at, self.end) {
             return IsLost::No;
         }
-        let due = sent.at + self.timeout;
         //= rfc8985-6.2-lost
-        if due <= self.now { IsLost::Yes } else { IsLost::UnlessDeliveredBy(due) }
+        if sent.at + self.timeout <= self.now { IsLost::Yes } else { IsLost::NotYet }
+    }
+
+    /// When the last of those that may yet be lost is due: the timer waits for all of them (section 6.2, step 5).
+    pub(crate) fn latest_due(&self, board: &Scoreboard) -> Option<SimTime> {
+        //= rfc8985-6.2-latest-due
+        let is_due = |sent: &Sent| (sent.at, sent.end) < (self.sent_at, self.end);
+        let (once, again) = (board.last_sent_once(self.sent_at, is_due), board.last_retransmission(is_due));
+        once.into_iter().chain(again).map(|sent| sent.at + self.timeout).max()
     }
 }
 

@@ -4,7 +4,8 @@
 //!
 //! Departures: a controller has no say in the size of a burst but through its pacing rate (Linux's BBR takes single segments
 //! below 1.2 Mbit/s, its Prague bursts of 250 us). A burst aims at what pacing would send in a millisecond; a sender that has sent within the
-//! last millisecond waits for a burst's worth of window, or for a third of it, if the next ACK is near.
+//! last millisecond waits for a burst's worth of window, or for a third of it, if the next ACK is near: a millisecond away, or half
+//! a round trip if that is less (Linux since 6.18).
 
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
@@ -69,7 +70,8 @@ impl TsoBursts {
     }
 
     fn waits(&self, now: SimTime, opening: &Opening, burst: u64) -> bool {
-        let is_far = opening.first_sent.is_none_or(|sent| now.saturating_since(sent).0 < opening.srtt.0 / 2);
+        let near = RECENT.min(SimDuration(opening.srtt.0 / 2));
+        let is_far = opening.first_sent.is_none_or(|sent| (sent + opening.srtt).saturating_since(now) > near);
         now < self.last_sent + RECENT
             && opening.unsent > opening.mss
             && opening.allowed < burst

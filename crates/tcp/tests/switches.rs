@@ -238,11 +238,11 @@ fn rack_takes_no_retransmission_for_delivered_by_an_ack_that_echoes_an_older_tim
 
 #[test]
 fn the_restart_window_of_rfc_5681_leaves_ssthresh_that_of_linux_three_quarters() {
-    let ssthresh = |idle_restart| {
-        let config = TcpConfig { idle_restart, ..plain() };
+    let ssthresh = |idle_restart, initial_ssthresh| {
+        let config = TcpConfig { idle_restart, initial_ssthresh, ..plain() };
         let mut pair = opened(&config, &[]);
-        pair.write(OPENER, 100_000);
-        pair.run_for(ms(1_500));
+        pair.write(OPENER, 2_000_000);
+        pair.run_for(ms(10_000));
         let cwnd = pair.ends[OPENER].tcp_info(pair.now).snd_cwnd;
         pair.write(OPENER, 1_000);
         let info = pair.ends[OPENER].tcp_info(pair.now);
@@ -250,9 +250,12 @@ fn the_restart_window_of_rfc_5681_leaves_ssthresh_that_of_linux_three_quarters()
         (cwnd, info.snd_ssthresh)
     };
     // RFC 5681 section 4.1 speaks of cwnd only; RFC 2861 section 3 sets ssthresh to 3/4 of cwnd.
-    assert_eq!(ssthresh(IdleRestart::Rfc5681).1, None);
-    let (cwnd, kept) = ssthresh(IdleRestart::Linux);
+    let initial = Some(Bytes(12_000));
+    assert_eq!(ssthresh(IdleRestart::Rfc5681, initial).1, Some(12));
+    let (cwnd, kept) = ssthresh(IdleRestart::Linux, initial);
     assert_eq!(kept, Some(cwnd * 3 / 4));
+    // It says the larger of the two: what is infinite stays so.
+    assert_eq!(ssthresh(IdleRestart::Linux, None).1, None);
 }
 
 #[test]

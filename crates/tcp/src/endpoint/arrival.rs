@@ -200,8 +200,8 @@ impl Endpoint {
             //= rfc2883-4-recognised
             end <= ack || start < ack || blocks.get(1).and_then(offsets).as_ref().is_some_and(within)
         });
-        if let Some((_, end)) = duplicate {
-            report.dsack_end = Some(end);
+        if duplicate.is_some() {
+            report.dsack = duplicate;
             blocks = &blocks[1..];
         }
         for (block, known) in blocks.iter().zip(&mut self.last_sack) {

@@ -48,6 +48,27 @@ impl Scoreboard {
         newly_lost
     }
 
+    /// Of the segments that were sent once and may still arrive, the last that `is_meant`, among those that left by `at`.
+    pub(crate) fn last_sent_once(&self, at: SimTime, is_meant: impl Fn(&Sent) -> bool) -> Option<&Sent> {
+        let first = self.index_of(self.lost_edge);
+        let (mut low, mut high) = (first, self.segments.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.segments[middle].at <= at {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        (first..low).rev().map(|index| &self.segments[index]).find(|sent| sent.marks == 0 && is_meant(sent))
+    }
+
+    /// Of the retransmissions that may still arrive, the last to leave that `is_meant`.
+    pub(crate) fn last_retransmission(&self, is_meant: impl Fn(&Sent) -> bool) -> Option<&Sent> {
+        let indices = self.retransmissions.iter().rev().filter_map(|resent| self.index_of_retransmission(*resent));
+        indices.map(|index| &self.segments[index]).find(|sent| is_meant(sent))
+    }
+
     /// Marks the first segment lost, whatever is known of it. Returns what is newly lost.
     pub(crate) fn mark_first_lost(&mut self) -> u64 {
         match self.segments.front() {

@@ -37,8 +37,8 @@ impl IncomingAck<'_> {
 pub(crate) struct SackReport {
     blocks: [(u64, u64); 4],
     count: usize,
-    /// End of a duplicate that the receiver reports (RFC 2883).
-    pub(crate) dsack_end: Option<u64>,
+    /// A duplicate that the receiver reports, `[start, end)` (RFC 2883).
+    pub(crate) dsack: Option<(u64, u64)>,
 }
 
 impl SackReport {
@@ -55,7 +55,7 @@ impl SackReport {
 
     /// True if there is nothing in it.
     pub(super) fn is_empty(&self) -> bool {
-        self.count == 0 && self.dsack_end.is_none()
+        self.count == 0 && self.dsack.is_none()
     }
 }
 
@@ -176,8 +176,8 @@ impl Sender {
         if advanced {
             self.note_progress(ack.ack);
         }
-        if let Some(end) = ack.sack.dsack_end {
-            self.on_dsack(end);
+        if let Some(duplicate) = ack.sack.dsack {
+            delivered += self.on_dsack(duplicate);
         }
         let restarts_on_sack = self.rto.restarts_on_sack();
         let head_sent = if restarts_on_sack { self.board.first().map(|first| first.at) } else { None };
@@ -301,9 +301,11 @@ impl Sender {
         delivered
     }
 
-    fn on_dsack(&mut self, end: u64) {
+    /// Returns what of it counts as delivered.
+    fn on_dsack(&mut self, (start, end): (u64, u64)) -> u64 {
         self.counters.dsacks += 1;
         self.recovery.on_dsack(end);
+        if self.config.dsack_delivers { self.board.weight(end - start) } else { 0 }
     }
 
     /// Karn's rule: segments that were retransmitted tell nothing (RFC 6298 section 3), unless their timestamp does
@@ -327,8 +329,9 @@ impl Sender {
 
     /// A segment arrived after one sent later, without having been retransmitted: the network reorders so far.
     fn adapt_to_reordering(&mut self, timing: &Timing) {
-        let high = self.board.high_sacked().max(timing.high_sacked);
-        let (Some(low), Some(high)) = (timing.lowest_late, high) else { return };
+        let Some(low) = timing.lowest_late else { return };
+        // Where nothing is SACKed any more, the ACK has passed all that had been.
+        let high = self.board.high_sacked().unwrap_or_else(|| self.board.una());
         self.recovery.adapt_to_reordering((high - low).div_ceil(self.mss()) as u32);
         self.counters.reorderings += 1;
     }
@@ -350,7 +353,7 @@ impl Sender {
             return;
         }
         let is_pure_duplicate = !outcome.advanced && outcome.newly_sacked == 0 && !ack.occupies;
-        let probe = ProbeAck { ack: ack.ack, has_dsack: ack.sack.dsack_end.is_some(), is_pure_duplicate };
+        let probe = ProbeAck { ack: ack.ack, has_dsack: ack.sack.dsack.is_some(), is_pure_duplicate };
         if self.tlp.on_ack(probe) == ProbeOutcome::RepairedLoss {
             self.answer_loss_repaired_by_probe(now);
         }

@@ -17,7 +17,7 @@ impl Sender {
             && outcome.newly_sacked == 0
             && outcome.prior_sacked == 0
             && outcome.marked == 0
-            && ack.sack.dsack_end.is_none();
+            && ack.sack.dsack.is_none();
         if is_quiet {
             return;
         }

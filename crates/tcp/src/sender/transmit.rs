@@ -228,7 +228,7 @@ impl Sender {
         let waits = self.pacer.is_active() && !self.pacer.is_open(now);
         if waits {
             self.limited_by = Limit::Pacing;
-            if self.validation.is_on() && self.activity.last_sent == now {
+            if self.validation.is_on() {
                 self.account_for_use(now, Limit::Pacing);
             }
         }
@@ -250,15 +250,20 @@ impl Sender {
         None
     }
 
-    /// How much of the window is in use, now that nothing more leaves.
+    /// How much of the window is in use, now that nothing more leaves. There is something to tell if new data has left, or if
+    /// the window keeps some from leaving.
     fn account_for_use(&mut self, now: SimTime, limit: Limit) {
-        let flight = self.board.flight_size();
+        let has_sent = self.validation.has_new_data(self.board.high_data());
         let is_limited = limit == Limit::Cwnd || self.board.pipe() >= self.window();
+        if !has_sent && (limit == Limit::Application || !is_limited) {
+            return;
+        }
+        let flight = self.board.flight_size();
         self.validation.on_sent_all(is_limited, flight, self.board.una(), self.board.high_data());
         let state = WindowInUse { cwnd: self.cwnd(), flight, rto: self.rto.rto(), in_slow_start: self.in_slow_start() };
         if limit == Limit::Application
             && self.recovery.is_idle()
-            && self.activity.last_sent == now
+            && has_sent
             && let Some(cwnd) = self.validation.decay(now, state)
         {
             self.restart_unused(now, RestartCause::Unused, cwnd);
@@ -287,8 +292,8 @@ impl Sender {
     /// 4.4.3).
     fn restart_unused(&mut self, now: SimTime, cause: RestartCause, cwnd: u64) {
         let three_quarters = Bytes(self.cwnd() / self.mss() * 3 / 4 * self.mss());
-        let ssthresh = self.controller.ssthresh().map_or(three_quarters, |ssthresh| ssthresh.max(three_quarters));
-        self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh: Some(ssthresh) });
+        let ssthresh = self.controller.ssthresh().map(|ssthresh| ssthresh.max(three_quarters)); // infinite stays infinite
+        self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh });
     }
 
     /// The window starts over, and ssthresh stays.
