@@ -8,6 +8,8 @@ pub mod v3;
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
+use crate::bursts::BurstRule;
+
 #[doc(inline)]
 pub use v1::{Bbr, BbrConfig};
 #[doc(inline)]
@@ -49,6 +51,11 @@ fn bdp(rate: u64, rtt: SimDuration, gain: f64) -> u64 {
 fn initial_rate(window: u64, srtt: SimDuration, gain: f64) -> u64 {
     let span = if srtt.is_zero() { SimDuration::from_millis(1) } else { srtt };
     (gain * window as f64 * 8.0 / span.as_secs_f64()) as u64
+}
+
+/// Below 1.2 Mbit/s (Linux's `bbr_min_tso_rate`) a burst may be one segment, above it is two at least.
+fn least_burst(pacing_rate: u64) -> BurstRule {
+    BurstRule::AtLeast(if pacing_rate < 1_200_000 { 1 } else { 2 })
 }
 
 /// `rate` for the time of `span`, at most `most` and at least `least` octets.

@@ -7,6 +7,7 @@ use ackclock_declare::Parts;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::algorithm::{Algorithm, Stack, parts_of};
+use crate::bursts::BurstRule;
 use crate::classic::{
     AimdConfig, BicConfig, Classic, HighSpeedConfig, HtcpConfig, HyblaConfig, IllinoisConfig, ScalableConfig,
     VenoConfig, WestwoodConfig, YeahConfig,
@@ -73,6 +74,11 @@ pub trait CongestionController: Debug + Send {
     /// The rate to pace at, for algorithms that set one.
     fn pacing_rate(&self) -> Option<Bandwidth> {
         None
+    }
+
+    /// What it asks of a host that sends in bursts; asked when one begins.
+    fn burst_rule(&self) -> BurstRule {
+        BurstRule::Host
     }
 
     /// What it wants beyond these events; the same throughout its life.
@@ -247,6 +253,9 @@ macro_rules! dispatch {
             }
             fn pacing_rate(&self) -> Option<Bandwidth> {
                 match self { $(Self::$variant(inner) => inner.pacing_rate(),)* }
+            }
+            fn burst_rule(&self) -> BurstRule {
+                match self { $(Self::$variant(inner) => inner.burst_rule(),)* }
             }
             fn demands(&self) -> Demands {
                 match self { $(Self::$variant(inner) => inner.demands(),)* }

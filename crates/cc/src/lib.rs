@@ -27,6 +27,7 @@
 mod algorithm;
 mod base_delay;
 pub mod bbr;
+mod bursts;
 pub mod classic;
 mod controller;
 pub mod copa;
@@ -63,6 +64,7 @@ pub use ackclock_learn::{Learning, OptimiserKind};
 pub use algorithm::{Need, Setting, Stack};
 #[doc(inline)]
 pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig};
+pub use bursts::BurstRule;
 #[doc(inline)]
 pub use classic::{
     Aimd, AimdConfig, Bic, BicConfig, Classic, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp, HtcpConfig, Hybla,

@@ -11,6 +11,7 @@ use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::algorithm::{Algorithm, Name, Setting, Stack};
+use crate::bursts::BurstRule;
 use crate::controller::{CongestionController, Controller, Start};
 use crate::dctcp::{Answered, MarkedFraction};
 use crate::delivery::Demands;
@@ -52,6 +53,9 @@ impl Algorithm for PragueConfig {
         Controller::Prague(Box::new(Prague::new(self, start)))
     }
 }
+
+/// What a burst may add to a queue at its own rate: a 4096th of a second, 1 / 2^12 (`prague_burst_shift`).
+const BURST: SimDuration = SimDuration(1_000_000_000 >> 12);
 
 /// A stretch of time that lasts a round trip, measured in packets, and at least the reference one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -207,6 +211,10 @@ impl CongestionController for Prague {
     fn pacing_rate(&self) -> Option<Bandwidth> {
         let ratio = if self.in_slow_start() { 2.0 } else { 1.0 };
         (!self.srtt.is_zero()).then(|| Bandwidth((ratio * self.cwnd * 8.0 / self.srtt.as_secs_f64()) as u64))
+    }
+
+    fn burst_rule(&self) -> BurstRule {
+        BurstRule::Lasting(BURST)
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

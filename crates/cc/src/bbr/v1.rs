@@ -14,8 +14,9 @@ use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
 
 use super::filter::WindowedMax;
-use super::{Rounds, bdp, initial_rate, quantum};
+use super::{Rounds, bdp, initial_rate, least_burst, quantum};
 use crate::algorithm::{Algorithm, Name};
+use crate::bursts::BurstRule;
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{DeliveryReport, Demands, Repair};
 use crate::event::{AckEvent, CongestionEvent, SendEvent};
@@ -414,6 +415,10 @@ impl CongestionController for Bbr {
 
     fn pacing_rate(&self) -> Option<Bandwidth> {
         Some(Bandwidth(self.pacing_rate))
+    }
+
+    fn burst_rule(&self) -> BurstRule {
+        least_burst(self.pacing_rate)
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
