@@ -1,8 +1,9 @@
 //! BBR: a model of the path, its bottleneck's rate and its round trip, in place of a window that follows losses.
 //!
-//! [`Bbr`] is the first version, [`Bbr3`] the third; what both count is here.
+//! [`Bbr`] is the first version, [`LinuxBbr`] the same as Linux's module has it, [`Bbr3`] the third; what they count is here.
 
 mod filter;
+pub mod linux;
 pub mod v1;
 pub mod v3;
 
@@ -11,7 +12,9 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use crate::bursts::BurstRule;
 
 #[doc(inline)]
-pub use v1::{Bbr, BbrConfig};
+pub use linux::LinuxBbr;
+#[doc(inline)]
+pub use v1::{Bbr, BbrConfig, BbrVariant};
 #[doc(inline)]
 pub use v3::{Bbr3, Bbr3Config};
 

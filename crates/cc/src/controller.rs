@@ -20,8 +20,8 @@ use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 use crate::slow_start::EarlyExit;
 use crate::{
     Bbr, Bbr3, Bbr3Config, BbrConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DctcpConfig, Fast, FastConfig,
-    Fixed, FixedConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig, LinuxCubic, LinuxReno, Prague,
-    PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, Unopened, Vegas, VegasConfig,
+    Fixed, FixedConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig, LinuxBbr, LinuxCubic, LinuxReno,
+    Prague, PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, Unopened, Vegas, VegasConfig,
 };
 
 /// One congestion-control algorithm for one flow.
@@ -328,7 +328,7 @@ controllers! {
     Copa(CopaConfig) => Copa(Box<Copa>);
     Swift(SwiftConfig) => Swift(Box<Swift>);
     Fixed(FixedConfig) => Fixed(Fixed);
-    Bbr(BbrConfig) => Bbr(Box<Bbr>);
+    Bbr(BbrConfig) => Bbr(Box<Bbr>), LinuxBbr(Box<LinuxBbr>);
     Bbr3(Bbr3Config) => Bbr3(Box<Bbr3>);
     Dctcp(DctcpConfig) => Dctcp(Box<Dctcp>);
     Prague(PragueConfig) => Prague(Box<Prague>);

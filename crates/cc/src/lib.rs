@@ -63,7 +63,7 @@ mod windowed_min;
 pub use ackclock_learn::{Learning, OptimiserKind};
 pub use algorithm::{Need, Setting, Stack};
 #[doc(inline)]
-pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig};
+pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig, BbrVariant, LinuxBbr};
 pub use bursts::BurstRule;
 #[doc(inline)]
 pub use classic::{

@@ -26,6 +26,7 @@ mod external;
 mod frozen;
 mod internals;
 mod links;
+mod linux_bbr;
 mod model;
 mod own_parts;
 mod parallel;
