@@ -30,6 +30,7 @@ mod linux_bbr;
 mod model;
 mod own_parts;
 mod parallel;
+mod pcc;
 mod policy;
 mod queue_evidence;
 mod queue_laws;
