@@ -67,9 +67,9 @@ pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig, BbrVariant, LinuxBbr};
 pub use bursts::BurstRule;
 #[doc(inline)]
 pub use classic::{
-    Aimd, AimdConfig, Bic, BicConfig, Classic, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp, HtcpConfig, Hybla,
-    HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno, VenoConfig, Westwood, WestwoodConfig, Yeah,
-    YeahConfig,
+    Aimd, AimdConfig, Bic, BicConfig, BicVariant, Classic, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp,
+    HtcpConfig, Hybla, HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno, VenoConfig, Westwood,
+    WestwoodConfig, Yeah, YeahConfig,
 };
 pub use controller::{CongestionController, Controller, ControllerConfig, controllers};
 #[doc(inline)]
