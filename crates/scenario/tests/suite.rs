@@ -27,6 +27,7 @@ mod frozen;
 mod internals;
 mod links;
 mod linux_bbr;
+mod matrix;
 mod model;
 mod own_parts;
 mod parallel;
