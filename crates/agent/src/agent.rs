@@ -10,8 +10,8 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, CongestionController, CongestionEvent, Controller, CubicPace, Demands, RestartCause, RestartEvent,
-    RttStats, SegmentReport, SendEvent,
+    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, CubicPace, Demands, RestartCause,
+    RestartEvent, RttStats, SegmentReport, SendEvent,
 };
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
@@ -316,6 +316,10 @@ impl CongestionController for Agent {
 
     fn pacing_rate(&self) -> Option<Bandwidth> {
         if self.is_in_charge { self.pacing_rate } else { self.own.pacing_rate() }
+    }
+
+    fn burst_rule(&self) -> BurstRule {
+        self.own.burst_rule()
     }
 
     fn demands(&self) -> Demands {

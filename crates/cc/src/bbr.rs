@@ -1,15 +1,20 @@
 //! BBR: a model of the path, its bottleneck's rate and its round trip, in place of a window that follows losses.
 //!
-//! [`Bbr`] is the first version, [`Bbr3`] the third; what both count is here.
+//! [`Bbr`] is the first version, [`LinuxBbr`] the same as Linux's module has it, [`Bbr3`] the third; what they count is here.
 
 mod filter;
+pub mod linux;
 pub mod v1;
 pub mod v3;
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
+use crate::bursts::BurstRule;
+
 #[doc(inline)]
-pub use v1::{Bbr, BbrConfig};
+pub use linux::LinuxBbr;
+#[doc(inline)]
+pub use v1::{Bbr, BbrConfig, BbrVariant};
 #[doc(inline)]
 pub use v3::{Bbr3, Bbr3Config};
 
@@ -49,6 +54,11 @@ fn bdp(rate: u64, rtt: SimDuration, gain: f64) -> u64 {
 fn initial_rate(window: u64, srtt: SimDuration, gain: f64) -> u64 {
     let span = if srtt.is_zero() { SimDuration::from_millis(1) } else { srtt };
     (gain * window as f64 * 8.0 / span.as_secs_f64()) as u64
+}
+
+/// Below 1.2 Mbit/s (Linux's `bbr_min_tso_rate`) a burst may be one segment, above it is two at least.
+fn least_burst(pacing_rate: u64) -> BurstRule {
+    BurstRule::AtLeast(if pacing_rate < 1_200_000 { 1 } else { 2 })
 }
 
 /// `rate` for the time of `span`, at most `most` and at least `least` octets.

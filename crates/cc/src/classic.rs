@@ -29,7 +29,7 @@ use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 #[doc(inline)]
 pub use aimd::{Aimd, AimdConfig};
 #[doc(inline)]
-pub use bic::{Bic, BicConfig};
+pub use bic::{Bic, BicConfig, BicVariant};
 #[doc(inline)]
 pub use highspeed::{HighSpeed, HighSpeedConfig, HighSpeedResponse};
 #[doc(inline)]

@@ -7,6 +7,7 @@ use ackclock_declare::Parts;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::algorithm::{Algorithm, Stack, parts_of};
+use crate::bursts::BurstRule;
 use crate::classic::{
     AimdConfig, BicConfig, Classic, HighSpeedConfig, HtcpConfig, HyblaConfig, IllinoisConfig, ScalableConfig,
     VenoConfig, WestwoodConfig, YeahConfig,
@@ -19,8 +20,8 @@ use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 use crate::slow_start::EarlyExit;
 use crate::{
     Bbr, Bbr3, Bbr3Config, BbrConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DctcpConfig, Fast, FastConfig,
-    Fixed, FixedConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig, LinuxCubic, LinuxReno, Prague,
-    PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, Unopened, Vegas, VegasConfig,
+    Fixed, FixedConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig, LinuxBbr, LinuxCubic, LinuxReno,
+    Prague, PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, Unopened, Vegas, VegasConfig,
 };
 
 /// One congestion-control algorithm for one flow.
@@ -73,6 +74,11 @@ pub trait CongestionController: Debug + Send {
     /// The rate to pace at, for algorithms that set one.
     fn pacing_rate(&self) -> Option<Bandwidth> {
         None
+    }
+
+    /// What it asks of a host that sends in bursts; asked when one begins.
+    fn burst_rule(&self) -> BurstRule {
+        BurstRule::Host
     }
 
     /// What it wants beyond these events; the same throughout its life.
@@ -248,6 +254,9 @@ macro_rules! dispatch {
             fn pacing_rate(&self) -> Option<Bandwidth> {
                 match self { $(Self::$variant(inner) => inner.pacing_rate(),)* }
             }
+            fn burst_rule(&self) -> BurstRule {
+                match self { $(Self::$variant(inner) => inner.burst_rule(),)* }
+            }
             fn demands(&self) -> Demands {
                 match self { $(Self::$variant(inner) => inner.demands(),)* }
             }
@@ -319,7 +328,7 @@ controllers! {
     Copa(CopaConfig) => Copa(Box<Copa>);
     Swift(SwiftConfig) => Swift(Box<Swift>);
     Fixed(FixedConfig) => Fixed(Fixed);
-    Bbr(BbrConfig) => Bbr(Box<Bbr>);
+    Bbr(BbrConfig) => Bbr(Box<Bbr>), LinuxBbr(Box<LinuxBbr>);
     Bbr3(Bbr3Config) => Bbr3(Box<Bbr3>);
     Dctcp(DctcpConfig) => Dctcp(Box<Dctcp>);
     Prague(PragueConfig) => Prague(Box<Prague>);

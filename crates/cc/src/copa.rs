@@ -1,27 +1,28 @@
 //! Copa: a target rate of 1 / (delta dq), approached at a speed that doubles while the direction stays.
 //!
-//! Source: Arun and Balakrishnan, Copa: Practical Delay-Based Congestion Control for the Internet, NSDI 2018. With
-//! `RTTstanding` the least RTT of the last half SRTT, `RTTmin` that of the last 10 s and dq their difference, the window
-//! grows by v/(delta cwnd) for every ACK while cwnd / `RTTstanding` is at most 1/(delta dq), and shrinks by as much
-//! otherwise (section 2.1). Alone, flows empty the queue every five round trips; where it has not been nearly empty in
-//! five, others fill it, and 1/delta follows AIMD to compete with them (section 2.2). Segments leave at twice the window
-//! per `RTTstanding`.
+//! Source: Arun and Balakrishnan, Copa: Practical Delay-Based Congestion Control for the Internet, NSDI 2018, in the steps of the
+//! authors' sender (genericCC, mode `auto`). With `RTTstanding` the least RTT of the last half SRTT, `RTTmin` that of the last 10 s
+//! and dq their difference, the window grows by v/(delta cwnd) for every packet acknowledged while it is below
+//! `RTTstanding` / (delta dq), and shrinks by as much otherwise (section 2.1). Alone, flows empty the queue every five round
+//! trips; where the least RTT of the last four lies more than a tenth of their range above `RTTmin`, others fill the queue,
+//! and 1/delta follows AIMD to compete with them (section 2.2). Segments leave at twice the window per `RTTstanding`.
 //!
-//! Where 1/delta is only a few packets, one packet of another flow is more than a tenth of the range, and several Copa flows
-//! may take each other for flows that fill the queue; both constants of the detector are parameters.
+//! Where the paper and its authors' sender differ, the sender's step is taken, because its flows keep the low queue that the
+//! paper promises of several: v doubles with each round trip in which most packets moved the window the way they did in
+//! the one before (the paper: after three), is never more than delta windows, and the detector remembers four round trips
+//! (the paper: five). More than 30 % lost over two round trips takes three tenths of the window.
 //!
-//! Departures: after a timeout, of which the paper says nothing, the window is two segments and slow start begins anew.
-//! A speed above one is dropped as soon as the window is to move the other way, not at the end of the round trip only. The
-//! times are the sender's RTT samples, without the finer clock of the authors' implementation.
+//! Departures: after a timeout, of which neither says anything, the window is two segments and slow start begins anew. A
+//! window grows only while it is in use. The times are the sender's RTT samples, and SRTT is TCP's.
 //!
-//! Checked: both windows, the detector's constants, delta's AIMD and the speed against two implementations of others;
-//! the runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
+use crate::delivery::Demands;
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::windowed_min::WindowedMin;
 
@@ -33,8 +34,9 @@ declare! {
         delta: f64 = default(0.5).at_least(1e-4).at_most(1e3),
         /// Compete with flows that fill the queue.
         mode_switch: bool = true,
-        /// Round trips in which the queue must have been nearly empty for the flow to be alone.
-        empty_round_trips: u32 = default(5).at_least(1).at_most(1_000).unit("round trips"),
+        /// Round trips in which the queue must have been nearly empty for the flow to be alone: the authors' sender remembers four,
+        /// the paper says five.
+        empty_round_trips: u32 = default(4).at_least(1).at_most(1_000).unit("round trips"),
         /// Share of the range of the RTT below which the queue is nearly empty.
         nearly_empty: f64 = default(0.1).at_least(1e-3).at_most(0.999),
     }
@@ -44,7 +46,7 @@ impl Algorithm for CopaConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "a target rate of 1 / (delta dq), approached at a speed that doubles",
         source: "Arun and Balakrishnan, NSDI 2018",
-        departures: "a timeout begins slow start anew",
+        departures: "where the paper and its authors' sender differ, the sender's steps: speed, memory of the detector; a timeout begins slow start anew",
         ..Name::called("copa")
     }];
 
@@ -54,54 +56,82 @@ impl Algorithm for CopaConfig {
 }
 
 const MIN_WINDOW: SimDuration = SimDuration::from_secs(10);
-/// Round trips over which the largest RTT counts.
-const MAX_ROUND_TRIPS: u64 = 4;
-/// Round trips in one direction before the speed doubles.
-const STEADY_ROUND_TRIPS: u32 = 3;
 const LEAST_WINDOW: f64 = 2.0;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    Up,
-    Down,
-}
+/// So much lost is too much for a flow that takes no notice of single losses: the fraction, what is kept then, and the packets
+/// that tell.
+const TOO_MUCH_LOST: f64 = 0.3;
+const KEPT: f64 = 0.7;
+const TELLING: f64 = 20.0;
 
 /// How fast the window moves.
 #[derive(Clone, Copy, Debug)]
 struct Velocity {
     value: f64,
-    direction: Direction,
-    /// Round trips that the direction has stayed.
-    steady: u32,
-    /// cwnd when the round trip began.
-    window: f64,
+    is_up: bool,
+    /// Packets since the round trip began that moved the window up, less those that moved it down.
+    balance: i64,
+    since: SimTime,
 }
 
 impl Velocity {
-    fn new(window: f64) -> Self {
-        Self { value: 1.0, direction: Direction::Up, steady: 0, window }
+    fn new() -> Self {
+        Self { value: 1.0, is_up: true, balance: 0, since: SimTime::ZERO }
     }
 
-    /// A speed that was meant for the other direction is of no use in this one.
-    fn turn(&mut self, direction: Direction) {
-        if self.value > 1.0 && direction != self.direction {
-            (self.direction, self.value, self.steady) = (direction, 1.0, 0);
-        }
-    }
-
-    /// A round trip is over.
-    fn update(&mut self, window: f64) {
-        let direction = if window > self.window { Direction::Up } else { Direction::Down };
-        self.window = window;
-        if direction != self.direction {
-            (self.direction, self.value, self.steady) = (direction, 1.0, 0);
+    /// A round trip is over if it is `rtt` long: the speed doubles if it moved the window the way the last one did.
+    fn update(&mut self, now: SimTime, rtt: SimDuration) {
+        if now.saturating_since(self.since) <= rtt {
             return;
         }
-        self.steady += 1;
-        if self.steady >= STEADY_ROUND_TRIPS {
+        let goes_on = if self.is_up { self.balance > 0 } else { self.balance < 0 };
+        if goes_on {
             self.value *= 2.0;
+        } else {
+            (self.value, self.is_up) = (1.0, !self.is_up);
         }
+        (self.since, self.balance) = (now, 0);
     }
+
+    /// The speed for a packet with this many wanted in the queue and this window, in packets: within a round trip it does
+    /// not go beyond what is in flight.
+    fn next(&mut self, is_up: bool, wanted: f64, window: f64) -> f64 {
+        if self.value > window / wanted {
+            self.value /= 2.0;
+        }
+        self.value = self.value.max(1.0);
+        self.balance += if is_up { 1 } else { -1 };
+        self.value
+    }
+}
+
+/// What was lost over the last two round trips.
+#[derive(Clone, Copy, Debug, Default)]
+struct Losses {
+    since: SimTime,
+    acked: u64,
+    lost: u64,
+}
+
+impl Losses {
+    /// True if it was too much, at the end of two round trips.
+    fn on_ack(&mut self, ack: &AckEvent, rtt: SimDuration, mss: f64) -> bool {
+        self.acked += ack.newly_acked.0;
+        self.lost += ack.newly_lost.0;
+        let all = (self.acked + self.lost) as f64;
+        if ack.now.saturating_since(self.since) <= SimDuration(2 * rtt.0) || all < TELLING * mss {
+            return false;
+        }
+        let is_much = self.lost as f64 > TOO_MUCH_LOST * all;
+        *self = Self { since: ack.now, acked: 0, lost: 0 };
+        is_much
+    }
+}
+
+/// AIMD on 1/delta: when it was last raised and lowered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Competition {
+    raised: SimTime,
+    lowered: SimTime,
 }
 
 /// Copa: steers towards a rate of 1 / (delta x queueing delay). Source and departures: [`mod@crate::copa`].
@@ -114,17 +144,17 @@ pub struct Copa {
     ssthresh: Option<u64>,
     in_slow_start: bool,
     velocity: Velocity,
-    round: u64,
+    losses: Losses,
+    competition: Competition,
     /// 1/delta now, in packets.
     packets: f64,
     standing: WindowedMin,
     least: WindowedMin,
-    /// Largest RTT, as what it lacks to the largest number.
+    /// Least and largest RTT of the last few, the latter as what it lacks to the largest number.
+    recent: WindowedMin,
     largest: WindowedMin,
     rtt_standing: u64,
     rtt_min: u64,
-    last_nearly_empty: SimTime,
-    lost_in_round: bool,
 }
 
 impl Copa {
@@ -136,68 +166,78 @@ impl Copa {
             window,
             ssthresh: start.initial_ssthresh,
             in_slow_start: true,
-            velocity: Velocity::new(window),
-            round: 0,
+            velocity: Velocity::new(),
+            losses: Losses::default(),
+            competition: Competition::default(),
             packets: 1.0 / config.delta,
             standing: WindowedMin::default(),
             least: WindowedMin::default(),
+            recent: WindowedMin::default(),
             largest: WindowedMin::default(),
             rtt_standing: 0,
             rtt_min: 0,
-            last_nearly_empty: SimTime::ZERO,
-            lost_in_round: false,
         }
     }
 
-    fn sample(&mut self, now: SimTime, rtt: SimDuration, srtt: SimDuration) {
+    /// Takes in a round trip. Returns true if the queue was nearly empty of late.
+    fn sample(&mut self, now: SimTime, rtt: SimDuration, srtt: SimDuration) -> bool {
         self.rtt_standing = self.standing.update(now, rtt.0, SimDuration(srtt.0 / 2));
         self.rtt_min = self.least.update(now, rtt.0, MIN_WINDOW);
-        let largest = u64::MAX - self.largest.update(now, u64::MAX - rtt.0, SimDuration(srtt.0 * MAX_ROUND_TRIPS));
-        let queueing = (self.rtt_standing - self.rtt_min) as f64;
-        if queueing <= self.config.nearly_empty * (largest - self.rtt_min) as f64 {
-            self.last_nearly_empty = now;
+        let memory = SimDuration(srtt.0 * u64::from(self.config.empty_round_trips));
+        let recent = self.recent.update(now, rtt.0, memory);
+        let largest = u64::MAX - self.largest.update(now, u64::MAX - rtt.0, memory);
+        let (queued, range) = (recent.saturating_sub(self.rtt_min), largest.saturating_sub(self.rtt_min));
+        queued as f64 <= self.config.nearly_empty * range as f64
+    }
+
+    /// `RTTstanding / (delta dq)` packets; none without a queue.
+    fn target(&self) -> f64 {
+        let queueing = self.rtt_standing.saturating_sub(self.rtt_min) as f64;
+        if queueing > 0.0 { self.packets * self.rtt_standing as f64 / queueing } else { f64::INFINITY }
+    }
+
+    /// 1/delta: the default alone; beside others one more in a round trip, and half in one with losses.
+    fn compete(&mut self, now: SimTime, rtt: SimDuration, is_alone: bool, has_lost: bool) {
+        let default = 1.0 / self.config.delta;
+        let is_over = |since: SimTime| now.saturating_since(since) > rtt;
+        if is_alone || !self.config.mode_switch {
+            self.packets = default;
+            self.competition.raised = now;
+        } else if has_lost && is_over(self.competition.lowered) {
+            self.packets = (self.packets / 2.0).max(default);
+            self.competition.lowered = now;
+        } else if is_over(self.competition.raised) {
+            self.packets += 1.0;
+            self.competition.raised = now;
         }
     }
 
-    /// `cwnd / RTTstanding` against `1 / (delta dq)`, without the divisions.
-    fn is_below_target(&self) -> bool {
-        let queueing = (self.rtt_standing - self.rtt_min) as f64;
-        self.window / self.mss * queueing <= self.packets * self.rtt_standing as f64
-    }
-
-    fn end_round(&mut self, now: SimTime, srtt: SimDuration) {
-        self.velocity.update(self.window);
-        let is_alone =
-            now.saturating_since(self.last_nearly_empty).0 <= u64::from(self.config.empty_round_trips) * srtt.0;
-        let default = 1.0 / self.config.delta;
-        self.packets = if !self.config.mode_switch || is_alone {
-            default
-        } else if self.lost_in_round {
-            (self.packets / 2.0).max(default)
-        } else {
-            self.packets + 1.0
-        };
-        self.lost_in_round = false;
-    }
-
-    fn move_window(&mut self, ack: &AckEvent) {
+    fn move_window(&mut self, ack: &AckEvent, rtt: SimDuration) {
         let acked = ack.newly_acked.0 as f64;
-        let is_below = self.is_below_target();
-        self.in_slow_start &= is_below && self.ssthresh.is_none_or(|ssthresh| self.window < ssthresh as f64);
+        let target = self.target();
+        self.in_slow_start &=
+            self.window < target * self.mss && self.ssthresh.is_none_or(|ssthresh| self.window < ssthresh as f64);
         if self.in_slow_start {
             if ack.is_cwnd_limited {
                 self.window += acked;
-                self.velocity.window = self.window;
             }
             return;
         }
-        self.velocity.turn(if is_below { Direction::Up } else { Direction::Down });
-        // v / (delta cwnd) packets for every packet acknowledged
-        let step = self.velocity.value * self.packets * acked * self.mss / self.window;
-        if !is_below {
-            self.window = (self.window - step).max(LEAST_WINDOW * self.mss);
-        } else if ack.is_cwnd_limited {
-            self.window += step.min(acked);
+        self.velocity.update(ack.now, rtt);
+        for _ in 0..((acked / self.mss) as u64).max(1) {
+            self.move_by_a_packet(target, ack.is_cwnd_limited);
+        }
+    }
+
+    /// v / (delta cwnd) packets.
+    fn move_by_a_packet(&mut self, target: f64, is_in_use: bool) {
+        let window = self.window / self.mss;
+        let is_up = window < target;
+        let step = self.velocity.next(is_up, self.packets, window) * self.packets / window;
+        if !is_up {
+            self.window = ((window - step) * self.mss).max(LEAST_WINDOW * self.mss);
+        } else if is_in_use {
+            self.window += step * self.mss;
         }
     }
 }
@@ -205,24 +245,27 @@ impl Copa {
 impl CongestionController for Copa {
     fn on_ack(&mut self, ack: &AckEvent) {
         let Some(rtt) = ack.rtt_sample else { return };
-        self.sample(ack.now, rtt, ack.rtt.srtt);
-        if ack.round != self.round {
-            self.round = ack.round;
-            self.end_round(ack.now, ack.rtt.srtt);
+        let is_alone = self.sample(ack.now, rtt, ack.rtt.srtt);
+        self.compete(ack.now, rtt, is_alone, ack.newly_lost.0 > 0);
+        if ack.newly_acked.0 > 0 {
+            self.move_window(ack, rtt);
         }
-        if ack.is_cumulative && !ack.in_recovery {
-            self.move_window(ack);
+        if self.losses.on_ack(ack, rtt, self.mss) {
+            self.window = (KEPT * self.window).max(LEAST_WINDOW * self.mss);
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.lost_in_round = true;
-        self.in_slow_start = false;
         if event.is_timeout() {
             self.window = LEAST_WINDOW * self.mss;
-            self.velocity = Velocity::new(self.window);
+            self.velocity = Velocity::new();
             (self.in_slow_start, self.ssthresh) = (true, None);
         }
+    }
+
+    /// Its window bounds sending in recovery, too: it takes no notice of single losses.
+    fn demands(&self) -> Demands {
+        Demands { recovery_window: true, ..Demands::default() }
     }
 
     fn cwnd(&self) -> Bytes {
@@ -273,51 +316,80 @@ mod tests {
         Copa::new(&CopaConfig::default(), start)
     }
 
-    fn feed(copa: &mut Copa, at_ms: u64, round: u64, rtt_ms: u64, acked: u64) {
+    fn feed(copa: &mut Copa, at_ms: u64, rtt_ms: u64, acked: u64) {
         let rtt = SimDuration::from_millis(rtt_ms);
         let stats = RttStats { latest: rtt, srtt: rtt, ..RttStats::default() };
         let now = SimTime(at_ms * 1_000_000);
-        copa.on_ack(&AckEvent { now, round, rtt_sample: Some(rtt), rtt: stats, ..ack(acked) });
+        copa.on_ack(&AckEvent { now, rtt_sample: Some(rtt), rtt: stats, ..ack(acked) });
+    }
+
+    fn lose(copa: &mut Copa, at_ms: u64, rtt_ms: u64, lost: u64) {
+        let rtt = SimDuration::from_millis(rtt_ms);
+        let stats = RttStats { latest: rtt, srtt: rtt, ..RttStats::default() };
+        let now = SimTime(at_ms * 1_000_000);
+        copa.on_ack(&AckEvent { now, rtt_sample: Some(rtt), newly_lost: Bytes(lost), rtt: stats, ..ack(0) });
     }
 
     #[test]
     fn the_window_moves_by_v_over_delta_in_a_round_trip() {
         let mut below = copa(20_000);
-        feed(&mut below, 0, 0, 100, 0);
-        feed(&mut below, 200, 0, 110, 10_000); // dq = 10 ms: 20 * 10 <= 2 * 110
-        assert_eq!(below.cwnd(), Bytes(21_000)); // 1 / 0.5 packets for a window: 2 * 10/20
+        feed(&mut below, 0, 100, 0);
+        feed(&mut below, 200, 110, 10_000); // dq = 10 ms: the target is 2 * 110 / 10 = 22 packets
+        // ten packets, each of which adds 2/w: w^2 grows by 4 + 4/w^2, from 400 to 440.098
+        assert_eq!(below.cwnd(), Bytes(20_978));
         let mut above = copa(20_000);
-        feed(&mut above, 0, 0, 100, 0);
-        feed(&mut above, 200, 0, 112, 10_000); // 20 * 12 > 2 * 112
-        assert_eq!(above.cwnd(), Bytes(19_000));
-        assert_eq!(above.pacing_rate(), Some(Bandwidth(2 * 19_000 * 8 * 1_000 / 112)));
+        feed(&mut above, 0, 100, 0);
+        feed(&mut above, 200, 112, 10_000); // 2 * 112 / 12 = 18.7 packets
+        assert_eq!(above.cwnd(), Bytes(18_976)); // w^2 falls by 4 - 4/w^2, to 360.105
+        let rate = above.pacing_rate().unwrap().0 as f64;
+        assert!((rate / (2.0 * 18_976.4 * 8.0 / 0.112) - 1.0).abs() < 1e-4, "{rate}");
     }
 
     #[test]
-    fn the_speed_doubles_after_three_round_trips_in_one_direction() {
-        let mut velocity = Velocity::new(10.0);
+    fn the_speed_doubles_with_each_round_trip_that_goes_the_way_of_the_last() {
+        let mut velocity = Velocity::new();
         let mut speeds = Vec::new();
-        for window in [11.0, 12.0, 13.0, 14.0, 13.0, 12.0] {
-            velocity.update(window);
+        let rtt = SimDuration::from_millis(100);
+        for (round, is_up) in [(1, true), (2, true), (3, true), (4, false), (5, false), (6, false)] {
+            velocity.next(is_up, 2.0, 1e6);
+            velocity.update(SimTime(round * 101_000_000), rtt);
             speeds.push(velocity.value as u64);
         }
-        assert_eq!(speeds, [1, 1, 2, 4, 1, 1]);
+        // The first that turns is still counted against the old direction; from the next on it doubles.
+        assert_eq!(speeds, [2, 4, 8, 1, 2, 4]);
+    }
+
+    #[test]
+    fn the_speed_moves_a_window_by_no_more_than_itself_in_a_round_trip() {
+        let mut velocity = Velocity { value: 16.0, ..Velocity::new() };
+        assert!((velocity.next(true, 2.0, 20.0) - 8.0).abs() < 1e-9); // 16 * 2 packets are more than 20: halved
     }
 
     #[test]
     fn a_queue_that_is_never_nearly_empty_makes_it_compete() {
         let mut copa = copa(20_000);
-        feed(&mut copa, 0, 0, 100, 0);
-        // The queue swings between 40 and 60 ms of delay: never within a tenth of its range.
+        feed(&mut copa, 0, 100, 0);
+        // The queue swings between 40 and 60 ms of delay, never within a tenth of its range; four round trips after 0 it is alone
+        // no more, and 1/delta grows by one in each.
         for round in 1..=10 {
-            feed(&mut copa, round * 150, round, if round % 2 == 0 { 140 } else { 160 }, 0);
+            feed(&mut copa, round * 170, if round % 2 == 0 { 140 } else { 160 }, 0);
         }
-        // 5 * 150 ms after 0 it is alone no more: from 900 ms, round 6, on 1/delta grows by one; 2 + 5 after ten
-        assert!((copa.packets - 7.0).abs() < 1e-9, "{}", copa.packets);
-        copa.on_congestion(&crate::testing::loss(20_000));
-        feed(&mut copa, 1_700, 11, 140, 0);
-        assert!((copa.packets - 3.5).abs() < 1e-9, "{}", copa.packets);
-        feed(&mut copa, 1_900, 12, 100, 0);
+        // 170, 340 and 510 ms: alone; from 680 ms on, seven times one more
+        assert!((copa.packets - 9.0).abs() < 1e-9, "{}", copa.packets);
+        lose(&mut copa, 1_900, 140, 1_000);
+        assert!((copa.packets - 4.5).abs() < 1e-9, "{}", copa.packets);
+        feed(&mut copa, 2_100, 100, 0);
         assert!((copa.packets - 2.0).abs() < 1e-9, "{}", copa.packets);
+    }
+
+    #[test]
+    fn more_than_three_tenths_lost_take_three_tenths_of_the_window() {
+        for (lost, kept) in [(30, false), (45, true)] {
+            let mut losses = Losses::default();
+            let event = |now, acked, lost| AckEvent { now: SimTime(now), newly_lost: Bytes(lost), ..ack(acked) };
+            let rtt = SimDuration::from_millis(100);
+            assert!(!losses.on_ack(&event(1, 100_000, lost * 1_000), rtt, 1_000.0));
+            assert_eq!(losses.on_ack(&event(201_000_000, 1_000, 0), rtt, 1_000.0), kept); // 30 of 131; 45 of 146
+        }
     }
 }

@@ -41,6 +41,8 @@ pub struct DeliveryReport {
     pub repair: Repair,
     /// The receiver reports what it has out of order, so that several losses in a round trip are found.
     pub has_sack: bool,
+    /// Pacing holds the next segment back until then; what lies in the past holds nothing back.
+    pub next_departure: SimTime,
     /// The sample of this ACK; `None` if it delivered nothing whose sending is known.
     pub sample: Option<RateSample>,
 }

@@ -2,7 +2,8 @@
 //!
 //! Source: RFC 6817. Departures: slow start, which the RFC leaves out, is an option and off. One-way delays come from the
 //! timestamps option, and are not used until the receiver's tick is known; without the option the round trip counts.
-//! After a timeout the window grows by LEDBAT's own rule, without slow start. The RFC's `INIT_CWND` is the stack's
+//! A window that holds the sender back counts as in flight, though a host that sends in bursts leaves a part of it free until a
+//! burst fits: else neither would ever move. After a timeout the window grows by LEDBAT's own rule, without slow start. The RFC's `INIT_CWND` is the stack's
 //! initial window.
 //!
 //! Checked: against the pseudo-code of section 2.4.2; the runs held to it are in docs/reference/controllers-checked.md.
@@ -118,7 +119,8 @@ impl Ledbat {
         //= rfc6817-2.4.2-gain
         let step = self.config.gain * off_target * ack.newly_acked.0 as f64 * self.mss / self.window;
         //= rfc6817-2.4.2-allowed-increase
-        let in_flight = ack.prior_flight_size.0 as f64 + f64::from(self.config.allowed_increase) * self.mss;
+        let in_use = if ack.is_cwnd_limited { self.window } else { 0.0 };
+        let in_flight = in_use.max(ack.prior_flight_size.0 as f64) + f64::from(self.config.allowed_increase) * self.mss;
         self.window = (self.window + step).min(in_flight).max(LEAST_WINDOW * self.mss);
     }
 }
@@ -220,9 +222,13 @@ mod tests {
     fn the_window_stays_near_what_is_in_flight() {
         let mut ledbat = ledbat();
         ledbat.window = 10_900.0;
-        assert_eq!(after(&mut ledbat, 50), 11_000); // 10 segments in flight and one more
-        ledbat.window = 20_000.0;
-        assert_eq!(after(&mut ledbat, 50), 11_000); // a window that is not in use falls to that, too
+        assert_eq!(after(&mut ledbat, 50), 11_817); // 10 segments of 10.9: in use, whole
+        let rtt_sample = Some(SimDuration::from_millis(50));
+        for window in [10_900.0, 20_000.0] {
+            ledbat.window = window;
+            ledbat.on_ack(&AckEvent { rtt_sample, is_cwnd_limited: false, ..ack(10_000) });
+            assert_eq!(ledbat.cwnd(), Bytes(11_000)); // not in use: 10 segments in flight and one more
+        }
     }
 
     //= rfc6817-2.4.2-timeout

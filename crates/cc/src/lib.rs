@@ -27,6 +27,7 @@
 mod algorithm;
 mod base_delay;
 pub mod bbr;
+mod bursts;
 pub mod classic;
 mod controller;
 pub mod copa;
@@ -62,12 +63,13 @@ mod windowed_min;
 pub use ackclock_learn::{Learning, OptimiserKind};
 pub use algorithm::{Need, Setting, Stack};
 #[doc(inline)]
-pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig};
+pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig, BbrVariant, LinuxBbr};
+pub use bursts::BurstRule;
 #[doc(inline)]
 pub use classic::{
-    Aimd, AimdConfig, Bic, BicConfig, Classic, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp, HtcpConfig, Hybla,
-    HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno, VenoConfig, Westwood, WestwoodConfig, Yeah,
-    YeahConfig,
+    Aimd, AimdConfig, Bic, BicConfig, BicVariant, Classic, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp,
+    HtcpConfig, Hybla, HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno, VenoConfig, Westwood,
+    WestwoodConfig, Yeah, YeahConfig,
 };
 pub use controller::{CongestionController, Controller, ControllerConfig, controllers};
 #[doc(inline)]

@@ -23,8 +23,9 @@ use allegro::AllegroStrategy;
 use monitor::{Interval, Monitor};
 use vivace::VivaceStrategy;
 
-/// More than any window: the rate alone bounds sending.
-const NO_WINDOW: u64 = 1 << 40;
+/// Round trips of the rate that may be in flight: the window of the authors' kernel module, and a bound where losses or a queue
+/// make what leaves far more than what arrives.
+const ROUND_TRIPS_IN_FLIGHT: u64 = 2;
 
 /// Two segments in a round trip, bit/s: where rates begin, and less than which there is nothing to observe.
 fn least_rate(mss: u64, rtt: SimDuration) -> f64 {
@@ -50,6 +51,12 @@ trait Strategy: Debug + Clone + Send {
 
     /// The next interval, with a smoothed round trip of `rtt`.
     fn plan(&mut self, rtt: SimDuration, random: &mut RandomStream) -> Plan<Self::Purpose>;
+
+    /// Nothing left in an interval: what it was for is tried anew.
+    fn start_over(&mut self, purpose: Self::Purpose);
+
+    /// An interval is over its deadline, and nothing of it has arrived: half the rate.
+    fn give_way(&mut self);
 
     /// What came of an interval.
     fn learn(&mut self, interval: &Interval<Self::Purpose>);
@@ -101,8 +108,14 @@ impl<S: Strategy> Pcc<S> {
     /// Takes in what is known by now. A strategy that enters another stage does so at once: the present interval ends.
     fn learn(&mut self, now: SimTime) {
         let before = self.strategy.stage();
-        while let Some(interval) = self.monitor.take_finished() {
-            self.strategy.learn(&interval);
+        while let Some(interval) = self.monitor.take_finished(now, self.srtt) {
+            if interval.is_empty() {
+                self.strategy.start_over(interval.purpose);
+            } else if interval.is_silent() {
+                self.strategy.give_way();
+            } else {
+                self.strategy.learn(&interval);
+            }
         }
         if self.strategy.stage() != before {
             self.begin_interval(now);
@@ -134,7 +147,11 @@ impl<S: Strategy> Pcc<S> {
     }
 
     fn cwnd(&self) -> Bytes {
-        Bytes(if self.rate == 0 { self.initial_window } else { NO_WINDOW })
+        if self.rate == 0 {
+            return Bytes(self.initial_window);
+        }
+        let in_flight = ROUND_TRIPS_IN_FLIGHT * Bandwidth(self.rate).bytes_in(self.srtt).0;
+        Bytes(in_flight.max(self.initial_window))
     }
 }
 

@@ -4,13 +4,20 @@
 //! Source: draft-briscoe-iccrg-prague-congestion-control-04 sections 2.3 and 2.4; RFC 9331 section 4 for what it has to
 //! meet. Marks are fed back by RFC 9768 and data is sent as ECT(1): the endpoint's `accurate_ecn` and `ect1`.
 //!
-//! Departures: a bottleneck that marks as RFC 3168 says is not detected, and so not answered as Reno would; the reference
+//! As in the authors' module (`tcp_prague.c`, version 0.7): alpha is 0 until the first mark, which halves the window; a burst lasts
+//! a 4096th of a second at most; pacing is a 32nd faster in the first half of each virtual round trip and as much slower in
+//! the second, which keeps a step from marking whole round trips and sparing others; the rate goes down to 100 kbit/s, below
+//! two segments in a round trip, with two segments as the window that bounds what is in flight.
+//!
+//! Departures: where Accurate ECN is not agreed to, losses alone are answered, with the same growth, and not by Reno's rules; segments
+//! do not become smaller at low rates; the module paces up and down at windows of up to four segments only. A bottleneck that marks as RFC 3168 says is not detected, and so not answered as Reno would; the reference
 //! round trip counts from the beginning and not only after some hundred round trips; losses are answered as Reno does.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::algorithm::{Algorithm, Name, Setting, Stack};
+use crate::bursts::BurstRule;
 use crate::controller::{CongestionController, Controller, Start};
 use crate::dctcp::{Answered, MarkedFraction};
 use crate::delivery::Demands;
@@ -22,8 +29,11 @@ declare! {
     pub struct PragueConfig {
         /// Weight of the latest window in the moving average of the marked fraction, alpha: 1/16.
         gain: f64 = default(1.0 / 16.0).above(0.0).below(1.0),
-        /// alpha before the first window: 1 answers the first mark as Reno does.
-        initial_alpha: f64 = default(1.0).at_least(0.0).at_most(1.0),
+        /// alpha at the beginning. With 0 it stays there until the first mark, which halves the window, as in the authors'
+        /// module (`prague_alpha_mode` = 0).
+        initial_alpha: f64 = default(0.0).at_least(0.0).at_most(1.0),
+        /// How much faster the first half of a round trip is paced, and how much slower the second: 4/128.
+        wobble: f64 = default(0.03125).at_least(0.0).at_most(0.5),
         /// Shorter round trips share a bottleneck as if they were this long.
         reference_rtt: SimDuration = default(SimDuration::from_millis(25)).above(SimDuration::ZERO),
         /// Fraction of the window kept on a loss.
@@ -35,7 +45,7 @@ impl Algorithm for PragueConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "DCTCP for the Internet's low-latency service (L4S); sets tcp.ecn, accurate_ecn and ect1 at both ends",
         source: "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331",
-        departures: "a bottleneck that marks as RFC 3168 says is not detected; independence of the round trip begins at once",
+        departures: "without Accurate ECN it is not Reno; a bottleneck that marks as RFC 3168 says is not detected; segments do not become smaller at low rates; independence of the round trip begins at once",
         stack: Stack {
             sets: &[
                 ("ecn", Setting::Word("request")),
@@ -52,6 +62,13 @@ impl Algorithm for PragueConfig {
         Controller::Prague(Box::new(Prague::new(self, start)))
     }
 }
+
+/// What a burst may add to a queue at its own rate: a 4096th of a second, 1 / 2^12 (`prague_burst_shift`).
+const BURST: SimDuration = SimDuration(1_000_000_000 >> 12);
+
+/// `MINIMUM_RATE`, bit/s, and the segments that may be in flight at any rate (`MIN_CWND_RTT`).
+const LEAST_RATE: f64 = 100e3;
+const LEAST_IN_FLIGHT: f64 = 2.0;
 
 /// A stretch of time that lasts a round trip, measured in packets, and at least the reference one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,6 +100,10 @@ pub struct Prague {
     answered: Answered,
     answered_at: SimTime,
     srtt: SimDuration,
+    /// The network marks: it has marked once.
+    has_seen_mark: bool,
+    /// The second half of a virtual round trip, which is paced slower.
+    is_slower: bool,
     before_loss: Option<(f64, Option<f64>)>,
 }
 
@@ -98,6 +119,8 @@ impl Prague {
             answered: Answered::default(),
             answered_at: SimTime::ZERO,
             srtt: SimDuration::ZERO,
+            has_seen_mark: config.initial_alpha > 0.0,
+            is_slower: false,
             before_loss: None,
         }
     }
@@ -118,9 +141,13 @@ impl Prague {
 
     fn update_marks(&mut self, ack: &AckEvent) {
         self.marks.count(ack);
+        self.is_slower = ack.now.saturating_since(self.observed.began).0 >= self.virtual_rtt().0 / 2;
         if self.observed.is_over(ack, self.virtual_rtt()) {
-            self.marks.update();
+            if self.has_seen_mark {
+                self.marks.update();
+            }
             self.observed.restart(ack);
+            self.is_slower = false;
         }
     }
 
@@ -142,12 +169,19 @@ impl Prague {
         if ack.newly_ce_marked.0 > 0 && is_due && !ack.in_recovery {
             self.answered.restart(ack);
             self.answered_at = ack.now;
-            self.keep(1.0 - self.marks.alpha() / 2.0);
+            let taken = if self.has_seen_mark { self.marks.alpha() / 2.0 } else { 0.5 };
+            self.has_seen_mark = true;
+            self.keep(1.0 - taken);
         }
     }
 
+    /// What 100 kbit/s send in a round trip, and no more than two segments.
+    fn least_window(&self) -> f64 {
+        (LEAST_RATE / 8.0 * self.srtt.as_secs_f64()).min(LEAST_IN_FLIGHT * self.mss)
+    }
+
     fn keep(&mut self, fraction: f64) {
-        self.cwnd = (self.cwnd * fraction).max(2.0 * self.mss);
+        self.cwnd = (self.cwnd * fraction).max(self.least_window());
         self.ssthresh = Some(self.cwnd);
     }
 }
@@ -189,7 +223,7 @@ impl CongestionController for Prague {
 
     /// Whole segments, rounded up: pacing keeps to the fraction.
     fn cwnd(&self) -> Bytes {
-        Bytes(((self.cwnd / self.mss).ceil() * self.mss) as u64)
+        Bytes(((self.cwnd / self.mss).ceil().max(LEAST_IN_FLIGHT) * self.mss) as u64)
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
@@ -203,10 +237,15 @@ impl CongestionController for Prague {
         self.ssthresh.map(|octets| Bytes(octets as u64))
     }
 
-    /// The window in a round trip; twice that in slow start, which doubles it.
+    /// The window in a round trip, a little faster and a little slower; twice that in slow start, which doubles it.
     fn pacing_rate(&self) -> Option<Bandwidth> {
-        let ratio = if self.in_slow_start() { 2.0 } else { 1.0 };
+        let wobble = if self.is_slower { -self.config.wobble } else { self.config.wobble };
+        let ratio = if self.in_slow_start() { 2.0 } else { 1.0 + wobble };
         (!self.srtt.is_zero()).then(|| Bandwidth((ratio * self.cwnd * 8.0 / self.srtt.as_secs_f64()) as u64))
+    }
+
+    fn burst_rule(&self) -> BurstRule {
+        BurstRule::Lasting(BURST)
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
@@ -266,12 +305,38 @@ mod tests {
         assert_eq!(prague.cwnd(), Bytes(79_000)); // 90 000 * (1 - 0.125), and up to whole segments
     }
 
+    #[test]
+    fn the_first_mark_halves_the_window_and_only_then_alpha_moves() {
+        let mut prague = prague(0.0);
+        for round in 0..100 {
+            prague.on_ack(&AckEvent { newly_acked: Bytes(0), ..at(30 * round, round, 10) });
+        }
+        let marked =
+            |ms, round| AckEvent { newly_ce_marked: Bytes(MSS), prior_flight_size: Bytes(MSS), ..at(ms, round, 10) };
+        prague.on_ack(&marked(3_000, 100));
+        assert_eq!(prague.cwnd(), Bytes(50_000));
+    }
+
+    #[test]
+    fn the_rate_goes_down_to_100_kbit_s_with_two_segments_in_flight_at_most() {
+        let mut prague = prague(1.0);
+        prague.on_ack(&at(0, 0, 20));
+        for _ in 0..20 {
+            prague.keep(0.5);
+        }
+        assert_eq!(prague.cwnd(), Bytes(2 * MSS));
+        // 100 kbit/s and 1/32 more
+        assert_eq!(prague.pacing_rate(), Some(Bandwidth(103_125)));
+    }
+
     //= rfc9331-4.3-loss
     #[test]
     fn a_loss_halves_and_the_window_leaves_paced() {
         let mut prague = prague(0.2);
         prague.on_ack(&at(0, 0, 100));
-        assert_eq!(prague.pacing_rate(), Some(Bandwidth(8_000_800))); // 100 010 octets in 100 ms
+        assert_eq!(prague.pacing_rate(), Some(Bandwidth(8_250_825))); // 100 010 octets in 100 ms, and 1/32 more
+        prague.on_ack(&AckEvent { newly_acked: Bytes(0), ..at(50, 0, 100) });
+        assert_eq!(prague.pacing_rate(), Some(Bandwidth(7_750_775))); // the second half: 1/32 less
         prague.on_congestion(&loss(100 * MSS));
         assert_eq!(prague.cwnd(), Bytes(51_000)); // 50 005, up to whole segments
     }

@@ -123,6 +123,7 @@ impl Algorithm for VegasConfig {
             source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; ns-2; Linux",
             departures: "losses are found and repaired by the stack, without Vegas' finer retransmission clock; ns-2's raising of BaseRTT with one segment in flight is left out",
             omits: &["receiver_tick"],
+            stack: Stack { profile: "vegas", ..Stack::ANY },
             ..Name::called("vegas")
         },
         Name {

@@ -15,6 +15,18 @@ fn used(controller: &str, (mbit_s, rtt_ms): (u32, u32), limit: &str) -> f64 {
 }
 
 #[test]
+fn prague_at_a_few_megabits_has_its_share_because_its_bursts_are_single_segments() {
+    // A quarter of a millisecond at 2 Mbit/s is 61 octets: a segment at a time, where the host's own least is two. Published
+    // shares beside CUBIC through DualPI2 lie between a half and two.
+    let summary = run("duration = \"60 s\"\nmeasure = { from = \"20 s\" }\n[topology]\nkind = \"dumbbell\"\n\
+         access = { rate = \"1 Gbit/s\", delay = \"0 ns\" }\n\
+         bottleneck = { rate = \"4 Mbit/s\", delay = \"25 ms\", queue = \"dualpi2\" }\n\
+         [tcp]\nprofile = \"linux-6.x\"\n[[flow]]\ncontroller = \"prague\"\n[[flow]]\ncontroller = \"cubic\"\n");
+    let ratio = summary.flows[0].goodput_bps / summary.flows[1].goodput_bps;
+    assert!((0.5..2.0).contains(&ratio), "{ratio}");
+}
+
+#[test]
 fn a_burst_is_a_millisecond_of_the_controllers_rate_so_that_shallow_buffers_hold_it() {
     // At 50 Mbit/s a millisecond is four segments, at 100 Mbit/s eight. PCC sets no window, so that bursts of a window's
     // rate would be the longest, 45 segments; those of BBR's window are more than twice a millisecond's. Kernel 6.18 has

@@ -15,7 +15,7 @@ fn losses(controller: &str, buffer: &str, seconds: u32) -> Vec<(f64, f64)> {
     let outcome = simulate(&format!(
         "duration = \"{seconds} s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\
          bottleneck = {{ rate = \"10 Mbit/s\", delay = \"50 ms\", queue = {{ kind = \"drop_tail\", limit = \"{buffer}\" }} }}\n\
-         [tcp]\ndelayed_ack = false\n[[flow]]\ncontroller = {controller}\n"
+         [tcp]\nprofile = \"rfc\"\ndelayed_ack = false\n[[flow]]\ncontroller = {controller}\n"
     ));
     let before = numbers(&outcome.episodes, "cwnd_before_bytes");
     let after = numbers(&outcome.episodes, "ssthresh_after_bytes");

@@ -92,7 +92,7 @@ fn a_threshold_is_a_limit_of_its_own() {
 #[test]
 fn mistakes_name_the_place_the_value_and_the_remedy() {
     for (controller, parts) in [
-        ("{ kind = \"bbr\", high_gain = 1.0 }", ["high_gain", "must be at least 1.01 and at most 100", "2.885"]),
+        ("{ kind = \"bbr\", high_gain = 1.0 }", ["high_gain", "must be at least 1.01 and at most 100", "2.88"]),
         ("{ kind = \"bbr3\", beta = 1.5 }", ["beta", "must be more than 0 and less than 1", "the default is 0.7"]),
         ("{ kind = \"prague\", reference_rtt = \"0 s\" }", ["reference_rtt", "must be more than 0 ns", "25 ms"]),
         (

@@ -22,7 +22,7 @@ fn dumbbell(flows: &str) -> String {
     format!(
         "duration = \"60 s\"\nmeasure = {{ from = \"20 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
          access = {{ rate = \"1 Gbit/s\", delay = \"10 us\" }}\n\
-         bottleneck = {{ rate = \"10 Mbit/s\", delay = \"20 ms\", queue = {{ kind = \"drop_tail\", limit = \"unlimited\" }} }}\n[tcp]\ndelayed_ack = false\n{flows}\n"
+         bottleneck = {{ rate = \"10 Mbit/s\", delay = \"20 ms\", queue = {{ kind = \"drop_tail\", limit = \"unlimited\" }} }}\n[tcp]\nprofile = \"rfc\"\ndelayed_ack = false\n{flows}\n"
     )
 }
 

@@ -109,6 +109,7 @@ impl ControllerFeed {
             inflight: Bytes(board.pipe()),
             repair,
             has_sack,
+            next_departure: SimTime::ZERO,
             sample,
         })
     }

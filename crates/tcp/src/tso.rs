@@ -2,11 +2,11 @@
 //!
 //! Source: Linux's TSO autosizing and deferral, by their behaviour.
 //!
-//! Departures: a controller has no say in the size of a burst but through its pacing rate (Linux's BBR takes single segments
-//! below 1.2 Mbit/s, its Prague bursts of 250 us). A burst aims at what pacing would send in a millisecond; a sender that has sent within the
-//! last millisecond waits for a burst's worth of window, or for a third of it, if the next ACK is near: a millisecond away, or half
-//! a round trip if that is less (Linux since 6.18).
+//! Departures: none known. A burst aims at what pacing would send in a millisecond, unless the controller asks for other bursts
+//! ([`BurstRule`]); a sender that has sent within the last millisecond waits for a burst's worth of window, or for a third of it,
+//! if the next ACK is near: a millisecond away, or half a round trip if that is less (Linux since 6.18).
 
+use ackclock_cc::BurstRule;
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 use crate::config::BurstConfig;
@@ -39,6 +39,8 @@ pub(crate) struct Opening {
     pub(crate) min_rtt: SimDuration,
     /// What is paced at, or would be.
     pub(crate) rate: Option<Bandwidth>,
+    /// What the controller asks of bursts.
+    pub(crate) rule: BurstRule,
 }
 
 impl TsoBursts {
@@ -62,11 +64,19 @@ impl TsoBursts {
 
     /// What pacing would send in about a millisecond, and more where the RTT is far below one.
     fn size(&self, opening: &Opening) -> u64 {
+        let (octets, least) = match opening.rule {
+            BurstRule::Host => (self.host_size(opening), self.config.min_segments),
+            BurstRule::AtLeast(least) => (self.host_size(opening), least),
+            BurstRule::Lasting(span) => (opening.rate.map_or(0, |rate| rate.bytes_in(span).0), 1),
+        };
+        (octets.min(self.config.max_octets.0) / opening.mss).max(u64::from(least)) * opening.mss
+    }
+
+    fn host_size(&self, opening: &Opening) -> u64 {
         let most = self.config.max_octets.0;
         let paced = opening.rate.map_or(most, |rate| rate.0 / 8 / 1024);
         let near = most.checked_shr((opening.min_rtt.0 / 1_000 / 512).min(63) as u32).unwrap_or(0);
-        let octets = (paced + near).min(most);
-        (octets / opening.mss).max(u64::from(self.config.min_segments)) * opening.mss
+        paced + near
     }
 
     fn waits(&self, now: SimTime, opening: &Opening, burst: u64) -> bool {
@@ -124,6 +134,7 @@ mod tests {
             srtt: SimDuration(60 * MS),
             min_rtt: SimDuration(60 * MS),
             rate: Some(Bandwidth(100_000_000)),
+            rule: BurstRule::Host,
         }
     }
 
@@ -133,6 +144,19 @@ mod tests {
         assert_eq!(bursts().size(&Opening { rate: Some(Bandwidth(1_000)), ..opening(0) }), 2_000);
         // At 0.1 ms of RTT the rate does not matter: the largest burst, 65 segments.
         assert_eq!(bursts().size(&Opening { min_rtt: SimDuration(100_000), ..opening(0) }), 65_000);
+    }
+
+    #[test]
+    fn a_controller_may_ask_for_other_bursts() {
+        let size = |rule, rate| bursts().size(&Opening { rule, rate: Some(Bandwidth(rate)), ..opening(0) });
+        // Linux's BBR below 1.2 Mbit/s: 1 Mbit/s is 122 octets in a 1024th of a second.
+        assert_eq!(size(BurstRule::AtLeast(1), 1_000_000), 1_000);
+        assert_eq!(size(BurstRule::AtLeast(1), 100_000_000), 12_000);
+        // Prague's 1 / 4096 s at 100 Mbit/s: 3051 octets; at 4 Mbit/s 122, and one segment all the same.
+        let quarter = SimDuration(1_000_000_000 / 4_096);
+        assert_eq!(size(BurstRule::Lasting(quarter), 100_000_000), 3_000);
+        assert_eq!(size(BurstRule::Lasting(quarter), 4_000_000), 1_000);
+        assert_eq!(size(BurstRule::Lasting(quarter), 100_000_000_000), 65_000); // gso_max_size bounds it as any
     }
 
     #[test]

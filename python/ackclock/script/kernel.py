@@ -24,7 +24,7 @@ _INLINE_US = 2_000
 """A call that is over within this time does not count as blocking."""
 
 _AS_SHIPPED = {
-    "net.ipv4.tcp_rmem": "4096 131072 6291456",
+    "net.ipv4.tcp_rmem": "4096 131072 33554432",
     "net.ipv4.tcp_wmem": "4096 16384 4194304",
     "net.ipv4.conf.all.rp_filter": "0",
     "net.ipv6.conf.all.disable_ipv6": "1",

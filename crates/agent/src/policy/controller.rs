@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, CongestionController, CongestionEvent, Controller, Demands, RestartEvent, SegmentReport, SendEvent,
+    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, Demands, RestartEvent, SegmentReport,
+    SendEvent,
 };
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
@@ -64,6 +65,9 @@ impl CongestionController for PolicyController {
     }
     fn pacing_rate(&self) -> Option<Bandwidth> {
         self.agent.pacing_rate()
+    }
+    fn burst_rule(&self) -> BurstRule {
+        self.agent.burst_rule()
     }
     fn demands(&self) -> Demands {
         self.agent.demands()

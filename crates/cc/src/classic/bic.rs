@@ -7,19 +7,37 @@
 //! 4... segments a round trip up to `S_max`. Departures: as in Linux, fast convergence compares with the old maximum also
 //! where the window has passed it.
 //!
+//! Linux's (`variant`) goes a quarter of the way instead of a half, by 16 segments at most, takes a fifth on congestion, is slower
+//! around the maximum, and multiplies its steps with the segments that an ACK acknowledges. Departures from Linux: the window
+//! moves by parts of segments, and at every ACK.
+//!
 //! Checked: constants and steps against the paper's pseudo-code as transcribed by others; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
 use super::{Classic, Grown, Rule};
-use crate::algorithm::{Algorithm, Name};
+use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{Controller, Start};
-use crate::event::CongestionEvent;
-use ackclock_declare::{declare, default};
+use crate::event::{AckEvent, CongestionEvent};
+use ackclock_declare::{declare, default, words};
+
+words! {
+    /// Whose BIC.
+    #[derive(Default)]
+    pub enum BicVariant {
+        /// The paper's.
+        #[default]
+        "paper" = Paper,
+        /// Linux's.
+        "linux" = Linux,
+    }
+}
 
 declare! {
     /// Parameters of [`Bic`].
     #[derive(Copy)]
     pub struct BicConfig {
+        /// Whose steps and constants: the paper's, or those of Linux's module.
+        variant: BicVariant = BicVariant::Paper,
         /// `S_max`: the most that a round trip adds.
         max_increment: f64 = default(32.0).at_least(1e-6).at_most(1e9).unit("segments"),
         /// `S_min`: the least that a round trip adds.
@@ -31,15 +49,32 @@ declare! {
         /// Aim lower when the window falls twice in a row.
         fast_convergence: bool = true,
     }
+    bases by variant: BicVariant = BicConfig::of;
     check |config, review| {
         review.at_most(("min_increment", &config.min_increment), ("max_increment", &config.max_increment));
     };
 }
 
+impl BicConfig {
+    /// The defaults of a variant.
+    fn of(variant: BicVariant) -> Self {
+        match variant {
+            BicVariant::Paper => Self::as_declared(),
+            BicVariant::Linux => Self::linux(),
+        }
+    }
+
+    /// Linux's constants: beta 819/1024 is kept, `max_increment` 16.
+    pub fn linux() -> Self {
+        Self { variant: BicVariant::Linux, max_increment: 16.0, beta: 205.0 / 1024.0, ..Self::as_declared() }
+    }
+}
+
 impl Algorithm for BicConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "binary search between the window after the last loss and the one before it",
-        source: "Xu, Harfoush, Rhee, INFOCOM 2004",
+        source: "Xu, Harfoush, Rhee, INFOCOM 2004; the behaviour of Linux 6.18",
+        stack: Stack { profile: "bic", ..Stack::ANY },
         departures: "fast convergence compares with the old maximum also where the window has passed it; slow start is RFC 5681's, acknowledged segments are counted by octets",
         ..Name::called("bic")
     }];
@@ -56,16 +91,21 @@ pub struct Bic {
     config: BicConfig,
     /// The window that the search aims at; `None` before the first loss.
     max_window: Option<f64>,
+    /// Segments that an ACK acknowledges, smoothed, for Linux's.
+    acked_at_once: f64,
 }
 
 impl Bic {
     pub(super) fn new(config: BicConfig) -> Self {
-        Self { config, max_window: None }
+        Self { config, max_window: None, acked_at_once: LINUX_ACKED_AT_ONCE }
     }
 
     /// Segments that the round trip adds.
     fn step(&self, cwnd: f64) -> f64 {
         let config = &self.config;
+        if config.variant == BicVariant::Linux {
+            return self.acked_at_once * linux_step(cwnd, self.max_window, config.max_increment);
+        }
         let Some(max_window) = self.max_window else {
             return config.max_increment; // no maximum is known: the paper's default is a very large one
         };
@@ -74,6 +114,32 @@ impl Bic {
         }
         probing_step(cwnd - max_window).clamp(config.min_increment, config.max_increment)
     }
+}
+
+/// Linux's `BICTCP_B`: the search goes a quarter of the way; `smooth_part`: near the maximum a segment takes five round trips;
+/// before the first loss a segment is added for every twenty at the slowest; an ACK is taken to bring two segments at first, and
+/// its sixteenth part counts.
+const LINUX_QUARTER: f64 = 4.0;
+const LINUX_SMOOTH_PART: f64 = 20.0;
+const LINUX_SLOWEST_AT_FIRST: f64 = 20.0;
+const LINUX_ACKED_AT_ONCE: f64 = 2.0;
+const LINUX_ACK_RATIO: f64 = 1.0 / 16.0;
+
+/// Segments that a round trip adds in Linux, if each ACK brought one segment.
+fn linux_step(cwnd: f64, max_window: Option<f64>, most: f64) -> f64 {
+    let smooth = LINUX_QUARTER / LINUX_SMOOTH_PART;
+    let max = max_window.unwrap_or(0.0);
+    let step = if cwnd < max {
+        let distance = (max - cwnd) / LINUX_QUARTER;
+        if distance <= 1.0 { smooth } else { distance.min(most) }
+    } else if cwnd < max + LINUX_QUARTER {
+        smooth
+    } else if cwnd < max + most * (LINUX_QUARTER - 1.0) {
+        (cwnd - max) / (LINUX_QUARTER - 1.0)
+    } else {
+        most
+    };
+    if max_window.is_none() { step.max(cwnd / LINUX_SLOWEST_AT_FIRST) } else { step }
 }
 
 /// Segments that a round trip of max probing adds where so many have been gained: each round trip twice as many as the one
@@ -87,6 +153,13 @@ fn probing_step(gained: f64) -> f64 {
 }
 
 impl Rule for Bic {
+    fn on_ack(&mut self, ack: &AckEvent, _cwnd: f64, mss: u64) {
+        if ack.is_cumulative && !ack.in_recovery {
+            let acked = ack.newly_acked.0 as f64 / mss as f64;
+            self.acked_at_once += (acked - self.acked_at_once) * LINUX_ACK_RATIO;
+        }
+    }
+
     fn increase(&mut self, grown: &Grown<'_>) -> f64 {
         let step = if grown.cwnd < self.config.low_window { 1.0 } else { self.step(grown.cwnd) };
         step * grown.acked / grown.cwnd
@@ -116,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_step_is_half_of_the_way_within_its_bounds() {
-        let bic = Bic { config: BicConfig::default(), max_window: Some(1_000.0) };
+        let bic = Bic { config: BicConfig::default(), max_window: Some(1_000.0), acked_at_once: 1.0 };
         assert!((bic.step(875.0) - 32.0).abs() < 1e-12); // half of 125 is beyond S_max
         assert!((bic.step(980.0) - 10.0).abs() < 1e-12); // (1000 - 980) / 2
         assert!((bic.step(999.999) - 0.01).abs() < 1e-12); // S_min
@@ -130,6 +203,22 @@ mod tests {
     }
 
     #[test]
+    fn linux_goes_a_quarter_of_the_way_and_takes_a_fifth() {
+        let bic = Bic { config: BicConfig::linux(), max_window: Some(1_000.0), acked_at_once: 1.0 };
+        // 25 is more than 16; 40 / 4; within four segments of the maximum 4/20; beyond, a third of what was gained; 16
+        let steps = [(900.0, 16.0), (960.0, 10.0), (997.0, 0.2), (1_003.0, 0.2), (1_030.0, 10.0), (1_048.0, 16.0)];
+        for (window, step) in steps {
+            assert!((bic.step(window) - step).abs() < 1e-12, "{window}");
+        }
+        let twice = Bic { acked_at_once: 2.0, ..bic };
+        assert!((twice.step(960.0) - 20.0).abs() < 1e-12); // an ACK for two segments counts for both, and doubles the step
+        let first = Bic { max_window: None, acked_at_once: 1.0, config: BicConfig::linux() };
+        assert!((first.step(400.0) - 20.0).abs() < 1e-12); // a segment for twenty
+        let mut linux = avoiding(&BicConfig::linux(), 1_000.0);
+        assert!((kept_of_loss(&mut linux) - 0.8).abs() < 1e-3); // 819/1024
+    }
+
+    #[test]
     fn a_loss_takes_an_eighth_and_the_search_goes_back_up() {
         let mut bic = avoiding(&BicConfig::default(), 1_000.0);
         assert!((kept_of_loss(&mut bic) - 0.875).abs() < 1e-3);
@@ -139,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_second_loss_below_the_maximum_aims_lower() {
-        let mut bic = Bic { config: BicConfig::default(), max_window: Some(1_000.0) };
+        let mut bic = Bic { config: BicConfig::default(), max_window: Some(1_000.0), acked_at_once: 1.0 };
         let event = crate::testing::loss(800_000);
         assert!((bic.decrease(&event, 800.0, 800.0) - 700.0).abs() < 1e-9);
         assert_eq!(bic.max_window, Some(750.0)); // (800 + 700) / 2

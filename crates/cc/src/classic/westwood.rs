@@ -6,14 +6,14 @@
 //!
 //! Departures: ssthresh is at most the window, and a sample spans at least 50 ms.
 //!
-//! Checked: filter and length of a sample against Linux's module; the runs held to it are in
-//! docs/reference/controllers-checked.md.
+//! Linux's module sends each estimate through a second filter of the same kind (`filter_twice`), so that it answers a change of
+//! the rate after some sixteen samples and not eight. The runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{SimDuration, SimTime};
 
 use super::{Classic, Delays, Grown, Rule};
-use crate::algorithm::{Algorithm, Name};
+use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
@@ -23,6 +23,8 @@ declare! {
     pub struct WestwoodConfig {
         /// Share of the old bandwidth estimate in the new one.
         filter: f64 = default(0.875).at_least(0.0).at_most(0.999_999),
+        /// Filter the estimate once more in the same way, as Linux's module does.
+        filter_twice: bool = default(false).source("the paper filters once"),
     }
 }
 
@@ -30,6 +32,7 @@ impl Algorithm for WestwoodConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "Westwood+: falls to the bandwidth that it measured times the least round trip",
         source: "Grieco, Mascolo, CCR 34(2), 2004",
+        stack: Stack { profile: "westwood", ..Stack::ANY },
         departures: "ssthresh is at most the window; a sample spans at least 50 ms; slow start is RFC 5681's, acknowledged segments are counted by octets",
         ..Name::called("westwood")
     }];
@@ -46,8 +49,9 @@ const SHORTEST_SAMPLE: SimDuration = SimDuration::from_millis(50);
 /// [`mod@crate::classic::westwood`].
 #[derive(Clone, Debug)]
 pub struct Westwood {
-    filter: f64,
-    /// Segments/s; zero before the first sample.
+    config: WestwoodConfig,
+    /// Segments/s, filtered once and as often as is asked for; zero before the first sample.
+    filtered: f64,
     bandwidth: f64,
     acked: f64,
     sampled_at: Option<SimTime>,
@@ -56,7 +60,19 @@ pub struct Westwood {
 
 impl Westwood {
     pub(super) fn new(config: WestwoodConfig) -> Self {
-        Self { filter: config.filter, bandwidth: 0.0, acked: 0.0, sampled_at: None, delays: Delays::default() }
+        Self { config, filtered: 0.0, bandwidth: 0.0, acked: 0.0, sampled_at: None, delays: Delays::default() }
+    }
+
+    /// A sample, segments/s.
+    fn note(&mut self, sample: f64) {
+        self.filtered = self.filter(self.filtered, sample);
+        self.bandwidth =
+            if self.config.filter_twice { self.filter(self.bandwidth, self.filtered) } else { self.filtered };
+    }
+
+    fn filter(&self, old: f64, new: f64) -> f64 {
+        let old = if old > 0.0 { old } else { new };
+        self.config.filter * old + (1.0 - self.config.filter) * new
     }
 }
 
@@ -71,8 +87,7 @@ impl Rule for Westwood {
         self.acked += ack.newly_acked.0 as f64 / mss as f64;
         if span >= ack.rtt.latest.max(SHORTEST_SAMPLE) {
             let sample = self.acked / span.as_secs_f64();
-            let old = if self.bandwidth > 0.0 { self.bandwidth } else { sample };
-            self.bandwidth = self.filter * old + (1.0 - self.filter) * sample;
+            self.note(sample);
             (self.acked, self.sampled_at) = (0.0, Some(ack.now));
         }
     }
@@ -94,6 +109,19 @@ impl Rule for Westwood {
 mod tests {
     use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
     use super::*;
+
+    #[test]
+    fn a_step_of_the_rate_is_answered_by_one_filter_or_two_in_cascade() {
+        // From 100 to 200: one filter has 200 - 100 (7/8)^n, a cascade of two 200 - 100 (7/8)^n (1 + n/8).
+        for (filter_twice, expected) in [(false, 200.0 - 100.0 * 0.343_609), (true, 200.0 - 100.0 * 0.343_609 * 2.0)] {
+            let mut westwood = Westwood::new(WestwoodConfig { filter_twice, ..WestwoodConfig::default() });
+            (westwood.filtered, westwood.bandwidth) = (100.0, 100.0);
+            for _ in 0..8 {
+                westwood.note(200.0); // (7/8)^8 = 0.343 609
+            }
+            assert!((westwood.bandwidth - expected).abs() < 1e-3, "{}", westwood.bandwidth);
+        }
+    }
 
     #[test]
     fn the_window_falls_to_bandwidth_times_least_round_trip() {

@@ -6,6 +6,9 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::delivery::SegmentReport;
 
+/// Round trips after its end at which an interval is judged by what is known: the fate of all but undetected losses.
+const DEADLINE_ROUND_TRIPS: u64 = 4;
+
 /// One interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interval<P> {
@@ -42,6 +45,16 @@ impl<P> Interval<P> {
         self.round_trips.slope()
     }
 
+    /// Nothing has left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent == 0
+    }
+
+    /// Nothing is known to have arrived.
+    pub(super) fn is_silent(&self) -> bool {
+        self.acked == 0
+    }
+
     fn length(&self) -> SimDuration {
         self.end.saturating_since(self.start)
     }
@@ -63,6 +76,7 @@ struct Regression {
     rtt: f64,
     time_squared: f64,
     time_rtt: f64,
+    rtt_squared: f64,
 }
 
 impl Regression {
@@ -72,12 +86,20 @@ impl Regression {
         self.rtt += rtt;
         self.time_squared += time * time;
         self.time_rtt += time * rtt;
+        self.rtt_squared += rtt * rtt;
     }
 
-    /// Zero where there are too few points to tell.
+    /// Zero where there are too few points to tell, or where they lie so far from a line that its slope may be none.
     fn slope(&self) -> f64 {
         let spread = self.count * self.time_squared - self.time * self.time;
-        if spread > 0.0 { (self.count * self.time_rtt - self.time * self.rtt) / spread } else { 0.0 }
+        if spread <= 0.0 || self.count < 3.0 {
+            return 0.0;
+        }
+        let common = self.count * self.time_rtt - self.time * self.rtt;
+        let slope = common / spread;
+        let unexplained = self.count * self.rtt_squared - self.rtt * self.rtt - slope * common;
+        let variance = unexplained.max(0.0) / (self.count - 2.0) / spread; // of the slope
+        if variance > slope * slope { 0.0 } else { slope }
     }
 }
 
@@ -161,15 +183,15 @@ impl<P: Copy> Monitor<P> {
         self.intervals.iter_mut().find(|interval| interval.holds(sent_at))
     }
 
-    /// The oldest interval, once it has ended and all that left in it is accounted for.
-    pub(super) fn take_finished(&mut self) -> Option<Interval<P>> {
-        while self.intervals.len() > 1 && self.intervals.front()?.is_settled() {
-            let finished = self.intervals.pop_front()?;
-            if finished.sent > 0 {
-                return Some(finished);
-            }
+    /// The oldest interval, once it has ended and all that left in it is accounted for, or its deadline is over: a loss that
+    /// nobody has found must not keep the next ones waiting.
+    pub(super) fn take_finished(&mut self, now: SimTime, srtt: SimDuration) -> Option<Interval<P>> {
+        let patience = SimDuration(DEADLINE_ROUND_TRIPS * srtt.0);
+        let oldest = self.intervals.front().filter(|_| self.intervals.len() > 1)?;
+        if !oldest.is_settled() && now < oldest.end + patience {
+            return None;
         }
-        None
+        self.intervals.pop_front()
     }
 }
 
@@ -208,14 +230,44 @@ mod tests {
             monitor.on_delivered(&report(sent, now));
             monitor.on_ack();
         }
-        assert!(monitor.take_finished().is_none());
+        let rtt = SimDuration(20 * MS);
+        assert!(monitor.take_finished(SimTime(26 * MS), rtt).is_none());
         monitor.on_lost(&report(9, 30));
-        let interval = monitor.take_finished().expect("it is finished");
+        let interval = monitor.take_finished(SimTime(30 * MS), rtt).expect("it is finished");
         assert_eq!((interval.purpose, interval.loss()), ('a', 0.25));
         assert!((interval.sent_mbps() - 4.0).abs() < 1e-9); // 5 segments aimed at, of which 4 left
         let short = Interval { rate: 6_000_000, ..interval };
         assert!((short.sent_mbps() - 3.2).abs() < 1e-9); // 7.5 aimed at: 32 000 bit in 10 ms
         assert!((interval.rtt_gradient() - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_slope_below_its_standard_error_is_none() {
+        let slope = |points: &[(f64, f64)]| {
+            let mut regression = Regression::default();
+            for (time, rtt) in points {
+                regression.add(*time, *rtt);
+            }
+            regression.slope()
+        };
+        assert!((slope(&[(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]) - 1.0).abs() < 1e-12);
+        // A line of slope 1/2 with residuals -1/6, 1/3, -1/6: variance 1/6 / 1 / 2 = 0.083, less than 0.25
+        assert!((slope(&[(0.0, 0.0), (1.0, 1.0), (2.0, 1.0)]) - 0.5).abs() < 1e-12);
+        // of slope 1/2 with residuals -1/2, 1, -1/2: variance 3/2 / 1 / 2 = 0.75, more than 0.25
+        assert_eq!(slope(&[(0.0, 0.0), (1.0, 2.0), (2.0, 1.0)]).to_bits(), 0.0_f64.to_bits());
+        assert_eq!(slope(&[(0.0, 0.0), (1.0, 2.0)]).to_bits(), 0.0_f64.to_bits());
+    }
+
+    #[test]
+    fn an_interval_whose_losses_nobody_finds_is_over_four_round_trips_after_its_end() {
+        let mut monitor = Monitor::default();
+        monitor.begin(SimTime(0), SimTime(10 * MS), 4_000_000, 'a');
+        monitor.on_send(1_000);
+        monitor.begin(SimTime(10 * MS), SimTime(20 * MS), 1, 'b');
+        let rtt = SimDuration(20 * MS);
+        assert!(monitor.take_finished(SimTime(89 * MS), rtt).is_none());
+        let interval = monitor.take_finished(SimTime(90 * MS), rtt).expect("10 ms and four round trips");
+        assert!(interval.is_silent());
     }
 
     #[test]

@@ -3,8 +3,15 @@
 //! Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey, Schapira, "PCC Vivace: Online-Learning Congestion Control", NSDI
 //! 2018, equation (1) and section 4 (rate control), with the constants of section 6.
 //!
-//! Departures: the delay's gradient is the slope of a regression over the interval; the rate is at least two segments in a
-//! round trip; the first window leaves at once; trials whose outcome looks abnormal are not made again.
+//! As in the authors' programs: at most two round trips of the rate are in flight and the rate is at least two segments in a
+//! round trip (PCC-Kernel); the start doubles only when the last rate is known to have paid, and takes no draining queue for
+//! a gain; an interval takes ten segments at least, and a step half a Mbit/s (PCC-Uspace); a gradient of delay that is less
+//! than the error of its regression counts for nothing.
+//!
+//! Departures: a step is never more than that of a trial for being the least; after the start a draining queue pays, as in
+//! the paper's equation and unlike later code; each step takes one pair of trials, as in the paper, where the authors' programs
+//! take two that have to agree; the first window leaves at once; an interval of which something is unaccounted for four round trips
+//! after its end is judged without that, and halves the rate if nothing of it has arrived.
 //!
 //! Checked: all constants against those of the authors' and of WebRTC's first version; the runs held to it are in
 //! docs/reference/controllers-checked.md.
@@ -37,6 +44,10 @@ declare! {
         bound_step: f64 = default(0.1).at_least(1e-6).at_most(1e6),
         /// Growth of the round trip, seconds a second, that is taken for noise.
         latency_tolerance: f64 = default(0.01).at_least(0.0).at_most(1e6),
+        /// What the rate changes by at least, Mbit/s, unless that is more than the step of a trial.
+        least_step: f64 = default(0.5).at_least(0.0).at_most(1e6).source("kMinimumRateChange of PCC-Uspace"),
+        /// Segments that an interval takes at least.
+        interval_segments: u32 = default(10).at_least(2).at_most(100_000).unit("segments").source("PCC-Uspace"),
     }
     apart {
         /// Of the random stream that orders trials.
@@ -48,7 +59,7 @@ impl Algorithm for VivaceConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "follows the gradient of a utility in which a round trip that grows is dear: full links without queues",
         source: "Dong et al., PCC Vivace: Online-Learning Congestion Control, NSDI 2018",
-        departures: "the delay's gradient is a regression's; the rate is at least two segments in a round trip; the first window leaves at once; trials whose outcome looks abnormal are not made again",
+        departures: "each step takes one pair of trials, as in the paper; the first window leaves at once; an interval's deadline is four round trips after its end; bounds in flight, least rate and step, intervals and the start are those of the authors' programs",
         ..Name::called("pcc_vivace")
     }];
 
@@ -77,8 +88,8 @@ enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Doubling, with rate and utility of the last interval known.
-    Starting { last: Option<(f64, f64)> },
+    /// Doubling, once it is known what the last rate was worth; the rate and utility before.
+    Starting { last: Option<(f64, f64)>, awaits: bool },
     /// A pair of trials: how many have begun, which comes first, and their utilities.
     Probing { begun: u32, first_up: bool, more: Option<f64>, less: Option<f64> },
 }
@@ -105,7 +116,7 @@ impl VivaceStrategy {
         Self {
             config: *config,
             mss: start.mss,
-            state: State::Starting { last: None },
+            state: State::Starting { last: None, awaits: false },
             step: 0,
             rate: 0.0,
             direction: 0.0,
@@ -139,7 +150,8 @@ impl VivaceStrategy {
             (self.direction, self.in_a_row, self.bounded) = (direction, 1.0, 0.0);
         }
         let amplifier = if self.in_a_row <= 3.0 { self.in_a_row } else { 2.0 * self.in_a_row - 3.0 };
-        let wanted = amplifier * self.config.conversion * gradient;
+        let least = self.config.least_step.min(self.config.epsilon * self.rate);
+        let wanted = direction * (amplifier * self.config.conversion * gradient).abs().max(least);
         let bound = self.config.bound + self.bounded * self.config.bound_step;
         let change = if wanted.abs() > bound * self.rate {
             self.bounded += 1.0;
@@ -192,11 +204,13 @@ impl Strategy for VivaceStrategy {
         }
     }
 
-    /// Intervals last a round trip.
+    /// Intervals last a round trip, and as long as so many segments take.
     fn plan(&mut self, rtt: SimDuration, random: &mut RandomStream) -> Plan<Purpose> {
         let least = least_rate(self.mss, rtt) / 1e6;
         let (rate, kind) = match self.state {
-            State::Starting { .. } => {
+            State::Starting { awaits: true, .. } => (self.rate, Kind::Wait),
+            State::Starting { last, awaits: false } => {
+                self.state = State::Starting { last, awaits: true };
                 self.rate = if self.rate == 0.0 { least } else { 2.0 * self.rate };
                 (self.rate, Kind::Start)
             }
@@ -205,7 +219,25 @@ impl Strategy for VivaceStrategy {
                 self.plan_trial(random)
             }
         };
-        Plan { rate: rate * 1e6, length: rtt, purpose: Purpose { step: self.step, kind } }
+        let segments = f64::from(self.config.interval_segments) * self.mss as f64 * 8.0 / (rate * 1e6);
+        let length = rtt.max(SimDuration::from_secs_f64(segments));
+        Plan { rate: rate * 1e6, length, purpose: Purpose { step: self.step, kind } }
+    }
+
+    fn start_over(&mut self, purpose: Purpose) {
+        if purpose.step != self.step || purpose.kind == Kind::Wait {
+            return;
+        }
+        if let State::Starting { awaits, .. } = &mut self.state {
+            *awaits = false;
+            self.rate /= 2.0; // which the next step doubles
+        } else {
+            self.probe(self.rate);
+        }
+    }
+
+    fn give_way(&mut self) {
+        self.probe(self.rate / 2.0);
     }
 
     fn learn(&mut self, interval: &Interval<Purpose>) {
@@ -213,9 +245,13 @@ impl Strategy for VivaceStrategy {
         if step != self.step {
             return;
         }
-        let utility = self.utility(interval.sent_mbps(), interval.rtt_gradient(), interval.loss());
+        // A queue that drains is no reason to go on doubling.
+        let starts = matches!(self.state, State::Starting { .. });
+        let gradient = interval.rtt_gradient().max(if starts { 0.0 } else { f64::NEG_INFINITY });
+        let utility = self.utility(interval.sent_mbps(), gradient, interval.loss());
         match (kind, &mut self.state) {
-            (Kind::Start, State::Starting { last }) => {
+            (Kind::Start, State::Starting { last, awaits }) => {
+                *awaits = false;
                 let before = last.replace((interval.rate as f64 / 1e6, utility));
                 if let Some((rate, _)) = before.filter(|(_, better)| utility < *better) {
                     self.probe(rate);
@@ -239,16 +275,16 @@ impl Strategy for VivaceStrategy {
 mod tests {
     use super::*;
 
-    fn strategy(rate: f64) -> VivaceStrategy {
+    fn strategy(rate: f64, least_step: f64) -> VivaceStrategy {
         let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
-        let mut strategy = VivaceStrategy::new(&VivaceConfig::default(), start);
+        let mut strategy = VivaceStrategy::new(&VivaceConfig { least_step, ..VivaceConfig::default() }, start);
         strategy.probe(rate);
         strategy
     }
 
     #[test]
     fn the_utility_by_hand() {
-        let strategy = strategy(100.0);
+        let strategy = strategy(100.0, 0.0);
         // 100^0.9 = 63.095 734; 900 * 100 * 0.02 = 1800; 11.35 * 100 * 0.01 = 11.35
         for (gradient, loss, utility) in [(0.0, 0.0, 63.095_734), (0.02, 0.0, -1_736.904_266), (0.0, 0.01, 51.745_734)]
         {
@@ -260,7 +296,7 @@ mod tests {
 
     #[test]
     fn steps_in_a_row_are_amplified_and_turning_begins_anew() {
-        let mut strategy = strategy(100.0);
+        let mut strategy = strategy(100.0, 0.0);
         let mut follow = |gradient| {
             let before = strategy.rate;
             strategy.follow(gradient);
@@ -274,8 +310,17 @@ mod tests {
     }
 
     #[test]
+    fn a_step_is_half_a_megabit_at_least_and_no_more_than_a_trials() {
+        for (rate, step) in [(100.0, 0.5), (4.0, 0.2)] {
+            let mut strategy = strategy(rate, 0.5);
+            strategy.follow(1e-3);
+            assert!((strategy.rate - rate - step).abs() < 1e-9); // a twentieth of 4 is less than a half
+        }
+    }
+
+    #[test]
     fn the_bound_of_a_change_widens_by_a_tenth() {
-        let mut strategy = strategy(100.0);
+        let mut strategy = strategy(100.0, 0.0);
         strategy.follow(1e6);
         assert!((strategy.rate - 105.0).abs() < 1e-9); // 5 %
         strategy.follow(1e6);

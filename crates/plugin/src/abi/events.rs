@@ -242,6 +242,7 @@ impl From<&DeliveryC> for DeliveryReport {
             inflight: Bytes(report.inflight),
             repair: [Repair::None, Repair::Fast, Repair::Timeout][usize::from(report.repair).min(2)],
             has_sack: report.has_sack,
+            next_departure: SimTime::ZERO,
             sample: report.has_sample.then_some(RateSample {
                 delivered: Bytes(report.sample_delivered),
                 interval: SimDuration(report.interval),

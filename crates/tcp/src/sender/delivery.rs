@@ -40,6 +40,8 @@ impl Sender {
             Phase::Fast(_) => Repair::Fast,
             Phase::Loss(_) => Repair::Timeout,
         };
-        self.feed.delivery_report(self.rto.stats().min_rtt, &self.board, repair, self.recovery.has_sack())
+        let report =
+            self.feed.delivery_report(self.rto.stats().min_rtt, &self.board, repair, self.recovery.has_sack())?;
+        Some(DeliveryReport { next_departure: self.pacer.next(), ..report })
     }
 }

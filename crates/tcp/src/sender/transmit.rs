@@ -220,6 +220,7 @@ impl Sender {
             srtt: rtt.srtt,
             min_rtt: rtt.min_rtt,
             rate: self.pacing_rate(),
+            rule: self.controller.burst_rule(),
         };
         self.bursts.is_due(now, &opening)
     }

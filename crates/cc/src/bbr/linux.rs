@@ -1,0 +1,467 @@
+//! BBR as Linux runs it: the first version with what its module has gained since, in whole segments and integers.
+//!
+//! Source: the behaviour of `tcp_bbr` in Linux 6.18, whose names are given. Beyond the draft of 2017 it allows for ACKs
+//! that come in clumps (`extra_acked`), paces one hundredth below its estimate, models policers (`lt_bw`), rounds the
+//! window up to an even number of segments with two more while it probes, and looks at what will be in the network when
+//! the next segment leaves.
+//!
+//! Departures: round trips of the handshake count from the first ACK of data on; an ACK that may have been delayed for a
+//! lone short segment is taken as any other; the clock of `ProbeRTT` is exact, where the kernel's ticks.
+
+mod aggregation;
+mod arithmetic;
+mod max_filter;
+mod policer;
+mod window;
+
+use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
+
+use super::least_burst;
+use super::v1::BbrConfig;
+use crate::bursts::BurstRule;
+use crate::controller::{CongestionController, Start};
+use crate::delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+use aggregation::Aggregation;
+use arithmetic::{GAIN_UNIT, Segments, gain_of, microseconds, rate_of};
+use max_filter::MaxFilter;
+use policer::Policer;
+
+/// `bbr_pacing_gain`, in 256ths: each phase of `ProbeBW`.
+const CYCLE: [u64; 8] = [320, 192, 256, 256, 256, 256, 256, 256];
+
+/// `bbr_full_bw_thresh`, in 256ths, and `bbr_full_bw_cnt`.
+const MORE: u64 = 320;
+const ROUNDS_WITHOUT_MORE: u32 = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// The round trip that the newest segment of an ACK took, unless one of those acknowledged had been sent again.
+#[derive(Clone, Copy, Debug, Default)]
+struct NewestRtt {
+    sent_at: Option<SimTime>,
+    is_ambiguous: bool,
+}
+
+impl NewestRtt {
+    fn on_delivered(&mut self, segment: &SegmentReport) {
+        self.is_ambiguous |= segment.is_retransmission;
+        self.sent_at = self.sent_at.max(Some(segment.sent_at));
+    }
+
+    /// Microseconds; forgets what it is of.
+    fn take(&mut self, now: SimTime) -> Option<u64> {
+        let Self { sent_at, is_ambiguous } = std::mem::take(self);
+        let rtt = microseconds(now.saturating_since(sent_at?));
+        (!is_ambiguous).then_some(rtt)
+    }
+}
+
+/// Rounds: one ends with the delivery of something that was sent after it began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rounds {
+    /// `rtt_cnt`, `round_start`, `next_rtt_delivered` in octets.
+    count: u64,
+    starts: bool,
+    ends_at: u64,
+}
+
+/// BBR as Linux's module has it. Source and departures: [`mod@crate::bbr::linux`].
+#[derive(Clone, Debug)]
+pub struct LinuxBbr {
+    config: BbrConfig,
+    segments: Segments,
+    random: RandomStream,
+    mode: Mode,
+    high_gain: u64,
+    pacing_gain: u64,
+    cwnd_gain: u64,
+    rounds: Rounds,
+    /// `bw`: segments in a microsecond, times 2^24.
+    bandwidth: MaxFilter,
+    policer: Policer,
+    aggregation: Aggregation,
+    /// `min_rtt_us`, `min_rtt_stamp`.
+    min_rtt: Option<u64>,
+    min_rtt_at: SimTime,
+    newest: NewestRtt,
+    full_bandwidth_reached: bool,
+    full_bandwidth: u64,
+    full_rounds: u32,
+    /// `cycle_idx`, `cycle_mstamp`.
+    phase: usize,
+    phase_began: SimTime,
+    probe_rtt_until: Option<SimTime>,
+    probe_rtt_round_done: bool,
+    idle_restart: bool,
+    /// Segments.
+    cwnd: u64,
+    prior_cwnd: u64,
+    initial_window: u64,
+    ssthresh: Option<u64>,
+    /// `sk_pacing_rate`, octets a second.
+    pacing_rate: u64,
+    has_rtt: bool,
+    /// `prev_ca_state`, `packet_conservation`.
+    repair: Repair,
+    conserves: bool,
+}
+
+impl LinuxBbr {
+    pub(crate) fn new(config: &BbrConfig, start: Start) -> Self {
+        let segments = Segments(start.mss);
+        let initial_window = segments.of(start.initial_window);
+        let high_gain = gain_of(config.high_gain);
+        Self {
+            config: *config,
+            segments,
+            random: RandomStream::new(config.seed, "bbr"),
+            mode: Mode::Startup,
+            high_gain,
+            pacing_gain: high_gain,
+            cwnd_gain: high_gain,
+            rounds: Rounds::default(),
+            bandwidth: MaxFilter::default(),
+            policer: Policer::default(),
+            aggregation: Aggregation::default(),
+            min_rtt: None,
+            min_rtt_at: SimTime::ZERO,
+            newest: NewestRtt::default(),
+            full_bandwidth_reached: false,
+            full_bandwidth: 0,
+            full_rounds: 0,
+            phase: 0,
+            phase_began: SimTime::ZERO,
+            probe_rtt_until: None,
+            probe_rtt_round_done: false,
+            idle_restart: false,
+            cwnd: initial_window,
+            prior_cwnd: 0,
+            initial_window,
+            ssthresh: start.initial_ssthresh.map(|octets| segments.of(octets)),
+            pacing_rate: segments.octets_per_second(rate_of(initial_window, 1_000), high_gain),
+            has_rtt: false,
+            repair: Repair::None,
+            conserves: false,
+        }
+    }
+
+    /// `bbr_bw`: the rate that the policer allows, if there seems to be one.
+    fn rate(&self) -> u64 {
+        self.policer.rate().unwrap_or(self.bandwidth.greatest())
+    }
+
+    /// `bbr_update_model`.
+    fn update_model(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
+        let valid = delivery.sample.filter(|sample| !sample.interval.is_zero());
+        self.rounds.starts = false;
+        if let Some(sample) = &valid {
+            self.update_bandwidth(ack, delivery, sample);
+            self.update_aggregation(ack);
+        }
+        self.update_cycle_phase(ack, delivery);
+        self.check_full_pipe(valid.as_ref());
+        self.check_drain(ack.now, delivery);
+        self.update_min_rtt(ack, delivery);
+        self.update_gains();
+    }
+
+    /// `bbr_update_bw`. A sample that the application limited counts if it is greater all the same.
+    fn update_bandwidth(&mut self, ack: &AckEvent, delivery: &DeliveryReport, sample: &RateSample) {
+        if sample.prior_delivered.0 >= self.rounds.ends_at {
+            self.rounds = Rounds { count: self.rounds.count + 1, starts: true, ends_at: delivery.delivered.0 };
+            self.conserves = false;
+        }
+        self.sample_policer(ack, delivery, sample.is_app_limited);
+        let rate = rate_of(self.segments.of(sample.delivered.0), microseconds(sample.interval));
+        if !sample.is_app_limited || rate >= self.bandwidth.greatest() {
+            self.bandwidth.update(self.rounds.count, self.config.bandwidth_window, rate);
+        }
+    }
+
+    fn sample_policer(&mut self, ack: &AckEvent, delivery: &DeliveryReport, is_app_limited: bool) {
+        let at = policer::Moment {
+            now: ack.now,
+            delivered: self.segments.of(delivery.delivered.0),
+            lost: self.segments.of(delivery.lost.0),
+            has_lost: ack.newly_lost.0 > 0,
+            is_app_limited,
+            round_starts: self.rounds.starts,
+            probes_bandwidth: self.mode == Mode::ProbeBw,
+        };
+        let precise = |rate| self.segments.octets_per_second(rate, GAIN_UNIT);
+        match self.policer.on_sample(&at, precise) {
+            policer::Verdict::Forgotten => self.enter_probe_bw(ack.now),
+            policer::Verdict::Policed => self.pacing_gain = GAIN_UNIT,
+            policer::Verdict::None => {}
+        }
+    }
+
+    fn update_aggregation(&mut self, ack: &AckEvent) {
+        let acked = self.segments.of(ack.newly_acked.0);
+        if acked > 0 {
+            self.aggregation.on_ack(ack.now, acked, self.rounds.starts, self.rate(), self.cwnd);
+        }
+    }
+
+    /// `bbr_update_cycle_phase`, `bbr_is_next_cycle_phase`.
+    fn update_cycle_phase(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
+        if self.mode != Mode::ProbeBw {
+            return;
+        }
+        let lasted = microseconds(ack.now.saturating_since(self.phase_began));
+        let is_full_length = self.min_rtt.is_some_and(|rtt| lasted > rtt);
+        let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.newly_lost.0;
+        let rate = self.bandwidth.greatest();
+        let is_over = if self.pacing_gain == GAIN_UNIT {
+            is_full_length
+        } else {
+            let inflight = self.in_network_at_departure(self.segments.of(prior_inflight), ack.now, delivery);
+            if self.pacing_gain > GAIN_UNIT {
+                is_full_length && (ack.newly_lost.0 > 0 || inflight >= self.inflight(rate, self.pacing_gain))
+            } else {
+                is_full_length || inflight <= self.inflight(rate, GAIN_UNIT)
+            }
+        };
+        if is_over {
+            self.advance_cycle_phase(ack.now);
+        }
+    }
+
+    fn advance_cycle_phase(&mut self, now: SimTime) {
+        self.phase = (self.phase + 1) % CYCLE.len();
+        self.phase_began = now;
+    }
+
+    /// `bbr_check_full_bw_reached`: three rounds without a quarter more.
+    fn check_full_pipe(&mut self, valid: Option<&RateSample>) {
+        let is_app_limited = valid.is_some_and(|sample| sample.is_app_limited);
+        if self.full_bandwidth_reached || !self.rounds.starts || is_app_limited {
+            return;
+        }
+        if self.bandwidth.greatest() >= self.full_bandwidth * MORE / GAIN_UNIT {
+            self.full_bandwidth = self.bandwidth.greatest();
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.full_bandwidth_reached = self.full_rounds >= ROUNDS_WITHOUT_MORE;
+    }
+
+    /// `bbr_check_drain`.
+    fn check_drain(&mut self, now: SimTime, delivery: &DeliveryReport) {
+        let path_full = self.inflight(self.bandwidth.greatest(), GAIN_UNIT);
+        if self.mode == Mode::Startup && self.full_bandwidth_reached {
+            self.mode = Mode::Drain;
+            self.ssthresh = Some(path_full);
+        }
+        let inflight = self.segments.of(delivery.inflight.0);
+        if self.mode == Mode::Drain && self.in_network_at_departure(inflight, now, delivery) <= path_full {
+            self.enter_probe_bw(now);
+        }
+    }
+
+    /// `bbr_reset_probe_bw_mode`: begins in any phase but the one that drains.
+    fn enter_probe_bw(&mut self, now: SimTime) {
+        self.mode = Mode::ProbeBw;
+        let back = 1 + (self.random.uniform() * (CYCLE.len() - 1) as f64) as usize;
+        self.phase = CYCLE.len() - back;
+        self.advance_cycle_phase(now);
+    }
+
+    /// `bbr_update_min_rtt`.
+    fn update_min_rtt(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
+        let expired = ack.now > self.min_rtt_at + self.config.min_rtt_window;
+        let known = self.min_rtt.unwrap_or(microseconds(ack.rtt.min_rtt));
+        self.min_rtt = (known > 0).then_some(known);
+        if let Some(rtt) = self.newest.take(ack.now)
+            && (expired || rtt < known)
+        {
+            (self.min_rtt, self.min_rtt_at) = (Some(rtt), ack.now);
+        }
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_cwnd();
+            self.probe_rtt_until = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_rtt(ack.now, delivery);
+        }
+        if delivery.sample.is_some_and(|sample| sample.delivered.0 > 0) {
+            self.idle_restart = false;
+        }
+    }
+
+    /// Four segments in flight for 200 ms and a round at least.
+    fn probe_rtt(&mut self, now: SimTime, delivery: &DeliveryReport) {
+        if self.probe_rtt_until.is_some() {
+            self.probe_rtt_round_done |= self.rounds.starts;
+            if self.probe_rtt_round_done {
+                self.check_probe_rtt_done(now);
+            }
+        } else if self.segments.of(delivery.inflight.0) <= window::LEAST {
+            self.probe_rtt_until = Some(now + self.config.probe_rtt_duration);
+            self.probe_rtt_round_done = false;
+            self.rounds.ends_at = delivery.delivered.0;
+        }
+    }
+
+    fn check_probe_rtt_done(&mut self, now: SimTime) {
+        if self.probe_rtt_until.is_none_or(|until| now <= until) {
+            return;
+        }
+        self.min_rtt_at = now;
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.full_bandwidth_reached {
+            self.enter_probe_bw(now);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    /// `bbr_update_gains`.
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (self.high_gain, self.high_gain),
+            Mode::Drain => (GAIN_UNIT * GAIN_UNIT / self.high_gain, self.high_gain),
+            Mode::ProbeBw => {
+                let gain = if self.policer.rate().is_some() { GAIN_UNIT } else { CYCLE[self.phase] };
+                (gain, gain_of(self.config.cwnd_gain))
+            }
+            Mode::ProbeRtt => (GAIN_UNIT, GAIN_UNIT),
+        };
+    }
+
+    /// `bbr_init_pacing_rate_from_rtt`.
+    fn note_first_rtt(&mut self, srtt: SimDuration) {
+        if !self.has_rtt && !srtt.is_zero() {
+            self.has_rtt = true;
+            let rate = rate_of(self.initial_window, microseconds(srtt).max(1));
+            self.pacing_rate = self.segments.octets_per_second(rate, self.high_gain);
+        }
+    }
+
+    /// `bbr_set_pacing_rate`: before the pipe is full the rate only rises.
+    fn set_pacing_rate(&mut self, gain: u64) {
+        let rate = self.segments.octets_per_second(self.rate(), gain);
+        if self.full_bandwidth_reached || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// `bbr_set_state`: a timeout is taken for the end of a round, and for a loss.
+    fn enter_loss(&mut self, now: SimTime) {
+        self.repair = Repair::Timeout;
+        self.full_bandwidth = 0;
+        self.policer.on_timeout(now);
+    }
+}
+
+impl CongestionController for LinuxBbr {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let Some(delivery) = &ack.delivery else { return };
+        self.note_first_rtt(ack.rtt.srtt);
+        self.update_model(ack, delivery);
+        self.set_pacing_rate(self.pacing_gain);
+        self.set_window(ack, delivery);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if !event.is_repeated() {
+            self.save_cwnd();
+        }
+    }
+
+    /// `bbr_undo_cwnd`; the next ACK restores the window.
+    fn on_spurious(&mut self, now: SimTime) {
+        (self.full_bandwidth, self.full_rounds) = (0, 0);
+        self.policer.reset(now);
+    }
+
+    /// The window after idle time or little use is left as it is, as for every controller of Linux that sets its own.
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        let window = self.segments.of(restart.window.0);
+        match restart.cause {
+            RestartCause::Timeout => {
+                self.cwnd = window;
+                self.enter_loss(restart.now);
+            }
+            RestartCause::SynLost | RestartCause::Outer => self.cwnd = window,
+            RestartCause::Idle | RestartCause::Unused => {}
+        }
+    }
+
+    /// `bbr_cwnd_event`: sending begins again.
+    fn on_send(&mut self, sent: &SendEvent) {
+        if sent.idle_for.is_zero() {
+            return;
+        }
+        self.idle_restart = true;
+        self.aggregation.restart(sent.now);
+        if self.mode == Mode::ProbeBw {
+            self.set_pacing_rate(GAIN_UNIT);
+        } else if self.mode == Mode::ProbeRtt {
+            self.check_probe_rtt_done(sent.now);
+        }
+    }
+
+    fn demands(&self) -> Demands {
+        Demands { samples: true, recovery_window: true, marks: true }
+    }
+
+    fn on_delivered(&mut self, segment: &SegmentReport) {
+        self.newest.on_delivered(segment);
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.segments.octets(self.cwnd)
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.ssthresh.map(|ssthresh| self.segments.octets(ssthresh))
+    }
+
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        Some(Bandwidth(self.pacing_rate * 8))
+    }
+
+    fn burst_rule(&self) -> BurstRule {
+        least_burst(self.pacing_rate * 8)
+    }
+
+    fn state(&self) -> &'static str {
+        match self.mode {
+            Mode::Startup => "startup",
+            Mode::Drain => "drain",
+            Mode::ProbeBw => "probe_bw",
+            Mode::ProbeRtt => "probe_rtt",
+        }
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        self.mode == Mode::Startup
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("bandwidth_bps", self.segments.bits_per_second(self.rate()));
+        record("min_rtt_s", self.min_rtt.unwrap_or_default() as f64 / 1e6);
+        record("pacing_gain", self.pacing_gain as f64 / GAIN_UNIT as f64);
+        record("cwnd_gain", self.cwnd_gain as f64 / GAIN_UNIT as f64);
+        record("extra_acked_segments", self.aggregation.extra() as f64);
+        record("is_policed", f64::from(u8::from(self.policer.rate().is_some())));
+        record("is_probing_rtt", f64::from(u8::from(self.mode == Mode::ProbeRtt)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! The model of a policer: two stretches of time with much loss and the same rate, and that rate is kept to for a while.
+//!
+//! Source: Linux's `bbr_lt_bw_sampling` by its behaviour; Flach et al., An Internet-Wide Analysis of Traffic Policing, SIGCOMM 2016.
+
+use ackclock_units::SimTime;
+
+use super::arithmetic::rate_of;
+
+/// `bbr_lt_intvl_min_rtts`: rounds that a stretch lasts at least, and four times that at most.
+const LEAST_ROUNDS: u32 = 4;
+/// `bbr_lt_loss_thresh`: 50/256 of what is delivered has to be lost.
+const LOSS: (u64, u64) = (50, 256);
+/// `bbr_lt_bw_ratio`, an eighth, and `bbr_lt_bw_diff`, octets a second: rates that are the same.
+const NEARLY: u64 = 8;
+const CLOSE: u64 = 500;
+/// `bbr_lt_bw_max_rtts`: rounds for which the rate is kept to.
+const KEPT_ROUNDS: u32 = 48;
+
+/// An ACK with a sample; segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) now: SimTime,
+    pub(super) delivered: u64,
+    pub(super) lost: u64,
+    pub(super) has_lost: bool,
+    pub(super) is_app_limited: bool,
+    pub(super) round_starts: bool,
+    pub(super) probes_bandwidth: bool,
+}
+
+/// What follows for the cycle of gains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    None,
+    /// Two stretches agree: it is paced at their rate.
+    Policed,
+    /// That was long enough: probing begins again.
+    Forgotten,
+}
+
+/// State of the model.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Policer {
+    /// `lt_bw`, zero for none, and `lt_use_bw`.
+    rate: u64,
+    is_used: bool,
+    is_sampling: bool,
+    /// Where the stretch began: milliseconds, segments.
+    began: u64,
+    delivered: u64,
+    lost: u64,
+    rounds: u32,
+    /// What was last seen of both counts, for resets between ACKs.
+    latest: (u64, u64),
+}
+
+impl Policer {
+    /// The rate to keep to, if there is one.
+    pub(super) fn rate(&self) -> Option<u64> {
+        self.is_used.then_some(self.rate)
+    }
+
+    /// Forgets all.
+    pub(super) fn reset(&mut self, now: SimTime) {
+        (self.rate, self.is_used, self.is_sampling) = (0, false, false);
+        self.begin(now);
+    }
+
+    fn begin(&mut self, now: SimTime) {
+        self.began = now.0 / 1_000_000;
+        (self.delivered, self.lost) = self.latest;
+        self.rounds = 0;
+    }
+
+    /// A timeout counts as a loss at the end of a round.
+    pub(super) fn on_timeout(&mut self, now: SimTime) {
+        let (delivered, lost) = self.latest;
+        let at = Moment {
+            now,
+            delivered,
+            lost,
+            has_lost: true,
+            is_app_limited: false,
+            round_starts: true,
+            probes_bandwidth: false,
+        };
+        if !self.is_used {
+            self.sample(&at, |_| u64::MAX);
+        }
+    }
+
+    /// `octets_per_second` is what a rate comes to.
+    pub(super) fn on_sample(&mut self, at: &Moment, octets_per_second: impl Fn(u64) -> u64) -> Verdict {
+        self.latest = (at.delivered, at.lost);
+        if !self.is_used {
+            return self.sample(at, octets_per_second);
+        }
+        if at.probes_bandwidth && at.round_starts {
+            self.rounds += 1;
+            if self.rounds >= KEPT_ROUNDS {
+                self.reset(at.now);
+                return Verdict::Forgotten;
+            }
+        }
+        Verdict::None
+    }
+
+    /// Waits for the first loss, when a policer's tokens are spent; a stretch ends with a loss, too.
+    fn sample(&mut self, at: &Moment, octets_per_second: impl Fn(u64) -> u64) -> Verdict {
+        if !self.is_sampling {
+            if !at.has_lost {
+                return Verdict::None;
+            }
+            self.begin(at.now);
+            self.is_sampling = true;
+        }
+        self.rounds += u32::from(at.round_starts && !at.is_app_limited);
+        if at.is_app_limited || self.rounds > 4 * LEAST_ROUNDS {
+            self.reset(at.now);
+            return Verdict::None;
+        }
+        if self.rounds < LEAST_ROUNDS || !at.has_lost {
+            return Verdict::None;
+        }
+        let (lost, delivered) = (at.lost - self.lost, at.delivered - self.delivered);
+        let lasted_ms = at.now.0 / 1_000_000 - self.began;
+        if delivered == 0 || lost * LOSS.1 < LOSS.0 * delivered || lasted_ms == 0 {
+            return Verdict::None;
+        }
+        self.end_stretch(at.now, rate_of(delivered, lasted_ms * 1_000), octets_per_second)
+    }
+
+    /// `bbr_lt_bw_interval_done`.
+    fn end_stretch(&mut self, now: SimTime, rate: u64, octets_per_second: impl Fn(u64) -> u64) -> Verdict {
+        let apart = rate.abs_diff(self.rate);
+        if self.rate > 0 && (NEARLY * apart <= self.rate || octets_per_second(apart) <= CLOSE) {
+            self.rate = u64::midpoint(rate, self.rate);
+            (self.is_used, self.rounds) = (true, 0);
+            return Verdict::Policed;
+        }
+        self.rate = rate;
+        self.begin(now);
+        Verdict::None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A round of 100 ms in which 100 segments arrive and `lost` do not.
+    fn round(policer: &mut Policer, at: &mut Moment, lost: u64) -> Verdict {
+        at.now = SimTime(at.now.0 + 100_000_000);
+        (at.delivered, at.lost, at.has_lost) = (at.delivered + 100, at.lost + lost, lost > 0);
+        policer.on_sample(at, |_| u64::MAX)
+    }
+
+    fn start() -> (Policer, Moment) {
+        let at = Moment {
+            now: SimTime::ZERO,
+            delivered: 0,
+            lost: 0,
+            has_lost: false,
+            is_app_limited: false,
+            round_starts: true,
+            probes_bandwidth: true,
+        };
+        (Policer::default(), at)
+    }
+
+    #[test]
+    fn two_stretches_of_the_same_rate_with_a_fifth_lost_mean_a_policer_for_48_rounds() {
+        let (mut policer, mut at) = start();
+        // The first loss begins a stretch with its round counted; it ends with its fourth round, as the next does.
+        for number in 1..8 {
+            assert_eq!(round(&mut policer, &mut at, 25), Verdict::None, "{number}");
+        }
+        assert_eq!(round(&mut policer, &mut at, 25), Verdict::Policed);
+        assert_eq!(policer.rate(), Some(rate_of(1, 1_000))); // 100 segments in 100 ms
+        for _ in 1..48 {
+            assert_eq!(round(&mut policer, &mut at, 0), Verdict::None);
+        }
+        assert_eq!(round(&mut policer, &mut at, 0), Verdict::Forgotten);
+        assert_eq!(policer.rate(), None);
+    }
+
+    #[test]
+    fn a_tenth_lost_is_no_policer() {
+        let (mut policer, mut at) = start();
+        for _ in 0..40 {
+            assert_eq!(round(&mut policer, &mut at, 10), Verdict::None);
+        }
+    }
+}
