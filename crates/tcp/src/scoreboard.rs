@@ -6,7 +6,8 @@
 //! `pipe` are kept with the marks, and searches start from where the last one ended, so an ACK costs O(1) amortised in
 //! the window (O(log window) where SACK blocks begin in its middle).
 //!
-//! Departures: none. Segments are split where an acknowledgement ends inside one.
+//! Departures: none. A segment is cut where a cumulative acknowledgement ends inside it; a SACK block counts for the segments
+//! that it covers whole, as a receiver reports what it keeps.
 
 mod invariants;
 mod losses;

@@ -4,9 +4,9 @@ use super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
 
 impl Scoreboard {
     /// A SACK block. Hands every segment that it newly reports to `sacked`, as it was before. Returns what it delivers;
-    /// a block outside what is outstanding tells nothing.
+    /// a block outside what is outstanding tells nothing, nor does the part of it that covers no whole segment.
     pub(crate) fn sack(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
-        let (start, end) = (start.max(self.una), end.min(self.high_data));
+        let (start, end) = self.whole_segments(start.max(self.una), end.min(self.high_data));
         if start >= end {
             return 0;
         }
@@ -23,11 +23,19 @@ impl Scoreboard {
         delivered
     }
 
+    /// What of `[start, end)` consists of segments as they were sent.
+    fn whole_segments(&self, start: u64, end: u64) -> (u64, u64) {
+        if start >= end {
+            return (start, end);
+        }
+        let begins_inside = |offset| self.segments.get(self.index_of(offset)).filter(|sent| sent.start() < offset);
+        (begins_inside(start).map_or(start, |sent| sent.end), begins_inside(end).map_or(end, Sent::start))
+    }
+
     fn mark_sacked(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
         let mut delivered = 0;
-        let mut index = self.split_at(start);
+        let mut index = self.index_of(start);
         while index < self.segments.len() && self.segments[index].start() < end {
-            self.split(index, end);
             let sent = self.segments[index];
             sacked(&sent);
             let weight = self.weight(u64::from(sent.len));
@@ -69,32 +77,5 @@ impl Scoreboard {
 
     fn begins_after(&self, index: usize, offset: u64) -> bool {
         index == 0 || self.segments[index - 1].end <= offset
-    }
-
-    /// A segment is to begin at `offset`, if one is outstanding there. Returns the index of the first that ends above it.
-    pub(super) fn split_at(&mut self, offset: u64) -> usize {
-        let index = self.index_of(offset);
-        let begins_before = self.segments.get(index).is_some_and(|sent| sent.start() < offset);
-        if begins_before {
-            self.split(index, offset);
-        }
-        index + usize::from(begins_before)
-    }
-
-    /// If the segment ends above `offset`, it is to end there, and another goes on.
-    fn split(&mut self, index: usize, offset: u64) {
-        let sent = self.segments[index];
-        if sent.end <= offset {
-            return;
-        }
-        let tail = (sent.end - offset) as u32;
-        self.segments[index].len = tail;
-        self.segments.insert(index, Sent { end: offset, len: sent.len - tail, ..sent });
-        self.sack_hint = 0;
-        if self.unit > 0 {
-            // One segment more to count.
-            self.outstanding += self.unit;
-            self.count_marks(sent.marks, self.unit);
-        }
     }
 }
