@@ -20,8 +20,9 @@ from ackclock.script.syntax import ScriptError
 
 def script(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them.", show_default=False)
-    ],
+        list[Path] | None,
+        typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them.", show_default=False),
+    ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
@@ -46,8 +47,28 @@ def script(
         bool, typer.Option("--kernel", help="Run against this machine's kernel, in a network namespace (needs root).")
     ] = False,
     trace: Annotated[bool, typer.Option("--trace", "-v", help="Show every packet and call.")] = False,
+    differential: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Instead of scripts, play N random cases against the endpoint and this machine's kernel (needs root).",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the first random case.")] = 1,
+    into: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a packet script for each difference found.", show_default=False),
+    ] = None,
 ) -> None:
     """Run packet scripts, and show where the endpoint's packets differ from what they expect."""
+    if differential is not None:
+        return _play_cases(differential, seed, into, has_files=bool(files))
+    if not files:
+        raise failures.InputError(
+            "there is nothing to run; give a packet script (.pkt), a folder of them, or --differential N"
+        )
     options = _options(definitions or [], tolerance_usecs, strict)
     counts = {"passed": 0, "failed": 0, "wrong": 0}
     for file in _scripts(files):
@@ -66,6 +87,16 @@ def script(
     output().print(summary(**counts))
     if counts["wrong"] or counts["failed"]:
         raise typer.Exit(failures.WRONG_INPUT if counts["wrong"] else failures.FAILED)
+
+
+def _play_cases(count: int, seed: int, into: Path | None, *, has_files: bool) -> None:
+    from ackclock.cli.differential import differential
+    from ackclock.script.differential.compare import Kind
+
+    if has_files:
+        raise failures.InputError("--differential draws its cases itself; leave the files out")
+    if differential(count, seed, into)[Kind.DIFFERENT]:
+        raise typer.Exit(failures.FAILED)
 
 
 def _options(definitions: list[str], tolerance_us: int | None, strict: bool) -> Options:

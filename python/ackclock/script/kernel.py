@@ -70,12 +70,16 @@ class KernelHost:
 
     patience_us = 1_500_000
 
-    def __init__(self) -> None:
+    def __init__(self, least_wait_s: float = 0.001) -> None:
         """Make a namespace.
+
+        Args:
+            least_wait_s: How long a packet is waited for whose time is over.
 
         Raises:
             KernelError: If that cannot be.
         """
+        self._least_wait_s = least_wait_s
         self._namespace = Namespace()
         self._namespace.command("tc", "qdisc", "replace", "dev", INTERFACE, "root", "pfifo")
         for name, value in _AS_SHIPPED.items():
@@ -137,7 +141,7 @@ class KernelHost:
     def next_sent(self, until_us: int) -> Sent | None:
         """See `Backend`."""
         try:
-            return self._sent.get(timeout=max(0.001, (until_us - self.now_us) / 1e6))
+            return self._sent.get(timeout=max(self._least_wait_s, (until_us - self.now_us) / 1e6))
         except queue.Empty:
             return None
 

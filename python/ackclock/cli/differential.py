@@ -1,0 +1,81 @@
+"""`ackclock script --differential`: random cases against the simulated endpoint and this machine's kernel."""
+
+import multiprocessing
+import os
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from rich.table import Table
+
+from ackclock.cli import failures
+from ackclock.cli.display import output
+from ackclock.script.differential.as_script import script_of
+from ackclock.script.differential.cases import Case, draw
+from ackclock.script.differential.compare import Comparison, Kind, compare, on_this_kernel
+from ackclock.script.differential.shrink import shrink
+
+SCRIPTS_AT_MOST = 20
+"""So many differences are shrunk, which takes some seconds each."""
+
+
+def differential(count: int, seed: int, into: Path | None) -> Counter[Kind]:
+    """Play cases, print what came of them, and write a script for each difference.
+
+    Args:
+        count: How many cases.
+        seed: Of the first; the others count up from it.
+        into: Where scripts go, if they are wanted.
+
+    Returns:
+        How many cases came to what.
+    """
+    _need_a_kernel()
+    if into is not None:
+        into.mkdir(parents=True, exist_ok=True)
+    table = Table("seed", "case", "outcome", "the endpoint's for the kernel's", box=None, show_edge=False)
+    counts: Counter[Kind] = Counter()
+    for found in _played(range(seed, seed + count)):
+        counts[found.kind] += 1
+        if found.kind is Kind.ALIKE:
+            continue
+        message = found.parting.message if found.parting else ""
+        if found.kind is Kind.DIFFERENT and into is not None and counts[Kind.DIFFERENT] <= SCRIPTS_AT_MOST:
+            file = _write(found, into)
+            message += f"; see {file}"
+        table.add_row(str(found.case.seed), str(found.case), str(found.kind), message)
+    if table.row_count:
+        output().print(table)
+    output().print(", ".join(f"{counts[kind]} {kind}" for kind in Kind) + f" of {count} cases")
+    return counts
+
+
+def _need_a_kernel() -> None:
+    from ackclock.script.kernel import KernelError, KernelHost
+
+    try:
+        KernelHost().close()
+    except KernelError as error:
+        raise failures.InputError(str(error)) from error
+
+
+def _played(seeds: range) -> Iterator[Comparison]:
+    """Two at a time for each core: a kernel mostly waits."""
+    processes = min(len(seeds), 2 * (os.cpu_count() or 1))
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(_compare_seed, seeds)
+
+
+def _compare_seed(seed: int) -> Comparison:
+    return _compare(draw(seed))
+
+
+def _compare(case: Case) -> Comparison:
+    return compare(case, on_this_kernel)
+
+
+def _write(found: Comparison, into: Path) -> Path:
+    file = into / f"seed-{found.case.seed}.pkt"
+    file.write_text(script_of(shrink(found, _compare)), encoding="utf-8")
+    return file

@@ -1,0 +1,75 @@
+"""What a kernel did in a case, as a packet script: the peer's part fixed in time, the kernel's to be fulfilled."""
+
+from collections.abc import Iterator
+
+from ackclock.script.differential.compare import Comparison
+from ackclock.script.differential.play import COMPARED, SETTINGS, SHIFT, WINDOW, Departure, Moment
+
+_TOGETHER_US, _AT_ONCE_US = 1_500, 2_000
+_EARLY_US, _LATE_US = 8_000, 8_000
+"""Kernels' timers have ticks of some milliseconds."""
+
+
+def script_of(found: Comparison) -> str:
+    """Return a script that a kernel passes, and an endpoint that differs does not; it ends where the two part."""
+    case = found.case
+    sysctls = " ".join(f"{name}={value.replace(' ', ',')}" for name, value in SETTINGS.items() if " " not in value)
+    until = found.parting.moment + 1 if found.parting else len(found.theirs.moments)
+    rtt_s = case.rtt_us / 1e6
+    lines = [
+        f"// Seed {case.seed} of `ackclock script --differential`: {case}.",
+        f"// {found.parting.message if found.parting else 'No difference'}, as simulated for as Linux has it.",
+        f"`../common/defaults.sh; sysctl -q {sysctls} net.ipv4.tcp_congestion_control={case.controller}`",
+        "    0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3",
+        "   +0 setsockopt(3, SOL_SOCKET, SO_SNDBUF, [4000000], 4) = 0",
+        "   +0 bind(3, ..., ...) = 0",
+        "   +0 listen(3, 1) = 0",
+        f"   +0 < S 0:0(0) win 65535 <mss 1000,sackOK,nop,nop,nop,wscale {SHIFT}>",
+        "   +0 > S. 0:0(0) ack 1 <...>",
+        f" +{rtt_s:g} < . 1:1(0) ack 1 win {WINDOW}",
+        "   +0 accept(3, ..., ...) = 4",
+        f"  +.1 write(4, ..., {case.segments * 1000}) = {case.segments * 1000}",
+        *_events(found.theirs.moments[:until], found.theirs.departures),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _events(moments: list[Moment], departures: list[Departure]) -> Iterator[str]:
+    last_us = 0
+    waiting = list(departures)
+    for moment in moments:
+        due = [sent for sent in waiting if sent.at_us < moment.at_us]
+        waiting = waiting[len(due) :]
+        for first, last in _joined(due):
+            at_us, start, end, flags = first.at_us, first.start, last.end, "P." if last.is_pushed else "."
+            since = max(0, at_us - last_us)
+            when = "   +0" if since < _AT_ONCE_US else _about(since)
+            yield f"{when} > {flags} {start + 1}:{end + 1}({end - start}) ack 1"
+        edges = " ".join(f"{start + 1}:{end + 1}" for start, end in moment.answer.blocks)
+        sack = f" <nop,nop,sack {edges}>" if edges else ""
+        yield f"+{max(0, moment.at_us - last_us) / 1e6:.6f} < . 1:1(0) ack {moment.answer.ack + 1} win {WINDOW}{sack}"
+        last_us = moment.at_us
+    if moments:
+        state = moments[-1].state
+        wanted = " and ".join(f"tcpi_{name} == {state[name]}" for name in COMPARED)
+        shown = ", ".join(f"tcpi_{name}" for name in COMPARED)
+        yield f"+.000300 %{{ assert {wanted}, ({shown}) }}%"
+
+
+def _about(since_us: int) -> str:
+    return f"+{max(0, since_us - _EARLY_US) / 1e6:.6f}~+{(since_us + _LATE_US) / 1e6:.6f}"
+
+
+def _joined(departures: list[Departure]) -> Iterator[tuple[Departure, Departure]]:
+    """The first and the last of segments that left together, one after the other."""
+    first: Departure | None = None
+    last: Departure | None = None
+    for sent in departures:
+        if first and last and last.end == sent.start and sent.at_us - first.at_us < _TOGETHER_US:
+            last = sent
+            continue
+        if first and last:
+            yield first, last
+        first = last = sent
+    if first and last:
+        yield first, last

@@ -1,0 +1,91 @@
+"""Random cases: what is sent, and what the network between does to it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+
+MSS = 1000
+"""Octets of a segment, so that a segment's number is its offset in thousands."""
+
+Transmission = tuple[int, int]
+"""A segment's number, and the how-manieth time it is sent, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One transfer.
+
+    Attributes:
+        seed: What it was drawn from.
+        kind: What the network does, in a word.
+        controller: The congestion control.
+        rtt_us: Round trip without a queue.
+        service_us: What the bottleneck takes for a segment.
+        segments: How much is written, at once.
+        per_ack: In-order segments for an ACK.
+        drops: What the network loses.
+        delays_us: What it delays, and for how long.
+    """
+
+    seed: int
+    kind: str
+    controller: str
+    rtt_us: int
+    service_us: int
+    segments: int
+    per_ack: int
+    drops: frozenset[Transmission] = frozenset()
+    delays_us: Mapping[Transmission, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """For people, on one line."""
+        return (
+            f"{self.kind}, {self.controller}, {self.segments} segments, RTT {self.rtt_us // 1000} ms, one segment in "
+            f"{self.service_us / 1000:g} ms, an ACK for {self.per_ack}"
+        )
+
+
+def draw(seed: int) -> Case:
+    """Return the case of a seed: the same one everywhere."""
+    random = Random(seed)
+    segments = random.choice((20, 30, 40, 60, 80, 120))
+    rtt_us, service_us = random.choice((30_000, 60_000, 100_000)), random.choice((1_500, 2_000, 3_000))
+    per_ack, controller = random.choice((1, 1, 2)), random.choice(("cubic", "cubic", "reno"))
+    kind = random.choice(tuple(_DROPS))
+    drops = frozenset(_DROPS[kind](random, segments))
+    delays = _delays(random, segments) if kind == "reorder" else {}
+    return Case(seed, kind, controller, rtt_us, service_us, segments, per_ack, drops, delays)
+
+
+def _burst(random: Random, segments: int) -> set[Transmission]:
+    first = random.randrange(segments)
+    return {(index, 1) for index in range(first, min(segments, first + random.randrange(2, 8)))}
+
+
+def _lost_again(random: Random, segments: int) -> set[Transmission]:
+    first = random.randrange(segments - 5)
+    also = {(first + 2, 1)} if random.random() < 0.5 else set()
+    return {(first, 1), (first, 2)} | also
+
+
+def _heavy(random: Random, segments: int) -> set[Transmission]:
+    rates = {1: 0.3, 2: 0.15}
+    return {(index, time) for index in range(segments) for time in (1, 2) if random.random() < rates[time]}
+
+
+def _delays(random: Random, segments: int) -> dict[Transmission, int]:
+    late = [index for index in range(segments) if random.random() < 0.1]
+    return {(index, 1): random.choice((1_500, 3_000, 8_000, 20_000)) for index in late}
+
+
+_DROPS: dict[str, Callable[[Random, int], set[Transmission]]] = {
+    "single": lambda random, segments: {(random.randrange(segments), 1)},
+    "two": lambda random, segments: {(random.randrange(segments), 1) for _ in range(2)},
+    "burst": _burst,
+    "random": lambda random, segments: {(index, 1) for index in range(segments) if random.random() < 0.08},
+    "tail": lambda random, segments: {(index, 1) for index in range(segments - random.randrange(1, 5), segments)},
+    "lost again": _lost_again,
+    "heavy": _heavy,
+    "reorder": lambda _random, _segments: set(),
+}
+"""What each kind loses."""

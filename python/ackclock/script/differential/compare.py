@@ -1,0 +1,101 @@
+"""Where two plays of one case part, and whether the kernel would do the same again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from ackclock.script.differential.cases import Case
+from ackclock.script.differential.play import COMPARED, Play, play, replay
+from ackclock.script.simulated import SimulatedHost
+
+PROFILE = "linux-6.x"
+TIMES_ASKED = 3
+"""How often the kernel plays a case at most before a difference counts."""
+
+
+class Kind(StrEnum):
+    """What came of a case."""
+
+    ALIKE = "alike"
+    UNSETTLED = "unsettled"
+    DIFFERENT = "different"
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where the endpoint first differs from the kernel.
+
+    Attributes:
+        moment: After which ACK, from 0; the number of ACKs if only what is sent differs.
+        message: What differs, on one line.
+    """
+
+    moment: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What came of a case.
+
+    Attributes:
+        case: Which.
+        kind: What.
+        parting: Where it differs, if it does.
+        ours: How the endpoint played it.
+        theirs: How the kernel did, the last time that it was asked.
+    """
+
+    case: Case
+    kind: Kind
+    parting: Parting | None
+    ours: Play
+    theirs: Play
+
+
+def parting(ours: Play, theirs: Play) -> Parting | None:
+    """Return where two plays part; times are no matter."""
+    for index, (one, other) in enumerate(zip(ours.moments, theirs.moments, strict=False)):
+        if one.answer != other.answer:
+            return Parting(index, f"another segment arrives: ACK {one.answer.ack} for {other.answer.ack}")
+        found = [name for name in COMPARED if one.state[name] != other.state[name]]
+        if found:
+            values = ", ".join(f"{name} {one.state[name]} for {other.state[name]}" for name in found)
+            return Parting(index, f"ACK {index} ({one.answer.ack}): {values}")
+    if len(ours.moments) != len(theirs.moments):
+        shorter = min(len(ours.moments), len(theirs.moments))
+        return Parting(shorter, f"{len(ours.moments)} ACKs for {len(theirs.moments)}")
+    sent = [[(one.start, one.time) for one in each.departures] for each in (ours, theirs)]
+    return Parting(len(ours.moments), "what is sent, or its order") if sent[0] != sent[1] else None
+
+
+def compare(case: Case, kernel: Callable[[Case], Play], times: int = TIMES_ASKED) -> Comparison:
+    """Play a case on a kernel, and give the endpoint the same ACKs at the same times.
+
+    Args:
+        case: Which.
+        kernel: Plays a case on a kernel.
+        times: How often it does at most, while the endpoint differs.
+    """
+    found: list[Comparison] = []
+    for _ in range(times):
+        theirs = kernel(case)
+        ours = replay(case, theirs, SimulatedHost(PROFILE))
+        part = parting(ours, theirs)
+        found.append(Comparison(case, Kind.DIFFERENT if part else Kind.ALIKE, part, ours, theirs))
+        if part is None:
+            break
+    if found[-1].parting is None and len(found) > 1:
+        return replace(found[0], kind=Kind.UNSETTLED)
+    return found[-1]
+
+
+def on_this_kernel(case: Case) -> Play:
+    """Play a case on this machine's kernel.
+
+    Raises:
+        KernelError: If that cannot be.
+    """
+    from ackclock.script.kernel import KernelHost
+
+    return play(case, KernelHost(least_wait_s=0.0))

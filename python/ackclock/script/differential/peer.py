@@ -1,0 +1,95 @@
+"""The receiving end of a case: a bottleneck that loses and delays, and a TCP that acknowledges what comes through.
+
+Source: RFC 2018 section 4 (the newest block first) and RFC 2883 (a duplicate before it) for what an ACK reports.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from ackclock.script.differential.cases import MSS, Case
+
+Block = tuple[int, int]
+"""Offsets in the stream, the second one behind the block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An ACK.
+
+    Attributes:
+        ack: The next offset that is missing.
+        blocks: What of a duplicate and of later data it reports, three at most.
+    """
+
+    ack: int
+    blocks: tuple[Block, ...]
+
+
+class Path:
+    """The way to the peer."""
+
+    def __init__(self, case: Case) -> None:
+        """Nothing has been sent."""
+        self._case = case
+        self._sent: Counter[int] = Counter()
+        self._free_us = 0
+
+    def send(self, offset: int, at_us: int) -> tuple[int, int | None]:
+        """Return the how-manieth transmission of a segment this is, and when its ACK is back; `None` if it is lost."""
+        index = offset // MSS
+        self._sent[offset] += 1
+        transmission = (index, self._sent[offset])
+        if transmission in self._case.drops:
+            return transmission[1], None
+        half = self._case.rtt_us // 2
+        self._free_us = max(at_us + half, self._free_us + self._case.service_us)
+        return transmission[1], self._free_us + half + self._case.delays_us.get(transmission, 0)
+
+
+class Peer:
+    """What has arrived."""
+
+    def __init__(self, case: Case) -> None:
+        """Nothing has."""
+        self._case = case
+        self.ack = 0
+        self._early: list[int] = []
+        self._holds_ack = False
+
+    @property
+    def is_done(self) -> bool:
+        """Everything has arrived."""
+        return self.ack >= self._case.segments * MSS
+
+    def arrive(self, start: int, end: int) -> Answer | None:
+        """A segment arrives. Returns the ACK, unless that waits for the next segment."""
+        is_duplicate = start < self.ack or start in self._early
+        if start == self.ack:
+            self.ack = end
+            while self.ack in self._early:
+                self._early.remove(self.ack)
+                self.ack += MSS
+        elif not is_duplicate:
+            self._early.append(start)
+        self._early = [offset for offset in self._early if offset >= self.ack]
+        in_order = not is_duplicate and not self._early and not self.is_done
+        if self._case.per_ack == 2 and in_order and not self._holds_ack:
+            self._holds_ack = True
+            return None
+        self._holds_ack = False
+        duplicate: tuple[Block, ...] = ((start, end),) if is_duplicate else ()
+        return Answer(self.ack, (*duplicate, *self._blocks())[:3])
+
+    def _blocks(self) -> list[Block]:
+        joined: list[Block] = []
+        for offset in sorted(self._early):
+            if joined and joined[-1][1] == offset:
+                joined[-1] = (joined[-1][0], offset + MSS)
+            else:
+                joined.append((offset, offset + MSS))
+        newest_first: list[Block] = []
+        for offset in reversed(self._early):
+            block = next(block for block in joined if block[0] <= offset < block[1])
+            if block not in newest_first:
+                newest_first.append(block)
+        return newest_first

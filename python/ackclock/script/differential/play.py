@@ -1,0 +1,189 @@
+"""Plays a case against a host, and writes down every ACK with the state that it left, and every segment sent.
+
+Departures: on a kernel, which keeps real time, an ACK leaves a fraction of a millisecond after its time.
+"""
+
+import heapq
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+from ackclock.script import syntax
+from ackclock.script.backend import Backend, Outcome, Request, Sent
+from ackclock.script.commands import Sysctl
+from ackclock.script.differential.cases import MSS, Case
+from ackclock.script.differential.peer import Answer, Path, Peer
+from ackclock.script.packets import ACK, PSH, SYN, Packet
+from ackclock.script.syntax import Option
+
+SETTINGS = {
+    "net.ipv4.tcp_rmem": "4096 540000 15728640",
+    "net.ipv4.tcp_wmem": "4096 4194304 16777216",
+    "net.ipv4.tcp_timestamps": "0",
+    "net.ipv4.tcp_ecn": "0",
+}
+WINDOW, SHIFT = 60_000, 7
+COMPARED = ("snd_cwnd", "snd_ssthresh", "ca_state", "unacked", "sacked", "lost", "retrans")
+"""Of TCP_INFO, after each ACK."""
+
+_FIRST_SYN_US, _SETTLED_US = 10_000, 20_000
+_HORIZON_US, _PATIENCE_US = 6_000_000, 200_000
+_TAKEN_IN_S = 0.0002
+"""A kernel has taken in a packet by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An ACK and what it did.
+
+    Attributes:
+        at_us: When it was handed over, from when the data was written.
+        answer: What it says.
+        state: Of `COMPARED`.
+    """
+
+    at_us: int
+    answer: Answer
+    state: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A segment of the case that was sent.
+
+    Attributes:
+        at_us: When, from when the data was written.
+        start: Its first offset.
+        end: The offset behind it.
+        time: The how-manieth time.
+        is_pushed: Its packet carries PSH.
+    """
+
+    at_us: int
+    start: int
+    end: int
+    time: int
+    is_pushed: bool
+
+
+@dataclass(slots=True)
+class Play:
+    """How a case went.
+
+    Attributes:
+        moments: Every ACK.
+        departures: Every segment.
+    """
+
+    moments: list[Moment] = field(default_factory=list)
+    departures: list[Departure] = field(default_factory=list)
+
+
+def play(case: Case, host: Backend) -> Play:
+    """Play a case, and close the host."""
+    try:
+        return _Game(case, host).to_end()
+    finally:
+        host.close()
+
+
+def replay(case: Case, recorded: Play, host: Backend) -> Play:
+    """Give a host the ACKs of another's play, each at its time, and close it."""
+    try:
+        return _Game(case, host).again(recorded)
+    finally:
+        host.close()
+
+
+class _Game:
+    def __init__(self, case: Case, host: Backend) -> None:
+        self._case, self._host = case, host
+        self._path, self._peer, self._play = Path(case), Peer(case), Play()
+        self._arrivals: list[tuple[int, int, int, int]] = []
+        self._order = count()
+        self._base = self._start_us = 0
+
+    def to_end(self) -> Play:
+        self._connect()
+        self._write()
+        end_us = self._start_us + _HORIZON_US
+        while True:
+            next_us = min(self._arrivals[0][0] if self._arrivals else end_us, end_us)
+            sent = self._host.next_sent(next_us)
+            if sent is not None:
+                self._take(sent)
+            elif not self._arrivals or self._arrivals[0][0] >= end_us or self._answer_next():
+                return self._play
+
+    def again(self, recorded: Play) -> Play:
+        self._connect()
+        self._write()
+        for moment in recorded.moments:
+            self._host.advance_to(self._start_us + moment.at_us)
+            self._inject(moment.answer)
+            self._note(moment.at_us, moment.answer)
+            while (sent := self._host.next_sent(self._host.now_us)) is not None:
+                self._take(sent)
+        return self._play
+
+    def _write(self) -> None:
+        self._host.begin(Request("write", 4, (self._case.segments * MSS, 0))).settle(self._host.now_us)
+
+    def _connect(self) -> None:
+        for name, value in (SETTINGS | {"net.ipv4.tcp_congestion_control": self._case.controller}).items():
+            self._host.apply(Sysctl(name, value))
+        self._call("socket", 3, (socket.SOCK_STREAM,))
+        self._call("bind", 3)
+        self._call("listen", 3, (5,))
+        self._host.advance_to(_FIRST_SYN_US)
+        options = (Option(syntax.MSS, (MSS,)), Option(syntax.SACK_OK), *[Option(syntax.NOP)] * 3)
+        self._host.inject(Packet(SYN, 0, 0, 65_535, 0, (*options, Option(syntax.WSCALE, (SHIFT,)))))
+        answer = self._host.next_sent(self._host.now_us + 500_000)
+        if answer is None:
+            raise ValueError("the SYN is not answered")
+        self._base = answer.packet.seq + 1
+        self._host.advance_to(_FIRST_SYN_US + self._case.rtt_us - 1_500)
+        self._inject(Answer(0, ()))
+        self._call("accept", 3, (4, 0))
+        self._start_us = _SETTLED_US + self._case.rtt_us
+        self._host.advance_to(self._start_us)
+
+    def _call(self, name: str, fd: int, numbers: tuple[int, ...] = ()) -> Outcome | None:
+        ticket = self._host.begin(Request(name, fd, numbers))
+        ticket.settle(self._host.now_us + _PATIENCE_US)
+        return ticket.outcome
+
+    def _take(self, sent: Sent) -> None:
+        first = (sent.packet.seq - self._base) % (1 << 32)
+        for start in range(first, first + sent.packet.payload, MSS):
+            end = min(start + MSS, first + sent.packet.payload)
+            time_, back_us = self._path.send(start, sent.at_us)
+            pushed = bool(sent.packet.flags & PSH)
+            self._play.departures.append(Departure(sent.at_us - self._start_us, start, end, time_, pushed))
+            if back_us is not None:
+                heapq.heappush(self._arrivals, (back_us, next(self._order), start, end))
+
+    def _answer_next(self) -> bool:
+        """The next segment arrives, and its ACK is back. Returns whether the case is over."""
+        at_us, _, start, end = heapq.heappop(self._arrivals)
+        self._host.advance_to(at_us)
+        answer = self._peer.arrive(start, end)
+        if answer is None:
+            return False
+        given_us = self._host.now_us - self._start_us
+        self._inject(answer)
+        if self._host.patience_us < _HORIZON_US:
+            time.sleep(_TAKEN_IN_S)
+        self._note(given_us, answer)
+        return self._peer.is_done and not self._arrivals
+
+    def _note(self, at_us: int, answer: Answer) -> None:
+        info = self._host.tcp_info()
+        self._play.moments.append(Moment(at_us, answer, {name: info[name] for name in COMPARED}))
+
+    def _inject(self, answer: Answer) -> None:
+        edges = tuple((self._base + edge) % (1 << 32) for block in answer.blocks for edge in block)
+        sack = (Option(syntax.NOP), Option(syntax.NOP), Option(syntax.SACK, edges)) if edges else ()
+        self._host.inject(Packet(ACK, 1, (self._base + answer.ack) % (1 << 32), WINDOW, 0, sack))

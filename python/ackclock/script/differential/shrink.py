@@ -1,0 +1,54 @@
+"""Makes a case smaller as long as it still shows a difference."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from ackclock.script.differential.cases import Case
+from ackclock.script.differential.compare import Comparison, Kind
+
+
+def shrink(found: Comparison, compare: Callable[[Case], Comparison], tries: int = 24) -> Comparison:
+    """Return the smallest case found that differs.
+
+    Args:
+        found: One that differs.
+        compare: Plays a case on both sides.
+        tries: Cases to play at most.
+    """
+    while tries > 0:
+        for case in _smaller(found):
+            tries -= 1
+            tried = compare(case)
+            if tried.kind is Kind.DIFFERENT:
+                found = tried
+                break
+            if tries == 0:
+                return found
+        else:
+            return found
+    return found
+
+
+def _smaller(found: Comparison) -> Iterator[Case]:
+    """Cases with less in them, those with the least first."""
+    case = found.case
+    yield from _shorter(found)
+    events = [*sorted(case.drops), *sorted(case.delays_us)]
+    for size in (len(events) // 2, 1):
+        for first in range(0, len(events), size) if size else ():
+            without = frozenset(events[first : first + size])
+            if size == len(events):
+                continue
+            delays = {key: delay for key, delay in case.delays_us.items() if key not in without}
+            yield replace(case, drops=case.drops - without, delays_us=delays)
+
+
+def _shorter(found: Comparison) -> Iterator[Case]:
+    """Without what is sent after the two have parted."""
+    case, parting = found.case, found.parting
+    if parting is None or parting.moment >= len(found.theirs.moments):
+        return
+    at_us = found.theirs.moments[parting.moment].at_us
+    needed = max((sent.end for sent in found.theirs.departures if sent.at_us <= at_us), default=0) // 1000 + 1
+    if needed < case.segments:
+        yield replace(case, segments=needed)

@@ -1,0 +1,96 @@
+"""The differential against a kernel: its virtual peer, its cases, and what it makes of a difference."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ackclock.script.differential.as_script import script_of
+from ackclock.script.differential.cases import Case, draw
+from ackclock.script.differential.compare import Kind, compare, on_this_kernel, parting
+from ackclock.script.differential.peer import Answer, Peer
+from ackclock.script.differential.peer import Path as Way
+from ackclock.script.differential.play import Play, play, replay
+from ackclock.script.differential.shrink import shrink
+from ackclock.script.parse import parse
+from ackclock.script.runner import run
+from ackclock.script.simulated import SimulatedHost
+from conftest import Cli
+
+CASE = Case(1, "by hand", "reno", rtt_us=60_000, service_us=2_000, segments=30, per_ack=1)
+
+
+def test_the_peer_reports_the_newest_block_first_and_duplicates_before_it() -> None:
+    """RFC 2018 section 4 and RFC 2883 section 4, with segments 1, 3 and 1 again before 0."""
+    peer = Peer(CASE)
+    assert peer.arrive(1000, 2000) == Answer(0, ((1000, 2000),))
+    assert peer.arrive(3000, 4000) == Answer(0, ((3000, 4000), (1000, 2000)))
+    assert peer.arrive(1000, 2000) == Answer(0, ((1000, 2000), (3000, 4000), (1000, 2000)))
+    assert peer.arrive(0, 1000) == Answer(2000, ((3000, 4000),))
+
+
+def test_the_peer_acknowledges_each_second_segment_in_order_and_all_others_at_once() -> None:
+    peer = Peer(replace(CASE, per_ack=2))
+    answers = [peer.arrive(start, start + 1000) for start in (0, 1000, 3000, 2000)]
+    assert answers == [None, Answer(2000, ()), Answer(2000, ((3000, 4000),)), None]
+
+
+def test_the_way_takes_its_time_for_each_segment_and_loses_what_the_case_says() -> None:
+    """Half of 60 ms there, one segment in 2 ms, half back."""
+    way = Way(replace(CASE, drops=frozenset({(2, 1)}), delays_us={(3, 1): 5_000}))
+    assert [way.send(offset, 0) for offset in (0, 1000, 2000, 3000)] == [
+        (1, 60_000),
+        (1, 62_000),
+        (1, None),
+        (1, 69_000),
+    ]
+    assert way.send(2000, 100_000) == (2, 160_000)
+
+
+def test_a_seed_is_the_same_case_each_time() -> None:
+    cases = [draw(seed) for seed in range(200)]
+    assert cases == [draw(seed) for seed in range(200)]
+    assert len({case.kind for case in cases}) == 8
+
+
+def test_an_endpoint_given_its_own_acks_again_does_the_same() -> None:
+    for seed in range(40):
+        first = play(draw(seed), SimulatedHost("linux-6.x"))
+        assert parting(replay(draw(seed), first, SimulatedHost("linux-6.x")), first) is None
+
+
+def _another_kernel(case: Case) -> Play:
+    """Stands for a kernel that answers a loss as RFC 6675 has it: all of the window at once."""
+    return play(case, SimulatedHost("linux-6.x", ["tcp.prr=false"]))
+
+
+def test_a_difference_is_shrunk_to_a_script_that_shows_it() -> None:
+    case = replace(CASE, drops=frozenset({(5, 1), (20, 1), (21, 1)}))
+    found = compare(case, _another_kernel)
+    assert found.kind is Kind.DIFFERENT
+    least = shrink(found, lambda case: compare(case, _another_kernel))
+    assert least.case.drops < case.drops
+    script = parse(script_of(least), "least.pkt")
+    assert run(script, SimulatedHost("linux-6.x", ["tcp.prr=false"])).passed
+    assert not run(script, SimulatedHost("linux-6.x")).passed
+
+
+def test_a_kernel_that_does_otherwise_the_next_time_is_no_difference() -> None:
+    case = replace(CASE, drops=frozenset({(5, 1)}))
+    answers = [_another_kernel(case), play(case, SimulatedHost("linux-6.x"))]
+    assert compare(case, lambda _case: answers.pop(0)).kind is Kind.UNSETTLED
+
+
+def test_cases_and_files_are_not_both_played(cli: Cli, tmp_path: Path) -> None:
+    done = cli("script", "--differential", "1", str(tmp_path))
+    assert done.returncode == 2
+    assert "leave the files out" in done.stderr
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(os.geteuid() != 0 or not Path("/dev/net/tun").exists(), reason="needs root and /dev/net/tun")
+def test_a_case_is_played_against_this_kernel() -> None:
+    """Without a loss, and with ACKs far apart, every Linux does what the simulated one does."""
+    case = replace(CASE, segments=10, service_us=4_000)
+    assert compare(case, on_this_kernel).parting is None
