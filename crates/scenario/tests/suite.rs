@@ -4,6 +4,7 @@
 
 mod ack_control;
 mod appliances;
+mod bbr_draft;
 mod bursts;
 mod capture_tools;
 mod captures;
