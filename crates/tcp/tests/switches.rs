@@ -279,3 +279,17 @@ fn the_user_timeout_is_no_matter_of_what_a_decrease_starts_from() {
         assert_eq!(given_up(from, UserTimeoutFrom::Retransmission), 6_200);
     }
 }
+
+/// RFC 9293 section 3.10.7.4 (fifth check) and RFC 5961 section 5.2.
+#[test]
+fn nothing_is_taken_of_a_segment_without_ack_nor_of_one_that_acknowledges_the_unsent() {
+    let mut pair = opened(&plain(), &[]);
+    let fin = |flags: Flags, ack| Segment { seq: Seq(1), ack: Seq(ack), window: 65_535, flags, ..Segment::default() };
+    for (segment, answers) in [(fin(Flags::FIN, 0), 0), (fin(Flags::FIN.with(Flags::ACK), 500), 1)] {
+        let before = pair.seen.len();
+        pair.call(OPENER, |end, now, out| end.on_segment(now, &segment, out));
+        let sent: Vec<_> = pair.seen[before..].iter().filter(|seen| seen.from == OPENER).collect();
+        assert_eq!(sent.len(), answers);
+        assert!(sent.iter().all(|seen| seen.segment.ack == Seq(1)), "the FIN is not taken");
+    }
+}

@@ -33,6 +33,8 @@ impl Endpoint {
             // Our ACK of the SYN-ACK was lost, or an old SYN came along (RFC 9293 section 3.10.7.4).
             //= rfc5961-4.2-syn-challenge
             self.receiver.request_ack();
+        } else if !segment.flags.has(Flags::ACK) {
+            return; // RFC 9293 section 3.10.7.4, fifth check
         } else if occupies {
             self.on_data(now, segment, start);
         } else if start < self.receiver.rcv_nxt() {
@@ -71,6 +73,9 @@ impl Endpoint {
 
     /// RFC 9293 section 3.10.7.4, first check, and PAWS before it (RFC 7323 section 5.3).
     fn is_acceptable(&mut self, segment: &Segment, start: u64) -> bool {
+        if self.acknowledges_unsent(segment) {
+            return false;
+        }
         //= rfc7323-3.2-missing-timestamp
         if let Some(timestamps) = segment.timestamps.filter(|_| self.negotiated.timestamps)
             //= rfc7323-5.3-not-resets
@@ -80,6 +85,16 @@ impl Endpoint {
             return false;
         }
         start <= self.receiver.window_end()
+    }
+
+    /// RFC 5961 section 5.2: nothing of a segment is taken that acknowledges what was never sent, be it data, a FIN or a
+    /// timestamp.
+    fn acknowledges_unsent(&self, segment: &Segment) -> bool {
+        let board = &self.sender.board;
+        let ack = segment.ack.offset_near(self.initial_sequence, board.una());
+        segment.flags.has(Flags::ACK)
+            && !segment.flags.has(Flags::RST)
+            && ack.is_some_and(|ack| ack > board.high_data())
     }
 
     /// A refused ACK that a higher one has overtaken was not lost: with timestamps, PAWS refuses it.
