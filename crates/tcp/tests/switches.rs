@@ -253,7 +253,7 @@ fn the_restart_window_of_rfc_5681_leaves_ssthresh_that_of_linux_three_quarters()
     let initial = Some(Bytes(12_000));
     assert_eq!(ssthresh(IdleRestart::Rfc5681, initial).1, Some(12));
     let (cwnd, kept) = ssthresh(IdleRestart::Linux, initial);
-    assert_eq!(kept, Some(cwnd * 3 / 4));
+    assert_eq!(kept, Some(cwnd / 2 + cwnd / 4)); // in whole segments
     // It says the larger of the two: what is infinite stays so.
     assert_eq!(ssthresh(IdleRestart::Linux, None).1, None);
 }

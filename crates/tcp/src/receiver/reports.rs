@@ -75,17 +75,20 @@ impl Receiver {
         }
         //= rfc2018-4-every-ack
         self.recent.forget_below(self.rcv_nxt);
+        SackBlocks::new(self.recent.ranges.map(|range| self.block(range)), self.recent.len.min(limit))
+    }
+
+    /// A range as it is reported: a FIN takes a sequence number behind the data that it came with.
+    fn block(&self, range: Range) -> SackBlock {
         let seq = |offset| Seq::of_offset(self.peer_initial, offset);
-        let blocks = self.recent.ranges.map(|range| SackBlock { start: seq(range.start), end: seq(range.end) });
-        SackBlocks::new(blocks, self.recent.len.min(limit))
+        SackBlock { start: seq(range.start), end: seq(range.end + u64::from(self.fin_at == Some(range.end))) }
     }
 
     /// RFC 2883 section 4: the duplicate comes first, then the block that it lies in, if there is one, and others.
     fn blocks_with_duplicate(&mut self, duplicate: Range, limit: usize) -> SackBlocks {
-        let seq = |offset| Seq::of_offset(self.peer_initial, offset);
         let mut blocks = SackBlocks::default();
         //= rfc2883-4-first-block
-        blocks.push(SackBlock { start: seq(duplicate.start), end: seq(duplicate.end) });
+        blocks.push(self.block(duplicate));
         //= rfc2883-4-superset
         let others = self.sack_blocks(limit - 1);
         others.as_slice().iter().for_each(|block| blocks.push(*block));

@@ -178,7 +178,7 @@ impl Sender {
         if !self.bursts.is_incomplete() && self.waits_for_pacer(now) {
             return None;
         }
-        if self.bursts.is_on() && !self.recovery.phase().is_reducing() && !self.burst_is_due(now, allowed, window) {
+        if self.bursts.is_on() && self.recovery.phase().is_open() && !self.burst_is_due(now, allowed, window) {
             return self.stop(now, if allowed < window { Limit::Cwnd } else { Limit::Window });
         }
         Some(self.send_new(now, len))
@@ -292,7 +292,8 @@ impl Sender {
     /// A window that was not used starts over, and ssthresh keeps three quarters of what it was (RFC 2861, RFC 7661 section
     /// 4.4.3).
     fn restart_unused(&mut self, now: SimTime, cause: RestartCause, cwnd: u64) {
-        let three_quarters = Bytes(self.cwnd() / self.mss() * 3 / 4 * self.mss());
+        let segments = self.cwnd() / self.mss();
+        let three_quarters = Bytes((segments / 2 + segments / 4) * self.mss());
         let ssthresh = self.controller.ssthresh().map(|ssthresh| ssthresh.max(three_quarters)); // infinite stays infinite
         self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh });
     }
