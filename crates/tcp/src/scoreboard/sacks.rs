@@ -29,7 +29,11 @@ impl Scoreboard {
             return (start, end);
         }
         let begins_inside = |offset| self.segments.get(self.index_of(offset)).filter(|sent| sent.start() < offset);
-        (begins_inside(start).map_or(start, |sent| sent.end), begins_inside(end).map_or(end, Sent::start))
+        // Most blocks are those of before, grown at their end.
+        let is_known = self.sacked.last().is_some_and(|last| (last.start..=last.end).contains(&start));
+        let start = if is_known { start } else { begins_inside(start).map_or(start, |sent| sent.end) };
+        let end = if end == self.high_data { end } else { begins_inside(end).map_or(end, Sent::start) };
+        (start, end)
     }
 
     fn mark_sacked(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
