@@ -5,7 +5,7 @@ use ackclock_sim::Summary;
 
 use crate::common::run;
 
-/// One flow of BBRv3 from a Linux host; goodput counts over the last `measured` of `seconds`.
+/// One flow of `bbr3` from a Linux host; goodput counts over the last `measured` of `seconds`.
 fn flow(rate: &str, rtt_ms: u32, bottleneck: &str, (seconds, measured): (u32, u32)) -> Summary {
     run(&format!(
         "duration = \"{seconds} s\"\nmeasure = {{ from = \"{} s\" }}\n[topology]\nkind = \"dumbbell\"\n\
