@@ -7,6 +7,14 @@ from random import Random
 MSS = 1000
 """Octets of a segment, so that a segment's number is its offset in thousands."""
 
+_RTTS_US = (30_370, 60_530, 98_700)
+_SERVICES_US = (1_430, 2_090, 3_170)
+_DELAYS_US = (1_630, 3_110, 8_270, 19_700)
+"""None adds up to a half or a quarter of a round trip, at which HyStart and RACK decide.
+
+There, a kernel's tenths of a millisecond would count, which a simulated endpoint has not.
+"""
+
 Transmission = tuple[int, int]
 """A segment's number, and the how-manieth time it is sent, from 1."""
 
@@ -49,7 +57,7 @@ def draw(seed: int) -> Case:
     """Return the case of a seed: the same one everywhere."""
     random = Random(seed)
     segments = random.choice((20, 30, 40, 60, 80, 120))
-    rtt_us, service_us = random.choice((30_000, 60_000, 100_000)), random.choice((1_500, 2_000, 3_000))
+    rtt_us, service_us = random.choice(_RTTS_US), random.choice(_SERVICES_US)
     per_ack, controller = random.choice((1, 1, 2)), random.choice(("cubic", "cubic", "reno"))
     kind = random.choice(tuple(_DROPS))
     drops = frozenset(_DROPS[kind](random, segments))
@@ -75,7 +83,7 @@ def _heavy(random: Random, segments: int) -> set[Transmission]:
 
 def _delays(random: Random, segments: int) -> dict[Transmission, int]:
     late = [index for index in range(segments) if random.random() < 0.1]
-    return {(index, 1): random.choice((1_500, 3_000, 8_000, 20_000)) for index in late}
+    return {(index, 1): random.choice(_DELAYS_US) for index in late}
 
 
 _DROPS: dict[str, Callable[[Random, int], set[Transmission]]] = {
