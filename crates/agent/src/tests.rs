@@ -32,6 +32,7 @@ pub(crate) fn ack(ms: u64, acked: u64, rtt_ms: u64) -> AckEvent {
         timestamps: None,
         is_cwnd_limited: true,
         in_recovery: false,
+        reduced_window: None,
         round: ms / 100,
         is_paced: false,
         delivery: None,

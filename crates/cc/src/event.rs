@@ -57,6 +57,9 @@ pub struct AckEvent {
     /// True during fast recovery, the ACK that ends it included (not while recovering from a timeout, which
     /// slow-starts).
     pub in_recovery: bool,
+    /// What bounded sending when it arrived, while a window is being reduced step by step (RFC 9937); `None` if that was cwnd.
+    /// Linux has no other cwnd in that time. Controllers of plug-ins are not told.
+    pub reduced_window: Option<Bytes>,
     /// Packet-timed round trips since the connection began.
     pub round: u64,
     /// True if the sender spreads its segments over the round trip.

@@ -7,7 +7,7 @@
 //! threshold of the delay is an eighth of the least RTT between 4 and 16 ms.
 //!
 //! Departures from Linux: a round's end is counted in delivered bytes, which is its sequence number while nothing is
-//! SACKed; the pacing rate is that of the window and SRTT at this ACK, not at the one before; times are nanoseconds.
+//! SACKed, and only an ACK that advances ends one; the pacing rate is that of the window and SRTT at this ACK, not at the one before; times are nanoseconds.
 
 use ackclock_units::{SimDuration, SimTime};
 
@@ -66,7 +66,7 @@ impl HyStart {
         if self.found || !window.in_slow_start() {
             return None;
         }
-        if self.delivered > self.round.end {
+        if ack.is_cumulative && self.delivered > self.round.end {
             self.round = Round { start: ack.now, last_ack: ack.now, end: sent, least_rtt: None, samples: 0 };
         }
         if window.cwnd < LOW_WINDOW * window.mss {

@@ -196,9 +196,10 @@ impl CongestionController for LinuxCubic {
     fn on_ack(&mut self, ack: &AckEvent) {
         let epoch = self.epoch_start();
         self.measure_delay(ack, epoch);
-        let pace = self.slow_start.on_ack(ack, &self.window.in_bytes(), epoch);
+        let window = self.window.found_by(ack);
+        let pace = self.slow_start.on_ack(ack, &window, epoch);
         if pace == Pace::Leave {
-            self.window.leave_slow_start();
+            self.window.leave_slow_start(&window);
         }
         if !ack.may_grow() {
             return;

@@ -28,9 +28,10 @@ impl LinuxReno {
 
 impl CongestionController for LinuxReno {
     fn on_ack(&mut self, ack: &AckEvent) {
-        let pace = self.slow_start.on_ack(ack, &self.window.in_bytes(), None);
+        let window = self.window.found_by(ack);
+        let pace = self.slow_start.on_ack(ack, &window, None);
         if pace == Pace::Leave {
-            self.window.leave_slow_start();
+            self.window.leave_slow_start(&window);
         }
         if !ack.may_grow() {
             return;

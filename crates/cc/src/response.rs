@@ -99,6 +99,7 @@ fn ack(clock: &Clock, newly_acked: Bytes, flight: Bytes, rtt: SimDuration) -> Ac
         timestamps: None,
         is_cwnd_limited: true,
         in_recovery: false,
+        reduced_window: None,
         round: clock.round,
         is_paced: false,
         delivery: None,

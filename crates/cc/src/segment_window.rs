@@ -24,6 +24,8 @@ pub(crate) struct SegmentWindow {
     counted: u64,
     /// Bytes ACKed that do not make a segment yet.
     fraction: u64,
+    /// As it was before a reduction that the ACK at hand has begun.
+    reduced_from: Option<Window>,
     /// cwnd and ssthresh to go back to if the last episode was spurious.
     before_episode: Option<(u64, Option<u64>)>,
 }
@@ -36,6 +38,7 @@ impl SegmentWindow {
             ssthresh: start.initial_ssthresh.map(|bytes| bytes / start.mss),
             counted: 0,
             fraction: 0,
+            reduced_from: None,
             before_episode: None,
         }
     }
@@ -49,6 +52,16 @@ impl SegmentWindow {
         }
     }
 
+    /// The window as an ACK finds it, in bytes: a reduction under way has one of its own.
+    pub(crate) fn found_by(&mut self, ack: &AckEvent) -> Window {
+        let window = self.in_bytes();
+        let reduced_from = self.reduced_from.take();
+        match ack.reduced_window {
+            Some(Bytes(cwnd)) => Window { cwnd, ..window },
+            None => reduced_from.unwrap_or(window),
+        }
+    }
+
     pub(crate) fn cwnd_bytes(&self) -> Bytes {
         Bytes(self.cwnd * self.mss)
     }
@@ -59,14 +72,20 @@ impl SegmentWindow {
 
     /// The window starts over: whole segments, one at least.
     pub(crate) fn on_restart(&mut self, restart: &RestartEvent) {
+        self.reduced_from = None;
         if let Some(ssthresh) = restart.ssthresh {
             self.ssthresh = Some(ssthresh.0 / self.mss);
         }
         self.cwnd = (restart.window.0 / self.mss).max(1);
     }
 
-    pub(crate) fn leave_slow_start(&mut self) {
-        self.ssthresh = Some(self.cwnd);
+    /// Slow start ends with the window that the ACK found, if that is not yet reduced further.
+    pub(crate) fn leave_slow_start(&mut self, found: &Window) {
+        let cwnd = found.cwnd / self.mss;
+        if cwnd <= self.cwnd {
+            self.cwnd = cwnd;
+            self.ssthresh = Some(cwnd);
+        }
     }
 
     /// Slow start's part of an ACK that may grow the window: all its segments, up to ssthresh. Returns the segments
@@ -103,6 +122,7 @@ impl SegmentWindow {
 
     /// An episode leaves `kept` segments, but two at least; a repeated timeout leaves ssthresh alone.
     pub(crate) fn reduce(&mut self, event: &CongestionEvent, kept: u64) {
+        self.reduced_from = (!event.is_timeout()).then(|| self.in_bytes());
         if !event.is_repeated() {
             // An undo shall not slow-start towards a threshold far below the window that it restores.
             let threshold = self.ssthresh.map(|ssthresh| ssthresh.max(self.cwnd / 2 + self.cwnd / 4));
@@ -115,6 +135,7 @@ impl SegmentWindow {
 
     /// The last episode was spurious.
     pub(crate) fn undo(&mut self) {
+        self.reduced_from = None;
         if let Some((cwnd, ssthresh)) = self.before_episode.take() {
             self.cwnd = self.cwnd.max(cwnd);
             self.ssthresh = self.ssthresh.and_then(|now| ssthresh.map(|before| now.max(before)));

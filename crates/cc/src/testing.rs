@@ -20,6 +20,7 @@ pub(crate) fn ack(newly_acked: u64) -> AckEvent {
         timestamps: None,
         is_cwnd_limited: true,
         in_recovery: false,
+        reduced_window: None,
         round: 0,
         is_paced: false,
         delivery: None,

@@ -61,6 +61,7 @@ fn ack(now: SimTime, controller: &Controller, bytes: u64, rtt_us: u64, is_paced:
         timestamps: None,
         is_cwnd_limited: true,
         in_recovery: false,
+        reduced_window: None,
         round,
         is_paced,
         delivery: None,

@@ -171,10 +171,10 @@ impl Recovery {
         }
     }
 
-    /// The receiver reported a duplicate that ends at `end`.
-    pub(crate) fn on_dsack(&mut self, end: u64) {
+    /// The receiver reported a duplicate that ends at `end`; `is_probe`: of a tail loss probe.
+    pub(crate) fn on_dsack(&mut self, end: u64, is_probe: bool) {
         self.undo.on_dsack(end);
-        if let Some(rack) = &mut self.rack {
+        if let Some(rack) = self.rack.as_mut().filter(|_| !is_probe) {
             rack.on_dsack();
         }
     }
@@ -368,6 +368,11 @@ impl Recovery {
     pub(crate) fn keeps_timer_on_partial_ack(&self) -> bool {
         //= rfc6582-3.2-first-partial-restarts
         matches!(&self.phase, Phase::Fast(recovery) if recovery.partial_acks >= 2)
+    }
+
+    /// The controller has lowered ssthresh, perhaps.
+    pub(crate) fn reduce_to(&mut self, ssthresh: u64) {
+        self.phase.reduce_to(ssthresh);
     }
 
     pub(crate) fn on_prr_ack(&mut self, ack: PrrAck) {

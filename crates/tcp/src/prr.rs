@@ -56,6 +56,11 @@ impl Prr {
         ack.pipe + send
     }
 
+    /// A lower ssthresh.
+    pub(crate) fn reduce_to(&mut self, ssthresh: u64) {
+        self.ssthresh = self.ssthresh.min(ssthresh);
+    }
+
     pub(crate) fn on_sent(&mut self, size: u64) {
         self.out += size;
     }

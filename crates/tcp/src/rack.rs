@@ -9,7 +9,8 @@
 //!
 //! Departures: the echoed timestamp is asked of retransmissions that are acknowledged cumulatively. Where one is SACKed, the
 //! echo is that of the last segment in order (RFC 7323 section 4.3), so that it would always be older, and the probe of section
-//! 7 could not tell of the holes below it. Delivered segments are looked at in the order of the stream, not of sending; RACK's
+//! 7 could not tell of the holes below it. A DSACK widens the window once reordering has been seen, and unless it is of a tail loss
+//! probe, which the timer sent: as Linux has it. Delivered segments are looked at in the order of the stream, not of sending; RACK's
 //! RTT is that of the last of them.
 
 use ackclock_units::{SimDuration, SimTime};
@@ -77,7 +78,7 @@ impl Rack {
 
     /// The receiver reported a duplicate in round trip `round`.
     pub(crate) fn on_dsack(&mut self) {
-        self.dsack_seen = true;
+        self.dsack_seen |= self.reordering_seen;
     }
 
     /// Every mark of loss was taken back: look at all again.

@@ -114,6 +114,21 @@ impl Phase {
         }
     }
 
+    /// What bounds sending during a reduction step by step.
+    pub(crate) fn reduced_window(&self) -> Option<u64> {
+        match self.recovery_window() {
+            Some(RecoveryWindow::Prr { cwnd, .. }) => Some(*cwnd),
+            _ => None,
+        }
+    }
+
+    /// The controller lowers ssthresh while the window is on its way there.
+    pub(crate) fn reduce_to(&mut self, ssthresh: u64) {
+        if let Some(RecoveryWindow::Prr { prr, .. }) = self.recovery_window_mut() {
+            prr.reduce_to(ssthresh);
+        }
+    }
+
     /// The window of a reduction under way, for another that takes its place.
     pub(crate) fn inherited_window(&self) -> Option<RecoveryWindow> {
         self.recovery_window().copied()

@@ -88,6 +88,11 @@ impl Tlp {
         (self.end, self.is_retransmission) = (Some(high_data), is_retransmission);
     }
 
+    /// A probe is out that repeated what ends at `end`.
+    pub(crate) fn is_retransmission_of(&self, end: u64) -> bool {
+        self.is_retransmission && self.end == Some(end)
+    }
+
     pub(crate) fn clear(&mut self) {
         self.end = None;
     }

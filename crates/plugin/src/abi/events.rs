@@ -207,6 +207,7 @@ impl AckC {
             }),
             is_cwnd_limited: ack.is_cwnd_limited,
             in_recovery: ack.in_recovery,
+            reduced_window: None,
             round: ack.round,
             is_paced: ack.is_paced,
             delivery: delivery.map(DeliveryReport::from),

@@ -71,6 +71,8 @@ pub(super) struct AckOutcome {
     pub(super) is_duplicate: bool,
     /// It arrived during fast recovery or the answer to a mark.
     pub(super) was_reducing: bool,
+    /// What bounded sending then, if not cwnd.
+    pub(super) reduced_window: Option<u64>,
     /// Packets that the network marked, or 1 for the classic echo.
     pub(super) marked: u64,
     /// Segments never retransmitted, of before the recovery point, are among the delivered.
@@ -152,7 +154,8 @@ impl Sender {
         if let Some(watch) = watch {
             self.control_acks(watch);
         }
-        if outcome.delivered > 0 || outcome.newly_lost > 0 {
+        // What comes when nothing is outstanding, a duplicate's report, is no controller's concern.
+        if outcome.prior_flight > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {
             self.notify_controller(now, ack, &AckSummary::of(&outcome));
         }
         self.set_timer(now, &outcome);
@@ -167,6 +170,7 @@ impl Sender {
         let una = self.board.una();
         let advanced = ack.ack > una;
         let was_reducing = self.recovery.phase().is_reducing();
+        let reduced_window = self.recovery.phase().reduced_window();
         let mut timing = Timing::default();
         let (newly_sacked, acked, original_arrived) = self.mark_delivered(now, ack, &mut timing);
         let mut delivered = newly_sacked + acked;
@@ -206,6 +210,7 @@ impl Sender {
             advanced,
             is_duplicate,
             was_reducing,
+            reduced_window,
             marked,
             original_arrived,
             lost_retransmission: false,
@@ -303,9 +308,17 @@ impl Sender {
 
     /// Returns what of it counts as delivered.
     fn on_dsack(&mut self, (start, end): (u64, u64)) -> u64 {
-        self.counters.dsacks += 1;
-        self.recovery.on_dsack(end);
+        self.counters.dsacks += (end - start).div_ceil(self.mss()).max(1);
+        if !self.dsacks_are_ours() {
+            return 0;
+        }
+        self.recovery.on_dsack(end, self.tlp.is_retransmission_of(end));
         if self.config.dsack_delivers { self.board.weight(end - start) } else { 0 }
+    }
+
+    /// The receiver has reported no more duplicates than were retransmitted: others are the network's (RFC 3708 section 3).
+    fn dsacks_are_ours(&self) -> bool {
+        self.counters.dsacks <= self.counters.retransmitted_segments
     }
 
     /// Karn's rule: segments that were retransmitted tell nothing (RFC 6298 section 3), unless their timestamp does
@@ -353,7 +366,8 @@ impl Sender {
             return;
         }
         let is_pure_duplicate = !outcome.advanced && outcome.newly_sacked == 0 && !ack.occupies;
-        let probe = ProbeAck { ack: ack.ack, has_dsack: ack.sack.dsack.is_some(), is_pure_duplicate };
+        let probe =
+            ProbeAck { ack: ack.ack, has_dsack: ack.sack.dsack.is_some() && self.dsacks_are_ours(), is_pure_duplicate };
         if self.tlp.on_ack(probe) == ProbeOutcome::RepairedLoss {
             self.answer_loss_repaired_by_probe(now);
         }

@@ -104,13 +104,15 @@ impl Sender {
         let was_repairing = !phase.is_open();
         //= rfc5681-3.1-repeated-timeout
         let repeated = self.timer.timeouts_in_a_row() > 1 && matches!(phase, Phase::Loss(_));
+        // Data that the timer has not resent yet is lost anew, though of the same window (RFC 5681 section 3.1).
+        let is_anew = matches!(phase, Phase::Loss(_)) && !repeated;
         let in_one_window = was_repairing && phase.ends_at().is_some_and(|end| self.board.una() < end);
         let (flight, cwnd_before) = (self.board.flight_size(), self.cwnd());
         let newly_lost = self.recovery.mark_timed_out(now, &mut self.board, &self.rto.stats());
         self.count_lost(newly_lost, LossDetection::Timeout);
         self.report_lost(now);
         let continues = self.config.timeout_in_recovery == TimeoutInRecovery::SameEpisode;
-        let is_same_episode = continues && (in_one_window || repeated);
+        let is_same_episode = continues && ((in_one_window && !is_anew) || repeated);
         if !is_same_episode {
             self.begin_episode(now, CongestionCause::Timeout { repeated }, flight, newly_lost);
         }

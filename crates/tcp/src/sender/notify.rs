@@ -15,6 +15,7 @@ pub(super) struct AckSummary {
     pub(super) marked: u64,
     pub(super) advanced: bool,
     pub(super) was_reducing: bool,
+    pub(super) reduced_window: Option<u64>,
 }
 
 impl AckSummary {
@@ -26,6 +27,7 @@ impl AckSummary {
             marked: outcome.marked,
             advanced: outcome.advanced,
             was_reducing: outcome.was_reducing,
+            reduced_window: outcome.reduced_window,
         }
     }
 }
@@ -48,11 +50,17 @@ impl Sender {
             //= rfc3168-6.1.2-no-growth
             in_recovery: (summary.was_reducing && !self.config.growth_at_recovery_end)
                 || self.recovery.phase().is_reducing(),
+            reduced_window: summary.reduced_window.map(Bytes),
             round: self.rounds.count(),
             is_paced: self.pacer.is_active(),
             delivery: self.delivery_report(),
         };
         self.controller.on_ack(&event);
+        if event.reduced_window.is_some()
+            && let Some(ssthresh) = self.controller.ssthresh()
+        {
+            self.recovery.reduce_to(ssthresh.0);
+        }
         self.feed.on_told(&self.controller, &self.board);
         self.note_pacing();
         if self.queue.is_tuned() {

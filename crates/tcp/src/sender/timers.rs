@@ -168,11 +168,11 @@ impl Sender {
             self.report_lost(now);
             if self.recovery.phase().is_open() {
                 self.enter_recovery_by_timer(now, found.newly_lost);
+                let (mss, pipe) = (self.mss(), self.board.pipe());
+                self.recovery.on_prr_ack(PrrAck { delivered: mss, pipe, is_safe: false, mss });
             } else {
                 self.note_lost(found.newly_lost);
             }
-            let (mss, pipe) = (self.mss(), self.board.pipe());
-            self.recovery.on_prr_ack(PrrAck { delivered: mss, pipe, is_safe: false, mss });
         }
         match found.wait_until {
             Some(at) if self.timer.is_off() => {

@@ -1,14 +1,24 @@
 """Where two plays of one case part, and whether the kernel would do the same again."""
 
+import gzip
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
 
 from ackclock.script.differential.cases import Case
 from ackclock.script.differential.play import COMPARED, Play, play, replay
 from ackclock.script.simulated import SimulatedHost
 
 PROFILE = "linux-6.x"
+_CONFIGURATION = Path("/proc/config.gz")
+_LEAST_TIMER_TICKS = 1.5
+"""What RACK and its probes wait at least on a kernel, `TCP_TIMEOUT_MIN`: two, of which the first has begun already.
+
+The profile has two milliseconds, as with a thousand ticks a second.
+"""
 TIMES_ASKED = 3
 """How often the kernel plays a case at most before a difference counts."""
 
@@ -80,7 +90,7 @@ def compare(case: Case, kernel: Callable[[Case], Play], times: int = TIMES_ASKED
     found: list[Comparison] = []
     for _ in range(times):
         theirs = kernel(case)
-        ours = replay(case, theirs, SimulatedHost(PROFILE))
+        ours = replay(case, theirs, SimulatedHost(PROFILE, _as_built()))
         part = parting(ours, theirs)
         found.append(Comparison(case, Kind.DIFFERENT if part else Kind.ALIKE, part, ours, theirs))
         if part is None:
@@ -88,6 +98,17 @@ def compare(case: Case, kernel: Callable[[Case], Play], times: int = TIMES_ASKED
     if found[-1].parting is None and len(found) > 1:
         return replace(found[0], kind=Kind.UNSETTLED)
     return found[-1]
+
+
+@cache
+def _as_built() -> list[str]:
+    """What this machine's kernel was built with differs from the profile, as overrides; nothing if it does not say."""
+    try:
+        text = gzip.decompress(_CONFIGURATION.read_bytes()).decode()
+    except OSError:
+        return []
+    found = re.search(r"^CONFIG_HZ=(\d+)$", text, re.MULTILINE)
+    return [f"tcp.rack_tlp_slack={_LEAST_TIMER_TICKS / int(found[1]) * 1000:g} ms"] if found else []
 
 
 def on_this_kernel(case: Case) -> Play:
