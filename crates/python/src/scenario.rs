@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf, absolute};
 
 use ackclock_cc::ControllerConfig;
 use ackclock_events::{EventKind, EventKinds};
-use ackclock_scenario::{Extensions, Scenario, ScenarioError};
+use ackclock_scenario::{Extensions, MOST_OF_SCENARIO, Scenario, ScenarioError, read_text};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
@@ -23,7 +23,7 @@ pub(crate) struct PyScenario {
 
 #[pymethods]
 impl PyScenario {
-    /// Read a scenario from a TOML file.
+    /// Read a scenario from a TOML file, or one of the same as JSON.
     ///
     /// Args:
     ///     path: The file.
@@ -37,7 +37,7 @@ impl PyScenario {
     #[staticmethod]
     #[pyo3(signature = (path, overrides=vec![], *, imports=true))]
     fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>, imports: bool) -> PyResult<Self> {
-        let text = std::fs::read_to_string(&path)?;
+        let text = read_text(&path, MOST_OF_SCENARIO)?;
         let file = path.to_string_lossy();
         let modules = if imports { Modules::Imported } else { Modules::Read };
         let read = |extensions: &Extensions| Scenario::parse_with(&text, &file, &overrides, extensions);

@@ -11,6 +11,7 @@ use crate::file::{
     App, ArrivalsTable, Controller, FlowTable, PolicyParameters, ScenarioFile, SizeTable, Sizes, TextOr,
 };
 use crate::files::{Attachment, Files};
+use crate::reading::{MOST_OF_POLICY, MOST_OF_TABLE, read_file};
 use crate::tree::FieldPath;
 
 /// What is in the files, by the names that the scenario has for them.
@@ -63,7 +64,10 @@ impl Attachments {
         let Mention { path, file, sha256, is_text } = mention;
         let Some(name) = file.as_mut() else { return };
         let place = folder.join(&name);
-        let found = files.attachment(&place, read).and_then(|attachment| Ok((text(&attachment, is_text)?, attachment)));
+        let most = if is_text { MOST_OF_TABLE } else { MOST_OF_POLICY };
+        let found = files
+            .attachment(&place, |place| read(place, most))
+            .and_then(|attachment| Ok((text(&attachment, is_text)?, attachment)));
         let (text, Attachment { content, sha256: found }) = match found {
             Ok(found) => found,
             Err(error) => {
@@ -94,8 +98,8 @@ impl Attachments {
     }
 }
 
-fn read(place: &Path) -> std::io::Result<Attachment> {
-    let content = std::fs::read(place)?;
+fn read(place: &Path, most: u64) -> std::io::Result<Attachment> {
+    let content = read_file(place, most)?;
     let sha256 = hex(&Sha256::digest(&content));
     Ok(Attachment { content: content.into(), sha256 })
 }

@@ -39,6 +39,9 @@ use crate::tree::{FieldPath, Node};
 /// A year: timers and timestamps stay exact for far longer.
 const MAX_DURATION: SimDuration = SimDuration::from_secs(366 * 24 * 3600);
 
+/// Characters of a name.
+const MAX_NAME: usize = 100;
+
 /// Reads a scenario from the tree, reporting every value that cannot be read and going on without it.
 pub(crate) fn read_file(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> ScenarioFile {
     read_all(tree, diagnostics)
@@ -112,6 +115,8 @@ pub(crate) fn suggest<S: AsRef<str>>(name: &str, known: &[S]) -> String {
 /// Checks one scenario.
 pub(crate) struct Checker<'a, 'source> {
     pub(crate) file: &'a ScenarioFile,
+    /// Some of the topology could not be read.
+    topology_unread: bool,
     pub(crate) diagnostics: &'a mut Diagnostics<'source>,
     /// What is in the files that the scenario names.
     pub(crate) attachments: &'a Attachments,
@@ -150,6 +155,7 @@ pub(crate) fn check(
 ) -> Option<SimulationConfig> {
     let mut checker = Checker::new(file, attachments, diagnostics);
     checker.extensions = extensions.clone();
+    checker.review_name(&FieldPath::of("name"), file.name.as_deref());
     checker.duration = checker.duration();
     let measure = checker.measure();
     let plans = checker.plan_flows();
@@ -184,6 +190,7 @@ impl<'a, 'source> Checker<'a, 'source> {
     fn new(file: &'a ScenarioFile, attachments: &'a Attachments, diagnostics: &'a mut Diagnostics<'source>) -> Self {
         Self {
             file,
+            topology_unread: diagnostics.has_mistake_in("topology"),
             diagnostics,
             attachments,
             network: NetworkConfig::default(),
@@ -203,11 +210,28 @@ impl Checker<'_, '_> {
         self.diagnostics.report(path, message, remedy);
     }
 
-    /// Reports a name that the network lacks, unless the network itself has mistakes and may lack it because of them.
+    /// Reports a name that the network lacks, unless parts of the network could not be read and it may lack it because of that.
     pub(crate) fn report_unknown(&mut self, path: &FieldPath, message: &str, remedy: String) {
-        if !self.diagnostics.has_mistake_in("topology") {
+        if !self.topology_unread && !self.network.nodes.is_empty() {
             self.report(path, message, remedy);
         }
+    }
+
+    /// Reports a name that would break the tables, files and messages that it comes to stand in.
+    pub(crate) fn review_name(&mut self, path: &FieldPath, name: Option<&str>) {
+        let Some(name) = name else { return };
+        let what = if name.trim().is_empty() {
+            "must not be empty"
+        } else if name.trim() != name {
+            "must not begin or end with blanks"
+        } else if name.chars().any(char::is_control) {
+            "must not hold line breaks or other control characters"
+        } else if name.chars().count() > MAX_NAME {
+            "must have 100 characters at most"
+        } else {
+            return;
+        };
+        self.report(path, what, "write a short name, such as \"video 1\"");
     }
 
     /// Reports a field that is required and absent.

@@ -40,6 +40,7 @@ mod file;
 mod files;
 mod own_parts;
 mod profiles;
+mod reading;
 mod scenario;
 mod traces;
 mod traffic_catalog;
@@ -50,6 +51,7 @@ pub use catalog::{buffer_policies, controllers, links, profiles, queues, schema,
 pub use diagnostic::{Diagnostic, ScenarioError};
 pub use endpoint::endpoint_config;
 pub use extensions::{BlamedField, ControllerRequest, Extensions, Origin, Refusal, Unloadable};
+pub use reading::{MOST_OF_SCENARIO, read_file, read_text};
 pub use scenario::Scenario;
 pub use traffic_catalog::traffic;
 pub use vary::{Drawn, ScenarioTemplate};

@@ -10,6 +10,7 @@ use crate::check::check;
 use crate::diagnostic::{Diagnostics, ScenarioError};
 use crate::extensions::Extensions;
 use crate::file::{ScenarioFile, SwitchOr, TraceTable};
+use crate::reading::{MOST_OF_SCENARIO, read_text};
 use crate::tree::{Node, parse_json, parse_toml};
 use crate::vary::{Drawn, ScenarioTemplate};
 
@@ -40,7 +41,9 @@ impl Scenario {
         overrides: &[String],
         extensions: &Extensions,
     ) -> Result<Self, ScenarioError> {
-        Ok(ScenarioTemplate::load(parse_toml(text), text, file, overrides, extensions)?.1)
+        // No TOML begins with a brace.
+        let tree = if text.trim_start().starts_with('{') { parse_json(text) } else { parse_toml(text) };
+        Ok(ScenarioTemplate::load(tree, text, file, overrides, extensions)?.1)
     }
 
     /// Reads the same format written as JSON.
@@ -65,7 +68,7 @@ impl Scenario {
         extensions: &Extensions,
     ) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = read_text(path, MOST_OF_SCENARIO).map_err(|error| {
             let remedy = "check the path, and that the file is readable text";
             ScenarioError::of_file(&name, &format!("cannot be read: {error}"), remedy)
         })?;

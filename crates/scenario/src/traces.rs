@@ -10,12 +10,10 @@ use serde_json::Value;
 use crate::diagnostic::Diagnostics;
 use crate::file::{ExplicitLink, Fields, HalfLink, LinkTable, List, Rate, ScenarioFile, TextOr, Topology};
 use crate::files::Files;
+use crate::reading::{MOST_OF_TABLE, read_text};
 use crate::tree::FieldPath;
 
 type RateField = Option<TextOr<Rate, Fields<ChangingRate>>>;
-
-/// Longest file that is read: a line for each full packet of a minute at 10 Gbit/s.
-const MAX_OCTETS: u64 = 500_000_000;
 
 /// Puts the content of each trace file beside its name; paths are relative to the scenario's own file.
 pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, files: &mut Files, diagnostics: &mut Diagnostics<'_>) {
@@ -43,10 +41,7 @@ fn read(place: &Path) -> Result<Arc<str>, (String, &'static str)> {
             "give the path from the scenario's own folder",
         )
     };
-    if std::fs::metadata(place).map_err(unreadable)?.len() > MAX_OCTETS {
-        return Err((format!("must be at most 500 MB: {} is longer", place.display()), "use a part of the trace"));
-    }
-    let text = std::fs::read_to_string(place).map_err(unreadable)?;
+    let text = read_text(place, MOST_OF_TABLE).map_err(unreadable)?;
     match Trace::parse(&text, Bytes(1), true) {
         Ok(_) => Ok(text.split_whitespace().collect::<Vec<_>>().join(" ").into()),
         Err(error) => Err((

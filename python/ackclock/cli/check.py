@@ -58,14 +58,12 @@ def load(file: Path, overrides: list[str], *, imports: bool = True) -> Scenario:
     """
     if file.is_dir():
         raise failures.InputError(f"{file} is a folder; give a scenario file (.toml)")
-    if not file.exists():
+    if not file.exists() and not file.is_symlink():
         raise failures.InputError(f"there is no file {file}{_suggestion(file)}")
     try:
         return Scenario.load(str(file), overrides, imports=imports)
     except OSError as error:
         raise failures.InputError(f"{file} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise failures.InputError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 def _suggestion(file: Path) -> str:

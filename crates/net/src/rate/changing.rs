@@ -99,6 +99,11 @@ impl ChangingRate {
                 "use a smaller opportunity, or another trace",
             ));
         }
+        if trace.mean_rate() == Bandwidth(0) {
+            let message = "must carry at least 1 bit/s over its length";
+            let field = if self.trace.is_some() { "trace" } else { "instants" };
+            return Err(Mistake::new(message, "use a larger opportunity, or a shorter trace").within(field));
+        }
         Ok(Some(RateConfig::Trace(Arc::new(trace))))
     }
 

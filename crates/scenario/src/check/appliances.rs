@@ -58,6 +58,7 @@ impl<'a> Checker<'a, '_> {
         let mut plans = Vec::new();
         for (index, table) in file.appliance.iter().flat_map(List::iter) {
             let path = FieldPath::of("appliance").index(index);
+            self.review_name(&path.key("name"), table.name.as_deref());
             let name = table.name.clone().unwrap_or_else(|| format!("appliance{}", index + 1));
             // An appliance whose node is not known is checked all the same, for its other mistakes.
             let node = self.appliance_node(table, &path, topology).unwrap_or_default();

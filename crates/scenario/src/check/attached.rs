@@ -101,8 +101,13 @@ fn read_cdf(rows: &[(usize, Vec<f64>)]) -> Result<SizeDistribution, Wrong> {
 pub(crate) fn read_arrivals(text: &str) -> Result<Vec<ListedFlow>, Wrong> {
     check_columns(text)?;
     let mut flows = Vec::new();
+    let mut columns = named_columns(text);
     for row in rows(text) {
         let (line, row) = row?;
+        if *columns.get_or_insert(row.len()) != row.len() {
+            let remedy = "give all lines the same columns; a file that was cut short ends in the middle of one";
+            return Err(wrong(line, "have as many columns as the first line", remedy));
+        }
         let (start, there, back) = match row[..] {
             [start, there] => (start, there, 0.0),
             [start, there, back] => (start, there, back),
@@ -127,6 +132,12 @@ pub(crate) fn read_arrivals(text: &str) -> Result<Vec<ListedFlow>, Wrong> {
     }
     flows.sort_by_key(|flow| flow.after);
     Ok(flows)
+}
+
+/// How many columns the first line names, if it does.
+fn named_columns(text: &str) -> Option<usize> {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    first.starts_with(|c: char| c.is_alphabetic()).then(|| first.split(',').count())
 }
 
 /// A first line of names must name the columns in their order.
@@ -167,6 +178,8 @@ mod tests {
         let what = |text| read_arrivals(text).expect_err("a mistake").what;
         assert_eq!(what("bytes,start\n1,2\n"), "must, in line 1, name the columns of a list of arrivals");
         assert_eq!(what("start_s,size_bytes\n1,0\n"), "must, in line 2, have data to send");
+        let cut = "start_s,size_bytes,reply_bytes\n0.5,10,0\n0.7,10"; // the file ends in the middle of a line
+        assert_eq!(what(cut), "must, in line 3, have as many columns as the first line");
         assert_eq!(what("\n"), "must hold at least one flow");
     }
 

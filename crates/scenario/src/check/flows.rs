@@ -56,12 +56,13 @@ impl<'a> Checker<'a, '_> {
         };
         for (index, table) in flows.iter() {
             let path = path.index(index);
+            self.review_name(&path.key("name"), table.name.as_deref());
             let name = table.name.clone().unwrap_or_else(|| format!("flow{}", index + 1));
-            let count = table.count.unwrap_or(1);
+            let mut count = table.count.unwrap_or(1);
             if count == 0 || count > MAX_FLOWS - plans.len() as u64 {
                 let remedy = format!("let the scenario have 1 to {MAX_FLOWS} flows in all");
                 self.report(&path.key("count"), "must be 1 or more, and all flows together no more than fit", remedy);
-                continue;
+                count = 1; // for the other mistakes of this flow
             }
             let starts = self.starts(table, &name, count, &path);
             for (number, start) in (1..).zip(starts) {

@@ -202,6 +202,7 @@ impl Checker<'_, '_> {
 
     /// Adds a node that the file names.
     fn named_node(&mut self, table: &NodeTable, path: &FieldPath, built: &mut BuiltTopology) {
+        self.review_name(&path.key("name"), table.name.as_deref());
         let name = table.name.clone().unwrap_or_else(|| {
             self.missing(&path.key("name"), "name = \"A\"");
             format!("node{}", self.network.nodes.len() + 1)
@@ -258,6 +259,7 @@ impl Checker<'_, '_> {
         };
         let link = self.required_link(table.link.as_ref(), &path.key("link"));
         for name in names {
+            self.review_name(&path.key("hosts"), Some(&name));
             if self.node_ids.contains_key(&name) {
                 let remedy = "give each host a name of its own, other than the hub's";
                 self.report(
