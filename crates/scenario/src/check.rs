@@ -29,6 +29,7 @@ use ackclock_tcp::TcpConfig;
 use ackclock_units::{SimDuration, SimTime};
 use serde::de::DeserializeOwned;
 
+pub(crate) use self::flows::MAX_FLOWS;
 use crate::attachments::Attachments;
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};

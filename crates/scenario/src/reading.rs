@@ -41,7 +41,7 @@ pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read_file(path, most)?).map_err(|error| {
         let (before, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
-        let line = before.iter().filter(|octet| **octet == b'\n').count() + 1;
+        let line = before.split(|octet| *octet == b'\n').count();
         let at = before.len() - before.iter().rposition(|octet| *octet == b'\n').map_or(0, |end| end + 1) + 1;
         let octet = rest.first().copied().unwrap_or_default();
         let message = format!("it is not text in UTF-8: octet {octet:#04x} in line {line}, the {at}. of that line");

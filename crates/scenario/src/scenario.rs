@@ -6,7 +6,7 @@ use ackclock_sim::SimulationConfig;
 use sha2::{Digest, Sha256};
 
 use crate::attachments::{Attachments, hex};
-use crate::check::check;
+use crate::check::{MAX_FLOWS, check};
 use crate::diagnostic::{Diagnostics, ScenarioError};
 use crate::extensions::Extensions;
 use crate::file::{ScenarioFile, SwitchOr, TraceTable};
@@ -41,6 +41,7 @@ impl Scenario {
         overrides: &[String],
         extensions: &Extensions,
     ) -> Result<Self, ScenarioError> {
+        check_size(text, file)?;
         // No TOML begins with a brace.
         let tree = if text.trim_start().starts_with('{') { parse_json(text) } else { parse_toml(text) };
         Ok(ScenarioTemplate::load(tree, text, file, overrides, extensions)?.1)
@@ -175,4 +176,14 @@ pub(crate) fn stem(file: &str) -> &str {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     if stem.is_empty() || stem.starts_with('<') { "scenario" } else { stem }
+}
+
+/// A file of far too many tables is refused before each of them takes its memory.
+fn check_size(text: &str, file: &str) -> Result<(), ScenarioError> {
+    let tables = text.lines().filter(|line| line.trim_start().starts_with("[[flow]]")).count() as u64;
+    if tables <= MAX_FLOWS {
+        return Ok(());
+    }
+    let message = format!("flow must be at most {MAX_FLOWS} tables, not {tables}");
+    Err(ScenarioError::of_file(file, &message, "write count = 1000 for flows that are alike"))
 }

@@ -11,7 +11,7 @@ use super::{Checker, suggest};
 use crate::file::{Controller, Duration, FlowTable, Spacing, StartTable, TcpTable, TextOr};
 use crate::tree::FieldPath;
 
-const MAX_FLOWS: u64 = 100_000;
+pub(crate) const MAX_FLOWS: u64 = 100_000;
 
 /// One flow of the scenario: an entry of the file, or one of the group that it makes.
 pub(crate) struct FlowPlan<'a> {
@@ -59,9 +59,13 @@ impl<'a> Checker<'a, '_> {
             self.review_name(&path.key("name"), table.name.as_deref());
             let name = table.name.clone().unwrap_or_else(|| format!("flow{}", index + 1));
             let mut count = table.count.unwrap_or(1);
-            if count == 0 || count > MAX_FLOWS - plans.len() as u64 {
+            let room = MAX_FLOWS.saturating_sub(plans.len() as u64);
+            if count == 0 || count > room {
                 let remedy = format!("let the scenario have 1 to {MAX_FLOWS} flows in all");
                 self.report(&path.key("count"), "must be 1 or more, and all flows together no more than fit", remedy);
+                if room == 0 {
+                    break;
+                }
                 count = 1; // for the other mistakes of this flow
             }
             let starts = self.starts(table, &name, count, &path);
