@@ -8,6 +8,7 @@ import typer
 from ackclock import _core, unimported
 from ackclock._core import Scenario, ScenarioError
 from ackclock.cli import failures
+from ackclock.shown import plain
 
 
 def validate(
@@ -32,12 +33,12 @@ def _is_valid(file: Path, overrides: list[str], loads: bool) -> bool:
         failures.print_diagnostics(error)
         return False
     except failures.InputError as error:
-        failures.errors().print(f"error: {error}", style="red", markup=False)
+        failures.say(str(error))
         return False
     flows, links = len(scenario.flow_names), len(scenario.link_names)
-    print(f'{file}: ok: "{scenario.name}", {scenario.duration_s:g} s, {flows} flows, {links} links')
+    print(f'{plain(file)}: ok: "{plain(scenario.name)}", {scenario.duration_s:g} s, {flows} flows, {links} links')
     for place, distribution in scenario.varies.items():
-        print(f"  drawn: {place} = {distribution}")
+        print(f"  drawn: {plain(place)} = {plain(distribution)}")
     for name in () if loads else scenario.python_classes:
         source = unimported.file_of(name.partition(":")[0], scenario.folder)
         print(f"  not imported: {name} ({source or 'not written in Python'}): a run imports it, which runs its code")

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.table import Table
 
 from ackclock.cli import failures
-from ackclock.cli.display import output
+from ackclock.cli.display import name, output
 from ackclock.script.differential.as_script import script_of
 from ackclock.script.differential.cases import Case, draw
 from ackclock.script.differential.compare import Comparison, Kind, compare, on_this_kernel
@@ -44,7 +44,7 @@ def differential(count: int, seed: int, into: Path | None) -> Counter[Kind]:
         if found.kind is Kind.DIFFERENT and into is not None and counts[Kind.DIFFERENT] <= SCRIPTS_AT_MOST:
             file = _write(found, into)
             message += f"; see {file}"
-        table.add_row(str(found.case.seed), str(found.case), str(found.kind), message)
+        table.add_row(str(found.case.seed), str(found.case), str(found.kind), name(message))
     if table.row_count:
         output().print(table)
     output().print(", ".join(f"{counts[kind]} {kind}" for kind in Kind) + f" of {count} cases")

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from ackclock.cli import check
-from ackclock.cli.display import output
+from ackclock.cli.display import name, output
 from ackclock.cli.failures import InputError
 from ackclock.cli.train import require_learning
 
@@ -83,5 +83,5 @@ def _table(rows: "list[Row]") -> Table:
         rtts = ("-" if value is None else f"{value:.4g}" for value in (row.rtt_ms_mean, row.rtt_ms_p95))
         reward = "-" if row.reward is None else f"{row.reward:.4g}"
         rate, lost = f"{row.goodput_bps / 1e6:.4g}", f"{100 * row.lost_fraction:.3g}"
-        table.add_row(row.scenario, row.who, str(row.seed), rate, *rtts, lost, str(row.timeouts), reward)
+        table.add_row(name(row.scenario), name(row.who), str(row.seed), rate, *rtts, lost, str(row.timeouts), reward)
     return table

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from ackclock import storage
 from ackclock.cli import check
+from ackclock.cli.display import name as cell
 from ackclock.cli.display import output as standard_output
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import points_progress
@@ -101,7 +102,10 @@ def _run_missing(
     folder: SweepFolder, points: list[Point], backend: BackendName, jobs: int | None, *, quiet: bool
 ) -> None:
     missing = [point for point in _unique(points) if not folder.is_done(point)]
-    done = len(_unique(points)) - len(missing)
+    finished_before = [point for point in _unique(points) if folder.is_done(point)]
+    for point in finished_before:
+        folder.summary(point)  # a damaged one is told before hours of work, not after
+    done = len(finished_before)
     if done and not quiet:
         errors().print(f"{done} of {done + len(missing)} points are done already")
     visible = missing and not quiet and sys.stderr.isatty()
@@ -145,11 +149,13 @@ def _print_means(averages: "pl.DataFrame") -> None:
     keys = averages.columns[: averages.columns.index("seeds") + 1]
     table = Table(title="means over the seeds, with 95 % confidence intervals", box=None, title_justify="left")
     for name in keys:
-        table.add_column(name, style="cyan" if name == "flow" else None, justify="right" if name == "seeds" else "left")
+        table.add_column(
+            cell(name), style="cyan" if name == "flow" else None, justify="right" if name == "seeds" else "left"
+        )
     for name in measures:
         table.add_column(_heading(name), justify="right")
     for row in averages.head(_MOST_ROWS).iter_rows(named=True):
-        table.add_row(*(str(row[name]) for name in keys), *(_mean(row, name) for name in measures))
+        table.add_row(*(cell(row[key]) for key in keys), *(_mean(row, name) for name in measures))
     if averages.height > _MOST_ROWS:
         table.caption = f"and {averages.height - _MOST_ROWS} more rows in means.parquet"
     standard_output().print(table)
