@@ -40,6 +40,7 @@ def evaluate(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the rows as JSON on stdout, and nothing else.")
     ] = False,
+    trust: check.Trust = False,
 ) -> None:
     """Run a trained agent on scenarios and print goodput, delay and loss beside controllers.
 
@@ -52,7 +53,7 @@ def evaluate(
 
     if overrides and not files:
         raise InputError("--set changes the files that are named; name at least one scenario")
-    scenarios = [check.load(file, overrides or []) for file in files or []]
+    scenarios = [check.load_trusted(file, overrides or [], trusts=trust) for file in files or []]
     names = [name.strip() for name in beside.split(",") if name.strip()]
     try:
         trained = Trained.load(model, samples=sample)

@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, nullcontext
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from ackclock import storage
+from ackclock._core import Scenario
 from ackclock.cli import check
 from ackclock.cli.display import name as cell
 from ackclock.cli.display import output as standard_output
@@ -62,6 +63,7 @@ def sweep(
         BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")
     ] = BackendName.local,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    trust: check.Trust = False,
 ) -> None:
     """Run a scenario over a grid of values, on all cores.
 
@@ -73,7 +75,7 @@ def sweep(
     folder = SweepFolder(output)
     try:
         axes = [parse_axis(text) for text in overrides or []]
-        points = grid_of(axes, lambda texts: check.load(file, [*_untraced(axes), *texts]))
+        points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust))
         with folder.opened(points):
             _run_missing(folder, points, backend, jobs, quiet=quiet)
             averages = _write_tables(folder, points)
@@ -82,6 +84,19 @@ def sweep(
     if not quiet:
         _print_means(averages)
         print(f"{len(points)} points in {output}: sweep.parquet, links.parquet, means.parquet")
+
+
+def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[str]], Scenario]:
+    """What makes the scenario of a point; code is asked about with the first, since the others run the same."""
+    agreed = trusts
+
+    def load(texts: list[str]) -> Scenario:
+        nonlocal agreed
+        scenario = check.load_trusted(file, [*untraced, *texts], trusts=agreed)
+        agreed = agreed or bool(scenario.python_classes or scenario.uses)
+        return scenario
+
+    return load
 
 
 def _check_backend(backend: BackendName) -> None:

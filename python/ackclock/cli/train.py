@@ -63,6 +63,7 @@ def train(
     ] = None,
     checkpoint_every: Annotated[int, typer.Option(min=1, help="Decisions between checkpoints.")] = 10_000,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    trust: check.Trust = False,
 ) -> None:
     r"""Train an agent with Stable-Baselines3.
 
@@ -76,7 +77,7 @@ def train(
 
     chooses = ALGORITHMS[algorithm].needs_choices
     try:
-        setting = _setting(target, overrides or [], pairs("--agent", agent or []), discrete=chooses)
+        setting = _setting(target, overrides or [], pairs("--agent", agent or []), discrete=chooses, trusts=trust)
         plan = Plan(str(algorithm), steps, seed, envs, pairs("--hyper", hyper or []))
         with _stopping() as is_stopping, training_progress(algorithm, steps) as bar:
             trained = learn(
@@ -136,12 +137,12 @@ def _value(text: str) -> object:
         return text
 
 
-def _setting(target: str, overrides: list[str], agent: dict[str, Any], *, discrete: bool) -> "Setting":
+def _setting(target: str, overrides: list[str], agent: dict[str, Any], *, discrete: bool, trusts: bool) -> "Setting":
     from ackclock.learn import setting
 
     if setting.is_environment(target):
         return setting.registered(target, overrides, agent)
-    check.load(Path(target), overrides)  # says of a file that cannot be read why
+    check.load_trusted(Path(target), overrides, trusts=trusts)  # says of a file that cannot be read why
     return setting.of_scenario(Path(target), overrides, agent, discrete=discrete)
 
 
