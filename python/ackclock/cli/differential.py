@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from ackclock import storage
 from ackclock.cli import failures
 from ackclock.cli.display import name, output
 from ackclock.script.differential.as_script import script_of
@@ -76,6 +77,9 @@ def _compare(case: Case) -> Comparison:
 
 
 def _write(found: Comparison, into: Path) -> Path:
-    file = into / f"seed-{found.case.seed}.pkt"
-    file.write_text(script_of(shrink(found, _compare)), encoding="utf-8")
+    file, number = into / f"seed-{found.case.seed}.pkt", 1
+    while file.exists() or file.is_symlink():  # of an earlier search, or somebody else's
+        number += 1
+        file = into / f"seed-{found.case.seed}-{number}.pkt"
+    storage.write_file(file, script_of(shrink(found, _compare)).encode())
     return file

@@ -43,7 +43,8 @@ def train(
     ] = 100_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of network initialisation, exploration and episodes.")] = 1,
     envs: Annotated[
-        int | None, typer.Option(min=1, help="Number of parallel environments (ppo: 8, dqn: 4).", show_default=False)
+        int | None,
+        typer.Option(min=1, max=4096, help="Number of parallel environments (ppo: 8, dqn: 4).", show_default=False),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the training in DIR from its last checkpoint.")
