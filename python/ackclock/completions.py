@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ackclock.metrics import Floats
 from ackclock.panels import COLOURS, run_label
 from ackclock.results import Results
+from ackclock.shown import for_matplotlib, for_plotly
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as StaticFigure
@@ -98,7 +99,7 @@ def interactive(lines: list[SlowdownLine]) -> "Figure":
                 go.Scatter(
                     x=line.size_bytes,
                     y=line.percentiles[percentile],
-                    name=f"{line.label} p{percentile}",
+                    name=for_plotly(f"{line.label} p{percentile}"),
                     mode="lines+markers",
                     line={"color": COLOURS[number % len(COLOURS)], "dash": dash, "width": 1.6},
                     marker={"size": 4},
@@ -135,7 +136,7 @@ def static(lines: list[SlowdownLine]) -> "StaticFigure":
                 marker=".",
                 markersize=3,
                 linewidth=1.1,
-                label=f"{line.label} p{percentile}",
+                label=for_matplotlib(f"{line.label} p{percentile}"),
             )
     axes.set(xlabel=_X, ylabel=_Y, xscale="log", yscale="log")
     axes.grid(alpha=0.3, linewidth=0.5)

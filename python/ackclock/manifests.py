@@ -76,6 +76,12 @@ class Written(TypedDict):
     files: list[str]
     """The files in it; with others a folder is not replaced."""
 
+    sha256: NotRequired[dict[str, str]]
+    """SHA-256 of each of them but the manifest, 64 hexadecimal digits; earlier versions did not write it."""
+
+    manifest_sha256: NotRequired[str]
+    """SHA-256 of what the manifest says besides this: its JSON with sorted keys and no spaces."""
+
 
 class Manifest(TypedDict):
     """Where the numbers of a run come from: `manifest.json`."""

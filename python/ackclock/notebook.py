@@ -5,6 +5,7 @@ from typing import Any
 
 from ackclock.manifests import Manifest
 from ackclock.report.tables import tables
+from ackclock.shown import plain
 from ackclock.summaries import RunSummary
 
 _ROWS = 10
@@ -26,8 +27,8 @@ def html(summary: RunSummary, manifest: Manifest) -> str:
         summary: As of `Results.summary`.
         manifest: Where the scenario is.
     """
-    facts = ", ".join(map(escape, _facts(summary, manifest["scenario"])))
-    name = escape(summary["scenario"])
+    facts = ", ".join(map(escape, map(plain, _facts(summary, manifest["scenario"]))))
+    name = escape(plain(summary["scenario"]))
     return f'{_STYLE}<div class="ackclock"><p><b>{name}</b>: {facts}</p>{tables(summary, _ROWS)}</div>'
 
 

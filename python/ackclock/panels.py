@@ -1,14 +1,18 @@
 """What can be drawn of results: the panels that the interactive page and the static figures share."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ackclock.crowds import OTHERS, SHOWN_SINGLY, group_names, outermost_places
 from ackclock.metrics import Floats, extremes_per_bucket, mean_per_bucket
 from ackclock.results import Results
 from ackclock.traffic_figures import way_label
+
+if TYPE_CHECKING:
+    import polars as pl
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
 """Told apart by colour-blind readers too (Okabe and Ito 2008, with two more)."""
@@ -18,6 +22,13 @@ MANY = 10
 
 _POINTS = 2000
 _BINS = 400
+_GROUPED_BINS = 200
+_SPREAD, _MIDDLE = (5, 50, 95), 50
+"""Percentiles that are drawn of a group."""
+
+_OUTERMOST = 4
+"""So many of the fastest and of the slowest flows are drawn beside groups."""
+
 _REFERENCE_REACH = 3.0
 """A reference that is higher than the main column by more than this factor is left outside the picture."""
 
@@ -116,6 +127,8 @@ class Line:
     """Which flow or link of all that are drawn: decides the colour."""
     time_s: Floats
     values: Floats
+    is_single: bool = False
+    """A flow that stands out, beside groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +141,8 @@ class Drawing:
     groups: int
     end_s: float
     """Where the time axis ends."""
+    is_grouped: bool = False
+    """Too many for single lines: percentiles of groups over time, and the few that stand out."""
 
     @property
     def axis(self) -> str:
@@ -148,7 +163,7 @@ class Drawing:
     @property
     def is_crowded(self) -> bool:
         """True if there are too many flows or links for a legend."""
-        return self.groups > MANY
+        return self.groups > MANY and not self.is_grouped
 
 
 def panel(key: str) -> Panel:
@@ -176,16 +191,18 @@ def draw(results: list[Results], wanted: Panel) -> Drawing | None:
     Returns:
         The drawing, or None if no result has the panel's columns.
     """
-    lines = [_thinned(*series) for series in _series(results, wanted)]
+    count = _count(results, wanted)
+    is_grouped = count > SHOWN_SINGLY
+    lines = _grouped(results, wanted) if is_grouped else [_thinned(*series) for series in _series(results, wanted)]
     if not lines:
         return None
     largest = _largest(line for line in lines if not line.column.is_reference) or _largest(lines)
     factor, unit = next(((f, u) for f, u in wanted.scale if largest * f >= 1.0), wanted.scale[-1])
     lines = [replace(line, values=line.values * factor) for line in lines]
-    groups = 1 + max(line.group for line in lines)
-    if groups > MANY:
+    groups = count if is_grouped else 1 + max(line.group for line in lines)
+    if not is_grouped and groups > MANY:
         lines = _thinner(lines, wanted.columns[0]) + _means(lines, wanted.columns[0])
-    return Drawing(wanted, unit, tuple(lines), groups, _end_s(results, lines))
+    return Drawing(wanted, unit, tuple(lines), groups, _end_s(results, lines), is_grouped)
 
 
 def _largest(lines: Iterable[Line]) -> float:
@@ -203,6 +220,89 @@ def _end_s(results: list[Results], lines: list[Line]) -> float:
 def _thinned(label: str, column: Column, group: int, time_s: Floats, values: Floats) -> Line:
     thin, size = (mean_per_bucket, _BINS) if column.is_rate else (extremes_per_bucket, _POINTS)
     return Line(label, column, group, *thin(time_s, values, size))
+
+
+def _count(results: list[Results], wanted: Panel) -> int:
+    """How many flows, links or ways there are that a panel would draw."""
+    tables = (getattr(result, wanted.table) for result in results)
+    return sum(
+        table.select(_WHO[wanted.table]).n_unique()
+        for table in tables
+        if not table.is_empty() and any(column.name in table.columns for column in wanted.columns)
+    )
+
+
+def _grouped(results: list[Results], wanted: Panel) -> list[Line]:
+    """Percentiles over time of the main column in each group of flows or links, and the lines of those outermost."""
+    column, who = wanted.columns[-1 if wanted.columns[0].style == "dots" else 0], _WHO[wanted.table][0]
+    lines: list[Line] = []
+    for position, result in enumerate(results):
+        table = getattr(result, wanted.table)
+        if column.name not in table.columns or table.is_empty():
+            continue
+        prefix = f"{run_label(results, position)}: " if len(results) > 1 else ""
+        entries: list[Any] = [*(result.summary["links"] if wanted.table == "links" else result.summary["flows"])]
+        groups = dict(zip((entry["name"] for entry in entries), group_names(entries), strict=True))
+        first = 1 + max((line.group for line in lines), default=-1)
+        known = list(dict.fromkeys(groups.values()))
+        rows = _in_bins(table, who, column.name, groups)
+        for (group,), spread in rows.group_by("group", maintain_order=True):
+            number = first + (known.index(group) if group in known else len(known))
+            lines += _percentiles(f"{prefix}{group}", column, number, spread)
+        if wanted.table != "links":
+            single = [entries[place]["name"] for place in outermost_places(entries, _OUTERMOST)]
+            lines += _singly(table, who, column, {name: first + known.index(groups[name]) for name in single}, prefix)
+    return lines
+
+
+def _in_bins(table: "pl.DataFrame", who: str, column: str, groups: Mapping[str, str]) -> "pl.DataFrame":
+    """Percentiles of each group in each of some hundred bins of time."""
+    import polars as pl
+
+    times = table["time_s"].to_numpy()
+    first = float(times.min())
+    width = max((float(times.max()) - first) / _GROUPED_BINS, 1e-12)
+    names = pl.DataFrame(
+        {who: list(groups), "group": list(groups.values())}, schema={who: pl.String, "group": pl.String}
+    )
+    values = pl.col(column).cast(pl.Float64)
+    return (
+        table.lazy()
+        .select("time_s", who, values.alias("value"))
+        .filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
+        .join(names.lazy(), on=who, how="left")
+        .with_columns(
+            pl.col("group").fill_null(OTHERS),
+            ((pl.col("time_s") - first) / width).floor().clip(0, _GROUPED_BINS - 1).alias("bin"),
+        )
+        .group_by("group", "bin")
+        .agg(pl.col("time_s").max(), *(pl.col("value").quantile(p / 100, "linear").alias(f"p{p}") for p in _SPREAD))
+        .sort("group", "bin")
+        .collect()
+    )
+
+
+def _percentiles(label: str, column: Column, group: int, spread: "pl.DataFrame") -> Iterator[Line]:
+    time_s = spread["time_s"].to_numpy()
+    for p in _SPREAD:
+        style: Literal["line", "dash"] = "line" if p == _MIDDLE else "dash"
+        shown = replace(column, style=style, is_reference=False)
+        yield Line(f"{label} p{p}", shown, group, time_s, spread[f"p{p}"].to_numpy())
+
+
+def _singly(table: "pl.DataFrame", who: str, column: Column, wanted: Mapping[str, int], prefix: str) -> Iterator[Line]:
+    import polars as pl
+
+    rows = table.filter(pl.col(who).is_in(list(wanted)))
+    shown = replace(column, style="line")
+    for (name,), own in rows.group_by(who, maintain_order=True):
+        values = own[column.name].cast(float).fill_null(float("nan")).to_numpy()
+        if not np.isnan(values).all():
+            thin, size = (
+                (mean_per_bucket, _GROUPED_BINS) if column.is_rate else (extremes_per_bucket, _GROUPED_BINS // 2)
+            )
+            time_s, thinned = thin(own["time_s"].to_numpy(), values, size)
+            yield Line(f"{prefix}{name}", shown, wanted[str(name)], time_s, thinned, is_single=True)
 
 
 def _series(results: list[Results], wanted: Panel) -> Iterator[tuple[str, Column, int, Floats, Floats]]:

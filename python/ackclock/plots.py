@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ackclock import completions, storage
 from ackclock.panels import COLOURS, PANELS, Drawing, Line, draw, panel
 from ackclock.results import Results
+from ackclock.shown import for_matplotlib, for_plotly
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as StaticFigure
@@ -133,12 +134,12 @@ def interactive(drawing: Drawing) -> "Figure":
         is_mean = line.group < 0
         shown.add_trace(
             go.Scatter(
-                x=line.time_s,
-                y=line.values.astype("float32"),  # far finer than a pixel, and half as long in the page
-                name=line.label,
-                legendgroup=line.label,
-                showlegend=is_mean or not drawing.is_crowded,
-                opacity=0.35 if drawing.is_crowded and not is_mean else 1.0,
+                x=line.time_s.astype("float32"),  # far finer than a pixel, and half as long in the page
+                y=line.values.astype("float32"),
+                name=for_plotly(line.label),
+                legendgroup=for_plotly(line.label),
+                showlegend=is_mean or not _is_faint(line, drawing),
+                opacity=0.35 if _is_faint(line, drawing) and not is_mean else 1.0,
                 **_plotly_style(line, drawing),
             )
         )
@@ -146,7 +147,7 @@ def interactive(drawing: Drawing) -> "Figure":
         template="plotly_white",
         margin={"l": 70, "r": 20, "t": 20, "b": 45},
         height=330,
-        hovermode="closest" if drawing.is_crowded else "x unified",
+        hovermode="closest" if drawing.is_crowded or drawing.is_grouped else "x unified",
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         xaxis={"title": "time (s)", "range": [0, drawing.end_s]},
         yaxis={"title": drawing.axis, "rangemode": "tozero", "range": drawing.top and [0, drawing.top]},
@@ -154,11 +155,16 @@ def interactive(drawing: Drawing) -> "Figure":
     return shown
 
 
+def _is_faint(line: Line, drawing: Drawing) -> bool:
+    """One of many, or a single one that stands out from groups: thin, and not in the legend."""
+    return drawing.is_crowded or line.is_single
+
+
 def _plotly_style(line: Line, drawing: Drawing) -> dict[str, Any]:
     colour = _colour(line)
     if line.column.style == "dots":
         return {"mode": "markers", "marker": {"color": colour, "size": 3, "opacity": 0.5}}
-    width = 2.5 if line.group < 0 else 1.0 if drawing.is_crowded else 1.6
+    width = 2.5 if line.group < 0 else 1.0 if _is_faint(line, drawing) else 1.6
     dash = "dot" if line.column.style == "dash" else "solid"
     return {"mode": "lines", "line": {"color": colour, "width": width, "dash": dash}}
 
@@ -174,10 +180,9 @@ def static(drawing: Drawing) -> "StaticFigure":
     shown = Picture(figsize=(6.4, 3.0), layout="constrained")
     axes = shown.add_subplot()
     for line in drawing.lines:
-        is_labelled = line.group < 0 or not drawing.is_crowded
-        axes.plot(
-            line.time_s, line.values, label=line.label if is_labelled else None, **_matplotlib_style(line, drawing)
-        )
+        is_labelled = line.group < 0 or not _is_faint(line, drawing)
+        label = for_matplotlib(line.label) if is_labelled else None
+        axes.plot(line.time_s, line.values, label=label, **_matplotlib_style(line, drawing))
     axes.set_xlabel("time (s)")
     axes.set_ylabel(drawing.axis)
     axes.set_ylim(0, drawing.top)
@@ -205,8 +210,8 @@ def _matplotlib_style(line: Line, drawing: Drawing) -> dict[str, Any]:
     style: dict[str, Any] = {"color": _colour(line), "rasterized": line.time_s.size > 20_000}
     if line.column.style == "dots":
         return style | {"linestyle": "none", "marker": ".", "markersize": 1.5, "alpha": 0.4}
-    width = 1.8 if line.group < 0 else 0.5 if drawing.is_crowded else 1.1
-    alpha = 0.4 if drawing.is_crowded and line.group >= 0 else 1.0
+    width = 1.8 if line.group < 0 else 0.5 if _is_faint(line, drawing) else 1.1
+    alpha = 0.4 if _is_faint(line, drawing) and line.group >= 0 else 1.0
     return style | {"linestyle": ":" if line.column.style == "dash" else "-", "linewidth": width, "alpha": alpha}
 
 

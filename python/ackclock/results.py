@@ -2,15 +2,17 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 from ackclock import storage
 from ackclock.manifests import Engine, Manifest
+from ackclock.reading import DamagedError, content, digest, document, inside, table
 from ackclock.summaries import (
     ApplianceSummary,
     DatagramSummary,
@@ -43,6 +45,12 @@ PERFETTO = "trace.perfetto-trace"
 
 EVENTS = "events.parquet"
 """Written only by runs that were watched."""
+
+SUMMARY = "summary.json"
+
+_FILES: dict[TableName, str] = {name: f"{name}.parquet" for name in get_args(TableName)}
+
+_REMEDY = "restore it, or run the scenario again"
 
 
 def no_completions() -> "pl.DataFrame":
@@ -302,7 +310,7 @@ class Results:
         """
         path = Path(directory)
         with storage.new_folder(path, force=force) as partial:
-            (partial / "summary.json").write_bytes(summary_json(self.summary))
+            (partial / SUMMARY).write_bytes(summary_json(self.summary))
             for table in TABLES:
                 (partial / f"{table}.parquet").write_bytes(parquet(getattr(self, table)))
             if not self.completions.is_empty():
@@ -325,10 +333,18 @@ class Results:
         files = capture_file_names([*self.captures, *(self._source.captures if self._source else [])])
         for link, file in files.items():
             if link in self.captures:
-                (folder / file).write_bytes(self.captures[link].read_bytes())
+                self._copy_capture(link, folder / file)
             elif self._source:
                 self._source.write_pcapng(link, str(folder / file))
         return files
+
+    def _copy_capture(self, link: str, target: Path) -> None:
+        source = self.captures[link]
+        known = self._origin.get("written", {}).get("sha256", {})
+        checked = inside(source.parent, source.name, _REMEDY)
+        shutil.copyfile(checked, target)
+        if storage.sha256(target) != known.get(source.name, storage.sha256(target)):
+            raise DamagedError(source, "it is not the capture that was written, as its SHA-256 tells", _REMEDY)
 
     @classmethod
     def load(cls, directory: str | Path) -> "Results":
@@ -339,28 +355,50 @@ class Results:
 
         Raises:
             FileNotFoundError: If it is no result folder; the message says what is missing.
-            ValueError: If a file in it is damaged.
+            ackclock.reading.DamagedError: If a file in it is damaged, or another than the one that was written; a
+                `ValueError`, whose message names the file.
         """
-        import polars as pl
-
         path = Path(directory)
         _check_complete(path)
-        try:
-            tables: dict[TableName, pl.DataFrame] = {
-                table: pl.read_parquet(path / f"{table}.parquet") for table in TABLES
-            }
-            file = path / COMPLETIONS
-            tables["completions"] = pl.read_parquet(file) if file.is_file() else no_completions()
-            file = path / APPLIANCES
-            tables["appliances"] = pl.read_parquet(file) if file.is_file() else no_appliances()
-            file = path / EVENTS
-            tables["events"] = pl.read_parquet(file) if file.is_file() else pl.DataFrame()
-            manifest = json.loads((path / storage.MANIFEST).read_bytes())
-            summary = json.loads((path / "summary.json").read_bytes())
-        except (pl.exceptions.PolarsError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is damaged: {error}; run the scenario again") from error
-        captures = {link: path / _plain(file, path) for link, file in manifest.get("captures", {}).items()}
+        manifest = _manifest(path)
+        sums = manifest.get("written", {}).get("sha256", {})
+        summary = document(_content(path, SUMMARY, sums), path / SUMMARY, RunSummary, _REMEDY)
+        tables = _tables(path, sums)
+        captures = {link: inside(path, file, _REMEDY) for link, file in manifest.get("captures", {}).items()}
         return cls(summary, manifest, tables.__getitem__, captures)
+
+
+def _manifest(folder: Path) -> Manifest:
+    """Read a manifest, which has the SHA-256 of the other files and of itself; those of earlier versions have none."""
+    file = inside(folder, storage.MANIFEST, _REMEDY)
+    read = document(file.read_bytes(), file, Manifest, _REMEDY)
+    written = read.get("written")
+    own = written.get("manifest_sha256") if written else None
+    if written and own is not None:
+        others = {key: value for key, value in written.items() if key != "manifest_sha256"}
+        if digest({**read, "written": others}) != own:
+            raise DamagedError(file, "it is not what was written there, as its SHA-256 tells: it was changed", _REMEDY)
+    return read
+
+
+def _tables(folder: Path, sums: Mapping[str, str]) -> dict[TableName, "pl.DataFrame"]:
+    """Read every table that there is or should be."""
+    tables: dict[TableName, pl.DataFrame] = {
+        "completions": no_completions(),
+        "appliances": no_appliances(),
+        "events": no_appliances(),
+    }
+    for name, file in _FILES.items():
+        if name in TABLES or file in sums or (folder / file).exists():
+            tables[name] = table(_content(folder, file, sums), folder / file, name, _REMEDY)
+    return tables
+
+
+def _content(folder: Path, name: str, sums: Mapping[str, str]) -> bytes:
+    file = inside(folder, name, _REMEDY)
+    if not file.is_file():
+        raise DamagedError(file, "it is not there, though the manifest lists it", _REMEDY)
+    return content(file, sums.get(name), _REMEDY)
 
 
 def _named(entries: list[_Entry], name: str, kind: str) -> _Entry:
@@ -370,17 +408,10 @@ def _named(entries: list[_Entry], name: str, kind: str) -> _Entry:
     raise KeyError(f"there is no {kind} {name!r}; there are: {', '.join(entry['name'] for entry in entries)}")
 
 
-def _plain(file: str, folder: Path) -> str:
-    """The name of a file in the folder: what a manifest names elsewhere is no capture."""
-    if Path(file).name != file:
-        raise ValueError(f"{folder} is damaged: its manifest names {file} as a capture; run the scenario again")
-    return file
-
-
 def _check_complete(path: Path) -> None:
     if not path.is_dir():
         raise FileNotFoundError(f"{path} is not a folder; give one that `ackclock run -o` wrote")
-    wanted = ["summary.json", storage.MANIFEST, *(f"{table}.parquet" for table in TABLES)]
+    wanted = [SUMMARY, storage.MANIFEST, *(f"{table}.parquet" for table in TABLES)]
     missing = [file for file in wanted if not (path / file).is_file()]
     if missing:
         raise FileNotFoundError(f"{path} is no folder of results: it has no {', '.join(missing)}")

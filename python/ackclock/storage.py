@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ackclock.exchange import exchange
+from ackclock.reading import digest
 
 MANIFEST = "manifest.json"
 
@@ -179,8 +181,21 @@ def _list_files(folder: Path, kind: str) -> None:
     file = folder / MANIFEST
     manifest: dict[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {}
     files = sorted({*_files(folder), MANIFEST})
-    text = json.dumps(manifest | {_WRITTEN: {"by": kind, "files": files}}, indent=2, ensure_ascii=False)
+    sums = {name: sha256(folder / name) for name in files if name != MANIFEST and (folder / name).is_file()}
+    written: dict[str, Any] = {"by": kind, "files": files, "sha256": sums}
+    written["manifest_sha256"] = digest(manifest | {_WRITTEN: written})
+    text = json.dumps(manifest | {_WRITTEN: written}, indent=2, ensure_ascii=False)
     file.write_text(text + "\n", encoding="utf-8")
+
+
+def sha256(file: Path) -> str:
+    """Return the SHA-256 of a file's bytes as hexadecimal digits.
+
+    Args:
+        file: Of any size.
+    """
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _files(folder: Path) -> list[str]:
@@ -262,6 +277,28 @@ def _sibling(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def locked(file: Path, otherwise: str) -> Iterator[None]:
+    """Keep a lock on a file, made if there is none, for as long as the block runs or this process lives.
+
+    Args:
+        file: The file.
+        otherwise: What to say if another process has the lock.
+
+    Raises:
+        OutputExistsError: If another process has the lock.
+    """
+    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputExistsError(otherwise) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
 def _held(folder: Path) -> Iterator[None]:
     """Keep a lock on a folder for as long as this process lives; where there are no such locks, go without."""
     handle = os.open(folder, os.O_RDONLY)
@@ -333,7 +370,7 @@ def _make_parents(folder: Path) -> list[Path]:
 def _put_in_place(partial: Path, path: Path, *, shown: Path, may_replace: bool) -> None:
     written = _written(path) if may_replace and path.is_dir() else None
     if written and (foreign := _foreign(path, written)):
-        other = _free_name(path)
+        other = free_name(path)
         _place(partial, other)
         raise OutputExistsError(
             f"{shown} has come to hold what ackclock did not write, {_some(foreign)}: it stays; the new one is {other}"
@@ -374,7 +411,12 @@ def _replace(partial: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _free_name(path: Path) -> Path:
+def free_name(path: Path) -> Path:
+    """Return a name beside a path that nothing has: its own with a number.
+
+    Args:
+        path: Of what is in the way.
+    """
     number = 2
     while (other := path.with_name(f"{path.name}-{number}")).exists() or other.is_symlink():
         number += 1

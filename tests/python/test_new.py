@@ -27,7 +27,7 @@ def test_its_test_passes_at_once(cli: Cli, tmp_path: Path, kind: str) -> None:
 
 def test_its_scenario_runs_and_its_claims_are_judged(cli: Cli, tmp_path: Path) -> None:
     part = _begin(cli, tmp_path, "queue", "my_queue")
-    done = cli("run", part / "scenario.toml", "--set", "duration=2 s", "-o", tmp_path / "out")
+    done = cli("run", part / "scenario.toml", "--trust", "--set", "duration=2 s", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     done = cli("new", "claims", "mine", "-o", tmp_path / "claims")
     assert done.returncode == 0, done.stderr

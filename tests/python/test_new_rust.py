@@ -33,9 +33,9 @@ def test_a_plug_in_builds_and_takes_part(cli: Cli, tmp_path: Path, kind: str) ->
     scenario = begun / "scenario.toml"
     scenario.write_text(scenario.read_text().replace("target/release", f"{TARGET}/debug"))
     short = [scenario, "--set", "duration=6 s"]
-    done = cli("run", *short, "-o", tmp_path / "run", "--events", "all")
+    done = cli("run", *short, "--trust", "-o", tmp_path / "run", "--events", "all")
     assert done.returncode == 0, done.stderr
-    done = cli("sweep", *short, "--set", AXES[kind], "-o", tmp_path / "sweep")
+    done = cli("sweep", *short, "--trust", "--set", AXES[kind], "-o", tmp_path / "sweep")
     assert done.returncode == 0, done.stderr
     done = cli("report", tmp_path / "run", "-o", tmp_path / "report.html")
     assert done.returncode == 0 and f"own_{kind}" in (tmp_path / "run" / "manifest.json").read_text(), done.stderr

@@ -99,7 +99,7 @@ def test_reno_in_python_gives_the_bytes_of_the_built_in(seed: int, profile: str)
 
 
 def test_a_scenario_file_finds_the_class_beside_it(cli: Cli) -> None:
-    done = cli("run", ROOT / "scenarios" / "own-controller.toml", "--set", "duration=5 s", "--json")
+    done = cli("run", ROOT / "scenarios" / "own-controller.toml", "--trust", "--set", "duration=5 s", "--json")
     assert done.returncode == 0, done.stderr
     mine, _reno = json.loads(done.stdout)["flows"]
     assert mine["controller"] == "python:aimd:Aimd"
@@ -293,7 +293,7 @@ class Slotted(CongestionController):
 def test_a_sweep_in_processes_gives_what_single_runs_give(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "mine.py").write_text("from ackclock.bench.reno import Reno\nclass Mine(Reno): pass\n")
     (tmp_path / "x.toml").write_text(LOSSES.replace("CONTROLLER", "python:mine:Mine"))
-    done = cli("sweep", "x.toml", "--set", "seed=1..3", "-o", "grid", "--jobs", "2", "--quiet")
+    done = cli("sweep", "x.toml", "--trust", "--set", "seed=1..3", "-o", "grid", "--jobs", "2", "--quiet")
     assert done.returncode == 0, done.stderr
     swept = pl.read_parquet(tmp_path / "grid" / "sweep.parquet").filter(pl.col("flow") == "bulk")
     for seed in (1, 2, 3):
@@ -308,7 +308,7 @@ def test_a_sweep_runs_again_when_the_class_has_changed(tmp_path: Path, cli: Cli)
     points = tmp_path / "grid" / "points"
     for text, count in [(module, 1), (module, 1), (module + "# changed\n", 2)]:
         (tmp_path / "mine.py").write_text(text)
-        assert cli("sweep", "x.toml", "--set", "seed=[1]", "-o", "grid", "--quiet").returncode == 0
+        assert cli("sweep", "x.toml", "--trust", "--set", "seed=[1]", "-o", "grid", "--quiet").returncode == 0
         assert len(list(points.glob("*.json"))) == count
 
 

@@ -100,7 +100,7 @@ def _write(folder: Path, controller: str) -> Path:
 
 
 def test_an_exception_ends_the_run_with_its_own_traceback(folder: Path, cli: Cli) -> None:
-    done = cli("run", _write(folder, '"python:mine:Dividing"'), "-o", "out")
+    done = cli("run", _write(folder, '"python:mine:Dividing"'), "--trust", "-o", "out")
     assert done.returncode == 1
     line = MODULE.splitlines().index("        return 1 / by") + 1
     assert f'mine.py", line {line}, in divide' in done.stderr
@@ -128,13 +128,13 @@ def test_a_simulation_is_over_after_an_exception(folder: Path) -> None:
 
 
 def test_a_constructor_may_fail_too(folder: Path, cli: Cli) -> None:
-    done = cli("run", _write(folder, '"python:mine:Unmade"'))
+    done = cli("run", _write(folder, '"python:mine:Unmade"'), "--trust")
     assert done.returncode == 1
     assert "OSError: no licence" in done.stderr and "in __init__ of python:mine:Unmade" in done.stderr
 
 
 def test_a_value_that_is_returned_is_no_window(folder: Path, cli: Cli) -> None:
-    done = cli("run", _write(folder, '"python:mine:Returning"'))
+    done = cli("run", _write(folder, '"python:mine:Returning"'), "--trust")
     assert done.returncode == 1
     line = MODULE.splitlines().index("class Returning(Steady):") + 2
     assert f"mine.py:{line}) returned 5793" in done.stderr  # four segments of 1448 bytes and one byte
@@ -146,7 +146,11 @@ def test_a_value_that_is_returned_is_no_window(folder: Path, cli: Cli) -> None:
 def test_an_endless_method_can_be_interrupted(folder: Path, number: signal.Signals) -> None:
     scenario = _write(folder, '"python:mine:Endless"')
     process = subprocess.Popen(
-        command("run", scenario, "-o", "out"), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command("run", scenario, "--trust", "-o", "out"),
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     time.sleep(2.0)  # importing the package takes a part of a second, and the method has no end
     process.send_signal(number)
@@ -322,6 +326,6 @@ def test_the_search_path_is_left_as_it_was(folder: Path) -> None:
 def test_a_failure_in_a_sweep_is_told_as_in_a_run(
     folder: Path, cli: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    done = cli("sweep", _write(folder, '"python:mine:Dividing"'), "--set", "seed=1..2", "-o", "grid")
+    done = cli("sweep", _write(folder, '"python:mine:Dividing"'), "--trust", "--set", "seed=1..2", "-o", "grid")
     assert done.returncode == 1
     assert "in divide" in done.stderr and "ZeroDivisionError" in done.stderr

@@ -99,7 +99,7 @@ def test_a_controller_has_the_name_of_its_class_in_results() -> None:
 
 
 def test_a_run_of_the_example_names_its_files(cli: Cli, tmp_path: Path) -> None:
-    done = cli("run", ROOT / "scenarios" / "own-parts.toml", "--set", "duration=5 s", "-o", tmp_path / "out")
+    done = cli("run", ROOT / "scenarios" / "own-parts.toml", "--trust", "--set", "duration=5 s", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     file = ROOT / "scenarios" / "parts.py"
@@ -120,7 +120,17 @@ def test_a_sweep_of_own_controller_and_own_queue_is_the_runs_one_by_one(cli: Cli
     file, out = ROOT / "scenarios" / "own-parts.toml", tmp_path / "sweep"
     kept, room = "flow.mine.controller.kept", "topology.bottleneck.queue.packets"
     done = cli(
-        *("sweep", file, "--set", "duration=3 s", "--set", f"{kept}=[0.5, 0.8]", "--set", f"{room}=[20, 60]"),
+        *(
+            "sweep",
+            file,
+            "--trust",
+            "--set",
+            "duration=3 s",
+            "--set",
+            f"{kept}=[0.5, 0.8]",
+            "--set",
+            f"{room}=[20, 60]",
+        ),
         *("-o", out, "--jobs", "2"),
     )
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,6 @@
 """Results in memory and as a folder."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -168,7 +169,10 @@ def test_a_manifest_names_what_wrote_it_then_and_not_what_reads_it_now(
     assert versions["polars"] == pl.__version__
     folder = results.save(tmp_path / "kept")
     file = folder / "manifest.json"
-    file.write_text(file.read_text().replace(f'"polars": "{pl.__version__}"', '"polars": "0.0.1"'))
+    manifest = json.loads(file.read_text())
+    manifest["versions"]["polars"] = "0.0.1"
+    del manifest["written"]  # with its hashes
+    file.write_text(json.dumps(manifest))
     loaded = ackclock.Results.load(folder)
     assert loaded.manifest["versions"] == versions | {"polars": "0.0.1"}
     assert loaded.engine == results.engine == results.manifest["engine"]

@@ -1,5 +1,7 @@
 """`ackclock validate` and `ackclock schema`."""
 
+import sys
+import tomllib
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +10,7 @@ import typer
 from ackclock import _core, unimported
 from ackclock._core import Scenario, ScenarioError
 from ackclock.cli import failures
+from ackclock.shown import plain
 
 
 def validate(
@@ -32,16 +35,83 @@ def _is_valid(file: Path, overrides: list[str], loads: bool) -> bool:
         failures.print_diagnostics(error)
         return False
     except failures.InputError as error:
-        failures.errors().print(f"error: {error}", style="red", markup=False)
+        failures.say(str(error))
         return False
     flows, links = len(scenario.flow_names), len(scenario.link_names)
-    print(f'{file}: ok: "{scenario.name}", {scenario.duration_s:g} s, {flows} flows, {links} links')
+    print(f'{plain(file)}: ok: "{plain(scenario.name)}", {scenario.duration_s:g} s, {flows} flows, {links} links')
     for place, distribution in scenario.varies.items():
-        print(f"  drawn: {place} = {distribution}")
+        print(f"  drawn: {plain(place)} = {plain(distribution)}")
     for name in () if loads else scenario.python_classes:
         source = unimported.file_of(name.partition(":")[0], scenario.folder)
         print(f"  not imported: {name} ({source or 'not written in Python'}): a run imports it, which runs its code")
     return True
+
+
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Run the Python and the plug-ins that the scenario names, without asking.")
+]
+"""What a command takes that runs scenarios."""
+
+
+def load_trusted(file: Path, overrides: list[str], *, trusts: bool) -> Scenario:
+    """Read and check a scenario file that is to be run; one that brings code is asked about before any of it runs.
+
+    Args:
+        file: Its place.
+        overrides: Changes, each `path=value`.
+        trusts: Whether the user has said that its code may be run.
+
+    Raises:
+        InputError: As `load`, and if it brings code that nobody has agreed to.
+        ScenarioError: If it is wrong.
+    """
+    if not trusts:
+        try:
+            scenario = load(file, overrides, imports=False)
+            code = [_place(name, scenario) for name in scenario.python_classes]
+        except ScenarioError as error:
+            code = [plain(entry) for entry in _used(file, error)]
+            if not code:
+                raise
+        if not code:
+            return scenario
+        _agree(file, code)
+    return load(file, overrides)
+
+
+def _place(name: str, scenario: Scenario) -> str:
+    return plain(unimported.file_of(name.partition(":")[0], scenario.folder) or name)
+
+
+def _used(file: Path, error: ScenarioError) -> list[str]:
+    """What a scenario uses, of one that was refused without it; the core has said that it uses something."""
+    if not any((diagnostic["field"] or "").startswith("use") for diagnostic in error.diagnostics):
+        return []
+    try:
+        entries = tomllib.loads(file.read_text(encoding="utf-8")).get("use", [])
+    except (OSError, ValueError):
+        entries = []
+    return [_module(str(entry), file.parent) for entry in entries] if isinstance(entries, list) else [str(entries)]
+
+
+def _module(entry: str, folder: Path) -> str:
+    if entry.endswith((".py", ".so", ".dylib", ".dll")):
+        return str(folder / entry)
+    try:
+        return str(unimported.file_of(entry, folder) or entry)
+    except ValueError:
+        return entry
+
+
+def _agree(file: Path, code: list[str]) -> None:
+    """Ask whether code may be run."""
+    names = ", ".join(dict.fromkeys(code))
+    what = f"{plain(file)} is a program: to simulate it is to run {names}, with all that you may do"
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        if typer.confirm(f"{what}. Run it?", err=True):
+            return
+        raise failures.InputError(f"{names} was not run, and neither was the scenario")
+    raise failures.InputError(f"{what}; read that, then give --trust")
 
 
 def load(file: Path, overrides: list[str], *, imports: bool = True) -> Scenario:

@@ -2,16 +2,19 @@
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from ackclock import storage
-from ackclock.cli.display import output
-from ackclock.cli.failures import InputError
+from ackclock.cli.display import name, output
+from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import simulations_progress
+from ackclock.shown import plain
 
 _STYLES = {"agrees": "green", "differs": "bold yellow", "open": "dim"}
 
@@ -52,6 +55,7 @@ def claims(
     """Simulate the setups of published statements, and compare what they claim with what comes out."""
     from ackclock.claims import ledger, load_folders, page
     from ackclock.claims.folder import load_folder, select
+    from ackclock.claims.kept import held
 
     folders = [load_folder(_checked(path)) for path in own] if own else load_folders()
     try:
@@ -60,7 +64,8 @@ def claims(
         raise InputError(str(error.args[0])) from error
     storage.check_folder(folder, kind=storage.CLAIMS, renews=True)
     recorded = {claim: verdict for source in folders for claim, verdict in source.recorded.items()}
-    with simulations_progress("claims") as on_done:
+    warnings.showwarning = _say_warning  # type: ignore[assignment]  # it takes the rest together
+    with held(kept), simulations_progress("claims") as on_done:
         laboratory = ledger.Laboratory(full=full, seeds=seeds, kept=kept, on_done=on_done)
         findings = ledger.judge(chosen, laboratory, recorded)
     page.write(folder, folders, findings, laboratory, full=full)
@@ -68,6 +73,10 @@ def claims(
         sys.stdout.write(json.dumps(page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(findings, folder)
+
+
+def _say_warning(message: Warning | str, *_where: object) -> None:
+    errors().print(name(f"warning: {message}"), style="yellow")
 
 
 def _checked(path: Path) -> Path:
@@ -84,9 +93,9 @@ def _print(findings: list[Any], folder: Path) -> None:
         table.add_column(heading, justify="right" if heading == "measured" else "left", overflow="fold")
     for finding in findings:
         claim, verdict = finding.claim, f"[{_STYLES[finding.verdict]}]{finding.verdict}[/]"
-        values = (claim.quantity, claim.published, number(finding.measured.value), claim.unit)
+        values = map(name, (claim.quantity, claim.published, number(finding.measured.value), claim.unit))
         grid = f"{finding.agreeing} of {finding.tried}"
-        table.add_row(f"[cyan]{claim.id}[/]", *values, verdict, grid)
+        table.add_row(Text(plain(claim.id), "cyan"), *values, verdict, grid)
     console = output()
     console.print(table)
     _print_notes(findings)
@@ -100,7 +109,7 @@ def _print_notes(findings: list[Any]) -> None:
         if finding.agreeing < finding.tried:
             where = "differs" if finding.verdict == "differs" else "depends on choices that the source leaves open"
             reason = finding.claim.reason or "no reason found yet"
-            console.print(f"{finding.claim.id} {where}: {reason}", markup=False, soft_wrap=True)
+            console.print(name(f"{finding.claim.id} {where}: {reason}"), soft_wrap=True)
         if finding.recorded not in (None, finding.verdict):
-            console.print(f"[bold red]{finding.claim.id}: the verdict on record is {finding.recorded}[/]")
+            console.print(name(f"{finding.claim.id}: the verdict on record is {finding.recorded}"), style="bold red")
     console.print()

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from rich.table import Table
 
+from ackclock import storage
 from ackclock.cli import failures
-from ackclock.cli.display import output
+from ackclock.cli.display import name, output
 from ackclock.script.differential.as_script import script_of
 from ackclock.script.differential.cases import Case, draw
 from ackclock.script.differential.compare import Comparison, Kind, compare, on_this_kernel
@@ -44,7 +45,7 @@ def differential(count: int, seed: int, into: Path | None) -> Counter[Kind]:
         if found.kind is Kind.DIFFERENT and into is not None and counts[Kind.DIFFERENT] <= SCRIPTS_AT_MOST:
             file = _write(found, into)
             message += f"; see {file}"
-        table.add_row(str(found.case.seed), str(found.case), str(found.kind), message)
+        table.add_row(str(found.case.seed), str(found.case), str(found.kind), name(message))
     if table.row_count:
         output().print(table)
     output().print(", ".join(f"{counts[kind]} {kind}" for kind in Kind) + f" of {count} cases")
@@ -76,6 +77,9 @@ def _compare(case: Case) -> Comparison:
 
 
 def _write(found: Comparison, into: Path) -> Path:
-    file = into / f"seed-{found.case.seed}.pkt"
-    file.write_text(script_of(shrink(found, _compare)), encoding="utf-8")
+    file, number = into / f"seed-{found.case.seed}.pkt", 1
+    while file.exists() or file.is_symlink():  # of an earlier search, or somebody else's
+        number += 1
+        file = into / f"seed-{found.case.seed}-{number}.pkt"
+    storage.write_file(file, script_of(shrink(found, _compare)).encode())
     return file

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from ackclock.cli import check
-from ackclock.cli.display import output
+from ackclock.cli.display import name, output
 from ackclock.cli.failures import InputError
 from ackclock.cli.train import require_learning
 
@@ -40,6 +40,7 @@ def evaluate(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the rows as JSON on stdout, and nothing else.")
     ] = False,
+    trust: check.Trust = False,
 ) -> None:
     """Run a trained agent on scenarios and print goodput, delay and loss beside controllers.
 
@@ -52,7 +53,7 @@ def evaluate(
 
     if overrides and not files:
         raise InputError("--set changes the files that are named; name at least one scenario")
-    scenarios = [check.load(file, overrides or []) for file in files or []]
+    scenarios = [check.load_trusted(file, overrides or [], trusts=trust) for file in files or []]
     names = [name.strip() for name in beside.split(",") if name.strip()]
     try:
         trained = Trained.load(model, samples=sample)
@@ -83,5 +84,5 @@ def _table(rows: "list[Row]") -> Table:
         rtts = ("-" if value is None else f"{value:.4g}" for value in (row.rtt_ms_mean, row.rtt_ms_p95))
         reward = "-" if row.reward is None else f"{row.reward:.4g}"
         rate, lost = f"{row.goodput_bps / 1e6:.4g}", f"{100 * row.lost_fraction:.3g}"
-        table.add_row(row.scenario, row.who, str(row.seed), rate, *rtts, lost, str(row.timeouts), reward)
+        table.add_row(name(row.scenario), name(row.who), str(row.seed), rate, *rtts, lost, str(row.timeouts), reward)
     return table

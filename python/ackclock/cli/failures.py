@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ackclock import storage
 from ackclock._core import ScenarioError
 from ackclock.diagnostics import Diagnostic
+from ackclock.reading import DamagedError
 from ackclock.running import simulate
 from ackclock.storage import OutputExistsError
 
@@ -34,7 +35,9 @@ def errors() -> "Console":
     """Return a console on standard error; data goes to standard output."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    from ackclock.cli.display import filtered
+
+    return filtered(Console(stderr=True, highlight=False, emoji=False, soft_wrap=True))
 
 
 def guarded(work: Callable[[], object]) -> int:
@@ -84,16 +87,16 @@ def _explain(error: Exception) -> int:
     if isinstance(error, ScenarioError):
         print_diagnostics(error)
         return WRONG_INPUT
-    if isinstance(error, (InputError, OutputExistsError)):
-        _say(str(error))
+    if isinstance(error, (InputError, OutputExistsError, DamagedError)):
+        say(str(error))
         return WRONG_INPUT
     if isinstance(error, OSError):
-        _say(_describe(error))
+        say(_describe(error))
         return FAILED
     if isinstance(error, WorkError):
-        _say(str(error))
+        say(str(error))
         return FAILED
-    _say(f"{type(error).__name__}: {error} (this is a fault of ackclock; ACKCLOCK_DEBUG=1 shows where)")
+    say(f"{type(error).__name__}: {error} (this is a fault of ackclock; ACKCLOCK_DEBUG=1 shows where)")
     return FAILED
 
 
@@ -110,10 +113,15 @@ def _show_traceback(error: Exception) -> None:
             inside = frame.tb_next
         frame = frame.tb_next
     errors().print("".join(traceback.format_exception(type(error), error, inside)), end="", markup=False)
-    _say("a part of the scenario failed; no results were written")
+    say("a part of the scenario failed; no results were written")
 
 
-def _say(message: str) -> None:
+def say(message: str) -> None:
+    """Print what went wrong, on one line.
+
+    Args:
+        message: Any text.
+    """
     from rich.markup import escape
 
     errors().print(f"[bold red]error:[/] {escape(' '.join(message.splitlines()))}")

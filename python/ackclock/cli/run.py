@@ -82,6 +82,7 @@ def run(
     perfetto: Annotated[
         bool, typer.Option("--perfetto", help="Write the events as a trace for ui.perfetto.dev into the folder, too.")
     ] = False,
+    trust: check.Trust = False,
     bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Rate of the bottleneck")] = None,
     rtt: Annotated[str | None, _short("--rtt", "TIME", "Two-way propagation delay")] = None,
     flows: Annotated[str | None, _short("--flows", "NAMES", "Controllers, one for each flow")] = None,
@@ -98,7 +99,7 @@ def run(
     options = {"bottleneck": bottleneck, "rtt": rtt, "flows": flows, "duration": duration, "queue": queue}
     options |= {"profile": profile}
     given = {name: value for name, value in options.items() if value is not None}
-    scenario = _watched(_scenario(file, given, overrides or [], seed), events)
+    scenario = _watched(_scenario(file, given, overrides or [], seed, trusts=trust), events)
     _check_traces(scenario, output, [name for name, is_on in (("--qlog", qlog), ("--perfetto", perfetto)) if is_on])
     if output is not None:
         storage.check_folder(output, force=force)
@@ -111,8 +112,10 @@ def run(
     _print(results, output, as_json=as_json, quiet=quiet)
 
 
-def _scenario(file: Path | None, given: dict[str, str], overrides: list[str], seed: int | None) -> Scenario:
-    scenario = _from_options(given, overrides) if file is None else _from_file(file, given, overrides)
+def _scenario(
+    file: Path | None, given: dict[str, str], overrides: list[str], seed: int | None, *, trusts: bool
+) -> Scenario:
+    scenario = _from_options(given, overrides) if file is None else _from_file(file, given, overrides, trusts=trusts)
     return scenario if seed is None else scenario.draw(seed)
 
 
@@ -133,11 +136,11 @@ def _check_traces(scenario: Scenario, output: Path | None, wanted: list[str]) ->
         raise InputError(f"{wanted[0]} writes events, and none are kept; say which, such as --events all")
 
 
-def _from_file(file: Path, given: dict[str, str], overrides: list[str]) -> Scenario:
+def _from_file(file: Path, given: dict[str, str], overrides: list[str], *, trusts: bool) -> Scenario:
     if given:
         names = ", ".join(f"--{name}" for name in given)
         raise InputError(f"{names} make a scenario without a file; with {file}, change values with --set path=value")
-    return check.load(file, overrides)
+    return check.load_trusted(file, overrides, trusts=trusts)
 
 
 def _from_options(given: dict[str, str], overrides: list[str]) -> Scenario:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ackclock.cli import failures
-from ackclock.cli.display import output
+from ackclock.cli.display import name, output
 from ackclock.script.backend import Backend
 from ackclock.script.head import head_of
 from ackclock.script.options import STRICT, Options
@@ -75,7 +75,9 @@ def script(
         text = _text(file)
         head = head_of(text)
         if kernel and not head.is_any_linux:
-            output().print(f"skip  {file}: its header asks for another stack than an unmodified Linux", style="dim")
+            output().print(
+                name(f"skip  {file}: its header asks for another stack than an unmodified Linux"), style="dim"
+            )
             continue
         make = _backend(kernel, profile or head.profile or "linux-6.x", [*head.overrides, *(overrides or [])])
         verdict = _run(file, text, make, options)

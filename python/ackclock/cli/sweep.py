@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, nullcontext
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +12,9 @@ import typer
 from rich.table import Table
 
 from ackclock import storage
+from ackclock._core import Scenario
 from ackclock.cli import check
+from ackclock.cli.display import name as cell
 from ackclock.cli.display import output as standard_output
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import points_progress
@@ -61,6 +63,7 @@ def sweep(
         BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")
     ] = BackendName.local,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    trust: check.Trust = False,
 ) -> None:
     """Run a scenario over a grid of values, on all cores.
 
@@ -72,7 +75,7 @@ def sweep(
     folder = SweepFolder(output)
     try:
         axes = [parse_axis(text) for text in overrides or []]
-        points = grid_of(axes, lambda texts: check.load(file, [*_untraced(axes), *texts]))
+        points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust))
         with folder.opened(points):
             _run_missing(folder, points, backend, jobs, quiet=quiet)
             averages = _write_tables(folder, points)
@@ -81,6 +84,19 @@ def sweep(
     if not quiet:
         _print_means(averages)
         print(f"{len(points)} points in {output}: sweep.parquet, links.parquet, means.parquet")
+
+
+def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[str]], Scenario]:
+    """What makes the scenario of a point; code is asked about with the first, since the others run the same."""
+    agreed = trusts
+
+    def load(texts: list[str]) -> Scenario:
+        nonlocal agreed
+        scenario = check.load_trusted(file, [*untraced, *texts], trusts=agreed)
+        agreed = agreed or bool(scenario.python_classes or scenario.uses)
+        return scenario
+
+    return load
 
 
 def _check_backend(backend: BackendName) -> None:
@@ -101,7 +117,10 @@ def _run_missing(
     folder: SweepFolder, points: list[Point], backend: BackendName, jobs: int | None, *, quiet: bool
 ) -> None:
     missing = [point for point in _unique(points) if not folder.is_done(point)]
-    done = len(_unique(points)) - len(missing)
+    finished_before = [point for point in _unique(points) if folder.is_done(point)]
+    for point in finished_before:
+        folder.summary(point)  # a damaged one is told before hours of work, not after
+    done = len(finished_before)
     if done and not quiet:
         errors().print(f"{done} of {done + len(missing)} points are done already")
     visible = missing and not quiet and sys.stderr.isatty()
@@ -145,11 +164,13 @@ def _print_means(averages: "pl.DataFrame") -> None:
     keys = averages.columns[: averages.columns.index("seeds") + 1]
     table = Table(title="means over the seeds, with 95 % confidence intervals", box=None, title_justify="left")
     for name in keys:
-        table.add_column(name, style="cyan" if name == "flow" else None, justify="right" if name == "seeds" else "left")
+        table.add_column(
+            cell(name), style="cyan" if name == "flow" else None, justify="right" if name == "seeds" else "left"
+        )
     for name in measures:
         table.add_column(_heading(name), justify="right")
     for row in averages.head(_MOST_ROWS).iter_rows(named=True):
-        table.add_row(*(str(row[name]) for name in keys), *(_mean(row, name) for name in measures))
+        table.add_row(*(cell(row[key]) for key in keys), *(_mean(row, name) for name in measures))
     if averages.height > _MOST_ROWS:
         table.caption = f"and {averages.height - _MOST_ROWS} more rows in means.parquet"
     standard_output().print(table)

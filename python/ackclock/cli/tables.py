@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from rich.table import Table
+from rich.text import Text
 
-from ackclock.cli.display import output, si
+from ackclock.cli.display import name, output, si
 from ackclock.cli.traffic_tables import traffic_tables
 from ackclock.manifests import Engine
 from ackclock.results import Results
@@ -21,10 +22,10 @@ def print_results(results: Results) -> None:
         results: Of the run.
     """
     console = output()
-    console.print(_headline(results), markup=False)
-    console.print(_profiles(results.summary), style="dim", markup=False)
+    console.print(name(_headline(results)))
+    console.print(name(_profiles(results.summary)), style="dim")
     for place, value in results.drawn.items():
-        console.print(f"drawn: {place} = {value}", style="dim", markup=False)
+        console.print(name(f"drawn: {place} = {value}"), style="dim")
     console.print()
     if results.summary["flows"]:
         console.print(_flow_table(results.summary["flows"]))
@@ -89,12 +90,12 @@ def _flow_table(flows: Sequence[FlowSummary]) -> Table:
     return table
 
 
-def _flow_cells(flow: FlowSummary, *, by_profile: bool) -> list[str]:
+def _flow_cells(flow: FlowSummary, *, by_profile: bool) -> list[str | Text]:
     rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
     return [
-        flow["name"],
-        flow["controller"],
-        *([flow["profile"]] if by_profile else []),
+        name(flow["name"]),
+        name(flow["controller"]),
+        *([name(flow.get("profile", "-"))] if by_profile else []),
         _number(flow["goodput_bps"] / 1e6),
         _number(flow["throughput_bps"] / 1e6),
         f"{flow['retransmitted_segments']:,}",
@@ -127,11 +128,11 @@ def _link_table(links: Sequence[LinkSummary]) -> Table:
     return table
 
 
-def _link_cells(link: LinkSummary, counts: list[str]) -> list[str]:
+def _link_cells(link: LinkSummary, counts: list[str]) -> list[str | Text]:
     queue, wait = link["queue_packets"], link["queueing_delay_ms"]
     queues = [_number(queue[key]) for key in ("mean", "p95", "max")]
     return [
-        link["name"],
+        name(link["name"]),
         f"{100 * link['utilization']:.1f}",
         *(f"{link.get(count, 0):,}" for count in counts),
         *queues,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
+from ackclock.cli.display import name
 from ackclock.summaries import RunSummary
 from ackclock.traffic_figures import (
     APPLIANCE_CELLS,
@@ -39,12 +40,12 @@ def _some(title: str, kind: str, entries: Sequence[Entry], cells: tuple[Cell, ..
 
 
 def _table(title: str, kind: str, entries: Sequence[Entry], cells: tuple[Cell, ...]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None)
+    table = Table(title=name(title), title_justify="left", title_style="bold", header_style="bold", box=None)
     table.pad_edge = False
     table.padding = (0, 2, 0, 0)
     table.add_column(kind, style="cyan")
     for label, _ in cells:
         table.add_column(label, justify="right")
     for entry in entries:
-        table.add_row(str(entry["name"]), *(text(entry) for _, text in cells))
+        table.add_row(name(entry["name"]), *(name(text(entry)) for _, text in cells))
     return table

@@ -43,7 +43,8 @@ def train(
     ] = 100_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of network initialisation, exploration and episodes.")] = 1,
     envs: Annotated[
-        int | None, typer.Option(min=1, help="Number of parallel environments (ppo: 8, dqn: 4).", show_default=False)
+        int | None,
+        typer.Option(min=1, max=4096, help="Number of parallel environments (ppo: 8, dqn: 4).", show_default=False),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the training in DIR from its last checkpoint.")
@@ -63,6 +64,7 @@ def train(
     ] = None,
     checkpoint_every: Annotated[int, typer.Option(min=1, help="Decisions between checkpoints.")] = 10_000,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    trust: check.Trust = False,
 ) -> None:
     r"""Train an agent with Stable-Baselines3.
 
@@ -76,7 +78,7 @@ def train(
 
     chooses = ALGORITHMS[algorithm].needs_choices
     try:
-        setting = _setting(target, overrides or [], pairs("--agent", agent or []), discrete=chooses)
+        setting = _setting(target, overrides or [], pairs("--agent", agent or []), discrete=chooses, trusts=trust)
         plan = Plan(str(algorithm), steps, seed, envs, pairs("--hyper", hyper or []))
         with _stopping() as is_stopping, training_progress(algorithm, steps) as bar:
             trained = learn(
@@ -136,12 +138,12 @@ def _value(text: str) -> object:
         return text
 
 
-def _setting(target: str, overrides: list[str], agent: dict[str, Any], *, discrete: bool) -> "Setting":
+def _setting(target: str, overrides: list[str], agent: dict[str, Any], *, discrete: bool, trusts: bool) -> "Setting":
     from ackclock.learn import setting
 
     if setting.is_environment(target):
         return setting.registered(target, overrides, agent)
-    check.load(Path(target), overrides)  # says of a file that cannot be read why
+    check.load_trusted(Path(target), overrides, trusts=trusts)  # says of a file that cannot be read why
     return setting.of_scenario(Path(target), overrides, agent, discrete=discrete)
 
 

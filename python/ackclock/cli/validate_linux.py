@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from ackclock import storage
-from ackclock.cli.display import output
+from ackclock.cli.display import name, output
 from ackclock.cli.failures import InputError, WorkError
 from ackclock.cli.progress import simulations_progress
 
@@ -64,13 +64,14 @@ def _print(comparisons: list[Any], folder: Path) -> None:
 
     console = output()
     for comparison in comparisons:
-        console.print(f"[cyan]{comparison.recording.name}[/]: {settings(comparison.recording)}")
+        console.print(name(comparison.recording.name), style="cyan", end="")
+        console.print(name(f": {settings(comparison.recording)}"))
         if comparison.obstacle:
-            console.print(f"not simulated: {comparison.obstacle}\n")
+            console.print(name(f"not simulated: {comparison.obstacle}"), "\n")
             continue
         console.print(_table(comparison))
         for because in comparison.causes():
-            console.print(f"differs because {because}", markup=False, soft_wrap=True)
+            console.print(name(f"differs because {because}"), soft_wrap=True)
         console.print()
     print(f"{tally(comparisons)}; page, figures and validation.json in {folder}; open {folder / 'index.html'}")
 
@@ -87,5 +88,5 @@ def _table(comparison: Any) -> Table:  # noqa: ANN401  the type is loaded lazily
             flow = f"flow {row.flow.flow}: " if several and row.flow else ""
             sides = (values(row, row.recorded), values(row, row.simulated))
             verdict = f"[{_STYLES[row.verdict]}]{row.verdict}[/]"
-            table.add_row(flow + row.quantity.title, *sides, row.quantity.unit, agreement(row), verdict)
+            table.add_row(name(flow + row.quantity.title), *sides, row.quantity.unit, agreement(row), verdict)
     return table

@@ -94,6 +94,22 @@ ALGORITHMS: Mapping[str, Algorithm] = {
 """By name."""
 
 
+_COUNTS = ("batch_size", "n_steps", "n_epochs", "buffer_size", "train_freq", "target_update_interval")
+_MOST_UNITS = 65_536
+
+
+def _check(chosen: Mapping[str, Any]) -> None:
+    """What the library takes and then fails at, or never ends with."""
+    for name in _COUNTS:
+        value = chosen.get(name, 1)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise SettingError(f"--hyper {name}={value}: must be a whole number of at least 1")
+    layers = chosen["layers"]
+    is_list = isinstance(layers, list) and all(type(width) is int and 1 <= width <= _MOST_UNITS for width in layers)
+    if not is_list:
+        raise SettingError(f"--hyper layers={layers}: must be widths from 1 to {_MOST_UNITS}, such as layers=[64, 64]")
+
+
 def build(plan: Plan, environments: FlowVecEnv, tensorboard: str) -> BaseAlgorithm:
     """Return the algorithm, untrained.
 
@@ -115,6 +131,7 @@ def build(plan: Plan, environments: FlowVecEnv, tensorboard: str) -> BaseAlgorit
     unknown = sorted(set(chosen) - set(algorithm.names))
     if unknown:
         raise SettingError(f"--hyper {unknown[0]}: {plan.algorithm} has {', '.join(algorithm.names)}")
+    _check(chosen)
     layers = chosen.pop("layers")
     options = {"policy_kwargs": {"net_arch": layers}, "seed": plan.seed % 2**32, "tensorboard_log": tensorboard}
     try:

@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from ackclock.report.figures_of_merit import FLOW_CELLS, LINK_CELLS, Cell, Entry, busy_links
+from ackclock.cli.display import filtered, name
+from ackclock.crowds import SHOWN_SINGLY, grouped, outermost
+from ackclock.report.figures_of_merit import FLOW_CELLS, GROUPED_CELLS, LINK_CELLS, Cell, Entry, busy_links
 from ackclock.results import Results
 from ackclock.traffic_figures import (
     APPLIANCE_CELLS,
@@ -22,11 +24,12 @@ def compare(results: list[Results]) -> None:
     """Print the flows and links of several runs side by side.
 
     Args:
-        results: The runs.
+        results: The runs. Of one with many flows, groups with percentiles, and the flows that stand out.
     """
-    console = Console()
+    console = filtered(Console(emoji=False))
     runs = [f"{result.name} (seed {result.summary['seed']})" for result in results]
-    console.print(_table("flows", runs, [result.summary["flows"] for result in results], FLOW_CELLS))
+    for table in _of_flows(runs, [result.summary["flows"] for result in results]):
+        console.print(table)
     for title, cells, entries_of in _TRAFFIC:
         entries = [entries_of(result.summary) for result in results]
         if any(entries):
@@ -34,11 +37,25 @@ def compare(results: list[Results]) -> None:
     console.print(_table("links", runs, [busy_links(result.summary) for result in results], LINK_CELLS))
     fairness = Table(title="Jain's fairness index")
     for run in runs:
-        fairness.add_column(run, justify="right")
+        fairness.add_column(name(run), justify="right")
     fairness.add_row(
         *("–" if (index := result.summary["jain_index"]) is None else f"{index:.4f}" for result in results)
     )
     console.print(fairness)
+
+
+def _of_flows(runs: list[str], flows: list[Sequence[Entry]]) -> list[Table]:
+    if max(map(len, flows)) <= SHOWN_SINGLY:
+        return [_table("flows", runs, flows, FLOW_CELLS)]
+    groups = _table(
+        "groups of flows, with percentiles over their flows", runs, list(map(grouped, flows)), GROUPED_CELLS
+    )
+    return [groups, _table("flows that were fastest or slowest", runs, flows, FLOW_CELLS, _standing_out(flows))]
+
+
+def _standing_out(flows: list[Sequence[Entry]]) -> list[str]:
+    """Of each run."""
+    return list(dict.fromkeys(str(flow["name"]) for run in flows for flow in outermost(run)))
 
 
 def _classes(summary: Entry) -> list[Entry]:
@@ -60,17 +77,28 @@ _TRAFFIC: tuple[tuple[str, tuple[Cell, ...], Callable[[Entry], list[Entry]]], ..
 )
 
 
-def _table(title: str, runs: list[str], entries: Sequence[Sequence[Entry]], cells: tuple[Cell, ...]) -> Table:
-    """One block of rows for each flow or link, a column for each run."""
+def _table(
+    title: str,
+    runs: list[str],
+    entries: Sequence[Sequence[Entry]],
+    cells: tuple[Cell, ...],
+    wanted: list[str] | None = None,
+) -> Table:
+    """One block of rows for each flow or link, or for those that are wanted; a column for each run."""
     table = Table(title=title)
-    table.add_column(title[:-1])
+    table.add_column(title.partition(" ")[0].removesuffix("s"))
     table.add_column("figure")
     for run in runs:
-        table.add_column(run, justify="right")
-    names = list(dict.fromkeys(str(entry["name"]) for run in entries for entry in run))
-    for name in names:
-        found = [next((entry for entry in run if entry["name"] == name), None) for run in entries]
+        table.add_column(name(run), justify="right")
+    by_name = [{str(entry["name"]): entry for entry in reversed(run)} for run in entries]
+    names = wanted or list(dict.fromkeys(str(entry["name"]) for run in entries for entry in run))
+    shown = names[:SHOWN_SINGLY]
+    for chosen in shown:
+        found = [run.get(chosen) for run in by_name]
         for position, (label, text) in enumerate(cells):
-            values = [text(entry) if entry else "–" for entry in found]
-            table.add_row(name if position == 0 else "", label, *values, end_section=position == len(cells) - 1)
+            values = [name(text(entry)) if entry else "–" for entry in found]
+            is_last = position == len(cells) - 1
+            table.add_row(name(chosen) if position == 0 else "", label, *values, end_section=is_last)
+    if len(names) > len(shown):
+        table.caption = f"and {len(names) - len(shown):,} more in summary.json"
     return table

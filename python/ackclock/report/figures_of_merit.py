@@ -59,6 +59,30 @@ LINK_CELLS: tuple[Cell, ...] = (
 )
 
 
+def _spread(key: str, part: str, scale: float = 1.0) -> Callable[[Entry], str]:
+    """A figure of a group of flows."""
+    return lambda group: "–" if group[key] is None else _number(group[key][part] * scale)
+
+
+GROUPED_CELLS: tuple[Cell, ...] = (
+    ("flows", _count("flows")),
+    ("goodput mean (Mbit/s)", _spread("goodput_bps", "mean", 1e-6)),
+    ("p5", _spread("goodput_bps", "p5", 1e-6)),
+    ("p50", _spread("goodput_bps", "p50", 1e-6)),
+    ("p95", _spread("goodput_bps", "p95", 1e-6)),
+    ("retransmitted p50", _spread("retransmitted", "p50")),
+    ("retransmitted p95", _spread("retransmitted", "p95")),
+    ("timeouts mean", _spread("timeouts", "mean")),
+    ("timeouts p95", _spread("timeouts", "p95")),
+    ("mean RTT p50 (ms)", _spread("rtt_ms", "p50")),
+    ("mean RTT p95 (ms)", _spread("rtt_ms", "p95")),
+    ("completed flows", lambda group: f"{(group['completion_s'] or {'count': 0})['count']:,}"),
+    ("completed p50 (s)", _spread("completion_s", "p50")),
+    ("completed p95 (s)", _spread("completion_s", "p95")),
+)
+"""Of a group of flows, as `ackclock.crowds.grouped` makes it."""
+
+
 def busy_links(summary: Entry) -> list[Entry]:
     """Return the links worth showing: those with a queue or drops, or else the busiest.
 

@@ -11,6 +11,7 @@ from ackclock.panels import Drawing, run_label
 from ackclock.plots import drawings, interactive, static_files, write_static
 from ackclock.report.tables import tables
 from ackclock.results import Results
+from ackclock.shown import plain, plain_lines
 
 
 def write_report(results: list[Results], path: Path, static_dir: Path | None = None, *, force: bool = False) -> None:
@@ -32,7 +33,7 @@ def write_report(results: list[Results], path: Path, static_dir: Path | None = N
         storage.check_file(file, force=force)
     template = Template(files("ackclock.report").joinpath("page.html").read_text(encoding="utf-8"))
     page = template.substitute(
-        title=escape(" / ".join(dict.fromkeys(result.name for result in results))),
+        title=_text(" / ".join(dict.fromkeys(result.name for result in results))),
         plotly=_plotly_js() if shown or slowdowns else "",
         summaries="\n".join(_summary(result, run_label(results, i)) for i, result in enumerate(results)),
         slowdowns=_slowdowns(slowdowns),
@@ -58,8 +59,15 @@ def _plot(drawing: Drawing) -> str:
         config={"responsive": True, "displaylogo": False},
         default_height="330px",
     )
-    note = f'<p class="note">{drawing.groups} lines; click and drag to zoom.</p>' if drawing.is_crowded else ""
+    note = f'<p class="note">{_note(drawing)}</p>' if drawing.is_crowded or drawing.is_grouped else ""
     return f'<section class="plot"><h3>{escape(drawing.panel.title)}</h3>{note}{body}</section>'
+
+
+def _note(drawing: Drawing) -> str:
+    if not drawing.is_grouped:
+        return f"{drawing.groups} lines; click and drag to zoom."
+    singles = ", thin, the fastest and slowest flows" if any(line.is_single for line in drawing.lines) else ""
+    return f"{drawing.groups:,} in groups: 5th, 50th and 95th percentile of the samples in each bin of time{singles}."
 
 
 def _slowdowns(lines: list[completions.SlowdownLine]) -> str:
@@ -89,9 +97,14 @@ def _summary(result: Results, label: str) -> str:
     facts = [f"{summary['duration_s']:g} s simulated", f"seed {summary['seed']}"]
     if index is not None and len(summary["flows"]) > 1:
         facts.append(f"Jain index {index:.4f}")
-    return f"<h2>{escape(label)}</h2><p>{', '.join(facts)}</p>{tables(summary)}"
+    return f"<h2>{_text(label)}</h2><p>{_text(', '.join(facts))}</p>{tables(summary)}"
 
 
 def _settings(result: Results, label: str) -> str:
     manifest = json.dumps(result.manifest, indent=2, ensure_ascii=False)
-    return f"<details><summary>{escape(label)}</summary><pre>{escape(manifest)}</pre></details>"
+    return f"<details><summary>{_text(label)}</summary><pre>{escape(plain_lines(manifest))}</pre></details>"
+
+
+def _text(text: str) -> str:
+    """Whatever a scenario or a folder says, as text of a page."""
+    return escape(plain(text))

@@ -5,9 +5,10 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from ackclock import storage
+from ackclock.reading import DamagedError, digest, document
 from ackclock.summaries import RunSummary
 from ackclock.sweep.grid import GridError, Point
 from ackclock.version import __version__
@@ -15,6 +16,24 @@ from ackclock.version import __version__
 _GRID = "sweep.json"
 _POINTS = "points"
 _LOCK = ".lock"
+
+
+class _Grid(TypedDict):
+    """What `sweep.json` holds."""
+
+    version: str
+    parameters: dict[str, list[Any]]
+    scenario_hashes: list[str]
+
+
+class _Record(TypedDict):
+    """What the file of a point holds."""
+
+    version: str
+    scenario_hash: str
+    summary: RunSummary
+    parameters: NotRequired[dict[str, Any]]
+    sha256: NotRequired[str]
 
 
 class SweepFolder:
@@ -56,9 +75,10 @@ class SweepFolder:
             if any(entry.name not in (_LOCK, _POINTS) for entry in self.path.iterdir()):
                 raise GridError(f"{self.path} holds other things than a sweep; choose another folder with -o")
             return
-        self._check_extends(json.loads(file.read_bytes()), points)
+        remedy = f"restore it, or move it away: the points in {self.path / _POINTS} are found without it"
+        self._check_extends(document(file.read_bytes(), file, _Grid, remedy), points)
 
-    def _check_extends(self, before: dict[str, Any], points: Sequence[Point]) -> None:
+    def _check_extends(self, before: _Grid, points: Sequence[Point]) -> None:
         lost = set(before["scenario_hashes"]) - {point.scenario_hash for point in points}
         if lost:
             raise GridError(
@@ -94,17 +114,31 @@ class SweepFolder:
             point: Of the grid.
             summary_json: The run's summary.
         """
-        record = {"version": __version__, "scenario_hash": point.scenario_hash, "summary": json.loads(summary_json)}
-        storage.write_file(self._file(point), _json(record))
+        record = {
+            "version": __version__,
+            "scenario_hash": point.scenario_hash,
+            "parameters": point.parameters,
+            "summary": json.loads(summary_json),
+        }
+        storage.write_file(self._file(point), _json(record | {"sha256": digest(record)}))
 
     def summary(self, point: Point) -> RunSummary:
         """Return the summary of a finished point.
 
         Args:
             point: Of the grid.
+
+        Raises:
+            DamagedError: If its file is not the one that was written for this point.
         """
-        summary: RunSummary = json.loads(self._file(point).read_bytes())["summary"]
-        return summary
+        file, remedy = self._file(point), "remove it, and the same command runs this point again"
+        record = document(file.read_bytes(), file, _Record, remedy)
+        if record["scenario_hash"] != point.scenario_hash:
+            raise DamagedError(file, f"it is of another point than {_one(point.parameters)}", remedy)
+        rest = {key: value for key, value in record.items() if key != "sha256"}
+        if record.get("sha256", digest(rest)) != digest(rest):
+            raise DamagedError(file, "it is not what was written there, as its SHA-256 tells: it was changed", remedy)
+        return record["summary"]
 
     def _file(self, point: Point) -> Path:
         return self.path / _POINTS / f"{point.key}.json"
@@ -125,6 +159,10 @@ def _parameters(points: Sequence[Point]) -> dict[str, list[Any]]:
         for path, value in point.parameters.items():
             values.setdefault(path, {})[json.dumps(value, sort_keys=True, default=str)] = value
     return {path: list(seen.values()) for path, seen in values.items()}
+
+
+def _one(parameters: dict[str, Any]) -> str:
+    return ", ".join(f"{path} = {value}" for path, value in parameters.items())
 
 
 def _describe(parameters: dict[str, list[Any]]) -> str:

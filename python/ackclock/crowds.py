@@ -1,0 +1,105 @@
+"""Many flows or links in short: groups of alike ones with percentiles, and the few that stand out."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ackclock.metrics import Floats
+
+Entry = Mapping[str, Any]
+
+SHOWN_SINGLY: Final = 50
+"""With more flows or links than this, tables and plots show groups, and single ones only where they stand out."""
+
+OUTERMOST: Final = 10
+"""So many of the fastest and of the slowest are shown besides, in tables."""
+
+_MOST_GROUPS: Final = 6
+"""With more groups than this, flows are grouped by controller alone; what is beyond that many is one group."""
+
+_NUMBER = re.compile(r"[\W_]*\d+$")
+
+OTHERS: Final = "others"
+
+
+def group_names(flows: Sequence[Entry]) -> list[str]:
+    """Name the group of each flow: by its name without the number, and its controller.
+
+    Args:
+        flows: As in `summary.json`; links, which have no controller, are one group.
+
+    Examples:
+        >>> flow = {"controller": "cubic"}
+        >>> group_names([flow | {"name": "web-1"}, flow | {"name": "web-2"}, flow | {"name": "old"}])
+        ['web (cubic)', 'web (cubic)', 'old (cubic)']
+    """
+    stems = [_NUMBER.sub("", str(flow["name"])) or "flow" for flow in flows]
+    controllers = [str(flow.get("controller", "")) for flow in flows]
+    names = [f"{stem} ({of})" if of else "all" for stem, of in zip(stems, controllers, strict=True)]
+    if len(set(names)) > _MOST_GROUPS:
+        names = [of or "all" for of in controllers]
+    common = {name for name, _ in Counter(names).most_common(_MOST_GROUPS)}
+    return [name if name in common else OTHERS for name in names]
+
+
+def grouped(flows: Sequence[Entry]) -> list[Entry]:
+    """Return an entry for each group of flows, with percentiles over its flows.
+
+    Args:
+        flows: As in `summary.json`.
+    """
+    names = np.array(group_names(flows), dtype=object)
+    columns = {
+        "goodput_bps": _column(flow["goodput_bps"] for flow in flows),
+        "retransmitted": _column(flow["retransmitted_segments"] for flow in flows),
+        "timeouts": _column(flow["timeouts"] for flow in flows),
+        "rtt_ms": _column((flow["rtt_ms"] or {}).get("mean") for flow in flows),
+        "completion_s": _column(flow["completion_s"] for flow in flows),
+    }
+    return [
+        {"name": name, "flows": int((names == name).sum())}
+        | {key: _spread(values[names == name]) for key, values in columns.items()}
+        for name in dict.fromkeys(names)
+    ]
+
+
+def outermost(flows: Sequence[Entry], count: int = OUTERMOST) -> list[Entry]:
+    """Return the flows with the most and the least goodput, the fastest first; all if there are no more.
+
+    Args:
+        flows: As in `summary.json`.
+        count: Of each.
+    """
+    return [flows[index] for index in outermost_places(flows, count)]
+
+
+def outermost_places(flows: Sequence[Entry], count: int = OUTERMOST) -> list[int]:
+    """Return where in a list the flows are that `outermost` returns.
+
+    Args:
+        flows: As in `summary.json`.
+        count: Of each.
+    """
+    order = sorted(range(len(flows)), key=lambda index: -flows[index]["goodput_bps"])
+    return order if len(order) <= 2 * count else order[:count] + order[-count:]
+
+
+def _column(values: Iterable[float | None]) -> Floats:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _spread(values: Floats) -> dict[str, float | int] | None:
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return None
+    p5, p50, p95 = np.percentile(known, (5, 50, 95))
+    return {
+        "count": int(known.size),
+        "mean": float(known.mean()),
+        "p5": float(p5),
+        "p50": float(p50),
+        "p95": float(p95),
+    }

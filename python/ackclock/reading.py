@@ -1,0 +1,289 @@
+"""Reading what ackclock wrote: every file is checked before anything in it is believed.
+
+Whether it is the one that was written, by its SHA-256 where the folder has it; whether it is inside its folder; and
+whether it has the form that `summaries`, `manifests` or a table of columns declares.
+"""
+
+import hashlib
+import json
+import types
+from collections.abc import Callable, Hashable, Mapping
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Read = TypeVar("Read")
+
+ADDED_LATER = frozenset(
+    {"profile", "aborted", "marks", "losses", "duplicates", "reordered", "partition", "wall_s", "cpu_s", "blocking"}
+)
+"""Keys that the first versions did not write; readers do without them."""
+
+_MOST = 2**64
+"""Whole numbers are below this."""
+
+
+class DamagedError(ValueError):
+    """A file is not as ackclock wrote it: wrong input; the message has its name, what is wrong and what to do."""
+
+    def __init__(self, file: Path, what: str, remedy: str) -> None:
+        """Say what is wrong.
+
+        Args:
+            file: The file.
+            what: What of it is wrong.
+            remedy: What to do.
+        """
+        super().__init__(f"{file} is damaged: {what}; {remedy}")
+        self.file: Path = file
+
+
+def inside(folder: Path, name: object, remedy: str) -> Path:
+    """Return the file of a folder that something in the folder names, which somebody else may have written.
+
+    Args:
+        folder: The folder.
+        name: Of a file directly in it.
+        remedy: What to do if it is none.
+
+    Raises:
+        DamagedError: If the name leads out of the folder, by itself or by a link.
+    """
+    if not isinstance(name, str) or name in ("", ".", "..") or set(name) & set("/\\\0"):
+        raise DamagedError(folder, f"it names {name!r}, which is no file of the folder", remedy)
+    path = folder / name
+    if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+        raise DamagedError(path, "it is a link to something outside the folder", remedy)
+    return path
+
+
+def content(file: Path, sha256: str | None, remedy: str) -> bytes:
+    """Return the bytes of a file.
+
+    Args:
+        file: The file.
+        sha256: Of what was written, as hexadecimal digits; None if that is not known.
+        remedy: What to do if it is another.
+
+    Raises:
+        DamagedError: If these are other bytes.
+        OSError: If it cannot be read.
+    """
+    found = file.read_bytes()
+    if sha256 is not None and hashlib.sha256(found).hexdigest() != sha256:
+        what = "it is not what was written there, as its SHA-256 tells: changed, cut or from another run"
+        raise DamagedError(file, what, remedy)
+    return found
+
+
+def digest(value: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of what a JSON file says, whatever its spaces and the order of its keys.
+
+    Args:
+        value: As JSON gives it.
+
+    Examples:
+        >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+        True
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# ---- JSON -----------------------------------------------------------------------------------------------------------
+
+
+def document(text: bytes, file: Path, form: type[Read], remedy: str) -> Read:
+    """Read JSON that has a declared form.
+
+    Args:
+        text: The JSON.
+        file: Where it is from, for messages.
+        form: A `TypedDict`. Keys that it does not have may be there: a later version wrote them.
+        remedy: What to do if it is damaged.
+
+    Raises:
+        DamagedError: If it is no JSON, or of another form.
+    """
+    try:
+        value = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(file, f"it is no JSON ({error})", remedy) from error
+    try:
+        checker(cast(Hashable, form))(value, "")
+    except _Mismatch as mismatch:
+        raise DamagedError(file, str(mismatch), remedy) from mismatch
+    read: Read = value
+    return read
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number")
+
+
+class _Mismatch(Exception):
+    """A value is not of its declared form."""
+
+
+_Check = Callable[[Any, str], None]
+
+
+@cache
+def checker(form: Any) -> _Check:  # noqa: ANN401  whatever annotations can say
+    """Return what compares a value with a form, and raises where it is another.
+
+    Args:
+        form: A type as in `summaries`: a `TypedDict`, `list`, `dict`, a number, a text, or one of several.
+    """
+    if is_typeddict(form):
+        return _checker_of_keys(form)
+    origin, inner = get_origin(form), get_args(form)
+    if origin in (Union, types.UnionType):
+        return _checker_of_union([one for one in inner if one is not type(None)])
+    if origin is list:
+        return _checker_of_list(checker(inner[0]))
+    if origin is dict:
+        return _checker_of_dict(checker(inner[1]))
+    if form is Any:
+        return lambda _value, _place: None
+    return _checker_of_plain(form)
+
+
+def _checker_of_keys(form: Any) -> _Check:  # noqa: ANN401
+    checks = {name: checker(hint) for name, hint in get_type_hints(form).items()}
+    required = [name for name in checks if name in form.__required_keys__ and name not in ADDED_LATER]
+
+    def check(value: Any, place: str) -> None:  # noqa: ANN401
+        if not isinstance(value, dict):
+            raise _Mismatch(f"{_at(place)} must be an object, and is {_said(value)}")
+        for name in required:
+            if name not in value:
+                raise _Mismatch(f"{_at(place)} has no {name!r}")
+        for name, inner in value.items():
+            if name in checks:
+                checks[name](inner, f"{place}.{name}")
+
+    return check
+
+
+def _checker_of_union(kinds: list[Any]) -> _Check:
+    checks = [checker(kind) for kind in kinds]
+
+    def check(value: Any, place: str) -> None:  # noqa: ANN401
+        if value is None:
+            return
+        for one in checks[:-1]:
+            try:
+                return one(value, place)
+            except _Mismatch:
+                continue
+        checks[-1](value, place)
+
+    return check
+
+
+def _checker_of_list(inner: _Check) -> _Check:
+    def check(value: Any, place: str) -> None:  # noqa: ANN401
+        if not isinstance(value, list):
+            raise _Mismatch(f"{_at(place)} must be a list, and is {_said(value)}")
+        for index, entry in enumerate(value):
+            inner(entry, f"{place}[{index}]")
+
+    return check
+
+
+def _checker_of_dict(inner: _Check) -> _Check:
+    def check(value: Any, place: str) -> None:  # noqa: ANN401
+        if not isinstance(value, dict):
+            raise _Mismatch(f"{_at(place)} must be an object, and is {_said(value)}")
+        for name, entry in value.items():
+            inner(entry, f"{place}.{name}")
+
+    return check
+
+
+def _checker_of_plain(form: type) -> _Check:
+    name = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}[form]
+    kinds = (float, int) if form is float else (form,)
+
+    def check(value: Any, place: str) -> None:  # noqa: ANN401
+        is_kind = isinstance(value, kinds) and isinstance(value, bool) == (form is bool)
+        if not is_kind or (isinstance(value, int) and abs(value) >= _MOST):
+            raise _Mismatch(f"{_at(place)} must be {name}, and is {_said(value)}")
+
+    return check
+
+
+def _at(place: str) -> str:
+    return place.removeprefix(".") or "the whole"
+
+
+def _said(value: Any) -> str:  # noqa: ANN401
+    """A value in a few signs."""
+    text = json.dumps(value) if not isinstance(value, int) or abs(value) < _MOST else "a number of many digits"
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+Kind = Literal["text", "number", "any"]
+
+COLUMNS: Mapping[str, Mapping[str, Kind]] = {
+    "flows": {"time_s": "number", "flow": "text"},
+    "links": {"time_s": "number", "link": "text"},
+    "episodes": {"flow": "text", "cause": "text", "time_s": "number"},
+    "completions": {
+        "flow": "text",
+        "start_s": "number",
+        "size_bytes": "number",
+        "fct_s": "number",
+        "slowdown": "number",
+    },
+    "appliances": {"time_s": "number", "flow": "text", "appliance": "text", "direction": "text"},
+    "events": {},
+}
+"""Columns that a table of results has whatever was recorded."""
+
+_SERIES = ("flows", "links", "appliances")
+"""Tables whose other columns are numbers."""
+
+
+def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
+    """Read a table of results.
+
+    Args:
+        content: Of a Parquet file.
+        file: Where it is from, for messages.
+        name: Of the table, as in `COLUMNS`.
+        remedy: What to do if it is damaged.
+
+    Raises:
+        DamagedError: If it is no Parquet file, or of another table.
+    """
+    import polars as pl
+
+    try:
+        read = pl.read_parquet(BytesIO(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, MemoryError) as error:
+        first = str(error).partition("\n")[0]
+        raise DamagedError(file, f"it is no Parquet file that can be read ({first})", remedy) from error
+    for column, kind in COLUMNS[name].items():
+        if column not in read.columns:
+            raise DamagedError(file, f"it is no table of {name}, as it has no column {column}", remedy)
+        _check_column(read.schema[column], kind, column, file, remedy)
+    if name in _SERIES:
+        for column in set(read.columns) - set(COLUMNS[name]):
+            _check_column(read.schema[column], "number", column, file, remedy)
+    return read
+
+
+def _check_column(found: "pl.DataType", kind: Kind, column: str, file: Path, remedy: str) -> None:
+    import polars as pl
+
+    is_right = found == pl.String if kind == "text" else found.is_numeric() or found in (pl.Boolean, pl.Null)
+    if not is_right:
+        raise DamagedError(file, f"its column {column} is of {found}, and must be {kind}", remedy)

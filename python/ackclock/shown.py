@@ -1,0 +1,72 @@
+"""Names as they are shown: whoever wrote a scenario or a folder of results chose them, and they may hold anything."""
+
+import unicodedata
+from html import escape
+
+_HIDDEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Categories of Unicode of what moves a cursor, begins a line or cannot be written as UTF-8."""
+
+_TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Marks that turn the direction of the text around them, so that it reads as what it is not."""
+
+
+def plain(text: object) -> str:
+    r"""Return a text with everything in it that a terminal or a page obeys instead of showing written out.
+
+    Args:
+        text: Any; what is no text is turned into one.
+
+    Examples:
+        >>> plain("\x1b[2Jred\n"), plain("größer"), plain(7)
+        ('\\x1b[2Jred\\n', 'größer', '7')
+    """
+    said = str(text)
+    if said.isascii() and said.isprintable():
+        return said
+    return "".join(_written_out(sign) if _is_obeyed(sign) else sign for sign in said)
+
+
+def plain_lines(text: str) -> str:
+    """Return a text of several lines in the same way, its ends of lines and tabs left as they are.
+
+    Args:
+        text: Any.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_written_out(sign) if sign not in "\n\t" and _is_obeyed(sign) else sign for sign in text)
+
+
+def _is_obeyed(sign: str) -> bool:
+    return sign in _TURNS or unicodedata.category(sign) in _HIDDEN
+
+
+def _written_out(sign: str) -> str:
+    return sign.encode("unicode_escape").decode("ascii")
+
+
+def for_plotly(text: object) -> str:
+    """Return a text as a Plotly figure shows it: its labels are a kind of HTML.
+
+    Args:
+        text: A name.
+
+    Examples:
+        >>> for_plotly("<b>bold</b>")
+        '&lt;b&gt;bold&lt;/b&gt;'
+    """
+    return escape(plain(text), quote=False)
+
+
+def for_matplotlib(text: object) -> str:
+    r"""Return a text as a Matplotlib figure shows it: a dollar would begin a formula, an underscore hide the line.
+
+    Args:
+        text: A name.
+
+    Examples:
+        >>> for_matplotlib("_a$b")
+        ' _a\\$b'
+    """
+    said = plain(text).replace("$", r"\$")
+    return f" {said}" if said.startswith("_") else said
