@@ -197,12 +197,12 @@ def test_a_full_disk(place: Path) -> None:
     small = place / "small"
     small.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(small)], capture_output=True, check=False
     )
     if mounted.returncode != 0:
         pytest.skip("a small file system cannot be mounted here; run it as root")
     try:
-        done = _run(place, "run", "a.toml", "-o", "small/out", "-q", "--set", 'trace={ interval = "1 ms" }')
+        done = _run(place, "run", "a.toml", "-o", "small/out", "-q", "--set", "trace.interval=1 ms")
         assert done.returncode == 1 and "no space left" in done.stderr and len(done.stderr.splitlines()) == 1
         assert list(small.iterdir()) == []
         assert _run(place, "run", "a.toml", "-o", "out", "-q").returncode == 0
