@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -254,9 +255,16 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is not None and error.filename is None:
-            raise OSError(error.errno, error.strerror, str(path)) from error
-        raise
+        if error.filename is not None:
+            raise
+        number = error.errno or _number_of(error)
+        raise OSError(number, os.strerror(number), str(path)) from error
+
+
+def _number_of(error: OSError) -> int:
+    """Of an error of the core, which says it in its text only."""
+    found = re.search(r"os error (\d+)", str(error))
+    return int(found[1]) if found else errno.EIO
 
 
 @contextmanager

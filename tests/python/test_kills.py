@@ -23,7 +23,7 @@ pytestmark = pytest.mark.alone
 
 SOAK_SECONDS = float(os.environ.get("SOAK_SECONDS", "0"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-KILLS = 4
+KILLS = 3
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
@@ -123,7 +123,8 @@ def test_a_sweep_that_is_killed(place: Path) -> None:
 
 
 def test_a_report_that_is_killed(place: Path) -> None:
-    assert _run(place, "run", "a.toml", "-o", "out", "-q").returncode == 0
+    watched = 'trace={ interval = "100 ms", flows = ["cwnd"] }'
+    assert _run(place, "run", "a.toml", "-o", "out", "-q", "--set", watched).returncode == 0
     took_s = _timed(place, "report", "out", "-o", "page.html")
     for draw in _rounds("report"):
         (place / "page.html").unlink(missing_ok=True)
@@ -133,10 +134,18 @@ def test_a_report_that_is_killed(place: Path) -> None:
     assert _run(place, "report", "out", "-o", "page.html").returncode == 0
 
 
-KEEPING = ("claims", "R1", "--keep", "kept", "-o", "claims")
+KEEPING = ("claims", "--folder", "mine", "--keep", "kept", "-o", "claims")
 
 
-def test_claims_that_are_killed_go_on(place: Path) -> None:
+@pytest.fixture
+def claimed(place: Path) -> Path:
+    """With a folder of claims: two studies of a short run each."""
+    assert _run(place, "new", "claims", "mine").returncode == 0
+    return place
+
+
+def test_claims_that_are_killed_go_on(claimed: Path) -> None:
+    place = claimed
     took_s = _timed(place, *KEEPING)
     whole = (place / "claims" / "claims.json").read_bytes()
     for draw in _rounds("claims"):
@@ -149,7 +158,8 @@ def test_claims_that_are_killed_go_on(place: Path) -> None:
         assert (place / "claims" / "claims.json").read_bytes() == whole
 
 
-def test_kept_results_that_are_damaged_are_made_anew(place: Path) -> None:
+def test_kept_results_that_are_damaged_are_made_anew(claimed: Path) -> None:
+    place = claimed
     assert _run(place, *KEEPING).returncode == 0
     whole = (place / "claims" / "claims.json").read_bytes()
     one, two, *_ = [*sorted((place / "kept").glob("[!.]*")), None, None]
@@ -164,7 +174,8 @@ def test_kept_results_that_are_damaged_are_made_anew(place: Path) -> None:
     assert again.returncode == 0 and again.stderr == ""
 
 
-def test_a_second_claims_in_the_folder_is_told(place: Path) -> None:
+def test_a_second_claims_in_the_folder_is_told(claimed: Path) -> None:
+    place = claimed
     (place / "kept").mkdir()
     with storage.locked(place / "kept" / ".lock", "taken"):
         done = _run(place, *KEEPING)
@@ -186,12 +197,12 @@ def test_a_full_disk(place: Path) -> None:
     small = place / "small"
     small.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(small)], capture_output=True, check=False
     )
     if mounted.returncode != 0:
         pytest.skip("a small file system cannot be mounted here; run it as root")
     try:
-        done = _run(place, "run", "a.toml", "-o", "small/out", "-q")
+        done = _run(place, "run", "a.toml", "-o", "small/out", "-q", "--set", "trace.interval=1 ms")
         assert done.returncode == 1 and "no space left" in done.stderr and len(done.stderr.splitlines()) == 1
         assert list(small.iterdir()) == []
         assert _run(place, "run", "a.toml", "-o", "out", "-q").returncode == 0
