@@ -1,5 +1,6 @@
 """`ackclock validate` and `ackclock schema`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -29,10 +30,11 @@ def _is_valid(file: Path, overrides: list[str], loads: bool) -> bool:
     try:
         scenario = load(file, overrides, imports=loads)
     except ScenarioError as error:
-        failures.print_diagnostics(error)
+        failures.tell(partial(failures.print_diagnostics, error))
         return False
     except failures.InputError as error:
-        failures.errors().print(f"error: {error}", style="red", markup=False)
+        message = f"error: {error}"
+        failures.tell(lambda: failures.errors().print(message, style="red", markup=False))
         return False
     flows, links = len(scenario.flow_names), len(scenario.link_names)
     print(f'{file}: ok: "{scenario.name}", {scenario.duration_s:g} s, {flows} flows, {links} links')

@@ -12,6 +12,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ackclock_units::interrupt::Rounds;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::{Outage, WORK_OF_OCTET};
@@ -141,7 +142,9 @@ impl TraceReader {
         if start != self.left_at {
             self.left = 0;
         }
+        let mut rounds = Rounds::default();
         while octets > self.left {
+            rounds.on_round();
             octets -= self.left;
             let Some(instant) = self.peek(start.max(self.left_at)) else { return SimTime::NEVER };
             self.next += 1;
@@ -166,7 +169,9 @@ impl TraceReader {
         let mut reader = Self::new(Arc::clone(&self.trace), self.outage);
         reader.skip_to(from);
         let mut count = 0_u64;
+        let mut rounds = Rounds::default();
         while reader.peek(from).is_some_and(|instant| instant <= until) {
+            rounds.on_round();
             reader.next += 1;
             count += 1;
         }
@@ -187,7 +192,9 @@ impl TraceReader {
 
     /// Goes to the next opportunity outside outages and says when it is; the last one was at `now` or before.
     fn peek(&mut self, now: SimTime) -> Option<SimTime> {
+        let mut rounds = Rounds::default();
         loop {
+            rounds.on_round();
             if self.next == self.trace.instants.len() {
                 if !self.trace.repeats {
                     return None;
