@@ -1217,7 +1217,7 @@ def check_often(check: Callable[[], object] | None) -> None:
     """
 
 def take_fault() -> str | None:
-    """Return what went wrong inside the core first since the last call, and where, if anything did: a fault of ackclock."""
+    """Return what went wrong first inside the core since the last call, and where; None if nothing did."""
 
 def mean_window(scenario: Scenario, rtt_s: float, segments_per_loss: int, cycles: int) -> float:
     """Return the mean window, in segments, of the first flow's controller alone, driven by generated ACKs.

@@ -69,7 +69,7 @@ mod _core {
         crate::signals::set_check(check);
     }
 
-    /// Return what went wrong inside the core first since the last call, and where, if anything did: a fault of ackclock.
+    /// Return what went wrong first inside the core since the last call, and where; None if nothing did.
     #[pyfunction]
     fn take_fault() -> Option<String> {
         crate::faults::take()
