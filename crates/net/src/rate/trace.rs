@@ -142,9 +142,7 @@ impl TraceReader {
         if start != self.left_at {
             self.left = 0;
         }
-        let mut rounds = Rounds::default();
         while octets > self.left {
-            rounds.on_round();
             octets -= self.left;
             let Some(instant) = self.peek(start.max(self.left_at)) else { return SimTime::NEVER };
             self.next += 1;
@@ -194,7 +192,6 @@ impl TraceReader {
     fn peek(&mut self, now: SimTime) -> Option<SimTime> {
         let mut rounds = Rounds::default();
         loop {
-            rounds.on_round();
             if self.next == self.trace.instants.len() {
                 if !self.trace.repeats {
                     return None;
@@ -206,6 +203,7 @@ impl TraceReader {
             if self.outage.is_none_or(|outage| !outage.at(instant).0) {
                 return Some(instant);
             }
+            rounds.on_round();
             self.next += 1;
             if instant > now + self.horizon {
                 return None;

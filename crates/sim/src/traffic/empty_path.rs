@@ -6,10 +6,11 @@
 //! even on an empty path.
 //!
 //! Where a link changes, the empty path is the best that it ever is: its least delay, the highest rate of its schedule. Of a trace
-//! it has the mean rate, which a short flow may exceed in a burst of opportunities: such a flow's ideal is the time that it took.
+//! it has the mean rate, which a short flow may exceed in a burst of opportunities: as data may pass the ACK ahead of it in
+//! a queue of several bands: such a flow's ideal is the time that it took.
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
-use ackclock_net::{LinkConfig, LinkId, RateConfig};
+use ackclock_net::{LinkConfig, LinkId};
 use ackclock_tcp::{Endpoint, Reading};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Segment;
@@ -34,8 +35,8 @@ struct OneWay {
     /// Nanoseconds an octet takes on each link, and the octets that its framing adds.
     links: Vec<(f64, u64)>,
     delay: f64,
-    /// One of them replays a trace.
-    has_trace: bool,
+    /// One of them is served packet by packet: data may pass the ACK, or find a burst of opportunities.
+    is_served: bool,
 }
 
 impl EmptyPath {
@@ -63,7 +64,7 @@ impl EmptyPath {
 
     fn bounded(&self, ideal: f64, time: SimDuration) -> SimDuration {
         let ideal = SimDuration(ideal as u64);
-        if self.forward.has_trace || self.backward.has_trace { ideal.min(time) } else { ideal }
+        if self.forward.is_served || self.backward.is_served { ideal.min(time) } else { ideal }
     }
 
     /// `size` octets behind a packet of `before` octets.
@@ -84,7 +85,7 @@ impl OneWay {
         Self {
             links: path.iter().map(|&link| pace(&links[link.index()])).collect(),
             delay: path.iter().map(|&link| least_delay(&links[link.index()]).0 as f64).sum(),
-            has_trace: path.iter().any(|&link| replays_trace(&links[link.index()])),
+            is_served: path.iter().any(|&link| links[link.index()].is_served()),
         }
     }
 
@@ -115,10 +116,6 @@ impl OneWay {
 
 fn least_delay(link: &LinkConfig) -> SimDuration {
     link.channel.as_ref().and_then(|channel| channel.delay.values().min()).unwrap_or(link.delay)
-}
-
-fn replays_trace(link: &LinkConfig) -> bool {
-    link.channel.as_ref().is_some_and(|channel| matches!(channel.rate, RateConfig::Trace(_)))
 }
 
 /// When a packet that takes `times` leaves each link, after one that `left` them then.
