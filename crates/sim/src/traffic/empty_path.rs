@@ -6,7 +6,7 @@
 //! even on an empty path.
 //!
 //! Where a link changes, the empty path is the best that it ever is: its least delay, the highest rate of its schedule. Of a trace
-//! it has the mean rate, which a short flow may exceed in a burst of opportunities: as data may pass the ACK ahead of it in
+//! it has the mean rate, which a short flow may exceed in a burst of opportunities, as data may pass the ACK ahead of it in
 //! a queue of several bands: such a flow's ideal is the time that it took.
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
