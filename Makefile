@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name clippy.toml)
 FUZZ_SECONDS ?= 600
+SOAK_SECONDS ?= 3600
 # Programs outside the workspace share its target folder, which holds most of what they need.
 EXAMPLE := --manifest-path examples/rust-controller/Cargo.toml
 IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
@@ -12,7 +13,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build learn run test test-rust test-python test-learn bench instructions lint format docs wheel publish-check fuzz fuzz-short claims-full evolve validate-linux peers lock programs clean
+.PHONY: help setup build learn run test test-rust test-python test-learn bench instructions lint format docs wheel publish-check fuzz fuzz-short soak claims-full evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -113,6 +114,9 @@ fuzz: ## fuzz each target for FUZZ_SECONDS seconds (skipped without a nightly to
 
 fuzz-short: ## fuzz each target for five seconds
 	tests/fuzz/run.sh 5
+
+soak: build ## run random scenarios for SOAK_SECONDS seconds, and keep those that break something in out/random
+	$(BIN)/python tests/python/random_scenarios.py --seconds $(SOAK_SECONDS) out/random
 
 # ---- publishing -----------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """The compiled core: scenarios are checked and simulated here."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self, final
@@ -1208,6 +1208,16 @@ def topologies() -> str:
 
 def traffic() -> str:
     """Return applications, arrivals and distributions of sizes with their parameters, as a JSON list."""
+
+def check_often(check: Callable[[], object] | None) -> None:
+    """From now on let long work of this thread call a function about twenty times a second, beside acting on signals.
+
+    Args:
+        check: What it raises ends the work; None calls nothing any more.
+    """
+
+def take_fault() -> str | None:
+    """Return what went wrong first inside the core since the last call, and where; None if nothing did."""
 
 def mean_window(scenario: Scenario, rtt_s: float, segments_per_loss: int, cycles: int) -> float:
     """Return the mean window, in segments, of the first flow's controller alone, driven by generated ACKs.

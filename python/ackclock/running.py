@@ -2,15 +2,16 @@
 
 import json
 import platform
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from ackclock import controllers, importing, storage
-from ackclock._core import Outcome, Scenario, Simulation
+from ackclock._core import Outcome, Scenario, Simulation, check_often
 from ackclock.manifests import Engine, Manifest, Partition
 from ackclock.results import Results, TableName
 from ackclock.version import __version__
@@ -18,10 +19,13 @@ from ackclock.version import __version__
 if TYPE_CHECKING:
     import polars as pl
 
-SLICE_WALL_S = 0.1
-"""How long the engine runs before Python may look at the clock, a signal or a progress bar."""
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
-_FIRST_SLICES = 1000
+SLICE_WALL_S = 0.1
+"""How long the engine runs before Python may look at the clock and a progress bar; the core hears signals by itself."""
+
+_FIRST_SLICES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,43 @@ def _next_step(step_s: float, took_s: float) -> float:
     """Aim at `SLICE_WALL_S` for the next slice, changing by no more than a factor of four at a time."""
     factor = SLICE_WALL_S / took_s if took_s > 0 else 4.0
     return step_s * min(4.0, max(0.25, factor))
+
+
+class Stop:
+    """Ends runs in other threads from outside: those of a pool, whose results nobody waits for any more."""
+
+    def __init__(self) -> None:
+        """Prepare; nothing is to be ended yet."""
+        self._is_set = threading.Event()
+
+    def set(self) -> None:
+        """End every run that is `heeded`, within a tenth of a second."""
+        self._is_set.set()
+
+    def heeded(self, work: Callable[_P, _T]) -> Callable[_P, _T]:
+        """Return `work` as a pool is to call it.
+
+        Args:
+            work: What a thread does.
+        """
+
+        def heeding(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+            self._check()
+            check_often(self._check)
+            try:
+                return work(*args, **kwargs)
+            finally:
+                check_often(None)
+
+        return heeding
+
+    def _check(self) -> None:
+        if self._is_set.is_set():
+            raise StoppedError
+
+
+class StoppedError(Exception):
+    """Nobody waits for this run any more."""
 
 
 def results_of(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Results:

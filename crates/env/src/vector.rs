@@ -143,7 +143,7 @@ impl VectorEnvironment {
     }
 
     /// Works on each shard on a thread of its own, the first one on the caller's. A panic of any, which may be a failure of a
-    /// part of one's own, is the caller's, once every thread has done its work; nothing is left to go on with.
+    /// part of one's own, is the caller's, once every thread has done its work or left it; nothing is left to go on with.
     fn work(&mut self, task: Task) {
         for shard in &mut self.shards {
             shard.task = task;
@@ -152,6 +152,9 @@ impl VectorEnvironment {
             worker.give(shard);
         }
         let mut failure = catch_unwind(AssertUnwindSafe(|| self.shards[0].work())).err();
+        if failure.is_some() {
+            self.workers.iter().for_each(Worker::stop); // nobody waits for what they do
+        }
         for worker in &mut self.workers {
             match worker.take() {
                 Ok(shard) => self.shards.push(shard),

@@ -7,15 +7,22 @@
 use std::any::Any;
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, RecvError, SyncSender, TryRecvError, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvError, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
+
+use ackclock_units::interrupt::{ask, stop_by};
 
 use crate::error::EnvironmentError;
 use crate::shard::Shard;
 
 /// How often to look at most: some ten microseconds, which is more than a caller takes between two steps.
 const MOST_LOOKS: u32 = 500;
+
+/// How long to wait for a shard before asking whether it is still wanted.
+const NAP: Duration = Duration::from_millis(20);
 
 /// After so many waits in a row in which looks were in vain, it looks as often as at first.
 const TRIES_ANEW: u32 = 64;
@@ -28,6 +35,8 @@ pub(crate) type Done = Result<Box<Shard>, Box<dyn Any + Send>>;
 #[derive(Debug)]
 pub(crate) struct Worker {
     work: SyncSender<Box<Shard>>,
+    /// Ends what the thread is doing, for nobody waits for it any more.
+    stop: Arc<AtomicBool>,
     /// Behind a lock that is never taken: what holds this may be shared between threads, and a receiver may not.
     done: Mutex<PollingReceiver<Done>>,
 }
@@ -44,7 +53,10 @@ impl Worker {
     pub(crate) fn new() -> Result<Self, EnvironmentError> {
         let (work, takes) = sync_channel::<Box<Shard>>(1);
         let (gives, done) = sync_channel(1);
+        let stop = Arc::<AtomicBool>::default();
+        let is_stopped = Arc::clone(&stop);
         let serve = move || {
+            stop_by(is_stopped);
             let mut receiver = PollingReceiver::new(takes);
             while let Ok(shard) = receiver.next() {
                 if gives.send(worked(shard)).is_err() {
@@ -56,7 +68,7 @@ impl Worker {
             .name("ackclock-env".to_owned())
             .spawn(serve)
             .map_err(|error| EnvironmentError::Threads { reason: error.to_string() })?;
-        Ok(Self { work, done: Mutex::new(PollingReceiver::new(done)) })
+        Ok(Self { work, stop, done: Mutex::new(PollingReceiver::new(done)) })
     }
 
     /// Hands over a shard.
@@ -64,10 +76,15 @@ impl Worker {
         self.work.send(shard).expect("a thread lives as long as its worker");
     }
 
+    /// Ends what the thread is doing; it is of no use any more.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
     /// Waits until the shard is done, and takes it back.
     pub(crate) fn take(&mut self) -> Done {
         let done = self.done.get_mut().expect("the lock is never taken");
-        done.next().expect("a thread gives back what it got")
+        done.next_if_wanted().expect("a thread gives back what it got")
     }
 }
 
@@ -86,17 +103,45 @@ impl<T> PollingReceiver<T> {
 
     /// The next one, or the news that there will be none.
     fn next(&mut self) -> Result<T, RecvError> {
+        if let Some(found) = self.look() {
+            return found;
+        }
+        self.sent.recv()
+    }
+
+    /// Looks for a while.
+    fn look(&mut self) -> Option<Result<T, RecvError>> {
         for _ in 0..MOST_LOOKS.checked_shr(self.in_vain).unwrap_or(0) {
             match self.sent.try_recv() {
                 Ok(one) => {
                     self.in_vain = 0;
-                    return Ok(one);
+                    return Some(Ok(one));
                 }
                 Err(TryRecvError::Empty) => spin_loop(),
-                Err(TryRecvError::Disconnected) => return Err(RecvError),
+                Err(TryRecvError::Disconnected) => return Some(Err(RecvError)),
             }
         }
         self.in_vain = (self.in_vain + 1) % TRIES_ANEW;
-        self.sent.recv()
+        None
+    }
+
+    /// The same, asking from time to time whether it is still wanted.
+    fn next_if_wanted(&mut self) -> Result<T, RecvError> {
+        if let Some(found) = self.look() {
+            return found;
+        }
+        loop {
+            match self.sent.recv_timeout(NAP) {
+                Ok(one) => return Ok(one),
+                Err(RecvTimeoutError::Timeout) => ask(),
+                Err(RecvTimeoutError::Disconnected) => return Err(RecvError),
+            }
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.stop();
     }
 }

@@ -118,6 +118,11 @@ impl<T: Copy> Schedule<T> {
         (self.steps[next - 1].1, change)
     }
 
+    /// The value of a schedule that has but one.
+    pub fn only_value(&self) -> Option<T> {
+        if let [(_, value)] = *self.steps { Some(value) } else { None }
+    }
+
     /// Every value, in order.
     pub fn values(&self) -> impl Iterator<Item = T> + '_ {
         self.steps.iter().map(|(_, value)| *value)

@@ -8,6 +8,8 @@ use ackclock_units::SimTime;
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 
+use crate::signals::Listening;
+
 /// The payload that unwinds the simulation.
 #[derive(Debug)]
 pub(crate) struct PartFailure {
@@ -18,6 +20,11 @@ pub(crate) struct PartFailure {
 const MARK: &str = "ackclock_part";
 
 impl PartFailure {
+    /// An exception that ends the simulation, whoever raised it.
+    pub(crate) fn of(error: PyErr) -> Self {
+        Self { error }
+    }
+
     /// Leaves the simulation with `error`, which keeps its traceback and learns where it came from. What is no
     /// `Exception` (Ctrl-C) passes as it is.
     pub(crate) fn leave(py: Python<'_>, error: PyErr, part: &str, call: &str, now: Option<SimTime>) -> ! {
@@ -31,8 +38,9 @@ impl PartFailure {
         resume_unwind(Box::new(Self { error }))
     }
 
-    /// Does `work`, in which parts may fail, and returns the exception with which one did.
+    /// Does `work`, in which parts may fail and which Ctrl-C may end, and returns the exception with which one did.
     pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+        let _listening = Listening::begin();
         catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<Self>() {
             Ok(failure) => failure.error,
             Err(payload) => of_plugin(payload),

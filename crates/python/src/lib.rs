@@ -12,8 +12,10 @@ mod environment;
 mod errors;
 mod events;
 mod failure;
+mod faults;
 mod parts;
 mod scenario;
+mod signals;
 mod simulation;
 mod table;
 
@@ -27,6 +29,8 @@ mod _core {
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
     use pyo3::types::{PyBytes, PyDict};
+
+    use crate::failure::PartFailure;
 
     #[pymodule_export]
     use crate::controller::{PyAckEvent, PyCongestionEvent, PyControllerState, PyRestartEvent, PySendEvent, PyStart};
@@ -46,6 +50,30 @@ mod _core {
     use crate::simulation::{PyOutcome, PySimulation};
     #[pymodule_export]
     use crate::table::PyTable;
+
+    #[pymodule_init]
+    #[allow(clippy::unnecessary_wraps, reason = "PyO3 expects a result")]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::signals::listen();
+        crate::faults::keep();
+        Ok(())
+    }
+
+    /// From now on let long work of this thread call a function about twenty times a second, beside acting on signals.
+    ///
+    /// Args:
+    ///     check: What it raises ends the work; None calls nothing any more.
+    #[pyfunction]
+    #[pyo3(signature = (check))]
+    fn check_often(check: Option<Py<PyAny>>) {
+        crate::signals::set_check(check);
+    }
+
+    /// Return what went wrong first inside the core since the last call, and where; None if nothing did.
+    #[pyfunction]
+    fn take_fault() -> Option<String> {
+        crate::faults::take()
+    }
 
     /// Return the scenario format as JSON Schema, as text.
     #[pyfunction]
@@ -131,7 +159,7 @@ mod _core {
         }
         let mss = ackclock_units::Bytes(u64::from(flow.sender.mss));
         let drive = ackclock_cc::Drive { mss, rtt, segments_per_loss, cycles };
-        Ok(py.detach(|| ackclock_cc::mean_window(&flow.controller, drive)))
+        py.detach(|| PartFailure::catch(|| ackclock_cc::mean_window(&flow.controller, drive)))
     }
 
     /// Exercise the agent of the first flow's controller alone, on states drawn at random, to measure what it costs.
@@ -150,7 +178,8 @@ mod _core {
         let Some(flow) = scenario.inner.config().flows.first() else {
             return Err(PyValueError::new_err("the scenario has no connection whose agent could be exercised"));
         };
-        py.detach(|| ackclock_cc::exercise_agent(&flow.controller, decisions)).ok_or_else(|| {
+        let steps = py.detach(|| PartFailure::catch(|| ackclock_cc::exercise_agent(&flow.controller, decisions)))?;
+        steps.ok_or_else(|| {
             let name = &flow.controller_name;
             PyValueError::new_err(format!("{name} has no agent: use dqn_newreno or dqn_cubic"))
         })

@@ -11,6 +11,7 @@ use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::controller::{Modules, extensions};
 use crate::errors::to_scenario_error;
+use crate::failure::PartFailure;
 use crate::parts::is_plugin;
 
 /// A checked scenario; it cannot be changed. `load`, `parse` and `from_json` make one.
@@ -218,7 +219,7 @@ impl PyScenario {
         modules: Modules,
         read: impl FnOnce(&Extensions) -> Result<Scenario, ScenarioError>,
     ) -> PyResult<Self> {
-        match read(&extensions(folder.clone(), modules)) {
+        match PartFailure::catch(|| read(&extensions(folder.clone(), modules)))? {
             Ok(inner) => Ok(Self { inner, folder }),
             Err(mistakes) => Err(to_scenario_error(py, &mistakes)),
         }

@@ -4,6 +4,7 @@
 
 use ackclock_net::Direction;
 use ackclock_tcp::{Endpoint, Episode, EpisodeCause};
+use ackclock_units::interrupt::ask;
 use ackclock_units::{Bytes, SimTime};
 
 use crate::appliance::{Carries, Relays};
@@ -33,6 +34,7 @@ pub(crate) fn episode_table(
 ) -> Table {
     let mut rows = Vec::new();
     for (flow, stream) in (0..).zip(streams) {
+        ask();
         let direction = stream.sender.outbound();
         take(&mut rows, &mut connections[stream.sender], (flow, NO_NAME, direction));
     }

@@ -12,6 +12,7 @@ mod watching;
 use ackclock_cc::ExternalController;
 use ackclock_net::{EndpointId, LinkStats, Packet, Payload};
 use ackclock_units::SimTime;
+use ackclock_units::interrupt::ask;
 
 use crate::appliance::{self, Carries, Relays};
 use crate::config::SimulationConfig;
@@ -27,6 +28,9 @@ use crate::summary;
 use crate::traffic::{DatagramFlows, ShortFlows, completion_table};
 
 pub use parallel::{ParallelSimulation, PartitionSummary};
+
+/// Events between two questions whether the run is still wanted: a tenth of a millisecond.
+const EVENTS_BETWEEN_QUESTIONS: u64 = 1_024;
 
 /// A simulation under way. Clones continue alike.
 #[derive(Clone, Debug)]
@@ -78,14 +82,22 @@ impl Simulation {
     /// Handles events; `after` looks at what each that reached an end has left, and says whether to stop.
     fn run_events(&mut self, end: Moment, mut after: impl FnMut(&mut Self, Event, &Packet) -> bool) -> bool {
         let mut packet = Packet::default();
-        while let Some((time, event)) = self.hosts.network.queue.first_before(end) {
+        let mut left = EVENTS_BETWEEN_QUESTIONS;
+        let has_stopped = loop {
+            let Some((time, event)) = self.hosts.network.queue.first_before(end) else { break false };
             self.hosts.network.queue.advance(time);
-            self.counters.events += 1;
-            if self.handle(event, &mut packet) && after(self, event, &packet) {
-                return true;
+            left -= 1;
+            if left == 0 {
+                left = EVENTS_BETWEEN_QUESTIONS;
+                self.counters.events += left;
+                ask();
             }
-        }
-        false
+            if self.handle(event, &mut packet) && after(self, event, &packet) {
+                break true;
+            }
+        };
+        self.counters.events += EVENTS_BETWEEN_QUESTIONS - left;
+        has_stopped
     }
 
     /// Time passes in which nothing happens.

@@ -145,9 +145,9 @@ impl Streams {
         let requester = stream.app.requester_mut().expect("the other end of a responder makes requests");
         let (start, exchange, next) = requester.on_response(now).expect("a response was asked for");
         if let Some(exchanges) = &mut stream.exchanges {
-            let ideal = exchanges.1.exchange(exchange.request, exchange.response);
-            let size = exchange.request + exchange.response;
-            exchanges.0.add(Completion { start, size, time: now - start, ideal }, &self.window);
+            let (size, time) = (exchange.request + exchange.response, now - start);
+            let ideal = exchanges.1.exchange(exchange.request, exchange.response, time);
+            exchanges.0.add(Completion { start, size, time, ideal }, &self.window);
         }
         if let Some(time) = next {
             return hosts.schedule(time, Event::App(asker));

@@ -1,6 +1,7 @@
 //! Results from what the run counted.
 
 use ackclock_net::LinkStats;
+use ackclock_units::interrupt::ask;
 use ackclock_units::{Histogram, SimTime};
 
 use crate::config::SimulationConfig;
@@ -38,6 +39,7 @@ fn jain_index(flows: &[FlowSummary]) -> Option<f64> {
 }
 
 fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime) -> FlowSummary {
+    ask();
     let (sender, receiver) = (&connections[stream.sender], &connections[stream.receiver]);
     let counters = sender.counters();
     let (goodput_bps, throughput_bps) = stream.rates();

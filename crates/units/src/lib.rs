@@ -19,6 +19,7 @@ mod amount;
 mod bandwidth;
 mod bytes;
 mod histogram;
+pub mod interrupt;
 pub mod math;
 mod random;
 mod shared;

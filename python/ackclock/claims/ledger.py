@@ -14,6 +14,7 @@ from ackclock.claims.folder import Case, Choice, Claim, Option, Study, Verdict
 from ackclock.claims.kept import run_or_load
 from ackclock.claims.measured import Measured, mean
 from ackclock.results import Results
+from ackclock.running import Stop
 
 Choices = tuple[Option, ...]
 """One option of each of a study's choices, in their order; in findings, of its open choices."""
@@ -126,12 +127,16 @@ class Laboratory:
                 self._hashes[study.name, choices, case.name] = scenario.hash
                 if scenario.hash not in self._results:
                     wanted[scenario.hash] = scenario
+        stop = Stop()
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            runs = pool.map(partial(run_or_load, kept=self._kept), wanted.values())
-            for done, (key, results) in enumerate(zip(wanted, runs, strict=True), 1):
-                self._results[key] = results
-                if self._on_done:
-                    self._on_done(done, len(wanted))
+            try:
+                runs = pool.map(stop.heeded(partial(run_or_load, kept=self._kept)), wanted.values())
+                for done, (key, results) in enumerate(zip(wanted, runs, strict=True), 1):
+                    self._results[key] = results
+                    if self._on_done:
+                        self._on_done(done, len(wanted))
+            finally:
+                stop.set()
 
     def grid(self, study: Study) -> list[Choices]:
         """Return the combinations of choices that are tried, the one that verdicts rest on first.

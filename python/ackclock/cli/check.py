@@ -2,6 +2,7 @@
 
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -32,10 +33,10 @@ def _is_valid(file: Path, overrides: list[str], loads: bool) -> bool:
     try:
         scenario = load(file, overrides, imports=loads)
     except ScenarioError as error:
-        failures.print_diagnostics(error)
+        failures.tell(partial(failures.print_diagnostics, error))
         return False
     except failures.InputError as error:
-        failures.say(str(error))
+        failures.tell(partial(failures.say, str(error)))
         return False
     flows, links = len(scenario.flow_names), len(scenario.link_names)
     print(f'{plain(file)}: ok: "{plain(scenario.name)}", {scenario.duration_s:g} s, {flows} flows, {links} links')

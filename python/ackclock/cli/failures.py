@@ -4,13 +4,15 @@ Rich, which prints them, loads as long as all the rest, so that it is loaded whe
 """
 
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ackclock import storage
-from ackclock._core import ScenarioError
+from ackclock._core import ScenarioError, build_info, take_fault
 from ackclock.diagnostics import Diagnostic
 from ackclock.reading import DamagedError
 from ackclock.running import simulate
@@ -19,6 +21,9 @@ from ackclock.storage import OutputExistsError
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+_PANIC = "PanicException"
+"""What a panic of Rust is to Python, no `Exception`."""
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -57,7 +62,24 @@ def guarded(work: Callable[[], object]) -> int:
         return _explain(error) if _is_of_a_controller(error) else DONE
     except Exception as error:
         return _explain(error)
+    except BaseException as error:
+        if type(error).__name__ != _PANIC:
+            raise
+        return _explain_panic(error)
     return DONE
+
+
+def _explain_panic(error: BaseException) -> int:
+    """A fault of the compiled core, in a line that is to be sent to us."""
+    fault = take_fault() or str(error)
+    core = build_info()
+    build = f"ackclock {core['version']} ({core['profile']}, {core['target']})"
+    command = shlex.join(["ackclock", *sys.argv[1:]])
+    wanted = f"please send us this line and the scenario with its files and its seed; it was {command}, {build}"
+    if os.environ.get("ACKCLOCK_DEBUG") == "1":
+        errors().print_exception()
+    tell(lambda: say(f"this is a fault of ackclock: {fault}; {wanted}; ACKCLOCK_DEBUG=1 shows where"))
+    return FAILED
 
 
 def _interrupted() -> int:
@@ -68,7 +90,7 @@ def _interrupted() -> int:
     }
     written = ", ".join(str(path) for path in storage.placed)
     otherwise = f"written: {written}" if written else "no results were written"
-    errors().print(f"interrupted; {kept.get(''.join(sys.argv[1:2]), otherwise)}", markup=False)
+    tell(lambda: errors().print(f"interrupted; {kept.get(''.join(sys.argv[1:2]), otherwise)}", markup=False))
     return INTERRUPTED
 
 
@@ -79,25 +101,37 @@ def _code(ending: SystemExit) -> int:
 
 
 def _explain(error: Exception) -> int:
+    tell(partial(_describe_failure, error))
+    is_wrong_input = isinstance(error, (ScenarioError, InputError, OutputExistsError, DamagedError))
+    return WRONG_INPUT if is_wrong_input and not _is_of_a_controller(error) else FAILED
+
+
+def tell(print_it: Callable[[], None]) -> None:
+    """Say it if anybody reads standard error still; the exit code is the same.
+
+    Args:
+        print_it: Prints on standard error.
+    """
+    try:
+        print_it()
+        sys.stderr.flush()
+    except (OSError, SystemExit):  # Rich makes a SystemExit of a broken pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def _describe_failure(error: Exception) -> None:
     if os.environ.get("ACKCLOCK_DEBUG") == "1":
         errors().print_exception()
     if _is_of_a_controller(error):
         _show_traceback(error)
-        return FAILED
-    if isinstance(error, ScenarioError):
+    elif isinstance(error, ScenarioError):
         print_diagnostics(error)
-        return WRONG_INPUT
-    if isinstance(error, (InputError, OutputExistsError, DamagedError)):
-        say(str(error))
-        return WRONG_INPUT
-    if isinstance(error, OSError):
+    elif isinstance(error, OSError) and not isinstance(error, (OutputExistsError, DamagedError)):
         say(_describe(error))
-        return FAILED
-    if isinstance(error, WorkError):
+    elif isinstance(error, (InputError, OutputExistsError, DamagedError, WorkError)):
         say(str(error))
-        return FAILED
-    say(f"{type(error).__name__}: {error} (this is a fault of ackclock; ACKCLOCK_DEBUG=1 shows where)")
-    return FAILED
+    else:
+        say(f"{type(error).__name__}: {error} (this is a fault of ackclock; ACKCLOCK_DEBUG=1 shows where)")
 
 
 def _is_of_a_controller(error: Exception) -> bool:

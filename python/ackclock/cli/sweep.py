@@ -1,6 +1,7 @@
 """`ackclock sweep`: a grid of runs."""
 
 import importlib
+import json
 import sys
 from collections.abc import Callable, Generator
 from contextlib import closing, nullcontext
@@ -79,8 +80,12 @@ def sweep(
         with folder.opened(points):
             _run_missing(folder, points, backend, jobs, quiet=quiet)
             averages = _write_tables(folder, points)
+            changes_nothing = _seeds_change_nothing(folder, points)
     except GridError as error:
         raise InputError(str(error)) from error
+    if changes_nothing:
+        text = "warning: every seed gave the same results: nothing in it is random, so that ± 0 says nothing"
+        errors().print(text, style="yellow")
     if not quiet:
         _print_means(averages)
         print(f"{len(points)} points in {output}: sweep.parquet, links.parquet, means.parquet")
@@ -143,6 +148,17 @@ def _running(missing: list[Point], backend: BackendName, jobs: int | None) -> Ge
         return backends.ray(missing, jobs=jobs)
     run = backends.processes if any(point.own for point in missing) else backends.local
     return run(missing, jobs=jobs or backends.cores())
+
+
+def _seeds_change_nothing(folder: SweepFolder, points: list[Point]) -> bool:
+    """Whether points that differ in their seed alone, if there are any, have the same summaries."""
+    by_others: dict[str, list[str]] = {}
+    for point in points:
+        others = {name: value for name, value in point.parameters.items() if name != "seed"}
+        summary = {name: value for name, value in folder.summary(point).items() if name != "seed"}
+        by_others.setdefault(repr(others), []).append(json.dumps(summary))
+    groups = [summaries for summaries in by_others.values() if len(summaries) > 1]
+    return bool(groups) and all(len(set(summaries)) == 1 for summaries in groups)
 
 
 def _write_tables(folder: SweepFolder, points: list[Point]) -> "pl.DataFrame":

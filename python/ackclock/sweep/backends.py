@@ -7,31 +7,25 @@ travels to a process or a cluster is the scenario's text and folder: classes are
 import multiprocessing
 import os
 import signal
-import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from multiprocessing.synchronize import Event
 from typing import Any
 
-from ackclock._core import Scenario
-from ackclock.running import Progress, simulate
+from ackclock._core import Scenario, check_often
+from ackclock.running import Stop, StoppedError, simulate
 from ackclock.sweep.grid import Point
 
 
-class _StoppedError(Exception):
-    """The sweep was interrupted while this point ran."""
-
-
-def run_point(scenario_json: str, folder: str, on_progress: Callable[[Progress], None] | None = None) -> str:
+def run_point(scenario_json: str, folder: str) -> str:
     """Simulate one point and return its summary as JSON text.
 
     Args:
         scenario_json: The effective scenario.
         folder: Where its classes are looked for first.
-        on_progress: As in `ackclock.run`.
     """
     scenario = Scenario.from_json(scenario_json, folder=folder)
-    outcome, _figures = simulate(scenario, on_progress=on_progress)
+    outcome, _figures = simulate(scenario)
     return outcome.summary_json()
 
 
@@ -50,17 +44,11 @@ def local(points: Iterable[Point], *, jobs: int) -> Generator[tuple[Point, str],
     Yields:
         A point and its summary. When the caller stops, by an exception too, the running points are ended.
     """
-    stop = threading.Event()
-
-    def check(_progress: Progress) -> None:
-        if stop.is_set():
-            raise _StoppedError
-
+    stop = Stop()
+    run = stop.heeded(run_point)
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            yield from _as_completed(
-                points, lambda point: pool.submit(run_point, point.scenario_json, point.folder, check), jobs
-            )
+            yield from _as_completed(points, lambda point: pool.submit(run, point.scenario_json, point.folder), jobs)
         finally:
             stop.set()
 
@@ -98,15 +86,16 @@ def _begin_process(stop: Event) -> None:
 
 def _run_in_process(scenario_json: str, folder: str) -> str:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    check_often(_check_stop)
     try:
-        return run_point(scenario_json, folder, _check_stop)
+        return run_point(scenario_json, folder)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _check_stop(_progress: Progress) -> None:
+def _check_stop() -> None:
     if _stop is not None and _stop.is_set():
-        raise _StoppedError
+        raise StoppedError
 
 
 def _as_completed(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ackclock.metrics import jain_fairness
-from ackclock.running import run
+from ackclock.running import Stop, run
 from ackclock.validation import simulated
 from ackclock.validation.quantities import QUANTITIES, Quantity, Verdict, per_flow
 from ackclock.validation.recorded import FlowSettings, PathSettings, RecordedRun, Recording
@@ -114,12 +114,16 @@ def compare(recordings: Sequence[Recording], *, on_done: Callable[[int, int], No
     obstacles = {recording.name: _obstacle(recording) for recording in recordings}
     wanted = [(r, variant) for r in recordings if not obstacles[r.name] for variant in simulated.variants(r)]
     runs: dict[str, list[SimulatedRun]] = {recording.name: [] for recording in recordings}
+    stop = Stop()
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        done = pool.map(lambda one: _simulate(*one), wanted)
-        for count, ((recording, _), result) in enumerate(zip(wanted, done, strict=True), 1):
-            runs[recording.name].append(result)
-            if on_done:
-                on_done(count, len(wanted))
+        try:
+            done = pool.map(stop.heeded(lambda one: _simulate(*one)), wanted)
+            for count, ((recording, _), result) in enumerate(zip(wanted, done, strict=True), 1):
+                runs[recording.name].append(result)
+                if on_done:
+                    on_done(count, len(wanted))
+        finally:
+            stop.set()
     causes = load_causes()
     return [_comparison(recording, runs[recording.name], obstacles[recording.name], causes) for recording in recordings]
 

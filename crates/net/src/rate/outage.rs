@@ -74,6 +74,11 @@ impl Outage {
         self.period
     }
 
+    /// Of each period but the zeroth.
+    pub(super) fn sends_for(&self) -> SimDuration {
+        self.period - self.length
+    }
+
     /// Whether there is an outage at `now`, and when that changes.
     pub(super) fn at(&self, now: SimTime) -> (bool, SimTime) {
         let phase = now.0 % self.period.0;

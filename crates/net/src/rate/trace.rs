@@ -12,6 +12,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ackclock_units::interrupt::Rounds;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::{Outage, WORK_OF_OCTET};
@@ -166,7 +167,9 @@ impl TraceReader {
         let mut reader = Self::new(Arc::clone(&self.trace), self.outage);
         reader.skip_to(from);
         let mut count = 0_u64;
+        let mut rounds = Rounds::default();
         while reader.peek(from).is_some_and(|instant| instant <= until) {
+            rounds.on_round();
             reader.next += 1;
             count += 1;
         }
@@ -187,6 +190,7 @@ impl TraceReader {
 
     /// Goes to the next opportunity outside outages and says when it is; the last one was at `now` or before.
     fn peek(&mut self, now: SimTime) -> Option<SimTime> {
+        let mut rounds = Rounds::default();
         loop {
             if self.next == self.trace.instants.len() {
                 if !self.trace.repeats {
@@ -199,6 +203,7 @@ impl TraceReader {
             if self.outage.is_none_or(|outage| !outage.at(instant).0) {
                 return Some(instant);
             }
+            rounds.on_round();
             self.next += 1;
             if instant > now + self.horizon {
                 return None;

@@ -2,6 +2,7 @@
 
 use ackclock_net::{NodeId, RandomStream, Router};
 use ackclock_sim::{AppConfig, DEFAULT_PORT, FlowConfig, Span};
+use ackclock_units::interrupt::ask;
 use ackclock_units::{SimDuration, SimTime};
 
 use super::tcp::{HostTables, Layer};
@@ -70,6 +71,7 @@ impl<'a> Checker<'a, '_> {
             }
             let starts = self.starts(table, &name, count, &path);
             for (number, start) in (1..).zip(starts) {
+                ask();
                 let name = if table.count.is_some() { format!("{name}.{number}") } else { name.clone() };
                 plans.push(FlowPlan { name, table, path: path.clone(), start });
             }
@@ -145,6 +147,7 @@ impl<'a> Checker<'a, '_> {
     ) -> Vec<FlowConfig> {
         let mut flows = Vec::with_capacity(plans.len());
         for (position, plan) in plans.iter().enumerate() {
+            ask();
             let ends = self.flow_ends(plan, position, topology);
             // A flow whose hosts are not known is checked all the same, for its other mistakes.
             let (from, to) = ends.unwrap_or_default();
@@ -328,6 +331,7 @@ impl<'a> Checker<'a, '_> {
         let network = std::mem::take(&mut self.network);
         let mut router = Router::new(&network);
         for (plan, flow) in plans.iter().zip(flows) {
+            ask();
             for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
                 if router.shortest_path(from, to).is_none() {
                     let (a, b) = (&network.node(from).name, &network.node(to).name);

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use ackclock_units::interrupt::ask;
 use ackclock_units::{SimDuration, SimTime};
 
 use super::Partition;
@@ -12,6 +14,9 @@ use super::borders::Crossing;
 /// Looks in vain before a part that waits lets go of its core: some hundred microseconds, as long as a part mostly has to wait and
 /// longer than it takes to be woken.
 const LOOKS: u32 = 1_000;
+
+/// How long a part sleeps at most before it asks whether the run is still wanted.
+const NAP: Duration = Duration::from_millis(20);
 
 /// How often a part tells others in a lookahead how far it is.
 const STRIDES: u64 = 4;
@@ -22,7 +27,7 @@ pub(crate) struct Synchronizer {
     parts: Vec<PartStatus>,
     /// How often anything was sent.
     posts: AtomicU64,
-    has_failed: AtomicBool,
+    has_failed: Arc<AtomicBool>,
     /// Parts that have let go of their cores, and what wakes them.
     sleepers: AtomicUsize,
     asleep: Mutex<()>,
@@ -79,7 +84,7 @@ impl Synchronizer {
         Self {
             parts: parts.clone().map(status).collect(),
             posts: AtomicU64::new(0),
-            has_failed: AtomicBool::new(false),
+            has_failed: Arc::default(),
             sleepers: AtomicUsize::new(0),
             asleep: Mutex::default(),
             change: Condvar::new(),
@@ -167,7 +172,8 @@ impl Synchronizer {
             if let Some(answer) = self.look(part, horizon) {
                 break answer;
             }
-            asleep = self.change.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+            asleep = self.change.wait_timeout(asleep, NAP).unwrap_or_else(PoisonError::into_inner).0;
+            ask();
         };
         self.sleepers.fetch_sub(1, SeqCst);
         answer.reach()
@@ -180,6 +186,11 @@ impl Synchronizer {
         }
         let reach = self.horizon_if(part, self.quiet().unwrap_or(SimTime::ZERO));
         (reach > horizon).then_some(Answer::Reach(reach))
+    }
+
+    /// Set once a part has failed.
+    pub(crate) fn failure(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.has_failed)
     }
 
     /// Tells the others if the thread that holds it panics.

@@ -3,6 +3,7 @@
 use ackclock_cc::ControllerConfig;
 use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
 use ackclock_tcp::{Endpoint, Reading, TcpConfig};
+use ackclock_units::interrupt::ask;
 use ackclock_units::{Shared, SimTime};
 
 use super::Simulation;
@@ -35,6 +36,7 @@ impl Simulation {
         add_connections(config, &mut hosts, &mut router);
         let mut streams = Streams::new(config.measure);
         for flow in (0..config.flows.len()).map(FlowId::new) {
+            ask();
             add_streams(flow, config, &mut streams, &mut hosts, &mut router);
             schedule_flow(flow, config, &mut hosts);
         }
@@ -143,6 +145,7 @@ enum Listens {
 /// The connections of every flow: its own, then those that appliances open.
 fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Router<'_>) {
     for connection in (0..config.connections()).map(ConnectionIndex::new) {
+        ask();
         let (opener, acceptor) = (opener(config, connection), acceptor(config, connection));
         let mut uplinks = [(opener.node, acceptor.node), (acceptor.node, opener.node)]
             .map(|(from, to)| hosts.network.add_route(router, from, to))

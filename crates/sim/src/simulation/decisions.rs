@@ -2,6 +2,7 @@
 
 use ackclock_cc::ControllerConfig;
 use ackclock_net::Packet;
+use ackclock_units::interrupt::ask;
 
 use super::Simulation;
 use crate::config::SimulationConfig;
@@ -25,6 +26,7 @@ impl Simulation {
             _ => return,
         };
         if self.hosts.endpoint(end).is_decision_due() {
+            ask(); // a large policy takes milliseconds
             self.hosts.call(end, |endpoint, now, out| endpoint.decide(now, out));
             self.hosts.arm_timer(end);
         }

@@ -2,6 +2,7 @@
 
 use ackclock_net::{EndpointId, Link, LinkId};
 use ackclock_tcp::Endpoint;
+use ackclock_units::interrupt::ask;
 
 use super::Simulation;
 use crate::event_queue::Event;
@@ -33,6 +34,7 @@ impl Observed for Seen<'_> {
 
 impl Simulation {
     pub(super) fn on_sample(&mut self) {
+        ask(); // of a large network a sample takes milliseconds
         let now = self.hosts.now();
         let Self { hosts, recorder, streams, relays, .. } = self;
         recorder.sample(now, &mut Seen { streams, hosts });

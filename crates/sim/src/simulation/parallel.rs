@@ -13,11 +13,13 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use ackclock_events::{Record, Source};
 use ackclock_net::{EndpointId, Link, LinkId};
 use ackclock_tcp::Endpoint;
+use ackclock_units::interrupt::{ask, stop_by};
 use ackclock_units::{SimDuration, SimTime};
 use serde::Serialize;
 
@@ -30,6 +32,9 @@ use crate::outcome::{EngineCounters, Outcome};
 use crate::partition::{Borders, Partition, Synchronizer};
 use crate::recorder::Observed;
 use crate::stream::Stream;
+
+/// How long to wait for a part before asking whether the run is still wanted.
+const NAP: Duration = Duration::from_millis(20);
 
 /// A simulation under way in parts. Clones continue alike.
 #[derive(Clone, Debug)]
@@ -290,6 +295,7 @@ impl Worker {
         let ((spans, work), (hand_back, done)) = (channel::<Span>(), channel());
         scope.spawn(move || {
             let _alarm = synchronizer.alarm();
+            stop_by(synchronizer.failure());
             for Span { mut simulation, end } in work {
                 simulation.run_part(part, synchronizer, end);
                 if hand_back.send(simulation).is_err() {
@@ -305,7 +311,13 @@ impl Worker {
     }
 
     fn take_back(&self) -> Simulation {
-        self.done.recv().expect("a part is handed back unless its run has failed")
+        loop {
+            match self.done.recv_timeout(NAP) {
+                Ok(simulation) => return simulation,
+                Err(RecvTimeoutError::Timeout) => ask(),
+                Err(RecvTimeoutError::Disconnected) => panic!("a part is handed back unless its run has failed"),
+            }
+        }
     }
 }
 

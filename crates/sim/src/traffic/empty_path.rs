@@ -4,6 +4,10 @@
 //! no window, no loss, no other traffic. That is the "ideal" or "optimal" completion time of pFabric (Alizadeh et al.,
 //! SIGCOMM 2013, section 5) with a handshake. Slow start makes a flow of more than its initial window slower than that
 //! even on an empty path.
+//!
+//! Where a link changes, the empty path is the best that it ever is: its least delay, the highest rate of its schedule. Of a trace
+//! it has the mean rate, which a short flow may exceed in a burst of opportunities, as data may pass the ACK ahead of it in
+//! a queue of several bands: such a flow's ideal is the time that it took.
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_net::{LinkConfig, LinkId};
@@ -31,6 +35,8 @@ struct OneWay {
     /// Nanoseconds an octet takes on each link, and the octets that its framing adds.
     links: Vec<(f64, u64)>,
     delay: f64,
+    /// One of them is served packet by packet: data may pass the ACK, or find a burst of opportunities.
+    is_served: bool,
 }
 
 impl EmptyPath {
@@ -42,18 +48,23 @@ impl EmptyPath {
         Self { forward, backward, handshake, ack: opening.ack, mss: opening.mss }
     }
 
-    /// From the SYN to the last octet, of `size` octets there and then `reply` octets back.
-    pub(crate) fn completion(&self, size: Bytes, reply: Bytes) -> SimDuration {
+    /// From the SYN to the last octet, of `size` octets there and then `reply` octets back, for a flow that took `time`.
+    pub(crate) fn completion(&self, size: Bytes, reply: Bytes, time: SimDuration) -> SimDuration {
         let there = self.data(&self.forward, self.mss[0], size, self.ack);
         let back = self.data(&self.backward, self.mss[1], reply, 0);
-        SimDuration((self.handshake + there + back) as u64)
+        self.bounded(self.handshake + there + back, time)
     }
 
-    /// From the first octet of a request to the last of the response, on a connection that is open.
-    pub(crate) fn exchange(&self, request: Bytes, response: Bytes) -> SimDuration {
+    /// From the first octet of a request to the last of the response, on a connection that is open, for one that took `time`.
+    pub(crate) fn exchange(&self, request: Bytes, response: Bytes, time: SimDuration) -> SimDuration {
         let there = self.data(&self.forward, self.mss[0], request, 0);
         let back = self.data(&self.backward, self.mss[1], response, 0);
-        SimDuration((there + back) as u64)
+        self.bounded(there + back, time)
+    }
+
+    fn bounded(&self, ideal: f64, time: SimDuration) -> SimDuration {
+        let ideal = SimDuration(ideal as u64);
+        if self.forward.is_served || self.backward.is_served { ideal.min(time) } else { ideal }
     }
 
     /// `size` octets behind a packet of `before` octets.
@@ -73,7 +84,8 @@ impl OneWay {
         let pace = |link: &LinkConfig| (8e9 / link.rate.0 as f64, link.framing.0);
         Self {
             links: path.iter().map(|&link| pace(&links[link.index()])).collect(),
-            delay: path.iter().map(|&link| links[link.index()].delay.0 as f64).sum(),
+            delay: path.iter().map(|&link| least_delay(&links[link.index()]).0 as f64).sum(),
+            is_served: path.iter().any(|&link| links[link.index()].is_served()),
         }
     }
 
@@ -100,6 +112,10 @@ impl OneWay {
         }
         follow(&left, &times(last)).last().map_or(0.0, |end| end + self.delay)
     }
+}
+
+fn least_delay(link: &LinkConfig) -> SimDuration {
+    link.channel.as_ref().and_then(|channel| channel.delay.values().min()).unwrap_or(link.delay)
 }
 
 /// When a packet that takes `times` leaves each link, after one that `left` them then.
@@ -184,6 +200,17 @@ mod tests {
     }
 
     #[test]
+    fn a_link_that_changes_is_at_its_best() {
+        use ackclock_net::{ChannelConfig, Schedule};
+        let ms = SimDuration::from_millis;
+        let mut link = test_link(12_000_000, ms(30));
+        let delay = Schedule::new(vec![(SimDuration::ZERO, ms(30)), (ms(500), ms(2)), (ms(900), ms(5))], None);
+        link.channel = Some(Box::new(ChannelConfig { delay, ..ChannelConfig::constant(link.rate, link.delay) }));
+        // 1500 B take 1 ms, and 2 ms is the least delay
+        assert!((OneWay::new(&[link], &[LinkId::new(0)]).alone(1_500) / 1e6 - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_small_last_packet_waits_for_the_full_ones_before_it() {
         // 300 B take 0.2 ms and 0.1 ms. On a fast link before a slow one, the last packet waits at the slow one: the
         // first is there after 0.5 ms, nine take 9 ms, the last 0.2 ms.
@@ -221,10 +248,10 @@ mod tests {
         let links =
             [test_link(12_000_000, SimDuration::from_millis(1)), test_link(12_000_000, SimDuration::from_millis(1))];
         let path = EmptyPath::new(&flow, &links, &[LinkId::new(0)], &[LinkId::new(1)]);
-        let time = path.completion(Bytes(1_448), Bytes::ZERO).0 as f64 / 1e3;
+        let time = path.completion(Bytes(1_448), Bytes::ZERO, SimDuration::ZERO).0 as f64 / 1e3;
         assert!((time - (1_040.0 + 1_040.0 + 34.667 + 2_000.0)).abs() < 0.01, "{time}");
         // A reply of two segments: 2 ms, 1 ms of propagation.
-        let time = path.completion(Bytes(1_448), Bytes(2_896)).0 as f64 / 1e3;
+        let time = path.completion(Bytes(1_448), Bytes(2_896), SimDuration::ZERO).0 as f64 / 1e3;
         assert!((time - (4_114.667 + 3_000.0)).abs() < 0.01, "{time}");
     }
 }

@@ -223,8 +223,8 @@ impl ShortFlows {
         if end == reader && !flow.is_complete && hosts.endpoint(reader).received() >= wanted {
             flow.is_complete = true;
             let group = &mut self.groups[flow.group.index()];
-            let ideal = group.path.completion(flow.size, flow.reply);
             let time = hosts.now() - flow.start;
+            let ideal = group.path.completion(flow.size, flow.reply, time);
             let completion = Completion { start: flow.start, size: flow.size + flow.reply, time, ideal };
             group.log.add(completion, &config.measure);
         }

@@ -1,0 +1,29 @@
+//! A panic of the core: a fault of ours, told in a line.
+
+use std::panic::{PanicHookInfo, set_hook, take_hook};
+use std::sync::{Mutex, PoisonError};
+
+/// What went wrong first, and where, until somebody asks.
+static FAULT: Mutex<Option<String>> = Mutex::new(None);
+
+/// From now on a panic is kept instead of printed; it is printed as well with `RUST_BACKTRACE` or `ACKCLOCK_DEBUG=1`.
+pub(crate) fn keep() {
+    let print = take_hook();
+    set_hook(Box::new(move |panic| {
+        FAULT.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| in_a_line(panic));
+        let is_set = |name, off| std::env::var_os(name).is_some_and(|value| value != off);
+        if is_set("RUST_BACKTRACE", "0") || is_set("ACKCLOCK_DEBUG", "") {
+            print(panic);
+        }
+    }));
+}
+
+/// The first fault since this was last asked.
+pub(crate) fn take() -> Option<String> {
+    FAULT.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn in_a_line(panic: &PanicHookInfo<'_>) -> String {
+    let message = panic.payload_as_str().unwrap_or("no message").lines().collect::<Vec<_>>().join(" ");
+    panic.location().map_or(message.clone(), |place| format!("{message} ({}:{})", place.file(), place.line()))
+}

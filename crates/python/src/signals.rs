@@ -1,0 +1,69 @@
+//! Ctrl-C and SIGTERM while the core works, and a caller that wants its thread back.
+
+use std::cell::{Cell, RefCell};
+use std::panic::resume_unwind;
+use std::time::{Duration, Instant};
+
+use ackclock_units::interrupt;
+use pyo3::prelude::*;
+
+use crate::failure::PartFailure;
+
+/// How long a signal waits at most for who hears it; taking Python's lock this often costs nothing.
+const BETWEEN: Duration = Duration::from_millis(50);
+
+thread_local! {
+    /// When Python was last asked, while this thread works for Python.
+    static ASKED: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// What else is to be asked.
+    static CHECK: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
+}
+
+/// Work of the core that asks finds Python from now on.
+pub(crate) fn listen() {
+    interrupt::listen(heed);
+}
+
+/// Long work of this thread calls `check`, too.
+pub(crate) fn set_check(check: Option<Py<PyAny>>) {
+    CHECK.set(check);
+}
+
+/// This thread works for Python as long as this lives, so that it can be interrupted.
+#[derive(Debug)]
+pub(crate) struct Listening {
+    before: Option<Instant>,
+}
+
+impl Listening {
+    #[allow(clippy::disallowed_methods, reason = "how soon a signal is heard is no part of a simulation")]
+    pub(crate) fn begin() -> Self {
+        let before = ASKED.get();
+        ASKED.set(before.or_else(|| Some(Instant::now())));
+        Self { before }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        ASKED.set(self.before.and(ASKED.get()));
+    }
+}
+
+/// Lets Python act on signals. What it raises, KeyboardInterrupt mostly, unwinds the work.
+#[allow(clippy::disallowed_methods, reason = "how soon a signal is heard is no part of a simulation")]
+fn heed() {
+    let Some(asked) = ASKED.get() else { return };
+    if asked.elapsed() < BETWEEN {
+        return;
+    }
+    let heard = Python::attach(|py| {
+        py.check_signals()?;
+        let check = CHECK.with_borrow(|check| check.as_ref().map(|check| check.clone_ref(py)));
+        check.map_or(Ok(()), |check| check.call0(py).map(drop))
+    });
+    ASKED.set(Some(Instant::now()));
+    if let Err(error) = heard {
+        resume_unwind(Box::new(PartFailure::of(error)));
+    }
+}

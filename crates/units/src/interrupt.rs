@@ -1,0 +1,91 @@
+//! Long work that can be told to end: now and then it asks, and whoever wants its end lets it unwind from there.
+//!
+//! Nothing of a result depends on it: work goes on as if it had not asked, or is lost.
+
+use std::cell::RefCell;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// What an interrupted thread unwinds with, if nobody had more to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
+/// What the program does when work asks, on any thread.
+static LISTENER: OnceLock<fn()> = OnceLock::new();
+
+thread_local! {
+    /// Ends the work of this thread.
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// From now on work that asks calls `listener`, which unwinds to end it. The first one stays; false if there is one already.
+pub fn listen(listener: fn()) -> bool {
+    LISTENER.set(listener).is_ok()
+}
+
+/// The work of this thread ends, at the next [`ask`], once `stop` is set.
+pub fn stop_by(stop: Arc<AtomicBool>) {
+    STOP.set(Some(stop));
+}
+
+/// Asks whether this work is still wanted; it unwinds from here if it is not. To be called some hundred times a second
+/// or more: what it costs, some ten nanoseconds, is nothing then.
+pub fn ask() {
+    if STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))) {
+        resume_unwind(Box::new(Interrupted));
+    }
+    if let Some(listener) = LISTENER.get() {
+        listener();
+    }
+}
+
+/// Counts the rounds of a loop, and asks every so many.
+#[derive(Debug, Default)]
+pub struct Rounds {
+    count: u32,
+}
+
+impl Rounds {
+    /// Rounds of some nanoseconds to some hundred between two questions.
+    const BETWEEN: u32 = 1 << 14;
+
+    /// One more.
+    #[inline]
+    pub fn on_round(&mut self) {
+        self.count += 1;
+        if self.count >= Self::BETWEEN {
+            self.count = 0;
+            ask();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_is_stopped_unwinds_when_it_asks() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&stop);
+        let (asked, has_asked) = std::sync::mpsc::channel();
+        let work = std::thread::spawn(move || {
+            stop_by(theirs);
+            let mut rounds = Rounds::default();
+            loop {
+                rounds.on_round();
+                let _ = asked.send(());
+            }
+        });
+        has_asked.recv().expect("it works until it is stopped");
+        stop.store(true, Ordering::Relaxed);
+        let payload = work.join().expect_err("it was stopped");
+        assert_eq!(payload.downcast_ref(), Some(&Interrupted));
+    }
+
+    #[test]
+    fn nobody_else_is_stopped() {
+        ask();
+    }
+}

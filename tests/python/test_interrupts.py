@@ -1,0 +1,139 @@
+"""Ctrl-C and SIGTERM are heard at any moment, and a fault of the core is told in a line."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import ackclock
+from ackclock.cli import failures
+
+HEARD_WITHIN_S = 0.3
+BUSY_MACHINE_S = 3.0
+"""What a machine with other work may add: it measures the machine, not us."""
+
+FLOW = '[[flow]]\ncontroller = "cubic"\n'
+LONG = f"""duration = "8784 h"
+{FLOW}
+[topology]
+kind = "dumbbell"
+access = {{ rate = "40 Gbit/s", delay = "1 ms" }}
+bottleneck = {{ rate = "10 Gbit/s", delay = "10 ms", queue = {{ kind = "drop_tail", limit = "1 bdp" }} }}
+"""
+OUTAGES = LONG.replace(
+    'rate = "10 Gbit/s"', 'rate = "1 bit/s", handover = { period = "2 ns", outage = "1 ns" }'
+).replace('"1 bdp"', '"20 packets"')
+STEPS = LONG.replace(
+    'rate = "10 Gbit/s"',
+    'rate = { schedule = [{ rate = "1 bit/s" }, { at = "1 ns", rate = "0 bit/s" }], repeat = "2 ns" }',
+).replace('"1 bdp"', '"20 packets"')
+MANY = (
+    LONG.replace(FLOW, 3 * f"{FLOW}count = 10000\n").replace('"8784 h"', '"1 h"') + "[trace]\nflows = []\nlinks = []\n"
+)
+
+
+@contextmanager
+def started(command: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def seconds_to_end(process: subprocess.Popen[str], number: int) -> float:
+    process.send_signal(number)
+    sent = time.perf_counter()
+    process.wait(timeout=30)
+    return time.perf_counter() - sent
+
+
+def command_of(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "ackclock", *arguments]
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        (LONG, ["run"]),
+        (LONG, ["run", "--threads", "2"]),
+        (STEPS, ["run"]),
+        (MANY, ["run"]),
+        (LONG, ["sweep", "--set", "seed=1..6"]),
+    ],
+    ids=["long", "threads", "steps", "many-flows", "sweep"],
+)
+def test_a_signal_is_heard_at_any_moment(text: str, arguments: list[str], number: int, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(text)
+    command, *options = arguments
+    for moment_s in (1.2, 2.5):
+        with started(command_of(command, "s.toml", *options, "-o", "out"), tmp_path) as process:
+            time.sleep(moment_s)
+            assert process.poll() is None
+            took = seconds_to_end(process, number)
+            assert process.returncode == 130
+            assert process.stderr is not None
+            assert "interrupted" in process.stderr.read()
+        assert took < HEARD_WITHIN_S + BUSY_MACHINE_S
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left <= {"s.toml", "out"}
+    assert command == "sweep" or "out" not in left
+
+
+def test_a_day_of_outages_of_a_nanosecond_takes_no_time(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(OUTAGES)
+    subprocess.run(command_of("run", "s.toml"), cwd=tmp_path, check=True, timeout=30, stdout=subprocess.DEVNULL)
+
+
+GYM = """
+import sys, time, ackclock
+from ackclock import gym
+environment = {make}
+print("ready", flush=True)
+environment.reset(seed=1)
+while True:
+    environment.step(environment.action_space.sample())
+"""
+
+
+@pytest.mark.alone
+def test_an_environment_hears_it_within_a_step(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(STEPS)
+    for make in ('gym.FlowEnv("s.toml")', 'gym.VectorFlowEnv("s.toml", num_envs=2, threads=2)'):
+        with started([sys.executable, "-c", GYM.format(make=make)], tmp_path) as process:
+            time.sleep(2.5)
+            assert process.poll() is None, process.stderr and process.stderr.read()
+            assert seconds_to_end(process, signal.SIGINT) < HEARD_WITHIN_S + BUSY_MACHINE_S
+            assert process.returncode == -signal.SIGINT  # as Python itself ends
+
+
+def test_exit_code_of_a_wrong_input_whose_reader_has_gone(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("nothing = 1\n")
+    read, write = os.pipe()
+    os.close(read)
+    ended = subprocess.run(command_of("validate", "bad.toml"), cwd=tmp_path, stderr=write, check=False)
+    os.close(write)
+    assert ended.returncode == 2
+
+
+class PanicException(BaseException):
+    pass
+
+
+def test_a_fault_of_the_core_is_a_line_that_says_what_to_send(capfd: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        raise PanicException("attempt to divide by zero")
+
+    assert failures.guarded(fail) == failures.FAILED
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 1
+    for part in ("fault of ackclock", "divide by zero", "send us", "seed", ackclock.__version__):
+        assert part in lines[0]
