@@ -58,7 +58,7 @@ def _validate(*arguments: str, cwd: Path, stdin: int = subprocess.DEVNULL) -> su
         text=True,
         timeout=PATIENCE_S,
         check=False,
-        preexec_fn=limit,  # noqa: PLW1509  there are no threads
+        preexec_fn=limit,
     )
     assert ended.returncode != 2 or sorted(cwd.rglob("*")) == before
     assert "Traceback" not in ended.stderr, ended.stderr

@@ -64,17 +64,14 @@ pub(crate) fn review_steps(
         let field = format!("schedule[{index}].at");
         match at {
             None | Some(SimDuration::ZERO) if index == 0 => {}
-            Some(_) if index == 0 => {
-                return review.report(
-                    field,
-                    "must be 0 s: something has to hold from the start",
-                    "begin with a step at 0 s",
-                );
+            Some(at) if index == 0 => {
+                review.report(field, "must be 0 s: something has to hold from the start", "begin with a step at 0 s");
+                end = at;
             }
-            None => return review.report(field, "is missing", "add it, such as at = \"10 s\""),
+            None => review.report(field, "is missing", "add it, such as at = \"10 s\""),
             Some(at) if at <= end => {
                 let message = format!("must be later than the step above it, which is at {end}");
-                return review.report(field, message, format!("use more than {end}"));
+                review.report(field, message, format!("use more than {end}"));
             }
             Some(at) => end = at,
         }

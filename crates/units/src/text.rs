@@ -56,6 +56,9 @@ pub(crate) fn parse_quantity(text: &str, table: &UnitTable) -> Result<u64, Parse
     if number.is_empty() {
         return Err(wrong(""));
     }
+    if unit.starts_with(['e', 'E']) && unit[1..].starts_with(|c: char| c.is_ascii_digit() || c == '+' || c == '-') {
+        return Err(wrong("in plain digits: powers of ten are not read"));
+    }
     let Some(&(_, factor)) = table.units.iter().find(|(name, _)| *name == unit) else {
         let known: Vec<&str> = table.units.iter().map(|(name, _)| *name).collect();
         let what = wrong(if unit.is_empty() { "with a unit" } else { "in a known unit" }).what;
@@ -124,6 +127,12 @@ mod tests {
             let error = text.parse::<SimDuration>().expect_err(text).to_string();
             assert!(error.contains("30 ms") || error.contains("ns"), "no remedy in: {error}");
         }
+    }
+
+    #[test]
+    fn says_of_a_power_of_ten_what_it_is() {
+        let error = "1e30 bit/s".parse::<Bandwidth>().expect_err("not read").to_string();
+        assert!(error.contains("powers of ten are not read"), "{error}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 """`ackclock validate` and `ackclock schema`."""
 
+import json
 import sys
 import tomllib
 from functools import partial
@@ -89,7 +90,8 @@ def _used(file: Path, error: ScenarioError) -> list[str]:
     if not any((diagnostic["field"] or "").startswith("use") for diagnostic in error.diagnostics):
         return []
     try:
-        entries = tomllib.loads(file.read_text(encoding="utf-8")).get("use", [])
+        text = file.read_text(encoding="utf-8")
+        entries = (json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)).get("use", [])
     except (OSError, ValueError):
         entries = []
     return [_module(str(entry), file.parent) for entry in entries] if isinstance(entries, list) else [str(entries)]

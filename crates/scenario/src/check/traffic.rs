@@ -23,6 +23,14 @@ const HEADERS: u64 = 28;
 
 const DEFAULT_BUCKETS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
+/// How often flows arrive.
+enum Frequency {
+    /// A second.
+    Rate(f64),
+    /// The part of the slowest link that they take.
+    Load(f64),
+}
+
 /// What an entry of the scenario's flows makes.
 pub(crate) enum Role<'a> {
     Connection,
@@ -229,37 +237,46 @@ impl Checker<'_, '_> {
     }
 
     fn drawn(&mut self, table: &ArrivalsTable, flow: &FlowConfig, path: &FieldPath) -> Option<Arrivals> {
+        // Each is looked at before any is missed, so that all mistakes are told at once.
         let gaps = match &table.process {
-            None | Some(Process::Poisson(_)) => Gaps::Exponential,
-            Some(Process::Periodic(_)) => Gaps::Constant,
-            Some(Process::LogNormal(gaps)) => Gaps::LogNormal { sigma: self.own(gaps, &path.key("process"))?.sigma },
-        };
-        let size = self.sizes(table.size.as_ref(), &path.key("size"), "size = { cdf = \"web_search\" }")?;
-        let reply = match &table.reply {
-            Some(reply) => Some(self.sizes(Some(reply), &path.key("reply"), "")?),
-            None => None,
-        };
-        let rate = match (table.rate, table.load) {
-            (Some(rate), None) => rate.0,
-            (None, Some(load)) => self.rate_of_load(load, flow, &size, reply.as_ref(), path)?,
-            (None, None) => {
-                self.missing(&path.key("rate"), "rate = \"1000 /s\", load = 0.5, or a file");
-                return None;
-            }
-            (Some(_), Some(_)) => {
-                self.report(&path.key("load"), "must not stand beside a rate", "keep one of the two");
-                return None;
+            None | Some(Process::Poisson(_)) => Some(Gaps::Exponential),
+            Some(Process::Periodic(_)) => Some(Gaps::Constant),
+            Some(Process::LogNormal(gaps)) => {
+                self.own(gaps, &path.key("process")).map(|gaps| Gaps::LogNormal { sigma: gaps.sigma })
             }
         };
-        if !(rate > 0.0 && rate <= 1e9) {
-            self.report(
+        let size = self.sizes(table.size.as_ref(), &path.key("size"), "size = { cdf = \"web_search\" }");
+        let reply = table.reply.as_ref().map(|reply| self.sizes(Some(reply), &path.key("reply"), ""));
+        let frequency = self.frequency(table, path);
+        let (gaps, size, reply) = (gaps?, size?, reply.map_or(Some(None), |reply| reply.map(Some))?);
+        let rate = match frequency? {
+            Frequency::Rate(rate) => rate,
+            Frequency::Load(load) => self.rate_of_load(load, flow, &size, reply.as_ref())?,
+        };
+        Some(Arrivals::Drawn { gaps, mean_gap: 1e9 / rate, size, reply })
+    }
+
+    /// How often flows arrive, as the table says it.
+    fn frequency(&mut self, table: &ArrivalsTable, path: &FieldPath) -> Option<Frequency> {
+        match (table.rate, table.load) {
+            (Some(rate), None) if rate.0 > 0.0 && rate.0 <= 1e9 => return Some(Frequency::Rate(rate.0)),
+            (Some(_), None) => self.report(
                 &path.key("rate"),
                 "must be more than 0 and at most \"1000000 /ms\"",
                 "write how many flows arrive in a time, such as \"100 /s\"",
-            );
-            return None;
+            ),
+            (None, Some(load)) if load > 0.0 && load <= 100.0 => return Some(Frequency::Load(load)),
+            (None, Some(_)) => self.report(
+                &path.key("load"),
+                "must be more than 0 and at most 100",
+                "use a fraction such as 0.6; more than 1 is an overload",
+            ),
+            (None, None) => self.missing(&path.key("rate"), "rate = \"1000 /s\", load = 0.5, or a file"),
+            (Some(_), Some(_)) => {
+                self.report(&path.key("load"), "must not stand beside a rate", "keep one of the two");
+            }
         }
-        Some(Arrivals::Drawn { gaps, mean_gap: 1e9 / rate, size, reply })
+        None
     }
 
     /// Flows a second whose payload takes the fraction `load` of the slowest link, in the direction that has more.
@@ -269,16 +286,7 @@ impl Checker<'_, '_> {
         flow: &FlowConfig,
         size: &SizeDistribution,
         reply: Option<&SizeDistribution>,
-        path: &FieldPath,
     ) -> Option<f64> {
-        if !(load > 0.0 && load <= 100.0) {
-            self.report(
-                &path.key("load"),
-                "must be more than 0 and at most 100",
-                "use a fraction such as 0.6; more than 1 is an overload",
-            );
-            return None;
-        }
         let network = std::mem::take(&mut self.network);
         let mut router = Router::new(&network);
         let mut seconds = |from, to, sizes: Option<&SizeDistribution>| {
