@@ -1,6 +1,7 @@
 """Wrong inputs: every mistake is named where it stands, nothing hangs, nothing takes all memory, nothing is touched.
 
-A file of `tests/wrong` says behind `#!` what is wrong in that line: places of fields, `~` for one of syntax; `PLACE @LINE` of another.
+A file of `tests/wrong` says behind `#!` what is wrong in that line: places of fields, `~` for one of syntax;
+`PLACE @LINE` of another.
 """
 
 import os
