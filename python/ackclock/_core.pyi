@@ -40,6 +40,7 @@ __all__ = [
     "agents",
     "buffer_policies",
     "build_info",
+    "check_often",
     "controllers",
     "exercise_agent",
     "links",
@@ -48,6 +49,7 @@ __all__ = [
     "profiles",
     "queues",
     "schema",
+    "take_fault",
     "topologies",
     "traffic",
 ]
@@ -777,7 +779,7 @@ class Scenario:
     """A checked scenario; it cannot be changed. `load`, `parse` and `from_json` make one."""
     @staticmethod
     def load(path: str | PathLike[str], overrides: Sequence[str] = ..., *, imports: bool = True) -> Scenario:
-        """Read a scenario from a TOML file.
+        """Read a scenario from a TOML file, or one of the same as JSON.
 
         Args:
             path: The file.

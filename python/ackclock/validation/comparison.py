@@ -117,7 +117,7 @@ def compare(recordings: Sequence[Recording], *, on_done: Callable[[int, int], No
     stop = Stop()
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         try:
-            done = pool.map(stop.heeded(lambda one: _simulate(*one)), wanted)
+            done = pool.map(stop.heeded(_simulate), (r for r, _ in wanted), (variant for _, variant in wanted))
             for count, ((recording, _), result) in enumerate(zip(wanted, done, strict=True), 1):
                 runs[recording.name].append(result)
                 if on_done:
