@@ -861,6 +861,12 @@ class Scenario:
             ScenarioError: If values that were drawn are no scenario together.
         """
     @property
+    def memory_bytes(self) -> int:
+        """Memory that its run takes at least, in bytes, by a rough estimate: flows, fixed windows, series at intervals."""
+    @property
+    def keeps_over_time(self) -> bool:
+        """Whether what its run keeps grows with simulated time: series, events, captures."""
+    @property
     def is_watched(self) -> bool:
         """Whether events of its run are kept."""
     def with_events(self, kinds: Sequence[str]) -> Scenario:
@@ -1135,6 +1141,15 @@ class Outcome:
     """What a run produced. The columns' memory moves into Arrow once and is shared from then on."""
     def summary_json(self) -> str:
         """Return `summary.json` as text: averages and counts of each flow and link."""
+    def write_summary(self, path: str) -> None:
+        """Write `summary.json`.
+
+        Args:
+            path: The file; replaced if there is one.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
     def table(self, name: Literal["flows", "links", "episodes", "completions", "appliances", "events"]) -> Table:
         """Return a table of series or of events; docs/reference/results.md describes the columns.
 

@@ -52,6 +52,8 @@ _FILES: dict[TableName, str] = {name: f"{name}.parquet" for name in get_args(Tab
 
 _REMEDY = "restore it, or run the scenario again"
 
+_ENCODER = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
+
 
 def no_completions() -> "pl.DataFrame":
     """Return the table of completions of a run without short flows and requests."""
@@ -69,7 +71,10 @@ def no_appliances() -> "pl.DataFrame":
 
 
 class CaptureSource(Protocol):
-    """Whatever can write the packets that a run captured, and its events; the core's `Outcome` does."""
+    """Whatever can write what a run left, the packets that it captured and its events; the core's `Outcome` does."""
+
+    def write_summary(self, path: str) -> None:
+        """Write `summary.json`."""
 
     @property
     def captures(self) -> list[str]:
@@ -89,22 +94,31 @@ class CaptureSource(Protocol):
         """Write the events as a Perfetto trace."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Results:
     """The results of one run.
 
     A run makes no tables: each is taken over from the core when it is first looked at, as Polars loads longer than a
-    short run takes.
+    short run takes. So is the summary, which of many thousand flows takes more memory here than the run did.
 
     Attributes:
         captures: The pcapng file of each captured link or flow, for results that were loaded or saved.
     """
 
-    _summary: RunSummary
+    _read_summary: Callable[[], RunSummary]
     _origin: Manifest
-    _table: Callable[[TableName], "pl.DataFrame"] = field(compare=False)
+    _table: Callable[[TableName], "pl.DataFrame"]
     captures: Mapping[str, Path] = field(default_factory=dict)
-    _source: CaptureSource | None = field(default=None, compare=False)
+    _source: CaptureSource | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether they say the same, and come from the same."""
+        if not isinstance(other, Results):
+            return NotImplemented
+        mine, theirs = (self.summary, self._origin, self.captures), (other.summary, other._origin, other.captures)
+        return mine == theirs
+
+    __hash__ = None  # type: ignore[assignment]  # as of all that holds dictionaries
 
     def __repr__(self) -> str:
         """Return what they are of, in short."""
@@ -113,10 +127,10 @@ class Results:
         what = f"{flows} flows, {links} links, {summary['duration_s']:g} s, seed {summary['seed']}"
         return f'<Results "{self.name}": {what}>'
 
-    @property
+    @cached_property
     def summary(self) -> RunSummary:
         """What `summary.json` holds: averages and counts of each flow and link."""
-        return self._summary
+        return self._read_summary()
 
     @cached_property
     def flows(self) -> "pl.DataFrame":
@@ -310,7 +324,7 @@ class Results:
         """
         path = Path(directory)
         with storage.new_folder(path, force=force) as partial:
-            (partial / SUMMARY).write_bytes(summary_json(self.summary))
+            self._write_summary(partial / SUMMARY)
             for table in TABLES:
                 (partial / f"{table}.parquet").write_bytes(parquet(getattr(self, table)))
             if not self.completions.is_empty():
@@ -327,6 +341,15 @@ class Results:
                 _json({**self.manifest, "captures": self._write_captures(partial)})
             )
         return path
+
+    def _write_summary(self, file: Path) -> None:
+        """Write what nobody has looked at, and so nobody has changed, straight from the core."""
+        if self._source is not None and "summary" not in self.__dict__:
+            self._source.write_summary(str(file))
+            return
+        with file.open("w", encoding="utf-8", newline="\n") as out:
+            out.writelines(_ENCODER.iterencode(self.summary))
+            out.write("\n")
 
     def _write_captures(self, folder: Path) -> dict[str, str]:
         """Write a pcapng file for each captured link and flow, and return their names."""
@@ -365,7 +388,7 @@ class Results:
         summary = document(_content(path, SUMMARY, sums), path / SUMMARY, RunSummary, _REMEDY)
         tables = _tables(path, sums)
         captures = {link: inside(path, file, _REMEDY) for link, file in manifest.get("captures", {}).items()}
-        return cls(summary, manifest, tables.__getitem__, captures)
+        return cls(lambda: summary, manifest, tables.__getitem__, captures)
 
 
 def _manifest(folder: Path) -> Manifest:
@@ -427,7 +450,7 @@ def summary_json(summary: Mapping[str, Any]) -> bytes:
 
 
 def _json(value: Mapping[str, Any]) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (_ENCODER.encode(value) + "\n").encode()
 
 
 def parquet(table: "pl.DataFrame") -> bytes:

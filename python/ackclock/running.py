@@ -213,7 +213,7 @@ def results_of(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> 
         figures: What it cost.
     """
     return Results(
-        _summary=json.loads(outcome.summary_json()),
+        _read_summary=lambda: json.loads(outcome.summary_json()),
         _origin=_origin(scenario, figures),
         _table=partial(_table, outcome),
         _source=outcome,

@@ -50,7 +50,7 @@ impl<'a> Run<'a> {
         let threads = NonZeroUsize::new(self.threads).unwrap_or(NonZeroUsize::MIN);
         let drawn = self.drawn()?;
         let scenario = drawn.as_ref().unwrap_or(self.scenario);
-        Ok(Results::new(ParallelSimulation::new(scenario.config(), threads).finish()))
+        Ok(Results::new(ParallelSimulation::of(scenario.shared_config(), threads).finish()))
     }
 
     /// As [`Self::finish`], on one thread, telling `observer` of the events that the scenario's `trace.events` names.
@@ -67,7 +67,7 @@ impl<'a> Run<'a> {
     /// ```
     pub fn observe(self, observer: &mut dyn Observer) -> Result<Results, ScenarioError> {
         let drawn = self.drawn()?;
-        let mut simulation = Simulation::new(drawn.as_ref().unwrap_or(self.scenario).config());
+        let mut simulation = Simulation::of(drawn.as_ref().unwrap_or(self.scenario).shared_config());
         simulation.run_observed(SimTime::NEVER, observer);
         Ok(Results::new(simulation.finish()))
     }

@@ -211,7 +211,7 @@ impl Link {
     /// Ends the measurement window and returns what was measured.
     pub fn end_measurement(&mut self, now: SimTime) -> LinkStats {
         self.advance(now);
-        let mut stats = self.rest.counts.stats.clone();
+        let mut stats = std::mem::take(&mut self.rest.counts.stats);
         let used = self.rest.served.as_ref().and_then(|served| served.used(stats.window_start(), now));
         stats.finish(self.window(now), self.waiting(), used);
         stats

@@ -17,6 +17,7 @@ mod parts;
 mod scenario;
 mod signals;
 mod simulation;
+mod summary;
 mod table;
 
 use pyo3::prelude::*;

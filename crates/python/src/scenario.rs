@@ -177,6 +177,18 @@ impl PyScenario {
         }
     }
 
+    /// Memory that its run takes at least, in bytes, by a rough estimate: flows, fixed windows, series at intervals.
+    #[getter]
+    fn memory_bytes(&self) -> u64 {
+        self.inner.config().least_memory()
+    }
+
+    /// Whether what its run keeps grows with simulated time: series, events, captures.
+    #[getter]
+    fn keeps_over_time(&self) -> bool {
+        self.inner.config().keeps_over_time()
+    }
+
     /// Whether events of its run are kept.
     #[getter]
     fn is_watched(&self) -> bool {

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use ackclock_agent::policy::learned_policy;
 use ackclock_cc::Controller;
 use ackclock_events::{Source, SourceKind};
-use ackclock_sim::{Capture, EngineCounters, EventLog, FlowConfig, FlowId, Outcome, ParallelSimulation, Summary};
+use ackclock_sim::{
+    Capture, EngineCounters, EventLog, FlowConfig, FlowId, Outcome, ParallelSimulation, SimulationConfig, Summary,
+};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -20,6 +22,7 @@ use crate::errors::to_runtime_error;
 use crate::events::event_tuple;
 use crate::failure::PartFailure;
 use crate::scenario::PyScenario;
+use crate::summary::write_summary;
 use crate::table::PyTable;
 
 /// A simulation under way, from time 0 on. It lets go of the GIL while it runs, unless a part is in Python.
@@ -38,8 +41,8 @@ pub(crate) struct PySimulation {
     counters: EngineCounters,
     is_finished: bool,
     calls_python: bool,
-    /// The scenario's flows, in order.
-    flows: Arc<[FlowConfig]>,
+    /// The scenario's.
+    config: Arc<SimulationConfig>,
 }
 
 /// The controller that a flow is going to have: what one that learns knows before the handshake is over.
@@ -59,16 +62,16 @@ impl PySimulation {
     fn new(py: Python<'_>, scenario: &PyScenario, threads: usize) -> PyResult<Self> {
         let threads = NonZeroUsize::new(threads)
             .ok_or_else(|| PyValueError::new_err("a simulation needs at least 1 thread; threads is 0"))?;
-        let config = scenario.inner.config();
+        let config = scenario.inner.shared_config();
         let calls_python = scenario.calls_python();
-        let inner = simulate(py, calls_python, || ParallelSimulation::new(config, threads))?;
+        let inner = simulate(py, calls_python, || ParallelSimulation::of(config, threads))?;
         Ok(Self {
             inner: Some(inner),
             now: SimTime::ZERO,
             counters: EngineCounters::default(),
             is_finished: false,
             calls_python,
-            flows: config.flows.as_slice().into(),
+            config: Arc::clone(config),
         })
     }
 
@@ -83,11 +86,11 @@ impl PySimulation {
     ///     RuntimeError: If the simulation is over.
     fn policy<'py>(&mut self, py: Python<'py>, flow: &str) -> PyResult<Bound<'py, PyBytes>> {
         let simulation = self.inner.as_mut().ok_or_else(over)?.whole();
-        let Some(place) = self.flows.iter().position(|known| known.name == flow) else {
-            return Err(PyKeyError::new_err(format!("no flow {flow:?}; there are {}", names(&self.flows))));
+        let Some(place) = self.config.flows.iter().position(|known| known.name == flow) else {
+            return Err(PyKeyError::new_err(format!("no flow {flow:?}; there are {}", names(&self.config.flows))));
         };
         let policy = match simulation.sender(FlowId::new(place)).controller() {
-            Controller::Unopened(_) => learned_policy(&first_controller(&self.flows[place])),
+            Controller::Unopened(_) => learned_policy(&first_controller(&self.config.flows[place])),
             controller => learned_policy(controller),
         };
         let policy = policy.ok_or_else(|| {
@@ -174,7 +177,7 @@ impl PySimulation {
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
         let simulation = self.inner.as_ref().ok_or_else(over)?;
         let inner = simulate(py, self.calls_python, || simulation.clone())?;
-        Ok(Self { inner: Some(inner), flows: Arc::clone(&self.flows), ..*self })
+        Ok(Self { inner: Some(inner), config: Arc::clone(&self.config), ..*self })
     }
 
     /// Simulated time so far, in seconds.
@@ -268,6 +271,18 @@ impl PyOutcome {
     /// Return `summary.json` as text: averages and counts of each flow and link.
     fn summary_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.summary).map_err(to_runtime_error)
+    }
+
+    /// Write `summary.json`.
+    ///
+    /// Args:
+    ///     path: The file; replaced if there is one.
+    ///
+    /// Raises:
+    ///     OSError: If it cannot be written.
+    fn write_summary(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| write_summary(&self.summary, &path))?;
+        Ok(())
     }
 
     /// Return a table of series or of events; docs/reference/results.md describes the columns.

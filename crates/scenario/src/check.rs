@@ -26,7 +26,7 @@ use ackclock_cc::ControllerConfig;
 use ackclock_net::{NetworkConfig, NodeId};
 use ackclock_sim::{MeasureWindow, SimulationConfig};
 use ackclock_tcp::TcpConfig;
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::{Shared, SimDuration, SimTime};
 use serde::de::DeserializeOwned;
 
 pub(crate) use self::flows::MAX_FLOWS;
@@ -135,6 +135,8 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) extensions: Extensions,
     /// What the last end of a flow came to: those of a group are alike.
     last_end: Option<tcp::End<'a>>,
+    /// What flows have that are alike, once.
+    shared_tcp: Shared<TcpConfig>,
 }
 
 /// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
@@ -202,6 +204,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             duration: None,
             extensions: Extensions::default(),
             last_end: None,
+            shared_tcp: Shared::default(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A checked scenario.
 
+use std::sync::Arc;
+
 use ackclock_declare::Library;
 use ackclock_events::EventKinds;
 use ackclock_sim::SimulationConfig;
@@ -18,7 +20,7 @@ use crate::vary::{Drawn, ScenarioTemplate};
 #[derive(Clone, Debug)]
 pub struct Scenario {
     file: ScenarioFile,
-    config: SimulationConfig,
+    config: Arc<SimulationConfig>,
     attachments: Attachments,
     extensions: Extensions,
     library: Library,
@@ -86,7 +88,7 @@ impl Scenario {
     ) -> Self {
         file.name = Some(config.name.clone());
         file.seed = Some(config.seed);
-        Self { file, config, attachments, extensions, library, drawn, template: None }
+        Self { file, config: Arc::new(config), attachments, extensions, library, drawn, template: None }
     }
 
     /// The same, able to be drawn again.
@@ -126,6 +128,11 @@ impl Scenario {
         &self.config
     }
 
+    /// The same, to be kept by what is built from it: of many thousand flows it takes megabytes.
+    pub fn shared_config(&self) -> &Arc<SimulationConfig> {
+        &self.config
+    }
+
     /// The same scenario under another seed: everything random in the run is drawn anew, while the values that were
     /// drawn for the scenario itself stay; [`Self::draw`] draws these, too.
     #[must_use]
@@ -151,7 +158,7 @@ impl Scenario {
         let mut diagnostics = Diagnostics::new("", "", &[], &tree);
         let config = check(&file, &self.config.name, &self.attachments, &self.extensions, &mut diagnostics);
         let config = config.expect("what was changed makes no scenario wrong");
-        Self { file, config, ..self.clone() }
+        Self { file, config: Arc::new(config), ..self.clone() }
     }
 
     /// The scenario as JSON in a fixed order, overrides, name and seed included. Read by [`Self::from_json`], it is this

@@ -83,7 +83,7 @@ fn an_appliance_takes_every_flow_that_crosses_it_with_its_defaults() {
     assert!(matches!(split.near.controller, ControllerConfig::Cubic(_)));
     assert!(matches!(split.far.controller, ControllerConfig::HighSpeed(_)));
     // without tables of their own both ends are what a host is
-    assert_eq!((&split.near.tcp, &split.far.tcp), (&config.flows[0].receiver, &config.flows[0].sender));
+    assert_eq!((&split.near.tcp, &split.far.tcp), (&*config.flows[0].receiver, &*config.flows[0].sender));
 }
 
 #[test]

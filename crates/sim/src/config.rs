@@ -1,5 +1,7 @@
 //! A whole simulation: checked values, ready to run. The scenario crate makes these from a file.
 
+use std::sync::Arc;
+
 use ackclock_cc::ControllerConfig;
 use ackclock_net::{ConnectionIndex, LinkId, NetworkConfig, NodeId};
 use ackclock_tcp::TcpConfig;
@@ -149,10 +151,10 @@ pub struct FlowConfig {
     pub controller_name: String,
     /// Name of the set of switches that the sending end's began from, for results.
     pub profile: &'static str,
-    /// TCP at the sending end.
-    pub sender: TcpConfig,
+    /// TCP at the sending end; one for all flows that are alike.
+    pub sender: Arc<TcpConfig>,
     /// TCP at the receiving end.
-    pub receiver: TcpConfig,
+    pub receiver: Arc<TcpConfig>,
     /// The application at the sending end.
     pub app: AppConfig,
     /// What the receiving host sends back on the same connection, if anything.

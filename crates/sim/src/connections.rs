@@ -107,6 +107,11 @@ impl Connections {
         ConnectionIndex::new(self.ends.len() / 2)
     }
 
+    /// So many more are going to be added: an end takes kilobytes, and room for twice as many as there are is dear.
+    pub(crate) fn expect(&mut self, connections: usize) {
+        self.ends.reserve_exact(2 * connections);
+    }
+
     /// Adds a connection behind the others: its opener, then its acceptor.
     pub(crate) fn add(&mut self, ends: [NewEnd; 2]) {
         self.ends.extend(ends.map(TcpEnd::new).map(End::Tcp));

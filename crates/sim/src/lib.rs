@@ -33,6 +33,7 @@ mod connections;
 mod episodes;
 mod event_queue;
 mod events_table;
+mod footprint;
 mod hosts;
 mod ids;
 mod network;

@@ -1,7 +1,7 @@
 //! Series over time, as columns. What is recorded is settled before the run.
 
 use ackclock_cc::CongestionController;
-use ackclock_net::{EndpointId, Link, LinkId};
+use ackclock_net::{EndpointId, Link, LinkConfig, LinkId};
 use ackclock_tcp::Endpoint;
 use ackclock_units::{SimDuration, SimTime};
 
@@ -195,8 +195,8 @@ impl Recorder {
     }
 
     /// The tables of flows and links.
-    pub(crate) fn into_tables(self, flow_names: Vec<String>, link_names: &[String]) -> (Table, Table) {
-        let traced = self.traced_links.iter().map(|&link| link_names[link.index()].clone()).collect();
+    pub(crate) fn into_tables(self, flow_names: Vec<String>, links: &[LinkConfig]) -> (Table, Table) {
+        let traced = self.traced_links.iter().map(|&link| links[link.index()].name.clone()).collect();
         let flows = self.flows.into_table("flow", flow_names, FlowSeries::column);
         (flows, self.links.into_table("link", traced, LinkSeries::column))
     }

@@ -9,8 +9,10 @@ mod measuring;
 mod parallel;
 mod watching;
 
+use std::sync::Arc;
+
 use ackclock_cc::ExternalController;
-use ackclock_net::{EndpointId, LinkStats, Packet, Payload};
+use ackclock_net::{EndpointId, Packet, Payload};
 use ackclock_units::SimTime;
 use ackclock_units::interrupt::ask;
 
@@ -21,7 +23,7 @@ use crate::episodes::episode_table;
 use crate::event_queue::{Event, Moment};
 use crate::hosts::Hosts;
 use crate::ids::FlowId;
-use crate::outcome::{EngineCounters, Outcome, Table};
+use crate::outcome::{EngineCounters, LinkSummary, Outcome, Table};
 use crate::recorder::Recorder;
 use crate::streams::Streams;
 use crate::summary;
@@ -35,7 +37,7 @@ const EVENTS_BETWEEN_QUESTIONS: u64 = 1_024;
 /// A simulation under way. Clones continue alike.
 #[derive(Clone, Debug)]
 pub struct Simulation {
-    config: SimulationConfig,
+    config: Arc<SimulationConfig>,
     hosts: Hosts,
     streams: Streams,
     relays: Relays,
@@ -44,7 +46,8 @@ pub struct Simulation {
     recorder: Recorder,
     counters: EngineCounters,
     end: SimTime,
-    link_stats: Option<Vec<LinkStats>>,
+    /// What links have come to, once the measurement is over.
+    link_summaries: Option<Vec<LinkSummary>>,
     /// Controllers may decide after events.
     has_deciders: bool,
 }
@@ -133,21 +136,20 @@ impl Simulation {
     fn conclude(mut self) -> Outcome {
         let now = self.hosts.now();
         self.end_measurement();
-        let link_stats = self.link_stats.take().expect("the measurement has just ended");
+        let links = self.link_summaries.take().expect("the measurement has just ended");
         self.short_flows.count_what_is_under_way(&self.hosts, &mut self.relays);
-        let (config, streams, connections) = (&self.config, self.streams.list(), &mut self.hosts.connections);
-        let mut summary = summary::summarize(config, streams, connections, &link_stats);
+        let (config, streams, connections) = (&*self.config, self.streams.list(), &mut self.hosts.connections);
+        let mut summary = summary::summarize(config, streams, connections, links);
         summary.appliances = appliance::summarize(config, &self.relays, streams, connections);
         summary.groups = self.short_flows.summaries(config);
         summary.datagrams = self.datagrams.summaries(config);
-        let link_names: Vec<String> = config.network.links.iter().map(|link| link.name.clone()).collect();
-        let flow_names: Vec<String> = streams.iter().map(|stream| stream.name.clone()).collect();
         let episodes = episode_table(config, streams, &self.relays, connections, now);
         let completions = self.completions();
         let events = self.events_of_results();
         let captures = self.hosts.network.captures.take(&self.config.network.links);
         let appliances = self.relays.take_table(&self.config);
-        let (flows, links) = self.recorder.into_tables(flow_names, &link_names);
+        let flow_names = self.streams.list().iter().map(|stream| stream.name.clone()).collect();
+        let (flows, links) = self.recorder.into_tables(flow_names, &self.config.network.links);
         Outcome { summary, flows, links, episodes, completions, appliances, events, captures, engine: self.counters }
     }
 

@@ -13,17 +13,16 @@ pub(crate) fn summarize(
     config: &SimulationConfig,
     streams: &[Stream],
     connections: &Connections,
-    links: &[LinkStats],
+    links: Vec<LinkSummary>,
 ) -> Summary {
     let end = SimTime(config.duration.0);
     let flows: Vec<FlowSummary> = streams.iter().map(|stream| flow_summary(stream, connections, end)).collect();
-    let names = config.network.links.iter().map(|link| &link.name);
     Summary {
         scenario: config.name.clone(),
         seed: config.seed,
         duration_s: config.duration.as_secs_f64(),
         jain_index: jain_index(&flows),
-        links: names.zip(links).map(|(name, stats)| link_summary(name, stats)).collect(),
+        links,
         flows,
         appliances: Vec::new(),
         groups: Vec::new(),
@@ -74,7 +73,7 @@ pub(crate) fn distribution(histogram: &Histogram, unit: f64) -> Distribution {
     }
 }
 
-fn link_summary(name: &str, stats: &LinkStats) -> LinkSummary {
+pub(crate) fn link_summary(name: &str, stats: &LinkStats) -> LinkSummary {
     LinkSummary {
         name: name.to_owned(),
         utilization: stats.utilization(),

@@ -1,6 +1,8 @@
 //! The split-connection appliance: every octet comes through once and in order, whatever is lost; the handshake, FIN,
 //! RST and back-pressure are carried through; latency and copying are what arithmetic says.
 
+use std::sync::Arc;
+
 use crate::common::{DISCIPLINES, Dumbbell, disciplines};
 use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_net::{DropTailConfig, NodeId, PacketClass, QueueConfig, QueueLimit, Selection};
@@ -57,7 +59,7 @@ fn dumbbell(app: AppConfig, duration: u64) -> Dumbbell {
 fn split(mut config: SimulationConfig, appliances: Vec<ApplianceConfig>, buffer: Bytes) -> SimulationConfig {
     for flow in 0..config.flows.len() {
         for index in 0..appliances.len() {
-            let tcp = TcpConfig { send_buffer: buffer, receive_buffer: buffer, ..config.flows[flow].sender };
+            let tcp = TcpConfig { send_buffer: buffer, receive_buffer: buffer, ..*config.flows[flow].sender };
             config.splits.push(SplitConfig { flow, appliance: index, near: side(&tcp), far: side(&tcp) });
         }
     }
@@ -165,7 +167,7 @@ fn a_receiver_that_stops_reading_stops_the_sender_and_nothing_is_lost() {
     let buffer = Bytes(100_000);
     let mut config = dumbbell(AppConfig::Bulk, 20).config();
     config.flows[0].stops_reading = Some(SimTime::ZERO + SimDuration::from_secs(5));
-    config.flows[0].receiver.receive_buffer = buffer;
+    Arc::make_mut(&mut config.flows[0].receiver).receive_buffer = buffer;
     let config = split(config, vec![appliance(LEFT)], buffer);
     let mut simulation = Simulation::new(&config);
     simulation.run_until(SimTime::ZERO + SimDuration::from_secs(10));

@@ -281,7 +281,7 @@ fn a_far_side_that_gives_up_resets_the_flow_and_frees_it() {
     let boxes = [ApplianceConfig { copying, ..appliance(LEFT) }];
     let flows: Vec<Listed> = (0..40).map(|number| (50 * number, 50_000, 0)).collect();
     let mut config = short(dumbbell.config(), &flows, &boxes, &tcp);
-    config.traffic.arrivals[0].flow.sender = tcp;
+    config.traffic.arrivals[0].flow.sender = tcp.into();
     let outcome = Simulation::new(&config).finish();
     let group = &outcome.summary.groups[0];
     // A flow takes less than 0.2 s. What has no far side by 1 s gives up after 1 + 2 + 4 + ... + 64 = 127 s of SYNs.

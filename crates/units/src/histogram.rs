@@ -3,12 +3,23 @@
 const PRECISION_BITS: u32 = 7;
 const EXACT: u64 = 1 << PRECISION_BITS;
 
+/// So many buckets are kept one by one, and so many values are looked for there.
+const FEW_BUCKETS: usize = 32;
+const FEW_VALUES: u32 = 1_000;
+
 /// Weights of integer values, for percentiles. Memory grows with the range of values seen, not with their number.
+///
+/// Most of many thousand links and flows see few values far apart, and few packets: their buckets are kept one by one, in a
+/// sixteenth of the memory.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// Weight of bucket `base + i`.
+    /// Weight of bucket `base + i`; empty while there are few.
     weights: Vec<u64>,
     base: usize,
+    /// The buckets that have any weight, in order, while there are few.
+    few: Vec<(u32, u64)>,
+    /// How often a value was looked for there.
+    looked_for: u32,
     sum: u128,
     /// The largest number while nothing was counted.
     min: u64,
@@ -17,7 +28,7 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { weights: Vec::new(), base: 0, sum: 0, min: u64::MAX, max: 0 }
+        Self { weights: Vec::new(), base: 0, few: Vec::new(), looked_for: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -63,11 +74,17 @@ impl Histogram {
         }
     }
 
-    /// Counts a value that may be the least or the largest.
+    /// Counts a value that may be the least or the largest, or one of few.
     fn add_at_edge(&mut self, bucket: usize, value: u64, weight: u64) {
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
         if self.weights.is_empty() {
-            self.base = bucket;
-        } else if bucket < self.base {
+            if self.add_to_few(bucket as u32, weight) {
+                return;
+            }
+            self.spread();
+        }
+        if bucket < self.base {
             let missing = self.base - bucket;
             self.weights.splice(0..0, std::iter::repeat_n(0, missing));
             self.base = bucket;
@@ -77,18 +94,44 @@ impl Histogram {
             self.weights.resize(index + 1, 0);
         }
         self.weights[index] += weight;
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+    }
+
+    /// False if there are no longer few.
+    fn add_to_few(&mut self, bucket: u32, weight: u64) -> bool {
+        self.looked_for += 1;
+        match self.few.binary_search_by_key(&bucket, |known| known.0) {
+            _ if self.looked_for > FEW_VALUES => return false,
+            Ok(place) => self.few[place].1 += weight,
+            Err(_) if self.few.len() == FEW_BUCKETS => return false,
+            Err(place) => self.few.insert(place, (bucket, weight)),
+        }
+        true
+    }
+
+    /// What was kept one by one has its place among all buckets.
+    fn spread(&mut self) {
+        let (Some(first), Some(last)) = (self.few.first(), self.few.last()) else { return };
+        self.base = first.0 as usize;
+        self.weights = vec![0; last.0 as usize - self.base + 1];
+        for (bucket, weight) in std::mem::take(&mut self.few) {
+            self.weights[bucket as usize - self.base] = weight;
+        }
+    }
+
+    /// Every bucket that has any weight, in order.
+    fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
+        let few = self.few.iter().map(|&(bucket, weight)| (bucket as usize, weight));
+        few.chain((self.base..).zip(self.weights.iter().copied()))
     }
 
     /// The sum of all weights.
     pub fn weight(&self) -> u64 {
-        self.weights.iter().sum()
+        self.buckets().map(|(_, weight)| weight).sum()
     }
 
     /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
-        self.weights.is_empty()
+        self.weights.is_empty() && self.few.is_empty()
     }
 
     /// Least value; zero if there is none.
@@ -110,10 +153,10 @@ impl Histogram {
     pub fn quantile(&self, q: f64) -> f64 {
         let wanted = q * self.weight() as f64;
         let mut seen = 0;
-        for (index, weight) in self.weights.iter().enumerate() {
+        for (bucket, weight) in self.buckets() {
             seen += weight;
             if seen > 0 && seen as f64 >= wanted {
-                return value_of(self.base + index).clamp(self.min(), self.max) as f64;
+                return value_of(bucket).clamp(self.min(), self.max) as f64;
             }
         }
         self.max as f64
@@ -148,5 +191,32 @@ mod tests {
         histogram.add_weighted(0, 90);
         histogram.add_weighted(10, 10);
         assert_eq!((histogram.mean(), histogram.quantile(0.5), histogram.quantile(0.95)), (1.0, 0.0, 10.0));
+    }
+
+    /// Sums and quantiles of one to `most`, each `times`, by hand: they do not depend on how buckets are kept.
+    #[test]
+    fn many_values_are_as_few() {
+        for (most, times) in [(32, 1), (33, 1), (100, 1), (4, 250), (4, 251), (100, 1_000)] {
+            let mut histogram = Histogram::default();
+            for value in (0..times).flat_map(|_| 1..=most) {
+                histogram.add(value);
+            }
+            assert_eq!(histogram.weight(), most * times, "{most} {times}");
+            assert_eq!(histogram.mean(), (most + 1) as f64 / 2.0, "{most} {times}");
+            assert_eq!(histogram.quantile(0.5), most.div_ceil(2) as f64, "{most} {times}");
+            assert_eq!((histogram.min(), histogram.max()), (1, most), "{most} {times}");
+        }
+    }
+
+    #[test]
+    fn few_values_far_apart_take_little() {
+        let mut histogram = Histogram::default();
+        (0..40).for_each(|power| histogram.add(1 << power));
+        assert!(histogram.few.is_empty() && histogram.weights.len() > 4_000, "40 are many");
+        let mut histogram = Histogram::default();
+        (0..32).for_each(|power| histogram.add(1 << power));
+        assert_eq!((histogram.few.len(), histogram.weights.capacity()), (32, 0));
+        histogram.add(0);
+        assert_eq!((histogram.weight(), histogram.min(), histogram.quantile(0.5)), (33, 0, 32_896.0)); // the 17th is 2^15, in a bucket of 2^8
     }
 }

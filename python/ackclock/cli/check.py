@@ -11,7 +11,7 @@ import typer
 
 from ackclock import _core, unimported
 from ackclock._core import Scenario, ScenarioError
-from ackclock.cli import failures
+from ackclock.cli import failures, forecast
 from ackclock.shown import plain
 
 
@@ -41,6 +41,8 @@ def _is_valid(file: Path, overrides: list[str], loads: bool) -> bool:
         return False
     flows, links = len(scenario.flow_names), len(scenario.link_names)
     print(f'{plain(file)}: ok: "{plain(scenario.name)}", {scenario.duration_s:g} s, {flows} flows, {links} links')
+    if warning := forecast.memory_warning(scenario):
+        print(f"  warning: {warning}")
     for place, distribution in scenario.varies.items():
         print(f"  drawn: {plain(place)} = {plain(distribution)}")
     for name in () if loads else scenario.python_classes:

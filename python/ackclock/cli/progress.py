@@ -47,8 +47,8 @@ def run_progress(name: str, duration_s: float) -> Iterator[Callable[[RunProgress
     Yields:
         What to call with each step.
     """
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), _SimulatedTime(), _Speed())
-    with Progress(*columns, console=errors(), transient=True) as bar:
+    shown = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), _SimulatedTime(), _Speed())
+    with Progress(*shown, TimeRemainingColumn(), console=errors(), transient=True) as bar:
         task = bar.add_task(name[:32], total=duration_s)
         yield lambda progress: bar.update(task, completed=progress.now_s, progress=progress)
 

@@ -11,7 +11,7 @@ import typer
 
 from ackclock import storage
 from ackclock._core import Scenario, ScenarioError, Simulation
-from ackclock.cli import check
+from ackclock.cli import check, forecast
 from ackclock.cli.failures import InputError
 from ackclock.dumbbells import dumbbell
 from ackclock.results import Results, summary_json
@@ -48,6 +48,10 @@ def run(
         typer.Option("--set", metavar="PATH=VALUE", help="Override a value, such as duration='5 s'. May be repeated."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json on stdout, and nothing else.")] = False,
+    estimates: Annotated[
+        bool,
+        typer.Option("--estimate", help="Run a second of it only, and say what all of it would take; leave nothing."),
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite results that ackclock wrote, and files of --save-policy.")
@@ -100,12 +104,17 @@ def run(
     options |= {"profile": profile}
     given = {name: value for name, value in options.items() if value is not None}
     scenario = _watched(_scenario(file, given, overrides or [], seed, trusts=trust), events)
+    if estimates:
+        forecast.print_estimate(scenario)
+        return
     _check_traces(scenario, output, [name for name, is_on in (("--qlog", qlog), ("--perfetto", perfetto)) if is_on])
     if output is not None:
         storage.check_folder(output, force=force)
     policies = _policies(save_policy or [], scenario)
     for policy in policies.values():
         storage.check_file(policy, force=force)
+    if not quiet:
+        forecast.warn(scenario)
     results = _simulate(scenario, policies, threads, quiet=quiet)
     if output is not None:
         results.save(output, force=force, qlog=qlog, perfetto=perfetto)

@@ -194,8 +194,8 @@ impl<'a> Checker<'a, '_> {
             controller: self
                 .controller(&controller, sender.mss, &path.key("controller"))
                 .seeded(self.stream_seed(plan)),
-            sender,
-            receiver,
+            sender: self.shared_tcp.get(&sender),
+            receiver: self.shared_tcp.get(&receiver),
             app,
             reply: table.reply.as_ref().map(|app| self.app(app, &path.key("reply"))),
             read_rate: table.read_rate.map(|rate| rate.0),

@@ -214,7 +214,7 @@ struct Section {
 
 /// The connections that a flow is made of, from its opener on.
 fn sections(flow: &FlowConfig, traits: &FlowTraits, appliances: &[ApplianceConfig], splits: &Splits) -> Vec<Section> {
-    let (mut from, mut opener) = (flow.from, &flow.sender);
+    let (mut from, mut opener) = (flow.from, &*flow.sender);
     let mut sections = Vec::new();
     let (number, splits) = match traits.group {
         Some(group) => (group, &splits.groups),

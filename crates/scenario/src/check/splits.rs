@@ -162,14 +162,14 @@ impl Checker<'_, '_> {
             let (plan, flow) = flows[split.flow];
             let appliance = &appliances[split.appliance];
             let before = index.checked_sub(1).map(|index| &splits[index]).filter(|before| before.flow == split.flow);
-            let ends = [before.map_or(flow.sender, |before| before.far.tcp), split.near.tcp];
+            let ends = [before.map_or(*flow.sender, |before| before.far.tcp), split.near.tcp];
             match before {
                 None => self.check_needs(&plan.controller(), &ends, &plan.path.key("controller")),
                 Some(before) => self.check_side(&appliances[before.appliance].far, &ends),
             }
             self.check_side(&appliance.near, &ends);
             if splits.get(index + 1).is_none_or(|next| next.flow != split.flow) {
-                self.check_side(&appliance.far, &[split.far.tcp, flow.receiver]);
+                self.check_side(&appliance.far, &[split.far.tcp, *flow.receiver]);
             }
             if appliance.config.discipline.raises_ece() && !agrees_on_ecn(&ends) && without_ecn.insert(split.appliance)
             {

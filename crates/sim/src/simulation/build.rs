@@ -1,5 +1,7 @@
 //! A simulation before anything has happened: connections, streams and the events that begin it all.
 
+use std::sync::Arc;
+
 use ackclock_cc::ControllerConfig;
 use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
 use ackclock_tcp::{Endpoint, Reading, TcpConfig};
@@ -24,6 +26,11 @@ use crate::traffic::{CompletionLog, DatagramFlows, EmptyPath, ShortFlows};
 impl Simulation {
     /// A simulation at time zero. The configuration is a checked one: see the scenario crate.
     pub fn new(config: &SimulationConfig) -> Self {
+        Self::of(&Arc::new(config.clone()))
+    }
+
+    /// As [`Self::new`], of a configuration that others have, too: of many thousand flows it takes megabytes.
+    pub fn of(config: &Arc<SimulationConfig>) -> Self {
         let mut network = Network::new(&config.network_of_connections(), config.seed);
         if config.trace.events.is_some() {
             network.captures.keep_faces();
@@ -52,7 +59,7 @@ impl Simulation {
         }
         super::watching::start(config, &mut hosts, &streams, &relays);
         Self {
-            config: config.clone(),
+            config: Arc::clone(config),
             hosts,
             streams,
             relays,
@@ -61,7 +68,7 @@ impl Simulation {
             recorder,
             counters: EngineCounters::default(),
             end: SimTime(config.duration.0),
-            link_stats: None,
+            link_summaries: None,
             has_deciders: super::decisions::has_deciders(config),
         }
     }
@@ -144,6 +151,7 @@ enum Listens {
 
 /// The connections of every flow: its own, then those that appliances open.
 fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Router<'_>) {
+    hosts.connections.expect(config.connections());
     for connection in (0..config.connections()).map(ConnectionIndex::new) {
         ask();
         let (opener, acceptor) = (opener(config, connection), acceptor(config, connection));

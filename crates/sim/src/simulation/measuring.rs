@@ -11,6 +11,7 @@ use crate::ids::StreamId;
 use crate::recorder::Observed;
 use crate::stream::Stream;
 use crate::streams::Streams;
+use crate::summary::link_summary;
 
 /// All of a simulation, or a part of one.
 pub(super) struct Seen<'a> {
@@ -53,11 +54,14 @@ impl Simulation {
     }
 
     pub(super) fn end_measurement(&mut self) {
-        if self.link_stats.is_some() {
+        if self.link_summaries.is_some() {
             return;
         }
         let now = self.hosts.now();
         self.streams.end_measurement(now, &self.hosts.connections);
-        self.link_stats = Some(self.hosts.network.links.iter_mut().map(|link| link.end_measurement(now)).collect());
+        let links = self.config.network.links.iter().zip(&mut self.hosts.network.links);
+        // One after the other: the distributions of many thousand links are larger than all else.
+        self.link_summaries =
+            Some(links.map(|(config, link)| link_summary(&config.name, &link.end_measurement(now))).collect());
     }
 }

@@ -65,7 +65,12 @@ pub struct PartitionSummary {
 impl ParallelSimulation {
     /// A simulation at time zero, cut into at most `threads` parts. The configuration is a checked one: see the scenario crate.
     pub fn new(config: &SimulationConfig, threads: NonZeroUsize) -> Self {
-        let mut first = Simulation::new(config);
+        Self::of(&Arc::new(config.clone()), threads)
+    }
+
+    /// As [`Self::new`], of a configuration that others have, too.
+    pub fn of(config: &Arc<SimulationConfig>, threads: NonZeroUsize) -> Self {
+        let mut first = Simulation::of(config);
         let partition = Arc::new(Partition::new(config, &first.hosts.network, threads.get()));
         let mut others: Vec<Simulation> = (1..partition.parts()).map(|_| first.clone()).collect();
         let mut shared_events = EventQueue::default();

@@ -9,6 +9,8 @@
 //! it has the mean rate, which a short flow may exceed in a burst of opportunities, as data may pass the ACK ahead of it in
 //! a queue of several bands: such a flow's ideal is the time that it took.
 
+use std::sync::Arc;
+
 use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_net::{LinkConfig, LinkId};
 use ackclock_tcp::{Endpoint, Reading};
@@ -160,8 +162,8 @@ impl Opening {
     fn of(flow: &FlowConfig) -> Self {
         // A controller has no part in it.
         let controller = ControllerConfig::Reno(RenoConfig::default());
-        let mut opener = Endpoint::new(flow.sender, &controller, Reading::AtOnce);
-        let mut acceptor = Endpoint::new(flow.receiver, &controller, Reading::AtOnce);
+        let mut opener = Endpoint::new(Arc::clone(&flow.sender), &controller, Reading::AtOnce);
+        let mut acceptor = Endpoint::new(Arc::clone(&flow.receiver), &controller, Reading::AtOnce);
         acceptor.listen();
         let (mut there, mut back): (Vec<Segment>, Vec<Segment>) = (Vec::new(), Vec::new());
         opener.connect(SimTime::ZERO, &mut there);
@@ -243,6 +245,7 @@ mod tests {
         // One full segment: 1448 + 52 = 1500: 1 ms.
         let mut flow = test_flow();
         for tcp in [&mut flow.sender, &mut flow.receiver] {
+            let tcp = Arc::make_mut(tcp);
             (tcp.mss, tcp.timestamps, tcp.sack, tcp.window_scaling) = (1_448, true, true, true);
         }
         let links =

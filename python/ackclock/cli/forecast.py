@@ -1,0 +1,90 @@
+"""What a run will take, before it begins: `ackclock run --estimate`, and the warning of one that needs much memory."""
+
+from typing import Final
+
+from ackclock._core import Scenario
+from ackclock.cli import failures
+from ackclock.estimating import Estimate, estimate
+
+_MUCH_BYTES: Final = 2_000_000_000
+"""Memory above which a user wants to know it beforehand."""
+
+
+def memory_warning(scenario: Scenario) -> str | None:
+    """Say that a scenario will take much memory; None if that cannot be told, or if it does not.
+
+    Args:
+        scenario: What would be simulated.
+    """
+    needed = scenario.memory_bytes
+    if needed < _MUCH_BYTES:
+        return None
+    return (
+        f"a run will take some {_gigabytes(needed)} of memory or more: its flows, fixed windows and series at intervals; "
+        "limit the queues of hosts, or record less; ackclock run --estimate runs a short beginning"
+    )
+
+
+def warn(scenario: Scenario) -> None:
+    """Write the warning, if there is one, to standard error.
+
+    Args:
+        scenario: What is going to be simulated.
+    """
+    if text := memory_warning(scenario):
+        failures.errors().print(f"warning: {text}", markup=False)
+
+
+def print_estimate(scenario: Scenario) -> None:
+    """Run a short beginning, and print what the whole will take.
+
+    Args:
+        scenario: What would be simulated.
+    """
+    for line in lines(estimate(scenario)):
+        print(line)
+
+
+def lines(found: Estimate) -> list[str]:
+    """Return an estimate as a person reads it.
+
+    Args:
+        found: The estimate.
+    """
+    from ackclock.cli.display import si
+
+    memory = f"memory: {_gigabytes(found.memory_bytes)} without writing the results"
+    if found.is_whole:
+        return [f"all of it ran in {span(found.took_s)}: {si(found.events or 0)} events", memory]
+    if found.wall_s is None or found.events is None or found.packets is None:
+        return [f"no simulated time passed in {span(found.took_s)}: so much happens at its beginning", memory]
+    ran = f"{span(found.simulated_s)} of {span(found.duration_s)} of simulated time in {span(found.took_s)}"
+    whole = f"the whole would take {span(found.wall_s)} on one thread"
+    return [f"{ran}: {whole}", f"{si(found.events)} events, {si(found.packets)} data packets", memory]
+
+
+def span(time_s: float) -> str:
+    """Write a length of time with two digits and the unit that suits it.
+
+    Args:
+        time_s: In seconds.
+
+    Examples:
+        >>> [span(time_s) for time_s in (0.00002, 0.5, 30, 90, 5400, 50_400, 864_000)]
+        ['20 us', '500 ms', '30 s', '90 s', '90 min', '14 hours', '10 days']
+    """
+    for limit_s, unit, name in ((1e-6, 1e-9, "ns"), (1e-3, 1e-6, "us"), (1.0, 1e-3, "ms"), (100.0, 1.0, "s")):
+        if time_s < limit_s:
+            return f"{_two_digits(time_s / unit)} {name}"
+    for limit_s, unit, name in ((6_000.0, 60.0, "min"), (172_800.0, 3_600.0, "hours")):
+        if time_s < limit_s:
+            return f"{_two_digits(time_s / unit)} {name}"
+    return f"{_two_digits(time_s / 86_400.0)} days"
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.2g} GB" if size >= 99_500_000 else f"{size / 1e6:.0f} MB"
