@@ -79,13 +79,11 @@ pub fn written(value: &Json) -> String {
 
 pub(crate) fn wrong_type<T: Value>(raw: &Json) -> String {
     let found = match raw {
-        Json::Null => "nothing that can be written",
-        Json::Bool(_) => "true or false",
-        Json::Number(number) if number.is_f64() => "a number with decimals",
-        Json::Number(_) => "a whole number that does not fit",
-        Json::String(_) => "a text",
-        Json::Array(_) => "a list",
-        Json::Object(_) => "a table",
+        Json::Null => "infinite or not a number".to_owned(),
+        Json::Bool(_) | Json::Number(_) => raw.to_string(),
+        Json::String(_) => "a text".to_owned(),
+        Json::Array(_) => "a list".to_owned(),
+        Json::Object(_) => "a table".to_owned(),
     };
     format!("is {found}, and must be {wanted}; write {wanted}", wanted = T::wanted())
 }

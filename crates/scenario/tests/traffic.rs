@@ -248,7 +248,7 @@ fn ends_that_never_come_are_mistakes() {
         ("abort_at = \"11 s\"", "abort_at", "before the end of the run"),
         ("start = \"3 s\"\nabort_at = \"3 s\"", "abort_at", "later than the start"),
         ("start = { first = \"3 s\" }\nabort_at = \"2 s\"", "abort_at", "later than the start"),
-        ("port = 65536", "port", "does not fit"),
+        ("port = 65536", "port", "from 0 to 65535, not 65536"),
     ] {
         let found = one(flow);
         assert_eq!(found.field, format!("flow[0].{field}"));
