@@ -7,7 +7,9 @@ whether it has the form that `summaries`, `manifests` or a table of columns decl
 import hashlib
 import json
 import types
-from collections.abc import Callable, Hashable, Mapping
+import zipfile
+import zlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -77,6 +79,31 @@ def content(file: Path, sha256: str | None, remedy: str) -> bytes:
     if sha256 is not None and hashlib.sha256(found).hexdigest() != sha256:
         what = "it is not what was written there, as its SHA-256 tells: changed, cut or from another run"
         raise DamagedError(file, what, remedy)
+    return found
+
+
+def archive(file: Path, remedy: str) -> bytes:
+    """Return the bytes of a ZIP file, such as PyTorch writes, once the checksum of each of its parts is found right.
+
+    Args:
+        file: The file.
+        remedy: What to do if it is damaged.
+
+    Raises:
+        DamagedError: If it is none, or cut, or a part of it is not what was written.
+        OSError: If it cannot be read.
+    """
+    found = file.read_bytes()
+    try:
+        with zipfile.ZipFile(BytesIO(found)) as parts:
+            broken = parts.testzip()
+            begins = min((part.header_offset for part in parts.infolist()), default=0)
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+        raise DamagedError(file, f"it cannot be unpacked ({error})", remedy) from error
+    if broken is not None:
+        raise DamagedError(file, f"the checksum of its {broken} is wrong", remedy)
+    if begins > 0:  # what ends here is one that was within it
+        raise DamagedError(file, "its end is missing", remedy)
     return found
 
 
@@ -150,6 +177,8 @@ def checker(form: Any) -> _Check:  # noqa: ANN401  whatever annotations can say
         return _checker_of_dict(checker(inner[1]))
     if form is Any:
         return lambda _value, _place: None
+    if get_origin(form) is Literal:
+        return _checker_of_words(get_args(form))
     return _checker_of_plain(form)
 
 
@@ -202,6 +231,14 @@ def _checker_of_dict(inner: _Check) -> _Check:
             raise _Mismatch(f"{_at(place)} must be an object, and is {_said(value)}")
         for name, entry in value.items():
             inner(entry, f"{place}.{name}")
+
+    return check
+
+
+def _checker_of_words(words: Sequence[str]) -> _Check:
+    def check(value: Any, place: str) -> None:  # noqa: ANN401
+        if value not in words:
+            raise _Mismatch(f"{_at(place)} must be one of {', '.join(words)}, and is {_said(value)}")
 
     return check
 
