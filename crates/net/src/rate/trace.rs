@@ -170,12 +170,13 @@ impl TraceReader {
     pub(super) fn capacity(&self, from: SimTime, until: SimTime) -> f64 {
         let mut reader = Self::new(Arc::clone(&self.trace), self.outage);
         reader.skip_to(from);
-        let mut count = 0_u64;
+        let (mut count, mut last) = (0_u64, from);
         let mut rounds = Rounds::default();
-        while reader.peek(from).is_some_and(|instant| instant <= until) {
+        while let Some(instant) = reader.peek(last).filter(|instant| *instant <= until) {
             rounds.on_round();
             reader.next += 1;
             count += 1;
+            last = instant;
         }
         count as f64 * self.trace.opportunity.0 as f64
     }
@@ -316,6 +317,8 @@ mod tests {
         let mut process = RateProcess::new(&RateConfig::Trace(trace("2\n5\n", true)), outage(3));
         // 2, 5, 7, then 10 and 12 fall into the outage from 10 until 13 ms
         assert_eq!(ends(&mut process, 1500, 4), [2, 5, 7, 15]);
+        // three until 10 ms, then two in each of 99 periods: 10 k + 5 and 10 k + 7
+        assert_eq!(process.capacity(ms(0), ms(1_000)), Some(201.0 * 1_500.0));
         let mut process = RateProcess::new(&RateConfig::Trace(trace("10\n", true)), outage(1));
         assert_eq!(serve(&mut process, ms(0), 1500), SimTime::NEVER);
     }
