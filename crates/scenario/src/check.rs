@@ -4,6 +4,7 @@
 mod appliances;
 mod apps;
 mod attached;
+mod backlog;
 mod channel;
 mod controllers;
 mod declared;

@@ -149,6 +149,23 @@ fn mistakes_name_place_value_and_remedy() {
 }
 
 #[test]
+fn datagrams_that_no_memory_holds_are_refused() {
+    // 1 Gbit/s of access, 29 octets a packet: 4.31 of 100 million a second leave, in 10 s 957 million wait
+    let flow = |rate: &str| {
+        format!("protocol = {{ kind = \"udp\", payload = \"1 B\" }}\napp = {{ kind = \"cbr\", rate = \"{rate}\" }}")
+    };
+    let found = one(&flow("800 Mbit/s"));
+    assert_eq!(found.field, "flow[0].app.rate");
+    assert!(found.message.contains("956896552 datagrams waiting"), "{found:?}");
+    parse(&format!("[[flow]]\n{}", flow("42 Mbit/s")));
+    // of 550,000 a second through 10 Mbit/s, which takes 43,103, five million wait, and of twice that more than ten
+    let two = dumbbell(&format!("[[flow]]\n{0}\n[[flow]]\n{0}", flow("4400 kbit/s")));
+    let endless = ["topology.bottleneck.queue={ kind = \"drop_tail\", limit = \"unlimited\" }".to_owned()];
+    let error = Scenario::parse(&two, "test.toml", &endless).expect_err("too many");
+    assert_eq!(error.diagnostics.iter().map(|found| found.field.as_str()).collect::<Vec<_>>(), ["flow[1].app.rate"]);
+}
+
+#[test]
 fn rules_know_datagrams_and_refuse_groups() {
     let rule = |flow: &str| {
         format!(
