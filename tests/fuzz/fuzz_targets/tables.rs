@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 #[path = "../common/mod.rs"]
 mod common;
 
-/// Where the table is put, as scenarios name files; of this process alone.
+/// Where the table is put, as scenarios name files: where `run.sh` begins, beside what it builds.
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
-    let memory = PathBuf::from("/dev/shm");
-    let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
-    folder.join(format!("ackclock-fuzz-tables-{}", std::process::id()))
+    let built = PathBuf::from("target");
+    let folder = if built.is_dir() { built } else { std::env::temp_dir() };
+    folder.join(format!("table-{}", std::process::id()))
 });
 
 fuzz_target!(|bytes: &[u8]| {
