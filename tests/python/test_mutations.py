@@ -27,11 +27,11 @@ SCRIPTS = sorted((Path(__file__).parents[1] / "scripts").rglob("*.pkt"))
 NUMBERS = ["0", "-1", "1", "65535", "65536", "4294967295", "4294967296", "99999999999999999999", "1e9", "0x", ".5"]
 
 
-def _rounds(name: str, least: int) -> Iterator[random.Random]:
+def _rounds(name: str, least: int) -> Iterator[tuple[str, random.Random]]:
     end = time.monotonic() + SOAK_SECONDS
     count = 0
     while count < least or time.monotonic() < end:
-        yield random.Random(f"{SEED} {name} {count}")
+        yield (round_ := f"{SEED} {name} {count}"), random.Random(round_)
         count += 1
 
 
@@ -71,12 +71,12 @@ def _play(text: str) -> None:
 
 def test_scripts_with_changes_are_played_or_refused() -> None:
     texts = [script.read_text(encoding="utf-8") for script in SCRIPTS]
-    for draw in _rounds("script", 400):
+    for round_, draw in _rounds("script", 400):
         text = _changed_script(draw, draw.choice(texts))
         try:
             _play(text)
         except BaseException as error:  # a panic of the core is no Exception
-            raise AssertionError(f"{type(error).__name__}: {error}, from:\n{text}") from error
+            raise AssertionError(f"{round_}: {type(error).__name__}: {error}, from:\n{text}") from error
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def _changed_capture(draw: random.Random, content: bytes) -> bytes:
 
 def test_captures_with_changes_are_read_or_refused(captures: list[bytes], tmp_path: Path) -> None:
     file = tmp_path / "changed.pcap"
-    for draw in _rounds("capture", 300):
+    for round_, draw in _rounds("capture", 300):
         content = _changed_capture(draw, draw.choice(captures))
         file.write_bytes(content)
         try:
@@ -121,6 +121,6 @@ def test_captures_with_changes_are_read_or_refused(captures: list[bytes], tmp_pa
         except CaptureError:
             continue
         except BaseException as error:
-            raise AssertionError(f"{type(error).__name__}: {error}, from {content.hex()}") from error
+            raise AssertionError(f"{round_}: {type(error).__name__}: {error}") from error
         assert all(flow.start_s >= 0 and flow.size_bytes >= 0 and flow.reply_bytes >= 0 for flow in flows)
         assert csv_text(flows)
