@@ -131,7 +131,7 @@ soak: $(SOAK)/python/.extension ## try to break it for SOAK_SECONDS seconds, wit
 	PYTHONPATH=$(SOAK)/python SOAK_SECONDS=$$(( $(SOAK_SECONDS) / 14 )) SOAK_SEED=$$(date +%s) $(BIN)/python -m pytest -q --timeout=0 \
 		tests/python/test_wrong_inputs.py tests/python/test_mutations.py tests/python/test_kills.py
 
-other-processor: ## compare the results of scenarios with those on 64-bit ARM (skipped without its compiler or qemu)
+other-processor: build ## compare the results of scenarios with those on 64-bit ARM (skipped without its compiler or qemu)
 	tests/other-processor.sh
 
 # ---- publishing -----------------------------------------------------------------------------------------------------

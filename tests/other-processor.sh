@@ -13,15 +13,6 @@ LINKER=aarch64-linux-gnu-gcc
 EMULATOR=qemu-aarch64-static
 TARGET=${CARGO_TARGET_DIR:-target}
 
-# Floats where they matter most: trained policies, models of rates and delays, random sizes, averages of queues.
-files=("$@")
-if [[ ${#files[@]} -eq 0 ]]; then
-    files=(appliance bbr-random-loss burst-loss cellular dctcp-sawtooth dualpi2-coexistence fair-queueing learned-beside-cubic
-        parking-lot prague-round-trips red requests satellite vegas-way-back video)
-    files=("${files[@]/#/scenarios/}")
-    files=("${files[@]/%/.toml}")
-fi
-
 skip() {
     echo "SKIPPED the comparison with another processor: $1" >&2
     exit 0
@@ -34,6 +25,15 @@ command -v "$EMULATOR" >/dev/null || skip "there is no $EMULATOR; on Debian it i
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$LINKER
 cargo build --quiet --locked --profile soak -p ackclock-scenario --example digest
 cargo build --quiet --locked --profile soak -p ackclock-scenario --example digest --target "$OTHER"
+
+# Random ones have every controller, queue, effect and kind of traffic among them, and are short: qemu is slow.
+files=("$@")
+if [[ ${#files[@]} -eq 0 ]]; then
+    folder=$TARGET/other-processor
+    rm -rf "$folder"
+    .venv/bin/python tests/python/random_scenarios.py --write 100 "$folder"
+    files=("$folder"/*.json)
+fi
 
 here=$("$TARGET/soak/examples/digest" 1 "${files[@]}" 2>/dev/null)
 there=$("$EMULATOR" -L /usr/aarch64-linux-gnu "$TARGET/$OTHER/soak/examples/digest" 1 "${files[@]}" 2>/dev/null)

@@ -2,7 +2,8 @@
 
 `python random_scenarios.py FROM TO [FOLDER]` tries these seeds, `--seconds N [FOLDER]` others every time for so long.
 
-Every scenario that breaks something, or whose run fails, is kept in FOLDER.
+Every scenario that breaks something, or whose run fails, is kept in FOLDER. `--write N FOLDER` writes the first N
+into it.
 """
 
 import functools
@@ -359,9 +360,18 @@ def _seeds(first: str, last: str) -> Iterator[int]:
         seed += 1
 
 
+def _write(count: int, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for seed in range(count):
+        (folder / f"{seed}.json").write_text(json.dumps(scenario(seed)))
+
+
 def main() -> None:
     """Try seeds, tell of each that breaks something, and keep its scenario."""
     folder = Path(sys.argv[3] if len(sys.argv) > 3 else "out/random")
+    if sys.argv[1] == "--write":
+        _write(int(sys.argv[2]), folder)
+        return
     ran = refused = broken = 0
     for seed in _seeds(sys.argv[1], sys.argv[2]):
         found = tried(seed)
