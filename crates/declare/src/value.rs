@@ -386,7 +386,7 @@ mod tests {
         let error = u32::read(&json!(0.5)).expect_err("decimals");
         assert_eq!(
             error,
-            "is a number with decimals, and must be a whole number of at most 4294967295; \
+            "is 0.5, and must be a whole number of at most 4294967295; \
              write a whole number of at most 4294967295"
         );
         assert!(SimDuration::read(&json!("30")).expect_err("no unit").contains("with a unit; write "));
