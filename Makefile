@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name clippy.toml)
 FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 3600
+PROPERTY_SEED ?= 1
 # Programs outside the workspace share its target folder, which holds most of what they need.
 EXAMPLE := --manifest-path examples/rust-controller/Cargo.toml
 IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
@@ -13,11 +14,11 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build learn run test test-rust test-python test-learn bench instructions lint format docs wheel publish-check fuzz fuzz-short soak claims-full evolve validate-linux peers lock programs clean
+.PHONY: help setup build learn run test test-rust test-python test-learn bench instructions lint format docs wheel publish-check fuzz fuzz-short soak other-processor claims-full evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
-		awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+		awk -F '\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
 # ---- setting up -----------------------------------------------------------------------------------------------------
 
@@ -78,7 +79,9 @@ peers: ## the same scenarios on ackclock and ns-3, in turn, with intervals (PEER
 
 test: build test-rust test-python instructions fuzz-short ## every test
 
-test-rust: $(VENV)/.packages ## the tests of the crates
+# The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
+test-rust: export PROPTEST_RNG_SEED = $(PROPERTY_SEED)
+test-rust: $(VENV)/.packages ## the tests of the crates, properties with the cases of PROPERTY_SEED
 	cargo test --quiet --locked --workspace --exclude ackclock-python
 	cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
 
@@ -115,8 +118,26 @@ fuzz: ## fuzz each target for FUZZ_SECONDS seconds (skipped without a nightly to
 fuzz-short: ## fuzz each target for five seconds
 	tests/fuzz/run.sh 5
 
-soak: build ## run random scenarios for SOAK_SECONDS seconds, and keep those that break something in out/random
-	$(BIN)/python tests/python/random_scenarios.py --seconds $(SOAK_SECONDS) out/random
+# The package as it stands, over an extension with every assertion and with overflows looked at.
+SOAK := $(abspath $(or $(CARGO_TARGET_DIR),target))/soak
+$(SOAK)/python/.extension: $(VENV)/.extension $(RUST_SOURCES)
+	@echo "building the extension with assertions (some minutes from nothing)"
+	@PYO3_BUILD_EXTENSION_MODULE=1 cargo build --quiet --locked --profile soak -p ackclock-python
+	@rm -rf $(SOAK)/python && mkdir -p $(SOAK)/python/ackclock
+	@ln -s $(CURDIR)/python/ackclock/* $(SOAK)/python/ackclock/
+	@rm -f $(SOAK)/python/ackclock/_core.abi3.so && cp $(SOAK)/lib_core.so $(SOAK)/python/ackclock/_core.abi3.so
+	@touch $@
+
+# Half of the time for random networks, the rest for two tests of random changes and five of kills, each with an equal part;
+# then the properties of the crates on new cases.
+soak: $(SOAK)/python/.extension ## try to break it for SOAK_SECONDS seconds, with every assertion; scenarios that do stay in out/random
+	PYTHONPATH=$(SOAK)/python $(BIN)/python tests/python/random_scenarios.py --seconds $$(( $(SOAK_SECONDS) / 2 )) out/random
+	PYTHONPATH=$(SOAK)/python SOAK_SECONDS=$$(( $(SOAK_SECONDS) / 14 )) SOAK_SEED=$$(date +%s) $(BIN)/python -m pytest -q --timeout=0 \
+		tests/python/test_wrong_inputs.py tests/python/test_mutations.py tests/python/test_kills.py
+	$(MAKE) test-rust PROPERTY_SEED=$$(date +%s)
+
+other-processor: build ## compare the results of scenarios with those on 64-bit ARM (skipped without its compiler or qemu)
+	tests/other-processor.sh
 
 # ---- publishing -----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ as the highest sequence number that carried data says, so that retransmissions c
 for sequence numbers. Departures: what was sent before the capture began is not counted.
 """
 
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,9 @@ _ETHERNET, _RAW, _LINUX_COOKED, _NULL = 1, (12, 14, 101), 113, 0
 """Link types of captures that are understood (LINKTYPE_ETHERNET, RAW, LINUX_SLL, NULL)."""
 
 _WRAP = 1 << 32
+
+_DAMAGE = (ValueError, ArithmeticError, LookupError, struct.error, dpkt.Error)
+"""What dpkt raises at bytes that are no capture."""
 
 End = tuple[bytes, int]
 
@@ -113,7 +117,7 @@ def _segments(path: Path) -> Iterator[tuple[float, End, End, dpkt.tcp.TCP, int]]
     with path.open("rb") as file:
         try:
             reader = dpkt.pcap.UniversalReader(file)
-        except (ValueError, dpkt.Error) as error:
+        except _DAMAGE as error:
             raise CaptureError(
                 f"{path} is no capture in pcap or pcapng form ({error}); write one with tcpdump -w"
             ) from error
@@ -124,7 +128,7 @@ def _segments(path: Path) -> Iterator[tuple[float, End, End, dpkt.tcp.TCP, int]]
                 if packet is not None and isinstance(packet.data, dpkt.tcp.TCP):
                     source, destination = (packet.src, packet.data.sport), (packet.dst, packet.data.dport)
                     yield float(time_s), source, destination, packet.data, _payload(packet)
-        except (ValueError, dpkt.Error) as error:
+        except _DAMAGE as error:
             raise CaptureError(f"{path} is damaged: {error}; capture anew, or cut it with editcap") from error
 
 
@@ -140,7 +144,7 @@ def _ip_packet(link: int, frame: bytes, path: Path) -> dpkt.ip.IP | dpkt.ip6.IP6
             inner = (dpkt.ip6.IP6 if frame[0] >> 4 == 6 else dpkt.ip.IP)(frame)
         else:
             raise CaptureError(f"{path} has packets of link type {link}; capture Ethernet, loopback or raw IP")
-    except (dpkt.UnpackError, IndexError):
+    except (struct.error, LookupError, dpkt.Error):
         return None  # a cut or foreign frame
     return inner if isinstance(inner, (dpkt.ip.IP, dpkt.ip6.IP6)) else None
 

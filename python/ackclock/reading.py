@@ -7,7 +7,9 @@ whether it has the form that `summaries`, `manifests` or a table of columns decl
 import hashlib
 import json
 import types
-from collections.abc import Callable, Hashable, Mapping
+import zipfile
+import zlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -80,6 +82,31 @@ def content(file: Path, sha256: str | None, remedy: str) -> bytes:
     return found
 
 
+def archive(file: Path, remedy: str) -> bytes:
+    """Return the bytes of a ZIP file, such as PyTorch writes, once the checksum of each of its parts is found right.
+
+    Args:
+        file: The file.
+        remedy: What to do if it is damaged.
+
+    Raises:
+        DamagedError: If it is none, or cut, or a part of it is not what was written.
+        OSError: If it cannot be read.
+    """
+    found = file.read_bytes()
+    try:
+        with zipfile.ZipFile(BytesIO(found)) as parts:
+            broken = parts.testzip()
+            begins = min((part.header_offset for part in parts.infolist()), default=0)
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+        raise DamagedError(file, f"it cannot be unpacked ({error})", remedy) from error
+    if broken is not None:
+        raise DamagedError(file, f"the checksum of its {broken} is wrong", remedy)
+    if begins > 0:  # what ends here is one that was within it
+        raise DamagedError(file, "its end is missing", remedy)
+    return found
+
+
 def digest(value: Mapping[str, Any]) -> str:
     """Return the SHA-256 of what a JSON file says, whatever its spaces and the order of its keys.
 
@@ -114,7 +141,7 @@ def document(text: bytes, file: Path, form: type[Read], remedy: str) -> Read:
     except (ValueError, RecursionError) as error:
         raise DamagedError(file, f"it is no JSON ({error})", remedy) from error
     try:
-        checker(cast(Hashable, form))(value, "")
+        checker(cast(Hashable, form))(value)
     except _Mismatch as mismatch:
         raise DamagedError(file, str(mismatch), remedy) from mismatch
     read: Read = value
@@ -126,10 +153,18 @@ def _no_number(text: str) -> None:
 
 
 class _Mismatch(Exception):
-    """A value is not of its declared form."""
+    """A value is not of its declared form. Every container that it is in puts its part before `place`."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.place: list[str] = []
+
+    def __str__(self) -> str:
+        place = "".join(reversed(self.place)).removeprefix(".")
+        return f"{place or 'the whole'} {self.args[0]}"
 
 
-_Check = Callable[[Any, str], None]
+_Check = Callable[[Any], None]
 
 
 @cache
@@ -149,23 +184,28 @@ def checker(form: Any) -> _Check:  # noqa: ANN401  whatever annotations can say
     if origin is dict:
         return _checker_of_dict(checker(inner[1]))
     if form is Any:
-        return lambda _value, _place: None
+        return lambda _value: None
+    if origin is Literal:
+        return _checker_of_words(inner)
     return _checker_of_plain(form)
 
 
 def _checker_of_keys(form: Any) -> _Check:  # noqa: ANN401
     checks = {name: checker(hint) for name, hint in get_type_hints(form).items()}
-    required = [name for name in checks if name in form.__required_keys__ and name not in ADDED_LATER]
+    required = frozenset(checks) & form.__required_keys__ - ADDED_LATER
 
-    def check(value: Any, place: str) -> None:  # noqa: ANN401
+    def check(value: Any) -> None:  # noqa: ANN401
         if not isinstance(value, dict):
-            raise _Mismatch(f"{_at(place)} must be an object, and is {_said(value)}")
-        for name in required:
-            if name not in value:
-                raise _Mismatch(f"{_at(place)} has no {name!r}")
+            raise _Mismatch(f"must be an object, and is {_said(value)}")
+        if missing := required - value.keys():
+            raise _Mismatch(f"has no {min(missing)!r}")
         for name, inner in value.items():
             if name in checks:
-                checks[name](inner, f"{place}.{name}")
+                try:
+                    checks[name](inner)
+                except _Mismatch as mismatch:
+                    mismatch.place.append(f".{name}")
+                    raise
 
     return check
 
@@ -173,35 +213,51 @@ def _checker_of_keys(form: Any) -> _Check:  # noqa: ANN401
 def _checker_of_union(kinds: list[Any]) -> _Check:
     checks = [checker(kind) for kind in kinds]
 
-    def check(value: Any, place: str) -> None:  # noqa: ANN401
+    def check(value: Any) -> None:  # noqa: ANN401
         if value is None:
             return
         for one in checks[:-1]:
             try:
-                return one(value, place)
+                return one(value)
             except _Mismatch:
                 continue
-        checks[-1](value, place)
+        checks[-1](value)
 
     return check
 
 
 def _checker_of_list(inner: _Check) -> _Check:
-    def check(value: Any, place: str) -> None:  # noqa: ANN401
+    def check(value: Any) -> None:  # noqa: ANN401
         if not isinstance(value, list):
-            raise _Mismatch(f"{_at(place)} must be a list, and is {_said(value)}")
+            raise _Mismatch(f"must be a list, and is {_said(value)}")
         for index, entry in enumerate(value):
-            inner(entry, f"{place}[{index}]")
+            try:
+                inner(entry)
+            except _Mismatch as mismatch:
+                mismatch.place.append(f"[{index}]")
+                raise
 
     return check
 
 
 def _checker_of_dict(inner: _Check) -> _Check:
-    def check(value: Any, place: str) -> None:  # noqa: ANN401
+    def check(value: Any) -> None:  # noqa: ANN401
         if not isinstance(value, dict):
-            raise _Mismatch(f"{_at(place)} must be an object, and is {_said(value)}")
+            raise _Mismatch(f"must be an object, and is {_said(value)}")
         for name, entry in value.items():
-            inner(entry, f"{place}.{name}")
+            try:
+                inner(entry)
+            except _Mismatch as mismatch:
+                mismatch.place.append(f".{name}")
+                raise
+
+    return check
+
+
+def _checker_of_words(words: Sequence[str]) -> _Check:
+    def check(value: Any) -> None:  # noqa: ANN401
+        if value not in words:
+            raise _Mismatch(f"must be one of {', '.join(words)}, and is {_said(value)}")
 
     return check
 
@@ -210,16 +266,12 @@ def _checker_of_plain(form: type) -> _Check:
     name = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}[form]
     kinds = (float, int) if form is float else (form,)
 
-    def check(value: Any, place: str) -> None:  # noqa: ANN401
-        is_kind = isinstance(value, kinds) and isinstance(value, bool) == (form is bool)
-        if not is_kind or (isinstance(value, int) and abs(value) >= _MOST):
-            raise _Mismatch(f"{_at(place)} must be {name}, and is {_said(value)}")
+    def check(value: Any) -> None:  # noqa: ANN401
+        kind = type(value)
+        if kind not in kinds or (kind is int and abs(value) >= _MOST):
+            raise _Mismatch(f"must be {name}, and is {_said(value)}")
 
     return check
-
-
-def _at(place: str) -> str:
-    return place.removeprefix(".") or "the whole"
 
 
 def _said(value: Any) -> str:  # noqa: ANN401

@@ -35,15 +35,21 @@ else
     mapfile -t targets < <(basename -s .rs fuzz_targets/*.rs)
 fi
 
+# All at once, side by side; one that was asked for by itself is built alone.
+mkdir -p target
+log=target/build.log
+alone=()
+[[ ${#targets[@]} -ne 1 ]] || alone=("${targets[0]}")
+if ! cargo +nightly fuzz build --fuzz-dir . --sanitizer none "${alone[@]}" >"$log" 2>&1; then
+    tail -n 60 "$log" >&2
+    echo "FAILED: the targets do not build; what the compiler says is above" >&2
+    exit 1
+fi
+
 for target in "${targets[@]}"; do
     found="target/corpus/$target"
     mkdir -p "$found" "corpus/$target"
     log="target/$target.log"
-    if ! cargo +nightly fuzz build --fuzz-dir . --sanitizer none "$target" >"$log" 2>&1; then
-        tail -n 60 "$log" >&2
-        echo "FAILED: $target does not build; what the compiler says is above" >&2
-        exit 1
-    fi
     echo "fuzzing $target for $seconds s ..." >&2
     # No sanitizer: the fuzzed crates forbid unsafe code, and without one a run does several times the work.
     if ! cargo +nightly fuzz run --fuzz-dir . --sanitizer none "$target" "$found" "corpus/$target" -- \

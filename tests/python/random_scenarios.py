@@ -2,9 +2,11 @@
 
 `python random_scenarios.py FROM TO [FOLDER]` tries these seeds, `--seconds N [FOLDER]` others every time for so long.
 
-Every scenario that breaks something, or whose run fails, is kept in FOLDER.
+Every scenario that breaks something, or whose run fails, is kept in FOLDER. `--write N FOLDER` writes the first N
+into it.
 """
 
+import functools
 import json
 import math
 import random
@@ -17,22 +19,34 @@ from typing import Any
 import ackclock
 from ackclock.results import Results
 
-QUEUES = (
-    "drop_tail",
-    "drop_tail",
-    "sgpq",
-    "red",
-    "drr",
-    "sfq",
-    "fq",
-    "codel",
-    "fq_codel",
-    "pie",
-    "fq_pie",
-    "cake",
-    "dualpi2",
-)
-LIMITED = {"drop_tail", "sgpq", "red", "drr", "fq"}
+OUTSIDE = ("policy", "python", "external", "fixed")
+"""Controllers that need a program or a file, and one that does not control."""
+LIMITS = ["1 packets", "5 packets", "100 packets", "15 kB", "20 ms", "unlimited"]
+QUEUES: dict[str, dict[str, list[Any]]] = {
+    "drop_tail": {"limit": LIMITS},
+    "sgpq": {"limit": LIMITS, "small_limit": ["1 packets", "unlimited"]},
+    "threshold": {"limit": LIMITS, "threshold": ["0 packets", "5 packets", "10 kB", "3 ms"]},
+    "red": {"limit": LIMITS, "ecn": [True], "adaptive": [True], "gentle": [False]},
+    "tbf": {"limit": LIMITS, "rate": ["300 kbit/s", "4 Mbit/s"], "burst": ["1600 B", "40 kB"]},
+    "priority": {
+        "bands": [
+            [{"of": "acks"}, {"limit": "30 packets"}],
+            [{"flows": ["f0"], "limit": "20 kB"}, {"max_size": "600 B"}, {"limit": "5 packets"}],
+        ]
+    },
+    "drr": {"limit": LIMITS, "quantum": ["300 B"]},
+    "sfq": {"limit": LIMITS, "buckets": [1, 4], "perturb": ["200 ms"]},
+    "fq": {"limit": LIMITS},
+    "shared_buffer": {"limit": LIMITS, "sharing": [{"kind": "dynamic_threshold", "alpha": 0.5}]},
+    "codel": {"limit": LIMITS, "ecn": [False], "ce_threshold": ["1 ms"]},
+    "fq_codel": {"limit": LIMITS, "flows": [1, 8], "drop_batch": [1]},
+    "pie": {"limit": LIMITS, "delay": ["departure_rate"], "byte_mode": [True], "derandomize": [False]},
+    "fq_pie": {"flows": [1, 8], "target": ["2 ms"]},
+    "cake": {"ack_filter": ["aggressive"], "cells": ["atm"], "isolation": ["flows"], "bandwidth": ["3 Mbit/s"]},
+    "dualpi2": {"scheduler": ["time_shifted"], "threshold_packets": [0, 20], "limit": LIMITS},
+}
+"""Of each discipline, values that are tried beside its defaults."""
+REQUIRED = {"threshold": {"threshold"}, "tbf": {"rate", "burst"}, "priority": {"bands"}}
 STACKS = ("rfc", "linux-6.x", "ns3-3.4x", "ns2", "opnet-17", "bsd-4.3")
 SWITCHES: dict[str, list[Any]] = {
     "mss": [100, 536, 1448],
@@ -52,55 +66,134 @@ SMALL_WINDOWS = {"swift", "fixed"}
 """Controllers whose window may be less than a segment: of these it must only not be negative."""
 
 
+@functools.cache
+def _names(catalogue: str) -> list[str]:
+    """What the core can do, so that nothing new is left out."""
+    return [entry["name"] for entry in json.loads(getattr(ackclock._core, catalogue)())]
+
+
 def _queue(draw: random.Random) -> dict[str, Any]:
-    queue: dict[str, Any] = {"kind": draw.choice(QUEUES)}
-    if queue["kind"] in LIMITED:
-        queue["limit"] = draw.choice(["1 packets", "5 packets", "100 packets", "15 kB", "20 ms", "unlimited"])
-    return queue
+    kind = draw.choice([*_names("queues"), "drop_tail", "drop_tail"])
+    fields = QUEUES.get(kind, {})
+    wanted = {name for name in fields if name in REQUIRED.get(kind, ()) or draw.random() < 0.4}
+    return {"kind": kind} | {name: draw.choice(fields[name]) for name in sorted(wanted)}
 
 
-def _bottleneck(draw: random.Random) -> dict[str, Any]:
+EFFECTS: dict[str, list[Any]] = {
+    "loss": [
+        {"kind": "random", "p": 0.001},
+        {"kind": "random", "p": 0.2},
+        {"kind": "gilbert_elliott", "p": 0.01, "r": 0.3},
+        {"kind": "bursts", "share": 0.02, "length": 4},
+        {"kind": "bit_errors", "rate": 1e-6},
+    ],
+    "jitter": [
+        {"kind": "uniform", "max": "4 ms"},
+        {"kind": "normal", "mean": "3 ms", "deviation": "2 ms"},
+        {"kind": "exponential", "mean": "2 ms"},
+    ],
+    "reorder": [{"kind": "probability", "p": 0.05, "extra": "5 ms"}, {"kind": "every", "k": 7, "extra": "300 us"}],
+    "duplicate": [0.02],
+    "handover": [{"period": "250 ms", "outage": f"{ms} ms"} for ms in (1, 30, 200)]
+    + [{"period": "300 ms", "delay": ["5 ms", "60 ms"]}],
+    "policer": [{"rate": "3 Mbit/s", "burst": "20 kB"}],
+    "aggregate": [{"every": "3 ms"}, {"wait": "2 ms", "packets": 8, "of": "acks"}],
+    "keep_order": [False],
+    "framing": ["ethernet"],
+    "discard": [
+        [{"kind": "nth", "n": 5}],
+        [{"kind": "every", "k": 40, "of": "data"}, {"kind": "range", "first": 100, "last": 104}],
+        [{"kind": "probability", "p": 0.01, "from": "300 ms"}, {"kind": "list", "positions": [1, 2, 9]}],
+    ],
+}
+
+
+def _link(draw: random.Random) -> dict[str, Any]:
     rate = f"{draw.choice([0.2, 1, 5, 20, 60])} Mbit/s"
     link: dict[str, Any] = {"rate": rate, "delay": f"{draw.choice([0, 2, 15, 60])} ms", "queue": _queue(draw)}
-    effects: dict[str, Any] = {
-        "loss": {"kind": "random", "p": draw.choice([0.001, 0.02, 0.2])},
-        "jitter": {"kind": "uniform", "max": "4 ms"},
-        "duplicate": 0.02,
-        "handover": {"period": "250 ms", "outage": f"{draw.choice([1, 30, 200])} ms"},
-        "policer": {"rate": "3 Mbit/s", "burst": "20 kB"},
-        "aggregate": {"every": "3 ms"},
-        "keep_order": False,
-        "framing": "ethernet",
-    }
-    link |= {name: effect for name, effect in effects.items() if draw.random() < 0.12}
+    link |= {name: draw.choice(effects) for name, effects in EFFECTS.items() if draw.random() < 0.12}
     if draw.random() < 0.12:
         steps = [{"rate": rate}, {"at": "300 ms", "rate": "0 bit/s"}, {"at": "450 ms", "rate": "9 Mbit/s"}]
         link["rate"] = {"schedule": steps, "repeat": "700 ms"}
     elif draw.random() < 0.12:
         link["rate"] = {"instants": " ".join(map(str, sorted(draw.choices(range(1, 150), k=80))))}
-    if draw.random() < 0.12:
+    if "delay" in link.get("handover", {}):
+        del link["delay"]
+    elif draw.random() < 0.12:
         link["delay"] = {
             "schedule": [{"delay": "8 ms"}, {"at": "400 ms", "delay": "40 ms"}, {"at": "1 s", "delay": "1 ms"}]
         }
     return link
 
 
+SIZES: list[Any] = [
+    "4 kB",
+    {"exponential": "20 kB"},
+    {"cdf": "web_search"},
+    {"cdf": "data_mining"},
+    {"uniform": ["1 B", "3 kB"]},
+    {"pareto": {"mean": "9 kB", "shape": 1.2}},
+    {"log_normal": {"median": "5 kB", "sigma": 1.5}},
+]
+APPS: list[dict[str, Any]] = [
+    {"kind": "bulk"},
+    {"kind": "file", "size": "1 B"},
+    {"kind": "file", "size": "1448 B"},
+    {"kind": "file", "size": "700 kB"},
+    {"kind": "files", "sizes": ["1 B", "40 kB", "3 kB"], "gap": "20 ms"},
+    {"kind": "on_off", "on": "100 ms", "off": "70 ms"},
+    {"kind": "request_response", "response": "30 kB", "think": {"exponential": "40 ms"}},
+    {"kind": "video", "segment": "200 ms"},
+]
+DATAGRAMS: list[dict[str, Any]] = [
+    {"kind": "cbr", "rate": "600 kbit/s"},
+    {"kind": "poisson", "rate": "600 kbit/s"},
+    {"kind": "on_off", "on": "30 ms", "off": {"exponential": "50 ms"}, "rate": "2 Mbit/s"},
+]
+
+
+def _controller(name: str) -> Any:
+    return {"kind": name, "base_target": "5 ms"} if name == "swift" else name
+
+
 def _flow(draw: random.Random, number: int, controller: str) -> dict[str, Any]:
     flow: dict[str, Any] = {"name": f"f{number}"}
     kind = draw.random()
     if kind < 0.1:
-        return flow | {"protocol": "udp", "app": {"kind": draw.choice(["cbr", "poisson"]), "rate": "600 kbit/s"}}
-    flow["controller"] = controller
-    if kind < 0.25:
-        return flow | {"arrivals": {"rate": "20 /s", "size": draw.choice(["4 kB", {"exponential": "20 kB"}])}}
-    if kind < 0.55:
-        flow["app"] = {"kind": "file", "size": draw.choice(["1 B", "1448 B", "40 kB", "700 kB"])}
-    elif kind < 0.65:
-        flow["app"] = {"kind": "on_off", "on": "100 ms", "off": "70 ms"}
+        return flow | {"protocol": "udp", "app": draw.choice(DATAGRAMS)}
+    flow["controller"] = _controller(controller)
+    if kind < 0.35:
+        arrivals = {"rate": "20 /s", "size": draw.choice(SIZES), "process": draw.choice(["poisson", "periodic"])}
+        return flow | {"arrivals": arrivals | ({"reply": "2 kB"} if draw.random() < 0.3 else {})}
+    flow["app"] = draw.choice(APPS)
     chosen = {name: draw.choice(values) for name, values in SWITCHES.items() if draw.random() < 0.1}
     if draw.random() < 0.5:
-        chosen["profile"] = draw.choice(STACKS)
+        chosen["profile"] = draw.choice(_names("profiles"))
     return flow | {"start": f"{draw.choice([0, 0, 30, 400])} ms", "reverse": draw.random() < 0.2} | {"tcp": chosen}
+
+
+def _topology(draw: random.Random) -> tuple[dict[str, Any], list[tuple[str, str] | None], str]:
+    """A topology, between which nodes a flow may go, and where an appliance may stand."""
+    access = {"rate": "300 Mbit/s", "delay": f"{draw.choice([0, 1, 10])} ms"}
+    match draw.choice(["dumbbell", *_names("topologies")]):
+        case "dumbbell":
+            return {"kind": "dumbbell", "access": access, "bottleneck": _link(draw)}, [None], "left"
+        case "chain":
+            links = draw.sample([access, _link(draw)], 2)
+            return {"kind": "chain", "nodes": ["N0", "N1", "N2"], "links": links}, [("N0", "N2")], "N1"
+        case "star":
+            ends: list[tuple[str, str] | None] = [("host2", "host1"), ("host3", "host1"), ("host3", "host2")]
+            return {"kind": "star", "hosts": 3, "link": _link(draw)}, ends, "hub"
+        case "parking_lot":
+            ends = [("H1", "H3"), ("H1", "H2"), ("H2", "H3"), ("H3", "H1")]
+            return {"kind": "parking_lot", "hops": 2, "access": access, "bottleneck": _link(draw)}, ends, "R2"
+        case "explicit":
+            nodes = [{"name": name} for name in ("A", "B", "C")] + [{"name": "R", "kind": "router"}]
+            cables = [{"from": name, "to": "R", "duplex": True} | draw.choice([access, _link(draw)]) for name in "ABC"]
+            cables[1] |= {"reverse": {"rate": "700 kbit/s", "delay": "3 ms"}}
+            return {"kind": "explicit", "node": nodes, "link": cables}, [("A", "B"), ("B", "C"), ("C", "A")], "R"
+        case kind:
+            raise NotImplementedError(f"a topology {kind!r} that is new: let this function make it")
 
 
 def scenario(seed: int) -> dict[str, Any]:
@@ -110,23 +203,61 @@ def scenario(seed: int) -> dict[str, Any]:
         seed: Decides all of it; the controllers come in turn.
     """
     draw = random.Random(seed)
-    names = [
-        entry["name"] for entry in json.loads(ackclock._core.controllers()) if entry["name"] not in ("policy", "fixed")
-    ]
+    names = [name for name in _names("controllers") if name not in OUTSIDE]
     count = draw.choice([1, 2, 4])
     flows = [_flow(draw, number, names[(seed + 7 * number) % len(names)]) for number in range(count)]
-    access = {"rate": "300 Mbit/s", "delay": f"{draw.choice([0, 1, 10])} ms"}
-    topology: dict[str, Any] = {"kind": "dumbbell", "access": access, "bottleneck": _bottleneck(draw)}
-    if draw.random() < 0.4:
-        ends = ["N0", "N2"]
-        topology = {"kind": "chain", "nodes": ["N0", "N1", "N2"], "links": [access, _bottleneck(draw)]}
-        flows = [flow | dict(zip(("from", "to"), ends, strict=True)) for flow in flows]
-    made = {"name": f"r{seed}", "duration": "2 s", "seed": seed, "topology": topology, "flow": flows}
-    if topology["kind"] == "dumbbell" and draw.random() < 0.2:
-        made["appliance"] = [
-            {"node": "left", "discipline": draw.choice(["socket", "drain_rate", "codel_window", "not_sent"])}
-        ]
+    topology, ends, node = _topology(draw)
+    for flow, between in zip(flows, draw.choices(ends, k=count), strict=True):
+        if between is not None:
+            flow["from"], flow["to"] = between
+    made: dict[str, Any] = {"name": f"r{seed}", "duration": "2 s", "seed": seed, "topology": topology, "flow": flows}
+    if draw.random() < 0.3:
+        box: dict[str, Any] = {"node": node, "buffer_policy": draw.choice(_names("buffer_policies"))}
+        if draw.random() < 0.5:
+            box["far"] = {
+                "controller": _controller(draw.choice(names)),
+                "tcp": {"receive_buffer": draw.choice(["8 kB", "1 MB"])},
+            }
+        made["appliance"] = [box]
+        if box["buffer_policy"].startswith("ece_"):
+            box["near"] = {"tcp": {"ecn": "accept"}}
+            made["flow"] = [flow | ({} if "protocol" in flow else {"sender_tcp": {"ecn": "request"}}) for flow in flows]
     return made | {"trace": {"interval": "10 ms"}}
+
+
+def kinds(made: dict[str, Any]) -> set[str]:
+    """Return what is in a scenario of what the catalogues list, such as `"queues drr"`."""
+    found = {f"topologies {made['topology']['kind']}"}
+    found |= {f"buffer_policies {box['buffer_policy']}" for box in made.get("appliance", [])}
+    controllers = [flow["controller"] for flow in made["flow"] if "controller" in flow]
+    found |= {f"controllers {kind['kind'] if isinstance(kind, dict) else kind}" for kind in controllers}
+    for flow in made["flow"]:
+        sizes = flow.get("arrivals", {}).get("size")
+        found |= {f"traffic {name}" for name in ("arrivals",) if name in flow}
+        found |= {f"traffic {flow[name]}" for name in ("protocol",) if name in flow}
+        found |= {f"traffic {flow['app']['kind']}"} if "app" in flow else set()
+        found |= {f"traffic {sizes.get('cdf', next(iter(sizes)))}"} if isinstance(sizes, dict) else set()
+    return found | set(_kinds_of_links(made["topology"]))
+
+
+def _kinds_of_links(part: object) -> Iterator[str]:
+    if isinstance(part, list):
+        for inner in part:
+            yield from _kinds_of_links(inner)
+    elif isinstance(part, dict):
+        for name, inner in part.items():
+            if name == "queue":
+                yield f"queues {inner['kind']}"
+            elif name not in ("rate", "delay") or isinstance(inner, dict):
+                yield f"links {name}"
+                yield from _kinds_of_links(inner)
+
+
+def listed() -> set[str]:
+    """Return what the catalogues list and a scenario can have without a program or a file of its own."""
+    every = ("queues", "links", "topologies", "traffic", "buffer_policies", "controllers")
+    names = {f"{catalogue} {name}" for catalogue in every for name in _names(catalogue)}
+    return names - {f"controllers {name}" for name in OUTSIDE} - {"traffic sizes of a file"}
 
 
 def _numbers(value: object, path: str = "") -> Iterator[tuple[str, float]]:
@@ -161,7 +292,7 @@ def violations(made: dict[str, Any], results: Results) -> Iterator[str]:
     yield from _wrong_with_traffic(summary, copies=copies, has_appliance="appliance" in made)
     if made["topology"]["kind"] == "dumbbell" and not copies and "appliance" not in made:
         yield from _wrong_with_bottleneck(summary)
-    controller_of = {flow["name"]: flow.get("controller") for flow in made["flow"]}
+    controller_of = {flow["name"]: flow["controller"] for flow in summary["flows"]}
     for name, least in results.flows.group_by("flow").agg(least=_least("cwnd_bytes")).iter_rows():
         if least is not None and least < (0 if controller_of.get(name) in SMALL_WINDOWS else 1):
             yield f"cwnd of {name} {least}"
@@ -229,9 +360,18 @@ def _seeds(first: str, last: str) -> Iterator[int]:
         seed += 1
 
 
+def _write(count: int, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for seed in range(count):
+        (folder / f"{seed}.json").write_text(json.dumps(scenario(seed)))
+
+
 def main() -> None:
     """Try seeds, tell of each that breaks something, and keep its scenario."""
     folder = Path(sys.argv[3] if len(sys.argv) > 3 else "out/random")
+    if sys.argv[1] == "--write":
+        _write(int(sys.argv[2]), folder)
+        return
     ran = refused = broken = 0
     for seed in _seeds(sys.argv[1], sys.argv[2]):
         found = tried(seed)

@@ -1,9 +1,25 @@
 """What must hold of any results, on random scenarios; `make soak` tries more."""
 
-from random_scenarios import tried
+import json
+
+import ackclock
+from random_scenarios import kinds, listed, scenario, tried
 
 
 def test_nothing_is_violated_by_random_scenarios() -> None:
     found = {seed: tried(seed) for seed in range(60)}
     assert {seed: what for seed, what in found.items() if what} == {}
     assert sum(what is None for what in found.values()) <= 15
+
+
+def test_random_scenarios_have_all_that_the_catalogues_list() -> None:
+    found: set[str] = set()
+    for made in map(scenario, range(1_000)):
+        if listed() <= found:
+            break
+        try:
+            ackclock.Scenario.from_json(json.dumps(made))
+        except ackclock.ScenarioError:
+            continue
+        found |= kinds(made)
+    assert listed() - found == set()

@@ -15,6 +15,7 @@ from ackclock.script.options import Options
 from ackclock.script.packets import ACK, PSH, SYN, Packet
 from ackclock.script.parse import parse
 from ackclock.script.runner import Verdict, run
+from ackclock.script.simulated import SimulatedHost
 from ackclock.script.syntax import Option, ScriptError
 
 _ISN = 5_000_000
@@ -268,3 +269,30 @@ def test_code_that_fails_shows_what_it_looked_at() -> None:
 def test_names_are_given_meaning_by_definitions() -> None:
     text = "--define=SIZE=0x3e8\n--define=FLAG=MSG_DONTWAIT\n0 send(4, ..., SIZE, FLAG) = 1000"
     assert _run(text, Playback(outcomes=[(0, Outcome(1000))])).passed
+
+
+CONNECTED = [
+    "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3",
+    "+0 bind(3, ..., ...) = 0",
+    "+0 listen(3, 1) = 0",
+    "+0 < S 0:0(0) win 65535 <mss 1000>",
+    "+0 > S. 0:0(0) ack 1 <...>",
+    "+.1 < . 1:1(0) ack 1 win 1000",
+    "+0 accept(3, ..., ...) = 4",
+]
+
+
+def test_a_time_without_room_is_refused_in_its_line() -> None:
+    script = parse("\n".join([*CONNECTED, "+99999999999999999999 write(4, ..., 1) = 1"]), "t.pkt")
+    with pytest.raises(ScriptError, match="more than there is room for") as raised:
+        run(script, SimulatedHost())
+    assert raised.value.line == 8
+
+
+def test_options_take_negative_numbers_as_linux() -> None:
+    lines = [
+        "+0 setsockopt(4, SOL_TCP, TCP_CORK, [-1], 4) = 0",
+        "+0 setsockopt(4, SOL_TCP, TCP_USER_TIMEOUT, [-1], 4) = -1 EINVAL (Invalid argument)",
+        "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [-1], 4) = 0",
+    ]
+    assert run(parse("\n".join([*CONNECTED, *lines])), SimulatedHost()).failure is None

@@ -26,7 +26,8 @@ from ackclock.learn.algorithms import Plan, build  # noqa: E402
 from ackclock.learn.evaluation import Trained, evaluate  # noqa: E402
 from ackclock.learn.lanes import FlowVecEnv, episode_seed  # noqa: E402
 from ackclock.learn.setting import Setting, SettingError, of_scenario, registered  # noqa: E402
-from ackclock.learn.training import CHECKPOINT, train  # noqa: E402
+from ackclock.learn.training import CHECKPOINT, MODEL, train  # noqa: E402
+from ackclock.reading import DamagedError  # noqa: E402
 
 pytestmark = pytest.mark.learn
 
@@ -119,6 +120,74 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(setting: Setting, 
 
     train(setting, Plan(plan.algorithm, plan.steps, 2, plan.envs, plan.hyperparameters), tmp_path / "other")
     assert _bytes(_state(tmp_path / "other")) != _bytes(whole), "the comparison would see a difference"
+
+
+def test_a_training_that_was_interrupted_in_a_rollout_goes_on_from_its_beginning(
+    setting: Setting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = PLANS["ppo"]
+    train(setting, plan, tmp_path / "whole")
+    step, left = FlowVecEnv.step_wait, iter(range(plan.steps // 3 * 2 // (plan.envs or 1)))
+
+    def interrupted(self: FlowVecEnv) -> Any:
+        if next(left, None) is None:
+            raise KeyboardInterrupt  # as a signal's handler does
+        return step(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FlowVecEnv, "step_wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train(setting, plan, tmp_path / "parts", checkpoint_every=10**9)
+    assert 0 < _state(tmp_path / "parts")["counters"]["num_timesteps"] < plan.steps
+    train(setting, plan, tmp_path / "parts", resume=True)
+    assert _bytes(_state(tmp_path / "parts")) == _bytes(_state(tmp_path / "whole"))
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_training_hears_a_signal(algorithm: str, number: int, tmp_path: Path, scenario_file: Path) -> None:
+    arguments = ("train", scenario_file, "--algorithm", algorithm, "--steps", 10_000_000, "-o", "out")
+    if algorithm == "ppo":
+        arguments += ("--hyper", "n_steps=100000")  # a rollout of a minute
+    else:
+        arguments += ("--agent", "action=deltas", "--checkpoint-every", 100)
+    with subprocess.Popen(command(*arguments), cwd=tmp_path, stderr=subprocess.PIPE) as running:
+        deadline = time.monotonic() + 100
+        while not (tmp_path / "out" / "manifest.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(2)
+        assert running.poll() is None
+        running.send_signal(number)
+        sent = time.monotonic()
+        _, told = running.communicate(timeout=60)
+        assert time.monotonic() - sent < 0.3 + 3.0  # what a busy machine may add
+        assert running.returncode == 130 and b"interrupted" in told, told
+
+
+def test_a_damaged_training_is_named(setting: Setting, tmp_path: Path) -> None:
+    plan, folder = PLANS["ppo"], tmp_path / "run"
+    train(setting, plan, folder)
+
+    def goes_on() -> None:
+        train(setting, plan, folder, resume=True)
+
+    def loads() -> None:
+        Trained.load(folder)
+
+    for name, reads in ((CHECKPOINT, goes_on), (MODEL, loads), ("manifest.json", loads), ("manifest.json", goes_on)):
+        right = (folder / name).read_bytes()
+        for wrong in (right[: len(right) // 2], _flipped(right), b"", b"[]"):
+            (folder / name).write_bytes(wrong)
+            with pytest.raises(DamagedError, match=f"{name} is damaged"):
+                reads()
+        (folder / name).write_bytes(right)
+        reads()
+
+
+def _flipped(content: bytes) -> bytes:
+    """With another bit in its first part, behind the header of a ZIP file, or in what opens JSON."""
+    place = 200 if content.startswith(b"PK") else 0
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
 def _after(calls: int) -> Callable[[], bool]:

@@ -163,9 +163,11 @@ impl SlowStart {
             //= rfc5681-3.1-slow-start
             Pace::Ordinary => acked.min(limit),
             Pace::PlusPlus { limit, divisor } => {
-                let whole = limit.map_or(acked, |limit| acked.min(limit * window.mss)) + self.carried;
-                self.carried = whole % divisor;
-                whole / divisor
+                let whole = limit.map_or(acked, |limit| acked.min(limit * window.mss));
+                // What a division left over is a part of a segment, so it is worth nothing to another divisor.
+                let carried = if divisor == 1 { 0 } else { self.carried };
+                self.carried = (whole + carried) % divisor;
+                (whole + carried) / divisor
             }
             Pace::Leave => 0,
         };
@@ -210,5 +212,7 @@ mod tests {
             (window.cwnd, _) = slow_start.grow(pace, window, 3, 2);
         }
         assert_eq!(window.cwnd, 104); // 18 segments / 4 = 4, with 2 carried
+        // Back in slow start an ACK of 3 counts 3: the 2 were half a segment, not two.
+        assert_eq!(slow_start.grow(Pace::PlusPlus { limit: None, divisor: 1 }, window, 3, 2), (107, 0));
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::declared::{Base, Declared, Switched, Tabled};
 use crate::part::{FieldInfo, info, schema_of_fields};
 use crate::spec::Spec;
-use crate::table::{Context, Mistake, Review, Table};
+use crate::table::{Context, MISSING, Mistake, Review, Table};
 use crate::value::{Value, written};
 
 /// A field of `C`.
@@ -269,6 +269,7 @@ pub(crate) fn read_table<K: Declared>(
     context: &Context,
 ) -> (K, Vec<Mistake>) {
     let mut mistakes = Vec::new();
+    let mut unread = Vec::new();
     for field in fields {
         let found = match table.get(field.name) {
             Some(raw) => field.access.set(&mut config, raw, context),
@@ -277,21 +278,26 @@ pub(crate) fn read_table<K: Declared>(
                 None => field.access.leave_out(&mut config, context),
             },
         };
+        if !found.is_empty() {
+            unread.push(field.name);
+        }
         mistakes.extend(found.into_iter().map(|mistake| mistake.within(field.name)));
     }
     config.settle_all(table);
-    if mistakes.is_empty() {
-        let mut review = Review::new(table, context);
-        config.check_all(&mut review);
-        mistakes = review.into_mistakes();
-    }
+    let mut review = Review::new(table, context);
+    config.check_all(&mut review);
+    // A field that could not be read has its default: what follows from that is no mistake of the writer.
+    let follows = |mistake: &Mistake| {
+        !unread.is_empty() && mistake.is_missing() || unread.iter().any(|name| mistake.tells_of(name))
+    };
+    mistakes.extend(review.into_mistakes().into_iter().filter(|mistake| !follows(mistake)));
     (config, mistakes)
 }
 
 fn missing<K>(field: &Field<K>) -> Option<Mistake> {
     let example = || written(&field.access.declared().example);
     let remedy = || format!("add it, such as {} = {}", field.name, example());
-    field.access.is_required().then(|| Mistake::new("is missing", remedy()))
+    field.access.is_required().then(|| Mistake::new(MISSING, remedy()))
 }
 
 /// Every field of `config`, as a table; what is absent is left out.

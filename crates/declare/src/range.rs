@@ -73,8 +73,11 @@ macro_rules! bound_by_integers {
 bound_by_integers!(u8, u16, u32, u64, usize, i64);
 
 macro_rules! bound_by_quantities {
-    ($($type:ident),*) => {
+    ($($type:ident: $in_words:path),*) => {
         $(impl Bound for $type {
+            fn in_words(&self) -> String {
+                $in_words(*self)
+            }
             fn next(&self) -> Self {
                 Self(self.0.next())
             }
@@ -91,7 +94,18 @@ macro_rules! bound_by_quantities {
     };
 }
 
-bound_by_quantities!(SimDuration, Bytes, Bandwidth);
+bound_by_quantities!(SimDuration: as_written, Bytes: bytes_in_words, Bandwidth: as_written);
+
+fn as_written(quantity: impl Display) -> String {
+    quantity.to_string()
+}
+
+/// Amounts that are round in powers of two are written so.
+fn bytes_in_words(amount: Bytes) -> String {
+    let units = [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20)];
+    let round = units.iter().find(|(_, bits)| amount.0 > 0 && amount.0.trailing_zeros() >= *bits);
+    round.map_or_else(|| amount.to_string(), |(unit, bits)| format!("{} {unit}", amount.0 >> bits))
+}
 
 /// For values that have no order: a range of them has no ends.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]

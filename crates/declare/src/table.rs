@@ -60,6 +60,9 @@ impl Default for Context {
     }
 }
 
+/// What is said of a field that has to be written and was not.
+pub(crate) const MISSING: &str = "is missing";
+
 /// Something wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
@@ -77,6 +80,19 @@ impl Mistake {
     /// Of the value at hand; without a remedy it is to be as its field is by default.
     pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { field: String::new(), message: message.into(), remedy: remedy.into(), is_of_rule: false }
+    }
+
+    /// True if a field has to be written and was not.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.message == MISSING
+    }
+
+    /// True if it is of the field `name`, or what it says or advises has that name in it.
+    pub(crate) fn tells_of(&self, name: &str) -> bool {
+        let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+        [&self.field, &self.message, &self.remedy]
+            .iter()
+            .any(|text| text.split(|letter| !is_of_name(letter)).any(|word| word == name))
     }
 
     /// The same, of a value that stands in another by this name, or by an index: `[0]`.

@@ -79,13 +79,11 @@ pub fn written(value: &Json) -> String {
 
 pub(crate) fn wrong_type<T: Value>(raw: &Json) -> String {
     let found = match raw {
-        Json::Null => "nothing that can be written",
-        Json::Bool(_) => "true or false",
-        Json::Number(number) if number.is_f64() => "a number with decimals",
-        Json::Number(_) => "a whole number that does not fit",
-        Json::String(_) => "a text",
-        Json::Array(_) => "a list",
-        Json::Object(_) => "a table",
+        Json::Null => "infinite or not a number".to_owned(),
+        Json::Bool(_) | Json::Number(_) => raw.to_string(),
+        Json::String(_) => "a text".to_owned(),
+        Json::Array(_) => "a list".to_owned(),
+        Json::Object(_) => "a table".to_owned(),
     };
     format!("is {found}, and must be {wanted}; write {wanted}", wanted = T::wanted())
 }
@@ -388,7 +386,7 @@ mod tests {
         let error = u32::read(&json!(0.5)).expect_err("decimals");
         assert_eq!(
             error,
-            "is a number with decimals, and must be a whole number of at most 4294967295; \
+            "is 0.5, and must be a whole number of at most 4294967295; \
              write a whole number of at most 4294967295"
         );
         assert!(SimDuration::read(&json!("30")).expect_err("no unit").contains("with a unit; write "));

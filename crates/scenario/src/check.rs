@@ -4,6 +4,7 @@
 mod appliances;
 mod apps;
 mod attached;
+mod backlog;
 mod channel;
 mod controllers;
 mod declared;
@@ -20,10 +21,11 @@ mod topology;
 mod trace;
 mod traffic;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ackclock_cc::ControllerConfig;
-use ackclock_net::{NetworkConfig, NodeId};
+use ackclock_declare::Value;
+use ackclock_net::{NetworkConfig, NodeId, QueueLimit};
 use ackclock_sim::{MeasureWindow, SimulationConfig};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Shared, SimDuration, SimTime};
@@ -88,11 +90,12 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
             diagnostics.report_key(path, format!("must not hold a field {name:?}"), suggest(name, known));
         }
         Problem::UnknownKind { found, known } => {
-            diagnostics.report(
-                path,
-                format!("must be one of the names known here, not {found:?}"),
-                suggest(found, known),
-            );
+            let remedy = if QueueLimit::read(&found.as_str().into()).is_ok() && known.contains(&"drop_tail") {
+                format!("write {{ kind = \"drop_tail\", limit = {found:?} }}, or another queue with this limit")
+            } else {
+                suggest(found, known)
+            };
+            diagnostics.report(path, format!("must be one of the names known here, not {found:?}"), remedy);
         }
         Problem::Other(message) => {
             let (what, remedy) = split_remedy(message);
@@ -103,7 +106,8 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
 
 /// The known name nearest to `name`, if one is near, and all of them.
 pub(crate) fn suggest<S: AsRef<str>>(name: &str, known: &[S]) -> String {
-    let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+    let mut listed = BTreeSet::new();
+    let names: Vec<&str> = known.iter().map(AsRef::as_ref).filter(|name| listed.insert(*name)).collect();
     let nearest = names.iter().map(|known| (strsim::damerau_levenshtein(name, known), *known)).min();
     let listed = if names.len() > 24 { quoted(&names[..24]) + ", ..." } else { quoted(&names) };
     match nearest {

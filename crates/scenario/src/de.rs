@@ -42,6 +42,11 @@ impl ReadError {
         Self { path: None, problem: Problem::Other(message) }
     }
 
+    fn unexpected(found: &Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let (wanted, found) = (wanted(&expected.to_string()), in_words(found));
+        Self::other(format!("must be {wanted}, not {found}; write {wanted}"))
+    }
+
     fn at(mut self, path: &Place<'_>) -> Self {
         self.path.get_or_insert_with(|| path.to_path());
         self
@@ -54,11 +59,11 @@ impl de::Error for ReadError {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::other(format!("must be {expected}, not {}; write {expected}", in_words(&found)))
+        Self::unexpected(&found, expected)
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::other(format!("must be {expected}, not {}; write {expected}", in_words(&found)))
+        Self::unexpected(&found, expected)
     }
 
     fn unknown_field(_field: &str, known: &'static [&'static str]) -> Self {
@@ -74,16 +79,32 @@ impl de::Error for ReadError {
     }
 }
 
-fn in_words(found: &Unexpected<'_>) -> &'static str {
+fn in_words(found: &Unexpected<'_>) -> String {
     match found {
-        Unexpected::Bool(_) => "true or false",
-        Unexpected::Signed(value) if *value < 0 => "a negative number",
-        Unexpected::Unsigned(_) | Unexpected::Signed(_) => "an integer that does not fit here",
-        Unexpected::Float(_) => "a number with decimals",
-        Unexpected::Str(_) => "a text",
-        Unexpected::Seq => "a list",
-        Unexpected::Map => "a table",
-        _ => "of the wrong type",
+        Unexpected::Bool(value) => value.to_string(),
+        Unexpected::Signed(value) => value.to_string(),
+        Unexpected::Unsigned(value) => value.to_string(),
+        Unexpected::Float(value) if value.is_finite() => value.to_string(),
+        Unexpected::Float(_) => "infinite or not a number".to_owned(),
+        Unexpected::Str(_) => "a text".to_owned(),
+        Unexpected::Seq => "a list".to_owned(),
+        Unexpected::Map => "a table".to_owned(),
+        _ => "of another type".to_owned(),
+    }
+}
+
+/// What serde expects, in the words of a scenario's writer.
+fn wanted(expected: &str) -> String {
+    match expected {
+        "u8" => format!("a whole number from 0 to {}", u8::MAX),
+        "u16" => format!("a whole number from 0 to {}", u16::MAX),
+        "u32" => format!("a whole number from 0 to {}", u32::MAX),
+        "u64" | "usize" => "a whole number from 0 up".to_owned(),
+        "i64" | "isize" => "a whole number".to_owned(),
+        "f32" | "f64" => "a number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a string" => "a text in quotes".to_owned(),
+        other => other.to_owned(),
     }
 }
 

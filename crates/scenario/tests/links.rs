@@ -209,7 +209,7 @@ fn mistakes_are_named() {
         ("handover = { outage = \"1 s\" }, delay = \"1 ms\"", "handover.period"),
         ("handover = { period = \"1 s\" }, delay = \"1 ms\"", "handover.outage"),
         ("handover = { period = \"1 s\", outage = \"1 s\" }, delay = \"1 ms\"", "handover.outage"),
-        ("handover = { period = \"0 s\", outage = \"0 s\" }, delay = \"1 ms\"", "handover.period"),
+        ("handover = { period = \"0 s\", outage = \"1 ms\" }, delay = \"1 ms\"", "handover.period"),
         ("handover = { period = \"1 s\", delay = [\"1 ms\"] }, delay = \"1 ms\"", "handover.delay"),
         ("handover = { period = \"1 s\", delay = [] }", "handover.delay"),
     ] {

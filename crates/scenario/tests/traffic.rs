@@ -149,6 +149,23 @@ fn mistakes_name_place_value_and_remedy() {
 }
 
 #[test]
+fn datagrams_that_no_memory_holds_are_refused() {
+    // 1 Gbit/s of access, 29 octets a packet: 4.31 of 100 million a second leave, in 10 s 957 million wait
+    let flow = |rate: &str| {
+        format!("protocol = {{ kind = \"udp\", payload = \"1 B\" }}\napp = {{ kind = \"cbr\", rate = \"{rate}\" }}")
+    };
+    let found = one(&flow("800 Mbit/s"));
+    assert_eq!(found.field, "flow[0].app.rate");
+    assert!(found.message.contains("956896552 datagrams waiting"), "{found:?}");
+    parse(&format!("[[flow]]\n{}", flow("42 Mbit/s")));
+    // of 550,000 a second through 10 Mbit/s, which takes 43,103, five million wait, and of twice that more than ten
+    let two = dumbbell(&format!("[[flow]]\n{0}\n[[flow]]\n{0}", flow("4400 kbit/s")));
+    let endless = ["topology.bottleneck.queue={ kind = \"drop_tail\", limit = \"unlimited\" }".to_owned()];
+    let error = Scenario::parse(&two, "test.toml", &endless).expect_err("too many");
+    assert_eq!(error.diagnostics.iter().map(|found| found.field.as_str()).collect::<Vec<_>>(), ["flow[1].app.rate"]);
+}
+
+#[test]
 fn rules_know_datagrams_and_refuse_groups() {
     let rule = |flow: &str| {
         format!(
@@ -248,7 +265,7 @@ fn ends_that_never_come_are_mistakes() {
         ("abort_at = \"11 s\"", "abort_at", "before the end of the run"),
         ("start = \"3 s\"\nabort_at = \"3 s\"", "abort_at", "later than the start"),
         ("start = { first = \"3 s\" }\nabort_at = \"2 s\"", "abort_at", "later than the start"),
-        ("port = 65536", "port", "does not fit"),
+        ("port = 65536", "port", "from 0 to 65535, not 65536"),
     ] {
         let found = one(flow);
         assert_eq!(found.field, format!("flow[0].{field}"));

@@ -33,6 +33,18 @@ fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
     assert_eq!(pair.ends[OPENER].rto(), SimDuration::from_secs(3)); // section 5.7
 }
 
+#[test]
+fn a_syn_may_be_tried_for_ever() {
+    let opener = TcpConfig { syn_retries: u32::MAX, syn_linear_timeouts: 4, ..plain() };
+    let mut pair = Pair::new(&opener, &plain());
+    pair.drop = Box::new(|_, _, _| true);
+    pair.call(OPENER, ackclock_tcp::Endpoint::connect);
+    pair.run_for(SimDuration::from_secs(3_600));
+    assert!(!pair.ends[OPENER].is_aborted());
+    // at 0, 1, 2, 3, 4, 5, 7, 11, 19, 35 and 67 s, then every minute
+    assert_eq!(pair.seen.len(), 11 + (3_600 - 67) / 60);
+}
+
 //= rfc9293-3.4.1-initial-sequence
 #[test]
 fn data_flows_both_ways_over_the_wrap_of_sequence_numbers() {

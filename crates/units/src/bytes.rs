@@ -26,6 +26,8 @@ const UNITS: UnitTable = UnitTable {
         ("KiB", 1 << 10),
         ("MiB", 1 << 20),
         ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+        ("PiB", 1 << 50),
     ],
     written: &["GB", "MB", "kB", "bytes"],
 };

@@ -64,25 +64,43 @@ pub(crate) fn parse_quantity(text: &str, table: &UnitTable) -> Result<u64, Parse
         let what = wrong(if unit.is_empty() { "with a unit" } else { "in a known unit" }).what;
         return Err(ParseQuantityError::new(text, format!("{what} (units: {})", known.join(", "))));
     };
-    scale(number, factor).ok_or_else(|| wrong(&format!("that a count of whole {} can express", table.base)))
+    scale(number, factor).map_err(|problem| {
+        wrong(&match problem {
+            Unscaled::NoNumber => "with one number".to_owned(),
+            Unscaled::TooFine => format!("of whole {}, of which this is not a multiple", table.base),
+            Unscaled::TooLarge => format!("of less than 2^64 {}", table.base),
+        })
+    })
+}
+
+/// Why a number in some unit is none in the base unit.
+enum Unscaled {
+    NoNumber,
+    TooFine,
+    TooLarge,
 }
 
 /// `number * factor` for a decimal in text, if the product is an integer that fits.
-fn scale(number: &str, factor: u64) -> Option<u64> {
+fn scale(number: &str, factor: u64) -> Result<u64, Unscaled> {
     let digits: String = number.chars().filter(|c| *c != '_').collect();
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
-        return None;
+        return Err(Unscaled::NoNumber);
     }
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let whole = whole.parse().ok().and_then(|whole: u64| whole.checked_mul(factor)).ok_or(Unscaled::TooLarge)?;
     let fraction = fraction.trim_end_matches('0');
-    let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let product = whole.checked_mul(u128::from(factor))?;
-    let ten = 10_u128.checked_pow(fraction.len() as u32)?;
-    let part = if fraction.is_empty() { 0 } else { fraction.parse::<u128>().ok()?.checked_mul(u128::from(factor))? };
-    if part % ten != 0 {
-        return None;
+    if fraction.is_empty() {
+        return Ok(whole);
     }
-    u64::try_from(product.checked_add(part / ten)?).ok()
+    // So many decimals that 128 bits do not hold them are finer than any unit.
+    let ten = u32::try_from(fraction.len()).ok().and_then(|places| 10_u128.checked_pow(places));
+    let part = fraction.parse().ok().and_then(|part: u128| part.checked_mul(u128::from(factor)));
+    let (Some(ten), Some(part)) = (ten, part) else { return Err(Unscaled::TooFine) };
+    if part % ten != 0 {
+        return Err(Unscaled::TooFine);
+    }
+    u64::try_from(part / ten).ok().and_then(|part| whole.checked_add(part)).ok_or(Unscaled::TooLarge)
 }
 
 /// Writes `value` in the largest unit that keeps at most six decimals, exactly if there is one.
@@ -144,5 +162,17 @@ mod tests {
             };
             assert_eq!(written, text);
         }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_number_is_said() {
+        let what = |text: &str| text.parse::<SimDuration>().expect_err(text).what().to_owned();
+        assert!(what("0.1 ns").starts_with("must be a duration of whole ns, of which this is not a multiple"));
+        assert!(what("0.00000000000000000000000000000000000000001 s").starts_with("must be a duration of whole ns"));
+        // 2^64 ns are 18,446,744,073.7 s
+        assert!(what("18446744074 s").starts_with("must be a duration of less than 2^64 ns"));
+        assert!(what("99999999999999999999999 ns").starts_with("must be a duration of less than 2^64 ns"));
+        assert!(what("1.2.3 s").starts_with("must be a duration with one number"));
+        assert_eq!("18446744073 s".parse(), Ok(SimDuration(18_446_744_073_000_000_000)));
     }
 }

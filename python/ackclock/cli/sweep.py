@@ -1,7 +1,6 @@
 """`ackclock sweep`: a grid of runs."""
 
 import importlib
-import json
 import sys
 from collections.abc import Callable, Generator
 from contextlib import closing, nullcontext
@@ -152,13 +151,18 @@ def _running(missing: list[Point], backend: BackendName, jobs: int | None) -> Ge
 
 def _seeds_change_nothing(folder: SweepFolder, points: list[Point]) -> bool:
     """Whether points that differ in their seed alone, if there are any, have the same summaries."""
-    by_others: dict[str, list[str]] = {}
+    by_others: dict[str, list[Point]] = {}
     for point in points:
         others = {name: value for name, value in point.parameters.items() if name != "seed"}
-        summary = {name: value for name, value in folder.summary(point).items() if name != "seed"}
-        by_others.setdefault(repr(others), []).append(json.dumps(summary))
-    groups = [summaries for summaries in by_others.values() if len(summaries) > 1]
-    return bool(groups) and all(len(set(summaries)) == 1 for summaries in groups)
+        by_others.setdefault(repr(others), []).append(point)
+    groups = [group for group in by_others.values() if len(group) > 1]
+    return bool(groups) and all(_same(folder, group) for group in groups)
+
+
+def _same(folder: SweepFolder, points: list[Point]) -> bool:
+    summaries = ({**folder.summary(point), "seed": 0} for point in points)
+    first = next(summaries)
+    return all(other == first for other in summaries)
 
 
 def _write_tables(folder: SweepFolder, points: list[Point]) -> "pl.DataFrame":

@@ -76,11 +76,16 @@ def train(
     from ackclock.learn.setting import SettingError
     from ackclock.learn.training import train as learn
 
-    chooses = ALGORITHMS[algorithm].needs_choices
+    kind = ALGORITHMS[algorithm]
     try:
-        setting = _setting(target, overrides or [], pairs("--agent", agent or []), discrete=chooses, trusts=trust)
+        setting = _setting(
+            target, overrides or [], pairs("--agent", agent or []), discrete=kind.needs_choices, trusts=trust
+        )
         plan = Plan(str(algorithm), steps, seed, envs, pairs("--hyper", hyper or []))
-        with _stopping() as is_stopping, training_progress(algorithm, steps) as bar:
+        with (
+            _stopping(at_once=not kind.replays) as is_stopping,
+            training_progress(algorithm, steps) as bar,
+        ):
             trained = learn(
                 setting,
                 plan,
@@ -148,13 +153,17 @@ def _setting(target: str, overrides: list[str], agent: dict[str, Any], *, discre
 
 
 @contextmanager
-def _stopping() -> Iterator[Callable[[], bool]]:
-    """Let the first Ctrl-C or SIGTERM wait for the end of the rollout, where a checkpoint can be written."""
+def _stopping(*, at_once: bool) -> Iterator[Callable[[], bool]]:
+    """Hear Ctrl-C and SIGTERM.
+
+    Where `at_once` says so, the rollout's beginning was noted, and a signal ends it there and then; else the first one
+    waits for its end, where a checkpoint can be written.
+    """
     asked = False
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         nonlocal asked
-        if asked:
+        if asked or at_once:
             raise KeyboardInterrupt
         asked = True
         errors().print("stopping at the end of this rollout; once more stops at once, at the last checkpoint")

@@ -22,6 +22,8 @@ class Algorithm:
         defaults: Hyperparameters that differ from the library's.
         names: Hyperparameters that may be set.
         needs_choices: Its actions are choices.
+        replays: It learns from a buffer of what happened, after every few steps: its state is too large to be kept
+            before each of its rollouts, and these are short.
     """
 
     kind: type[BaseAlgorithm]
@@ -29,6 +31,7 @@ class Algorithm:
     defaults: Mapping[str, Any]
     names: tuple[str, ...]
     needs_choices: bool = False
+    replays: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             *("exploration_fraction", "exploration_initial_eps", "exploration_final_eps"),
         ),
         needs_choices=True,
+        replays=True,
     ),
 }
 """By name."""

@@ -1,8 +1,8 @@
 """What a trained agent does to a network, beside controllers."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from ackclock import storage
 from ackclock._core import Scenario
 from ackclock.gym.flow import FlowEnv
+from ackclock.learn import manifest
 from ackclock.learn.algorithms import ALGORITHMS
 from ackclock.learn.setting import Setting, SettingError
 from ackclock.learn.training import MODEL
+from ackclock.reading import archive
 from ackclock.running import run
 from ackclock.summaries import RunSummary
 
@@ -70,18 +72,15 @@ class Trained:
 
         Raises:
             SettingError: If it is none.
+            ackclock.reading.DamagedError: If a file of it is cut or changed.
         """
         missing = [name for name in (storage.MANIFEST, MODEL) if not (folder / name).is_file()]
         if missing:
             raise SettingError(f"{folder} is no folder of `ackclock train`: it has no {', '.join(missing)}")
-        manifest = json.loads((folder / storage.MANIFEST).read_bytes())
-        if "plan" not in manifest:
-            raise SettingError(
-                f"{folder} is no folder of `ackclock train`: its {storage.MANIFEST} is of something else"
-            )
-        kind = ALGORITHMS[manifest["plan"]["algorithm"]].kind
-        model = kind.load(folder / MODEL, device="cpu")
-        return cls(folder.name, model, Setting.from_dict(manifest["setting"]), samples)
+        known = manifest.read(folder)
+        kind = ALGORITHMS[known["plan"]["algorithm"]].kind
+        model = kind.load(BytesIO(archive(folder / MODEL, manifest.REMEDY)), device="cpu")
+        return cls(folder.name, model, Setting.from_dict(known["setting"]), samples)
 
     def seed(self, seed: int) -> None:
         """Seed what actions are drawn with.

@@ -15,6 +15,7 @@ from ackclock.gym import IDS, AgentSettings, FlowEnv, VectorFlowEnv
 from ackclock.gym.environments import DQN_NEWRENO
 from ackclock.gym.flow import first_flow
 from ackclock.gym.registered import GENERAL
+from ackclock.learn.manifest import SettingEntry
 
 _NAMES = tuple(field.name for field in fields(AgentSettings))
 
@@ -112,13 +113,14 @@ class Setting:
         }
 
     @classmethod
-    def from_dict(cls, entry: Mapping[str, Any]) -> "Setting":
+    def from_dict(cls, entry: SettingEntry) -> "Setting":
         """Return the setting that a manifest describes.
 
         Args:
             entry: As `as_dict` returned it.
         """
-        source = Source(**entry["source"])
+        kept = entry["source"]
+        source = Source(kept["text"], kept["file"], tuple(kept["overrides"]))
         return cls(entry["environment"], source.scenario(), entry["flow"], entry["agent"], source)
 
 

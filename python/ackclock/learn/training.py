@@ -3,7 +3,7 @@
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -17,10 +17,11 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ackclock import storage
-from ackclock.learn import checkpoint, curve
-from ackclock.learn.algorithms import Plan, build
+from ackclock.learn import checkpoint, curve, manifest
+from ackclock.learn.algorithms import ALGORITHMS, Plan, build
 from ackclock.learn.lanes import FlowVecEnv
 from ackclock.learn.setting import Setting, SettingError
+from ackclock.reading import archive
 from ackclock.version import __version__
 
 MODEL, CHECKPOINT = "model.zip", "checkpoint.pt"
@@ -70,32 +71,43 @@ def train(
 
     Raises:
         SettingError: If the plan does not suit the setting, or the folder does not suit the plan.
+        ackclock.reading.DamagedError: If a file of the training to go on with is cut or changed.
         OSError: If the folder cannot be written.
-        KeyboardInterrupt: If it was stopped.
+        KeyboardInterrupt: If it was stopped. Raised within a rollout, as by a signal, it leaves the checkpoint of
+            the rollout's beginning; with an algorithm that replays, the last one.
     """
-    manifest = {"setting": setting.as_dict(), "plan": plan.as_dict(), "versions": _versions()}
-    state = _open(folder, manifest, resume=resume)
-    lanes = FlowVecEnv(setting.lane, manifest["plan"]["envs"], seed=plan.seed)
+    entry = {"setting": setting.as_dict(), "plan": plan.as_dict(), "versions": _versions()}
+    state = _open(folder, entry, resume=resume)
+    lanes = FlowVecEnv(setting.lane, entry["plan"]["envs"], seed=plan.seed)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the networks are small, and sums over one thread are always the same
     try:
         model = build(plan, lanes, str(folder / "tensorboard"))
         episodes = checkpoint.restore(state, model, lanes) if state else []
         folder.mkdir(parents=True, exist_ok=True)
-        _write_manifest(folder, manifest)
-        keeper = _Keeper(folder, lanes, episodes, checkpoint_every, on_progress, is_stopping)
+        _write_manifest(folder, entry)
+        has_long_rollouts = not ALGORITHMS[plan.algorithm].replays
+        keeper = _Keeper(folder, lanes, episodes, checkpoint_every, on_progress, is_stopping, has_long_rollouts)
         before, wall = int(model.num_timesteps), time.perf_counter()
         ahead = {"reset_num_timesteps": state is None, "tb_log_name": plan.algorithm, "log_interval": 1}
-        model.learn(plan.steps - before, callback=keeper, **ahead)
+        try:
+            model.learn(plan.steps - before, callback=keeper, **ahead)
+        except KeyboardInterrupt:
+            keeper.keep_beginning()
+            raise
         rate = (model.num_timesteps - before) / max(time.perf_counter() - wall, 1e-9)
         keeper.keep()
     finally:
         torch.set_num_threads(threads)
         lanes.close()
-    _write_manifest(folder, manifest | {"engine": {"steps": int(model.num_timesteps), "steps_per_s": rate}})
+    _write_manifest(folder, entry | {"engine": {"steps": int(model.num_timesteps), "steps_per_s": rate}})
     if episodes:
         storage.write_file(folder / "curve.png", curve.picture(episodes, f"{setting.name}: {plan.algorithm}"))
     return Trained(episodes, int(model.num_timesteps), rate)
+
+
+_Kept = Mapping[str, bytes]
+"""Files by their names; the checkpoint last, since a resumed training believes it."""
 
 
 class _Keeper(BaseCallback):
@@ -109,11 +121,14 @@ class _Keeper(BaseCallback):
         every: int,
         on_progress: Progress | None,
         is_stopping: Callable[[], bool],
+        has_long_rollouts: bool,
     ) -> None:
         super().__init__()
         self._folder, self._environments, self._episodes, self._every = folder, environments, episodes, every
         self._on_progress, self._is_stopping = on_progress, is_stopping
         self._kept_at = 0
+        self._has_long_rollouts = has_long_rollouts
+        self._beginning: _Kept = {}
 
     def _on_training_start(self) -> None:
         self._kept_at = self.model.num_timesteps
@@ -123,6 +138,8 @@ class _Keeper(BaseCallback):
         stopping = self._is_stopping()
         if steps > self._kept_at and (stopping or steps - self._kept_at >= self._every):
             self.keep()
+        if self._has_long_rollouts and steps > 0:
+            self._beginning = self._captured()
         if self._on_progress:
             latest = [paid for *_, paid in self._episodes[-20:]]
             self._on_progress(steps, sum(latest) / len(latest) if latest else None)
@@ -136,12 +153,24 @@ class _Keeper(BaseCallback):
         return True
 
     def keep(self) -> None:
-        """Write checkpoint, model and curve; the checkpoint last, since a resumed training believes it."""
+        """Write checkpoint, model and curve as they are."""
         self._kept_at = self.model.num_timesteps
-        storage.write_file(self._folder / MODEL, _zip(self.model))
-        storage.write_file(self._folder / "curve.parquet", curve.table(self._episodes))
-        state = checkpoint.capture(self.model, self._environments, self._episodes)
-        storage.write_file(self._folder / CHECKPOINT, state)
+        self._write(self._captured())
+
+    def keep_beginning(self) -> None:
+        """Write them as they were before the rollout that was interrupted, if that was noted."""
+        self._write(self._beginning)
+
+    def _captured(self) -> _Kept:
+        return {
+            MODEL: _zip(self.model),
+            "curve.parquet": curve.table(self._episodes),
+            CHECKPOINT: checkpoint.capture(self.model, self._environments, self._episodes),
+        }
+
+    def _write(self, files: _Kept) -> None:
+        for name, content in files.items():
+            storage.write_file(self._folder / name, content)
 
 
 def _zip(model: BaseAlgorithm) -> bytes:
@@ -150,7 +179,7 @@ def _zip(model: BaseAlgorithm) -> bytes:
     return buffer.getvalue()
 
 
-def _open(folder: Path, manifest: dict[str, Any], *, resume: bool) -> bytes | None:
+def _open(folder: Path, entry: dict[str, Any], *, resume: bool) -> bytes | None:
     """Return the checkpoint to go on from, if there is one."""
     if not resume:
         if folder.exists():
@@ -158,11 +187,11 @@ def _open(folder: Path, manifest: dict[str, Any], *, resume: bool) -> bytes | No
         return None
     if not (folder / storage.MANIFEST).is_file():
         raise SettingError(f"{folder} holds no training to go on with; leave out --resume")
-    kept = json.loads((folder / storage.MANIFEST).read_bytes())
-    _compare(folder, _flat({key: kept.get(key) for key in ("setting", "plan")}), _flat(manifest))
+    kept = manifest.read(folder)
+    _compare(folder, _flat({"setting": kept["setting"], "plan": kept["plan"]}), _flat(entry))
     if not (folder / CHECKPOINT).is_file():
         return None
-    return (folder / CHECKPOINT).read_bytes()
+    return archive(folder / CHECKPOINT, manifest.REMEDY)
 
 
 def _compare(folder: Path, kept: dict[str, Any], given: dict[str, Any]) -> None:
@@ -191,8 +220,8 @@ def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    storage.write_file(folder / storage.MANIFEST, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
+def _write_manifest(folder: Path, entry: dict[str, Any]) -> None:
+    storage.write_file(folder / storage.MANIFEST, (json.dumps(entry, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def _versions() -> dict[str, str]:

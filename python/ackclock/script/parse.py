@@ -101,6 +101,12 @@ class _Reader(Transformer[Token, Any]):
     def _error(self, token: Token, message: str, remedy: str) -> ScriptError:
         return ScriptError(self._file, token.line or 1, message, remedy)
 
+    def _number(self, token: Token, bits: int, what: str) -> int:
+        number = int(token)
+        if number >> bits:
+            raise self._error(token, f"{what} has {bits} bits", f"write 0 to {(1 << bits) - 1}")
+        return number
+
     # ---- the whole --------------------------------------------------------------------------------------------------
 
     def start(self, children: list[Any]) -> Script:
@@ -182,7 +188,8 @@ class _Reader(Transformer[Token, Any]):
     def tcp(self, children: list[Any]) -> dict[str, Any]:
         tokens = [child for child in children if isinstance(child, Token)]
         flags, first, end, payload = tokens
-        start, end_, payload_ = int(first), int(end), int(payload)
+        start, end_ = (self._number(token, 32, "a sequence number") for token in (first, end))
+        payload_ = self._number(payload, 16, "the length of a packet")
         if end_ != (start + payload_) % 2**32:
             remedy = f"write {start}:{start + payload_}({payload_})"
             raise self._error(first, f"{start}:{end_}({payload_}) does not add up", remedy)
@@ -205,7 +212,7 @@ class _Reader(Transformer[Token, Any]):
         raise self._error(children[0], "mutated packets are not supported", "leave the braces out")
 
     def ack(self, children: list[Token]) -> tuple[str, int]:
-        return "ack", int(children[0])
+        return "ack", self._number(children[0], 32, "an acknowledgement number")
 
     def window(self, children: list[Token]) -> tuple[str, int]:
         if int(children[0]) > 0xFFFF:
@@ -213,7 +220,7 @@ class _Reader(Transformer[Token, Any]):
         return "window", int(children[0])
 
     def urgent(self, children: list[Token]) -> tuple[str, int]:
-        return "urgent", int(children[0])
+        return "urgent", self._number(children[0], 16, "the urgent pointer")
 
     def _ip_info(self, token: Token) -> IpInfo:
         found: dict[str, Any] = {}
@@ -222,10 +229,19 @@ class _Reader(Transformer[Token, Any]):
             if words[0] in _ECN and len(words) == 1:
                 found["ecn"] = _ECN[words[0]]
             elif words[0] in ("tos", "ttl") and len(words) == 2:
-                found[words[0]] = int(words[1], 0)
+                found[words[0]] = self._octet(token, words[1])
             else:
                 raise self._error(token, f"{part.strip()!r} is not supported", "write ECN, tos or ttl")
         return IpInfo(**found)
+
+    def _octet(self, token: Token, text: str) -> int:
+        try:
+            number = int(text, 0)
+        except ValueError:
+            number = -1
+        if not 0 <= number <= 0xFF:
+            raise self._error(token, f"{text!r} is no octet", "write 0 to 255, or 0x00 to 0xff")
+        return number
 
     # ---- TCP options ------------------------------------------------------------------------------------------------
 
@@ -247,19 +263,19 @@ class _Reader(Transformer[Token, Any]):
         return Option(syntax.EOL)
 
     def mss(self, children: list[Token]) -> Option:
-        return Option(syntax.MSS, (int(children[0]),))
+        return Option(syntax.MSS, (self._number(children[0], 16, "an MSS"),))
 
     def wscale(self, children: list[Token]) -> Option:
-        return Option(syntax.WSCALE, (int(children[0]),))
+        return Option(syntax.WSCALE, (self._number(children[0], 8, "a window scale"),))
 
     def sack_ok(self, _children: list[Token]) -> Option:
         return Option(syntax.SACK_OK)
 
     def sack(self, children: list[Token]) -> Option:
-        return Option(syntax.SACK, tuple(int(child) for child in children))
+        return Option(syntax.SACK, tuple(self._number(child, 32, "the end of a SACK block") for child in children))
 
     def timestamps(self, children: list[Token]) -> Option:
-        return Option(syntax.TIMESTAMPS, (int(children[0]), int(children[1])))
+        return Option(syntax.TIMESTAMPS, tuple(self._number(child, 32, "a timestamp") for child in children))
 
     def md5(self, children: list[Token]) -> Option:
         raise self._error(children[0], "the MD5 option is not supported", "leave it out")

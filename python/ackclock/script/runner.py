@@ -141,7 +141,11 @@ class _Run:
             if self._script.init:
                 self._apply(self._script.init.text, self._script.init.line)
             for event in self._script.events:
-                self._take(event)
+                try:
+                    self._take(event)
+                except OverflowError:
+                    what = "holds a number or a time that is more than there is room for"
+                    raise ScriptError(self._script.file, event.line, what, "write a smaller one") from None
             self._join()
         except _Failed as failed:
             return failed.failure

@@ -19,7 +19,10 @@ _SOCKET, _TCP = CONSTANTS["SOL_SOCKET"], CONSTANTS["SOL_TCP"]
 _CONGESTION = (_TCP, CONSTANTS["TCP_CONGESTION"])
 _MAXSEG = (_TCP, CONSTANTS["TCP_MAXSEG"])
 _SNDBUF, _RCVBUF = ((_SOCKET, CONSTANTS[name]) for name in ("SO_SNDBUF", "SO_RCVBUF"))
+_USER_TIMEOUT = (_TCP, CONSTANTS["TCP_USER_TIMEOUT"])
 _TIMESTAMPS_OCTETS = 12
+_INT = (1 << 32) - 1
+"""Options are ints of 32 bits, and sizes are taken without their sign."""
 
 
 def _as_is(value: int) -> int:
@@ -36,7 +39,7 @@ _CHANGES: Mapping[Key, tuple[str, Callable[[int], int]]] = {
     (_TCP, CONSTANTS["TCP_CORK"]): ("cork", _as_is),
     (_TCP, CONSTANTS["TCP_QUICKACK"]): ("quickack", _as_is),
     (_TCP, CONSTANTS["TCP_NOTSENT_LOWAT"]): ("notsent_lowat", _as_is),
-    (_TCP, CONSTANTS["TCP_USER_TIMEOUT"]): ("user_timeout_ms", _as_is),
+    _USER_TIMEOUT: ("user_timeout_ms", _as_is),
     _SNDBUF: ("send_buffer", _doubled),
     _RCVBUF: ("receive_buffer", _as_is),
     (_SOCKET, CONSTANTS["SO_MAX_PACING_RATE"]): ("pacing", _as_is),
@@ -64,9 +67,11 @@ def set_option(host: "SimulatedHost", endpoint: Endpoint | None, key: Key, value
     if key == _MAXSEG and isinstance(value, tuple):
         return _set_max_segment(host, endpoint, value[0])
     if key in _CHANGES and isinstance(value, tuple):
+        if key == _USER_TIMEOUT and value[0] < 0:
+            return "EINVAL"
         name, as_kept = _CHANGES[key]
         if endpoint is not None:
-            endpoint.set_option(host.now_ns, name, as_kept(value[0]))
+            endpoint.set_option(host.now_ns, name, as_kept(value[0] & _INT))
     elif key not in _KEPT:
         raise ValueError(f"{_name(key)} is not simulated; leave it out")
     return None

@@ -1,6 +1,7 @@
 """The folder of a sweep. Every finished point is a file of its own, so a kill at any moment loses only what ran."""
 
 import fcntl
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from ackclock import storage
-from ackclock.reading import DamagedError, digest, document
+from ackclock.reading import DamagedError, document
 from ackclock.summaries import RunSummary
 from ackclock.sweep.grid import GridError, Point
 from ackclock.version import __version__
@@ -114,13 +115,9 @@ class SweepFolder:
             point: Of the grid.
             summary_json: The run's summary.
         """
-        record = {
-            "version": __version__,
-            "scenario_hash": point.scenario_hash,
-            "parameters": point.parameters,
-            "summary": json.loads(summary_json),
-        }
-        storage.write_file(self._file(point), _json(record | {"sha256": digest(record)}))
+        known = {"version": __version__, "scenario_hash": point.scenario_hash, "parameters": point.parameters}
+        text = json.dumps(known, ensure_ascii=False, default=str).removesuffix("}")
+        storage.write_file(self._file(point), _signed(f'{text}, "summary": {summary_json.strip()}}}\n'.encode()))
 
     def summary(self, point: Point) -> RunSummary:
         """Return the summary of a finished point.
@@ -132,16 +129,25 @@ class SweepFolder:
             DamagedError: If its file is not the one that was written for this point.
         """
         file, remedy = self._file(point), "remove it, and the same command runs this point again"
-        record = document(file.read_bytes(), file, _Record, remedy)
+        content = file.read_bytes()
+        record = document(content, file, _Record, remedy)
         if record["scenario_hash"] != point.scenario_hash:
             raise DamagedError(file, f"it is of another point than {_one(point.parameters)}", remedy)
-        rest = {key: value for key, value in record.items() if key != "sha256"}
-        if record.get("sha256", digest(rest)) != digest(rest):
+        if "sha256" in record and _signed(b"{" + content[_SIGNATURE_LENGTH:]) != content:
             raise DamagedError(file, "it is not what was written there, as its SHA-256 tells: it was changed", remedy)
         return record["summary"]
 
     def _file(self, point: Point) -> Path:
         return self.path / _POINTS / f"{point.key}.json"
+
+
+def _signed(content: bytes) -> bytes:
+    """Put the SHA-256 of a JSON object's text without its first brace into it, as its first key."""
+    signature = f'{{"sha256": "{hashlib.sha256(content[1:]).hexdigest()}", '
+    return signature.encode() + content[1:]
+
+
+_SIGNATURE_LENGTH = len(_signed(b"{}")) - 1
 
 
 def _grid(points: Sequence[Point]) -> dict[str, Any]:

@@ -68,8 +68,13 @@ impl Parameters for RedConfig {
             let remedy = "add min_threshold = \"5 packets\", as there is a max_threshold";
             review.report("min_threshold", "must be given beside max_threshold", remedy);
         }
-        if let Some(rate) = review.context.settled_rate() {
-            review_thresholds(self.thresholds(rate), review);
+        let is_settled = review.context.settled_rate().is_some();
+        if let Some(rate) = review.context.link.as_ref().map(|link| link.rate) {
+            let (lower, upper) = self.thresholds(rate);
+            // before the flows are known, a part of the bdp is as good as unlimited
+            if is_settled || ![lower, upper].contains(&QueueLimit::Unlimited) {
+                review_thresholds((lower, upper), review);
+            }
         }
     }
 }

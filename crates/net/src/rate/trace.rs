@@ -22,6 +22,9 @@ const NS_PER_MS: u64 = 1_000_000;
 /// Longest trace: a year of milliseconds. Instants in nanoseconds stay within 64 bits over many repetitions.
 const MAX_MS: u64 = 366 * 24 * 3600 * 1000;
 
+/// No run is longer than a year: who finds no opportunity for so long finds none, and sums stay within 64 bits.
+const LONGEST_WAIT: SimDuration = SimDuration(MAX_MS * NS_PER_MS);
+
 /// A trace, read once and shared by the links that replay it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
@@ -112,7 +115,8 @@ pub struct TraceReader {
     left_at: SimTime,
     /// What [`Self::service_start`] said last.
     promised: SimTime,
-    /// After this long, trace and outages stand to each other as before: who has found no opportunity finds none.
+    /// After this long, trace and outages stand to each other as before: who has found no opportunity finds none. At most
+    /// [`LONGEST_WAIT`].
     horizon: SimDuration,
 }
 
@@ -120,7 +124,7 @@ impl TraceReader {
     pub(super) fn new(trace: Arc<Trace>, outage: Option<Outage>) -> Self {
         let period = trace.period() * NS_PER_MS;
         let horizon = outage.map_or(period, |outage| least_common_multiple(period, outage.period().0));
-        let horizon = SimDuration(horizon);
+        let horizon = SimDuration(horizon).min(LONGEST_WAIT);
         Self { trace, outage, next: 0, base: 0, left: 0, left_at: SimTime::ZERO, promised: SimTime::ZERO, horizon }
     }
 
@@ -166,12 +170,13 @@ impl TraceReader {
     pub(super) fn capacity(&self, from: SimTime, until: SimTime) -> f64 {
         let mut reader = Self::new(Arc::clone(&self.trace), self.outage);
         reader.skip_to(from);
-        let mut count = 0_u64;
+        let (mut count, mut last) = (0_u64, from);
         let mut rounds = Rounds::default();
-        while reader.peek(from).is_some_and(|instant| instant <= until) {
+        while let Some(instant) = reader.peek(last).filter(|instant| *instant <= until) {
             rounds.on_round();
             reader.next += 1;
             count += 1;
+            last = instant;
         }
         count as f64 * self.trace.opportunity.0 as f64
     }
@@ -312,8 +317,21 @@ mod tests {
         let mut process = RateProcess::new(&RateConfig::Trace(trace("2\n5\n", true)), outage(3));
         // 2, 5, 7, then 10 and 12 fall into the outage from 10 until 13 ms
         assert_eq!(ends(&mut process, 1500, 4), [2, 5, 7, 15]);
+        // three until 10 ms, then two in each of 99 periods: 10 k + 5 and 10 k + 7
+        assert_eq!(process.capacity(ms(0), ms(1_000)), Some(201.0 * 1_500.0));
         let mut process = RateProcess::new(&RateConfig::Trace(trace("10\n", true)), outage(1));
         assert_eq!(serve(&mut process, ms(0), 1500), SimTime::NEVER);
+    }
+
+    #[test]
+    fn opportunities_that_are_all_in_outages_end_the_search_before_the_numbers_do() {
+        // a trace of a year, and of every hour and millisecond all but the last millisecond is an outage; the two stand to each other
+        // as before after 8784 * 3,600,001 hours, which are more nanoseconds than 64 bits hold
+        let outage = Some(Outage::new(SimDuration::from_millis(3_600_001), SimDuration::from_millis(3_600_000)));
+        let mut process = RateProcess::new(&RateConfig::Trace(trace("31622400000\n", true)), outage);
+        for now in [ms(0), ms(1), ms(MAX_MS)] {
+            assert_eq!(serve(&mut process, now, 1500), SimTime::NEVER);
+        }
     }
 
     #[test]

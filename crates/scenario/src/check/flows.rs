@@ -62,8 +62,11 @@ impl<'a> Checker<'a, '_> {
             let mut count = table.count.unwrap_or(1);
             let room = MAX_FLOWS.saturating_sub(plans.len() as u64);
             if count == 0 || count > room {
-                let remedy = format!("let the scenario have 1 to {MAX_FLOWS} flows in all");
-                self.report(&path.key("count"), "must be 1 or more, and all flows together no more than fit", remedy);
+                let must = match count {
+                    0 => "must be 1 or more".to_owned(),
+                    _ => format!("must leave the scenario at most {MAX_FLOWS} flows in all, {room} from here on"),
+                };
+                self.report(&path.key("count"), must, format!("let the scenario have 1 to {MAX_FLOWS} flows"));
                 if room == 0 {
                     break;
                 }

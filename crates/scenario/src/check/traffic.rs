@@ -19,7 +19,7 @@ use crate::tree::FieldPath;
 const MAX_ARRIVALS: f64 = 8e6;
 
 /// IPv4 and UDP.
-const HEADERS: u64 = 28;
+pub(super) const HEADERS: u64 = 28;
 
 const DEFAULT_BUCKETS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
@@ -153,6 +153,7 @@ impl Checker<'_, '_> {
         let (mut connections, mut traffic) = (Vec::with_capacity(flows.len()), TrafficConfig::default());
         let mut expected = 0.0;
         let mut groups = 0..;
+        let mut rates = Vec::new();
         for (plan, flow) in plans.iter().zip(flows) {
             match role(plan.table) {
                 Role::Connection => connections.push(flow),
@@ -161,9 +162,15 @@ impl Checker<'_, '_> {
                     let own = splits.of_group(groups.next().expect("numbers do not end"));
                     traffic.arrivals.extend(self.arrivals(table, flow, own, &path, &mut expected));
                 }
-                Role::Datagrams(table) => traffic.datagrams.extend(self.datagrams(table, plan, flow)),
+                Role::Datagrams(table) => {
+                    if let Some(datagrams) = self.datagrams(table, plan, flow) {
+                        rates.push(plan.path.key("app").key("rate"));
+                        traffic.datagrams.push(datagrams);
+                    }
+                }
             }
         }
+        self.review_backlog(&traffic.datagrams, &rates);
         (connections, traffic)
     }
 

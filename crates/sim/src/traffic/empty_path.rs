@@ -7,7 +7,7 @@
 //!
 //! Where a link changes, the empty path is the best that it ever is: its least delay, the highest rate of its schedule. Of a trace
 //! it has the mean rate, which a short flow may exceed in a burst of opportunities, as data may pass the ACK ahead of it in
-//! a queue of several bands: such a flow's ideal is the time that it took.
+//! a queue of several bands, or be without it behind a discarder: such a flow's ideal is the time that it took.
 
 use std::sync::Arc;
 
@@ -37,8 +37,9 @@ struct OneWay {
     /// Nanoseconds an octet takes on each link, and the octets that its framing adds.
     links: Vec<(f64, u64)>,
     delay: f64,
-    /// One of them is served packet by packet: data may pass the ACK, or find a burst of opportunities.
-    is_served: bool,
+    /// One of them is served packet by packet, so that data may pass the ACK or find a burst of opportunities, or has a discarder,
+    /// which may have taken the ACK.
+    may_be_faster: bool,
 }
 
 impl EmptyPath {
@@ -66,7 +67,7 @@ impl EmptyPath {
 
     fn bounded(&self, ideal: f64, time: SimDuration) -> SimDuration {
         let ideal = SimDuration(ideal as u64);
-        if self.forward.is_served || self.backward.is_served { ideal.min(time) } else { ideal }
+        if self.forward.may_be_faster || self.backward.may_be_faster { ideal.min(time) } else { ideal }
     }
 
     /// `size` octets behind a packet of `before` octets.
@@ -87,7 +88,7 @@ impl OneWay {
         Self {
             links: path.iter().map(|&link| pace(&links[link.index()])).collect(),
             delay: path.iter().map(|&link| least_delay(&links[link.index()]).0 as f64).sum(),
-            is_served: path.iter().any(|&link| links[link.index()].is_served()),
+            may_be_faster: path.iter().map(|&link| &links[link.index()]).any(may_be_faster),
         }
     }
 
@@ -114,6 +115,10 @@ impl OneWay {
         }
         follow(&left, &times(last)).last().map_or(0.0, |end| end + self.delay)
     }
+}
+
+fn may_be_faster(link: &LinkConfig) -> bool {
+    link.is_served() || link.discarder.is_some()
 }
 
 fn least_delay(link: &LinkConfig) -> SimDuration {
@@ -253,6 +258,11 @@ mod tests {
         let path = EmptyPath::new(&flow, &links, &[LinkId::new(0)], &[LinkId::new(1)]);
         let time = path.completion(Bytes(1_448), Bytes::ZERO, SimDuration::ZERO).0 as f64 / 1e3;
         assert!((time - (1_040.0 + 1_040.0 + 34.667 + 2_000.0)).abs() < 0.01, "{time}");
+        // Without the ACK ahead of its data, as a discarder may have taken it: no slower than alone.
+        let discarding = [LinkConfig { discarder: Some(0), ..links[0].clone() }, links[1].clone()];
+        let behind = EmptyPath::new(&flow, &discarding, &[LinkId::new(0)], &[LinkId::new(1)]);
+        let took = SimDuration(4_080_000);
+        assert_eq!(behind.completion(Bytes(1_448), Bytes::ZERO, took), took);
         // A reply of two segments: 2 ms, 1 ms of propagation.
         let time = path.completion(Bytes(1_448), Bytes(2_896), SimDuration::ZERO).0 as f64 / 1e3;
         assert!((time - (4_114.667 + 3_000.0)).abs() < 0.01, "{time}");

@@ -168,10 +168,11 @@ impl Endpoint {
         if now < self.sender.deadline() {
             return;
         }
-        self.handshake.retries += 1;
+        self.handshake.retries = self.handshake.retries.saturating_add(1);
         // Linux's linear timeouts are of the SYN alone, and come on top of the others.
         let linear = if self.phase == ConnectionPhase::SynSent { self.config.syn_linear_timeouts } else { 0 };
-        if self.handshake.retries > self.config.syn_retries + linear {
+        // The largest number of tries is for ever, whatever comes on top of it.
+        if self.handshake.retries > self.config.syn_retries.saturating_add(linear) {
             return self.fail(ConnectionError::TimedOut);
         }
         if self.handshake.retries > linear {

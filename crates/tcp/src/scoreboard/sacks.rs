@@ -2,55 +2,66 @@
 
 use super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
 
+/// What of a SACK block was new.
+struct Marked {
+    delivered: u64,
+    /// Where its last whole segment ends.
+    end: u64,
+}
+
 impl Scoreboard {
     /// A SACK block. Hands every segment that it newly reports to `sacked`, as it was before. Returns what it delivers;
     /// a block outside what is outstanding tells nothing, nor does the part of it that covers no whole segment.
     pub(crate) fn sack(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
-        let (start, end) = self.whole_segments(start.max(self.una), end.min(self.high_data));
+        let (start, end) = (start.max(self.una), end.min(self.high_data));
+        if start >= end || self.sacked.contains(start, end) {
+            return 0; // of the blocks of an ACK most repeat what those before it said
+        }
+        if let Some(last) = self.sacked.last().filter(|last| (last.start..=last.end).contains(&start)) {
+            return self.extend_last(last.end, end, sacked); // most of the others are those of before, grown at their end
+        }
+        let (start, end) = self.whole_segments(start, end);
         if start >= end {
-            return 0;
-        }
-        if let Some(last) = self.sacked.extend_last(start, end) {
-            return self.mark_sacked(last.end.max(start), end, sacked);
-        }
-        if self.sacked.contains(start, end) {
             return 0;
         }
         let mut delivered = 0;
         let mut known = std::mem::take(&mut self.sacked);
-        known.insert(start, end, |piece| delivered += self.mark_sacked(piece.start, piece.end, sacked));
+        known.insert(start, end, |piece| delivered += self.mark_sacked(piece.start, piece.end, sacked).delivered);
         self.sacked = known;
         delivered
     }
 
+    /// The highest SACKed range, which ended at `from`, goes up to `end`.
+    fn extend_last(&mut self, from: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
+        let marked = self.mark_sacked(from, end, sacked);
+        self.sacked.extend_last(from, marked.end);
+        marked.delivered
+    }
+
     /// What of `[start, end)` consists of segments as they were sent.
     fn whole_segments(&self, start: u64, end: u64) -> (u64, u64) {
-        if start >= end {
-            return (start, end);
-        }
         let begins_inside = |offset| self.segments.get(self.index_of(offset)).filter(|sent| sent.start() < offset);
-        // Most blocks are those of before, grown at their end.
-        let is_known = self.sacked.last().is_some_and(|last| (last.start..=last.end).contains(&start));
-        let start = if is_known { start } else { begins_inside(start).map_or(start, |sent| sent.end) };
+        let start = begins_inside(start).map_or(start, |sent| sent.end);
         let end = if end == self.high_data { end } else { begins_inside(end).map_or(end, Sent::start) };
         (start, end)
     }
 
-    fn mark_sacked(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
-        let mut delivered = 0;
+    /// Marks the segments from the one at `start` on that end at `end` or below it.
+    fn mark_sacked(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> Marked {
+        let mut marked = Marked { delivered: 0, end: start };
         let mut index = self.index_of(start);
-        while index < self.segments.len() && self.segments[index].start() < end {
-            let sent = self.segments[index];
+        while let Some(sent) = self.segments.get(index).copied().filter(|sent| sent.end <= end) {
             sacked(&sent);
             let weight = self.weight(u64::from(sent.len));
             self.uncount(sent.marks & (LOST | RETRANSMITTED), weight);
             self.segments[index].marks = (sent.marks & EVER_RETRANSMITTED) | SACKED;
             self.sacked_out += weight;
-            delivered += weight;
+            marked.delivered += weight;
+            marked.end = sent.end;
             index += 1;
         }
         self.sack_hint = self.popped + index as u64;
-        delivered
+        marked
     }
 
     /// Index of the first segment that ends above `offset`.
