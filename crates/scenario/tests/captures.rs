@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use ackclock_net::{Direction, Payload};
+use ackclock_net::Direction;
 use ackclock_scenario::Scenario;
 use ackclock_sim::{Capture, CapturedPacket, Outcome, ParallelSimulation, Simulation, SimulationConfig};
 use ackclock_units::SimTime;
@@ -39,17 +39,29 @@ fn names<'a>(outcome: &'a Outcome) -> Vec<(&'a str, Vec<&'a str>)> {
     outcome.captures.iter().map(|capture| (capture.name.as_str(), names(capture))).collect()
 }
 
-/// Packets of one direction, by identification.
-fn by_identification(capture: &Capture, direction: Direction) -> BTreeMap<u16, &CapturedPacket> {
-    let packets = capture.packets.iter().filter(|packet| packet.direction == direction);
-    packets.map(|packet| (packet.identification, packet)).collect()
+fn packets(capture: &Capture) -> Vec<CapturedPacket> {
+    capture.packets().map(|packet| packet.expect("the disk is there")).collect()
 }
 
-fn octets(packet: &CapturedPacket) -> u32 {
-    match &packet.payload {
-        Payload::Tcp(segment) => segment.ip_len(),
-        Payload::Udp(datagram) => datagram.ip_len(),
-    }
+fn identification(packet: &CapturedPacket) -> u16 {
+    u16::from_be_bytes([packet.headers[4], packet.headers[5]])
+}
+
+/// Flows are opened from 10.0.0.0/8.
+fn direction(packet: &CapturedPacket) -> Direction {
+    if packet.addresses().source.ip().octets()[0] == 10 { Direction::Forward } else { Direction::Backward }
+}
+
+/// Address and port of the end that opened the packet's flow.
+fn opener(packet: &CapturedPacket) -> String {
+    let addresses = packet.addresses();
+    let opener = if direction(packet) == Direction::Forward { addresses.source } else { addresses.destination };
+    opener.to_string()
+}
+
+/// Packets of one direction, by identification.
+fn by_identification(packets: &[CapturedPacket], way: Direction) -> BTreeMap<u16, &CapturedPacket> {
+    packets.iter().filter(|packet| direction(packet) == way).map(|packet| (identification(packet), packet)).collect()
 }
 
 #[test]
@@ -65,10 +77,10 @@ fn a_link_is_captured_both_ways_in_one_file() {
 #[test]
 fn each_interface_has_its_direction_in_the_order_of_time() {
     let outcome = run(", capture = true", "");
-    let packets = &outcome.captures[0].packets;
+    let packets = packets(&outcome.captures[0]);
     assert!(packets.is_sorted_by_key(|packet| packet.time));
-    for packet in packets {
-        assert_eq!(packet.interface, u32::from(packet.direction == Direction::Backward));
+    for packet in &packets {
+        assert_eq!(packet.interface, u32::from(direction(packet) == Direction::Backward));
     }
     let links = &outcome.summary.links;
     let count = |interface| packets.iter().filter(|packet| packet.interface == interface).count() as u64;
@@ -81,35 +93,37 @@ fn a_host_sees_its_packets_leave_and_arrive() {
     let outcome = run("", "capture = true");
     let [capture] = &outcome.captures[..] else { panic!("one is captured") };
     assert_eq!((capture.name.as_str(), capture.interfaces.len()), ("flow a", 1));
-    let [syn, answer, ..] = &capture.packets[..] else { panic!("there is a handshake") };
+    let packets = packets(capture);
+    let [syn, answer, ..] = &packets[..] else { panic!("there is a handshake") };
     // The SYN leaves at once. Both are 60 octets (20 of IPv4, 20 of TCP, 20 of options), which take 4.8 us at 100 Mbit/s, 48 us at
     // 10 Mbit/s and 4.8 us again, and 12 ms; there and back.
-    assert_eq!((syn.time, octets(syn), octets(answer)), (SimTime::ZERO, 60, 60));
+    assert_eq!((syn.time, syn.len, answer.len), (SimTime::ZERO, 60, 60));
     assert_eq!(answer.time, SimTime(2 * (12_000_000 + 57_600)));
-    assert_eq!((syn.direction, answer.direction), (Direction::Forward, Direction::Backward));
-    assert!(capture.packets.is_sorted_by_key(|packet| packet.time));
+    assert_eq!((direction(syn), direction(answer)), (Direction::Forward, Direction::Backward));
+    assert!(packets.is_sorted_by_key(|packet| packet.time));
 }
 
 #[test]
 fn a_packet_has_one_identification_wherever_it_is_captured() {
     let outcome = run(", capture = true", "capture = true");
     let [link, host] = &outcome.captures[..] else { panic!("two are captured") };
-    for direction in Direction::BOTH {
-        let (at_link, at_host) = (by_identification(link, direction), by_identification(host, direction));
+    let [link, host] = [link, host].map(packets);
+    for way in Direction::BOTH {
+        let (at_link, at_host) = (by_identification(&link, way), by_identification(&host, way));
         let ids: Vec<u16> = at_host.keys().copied().collect();
         // An end counts what it sends. Of the sender every packet is there, of the receiver every one that was not lost.
-        assert_eq!(ids.len(), host.packets.iter().filter(|packet| packet.direction == direction).count());
+        assert_eq!(ids.len(), host.iter().filter(|packet| direction(packet) == way).count());
         assert_eq!(ids, (0..ids.len() as u16).collect::<Vec<_>>());
         for (id, packet) in &at_link {
             let same = at_host[id];
-            assert_eq!((same.payload, same.flow, same.port), (packet.payload, packet.flow, packet.port));
-            assert!(if direction == Direction::Forward { same.time < packet.time } else { same.time > packet.time });
+            assert_eq!((same.len, &same.headers), (packet.len, &packet.headers));
+            assert!(if way == Direction::Forward { same.time < packet.time } else { same.time > packet.time });
         }
         // The bottleneck's queue drops some of what the sender sent; none of the ACKs.
-        let is_lossy = direction == Direction::Forward;
+        let is_lossy = way == Direction::Forward;
         assert_eq!(at_link.len() < at_host.len(), is_lossy, "{} of {}", at_link.len(), at_host.len());
     }
-    let [at_link, at_host] = [link, host].map(|capture| by_identification(capture, Direction::Forward).len() as u64);
+    let [at_link, at_host] = [link, host].map(|packets| by_identification(&packets, Direction::Forward).len() as u64);
     assert_eq!(at_host - at_link, outcome.summary.links[0].drops);
 }
 
@@ -151,11 +165,11 @@ protocol = { kind = "udp", payload = "160 B" }
 app = { kind = "cbr", rate = "64 kbit/s" }
 "#;
     let outcome = run("", short);
-    let of = |name: &str| outcome.captures.iter().find(|capture| capture.name == name).expect("it is captured");
-    let flows: std::collections::BTreeSet<_> =
-        of("flow short").packets.iter().map(|packet| (packet.flow, packet.generation.number())).collect();
+    let of =
+        |name: &str| packets(outcome.captures.iter().find(|capture| capture.name == name).expect("it is captured"));
+    let flows: std::collections::BTreeSet<_> = of("flow short").iter().map(opener).collect();
     assert_eq!(flows.len(), 5);
-    assert!(of("flow voice").packets.iter().all(|packet| matches!(packet.payload, Payload::Udp(_))));
-    assert!(!of("flow voice").packets.is_empty());
-    assert!(of("flow a").packets.iter().all(|packet| packet.flow == 0));
+    assert!(of("flow voice").iter().all(|packet| packet.headers[9] == 17)); // UDP
+    assert!(!of("flow voice").is_empty());
+    assert!(of("flow a").iter().all(|packet| opener(packet) == "10.0.0.1:40000"));
 }

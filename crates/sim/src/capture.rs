@@ -5,14 +5,18 @@
 //! In the file, time zero of the run is the Unix epoch. The IP identification counts what an end of a connection has sent, and a
 //! packet has the same in every file.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use ackclock_net::{Direction, Payload};
+use ackclock_net::{Direction, Packet};
+use ackclock_units::SimTime;
+use ackclock_wire::Addresses;
 use ackclock_wire::pcapng::PcapngWriter;
-use ackclock_wire::{Addresses, emit, emit_datagram};
 
-use crate::outcome::{Capture, CapturedPacket};
+use crate::captures::Face;
+use crate::recording::{CapturedPacket, Recording};
 
 const OPENERS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 0);
 const OPENER_HOSTS: u32 = 1 << 24;
@@ -24,36 +28,74 @@ const OPENER_PORTS: u32 = 20_000;
 /// The port of an acceptor of which nothing else is said.
 pub const DEFAULT_PORT: u16 = 5_001;
 
-/// Writes what was captured to `out`, in a write for each, so buffer it. Fails when `out` does, or on a segment that is
-/// too long for an IPv4 packet.
+/// Packets recorded at one place, for a pcapng file: on a link's wire, both ways, or at the host of a flow's sender.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    /// The link's name, or `flow` and the flow's.
+    pub name: String,
+    /// Of each interface: of the link and its way back, or of the host.
+    pub interfaces: Vec<String>,
+    /// What was seen at which interface.
+    recordings: Vec<(u32, Recording)>,
+}
+
+impl Capture {
+    pub(crate) fn new(name: String, interface: String) -> Self {
+        Self { name, interfaces: vec![interface], recordings: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, interface: u32, recording: Recording) {
+        self.recordings.push((interface, recording));
+    }
+
+    pub(crate) fn add_interface(&mut self, name: &str, recording: Recording) {
+        self.add(self.interfaces.len() as u32, recording);
+        self.interfaces.push(name.to_owned());
+    }
+
+    /// What was captured, in the order of time. An item is an error where what had been moved to a temporary file cannot be
+    /// read, and where a segment was too long for an IPv4 packet.
+    pub fn packets(&self) -> impl Iterator<Item = io::Result<CapturedPacket>> + '_ {
+        let mut sources: Vec<_> =
+            self.recordings.iter().map(|(interface, recording)| recording.packets(*interface).peekable()).collect();
+        let mut firsts = BinaryHeap::new();
+        for (number, source) in sources.iter_mut().enumerate() {
+            firsts.extend(source.peek().map(|packet| Reverse((time(packet), number))));
+        }
+        std::iter::from_fn(move || {
+            let Reverse((_, number)) = firsts.pop()?;
+            let packet = sources[number].next();
+            firsts.extend(sources[number].peek().map(|packet| Reverse((time(packet), number))));
+            packet
+        })
+    }
+}
+
+/// An error comes first.
+fn time(packet: &io::Result<CapturedPacket>) -> SimTime {
+    packet.as_ref().map_or(SimTime::ZERO, |packet| packet.time)
+}
+
+/// Writes what was captured to `out`, in a write for each, so buffer it. Fails when `out` does, or [`Capture::packets`].
 pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
     let mut writer = PcapngWriter::new(out, &capture.interfaces)?;
-    let mut headers = Vec::new();
-    for packet in &capture.packets {
-        let identification = packet.identification;
-        headers.clear();
-        let (written, len) = match &packet.payload {
-            Payload::Tcp(segment) => (emit(segment, addresses(packet), identification, &mut headers), segment.ip_len()),
-            Payload::Udp(datagram) => {
-                let content = (datagram.payload, datagram.ecn);
-                (emit_datagram(content, addresses(packet), identification, &mut headers), datagram.ip_len())
-            }
-        };
-        written.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        writer.packet(packet.interface, packet.time, &headers, len)?;
+    for packet in capture.packets() {
+        let CapturedPacket { time, interface, len, headers } = packet?;
+        writer.packet(interface, time, &headers, len)?;
     }
     writer.into_inner().flush()
 }
 
-fn addresses(packet: &CapturedPacket) -> Addresses {
-    let host = packet.flow.wrapping_add(1);
+/// Where a packet comes from and goes to, as a capture shows it.
+pub(crate) fn addresses(packet: &Packet, face: Face) -> Addresses {
+    let host = face.flow.wrapping_add(1);
     let address = |network: Ipv4Addr, hosts| Ipv4Addr::from_bits(network.to_bits() + host % hosts);
     // Connections that have the same place in turn have ports of their own, for long enough.
     let generation = packet.generation.number() % OPENER_PORTS;
-    let opener_port = FIRST_OPENER_PORT + ((packet.flow % OPENER_PORTS + generation) % OPENER_PORTS) as u16;
+    let opener_port = FIRST_OPENER_PORT + ((face.flow % OPENER_PORTS + generation) % OPENER_PORTS) as u16;
     let opener = SocketAddrV4::new(address(OPENERS, OPENER_HOSTS), opener_port);
-    let acceptor = SocketAddrV4::new(address(ACCEPTORS, ACCEPTOR_HOSTS), packet.port);
-    match packet.direction {
+    let acceptor = SocketAddrV4::new(address(ACCEPTORS, ACCEPTOR_HOSTS), face.port);
+    match packet.direction() {
         Direction::Forward => Addresses { source: opener, destination: acceptor },
         Direction::Backward => Addresses { source: acceptor, destination: opener },
     }
@@ -61,55 +103,68 @@ fn addresses(packet: &CapturedPacket) -> Addresses {
 
 #[cfg(test)]
 mod tests {
-    use ackclock_net::{Datagram, Generation};
-    use ackclock_units::SimTime;
+    use ackclock_net::{ConnectionIndex, Datagram, EndpointId, Payload};
     use ackclock_wire::{Ecn, Flags, Segment, parse};
 
     use super::*;
+    use crate::recording::Recorder;
     use Direction::{Backward, Forward};
 
-    fn packet(flow: u32, direction: Direction) -> CapturedPacket {
-        let segment = Segment { flags: Flags::ACK, payload: 1_000, ..Segment::default() };
-        let (generation, payload) = (Generation::default(), Payload::Tcp(segment));
-        let (time, port) = (SimTime(5), DEFAULT_PORT);
-        CapturedPacket { time, interface: 0, flow, direction, port, generation, identification: 0, payload }
+    fn face(flow: u32) -> Face {
+        Face { flow, port: DEFAULT_PORT }
     }
 
-    fn capture(packets: Vec<CapturedPacket>) -> Capture {
-        Capture { name: "l".to_owned(), interfaces: vec!["l".to_owned()], packets }
+    fn end(direction: Direction) -> EndpointId {
+        let opener = EndpointId::opener(ConnectionIndex::new(0));
+        if direction == Forward { opener.peer() } else { opener }
+    }
+
+    fn packet(direction: Direction) -> Packet {
+        Packet::tcp(Segment { flags: Flags::ACK, payload: 1_000, ..Segment::default() }, end(direction))
+    }
+
+    /// All at one time.
+    fn capture(packets: &[Packet]) -> Capture {
+        let mut recording = Recording::default();
+        for packet in packets {
+            Recorder::default().record(&mut recording, SimTime(5), packet, addresses(packet, face(3)));
+        }
+        let mut capture = Capture::new("l".to_owned(), "l".to_owned());
+        capture.add(0, recording);
+        capture
     }
 
     #[test]
     fn flows_and_directions_have_addresses_of_their_own() {
-        let text = |packet| {
-            let Addresses { source, destination } = addresses(&packet);
+        let text = |face, direction| {
+            let Addresses { source, destination } = addresses(&packet(direction), face);
             format!("{source} {destination}")
         };
-        assert_eq!(text(packet(0, Forward)), "10.0.0.1:40000 172.16.0.1:5001");
-        assert_eq!(text(packet(0, Backward)), "172.16.0.1:5001 10.0.0.1:40000");
-        assert_eq!(text(packet(299, Forward)), "10.0.1.44:40299 172.16.1.44:5001"); // 300 = 1 * 256 + 44
-        assert_eq!(text(packet(20_000, Forward)), "10.0.78.33:40000 172.16.78.33:5001"); // 20,001 = 78 * 256 + 33
-        assert_eq!(text(packet(u32::MAX, Forward)), "10.0.0.0:47295 172.16.0.0:5001"); // (2^32 - 1) mod 20,000 = 7,295
-        assert_eq!(text(CapturedPacket { port: 80, ..packet(1, Forward) }), "10.0.0.2:40001 172.16.0.2:80");
-        assert_eq!(text(CapturedPacket { port: 80, ..packet(1, Backward) }), "172.16.0.2:80 10.0.0.2:40001");
+        assert_eq!(text(face(0), Forward), "10.0.0.1:40000 172.16.0.1:5001");
+        assert_eq!(text(face(0), Backward), "172.16.0.1:5001 10.0.0.1:40000");
+        assert_eq!(text(face(299), Forward), "10.0.1.44:40299 172.16.1.44:5001"); // 300 = 1 * 256 + 44
+        assert_eq!(text(face(20_000), Forward), "10.0.78.33:40000 172.16.78.33:5001"); // 20,001 = 78 * 256 + 33
+        assert_eq!(text(face(u32::MAX), Forward), "10.0.0.0:47295 172.16.0.0:5001"); // (2^32 - 1) mod 20,000 = 7,295
+        assert_eq!(text(Face { port: 80, ..face(1) }, Forward), "10.0.0.2:40001 172.16.0.2:80");
+        assert_eq!(text(Face { port: 80, ..face(1) }, Backward), "172.16.0.2:80 10.0.0.2:40001");
     }
 
     #[test]
     fn the_file_has_a_block_for_each_packet_with_its_headers() {
         let (mut empty, mut file) = (Vec::new(), Vec::new());
-        write_pcapng(&capture(vec![]), &mut empty).unwrap();
-        let second = CapturedPacket { identification: 0x0102, ..packet(3, Forward) };
-        write_pcapng(&capture(vec![packet(3, Forward), second, packet(3, Backward)]), &mut file).unwrap();
+        write_pcapng(&capture(&[]), &mut empty).unwrap();
+        let second = Packet { identification: 0x0102, ..packet(Forward) };
+        write_pcapng(&capture(&[packet(Forward), second, packet(Backward)]), &mut file).unwrap();
         // A block: 28 octets of header, 20 + 20 octets of IPv4 and TCP, 4 octets of length again.
         let blocks: Vec<&[u8]> = file[empty.len()..].chunks(72).collect();
         let identifications: Vec<&[u8]> = blocks.iter().map(|block| &block[28 + 4..28 + 6]).collect();
         assert_eq!(identifications, [[0, 0], [1, 2], [0, 0]]);
         for (block, direction) in blocks.iter().zip([Forward, Forward, Backward]) {
             assert_eq!(block[24..28], 1_040_u32.to_le_bytes()); // length on the wire: 20 + 20 + 1000
-            let expected = packet(3, direction);
+            let expected = packet(direction);
             assert_eq!(
                 parse(&block[28..68]).map(|(at, segment)| (at, Payload::Tcp(segment))),
-                Ok((addresses(&expected), expected.payload))
+                Ok((addresses(&expected, face(3)), expected.payload))
             );
         }
     }
@@ -117,10 +172,9 @@ mod tests {
     #[test]
     fn a_datagram_has_a_udp_header() {
         let (mut empty, mut file) = (Vec::new(), Vec::new());
-        write_pcapng(&capture(vec![]), &mut empty).unwrap();
+        write_pcapng(&capture(&[]), &mut empty).unwrap();
         let datagram = Datagram { number: 0, sent: SimTime::ZERO, payload: 1_000, ecn: Ecn::NotEct };
-        let packet = CapturedPacket { payload: Payload::Udp(datagram), ..packet(3, Forward) };
-        write_pcapng(&capture(vec![packet]), &mut file).unwrap();
+        write_pcapng(&capture(&[Packet::udp(datagram, end(Forward))]), &mut file).unwrap();
         let block = &file[empty.len()..];
         assert_eq!(block[24..28], 1_028_u32.to_le_bytes()); // 20 + 8 + 1000
         let header = &block[28..56];
@@ -131,8 +185,7 @@ mod tests {
     #[test]
     fn a_segment_beyond_ipv4_is_an_error() {
         let segment = Segment { payload: 70_000, ..Segment::default() };
-        let long = CapturedPacket { payload: Payload::Tcp(segment), ..packet(0, Forward) };
-        let error = write_pcapng(&capture(vec![long]), Vec::new()).unwrap_err();
+        let error = write_pcapng(&capture(&[Packet::tcp(segment, end(Forward))]), Vec::new()).unwrap_err();
         assert_eq!(
             error.to_string(),
             "a packet of 70040 bytes does not fit the 16-bit length of IPv4; use an mss of at most 65455 bytes"

@@ -3,11 +3,13 @@
 //! Both record where a packet's first bit enters a link's wire; a host records what arrives besides. It sees what its own wire
 //! takes, as a capture there would: not what its queue dropped.
 
+use std::collections::BTreeMap;
+
 use ackclock_net::{ConnectionIndex, EndpointId, LinkConfig, LinkId, NetworkConfig, Packet};
 use ackclock_units::SimTime;
 
-use crate::capture::DEFAULT_PORT;
-use crate::outcome::{Capture, CapturedPacket};
+use crate::capture::{Capture, DEFAULT_PORT, addresses};
+use crate::recording::{Recorder, Recording};
 
 /// What the packets of a connection look like from outside.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +21,7 @@ pub(crate) struct Face {
 }
 
 /// A capture at the host of one flow's sender, or of a group's: its place in the list of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ViewId(usize);
 
 /// An end whose host records it.
@@ -34,9 +36,23 @@ struct Viewed {
 #[derive(Clone, Debug, Default)]
 struct Log {
     /// Of every packet, if the link asked.
-    of_link: Option<Vec<CapturedPacket>>,
+    of_link: Option<Recording>,
     /// Of the ends whose host it leads away from, if there are any.
-    of_views: Option<Vec<(ViewId, CapturedPacket)>>,
+    of_views: Option<BTreeMap<ViewId, Seen>>,
+}
+
+/// What the hosts of a view's ends saw: each in the order of time.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    arriving: Recording,
+    leaving: Recording,
+}
+
+impl Log {
+    fn recordings(&mut self) -> impl Iterator<Item = &mut Recording> {
+        let of_views = self.of_views.iter_mut().flat_map(BTreeMap::values_mut);
+        self.of_link.iter_mut().chain(of_views.flat_map(|Seen { arriving, leaving }| [arriving, leaving]))
+    }
 }
 
 /// See the module.
@@ -54,15 +70,24 @@ pub(crate) struct Captures {
     keeps_faces: bool,
     /// How many packets each end has sent; empty without captures.
     sent: Vec<u16>,
+    recorder: Recorder,
 }
 
 impl Captures {
     /// Those of links.
     pub(crate) fn new(config: &NetworkConfig) -> Self {
-        let log = |link: &LinkConfig| Log { of_link: link.capture.then(Vec::new), of_views: None };
+        let log = |link: &LinkConfig| Log { of_link: link.capture.then(Recording::default), of_views: None };
         let is_any_wanted = config.links.iter().any(|link| link.capture);
         let logs = if is_any_wanted { config.links.iter().map(log).collect() } else { Vec::new() };
-        Self { logs, views: Vec::new(), viewed: Vec::new(), faces: Vec::new(), keeps_faces: false, sent: Vec::new() }
+        Self {
+            logs,
+            views: Vec::new(),
+            viewed: Vec::new(),
+            faces: Vec::new(),
+            keeps_faces: false,
+            sent: Vec::new(),
+            recorder: Recorder::default(),
+        }
     }
 
     /// There will be some of flows, in a network of so many links.
@@ -112,21 +137,31 @@ impl Captures {
 
     fn keep(&mut self, link: LinkId, time: SimTime, packet: &Packet) {
         let viewed = self.viewed_at(packet.to.peer()).filter(|viewed| viewed.uplink == link);
-        let captured = self.captured(time, packet);
+        let addresses = addresses(packet, self.face(packet));
         let Log { of_link, of_views } = &mut self.logs[link.index()];
-        if let Some(packets) = of_link {
-            packets.push(captured);
+        if let Some(recording) = of_link {
+            self.recorder.record(recording, time, packet, addresses);
         }
-        if let (Some(packets), Some(Viewed { view, .. })) = (of_views, viewed) {
-            packets.push((view, captured));
+        if let (Some(views), Some(Viewed { view, .. })) = (of_views, viewed) {
+            self.recorder.record(&mut views.entry(view).or_default().leaving, time, packet, addresses);
         }
+        self.relieve();
     }
 
     /// A packet has come to the end that it was sent to.
     pub(crate) fn record_arrival(&mut self, time: SimTime, packet: &Packet) {
         if let Some(Viewed { view, uplink }) = self.viewed_at(packet.to) {
-            let captured = self.captured(time, packet);
-            self.logs[uplink.index()].of_views.get_or_insert_default().push((view, captured));
+            let addresses = addresses(packet, self.face(packet));
+            let seen = self.logs[uplink.index()].of_views.get_or_insert_default().entry(view).or_default();
+            self.recorder.record(&mut seen.arriving, time, packet, addresses);
+            self.relieve();
+        }
+    }
+
+    /// Moves what has been recorded to the disk where it has become much.
+    fn relieve(&mut self) {
+        if self.recorder.is_full() {
+            self.recorder.relieve(self.logs.iter_mut().flat_map(Log::recordings));
         }
     }
 
@@ -164,35 +199,30 @@ impl Captures {
     /// What was recorded: of each link that asked, together with its way back, then of each flow.
     pub(crate) fn take(&mut self, links: &[LinkConfig]) -> Vec<Capture> {
         let mut of_links: Vec<Option<Capture>> = Vec::with_capacity(links.len());
-        let mut of_views: Vec<Capture> = self.views.drain(..).map(|[flow, host]| of_flow(&flow, host)).collect();
+        let mut of_views: Vec<Capture> =
+            self.views.drain(..).map(|[flow, host]| Capture::new(format!("flow {flow}"), host)).collect();
         for (link, log) in links.iter().zip(self.logs.drain(..)) {
             of_links.push(None);
-            for (view, packet) in log.of_views.into_iter().flatten() {
-                of_views[view.0].packets.push(packet);
+            for (view, Seen { arriving, leaving }) in log.of_views.into_iter().flatten() {
+                of_views[view.0].add(0, arriving);
+                of_views[view.0].add(0, leaving);
             }
-            let Some(packets) = log.of_link else { continue };
+            let Some(recording) = log.of_link else { continue };
             let cable = link.way_back_of.and_then(|forth| of_links[forth.index()].as_mut());
             match cable {
-                Some(cable) => cable.add_interface(&link.name, packets),
-                None => *of_links.last_mut().expect("just pushed") = Some(of_link(&link.name, packets)),
+                Some(cable) => cable.add_interface(&link.name, recording),
+                None => {
+                    let mut capture = Capture::new(link.name.clone(), link.name.clone());
+                    capture.add(0, recording);
+                    *of_links.last_mut().expect("just pushed") = Some(capture);
+                }
             }
         }
-        let mut captures: Vec<Capture> = of_links.into_iter().flatten().chain(of_views).collect();
-        for capture in &mut captures {
-            capture.packets.sort_by_key(|packet| packet.time);
-        }
-        captures
+        of_links.into_iter().flatten().chain(of_views).collect()
     }
 
     fn viewed_at(&self, end: EndpointId) -> Option<Viewed> {
         self.viewed.get(end.number() as usize).copied().flatten()
-    }
-
-    fn captured(&self, time: SimTime, packet: &Packet) -> CapturedPacket {
-        let Face { flow, port } = self.face(packet);
-        let Packet { payload, generation, identification, .. } = *packet;
-        let direction = packet.direction();
-        CapturedPacket { time, interface: 0, flow, direction, port, generation, identification, payload }
     }
 }
 
@@ -202,20 +232,4 @@ fn place<T: Clone + Default>(list: &mut Vec<T>, index: usize) -> &mut T {
         list.resize(index + 1, T::default());
     }
     &mut list[index]
-}
-
-fn of_link(name: &str, packets: Vec<CapturedPacket>) -> Capture {
-    Capture { name: name.to_owned(), interfaces: vec![name.to_owned()], packets }
-}
-
-fn of_flow(flow: &str, host: String) -> Capture {
-    Capture { name: format!("flow {flow}"), interfaces: vec![host], packets: Vec::new() }
-}
-
-impl Capture {
-    fn add_interface(&mut self, name: &str, packets: Vec<CapturedPacket>) {
-        let interface = self.interfaces.len() as u32;
-        self.interfaces.push(name.to_owned());
-        self.packets.extend(packets.into_iter().map(|packet| CapturedPacket { interface, ..packet }));
-    }
 }

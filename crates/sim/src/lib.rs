@@ -40,6 +40,7 @@ mod network;
 mod outcome;
 mod partition;
 mod recorder;
+mod recording;
 mod simulation;
 mod stream;
 mod streams;
@@ -52,16 +53,17 @@ pub use appliance::{
     ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, DirectionSummary, HandshakeOrder, ShortFlowCounts,
     SideConfig, SplitConfig, SplitSummary,
 };
-pub use capture::{DEFAULT_PORT, write_pcapng};
+pub use capture::{Capture, DEFAULT_PORT, write_pcapng};
 pub use config::{
     AppConfig, FlowConfig, FlowSeries, LinkSeries, MeasureWindow, Sampling, SimulationConfig, Span, TraceConfig,
 };
 pub use events_table::EventLog;
 pub use ids::FlowId;
 pub use outcome::{
-    Capture, CapturedPacket, Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, NO_NAME,
-    Outcome, QueueSummary, Summary, Table,
+    Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, NO_NAME, Outcome, QueueSummary,
+    Summary, Table,
 };
+pub use recording::CapturedPacket;
 pub use simulation::{ParallelSimulation, PartitionSummary, Simulation};
 pub use traffic::{
     Arrivals, ArrivalsConfig, ByBuffer, ByRate, CdfPoint, Choose, DATA_MINING, DatagramConfig, DatagramEcn,

@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use ackclock_net::{Direction, Generation, Payload};
-use ackclock_units::SimTime;
 use serde::Serialize;
 
 use crate::appliance::ApplianceSummary;
+use crate::capture::Capture;
 use crate::events_table::EventLog;
 use crate::traffic::{DatagramSummary, ExchangeSummary, GroupSummary, VideoSummary};
 
@@ -200,36 +199,4 @@ pub struct QueueSummary {
     pub p95: f64,
     /// The largest value.
     pub max: f64,
-}
-
-/// Packets recorded at one place, for a pcapng file: on a link's wire, both ways, or at the host of a flow's sender.
-#[derive(Clone, Debug)]
-pub struct Capture {
-    /// The link's name, or `flow` and the flow's.
-    pub name: String,
-    /// Of each interface: of the link and its way back, or of the host.
-    pub interfaces: Vec<String>,
-    /// In order of time.
-    pub packets: Vec<CapturedPacket>,
-}
-
-/// One packet on the wire.
-#[derive(Clone, Copy, Debug)]
-pub struct CapturedPacket {
-    /// When its first bit entered the wire; of one that arrives at a host, when its last bit had come.
-    pub time: SimTime,
-    /// Of the capture's interfaces.
-    pub interface: u32,
-    /// Number of the flow, whichever of its connections over appliances the packet is of: the ends see each other's addresses.
-    pub flow: u32,
-    /// Which way it went.
-    pub direction: Direction,
-    /// Of the end that accepted it.
-    pub port: u16,
-    /// Which of the connections that have its place in turn it belongs to.
-    pub generation: Generation,
-    /// Of its IP header: the same wherever this packet is captured.
-    pub identification: u16,
-    /// The segment or the datagram that it carried.
-    pub payload: Payload,
 }

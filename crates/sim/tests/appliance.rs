@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{DISCIPLINES, Dumbbell, disciplines};
+use crate::common::{DISCIPLINES, Dumbbell, captured, disciplines};
 use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_net::{DropTailConfig, NodeId, PacketClass, QueueConfig, QueueLimit, Selection};
 use ackclock_relay::DisciplineConfig;
@@ -414,6 +414,6 @@ fn rules_and_captures_know_the_flow_on_both_sides_of_an_appliance() {
     let retransmitted = |flow: usize| outcome.summary.appliances[0].flows[flow].forward.retransmitted_segments;
     // Three data packets of the second flow are dropped behind the box, and sent again there.
     assert_eq!((retransmitted(0), retransmitted(1)), (0, 3));
-    let flows: std::collections::BTreeSet<u32> = outcome.captures[0].packets.iter().map(|packet| packet.flow).collect();
+    let flows: std::collections::BTreeSet<u32> = captured(&outcome, 0).iter().map(|packet| packet.flow).collect();
     assert_eq!(flows.into_iter().collect::<Vec<_>>(), [0, 1]);
 }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{DISCIPLINES, Dumbbell, disciplines};
-use ackclock_net::{DropTailConfig, NodeId, PacketClass, Payload, QueueConfig, QueueLimit, Selection};
+use crate::common::{DISCIPLINES, Dumbbell, captured, disciplines};
+use ackclock_net::{DropTailConfig, NodeId, PacketClass, QueueConfig, QueueLimit, Selection};
 use ackclock_relay::DisciplineConfig;
 use ackclock_sim::{
     AppConfig, ApplianceConfig, Arrivals, ArrivalsConfig, ColumnData, Copying, HandshakeOrder, ListedFlow, Outcome,
@@ -29,10 +29,6 @@ fn dumbbell(duration: u64) -> Dumbbell {
     dumbbell.access = Bandwidth(1_200_000_000);
     dumbbell.extra_one_way = vec![SimDuration::from_millis(5)];
     dumbbell
-}
-
-fn has_data(payload: &Payload) -> bool {
-    matches!(payload, Payload::Tcp(segment) if segment.payload > 0)
 }
 
 fn appliance(node: NodeId) -> ApplianceConfig {
@@ -147,8 +143,7 @@ fn connecting_first_costs_a_far_round_trip_before_the_first_octet() {
         );
         config.network.links[2].capture = true; // from the opener to the box
         let outcome = Simulation::new(&config).finish();
-        let packets = outcome.captures[0].packets.iter();
-        let data = packets.filter(|packet| has_data(&packet.payload)).map(|packet| packet.time);
+        let data = captured(&outcome, 0).into_iter().filter(|packet| packet.payload > 0).map(|packet| packet.time);
         data.min().expect("the opener sent").as_secs_f64()
     };
     let extra = first_data(HandshakeOrder::ConnectFirst) - first_data(HandshakeOrder::AcceptFirst);
@@ -366,8 +361,8 @@ fn captures_show_a_flow_and_its_port_on_both_sides_of_an_appliance() {
     }
     let outcome = Simulation::new(&config).finish();
     let seen = |link: usize| {
-        let packets = outcome.captures[link].packets.iter();
-        let seen: BTreeSet<_> = packets.map(|packet| (packet.flow, packet.generation.number(), packet.port)).collect();
+        let packets = captured(&outcome, link);
+        let seen: BTreeSet<_> = packets.iter().map(|packet| (packet.flow, packet.generation, packet.port)).collect();
         seen.into_iter().collect::<Vec<_>>()
     };
     // Two short flows at a time, each of two connections: 2 and 3, 4 and 5, after the long one's 0 and 1.

@@ -72,7 +72,7 @@ def _cores() -> Finding:
 
 def _memory() -> Finding:
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return Finding("memory", total >= 1, f"{total:.1f} GiB", "series and captures are held in memory", "1 GiB at least")
+    return Finding("memory", total >= 1, f"{total:.1f} GiB", "series and events are held in memory", "1 GiB at least")
 
 
 def _disk() -> Finding:

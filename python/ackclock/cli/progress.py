@@ -6,6 +6,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
@@ -13,6 +14,7 @@ from rich.text import Text
 from ackclock.cli.display import si
 from ackclock.cli.failures import errors
 from ackclock.running import Progress as RunProgress
+from ackclock.shown import plain
 
 
 class _SimulatedTime(ProgressColumn):
@@ -51,6 +53,17 @@ def run_progress(name: str, duration_s: float) -> Iterator[Callable[[RunProgress
     with Progress(*shown, TimeRemainingColumn(), console=errors(), transient=True) as bar:
         task = bar.add_task(name[:32], total=duration_s)
         yield lambda progress: bar.update(task, completed=progress.now_s, progress=progress)
+
+
+@contextmanager
+def writing_progress(folder: Path) -> Iterator[None]:
+    """Show that results are being written, which takes seconds where there are many thousand flows.
+
+    Args:
+        folder: Of the results.
+    """
+    with errors().status(Text(f"writing {plain(folder)}", style="dim")):
+        yield
 
 
 @contextmanager

@@ -4,6 +4,7 @@ What prints is loaded when it prints: a short run takes less time than loading i
 """
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -117,7 +118,8 @@ def run(
         forecast.warn(scenario)
     results = _simulate(scenario, policies, threads, quiet=quiet)
     if output is not None:
-        results.save(output, force=force, qlog=qlog, perfetto=perfetto)
+        with _told_of_writing(output, quiet=quiet):
+            results.save(output, force=force, qlog=qlog, perfetto=perfetto)
     _print(results, output, as_json=as_json, quiet=quiet)
 
 
@@ -181,12 +183,24 @@ def _policies(given: list[str], scenario: Scenario) -> dict[str, Path]:
 
 
 def _simulate(scenario: Scenario, policies: dict[str, Path], threads: int, *, quiet: bool) -> Results:
-    if quiet or not sys.stderr.isatty():
+    if not _is_looked_at(quiet=quiet):
         return simulate(scenario, save_policies=policies, threads=threads)
     from ackclock.cli.progress import run_progress
 
     with run_progress(scenario.name, scenario.duration_s) as on_progress:
         return simulate(scenario, on_progress=on_progress, save_policies=policies, threads=threads)
+
+
+def _told_of_writing(output: Path, *, quiet: bool) -> AbstractContextManager[None]:
+    if not _is_looked_at(quiet=quiet):
+        return nullcontext()
+    from ackclock.cli.progress import writing_progress
+
+    return writing_progress(output)
+
+
+def _is_looked_at(*, quiet: bool) -> bool:
+    return not quiet and sys.stderr.isatty()
 
 
 def _print(results: Results, output: Path | None, *, as_json: bool, quiet: bool) -> None:

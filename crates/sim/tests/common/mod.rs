@@ -12,7 +12,8 @@ use ackclock_relay::{
     CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, EceDropTailConfig, EceRedConfig, NotSentConfig,
 };
 use ackclock_sim::{
-    AppConfig, FlowConfig, MeasureWindow, Outcome, Sampling, Simulation, SimulationConfig, TraceConfig, TrafficConfig,
+    AppConfig, CapturedPacket, FlowConfig, MeasureWindow, Outcome, Sampling, Simulation, SimulationConfig, TraceConfig,
+    TrafficConfig,
 };
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -177,4 +178,34 @@ fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, del
             channel: None,
         });
     }
+}
+
+/// What a capture shows of a packet.
+pub struct Captured {
+    pub time: SimTime,
+    /// Octets.
+    pub payload: u32,
+    pub flow: u32,
+    /// Which of the connections that have the flow's place in turn.
+    pub generation: u32,
+    /// Of the acceptor.
+    pub port: u16,
+}
+
+/// The TCP segments of one of the captures of a run.
+pub fn captured(outcome: &Outcome, number: usize) -> Vec<Captured> {
+    let read = |packet: std::io::Result<CapturedPacket>| {
+        let packet = packet.expect("the disk is there");
+        let (addresses, segment) = ackclock_wire::parse(&packet.headers).expect("headers of TCP");
+        let [(_, opener), (_, acceptor)] = {
+            let mut ends = [addresses.source, addresses.destination].map(|end| (end.port() < 40_000, end));
+            ends.sort();
+            ends
+        };
+        // Flow i is opened from 10.0.0.1 + i, and port 40000 + i where it is the first of its place.
+        let flow = opener.ip().to_bits() - (10 << 24) - 1;
+        let generation = u32::from(opener.port()) - 40_000 - flow;
+        Captured { time: packet.time, payload: segment.payload, flow, generation, port: acceptor.port() }
+    };
+    outcome.captures[number].packets().map(read).collect()
 }
