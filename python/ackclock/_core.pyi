@@ -865,7 +865,7 @@ class Scenario:
         """Memory that its run takes at least, in bytes, by a rough estimate: flows, fixed windows, series at intervals."""
     @property
     def keeps_over_time(self) -> bool:
-        """Whether what its run keeps grows with simulated time: series, events, captures."""
+        """Whether what its run keeps in memory grows with simulated time: series, events."""
     @property
     def is_watched(self) -> bool:
         """Whether events of its run are kept."""

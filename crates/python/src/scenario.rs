@@ -183,7 +183,7 @@ impl PyScenario {
         self.inner.config().least_memory()
     }
 
-    /// Whether what its run keeps grows with simulated time: series, events, captures.
+    /// Whether what its run keeps in memory grows with simulated time: series, events.
     #[getter]
     fn keeps_over_time(&self) -> bool {
         self.inner.config().keeps_over_time()

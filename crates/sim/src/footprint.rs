@@ -25,15 +25,13 @@ impl SimulationConfig {
         flows.fold(self.least_memory_of_series(), u64::saturating_add)
     }
 
-    /// True if what is kept grows with simulated time.
+    /// True if what is kept in memory grows with simulated time; captures go to the disk.
     pub fn keeps_over_time(&self) -> bool {
         let trace = &self.trace;
         !trace.flows.is_empty()
             || !trace.internals.is_empty()
             || (!trace.links.is_empty() && !trace.traced_links.is_empty())
             || trace.events.is_some()
-            || self.has_captured_flows()
-            || self.network.links.iter().any(|link| link.capture)
     }
 
     /// A window that nothing makes smaller fills at once, as far as the receiver lets it.
