@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build learn run test test-rust test-python test-learn bench instructions lint format docs wheel publish-check fuzz fuzz-short soak other-processor claims-full evolve validate-linux peers lock programs clean
+.PHONY: help setup build learn run test test-rust test-programs test-python test-learn bench instructions lint format docs wheel publish-check fuzz fuzz-short soak other-processor claims-full evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -81,9 +81,13 @@ test: build test-rust test-python instructions fuzz-short ## every test
 
 # The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
 test-rust: export PROPTEST_RNG_SEED = $(PROPERTY_SEED)
+CRATES := --quiet --locked --workspace --exclude ackclock-python
 test-rust: $(VENV)/.packages ## the tests of the crates, properties with the cases of PROPERTY_SEED
-	cargo test --quiet --locked --workspace --exclude ackclock-python
+	cargo test $(CRATES)
 	cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
+
+test-programs: $(VENV)/.packages ## compile the tests of the crates, and run none
+	cargo test $(CRATES) --no-run
 
 # A file of tests stays with one worker, as its tests share runs; the longest files come first in the alphabet.
 test-python: build ## the tests of the package, the command line and the wheel
