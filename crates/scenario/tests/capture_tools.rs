@@ -136,6 +136,6 @@ fn mergecap_puts_a_packet_beside_itself() {
         format!("172.16.0.1 0x0000 {host}"),
     ];
     assert_eq!(lines, expected);
-    let total: usize = outcome.captures.iter().map(|capture| capture.packets.len()).sum();
+    let total: usize = outcome.captures.iter().map(|capture| capture.packets().count()).sum();
     assert_eq!(fields(&merged, "ip", &["ip.id"]).expect("tshark ran a moment ago").len(), total);
 }

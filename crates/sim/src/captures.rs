@@ -208,14 +208,12 @@ impl Captures {
                 of_views[view.0].add(0, leaving);
             }
             let Some(recording) = log.of_link else { continue };
-            let cable = link.way_back_of.and_then(|forth| of_links[forth.index()].as_mut());
-            match cable {
-                Some(cable) => cable.add_interface(&link.name, recording),
-                None => {
-                    let mut capture = Capture::new(link.name.clone(), link.name.clone());
-                    capture.add(0, recording);
-                    *of_links.last_mut().expect("just pushed") = Some(capture);
-                }
+            if let Some(cable) = link.way_back_of.and_then(|forth| of_links[forth.index()].as_mut()) {
+                cable.add_interface(&link.name, recording);
+            } else {
+                let mut capture = Capture::new(link.name.clone(), link.name.clone());
+                capture.add(0, recording);
+                *of_links.last_mut().expect("just pushed") = Some(capture);
             }
         }
         of_links.into_iter().flatten().chain(of_views).collect()

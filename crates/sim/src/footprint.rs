@@ -39,9 +39,9 @@ impl SimulationConfig {
         let ControllerConfig::Fixed(fixed) = &flow.controller else { return FLOW };
         let (sender, receiver) = (&flow.sender, &flow.receiver);
         let mss = u64::from(sender.mss);
-        let received = receiver.receive_autotuning.map_or(receiver.receive_buffer, |tuning| tuning.max);
+        let buffered = receiver.receive_autotuning.map_or(receiver.receive_buffer, |tuning| tuning.max);
         let sent = sender.send_autotuning.map_or(sender.send_buffer, |tuning| tuning.max);
-        let segments = fixed.window.in_bytes(mss).min(received).min(sent).0 / mss;
+        let segments = fixed.window.in_bytes(mss).min(buffered).min(sent).0 / mss;
         let is_unbounded = |link: &LinkConfig| {
             link.from == flow.from
                 && matches!(&link.queue, QueueConfig::DropTail(queue) if queue.limit == QueueLimit::Unlimited)
