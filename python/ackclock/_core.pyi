@@ -862,7 +862,7 @@ class Scenario:
         """
     @property
     def memory_bytes(self) -> int:
-        """Memory that its run takes at least, in bytes, by a rough estimate: flows, fixed windows, series at intervals."""
+        """Memory that its run takes at least, in bytes, roughly: flows, fixed windows, series at intervals."""
     @property
     def keeps_over_time(self) -> bool:
         """Whether what its run keeps in memory grows with simulated time: series, events."""

@@ -79,7 +79,7 @@ def test_no_time_that_has_passed_is_said_to_be_none() -> None:
 
 
 def test_windows_that_fill_unlimited_queues_are_warned_of(cli: Cli, tmp_path: Path) -> None:
-    """A window of 2^30 bytes, the largest there is, is 741,455 segments of 1,448 bytes; ten of them, at 700 bytes each."""
+    """A window of 2^30 bytes, the largest there is, is 741,455 segments of 1,448 bytes; ten of them, of 700 each."""
     (tmp_path / "large.toml").write_text(WINDOWS.replace("LIMIT", "unlimited"))
     (tmp_path / "small.toml").write_text(WINDOWS.replace("LIMIT", "1000 packets"))
     assert "some 5.2 GB of memory" in cli("validate", "large.toml").stdout

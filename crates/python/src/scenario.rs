@@ -177,7 +177,7 @@ impl PyScenario {
         }
     }
 
-    /// Memory that its run takes at least, in bytes, by a rough estimate: flows, fixed windows, series at intervals.
+    /// Memory that its run takes at least, in bytes, roughly: flows, fixed windows, series at intervals.
     #[getter]
     fn memory_bytes(&self) -> u64 {
         self.inner.config().least_memory()

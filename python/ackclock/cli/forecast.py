@@ -20,8 +20,8 @@ def memory_warning(scenario: Scenario) -> str | None:
     if needed < _MUCH_BYTES:
         return None
     return (
-        f"a run will take some {_gigabytes(needed)} of memory or more: its flows, fixed windows and series at intervals; "
-        "limit the queues of hosts, or record less; ackclock run --estimate runs a short beginning"
+        f"a run will take some {_gigabytes(needed)} of memory or more: its flows, fixed windows and series at "
+        "intervals; limit the queues of hosts, or record less; ackclock run --estimate runs a short beginning"
     )
 
 
