@@ -4,22 +4,12 @@ A window other than 0 is one flow that holds it; TRACED other than 0 turns the d
 """
 
 import json
-import resource
 import sys
 import time
-from pathlib import Path
 
 from ackclock._core import Simulation
 from ackclock.bench.cost_points import Point, shared, window
-
-
-def resident_bytes() -> int:
-    """Return the memory that this process has now, or the most it had where the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return pages * resource.getpagesize()
+from ackclock.estimating import resident_bytes
 
 
 def main(point: Point, to_s: float) -> None:
