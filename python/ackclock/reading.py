@@ -15,6 +15,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
+from ackclock.decoding import decoded
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -137,7 +139,7 @@ def document(text: bytes, file: Path, form: type[Read], remedy: str) -> Read:
         DamagedError: If it is no JSON, or of another form.
     """
     try:
-        value = json.loads(text, parse_constant=_no_number)
+        value = decoded(text)
     except (ValueError, RecursionError) as error:
         raise DamagedError(file, f"it is no JSON ({error})", remedy) from error
     try:
@@ -146,10 +148,6 @@ def document(text: bytes, file: Path, form: type[Read], remedy: str) -> Read:
         raise DamagedError(file, str(mismatch), remedy) from mismatch
     read: Read = value
     return read
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no number")
 
 
 class _Mismatch(Exception):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from ackclock import controllers, importing, storage
 from ackclock._core import Outcome, Scenario, Simulation, check_often
+from ackclock.decoding import decoded
 from ackclock.manifests import Engine, Manifest, Partition
 from ackclock.results import Results, TableName
 from ackclock.version import __version__
@@ -213,7 +214,7 @@ def results_of(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> 
         figures: What it cost.
     """
     return Results(
-        _read_summary=lambda: json.loads(outcome.summary_json()),
+        _read_summary=lambda: decoded(outcome.summary_json()),
         _origin=_origin(scenario, figures),
         _table=partial(_table, outcome),
         _source=outcome,

@@ -1,0 +1,73 @@
+"""JSON that is read entry by entry says what the standard library says of it."""
+
+import json
+import signal
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ackclock.decoding import decoded
+
+_PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+_VALUES = st.recursive(_PLAIN, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=30)
+_LONG = " " * (1 << 20)
+"""Makes a text one that is read in parts."""
+
+
+@given(_VALUES, st.sampled_from([None, 1]), st.booleans())
+def test_it_says_what_the_library_says(value: Any, indent: int | None, is_long: bool) -> None:
+    text = json.dumps(value, indent=indent) + (_LONG if is_long else "")
+    assert decoded(text) == json.loads(text)
+    assert decoded(text.encode()) == json.loads(text)
+
+
+@given(_VALUES, st.data())
+def test_what_is_no_json_is_refused_as_by_the_library(value: Any, data: st.DataObject) -> None:
+    text = json.dumps(value)
+    place = data.draw(st.integers(0, len(text)))
+    other = data.draw(st.sampled_from(["", ",", "}", "]", '"', ":", "1", " ", "{"]))
+    changed = text[:place] + other + text[place + 1 :]
+    try:
+        expected = json.loads(changed)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"line|column|Exceeds"):
+            decoded(changed + _LONG)
+    else:
+        assert decoded(changed + _LONG) == expected
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1,", "[1,]", '{"a":1,}', "{1:2}", "[1] 2", "[NaN]", "[-Infinity]", "\x00"])
+@pytest.mark.parametrize("after", ["", _LONG])
+def test_these_are_refused(text: str, after: str) -> None:
+    with pytest.raises(ValueError, match=r"line 1|is no number"):
+        decoded(text + after)
+
+
+class _Heard(Exception):
+    pass
+
+
+def test_a_signal_is_heard_while_a_long_text_is_read() -> None:
+    """json.loads takes some seconds of processor time for this one, and would hear the signal only after them."""
+    flow = {f"number {place}": place / 7 for place in range(100)}
+    text = json.dumps({"summary": {"flows": [flow] * 10_000}})
+    began = time.process_time()
+    json.loads(text)
+    whole = time.process_time() - began
+
+    def hear(*_: object) -> None:
+        raise _Heard
+
+    before = signal.signal(signal.SIGALRM, hear)
+    try:
+        began = time.process_time()
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(_Heard):
+            decoded(text)
+        assert time.process_time() - began < whole / 2
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
