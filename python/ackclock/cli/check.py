@@ -3,6 +3,7 @@
 import json
 import sys
 import tomllib
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,9 @@ from ackclock import _core, unimported
 from ackclock._core import Scenario, ScenarioError
 from ackclock.cli import failures, forecast
 from ackclock.shown import plain
+
+_LARGE_BYTES = 1_000_000
+"""Of a scenario that takes a noticeable time to check; loading what shows that takes some time, too."""
 
 
 def validate(
@@ -136,9 +140,18 @@ def load(file: Path, overrides: list[str], *, imports: bool = True) -> Scenario:
     if not file.exists() and not file.is_symlink():
         raise failures.InputError(f"there is no file {file}{_suggestion(file)}")
     try:
-        return Scenario.load(str(file), overrides, imports=imports)
+        with _told_of_checking(file):
+            return Scenario.load(str(file), overrides, imports=imports)
     except OSError as error:
         raise failures.InputError(f"{file} cannot be read: {error.strerror or error}") from error
+
+
+def _told_of_checking(file: Path) -> AbstractContextManager[None]:
+    if not sys.stderr.isatty() or file.stat().st_size < _LARGE_BYTES:
+        return nullcontext()
+    from ackclock.cli.progress import busy
+
+    return busy(f"checking {file}")
 
 
 def _suggestion(file: Path) -> str:

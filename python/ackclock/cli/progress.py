@@ -6,7 +6,6 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
@@ -56,13 +55,16 @@ def run_progress(name: str, duration_s: float) -> Iterator[Callable[[RunProgress
 
 
 @contextmanager
-def writing_progress(folder: Path) -> Iterator[None]:
-    """Show that results are being written, which takes seconds where there are many thousand flows.
+def busy(what: str) -> Iterator[None]:
+    """Show what a command does, where somebody is looking, until the block ends.
 
     Args:
-        folder: Of the results.
+        what: It does, of which nothing can be said before it is done.
     """
-    with errors().status(Text(f"writing {plain(folder)}", style="dim")):
+    if not sys.stderr.isatty():
+        yield
+        return
+    with errors().status(Text(plain(what), style="dim")):
         yield
 
 

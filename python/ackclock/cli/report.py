@@ -7,6 +7,7 @@ import typer
 
 from ackclock import storage
 from ackclock.cli.failures import InputError
+from ackclock.cli.progress import busy
 from ackclock.results import Results
 
 _Folders = Annotated[
@@ -37,7 +38,8 @@ def report(
     results = _load(folders)
     from ackclock.report import write_report
 
-    write_report(results, output, static, force=force)
+    with busy(f"drawing {output}"):
+        write_report(results, output, static, force=force)
     print(output)
 
 
@@ -52,6 +54,7 @@ def compare(folders: _Folders) -> None:
 
 def _load(folders: list[Path]) -> list[Results]:
     try:
-        return [Results.load(folder) for folder in folders]
+        with busy(f"reading {', '.join(map(str, folders))}"):
+            return [Results.load(folder) for folder in folders]
     except (FileNotFoundError, ValueError) as error:
         raise InputError(str(error)) from error

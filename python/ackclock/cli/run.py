@@ -194,9 +194,9 @@ def _simulate(scenario: Scenario, policies: dict[str, Path], threads: int, *, qu
 def _told_of_writing(output: Path, *, quiet: bool) -> AbstractContextManager[None]:
     if not _is_looked_at(quiet=quiet):
         return nullcontext()
-    from ackclock.cli.progress import writing_progress
+    from ackclock.cli.progress import busy
 
-    return writing_progress(output)
+    return busy(f"writing {output}")
 
 
 def _is_looked_at(*, quiet: bool) -> bool:
