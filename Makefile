@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build learn run test test-rust test-programs test-python test-learn bench instructions lint format docs wheel publish-check fuzz fuzz-short soak other-processor claims-full evolve validate-linux peers lock programs clean
+.PHONY: help setup build learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel publish-check fuzz fuzz-short soak other-processor claims-full evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -77,7 +77,8 @@ peers: ## the same scenarios on ackclock and ns-3, in turn, with intervals (PEER
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 
-test: build test-rust test-python instructions fuzz-short ## every test
+test: build test-rust test-python ## every test
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line instructions fuzz-short
 
 # The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
 test-rust: export PROPTEST_RNG_SEED = $(PROPERTY_SEED)
@@ -97,11 +98,15 @@ test-python: build ## the tests of the package, the command line and the wheel
 test-learn: learn ## the tests of training, which need the packages of ackclock[learn]
 	$(BIN)/python -m pytest -q -m learn tests/python
 
-lint: build docs ## formatting, lints, types, the crates' reference, the stub against the binary, requirements against the sources
+lint: lint-rust lint-python ## formatting, lints, types, the crates' reference, the stub against the binary, requirements against the sources
+
+lint-rust: docs
 	cargo fmt --all --check
 	cargo fmt $(EXAMPLE) --check
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	cargo clippy --quiet --locked $(EXAMPLE) $(IN_TARGET) --all-targets -- -D warnings
+
+lint-python: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy python --exclude claims/folders/
