@@ -9,9 +9,6 @@ from typing import Any
 _SHORT = 1 << 20
 """Signs that are read in one piece: some 10 ms."""
 
-_DEPTH = 3
-"""Levels that are read entry by entry: a sweep's point has a summary, which has flows."""
-
 _SPACES = re.compile(r"[ \t\n\r]*")
 
 
@@ -30,7 +27,7 @@ def decoded(text: str | bytes) -> Any:  # noqa: ANN401
         {'a': [1, 2.5, 'b']}
     """
     content = text.decode() if isinstance(text, bytes) else text
-    return _Decoder(content).document(_DEPTH if len(content) > _SHORT else 0)
+    return _Decoder(content).document() if len(content) > _SHORT else _WHOLE.decode(content)
 
 
 class _Decoder:
@@ -39,28 +36,30 @@ class _Decoder:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._whole = json.JSONDecoder(parse_constant=_no_number).raw_decode
 
-    def document(self, levels: int) -> Any:  # noqa: ANN401
-        """Read all of the text, whose outermost levels are read entry by entry."""
+    def document(self) -> Any:  # noqa: ANN401
+        """Read all of the text: objects member by member down to lists, lists entry by entry, entries whole."""
         self._skip()
-        value = self._value(levels)
+        value = self._value()
         self._skip()
         if self._at < len(self._text):
             raise self._wrong("Extra data")
         return value
 
-    def _value(self, levels: int) -> Any:  # noqa: ANN401
+    def _value(self) -> Any:  # noqa: ANN401
         begin = self._text[self._at : self._at + 1]
-        if levels > 0 and begin == "{":
-            entries: dict[str, Any] = {}
-            self._entries("}", lambda: self._member(entries, levels - 1))
-            return entries
-        if levels > 0 and begin == "[":
+        if begin == "{":
+            members: dict[str, Any] = {}
+            self._entries("}", lambda: self._member(members))
+            return members
+        if begin == "[":
             items: list[Any] = []
-            self._entries("]", lambda: items.append(self._value(levels - 1)))
+            self._entries("]", lambda: items.append(self._whole()))
             return items
-        value, self._at = self._whole(self._text, self._at)
+        return self._whole()
+
+    def _whole(self) -> Any:  # noqa: ANN401
+        value, self._at = _WHOLE.raw_decode(self._text, self._at)
         return value
 
     def _entries(self, end: str, read: Callable[[], None]) -> None:
@@ -77,15 +76,15 @@ class _Decoder:
                 raise self._wrong("Expecting ',' delimiter")
             self._skip()
 
-    def _member(self, entries: dict[str, Any], levels: int) -> None:
+    def _member(self, members: dict[str, Any]) -> None:
         if self._text[self._at : self._at + 1] != '"':
             raise self._wrong("Expecting property name enclosed in double quotes")
-        name = self._value(0)
+        name = self._whole()
         self._skip()
         if not self._taken(":"):
             raise self._wrong("Expecting ':' delimiter")
         self._skip()
-        entries[name] = self._value(levels)
+        members[name] = self._value()
 
     def _taken(self, sign: str) -> bool:
         """Whether a sign is next, which then is passed."""
@@ -103,3 +102,6 @@ class _Decoder:
 
 def _no_number(text: str) -> None:
     raise ValueError(f"{text} is no number")
+
+
+_WHOLE = json.JSONDecoder(parse_constant=_no_number)

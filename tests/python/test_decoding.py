@@ -46,6 +46,16 @@ def test_these_are_refused(text: str, after: str) -> None:
         decoded(text + after)
 
 
+def test_it_takes_about_as_long_as_the_library() -> None:
+    text = json.dumps({"flows": [{f"number {place}": place / 7 for place in range(100)}] * 5_000}, indent=2)
+    times = []
+    for read in (json.loads, decoded):
+        began = time.process_time()
+        read(text)
+        times.append(time.process_time() - began)
+    assert times[1] < 2 * times[0]
+
+
 class _Heard(Exception):
     pass
 
