@@ -7,7 +7,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rich.live import Live
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.spinner import Spinner
 from rich.text import Text
 
 from ackclock.cli.display import si
@@ -64,7 +66,8 @@ def busy(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with errors().status(Text(plain(what), style="dim")):
+    # Drawn once at the beginning: the core may keep the thread that draws from running.
+    with Live(Spinner("dots", Text(plain(what), style="dim")), console=errors(), transient=True):
         yield
 
 
