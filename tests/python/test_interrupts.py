@@ -128,6 +128,20 @@ class PanicException(BaseException):
     pass
 
 
+def test_a_signal_amid_the_making_of_a_class_is_a_signal(capfd: pytest.CaptureFixture[str]) -> None:
+    """As while a package is loaded: Python makes a RuntimeError of what comes in `__set_name__`."""
+
+    class Field:
+        def __set_name__(self, _owner: type, _name: str) -> None:
+            raise KeyboardInterrupt
+
+    def make() -> None:
+        type("Owner", (), {"field": Field()})
+
+    assert failures.guarded(make) == failures.INTERRUPTED
+    assert "interrupted" in capfd.readouterr().err
+
+
 def test_a_fault_of_the_core_is_a_line_that_says_what_to_send(capfd: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
         raise PanicException("attempt to divide by zero")

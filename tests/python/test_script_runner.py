@@ -296,3 +296,14 @@ def test_options_take_negative_numbers_as_linux() -> None:
         "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [-1], 4) = 0",
     ]
     assert run(parse("\n".join([*CONNECTED, *lines])), SimulatedHost()).failure is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [("tcp_congestion_control=rAeno", "reno"), ("tcp_retries2=99999999999", "tcp.max_retries")],
+)
+def test_settings_that_make_no_endpoint_are_refused_in_their_line(setting: str, said: str) -> None:
+    script = parse(f"// first\n`sysctl -q net.ipv4.{setting}`\n 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3", "a.pkt")
+    with pytest.raises(ScriptError, match=r"a\.pkt:2: sysctl net\.ipv4\.") as raised:
+        run(script, SimulatedHost())
+    assert said in str(raised.value)

@@ -61,12 +61,23 @@ def guarded(work: Callable[[], object]) -> int:
     except BrokenPipeError as error:
         return _explain(error) if _is_of_a_controller(error) else DONE
     except Exception as error:
-        return _explain(error)
+        return _interrupted() if _is_of_a_signal(error) else _explain(error)
     except BaseException as error:
         if type(error).__name__ != _PANIC:
             raise
         return _explain_panic(error)
     return DONE
+
+
+def _is_of_a_signal(error: Exception) -> bool:
+    """Python itself makes another exception of one that comes while it makes a class."""
+    causes: list[BaseException] = [error]
+    while (before := causes[-1].__cause__) is not None and before not in causes:
+        causes.append(before)
+    return any(
+        isinstance(cause, KeyboardInterrupt) or (isinstance(cause, SystemExit) and cause.code == INTERRUPTED)
+        for cause in causes
+    )
 
 
 def _explain_panic(error: BaseException) -> int:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ackclock._core import Endpoint
+from ackclock._core import Endpoint, ScenarioError
 from ackclock.script.backend import Outcome, Request, Sent
 from ackclock.script.commands import Defaults, Discipline, InitialWindow, Setting, Sysctl
 from ackclock.script.observed import Observed
@@ -19,6 +19,7 @@ _START_NS = 1_000_250_000
 """Scripts begin a quarter of a millisecond into a tick, as packetdrill sees to on a real machine."""
 
 _HERE, _THERE = ("192.168.0.1", 8080), ("192.0.2.1", 54321)
+_ENDS = (f"{_HERE[0]}:{_HERE[1]}", f"{_THERE[0]}:{_THERE[1]}")
 _TO_HERE = Addresses(_THERE, _HERE)
 
 _DEFAULTS = ("net.ipv4.tcp_rmem=4096 540000 15728640", "net.ipv4.tcp_wmem=4096 262144 4194304")
@@ -72,6 +73,7 @@ class SimulatedHost:
         match setting:
             case Sysctl(name, value):
                 self._change(changes(name, value))
+                self._check(name, value)
             case Defaults():
                 for text in _DEFAULTS:
                     self._change(changes(*text.split("=")))
@@ -96,6 +98,15 @@ class SimulatedHost:
                     place = place.setdefault(inner, {})
                 place[name] = value
 
+    def _check(self, name: str, value: str) -> None:
+        """Refuse what no endpoint can be made with."""
+        try:
+            Endpoint(self.options(), *_ENDS)
+        except ScenarioError as error:
+            first = error.diagnostics[0]
+            what = f"sysctl {name}={value} is not simulated: {first['field']} {first['message']}"
+            raise ValueError(f"{what}; {first['remedy'] or 'use another value'}") from None
+
     @property
     def controller(self) -> str:
         """The name of the controller of connections made now."""
@@ -117,8 +128,7 @@ class SimulatedHost:
         Raises:
             ScenarioError: If the settings make no endpoint.
         """
-        here, there = (f"{address}:{port}" for address, port in (_HERE, _THERE))
-        self._endpoint = Endpoint(self.options(), here, there, self._overrides)
+        self._endpoint = Endpoint(self.options(), *_ENDS, self._overrides)
         self._observed = Observed()
         return self._endpoint
 

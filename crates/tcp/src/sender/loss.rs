@@ -115,8 +115,8 @@ impl Sender {
         let is_same_episode = continues && ((in_one_window && !is_anew) || repeated);
         if !is_same_episode {
             self.begin_episode(now, CongestionCause::Timeout { repeated }, flight, newly_lost);
+            self.recovery.begin_undo(&self.board); // of one that goes on, every retransmission has to prove spurious
         }
-        self.recovery.begin_undo(&self.board);
         self.ecn.on_reduction();
         //= rfc5682-3.1-repeated
         let frto = self.config.undo.frto && (!was_repairing || self.timer.timeouts_in_a_row() > 1);

@@ -11,6 +11,7 @@ use super::{Limit, Sender};
 pub(super) struct AckSummary {
     pub(super) prior_flight: u64,
     pub(super) delivered: u64,
+    pub(super) newly_sacked: u64,
     pub(super) newly_lost: u64,
     pub(super) marked: u64,
     pub(super) advanced: bool,
@@ -23,6 +24,7 @@ impl AckSummary {
         Self {
             prior_flight: outcome.prior_flight,
             delivered: outcome.delivered,
+            newly_sacked: outcome.newly_sacked,
             newly_lost: outcome.newly_lost,
             marked: outcome.marked,
             advanced: outcome.advanced,
@@ -34,12 +36,13 @@ impl AckSummary {
 
 impl Sender {
     pub(super) fn notify_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, summary: &AckSummary) {
-        // Where the network reorders, waiting for the cumulative ACK would starve the window.
+        // Where the network reorders, waiting for the cumulative ACK would starve the window. The report of a duplicate is
+        // no progress.
         let reorders = self.recovery.sees_reordering() && self.config.growth_on_sack;
         let event = AckEvent {
             now,
             newly_acked: Bytes(summary.delivered),
-            is_cumulative: summary.advanced || (reorders && summary.delivered > 0),
+            is_cumulative: summary.advanced || (reorders && summary.newly_sacked > 0),
             newly_lost: Bytes(summary.newly_lost),
             newly_ce_marked: Bytes((summary.marked * self.mss()).min(summary.delivered)),
             prior_flight_size: Bytes(summary.prior_flight),
