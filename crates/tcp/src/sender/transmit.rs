@@ -143,8 +143,7 @@ impl Sender {
         if self.config.user_timeout_from == UserTimeoutFrom::Retransmission {
             self.timer.stall_since(now);
         }
-        let runs_for_other = self.persist.is_running() || self.timer.waits_for_reordering();
-        if is_first && self.rto.restarts_on_retransmission() && !runs_for_other {
+        if is_first && self.rto.restarts_on_retransmission() && !self.persist.is_running() {
             self.start_timeout(now);
         }
         self.account(now, range, true)
