@@ -96,6 +96,7 @@ def archive(file: Path, remedy: str) -> bytes:
         OSError: If it cannot be read.
     """
     found = file.read_bytes()
+    # zipfile raises NotImplementedError where the file names a compression that there is none of.
     try:
         with zipfile.ZipFile(BytesIO(found)) as parts:
             broken = parts.testzip()

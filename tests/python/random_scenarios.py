@@ -193,7 +193,7 @@ def _topology(draw: random.Random) -> tuple[dict[str, Any], list[tuple[str, str]
             cables[1] |= {"reverse": {"rate": "700 kbit/s", "delay": "3 ms"}}
             return {"kind": "explicit", "node": nodes, "link": cables}, [("A", "B"), ("B", "C"), ("C", "A")], "R"
         case kind:
-            raise NotImplementedError(f"a topology {kind!r} that is new: let this function make it")
+            raise ValueError(f"no topology {kind!r} is drawn here, and the catalogue has it: add a case")
 
 
 def scenario(seed: int) -> dict[str, Any]:
