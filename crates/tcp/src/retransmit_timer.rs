@@ -85,6 +85,11 @@ impl RetransmitTimer {
         (self.deadline, self.purpose) = (until, Purpose::Reordering);
     }
 
+    /// It runs for reordered segments, which are due before a timeout that begins now.
+    pub(crate) fn waits_for_reordering(&self) -> bool {
+        self.purpose == Purpose::Reordering
+    }
+
     /// RFC 8985 section 7.2.
     pub(crate) fn wait_for_probe(&mut self, until: SimTime) {
         (self.deadline, self.purpose) = (until, Purpose::Probe);

@@ -124,7 +124,9 @@ impl Sender {
         self.recovery.enter_fast(self.board.high_data(), window);
         self.report_recovery(RecoveryCause::Loss, cwnd_before);
         // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
-        self.timer.start(now + self.rto.rto());
+        if !self.timer.waits_for_reordering() {
+            self.timer.start(now + self.rto.rto());
+        }
         outcome.restarts_timer = false;
     }
 

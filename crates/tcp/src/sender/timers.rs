@@ -162,11 +162,11 @@ impl Sender {
     /// RFC 8985 section 6.2, step 5: what has not arrived by now is lost.
     fn on_reordering_timeout(&mut self, now: SimTime) {
         //= rfc8985-6.2-reordering-timer
-        self.timer.stop();
         let found = self.recovery.detect_by_time(now, &mut self.board, &self.rto.stats());
         if found.newly_lost > 0 {
             self.report_lost(now);
             if self.recovery.phase().is_open() {
+                self.timer.stop();
                 self.enter_recovery_by_timer(now, found.newly_lost);
                 let (mss, pipe) = (self.mss(), self.board.pipe());
                 self.recovery.on_prr_ack(PrrAck { delivered: mss, pipe, is_safe: false, mss });
@@ -175,11 +175,9 @@ impl Sender {
             }
         }
         match found.wait_until {
-            Some(at) if self.timer.is_off() => {
-                self.timer.wait_for_reordering(at.max(now) + self.config.rack_tlp_slack);
-            }
-            _ if self.timer.is_off() => self.rearm_timeout(now),
-            _ => {}
+            Some(at) => self.timer.wait_for_reordering(at.max(now) + self.config.rack_tlp_slack),
+            None if self.timer.waits_for_reordering() => self.rearm_timeout(now),
+            None => {}
         }
     }
 }

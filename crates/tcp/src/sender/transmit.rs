@@ -143,7 +143,8 @@ impl Sender {
         if self.config.user_timeout_from == UserTimeoutFrom::Retransmission {
             self.timer.stall_since(now);
         }
-        if is_first && self.rto.restarts_on_retransmission() && !self.persist.is_running() {
+        let runs_for_other = self.persist.is_running() || self.timer.waits_for_reordering();
+        if is_first && self.rto.restarts_on_retransmission() && !runs_for_other {
             self.start_timeout(now);
         }
         self.account(now, range, true)
