@@ -27,6 +27,8 @@ pub(crate) fn ack(ms: u64, acked: u64, rtt_ms: u64) -> AckEvent {
         newly_lost: Bytes::ZERO,
         newly_ce_marked: Bytes::ZERO,
         prior_flight_size: Bytes(20 * MSS),
+        snd_una: 0,
+        snd_nxt: 20 * MSS,
         rtt_sample: Some(rtt),
         rtt: RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: SimDuration::from_millis(50) },
         timestamps: None,

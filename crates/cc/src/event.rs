@@ -46,6 +46,11 @@ pub struct AckEvent {
     pub newly_ce_marked: Bytes,
     /// `FlightSize` before this ACK: sent and not cumulatively acknowledged (RFC 5681).
     pub prior_flight_size: Bytes,
+    /// SND.UNA after this ACK and SND.NXT (RFC 9293 section 3.3.1), octets since the connection's beginning. Controllers of
+    /// plug-ins are not told: zero.
+    pub snd_una: u64,
+    /// See [`Self::snd_una`].
+    pub snd_nxt: u64,
     /// The RTT sample of this ACK; `None` under Karn's rule.
     pub rtt_sample: Option<SimDuration>,
     /// Smoothed values, this sample included.

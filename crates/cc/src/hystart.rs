@@ -6,8 +6,8 @@
 //! an allowance for packets sent in bursts, the samples that count are the least of more than eight in a round, and the
 //! threshold of the delay is an eighth of the least RTT between 4 and 16 ms.
 //!
-//! Departures from Linux: a round's end is counted in delivered bytes, which is its sequence number while nothing is
-//! SACKed, and only an ACK that advances ends one; the pacing rate is that of the window and SRTT at this ACK, not at the one before; times are nanoseconds.
+//! Departures from Linux: after a timeout a round ends with what had been sent when the last ACK came; the pacing rate is that of
+//! the window and SRTT at this ACK, not at the one before; times are nanoseconds.
 
 use ackclock_units::{SimDuration, SimTime};
 
@@ -38,8 +38,8 @@ pub(crate) fn is_settled(now: SimTime, epoch: Option<SimTime>) -> bool {
 pub(crate) struct HyStart {
     delay_min: Option<SimDuration>,
     round: Round,
-    /// Bytes delivered since the connection began.
-    delivered: u64,
+    /// SND.NXT at the last ACK.
+    sent: u64,
     found: bool,
 }
 
@@ -58,16 +58,15 @@ struct Round {
 impl HyStart {
     /// Returns by what sign slow start is to end with this ACK, if it is.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window, epoch: Option<SimTime>) -> Option<ExitSign> {
-        let sent = self.delivered + ack.prior_flight_size.0;
-        self.delivered += ack.newly_acked.0;
+        self.sent = ack.snd_nxt;
         let sample = ack.rtt_sample.filter(|_| is_settled(ack.now, epoch))?;
         let delay_min = self.delay_min.map_or(sample, |least| least.min(sample));
         self.delay_min = Some(delay_min);
         if self.found || !window.in_slow_start() {
             return None;
         }
-        if ack.is_cumulative && self.delivered > self.round.end {
-            self.round = Round { start: ack.now, last_ack: ack.now, end: sent, least_rtt: None, samples: 0 };
+        if ack.snd_una > self.round.end {
+            self.round = Round { start: ack.now, last_ack: ack.now, end: ack.snd_nxt, least_rtt: None, samples: 0 };
         }
         if window.cwnd < LOW_WINDOW * window.mss {
             return None;
@@ -83,8 +82,8 @@ impl HyStart {
 
     /// After a timeout all is forgotten.
     pub(crate) fn reset(&mut self) {
-        let delivered = self.delivered;
-        *self = Self { delivered, round: Round { end: delivered, ..Round::default() }, ..Self::default() };
+        let sent = self.sent;
+        *self = Self { sent, round: Round { end: sent, ..Round::default() }, ..Self::default() };
     }
 }
 
@@ -185,7 +184,10 @@ mod tests {
     /// Feeds samples 3 ms apart (no train); the position of the one that ends slow start.
     fn exit_position(rtts_ms: &[u64], window: &Window) -> Option<usize> {
         let mut hystart = HyStart::default();
-        (0..).zip(rtts_ms).position(|(n, &rtt)| hystart.on_ack(&sample(1_000 + 3 * n, rtt), window, None).is_some())
+        (0..).zip(rtts_ms).position(|(n, &rtt)| {
+            let ack = AckEvent { snd_una: (n + 1) * MSS, snd_nxt: (n + 100) * MSS, ..sample(1_000 + 3 * n, rtt) };
+            hystart.on_ack(&ack, window, None).is_some()
+        })
     }
 
     #[test]

@@ -12,7 +12,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime, math};
 
 use crate::controller::{CongestionController, Start};
 use crate::cubic::CubicConfig;
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartEvent, SendEvent};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 use crate::hystart::is_settled;
 use crate::segment_window::SegmentWindow;
 use crate::slow_start::{EarlyExit, Pace, SlowStart};
@@ -253,6 +253,11 @@ impl CongestionController for LinuxCubic {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        // A timeout forgets all also where it belongs to the episode under way.
+        if restart.cause == RestartCause::Timeout {
+            self.state = State::default();
+            self.slow_start.forget_rounds();
+        }
         self.window.on_restart(restart);
     }
 

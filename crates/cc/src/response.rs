@@ -32,7 +32,7 @@ pub fn mean_window(config: &ControllerConfig, drive: Drive) -> f64 {
     let mss = drive.mss.0;
     let start = Bytes(2 * mss); // in congestion avoidance from the beginning
     let mut controller = Controller::new(config, drive.mss, start, Some(start));
-    let mut clock = Clock { now_s: 0.0, round_ends_s: drive.rtt.as_secs_f64(), round: 1 };
+    let mut clock = Clock { now_s: 0.0, round_ends_s: drive.rtt.as_secs_f64(), round: 1, snd_una: 0 };
     let warm_up = 3 * drive.cycles;
     let (mut segments, mut began_s) = (0.0, 0.0);
     for cycle in 0..warm_up + drive.cycles {
@@ -57,6 +57,8 @@ struct Clock {
     now_s: f64,
     round_ends_s: f64,
     round: u64,
+    /// Octets acknowledged.
+    snd_una: u64,
 }
 
 impl Clock {
@@ -83,6 +85,7 @@ fn run_to_loss(controller: &mut Controller, drive: Drive, clock: &mut Clock) -> 
         let cwnd = controller.cwnd();
         let window = cwnd.0 as f64 / mss as f64;
         let acked = ((window / ACKS_PER_ROUND) as u64).clamp(1, left);
+        clock.snd_una += acked * mss;
         clock.advance(acked as f64 / window * rtt_s, rtt_s);
         controller.on_ack(&ack(clock, Bytes(acked * mss), cwnd, drive.rtt));
         left -= acked;
@@ -98,6 +101,8 @@ fn ack(clock: &Clock, newly_acked: Bytes, flight: Bytes, rtt: SimDuration) -> Ac
         newly_lost: Bytes::ZERO,
         newly_ce_marked: Bytes::ZERO,
         prior_flight_size: flight,
+        snd_una: clock.snd_una,
+        snd_nxt: clock.snd_una + flight.0 - newly_acked.0,
         rtt_sample: Some(rtt),
         rtt: RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt },
         timestamps: None,

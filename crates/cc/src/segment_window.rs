@@ -6,7 +6,7 @@
 use ackclock_units::Bytes;
 
 use crate::controller::Start;
-use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::slow_start::{Pace, SlowStart, Window};
 
 /// The least ssthresh, segments.
@@ -24,8 +24,8 @@ pub(crate) struct SegmentWindow {
     counted: u64,
     /// Bytes ACKed that do not make a segment yet.
     fraction: u64,
-    /// As it was before a reduction that the ACK at hand has begun.
-    reduced_from: Option<Window>,
+    /// As it was before the ACK at hand began a reduction or undid one.
+    changed_from: Option<Window>,
     /// cwnd and ssthresh to go back to if the last episode was spurious.
     before_episode: Option<(u64, Option<u64>)>,
 }
@@ -38,7 +38,7 @@ impl SegmentWindow {
             ssthresh: start.initial_ssthresh.map(|bytes| bytes / start.mss),
             counted: 0,
             fraction: 0,
-            reduced_from: None,
+            changed_from: None,
             before_episode: None,
         }
     }
@@ -54,12 +54,8 @@ impl SegmentWindow {
 
     /// The window as an ACK finds it, in bytes: a reduction under way has one of its own.
     pub(crate) fn found_by(&mut self, ack: &AckEvent) -> Window {
-        let window = self.in_bytes();
-        let reduced_from = self.reduced_from.take();
-        match ack.reduced_window {
-            Some(Bytes(cwnd)) => Window { cwnd, ..window },
-            None => reduced_from.unwrap_or(window),
-        }
+        let found = self.changed_from.take().unwrap_or_else(|| self.in_bytes());
+        ack.reduced_window.map_or(found, |Bytes(cwnd)| Window { cwnd, ..found })
     }
 
     pub(crate) fn cwnd_bytes(&self) -> Bytes {
@@ -72,7 +68,10 @@ impl SegmentWindow {
 
     /// The window starts over: whole segments, one at least.
     pub(crate) fn on_restart(&mut self, restart: &RestartEvent) {
-        self.reduced_from = None;
+        self.changed_from = None;
+        if restart.cause == RestartCause::Timeout {
+            self.counted = 0;
+        }
         if let Some(ssthresh) = restart.ssthresh {
             self.ssthresh = Some(ssthresh.0 / self.mss);
         }
@@ -122,7 +121,7 @@ impl SegmentWindow {
 
     /// An episode leaves `kept` segments, but two at least; a repeated timeout leaves ssthresh alone.
     pub(crate) fn reduce(&mut self, event: &CongestionEvent, kept: u64) {
-        self.reduced_from = (!event.is_timeout()).then(|| self.in_bytes());
+        self.changed_from = (!event.is_timeout()).then(|| self.in_bytes());
         if !event.is_repeated() {
             // An undo shall not slow-start towards a threshold far below the window that it restores.
             let threshold = self.ssthresh.map(|ssthresh| ssthresh.max(self.cwnd / 2 + self.cwnd / 4));
@@ -135,7 +134,7 @@ impl SegmentWindow {
 
     /// The last episode was spurious.
     pub(crate) fn undo(&mut self) {
-        self.reduced_from = None;
+        self.changed_from = Some(self.in_bytes());
         if let Some((cwnd, ssthresh)) = self.before_episode.take() {
             self.cwnd = self.cwnd.max(cwnd);
             self.ssthresh = self.ssthresh.and_then(|now| ssthresh.map(|before| now.max(before)));

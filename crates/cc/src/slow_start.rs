@@ -146,10 +146,17 @@ impl SlowStart {
         self.carried = 0;
         //= rfc3465-2.3-one-after-timeout
         self.after_timeout = event.is_timeout();
-        match &mut self.watch {
-            Watch::HyStart(hystart) if event.is_timeout() => hystart.reset(),
-            Watch::Nothing | Watch::HyStart(_) => (),
-            Watch::PlusPlus(hystart) => hystart.stop(),
+        if let Watch::PlusPlus(hystart) = &mut self.watch {
+            hystart.stop();
+        } else if event.is_timeout() {
+            self.forget_rounds();
+        }
+    }
+
+    /// The retransmission timer expired, within an episode or not: what the ACKs told before it is forgotten.
+    pub(crate) fn forget_rounds(&mut self) {
+        if let Watch::HyStart(hystart) = &mut self.watch {
+            hystart.reset();
         }
     }
 

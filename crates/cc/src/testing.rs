@@ -15,6 +15,8 @@ pub(crate) fn ack(newly_acked: u64) -> AckEvent {
         newly_lost: Bytes::ZERO,
         newly_ce_marked: Bytes::ZERO,
         prior_flight_size: Bytes(10_000),
+        snd_una: newly_acked,
+        snd_nxt: 10_000,
         rtt_sample: Some(rtt),
         rtt: RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt },
         timestamps: None,
@@ -49,6 +51,8 @@ pub(crate) struct AckClock {
     /// Arrival of the last ACK.
     pub(crate) now: SimTime,
     link_free_at: SimTime,
+    /// Octets acknowledged.
+    snd_una: u64,
     /// When each segment in flight left and when its ACK arrives.
     flight: VecDeque<(SimTime, SimTime)>,
 }
@@ -57,7 +61,7 @@ impl AckClock {
     /// A link that takes `per_segment` for a segment, `rtt` away without that and without a queue.
     pub(crate) fn new(per_segment: SimDuration, rtt: SimDuration, mss: u64) -> Self {
         let (now, link_free_at) = (SimTime::ZERO, SimTime::ZERO);
-        Self { per_segment, rtt, mss, now, link_free_at, flight: VecDeque::new() }
+        Self { per_segment, rtt, mss, now, link_free_at, snd_una: 0, flight: VecDeque::new() }
     }
 
     /// Sends what a window of `cwnd` segments lets out, and waits for the next ACK.
@@ -67,10 +71,14 @@ impl AckClock {
             self.flight.push_back((self.now, self.link_free_at + self.rtt));
         }
         let prior_flight_size = Bytes(self.flight.len() as u64 * self.mss);
+        let snd_nxt = self.snd_una + prior_flight_size.0;
+        self.snd_una += self.mss;
         let (sent, arrival) = self.flight.pop_front().expect("a window holds a segment");
         self.now = arrival;
         let rtt = arrival - sent;
         let stats = RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt };
-        AckEvent { now: arrival, prior_flight_size, rtt_sample: Some(rtt), rtt: stats, ..ack(self.mss) }
+        let snd_una = self.snd_una;
+        let rtt_sample = Some(rtt);
+        AckEvent { now: arrival, prior_flight_size, snd_una, snd_nxt, rtt_sample, rtt: stats, ..ack(self.mss) }
     }
 }

@@ -56,6 +56,8 @@ fn ack(now: SimTime, controller: &Controller, bytes: u64, rtt_us: u64, is_paced:
         newly_lost: Bytes::ZERO,
         newly_ce_marked: Bytes::ZERO,
         prior_flight_size: controller.cwnd(),
+        snd_una: round * 1_000 * MSS,
+        snd_nxt: round * 1_000 * MSS + controller.cwnd().0,
         rtt_sample: Some(rtt),
         rtt: RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt },
         timestamps: None,

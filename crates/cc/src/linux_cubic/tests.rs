@@ -130,6 +130,15 @@ fn a_timeout_forgets_the_plateau() {
 }
 
 #[test]
+fn a_timeout_of_the_episode_under_way_forgets_it_too() {
+    let mut cubic = after_losses(&[100]);
+    let window = Bytes(MSS);
+    cubic.on_restart(&RestartEvent { now: SimTime::ZERO, cause: RestartCause::Timeout, window, ssthresh: None });
+    assert_eq!((segments(&cubic), cubic.ssthresh()), (1, Some(Bytes(70 * MSS)))); // 100 * 717 / 1024 = 70.02
+    assert_eq!(cubic.state.w_max, None);
+}
+
+#[test]
 fn a_spurious_episode_gives_the_window_back() {
     let mut cubic = after_losses(&[100]);
     cubic.on_spurious(SimTime::ZERO);

@@ -192,6 +192,8 @@ impl AckC {
             newly_lost: Bytes(ack.newly_lost),
             newly_ce_marked: Bytes(ack.newly_ce_marked),
             prior_flight_size: Bytes(ack.prior_flight_size),
+            snd_una: 0,
+            snd_nxt: 0,
             rtt_sample: known(ack.rtt_sample).map(SimDuration),
             rtt: RttStats {
                 latest: SimDuration(ack.rtt_latest),

@@ -46,6 +46,8 @@ impl Sender {
             newly_lost: Bytes(summary.newly_lost),
             newly_ce_marked: Bytes((summary.marked * self.mss()).min(summary.delivered)),
             prior_flight_size: Bytes(summary.prior_flight),
+            snd_una: self.board.una(),
+            snd_nxt: self.board.high_data(),
             rtt_sample: self.rto.sample_of_ack(),
             rtt: self.rto.stats(),
             timestamps: ack.timestamps,
