@@ -27,8 +27,9 @@ pub(crate) struct Rack {
     /// When the most recently sent of all delivered segments left, and where it ends (`RACK.xmit_ts`, `RACK.end_seq`).
     sent_at: SimTime,
     end: u64,
-    /// The RTT that it measured (`RACK.rtt`).
+    /// The RTT of the last that was delivered (`RACK.rtt`), when that left and where it ends.
     rtt: SimDuration,
+    rtt_of: (SimTime, u64),
     /// A delivery has moved the above since the last detection.
     advanced: bool,
     /// `RACK.reordering_seen`.
@@ -63,7 +64,7 @@ impl Rack {
         }
         self.advanced = true;
         //= rfc8985-6.2-rtt-of-the-latest
-        self.rtt = rtt;
+        (self.rtt, self.rtt_of) = (rtt, (sent.at, sent.end));
         //= rfc8985-6.2-most-recent
         if (sent.at, sent.end) > (self.sent_at, self.end) {
             (self.sent_at, self.end) = (sent.at, sent.end);
@@ -125,7 +126,7 @@ impl Rack {
     /// Step 5: who is lost now, and how long to wait for the others.
     pub(crate) fn detector(&self, inputs: &ReoWndInputs, now: SimTime) -> LossDetector {
         let window = self.reordering_window(inputs);
-        LossDetector { sent_at: self.sent_at, end: self.end, timeout: self.rtt + window, now }
+        LossDetector { sent_at: self.sent_at, end: self.end, timeout: self.rtt + window, timeout_of: self.rtt_of, now }
     }
 
     /// How long ago a segment must have left to be lost when the retransmission timer fires (section 6.3).
@@ -140,6 +141,8 @@ pub(crate) struct LossDetector {
     sent_at: SimTime,
     end: u64,
     timeout: SimDuration,
+    /// When the segment of that timeout left, and where it ends.
+    timeout_of: (SimTime, u64),
     now: SimTime,
 }
 
@@ -160,7 +163,15 @@ impl LossDetector {
             return IsLost::No;
         }
         //= rfc8985-6.2-lost
-        if sent.at + self.timeout <= self.now { IsLost::Yes } else { IsLost::NotYet }
+        if self.due(sent) <= self.now { IsLost::Yes } else { IsLost::NotYet }
+    }
+
+    /// When a segment is lost by. What left in one moment left in the order of the stream, as `RACK_sent_after` takes it, so that
+    /// one after the segment whose RTT counts is due a little later: a host sends one after another.
+    fn due(&self, sent: &Sent) -> SimTime {
+        let (left_at, end) = self.timeout_of;
+        let is_after = sent.at == left_at && sent.end > end;
+        sent.at + self.timeout + SimDuration(u64::from(is_after))
     }
 
     /// When the last of those that may yet be lost is due: the timer waits for all of them (section 6.2, step 5).
@@ -168,7 +179,7 @@ impl LossDetector {
         //= rfc8985-6.2-latest-due
         let is_due = |sent: &Sent| (sent.at, sent.end) < (self.sent_at, self.end);
         let (once, again) = (board.last_sent_once(self.sent_at, is_due), board.last_retransmission(is_due));
-        once.into_iter().chain(again).map(|sent| sent.at + self.timeout).max()
+        once.into_iter().chain(again).map(|sent| self.due(sent)).max()
     }
 }
 
