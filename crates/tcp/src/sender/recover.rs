@@ -16,6 +16,7 @@ impl Sender {
             && !outcome.is_duplicate
             && outcome.newly_sacked == 0
             && outcome.prior_sacked == 0
+            && self.board.lost() == 0
             && outcome.marked == 0
             && ack.sack.dsack.is_none();
         if is_quiet {
@@ -72,7 +73,9 @@ impl Sender {
         if self.recovery.undo().all_were_duplicates() {
             self.undo_episode(now, false);
         }
-        if outcome.is_duplicate || outcome.newly_sacked > 0 || outcome.prior_sacked > 0 {
+        // A recovery may have ended with segments lost that were sent after it began.
+        let has_lost = self.board.lost() > 0;
+        if outcome.is_duplicate || outcome.newly_sacked > 0 || outcome.prior_sacked > 0 || has_lost {
             outcome.newly_lost += self.detect_loss(now, outcome);
             let newly_lost = &mut outcome.newly_lost;
             if self.recovery.has_to_recover(&mut self.board, outcome.is_duplicate, newly_lost) {
