@@ -23,7 +23,7 @@ use std::fmt::Debug;
 use ackclock_units::{Bytes, SimTime};
 
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::slow_start::{Hystart, Pace, SlowStart, Window};
 
 #[doc(inline)]
@@ -77,6 +77,9 @@ pub(crate) trait Rule: Debug {
 
     /// An episode begins: the window to fall to, segments. `flight` is what was in flight.
     fn decrease(&mut self, event: &CongestionEvent, cwnd: f64, flight: f64) -> f64;
+
+    /// The retransmission timer expired, within an episode or not; [`Self::decrease`] comes before it if it begins one.
+    fn on_timeout(&mut self) {}
 
     /// See [`CongestionController::inspect`].
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
@@ -197,6 +200,9 @@ impl CongestionController for Classic {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        if restart.cause == RestartCause::Timeout {
+            self.rule.on_timeout();
+        }
         if let Some(ssthresh) = restart.ssthresh {
             self.ssthresh = Some(ssthresh.0 as f64 / self.mss as f64);
         }

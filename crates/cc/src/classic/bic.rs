@@ -177,6 +177,13 @@ impl Rule for Bic {
         kept
     }
 
+    /// Linux forgets where it was.
+    fn on_timeout(&mut self) {
+        if self.config.variant == BicVariant::Linux {
+            *self = Self::new(self.config);
+        }
+    }
+
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("max_window_segments", self.max_window.unwrap_or(f64::NAN));
     }
@@ -184,8 +191,11 @@ impl Rule for Bic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
+    use super::super::testing::{MSS, avoiding, gain_of_round, kept_of_loss};
     use super::*;
+    use crate::controller::CongestionController;
+    use crate::event::{RestartCause, RestartEvent};
+    use ackclock_units::{Bytes, SimTime};
 
     #[test]
     fn a_step_is_half_of_the_way_within_its_bounds() {
@@ -224,6 +234,21 @@ mod tests {
         assert!((kept_of_loss(&mut bic) - 0.875).abs() < 1e-3);
         let gained = gain_of_round(&mut bic, 1, 0, 100);
         assert!((gained - 31.4).abs() < 0.7, "{gained}"); // S_max, less as the window grows under the ACKs
+    }
+
+    #[test]
+    fn a_timeout_makes_linux_search_anew() {
+        let after_timeout = |config: BicConfig| {
+            let mut bic = avoiding(&config, 1_000.0);
+            kept_of_loss(&mut bic);
+            let window = Bytes(MSS);
+            bic.on_restart(&RestartEvent { now: SimTime::ZERO, cause: RestartCause::Timeout, window, ssthresh: None });
+            let mut max_window = 0.0;
+            bic.inspect(&mut |_, value| max_window = value);
+            max_window
+        };
+        assert!(after_timeout(BicConfig::linux()).is_nan());
+        assert!((after_timeout(BicConfig::default()) - 1_000.0).abs() < 1e-9);
     }
 
     #[test]
