@@ -233,6 +233,7 @@ impl Endpoint {
     /// A segment arrived from the peer. What it calls for goes to `out`.
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         match self.phase {
+            ConnectionPhase::Open if self.peer_closed_first && self.is_over() => refuse(segment, out),
             ConnectionPhase::Open => self.on_segment_open(now, segment, out),
             ConnectionPhase::Closed => refuse(segment, out),
             _ => self.on_segment_handshake(now, segment, out),
@@ -301,6 +302,11 @@ impl Endpoint {
         self.sender.note_pacing();
         self.transmit(now, out);
         self.check();
+    }
+
+    /// Both directions are closed, and both ends know: TIME-WAIT, or CLOSED where the peer closed first.
+    fn is_over(&self) -> bool {
+        self.sender.is_finished() && self.receiver.is_finished()
     }
 
     fn fail(&mut self, error: ConnectionError) {

@@ -108,6 +108,9 @@ impl Endpoint {
 
     /// RFC 5961 section 3.2: only a reset at exactly the next octet counts; another draws an ACK.
     fn on_reset(&mut self, now: SimTime, start: u64, out: &mut impl Output) {
+        if self.is_over() {
+            return; // TIME-WAIT: the peer has nothing left of the connection, and nothing is lost by that (RFC 1337)
+        }
         //= rfc5961-3.2-exact-reset
         if start == self.receiver.rcv_nxt() {
             self.fail(ConnectionError::Reset);
