@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ackclock.script.differential.as_script import script_of
-from ackclock.script.differential.cases import Case, draw
+from ackclock.script.differential.cases import Case, Write, draw
 from ackclock.script.differential.compare import Kind, compare, on_this_kernel, parting
 from ackclock.script.differential.peer import Answer, Peer
 from ackclock.script.differential.peer import Path as Way
@@ -51,7 +51,14 @@ def test_the_way_takes_its_time_for_each_segment_and_loses_what_the_case_says() 
 def test_a_seed_is_the_same_case_each_time() -> None:
     cases = [draw(seed) for seed in range(200)]
     assert cases == [draw(seed) for seed in range(200)]
-    assert len({case.kind for case in cases}) == 8
+    assert len({case.kind for case in cases}) == 9
+
+
+def test_an_application_writes_between_its_pauses() -> None:
+    writes = replace(CASE, pauses_us={10: 5_000, 4: 20_000, 30: 1_000}).writes
+    assert writes == (Write(0, 0, 4), Write(20_000, 4, 10), Write(25_000, 10, 30))
+    peer = Peer(replace(CASE, per_ack=2, pauses_us={1: 5_000}))
+    assert peer.arrive(0, 1000) == Answer(1000, ())  # nothing follows that it could be acknowledged with
 
 
 def test_an_endpoint_given_its_own_acks_again_does_the_same() -> None:
@@ -74,6 +81,16 @@ def test_a_difference_is_shrunk_to_a_script_that_shows_it() -> None:
     script = parse(script_of(least), "least.pkt")
     assert run(script, SimulatedHost("linux-6.x", ["tcp.prr=false"])).passed
     assert not run(script, SimulatedHost("linux-6.x")).passed
+
+
+def test_a_script_writes_when_the_application_did() -> None:
+    case = replace(CASE, pauses_us={12: 400_000, 25: 30_000})
+    found = compare(case, lambda case: play(case, SimulatedHost("linux-6.x")))
+    assert found.kind is Kind.ALIKE
+    script = parse(script_of(found), "pauses.pkt")
+    assert script_of(found).count("write(4") == 3
+    assert run(script, SimulatedHost("linux-6.x")).passed
+    assert not run(script, SimulatedHost("linux-6.x", ["tcp.idle_restart='off'"])).passed
 
 
 def test_a_kernel_that_does_otherwise_the_next_time_is_no_difference() -> None:

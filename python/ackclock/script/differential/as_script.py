@@ -1,9 +1,11 @@
 """What a kernel did in a case, as a packet script: the peer's part fixed in time, the kernel's to be fulfilled."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from ackclock.script.differential.cases import MSS, Write
 from ackclock.script.differential.compare import Comparison
-from ackclock.script.differential.play import COMPARED, SETTINGS, SHIFT, WINDOW, Departure, Moment
+from ackclock.script.differential.play import COMPARED, SETTINGS, SHIFT, WINDOW, Departure, Play, in_order
 
 _TOGETHER_US, _AT_ONCE_US = 1_500, 2_000
 _EARLY_US, _LATE_US = 8_000, 8_000
@@ -28,29 +30,37 @@ def script_of(found: Comparison) -> str:
         "   +0 > S. 0:0(0) ack 1 <...>",
         f" +{rtt_s:g} < . 1:1(0) ack 1 win {WINDOW}",
         "   +0 accept(3, ..., ...) = 4",
-        f"  +.1 write(4, ..., {case.segments * 1000}) = {case.segments * 1000}",
-        *_events(found.theirs.moments[:until], found.theirs.departures),
+        *_events(replace(found.theirs, moments=found.theirs.moments[:until]), case.writes),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _events(moments: list[Moment], departures: list[Departure]) -> Iterator[str]:
+def _events(played: Play, writes: Iterable[Write]) -> Iterator[str]:
     last_us = 0
-    waiting = list(departures)
-    for moment in moments:
-        due = [sent for sent in waiting if sent.at_us < moment.at_us]
+    waiting = list(played.departures)
+    writing = iter(writes)
+    for number, (event_us, moment) in enumerate(in_order(played)):
+        if moment is None and played.moments and event_us > played.moments[-1].at_us:
+            break
+        due = [sent for sent in waiting if sent.at_us < event_us]
         waiting = waiting[len(due) :]
         for first, last in _joined(due):
             at_us, start, end, flags = first.at_us, first.start, last.end, "P." if last.is_pushed else "."
             since = max(0, at_us - last_us)
             when = "   +0" if since < _AT_ONCE_US else _about(since)
             yield f"{when} > {flags} {start + 1}:{end + 1}({end - start}) ack 1"
+        when = f"+{max(0, event_us - last_us) / 1e6:.6f}" if number else "  +.1"
+        last_us = event_us
+        if moment is None:
+            write = next(writing)
+            octets = (write.end - write.first) * MSS
+            yield f"{when} write(4, ..., {octets}) = {octets}"
+            continue
         edges = " ".join(f"{start + 1}:{end + 1}" for start, end in moment.answer.blocks)
         sack = f" <nop,nop,sack {edges}>" if edges else ""
-        yield f"+{max(0, moment.at_us - last_us) / 1e6:.6f} < . 1:1(0) ack {moment.answer.ack + 1} win {WINDOW}{sack}"
-        last_us = moment.at_us
-    if moments:
-        state = moments[-1].state
+        yield f"{when} < . 1:1(0) ack {moment.answer.ack + 1} win {WINDOW}{sack}"
+    if played.moments:
+        state = played.moments[-1].state
         wanted = " and ".join(f"tcpi_{name} == {state[name]}" for name in COMPARED)
         shown = ", ".join(f"tcpi_{name}" for name in COMPARED)
         yield f"+.000300 %{{ assert {wanted}, ({shown}) }}%"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from random import Random
 
 MSS = 1000
@@ -10,6 +11,7 @@ MSS = 1000
 _RTTS_US = (30_370, 60_530, 98_700)
 _SERVICES_US = (1_430, 2_090, 3_170)
 _DELAYS_US = (1_630, 3_110, 8_270, 19_700)
+_PAUSES_US = (7_100, 41_300, 133_700, 431_900, 1_217_000)
 """None adds up to a half or a quarter of a round trip, at which HyStart and RACK decide.
 
 There, a kernel's tenths of a millisecond would count, which a simulated endpoint has not.
@@ -17,6 +19,21 @@ There, a kernel's tenths of a millisecond would count, which a simulated endpoin
 
 Transmission = tuple[int, int]
 """A segment's number, and the how-manieth time it is sent, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What the application writes at once.
+
+    Attributes:
+        at_us: When, from the first.
+        first: Its first segment.
+        end: The segment behind it.
+    """
+
+    at_us: int
+    first: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +46,11 @@ class Case:
         controller: The congestion control.
         rtt_us: Round trip without a queue.
         service_us: What the bottleneck takes for a segment.
-        segments: How much is written, at once.
+        segments: How much is written.
         per_ack: In-order segments for an ACK.
         drops: What the network loses.
         delays_us: What it delays, and for how long.
+        pauses_us: Before which segments the application waits, and for how long; it writes what lies between at once.
     """
 
     seed: int
@@ -44,6 +62,15 @@ class Case:
     per_ack: int
     drops: frozenset[Transmission] = frozenset()
     delays_us: Mapping[Transmission, int] = field(default_factory=dict)
+    pauses_us: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def writes(self) -> tuple[Write, ...]:
+        """What the application writes, in order."""
+        firsts = [0, *sorted(first for first in self.pauses_us if 0 < first < self.segments)]
+        ends = [*firsts[1:], self.segments]
+        times = accumulate(self.pauses_us.get(first, 0) if first else 0 for first in firsts)
+        return tuple(Write(at_us, first, end) for at_us, first, end in zip(times, firsts, ends, strict=True))
 
     def __str__(self) -> str:
         """For people, on one line."""
@@ -62,7 +89,8 @@ def draw(seed: int) -> Case:
     kind = random.choice(tuple(_DROPS))
     drops = frozenset(_DROPS[kind](random, segments))
     delays = _delays(random, segments) if kind == "reorder" else {}
-    return Case(seed, kind, controller, rtt_us, service_us, segments, per_ack, drops, delays)
+    pauses = _pauses(random, segments) if kind == "pauses" else {}
+    return Case(seed, kind, controller, rtt_us, service_us, segments, per_ack, drops, delays, pauses)
 
 
 def _burst(random: Random, segments: int) -> set[Transmission]:
@@ -86,6 +114,10 @@ def _delays(random: Random, segments: int) -> dict[Transmission, int]:
     return {(index, 1): random.choice(_DELAYS_US) for index in late}
 
 
+def _pauses(random: Random, segments: int) -> dict[int, int]:
+    return {random.randrange(1, segments): random.choice(_PAUSES_US) for _ in range(random.randrange(1, 7))}
+
+
 _DROPS: dict[str, Callable[[Random, int], set[Transmission]]] = {
     "single": lambda random, segments: {(random.randrange(segments), 1)},
     "two": lambda random, segments: {(random.randrange(segments), 1) for _ in range(2)},
@@ -95,5 +127,6 @@ _DROPS: dict[str, Callable[[Random, int], set[Transmission]]] = {
     "lost again": _lost_again,
     "heavy": _heavy,
     "reorder": lambda _random, _segments: set(),
+    "pauses": lambda random, segments: {(random.randrange(segments), 1) for _ in range(random.randrange(3))},
 }
 """What each kind loses."""

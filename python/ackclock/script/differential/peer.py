@@ -55,6 +55,7 @@ class Peer:
         self.ack = 0
         self._early: list[int] = []
         self._holds_ack = False
+        self._ends = {write.end * MSS for write in case.writes}
 
     @property
     def is_done(self) -> bool:
@@ -62,7 +63,7 @@ class Peer:
         return self.ack >= self._case.segments * MSS
 
     def arrive(self, start: int, end: int) -> Answer | None:
-        """A segment arrives. Returns the ACK, unless that waits for the next segment."""
+        """A segment arrives. Returns the ACK, unless that waits for the next segment of the same write."""
         is_duplicate = start < self.ack or start in self._early
         if start == self.ack:
             self.ack = end
@@ -72,7 +73,7 @@ class Peer:
         elif not is_duplicate:
             self._early.append(start)
         self._early = [offset for offset in self._early if offset >= self.ack]
-        in_order = not is_duplicate and not self._early and not self.is_done
+        in_order = not is_duplicate and not self._early and self.ack not in self._ends
         if self._case.per_ack == 2 and in_order and not self._holds_ack:
             self._holds_ack = True
             return None

@@ -6,6 +6,7 @@ Departures: on a kernel, which keeps real time, an ACK leaves a fraction of a mi
 import heapq
 import socket
 import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -73,10 +74,12 @@ class Play:
     """How a case went.
 
     Attributes:
+        writes_us: When each write was made, from when the first was to be.
         moments: Every ACK.
         departures: Every segment.
     """
 
+    writes_us: list[int] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
     departures: list[Departure] = field(default_factory=list)
 
@@ -89,20 +92,34 @@ def play(case: Case, host: Backend) -> Play:
         host.close()
 
 
-def replay(case: Case, recorded: Play, host: Backend) -> Play:
-    """Give a host the ACKs of another's play, each at its time, and close it."""
+def replay(case: Case, recorded: Play, host: Backend, later_us: int = 0) -> Play:
+    """Give a host the ACKs of another's play, each at its time, and close it.
+
+    Args:
+        case: What was played.
+        recorded: The other's play.
+        host: Who plays it now.
+        later_us: How much later by its own clock all of it happens.
+    """
     try:
-        return _Game(case, host).again(recorded)
+        return _Game(case, host, later_us).again(recorded)
     finally:
         host.close()
 
 
+def in_order(played: Play) -> list[tuple[int, Moment | None]]:
+    """What happened to a host, by time: ACKs, and its application's writes as `None`."""
+    writes: list[tuple[int, Moment | None]] = [(at_us, None) for at_us in played.writes_us]
+    return sorted([*writes, *((moment.at_us, moment) for moment in played.moments)], key=lambda event: event[0])
+
+
 class _Game:
-    def __init__(self, case: Case, host: Backend) -> None:
-        self._case, self._host = case, host
+    def __init__(self, case: Case, host: Backend, later_us: int = 0) -> None:
+        self._case, self._host, self._later_us = case, host, later_us
         self._path, self._peer, self._play = Path(case), Peer(case), Play()
         self._arrivals: list[tuple[int, int, int, int]] = []
         self._order = count()
+        self._writes = deque(case.writes)
         self._base = self._start_us = 0
 
     def to_end(self) -> Play:
@@ -110,26 +127,36 @@ class _Game:
         self._write()
         end_us = self._start_us + _HORIZON_US
         while True:
-            next_us = min(self._arrivals[0][0] if self._arrivals else end_us, end_us)
-            sent = self._host.next_sent(next_us)
+            write_us = self._start_us + self._writes[0].at_us if self._writes else end_us
+            answer_us = self._arrivals[0][0] if self._arrivals else end_us
+            sent = self._host.next_sent(min(write_us, answer_us, end_us))
             if sent is not None:
                 self._take(sent)
-            elif not self._arrivals or self._arrivals[0][0] >= end_us or self._answer_next():
+            elif min(write_us, answer_us) >= end_us:
+                return self._play
+            elif write_us <= answer_us:
+                self._host.advance_to(write_us)
+                self._write()
+            elif self._answer_next():
                 return self._play
 
     def again(self, recorded: Play) -> Play:
         self._connect()
-        self._write()
-        for moment in recorded.moments:
-            self._host.advance_to(self._start_us + moment.at_us)
-            self._inject(moment.answer)
-            self._note(moment.at_us, moment.answer)
+        for at_us, moment in in_order(recorded):
+            self._host.advance_to(self._start_us + at_us)
+            if moment is None:
+                self._write()
+            else:
+                self._inject(moment.answer)
+                self._note(at_us, moment.answer)
             while (sent := self._host.next_sent(self._host.now_us)) is not None:
                 self._take(sent)
         return self._play
 
     def _write(self) -> None:
-        self._host.begin(Request("write", 4, (self._case.segments * MSS, 0))).settle(self._host.now_us)
+        write = self._writes.popleft()
+        self._play.writes_us.append(self._host.now_us - self._start_us)
+        self._host.begin(Request("write", 4, ((write.end - write.first) * MSS, 0))).settle(self._host.now_us)
 
     def _connect(self) -> None:
         for name, value in (SETTINGS | {"net.ipv4.tcp_congestion_control": self._case.controller}).items():
@@ -137,17 +164,17 @@ class _Game:
         self._call("socket", 3, (socket.SOCK_STREAM,))
         self._call("bind", 3)
         self._call("listen", 3, (5,))
-        self._host.advance_to(_FIRST_SYN_US)
+        self._host.advance_to(_FIRST_SYN_US + self._later_us)
         options = (Option(syntax.MSS, (MSS,)), Option(syntax.SACK_OK), *[Option(syntax.NOP)] * 3)
         self._host.inject(Packet(SYN, 0, 0, 65_535, 0, (*options, Option(syntax.WSCALE, (SHIFT,)))))
         answer = self._host.next_sent(self._host.now_us + 500_000)
         if answer is None:
             raise ValueError("the SYN is not answered")
         self._base = answer.packet.seq + 1
-        self._host.advance_to(_FIRST_SYN_US + self._case.rtt_us - 1_500)
+        self._host.advance_to(_FIRST_SYN_US + self._later_us + self._case.rtt_us - 1_500)
         self._inject(Answer(0, ()))
         self._call("accept", 3, (4, 0))
-        self._start_us = _SETTLED_US + self._case.rtt_us
+        self._start_us = _SETTLED_US + self._later_us + self._case.rtt_us
         self._host.advance_to(self._start_us)
 
     def _call(self, name: str, fd: int, numbers: tuple[int, ...] = ()) -> Outcome | None:

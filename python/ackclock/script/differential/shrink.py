@@ -41,6 +41,8 @@ def _smaller(found: Comparison) -> Iterator[Case]:
                 continue
             delays = {key: delay for key, delay in case.delays_us.items() if key not in without}
             yield replace(case, drops=case.drops - without, delays_us=delays)
+    for first in sorted(case.pauses_us):
+        yield replace(case, pauses_us={key: pause for key, pause in case.pauses_us.items() if key != first})
 
 
 def _shorter(found: Comparison) -> Iterator[Case]:
