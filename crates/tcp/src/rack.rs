@@ -27,9 +27,9 @@ pub(crate) struct Rack {
     /// When the most recently sent of all delivered segments left, and where it ends (`RACK.xmit_ts`, `RACK.end_seq`).
     sent_at: SimTime,
     end: u64,
-    /// The RTT of the last that was delivered (`RACK.rtt`), when that left and where it ends.
+    /// The RTT of the last that was delivered (`RACK.rtt`); when that left and where it ends, if it is a retransmission.
     rtt: SimDuration,
-    rtt_of: (SimTime, u64),
+    rtt_of: Option<(SimTime, u64)>,
     /// A delivery has moved the above since the last detection.
     advanced: bool,
     /// `RACK.reordering_seen`.
@@ -64,7 +64,7 @@ impl Rack {
         }
         self.advanced = true;
         //= rfc8985-6.2-rtt-of-the-latest
-        (self.rtt, self.rtt_of) = (rtt, (sent.at, sent.end));
+        (self.rtt, self.rtt_of) = (rtt, sent.was_retransmitted().then_some((sent.at, sent.end)));
         //= rfc8985-6.2-most-recent
         if (sent.at, sent.end) > (self.sent_at, self.end) {
             (self.sent_at, self.end) = (sent.at, sent.end);
@@ -141,8 +141,8 @@ pub(crate) struct LossDetector {
     sent_at: SimTime,
     end: u64,
     timeout: SimDuration,
-    /// When the segment of that timeout left, and where it ends.
-    timeout_of: (SimTime, u64),
+    /// See [`Rack::rtt_of`].
+    timeout_of: Option<(SimTime, u64)>,
     now: SimTime,
 }
 
@@ -166,11 +166,10 @@ impl LossDetector {
         if self.due(sent) <= self.now { IsLost::Yes } else { IsLost::NotYet }
     }
 
-    /// When a segment is lost by. What left in one moment left in the order of the stream, as `RACK_sent_after` takes it, so that
-    /// one after the segment whose RTT counts is due a little later: a host sends one after another.
+    /// When a segment is lost by. A host sends retransmissions first and one by one: what left in the moment of the one whose RTT
+    /// counts, and lies behind it, left after it, and is due a little later. New data leaves in bursts, all of it at once.
     fn due(&self, sent: &Sent) -> SimTime {
-        let (left_at, end) = self.timeout_of;
-        let is_after = sent.at == left_at && sent.end > end;
+        let is_after = self.timeout_of.is_some_and(|(left_at, end)| sent.at == left_at && sent.end > end);
         sent.at + self.timeout + SimDuration(u64::from(is_after))
     }
 
