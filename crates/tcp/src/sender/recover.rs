@@ -31,6 +31,7 @@ impl Sender {
         if outcome.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
             return self.await_reneging(now, outcome);
         }
+        let was_open = self.recovery.phase().is_open();
         match self.recovery.phase() {
             Phase::Open => {}
             Phase::Cwr { .. } => self.leave_cwr(now),
@@ -38,7 +39,7 @@ impl Sender {
             Phase::Loss(_) => self.in_loss(now, ack, outcome),
         }
         if self.recovery.phase().is_open() {
-            self.in_open(now, outcome);
+            self.in_open(now, outcome, !was_open);
         }
         self.reduce(outcome);
     }
@@ -54,13 +55,14 @@ impl Sender {
 
     fn leave_cwr(&mut self, now: SimTime) {
         if self.recovery.phase().ends_at().is_some_and(|end| self.board.una() >= end) {
+            self.validation.renew(now);
             self.leave_recovery();
             self.episodes.end(now);
         }
     }
 
-    /// Nothing is being repaired: is there anything to repair now, or a mark to answer?
-    fn in_open(&mut self, now: SimTime, outcome: &mut AckOutcome) {
+    /// Nothing is being repaired, maybe since just now: is there anything to repair, or a mark to answer?
+    fn in_open(&mut self, now: SimTime, outcome: &mut AckOutcome, has_just_ended: bool) {
         if self.board.retransmitted() == 0 {
             self.recovery.undo_mut().forget_first();
         }
@@ -73,9 +75,9 @@ impl Sender {
         if self.recovery.undo().all_were_duplicates() {
             self.undo_episode(now, false);
         }
-        // A recovery may have ended with segments lost that were sent after it began.
-        let has_lost = self.board.lost() > 0;
-        if outcome.is_duplicate || outcome.newly_sacked > 0 || outcome.prior_sacked > 0 || has_lost {
+        // Segments may be lost that were sent after the recovery began which ends with this ACK.
+        let may_have_lost = has_just_ended || self.board.lost() > 0;
+        if outcome.is_duplicate || outcome.newly_sacked > 0 || outcome.prior_sacked > 0 || may_have_lost {
             outcome.newly_lost += self.detect_loss(now, outcome);
             let newly_lost = &mut outcome.newly_lost;
             if self.recovery.has_to_recover(&mut self.board, outcome.is_duplicate, newly_lost) {
@@ -213,6 +215,7 @@ impl Sender {
             }
             //= rfc6582-3.2-full-ack
             self.board.forget_presumed();
+            self.validation.renew(now);
             self.leave_recovery();
             return self.episodes.end(now);
         }
