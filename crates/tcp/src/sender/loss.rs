@@ -92,6 +92,7 @@ impl Sender {
 
     pub(super) fn enter_loss_phase(&mut self, now: SimTime, frto: Frto) {
         self.tlp.clear();
+        self.validation.renew(now);
         self.recovery.enter_loss(self.board.high_data(), frto);
         // RFC 5681 section 3.1: the loss window is one segment, beside what is still in the network.
         //= rfc5681-3.1-loss-window

@@ -60,6 +60,9 @@ impl Sender {
             is_paced: self.pacer.is_active(),
             delivery: self.delivery_report(),
         };
+        if event.is_cumulative && !event.in_recovery {
+            self.validation.renew(now);
+        }
         self.controller.on_ack(&event);
         if event.reduced_window.is_some()
             && let Some(ssthresh) = self.controller.ssthresh()
