@@ -9,9 +9,9 @@
 //!
 //! Departures: the echoed timestamp is asked of retransmissions that are acknowledged cumulatively. Where one is SACKed, the
 //! echo is that of the last segment in order (RFC 7323 section 4.3), so that it would always be older, and the probe of section
-//! 7 could not tell of the holes below it. A DSACK widens the window once reordering has been seen, and unless it is of a tail loss
-//! probe, which the timer sent: as Linux has it. Delivered segments are looked at in the order of the stream, not of sending; RACK's
-//! RTT is that of the last of them.
+//! 7 could not tell of the holes below it. A DSACK widens the window once reordering has been seen, with the next ACK that delivers
+//! something, and unless it is of a tail loss probe, which the timer sent: as Linux has it. Delivered segments are looked at in the
+//! order of the stream, not of sending; RACK's RTT is that of the last of them.
 
 use ackclock_units::{SimDuration, SimTime};
 
@@ -27,9 +27,9 @@ pub(crate) struct Rack {
     /// When the most recently sent of all delivered segments left, and where it ends (`RACK.xmit_ts`, `RACK.end_seq`).
     sent_at: SimTime,
     end: u64,
-    /// The RTT of the last that was delivered (`RACK.rtt`); when that left and where it ends, if it is a retransmission.
+    /// The RTT of the last that was delivered (`RACK.rtt`); when that left, if it is a retransmission.
     rtt: SimDuration,
-    rtt_of: Option<(SimTime, u64)>,
+    rtt_of: Option<SimTime>,
     /// A delivery has moved the above since the last detection.
     advanced: bool,
     /// `RACK.reordering_seen`.
@@ -64,7 +64,7 @@ impl Rack {
         }
         self.advanced = true;
         //= rfc8985-6.2-rtt-of-the-latest
-        (self.rtt, self.rtt_of) = (rtt, sent.was_retransmitted().then_some((sent.at, sent.end)));
+        (self.rtt, self.rtt_of) = (rtt, sent.was_retransmitted().then_some(sent.at));
         //= rfc8985-6.2-most-recent
         if (sent.at, sent.end) > (self.sent_at, self.end) {
             (self.sent_at, self.end) = (sent.at, sent.end);
@@ -142,7 +142,7 @@ pub(crate) struct LossDetector {
     end: u64,
     timeout: SimDuration,
     /// See [`Rack::rtt_of`].
-    timeout_of: Option<(SimTime, u64)>,
+    timeout_of: Option<SimTime>,
     now: SimTime,
 }
 
@@ -166,10 +166,11 @@ impl LossDetector {
         if self.due(sent) <= self.now { IsLost::Yes } else { IsLost::NotYet }
     }
 
-    /// When a segment is lost by. A host sends retransmissions first and one by one: what left in the moment of the one whose RTT
-    /// counts, and lies behind it, left after it, and is due a little later. New data leaves in bursts, all of it at once.
+    /// When a segment is lost by. A host sends retransmissions first, and looks at its clock again before it sends new data: what is
+    /// new, and left in the moment of the retransmission whose RTT counts, is due a little later.
     fn due(&self, sent: &Sent) -> SimTime {
-        let is_after = self.timeout_of.is_some_and(|(left_at, end)| sent.at == left_at && sent.end > end);
+        let is_new = !sent.was_retransmitted();
+        let is_after = is_new && self.timeout_of == Some(sent.at);
         sent.at + self.timeout + SimDuration(u64::from(is_after))
     }
 

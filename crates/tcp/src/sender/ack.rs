@@ -190,7 +190,7 @@ impl Sender {
             self.adapt_to_reordering(&timing);
         }
         let new_round = advanced && self.rounds.on_ack(ack.ack, self.board.high_data());
-        if let Some(rack) = self.recovery.rack_mut() {
+        if let Some(rack) = self.recovery.rack_mut().filter(|_| newly_sacked + acked > 0) {
             rack.adapt(self.rounds.count());
         }
         if self.validation.is_on() {
