@@ -178,7 +178,7 @@ pub(crate) struct WindowInUse {
     pub(crate) in_slow_start: bool,
 }
 
-/// The window after nothing has been sent for `idle`, if that is smaller.
+/// The window after nothing has been sent for `idle`, if it starts over; Linux's may do so as it is, and keep another ssthresh.
 pub(crate) fn restart_window(
     policy: IdleRestart,
     idle: SimDuration,
@@ -186,17 +186,17 @@ pub(crate) fn restart_window(
     cwnd: u64,
     initial: u64,
 ) -> Option<u64> {
-    if idle <= rto || cwnd <= initial {
+    if idle <= rto {
         return None;
     }
     match policy {
         IdleRestart::Off => None,
         //= rfc5681-4.1-restart-window
-        IdleRestart::Rfc5681 => Some(initial), // RW = min(IW, cwnd)
+        IdleRestart::Rfc5681 => (cwnd > initial).then_some(initial), // RW = min(IW, cwnd)
         IdleRestart::Linux => {
             //= rfc2861-3-idle-halves
             let halvings = ((idle.0 - 1) / rto.0).min(63);
-            Some((cwnd >> halvings).max(initial))
+            Some((cwnd >> halvings).max(initial.min(cwnd)))
         }
     }
 }
