@@ -63,6 +63,7 @@ impl Sender {
         self.peer = PeerWindow::at_start(window);
         self.activity = super::Activity { idle_since: Some(now), last_sent: now };
         self.validation.restart(now);
+        self.note_pacing();
         self.timer.stop();
     }
 }
