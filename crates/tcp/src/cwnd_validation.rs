@@ -155,7 +155,7 @@ impl CwndValidator {
     }
 
     /// An ACK came by which a window may grow, or a reduction began or ended: Linux counts from now on for how long too little of
-    /// the window has been in use. So only an application that is silent, or waits for its ACKs, loses what it does not use.
+    /// the window has been in use. So only an application that is silent loses what it does not use.
     #[inline]
     pub(crate) fn renew(&mut self, now: SimTime) {
         if self.validation == CwndValidation::Linux {

@@ -7,7 +7,8 @@ use super::Sender;
 use crate::pacing::RateInputs;
 
 impl Sender {
-    /// Settles, when the connection opens and after an ACK or a decision, whether segments are spread out: the controller may have found a rate.
+    /// Settles, when the connection opens and after an ACK or a decision, whether segments are spread out: the controller may have
+    /// found a rate.
     pub(crate) fn note_pacing(&mut self) {
         self.pacer.set_wanted(self.controller.pacing_rate().is_some() || self.spreads_for_few_acks());
     }
