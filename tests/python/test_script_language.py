@@ -1,9 +1,11 @@
 """The language of packet scripts: what is read, what is refused, and where."""
 
+import re
+
 import pytest
 
 from ackclock.script import packets, syntax
-from ackclock.script.commands import Defaults, Discipline, InitialWindow, Sysctl, settings
+from ackclock.script.commands import DEFAULTS, Discipline, InitialWindow, Sleep, Sysctl, settings
 from ackclock.script.packets import ACK, CWR, ECE, PSH, SYN, Addresses, Packet, emit_packet, parse_packet
 from ackclock.script.parse import parse
 from ackclock.script.syntax import (
@@ -171,7 +173,7 @@ def test_comments_options_and_commands_around_the_events() -> None:
         "0 `sysctl -q b=2`\n+0 > . 1:1(0) ack 1 // end\n`cleanup`\n"
     )
     assert [(option.text, option.line) for option in script.options] == [("--tolerance_usecs=500", 2)]
-    assert script.init is not None and script.init.line == 5
+    assert script.init is not None and script.init[1] == 5
     assert [event.line for event in script.events] == [7, 8]
 
 
@@ -211,7 +213,7 @@ def test_what_cannot_be_run_is_refused_at_its_line(text: str, line: int, said: s
 @pytest.mark.parametrize(
     ("line", "meant"),
     [
-        ("../../common/defaults.sh", [Defaults()]),
+        ("../../common/defaults.sh", [*DEFAULTS]),
         ("sysctl -q net.ipv4.tcp_sack=0", [Sysctl("net.ipv4.tcp_sack", "0")]),
         ('sysctl -q net.ipv4.tcp_rmem="4096 1 2"', [Sysctl("net.ipv4.tcp_rmem", "4096 1 2")]),
         ("sysctl -w net.ipv4.tcp_sack = 0 > /dev/null 2>&1", [Sysctl("net.ipv4.tcp_sack", "0")]),
@@ -220,11 +222,34 @@ def test_what_cannot_be_run_is_refused_at_its_line(text: str, line: int, said: s
         ("ip tcp_metrics flush all; tc qdisc replace dev tun0 root fq", [Discipline("fq")]),
         ("ip ro | grep tun | sed 's/$/ initcwnd 4/' | xargs ip ro change", [InitialWindow(4)]),
         ("ip route change 192.0.2.0/24 dev tun0 initcwnd 20", [InitialWindow(20)]),
-        ("sleep 1 && /tmp/sysctl_restore_${PPID}.sh", []),
+        ("sleep 1 && /tmp/sysctl_restore_${PPID}.sh", [Sleep(1_000_000)]),
+        ('sysctl -q net.ipv4.tcp_wmem="4096 $((256*1024)) 7"', [Sysctl("net.ipv4.tcp_wmem", "4096 262144 7")]),
+        (
+            "sysctl a=1;sysctl b=2 || true\nsysctl \\\n c=3 # d; sysctl d=4",
+            [Sysctl(n, v) for n, v in ("a1", "b2", "c3")],
+        ),
     ],
 )
 def test_commands(line: str, meant: list[object]) -> None:
     assert list(settings(line)) == meant
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("tc qdisc replace dev tun0 root pfifo limit 0", "'limit 0' of tc qdisc pfifo is not simulated; leave it out"),
+        ("tc qdisc del dev tun0 root fq", "is not known; use tc qdisc replace"),
+        ("ip route change default initcwnd 5 rto_min 5ms", "the metric rto_min of a route is not simulated; leave"),
+        ("ip link set dev tun0 mtu 1400", "mtu of a route is not simulated"),
+        ("ip link set dev tun0 down", "'ip link set dev tun0 down' is not known; use"),
+        ("echo 1 > /sys/module/tcp_cubic/parameters/hystart", "is not simulated; write to /proc/sys"),
+        ("sysctl -p settings.conf", "reads no files here; write its lines"),
+        ("sleep soon", "'sleep soon' is no time; write seconds"),
+    ],
+)
+def test_what_a_command_would_do_and_is_not_simulated_is_refused(line: str, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        list(settings(line))
 
 
 def test_commands_and_parameters_that_are_not_known_are_refused() -> None:

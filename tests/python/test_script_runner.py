@@ -41,6 +41,7 @@ class Playback:
     now_us: int = 0
     patience_us: int = 1_000_000
     info: dict[str, int] = field(default_factory=dict)
+    requests: list[Request] = field(default_factory=list)
 
     def apply(self, setting: Setting) -> None:
         pass
@@ -59,6 +60,7 @@ class Playback:
         return sent
 
     def begin(self, request: Request, *, blocks: bool = False) -> _Ticket:
+        self.requests.append(request)
         at_us, outcome = self.outcomes.pop(0)
         return _Ticket(outcome, at_us)
 
@@ -269,6 +271,45 @@ def test_code_that_fails_shows_what_it_looked_at() -> None:
 def test_names_are_given_meaning_by_definitions() -> None:
     text = "--define=SIZE=0x3e8\n--define=FLAG=MSG_DONTWAIT\n0 send(4, ..., SIZE, FLAG) = 1000"
     assert _run(text, Playback(outcomes=[(0, Outcome(1000))])).passed
+
+
+def test_what_a_command_line_says_holds_whatever_a_script_says() -> None:
+    text = "--define=SIZE=5\n--tolerance_usecs=50\n0.1 > . 1:1001(1000) ack 1\n+0 read(4, ..., SIZE) = 1"
+    chosen = {"definitions": {"SIZE": "1000"}, "tolerance_us": 2_000}
+    backend = Playback([_data(101_000, 1, 1000)], outcomes=[(0, Outcome(1))])
+    assert _run(text, backend, Options(tolerance_percent=0.0, chosen=chosen)).passed
+    assert backend.requests[0].numbers[0] == 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("--define=SIZE", "--define=SIZE defines nothing; write --define=NAME=VALUE"),
+        ("--define==5", "defines nothing"),
+        ("--mtu=1400", "--mtu=1400 is not supported; use 1500"),
+        ("--ip_version=ipv6", "--ip_version=ipv6 is not supported; use ipv4"),
+        ("--strict_segments", "the option --strict_segments is not supported; leave it out"),
+        ("--init_scripts=a.sh", "the option --init_scripts is not supported; leave it out"),
+    ],
+)
+def test_option_lines_that_cannot_be_followed_are_refused(text: str, said: str) -> None:
+    with pytest.raises(ScriptError, match=r"a\.pkt:1") as caught:
+        _run(f"{text}\n0 write(4, ..., 1) = 1", Playback())
+    assert said == f"{caught.value.message}; {caught.value.remedy}" or said in caught.value.message
+
+
+def test_a_name_that_is_no_command_is_refused_in_its_line() -> None:
+    with pytest.raises(ScriptError, match=r"a\.pkt:2: RESTORE is no command"):
+        _run("0 write(4, ..., 1) = 1\n+0 RESTORE", Playback(outcomes=[(0, Outcome(1))]))
+
+
+def test_a_trace_has_every_packet_in_the_order_of_time() -> None:
+    sends = [_data(0, 1, 1000), _data(0, 1001, 1000), _data(50, 2001, 500), _data(90, 2501, 500)]
+    verdict = _run("0 > . 1:2001(2000) ack 1\n+.1 < . 1:1(0) ack 1 win 9", Playback(sends))
+    texts = [step.text for step in verdict.steps]
+    ranges = ["1:1001(1000)", "1001:2001(1000)", "2001:2501(500)", "2501:3001(500)", "1:1(0)"]
+    assert [text.split()[1] for text in texts] == ranges
+    assert [text.endswith("(not in the script)") for text in texts] == [False, False, True, True, False]
 
 
 CONNECTED = [

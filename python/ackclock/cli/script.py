@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,7 @@ from ackclock.cli import failures
 from ackclock.cli.display import name, output
 from ackclock.script.backend import Backend
 from ackclock.script.head import head_of
-from ackclock.script.options import STRICT, Options
+from ackclock.script.options import STRICT, Options, definition
 from ackclock.script.parse import parse
 from ackclock.script.report import render, summary
 from ackclock.script.runner import Verdict, run
@@ -102,10 +102,13 @@ def _play_cases(count: int, seed: int, into: Path | None, *, has_files: bool) ->
 
 
 def _options(definitions: list[str], tolerance_us: int | None, strict: bool) -> Options:
-    options = STRICT if strict else Options()
-    pairs = [definition.partition("=") for definition in definitions]
-    options = replace(options, definitions={name: value for name, _, value in pairs})
-    return options if tolerance_us is None else replace(options, tolerance_us=tolerance_us)
+    try:
+        chosen: dict[str, Any] = {"definitions": dict(map(definition, definitions))}
+    except ValueError as error:
+        raise failures.InputError(str(error)) from None
+    if tolerance_us is not None:
+        chosen["tolerance_us"] = tolerance_us
+    return replace(STRICT if strict else Options(), chosen=chosen)
 
 
 def _backend(kernel: bool, profile: str, overrides: list[str]) -> Callable[[], Backend]:

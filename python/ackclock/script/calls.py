@@ -53,7 +53,7 @@ class Calls:
         return total
 
     def _named(self, name: str) -> int:
-        meaning = self._definitions.get(name, name)
+        meaning = self._definitions.get(name, name).strip('"')
         if meaning in CONSTANTS:
             return CONSTANTS[meaning]
         try:
@@ -120,7 +120,7 @@ class Calls:
         level, option = (self.number(argument) for argument in call.arguments[1:3])
         value = call.arguments[3]
         if isinstance(value, Name) and value.name in self._definitions and value.name not in CONSTANTS:
-            value = Text(self._definitions[value.name])
+            value = self._defined(self._definitions[value.name])
         if isinstance(value, Text):
             return Request("setsockopt", self._fd(call), (level, option), text=value.value)
         if isinstance(value, Struct):
@@ -130,6 +130,13 @@ class Calls:
             numbers = tuple(self.number(field) for field in fields if field is not None)
             return Request("setsockopt", self._fd(call), (level, option, *numbers))
         return Request("setsockopt", self._fd(call), (level, option, self.number(value)))
+
+    def _defined(self, meaning: str) -> Value:
+        """A number if it is one; a text otherwise, in quotes or not."""
+        try:
+            return Integer(int(meaning, 0))
+        except ValueError:
+            return Name(meaning) if meaning in CONSTANTS else Text(meaning.strip('"`'))
 
     def _get_option(self, call: SystemCall) -> Request:
         level, option = (self.number(argument) for argument in call.arguments[1:3])
@@ -190,6 +197,8 @@ class Calls:
             expected = _place(call, place)
             if expected is None or isinstance(expected, Ellipsis_):
                 continue
+            if isinstance(expected, Name) and expected.name in self._definitions:
+                expected = self._defined(self._definitions[expected.name])
             wanted = expected.value if isinstance(expected, Text) else self._shape(expected)
             if isinstance(wanted, str) and isinstance(got, str):
                 same = wanted == got

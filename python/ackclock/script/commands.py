@@ -1,5 +1,6 @@
 """Lines for the shell as changes of the machine under test. No shell runs: what is not known here is an error."""
 
+import math
 import re
 import shlex
 from collections.abc import Iterator
@@ -20,8 +21,10 @@ class Sysctl:
 
 
 @dataclass(frozen=True, slots=True)
-class Defaults:
-    """The settings that packetdrill's own scripts start from."""
+class Sleep:
+    """A wait."""
+
+    microseconds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,31 @@ class Discipline:
     name: str
 
 
-Setting = Sysctl | Defaults | InitialWindow | Discipline
+Setting = Sysctl | Sleep | InitialWindow | Discipline
 
-_NO_EFFECT = ("sleep", "true", "nstat", "cat", "echo", "sync")
-_REDIRECTION = re.compile(r"\d?>>?\s*(?:&\d|\S+)")
+_DEFAULTS = """
+    tcp_timestamps=1 tcp_syn_retries=5 tcp_synack_retries=5 tcp_frto=2 tcp_sack=1 tcp_dsack=1 tcp_fack=0
+    tcp_reordering=3 tcp_congestion_control=cubic tcp_slow_start_after_idle=0 tcp_early_retrans=4 tcp_recovery=1
+    tcp_tso_win_divisor=3 tcp_ecn=0 tcp_pacing_ss_ratio=200 tcp_pacing_ca_ratio=120
+    tcp_notsent_lowat=4294967295 tcp_syncookies=1
+"""
+"""What packetdrill's `defaults.sh` sets of numbers, Fast Open's aside."""
+
+DEFAULTS: tuple[Setting, ...] = (
+    Sysctl("net.ipv4.tcp_rmem", "4096 540000 15728640"),
+    Sysctl("net.ipv4.tcp_wmem", "4096 262144 4194304"),
+    *(Sysctl(f"net.ipv4.{name}", value) for name, value in (text.split("=") for text in _DEFAULTS.split())),
+    Discipline("pfifo"),
+)
+"""All that packetdrill's own scripts start from, as far as a script can see it."""
+
+_NO_EFFECT = ("true", "nstat", "cat", "echo", "sync")
+_REDIRECTION = re.compile(r"\d?>>?\s*(&\d|\S+)")
+_SINKS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/tmp/")
+_ARITHMETIC = re.compile(r"\$\(\(([\d\s*+-]+)\)\)")
+_QUOTED_OR_SEPARATOR = re.compile(r"""("[^"]*"|'[^']*'|#[^\n]*)|\n|;|&&|\|\||&(?![\d>])""")
+_QUEUES = ("fq", "fq_codel", "pfifo", "pfifo_fast", "noqueue")
+_ROUTE_WORDS = "initcwnd|mtu|advmss|rtt|rttvar|reordering|window|cwnd|initrwnd|features|quickack|rto_min|congctl"
 
 
 def settings(text: str) -> Iterator[Setting]:
@@ -55,32 +79,56 @@ def settings(text: str) -> Iterator[Setting]:
 
     Examples:
         >>> list(settings("../common/defaults.sh; sysctl -q net.ipv4.tcp_sack=0"))
-        [Defaults(), Sysctl(name='net.ipv4.tcp_sack', value='0')]
+        [..., Discipline(name='pfifo'), Sysctl(name='net.ipv4.tcp_sack', value='0')]
     """
-    joined = text.replace("\\\n", " ")
-    for line in re.split(r"\n|;|&&|\|\|", joined):
+    joined = _ARITHMETIC.sub(lambda found: str(_calculated(found[1])), text.replace("\\\n", " "))
+    for line in _QUOTED_OR_SEPARATOR.sub(lambda found: found[1] or "\0", joined).split("\0"):
         written = re.match(r"\s*echo\s+(.+?)\s*>\s*(/proc/sys/\S+)\s*$", line)
         if written:
             yield _sysctl(f"{written[2]}={written[1].strip(chr(34))}")
             continue
-        initial_window = re.match(r"\s*ip\s.*\binitcwnd\s+(\d+)", line)
-        if initial_window:
-            yield InitialWindow(int(initial_window[1]))
+        metrics = re.findall(rf"\b({_ROUTE_WORDS})\s+(\w+)", line) if line.lstrip().startswith("ip ") else []
+        if metrics:
+            yield from _route(metrics)
             continue
         words = shlex.split(_REDIRECTION.sub("", line), comments=True)
         if words:
+            _see_where_it_writes(line)
             yield from _command(words)
+
+
+def _calculated(text: str) -> int:
+    """Products, sums and differences, as in `15*1024*1024`."""
+    total = 0
+    for sign, product in re.findall(r"([+-]?)\s*(\d+(?:\s*\*\s*\d+)*)", text):
+        total += math.prod(map(int, product.split("*"))) * (-1 if sign == "-" else 1)
+    return total
+
+
+def _route(metrics: list[tuple[str, str]]) -> Iterator[Setting]:
+    for name, value in metrics:
+        if name != "initcwnd":
+            raise ValueError(f"the metric {name} of a route is not simulated; leave it out, initcwnd N alone is")
+        yield InitialWindow(int(value))
+
+
+def _see_where_it_writes(line: str) -> None:
+    for target in _REDIRECTION.findall(line):
+        if not target.startswith(("&", *_SINKS)):
+            raise ValueError(f"what is written to {target} is not simulated; write to /proc/sys/... or /dev/null")
 
 
 def _command(words: list[str]) -> Iterator[Setting]:
     program, arguments = words[0].rsplit("/", 1)[-1], words[1:]
     if program == "defaults.sh":
-        yield Defaults()
+        yield from DEFAULTS
     elif program == "set_sysctls.py":
         yield from (_sysctl(argument) for argument in arguments)
     elif program == "sysctl":
         yield from (_sysctl(word) for word in _sysctl_words(arguments))
-    elif program == "ip" and arguments[:1] not in (["tcp_metrics"], ["tcpmetrics"], ["link"]):
+    elif program == "sleep":
+        yield Sleep(_microseconds(arguments))
+    elif program == "ip" and arguments[:2] not in (["tcp_metrics", "flush"], ["tcpmetrics", "flush"]):
         raise ValueError(f"the command 'ip {' '.join(arguments)}' is not known; use ip route ... initcwnd N")
     elif program == "tc":
         yield from _tc(arguments)
@@ -88,8 +136,20 @@ def _command(words: list[str]) -> Iterator[Setting]:
         raise ValueError(f"the command {' '.join(words)!r} is not known; use sysctl, tc qdisc or ip route ... initcwnd")
 
 
+def _microseconds(arguments: list[str]) -> int:
+    total = 0.0
+    for argument in arguments:
+        found = re.fullmatch(r"([\d.]+)([smh]?)", argument)
+        if not found:
+            raise ValueError(f"'sleep {argument}' is no time; write seconds, as in sleep 0.1")
+        total += float(found[1]) * {"m": 60, "h": 3600}.get(found[2], 1)
+    return round(total * 1e6)
+
+
 def _sysctl_words(arguments: list[str]) -> Iterator[str]:
     """`a=b`, `a = b` and options before them."""
+    if {"-p", "--load", "--system"} & set(arguments):
+        raise ValueError("sysctl reads no files here; write its lines as sysctl name=value")
     plain = [word for word in arguments if not word.startswith("-")]
     for word in re.sub(r"\s*=\s*", "=", "\0".join(plain).replace("\0=\0", "=")).split("\0"):
         if "=" in word:
@@ -104,7 +164,9 @@ def _sysctl(assignment: str) -> Sysctl:
 
 
 def _tc(arguments: list[str]) -> Iterator[Setting]:
-    known = [word for word in arguments if word in ("fq", "fq_codel", "pfifo", "pfifo_fast", "noqueue")]
-    if arguments[:1] != ["qdisc"] or not known:
-        raise ValueError(f"the command 'tc {' '.join(arguments)}' is not known; use tc qdisc with fq or pfifo")
-    yield Discipline(known[0])
+    known = next((index for index, word in enumerate(arguments) if word in _QUEUES), None)
+    if arguments[:1] != ["qdisc"] or arguments[1:2] not in (["add"], ["replace"], ["change"]) or known is None:
+        raise ValueError(f"the command 'tc {' '.join(arguments)}' is not known; use tc qdisc replace with fq or pfifo")
+    if more := arguments[known + 1 :]:
+        raise ValueError(f"'{' '.join(more)}' of tc qdisc {arguments[known]} is not simulated; leave it out")
+    yield Discipline(arguments[known])

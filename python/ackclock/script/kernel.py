@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 
 from ackclock.script.backend import Outcome, Request, Sent
-from ackclock.script.commands import Defaults, Discipline, InitialWindow, Setting, Sysctl
+from ackclock.script.commands import Discipline, InitialWindow, Setting, Sysctl
 from ackclock.script.kernel_sockets import KernelSockets
 from ackclock.script.namespace import HERE, INTERFACE, THERE, THERE_NETWORK, KernelError, Namespace
 from ackclock.script.packets import SYN, Addresses, Packet, emit_packet, parse_packet
@@ -33,8 +33,6 @@ _AS_SHIPPED = {
 
 _CONGESTION = "net.ipv4.tcp_congestion_control"
 """Set on each socket: as a parameter of a namespace, a machine allows only some."""
-
-_DEFAULTS = {"net.ipv4.tcp_rmem": "4096 540000 15728640", "net.ipv4.tcp_wmem": "4096 262144 4194304"}
 
 
 class KernelTicket:
@@ -102,9 +100,6 @@ class KernelHost:
                 self._sockets.congestion = value
             case Sysctl(name, value):
                 self._namespace.set_sysctl(name, value)
-            case Defaults():
-                for name, value in _DEFAULTS.items():
-                    self._namespace.set_sysctl(name, value)
             case InitialWindow(segments):
                 route = ("ip", "route", "replace", THERE_NETWORK, "dev", INTERFACE, "initcwnd", str(segments))
                 self._namespace.command(*route)

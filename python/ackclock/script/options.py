@@ -5,13 +5,23 @@ Source: packetdrill's own options and their defaults.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ackclock.script.syntax import Script, ScriptError
 
 _WITHOUT_EFFECT = """
-    bind_port code_command code_format code_sockopt connect_port debug gateway_ip init_scripts local_ip mss mtu
-    netmask_ip remote_ip send_omit_free speed verbose wire_client_dev wire_server_dev
+    bind_port connect_port debug gateway_ip local_ip netmask_ip remote_ip send_omit_free speed verbose
+    wire_client_dev wire_server_dev
 """
+
+_ONLY: Mapping[str, tuple[str, ...]] = {
+    "code_command": ("python", "python3"),
+    "code_format": ("python",),
+    "code_sockopt": ("TCP_INFO", ""),
+    "ip_version": ("ipv4", "ipv4-mapped-ipv6"),
+    "mtu": ("1500", "0"),
+}
+"""What could be seen at any other value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +35,7 @@ class Options:
         ecr_scaled: A TSecr that was never sent is taken from the first TSval that was.
         checks_echoes: Compare TSecr of packets that are sent, which packetdrill does not.
         definitions: Names with a value.
+        chosen: Attributes that hold whatever a script's option lines say, as those of a command line do.
     """
 
     tolerance_us: int = 4_000
@@ -33,6 +44,7 @@ class Options:
     ecr_scaled: bool = False
     checks_echoes: bool = False
     definitions: Mapping[str, str] = field(default_factory=dict)
+    chosen: Mapping[str, Any] = field(default_factory=dict)
 
     def tolerance_after(self, span_us: int) -> int:
         """Return the tolerance of an event `span_us` after the one before."""
@@ -57,11 +69,24 @@ def with_options_of(script: Script, base: Options) -> Options:
     for placed in script.options:
         name, _, value = placed.text.removeprefix("--").partition("=")
         try:
-            options = _with(options, name, value.strip('"'))
+            options = _with(options, name, value)
         except ValueError as error:
             what, _, remedy = str(error).partition("; ")
             raise ScriptError(script.file, placed.line, what, remedy or "write a number") from None
-    return options
+    definitions = {**options.definitions, **base.chosen.get("definitions", {})}
+    return replace(options, **{**base.chosen, "definitions": definitions})
+
+
+def definition(text: str) -> tuple[str, str]:
+    """Return what `NAME=VALUE` defines: a number, a name, a text in quotes or a command in backticks.
+
+    Raises:
+        ValueError: If it defines nothing: "what; remedy".
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise ValueError(f"--define={text} defines nothing; write --define=NAME=VALUE")
+    return name, value
 
 
 def _with(options: Options, name: str, value: str) -> Options:
@@ -75,12 +100,9 @@ def _with(options: Options, name: str, value: str) -> Options:
         case "tcp_ts_ecr_scaled":
             return replace(options, ecr_scaled=True)
         case "define":
-            symbol, _, meaning = value.partition("=")
-            return replace(options, definitions={**options.definitions, symbol: meaning.strip('"`')})
-        case "ip_version" if value in ("ipv4", "ipv4-mapped-ipv6"):
-            return options
-        case "ip_version":
-            raise ValueError(f"IP version {value} is not supported; use ipv4")
-    if name in _WITHOUT_EFFECT.split():
-        return options
-    raise ValueError(f"the option --{name} is not supported; leave it out")
+            return replace(options, definitions={**options.definitions, **dict([definition(value)])})
+    if name not in _ONLY and name not in _WITHOUT_EFFECT.split():
+        raise ValueError(f"the option --{name} is not supported; leave it out")
+    if value not in _ONLY.get(name, (value,)):
+        raise ValueError(f"--{name}={value} is not supported; use {_ONLY[name][0]}")
+    return options

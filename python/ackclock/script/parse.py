@@ -114,8 +114,8 @@ class _Reader(Transformer[Token, Any]):
         tokens = [child for child in children if isinstance(child, Token)]
         options = tuple(Placed(str(token), token.line or 1) for token in tokens if token.type == "OPTION")
         first = next(index for index, child in enumerate(children) if isinstance(child, Event))
-        before = [token for token in children[:first] if token.type == "BACKTICKS"]
-        init = Placed(_unquoted(before[0]), before[0].line or 1) if before else None
+        before = [token for token in children[:first] if token.type != "OPTION"]
+        init = (_command(before[0]), before[0].line or 1) if before else None
         return Script(self._file, options, init, events)
 
     @v_args(tree=True)
@@ -157,7 +157,7 @@ class _Reader(Transformer[Token, Any]):
     # ---- actions ----------------------------------------------------------------------------------------------------
 
     def command(self, children: list[Token]) -> Command:
-        return Command(_unquoted(children[0]))
+        return _command(children[0])
 
     def code(self, children: list[Token]) -> Code:
         return Code(str(children[0])[2:-2].strip(" \t"))
@@ -344,5 +344,5 @@ def _is(child: object, kind: str) -> bool:
     return isinstance(child, Token) and child.type == kind
 
 
-def _unquoted(token: Token) -> str:
-    return str(token)[1:-1]
+def _command(token: Token) -> Command:
+    return Command(str(token), is_name=True) if token.type == "NAME" else Command(str(token)[1:-1])

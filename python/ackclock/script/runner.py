@@ -16,7 +16,7 @@ from typing import Any
 
 from ackclock.script.backend import Backend, Sent, Ticket
 from ackclock.script.calls import CallError, Calls
-from ackclock.script.commands import settings
+from ackclock.script.commands import Sleep, settings
 from ackclock.script.constants import STATES
 from ackclock.script.matching import Difference, differences, show
 from ackclock.script.options import Options, with_options_of
@@ -77,7 +77,7 @@ class Verdict:
     Attributes:
         script: Which.
         failure: Why it failed; `None` if it passed.
-        steps: All that happened.
+        steps: All that happened, in the order in which it did.
     """
 
     script: Script
@@ -108,7 +108,9 @@ def run(script: Script, backend: Backend, options: Options | None = None) -> Ver
     """
     run_ = _Run(script, backend, with_options_of(script, options or Options()))
     try:
-        return Verdict(script, run_.to_end(), tuple(run_.steps))
+        failure = run_.to_end()
+        run_.note_the_rest()
+        return Verdict(script, failure, tuple(sorted(run_.steps, key=lambda step: step.at_us)))
     finally:
         backend.close()
 
@@ -139,7 +141,7 @@ class _Run:
     def to_end(self) -> Failure | None:
         try:
             if self._script.init:
-                self._apply(self._script.init.text, self._script.init.line)
+                self._apply(*self._script.init)
             for event in self._script.events:
                 try:
                     self._take(event)
@@ -163,10 +165,10 @@ class _Run:
                 self._join()
                 self._backend.advance_to(time_us)
                 self._call(event, event.action, time_us)
-            case Command(line):
+            case Command():
                 self._backend.advance_to(time_us)
-                self._note("command", line)
-                self._apply(line, event.line)
+                self._note("command", event.action.line)
+                self._apply(event.action, event.line)
             case Code():
                 self._backend.advance_to(time_us)
                 self._run_code(event, event.action)
@@ -215,7 +217,7 @@ class _Run:
         if len(parts) > 1:
             # Where a kernel cuts its bursts, and so sets PSH, is no matter of the script's one packet.
             actual = replace(actual, flags=(actual.flags & ~PSH) | (expected.flags & PSH))
-        self._note(">", show(actual), parts[0].at_us)
+        self._note_sent(parts, actual)
         found = differences(expected, actual, self._options)
         failure = Failure(event, "", expected, actual, tuple(found))
         if found:
@@ -223,6 +225,16 @@ class _Run:
             raise _Failed(replace(failure, message=f"the packet differs: {fields}"))
         for part in (parts[0], parts[-1]):
             self._check_time(failure, (time_us, end_us), part.at_us)
+
+    def _note_sent(self, parts: list[Sent], joined: Packet) -> None:
+        """Each segment by itself, with the options as the script has them."""
+        for part in parts:
+            self._note(">", show(replace(part.packet, options=joined.options)), part.at_us)
+
+    def note_the_rest(self) -> None:
+        """What was sent by now and the script says nothing of, for the trace."""
+        while sent := self._backend.next_sent(self._backend.now_us):
+            self._note(">", f"{show(self._numbers.to_script(sent.packet))}  (not in the script)", sent.at_us)
 
     def _collect(self, expected: TcpPacket, until_us: int) -> list[Sent]:
         """The next packet; and those that follow it without a gap, as far as the script has them as one."""
@@ -308,12 +320,28 @@ class _Run:
 
     # ---- commands and code ------------------------------------------------------------------------------------------
 
-    def _apply(self, text: str, line: int) -> None:
+    def _apply(self, command: Command, line: int) -> None:
         try:
-            for setting in settings(text):
-                self._backend.apply(setting)
+            for setting in settings(self._text_of(command)):
+                if isinstance(setting, Sleep):
+                    self._sleep(setting)
+                else:
+                    self._backend.apply(setting)
         except ValueError as error:
             raise self._wrong(line, error) from None
+
+    def _text_of(self, command: Command) -> str:
+        if not command.is_name:
+            return command.line
+        meaning = self._options.definitions.get(command.line, "")
+        if not (meaning.startswith("`") and meaning.endswith("`") and len(meaning) > 1):
+            raise ValueError(f"{command.line} is no command; write --define={command.line}=`...`, or a packet or call")
+        return meaning[1:-1]
+
+    def _sleep(self, setting: Sleep) -> None:
+        """The clock of a script starts after the command before its first event."""
+        if self._before is not None or self.steps:
+            self._backend.advance_to(self._backend.now_us + setting.microseconds)
 
     def _run_code(self, event: Event, code: Code) -> None:
         try:

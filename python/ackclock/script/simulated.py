@@ -9,7 +9,7 @@ from typing import Any
 
 from ackclock._core import Endpoint, ScenarioError
 from ackclock.script.backend import Outcome, Request, Sent
-from ackclock.script.commands import Defaults, Discipline, InitialWindow, Setting, Sysctl
+from ackclock.script.commands import Discipline, InitialWindow, Setting, Sysctl
 from ackclock.script.observed import Observed
 from ackclock.script.packets import Addresses, Packet, emit_packet, parse_packet
 from ackclock.script.sockets import Progress, Sockets, deadline_ns
@@ -21,9 +21,6 @@ _START_NS = 1_000_250_000
 _HERE, _THERE = ("192.168.0.1", 8080), ("192.0.2.1", 54321)
 _ENDS = (f"{_HERE[0]}:{_HERE[1]}", f"{_THERE[0]}:{_THERE[1]}")
 _TO_HERE = Addresses(_THERE, _HERE)
-
-_DEFAULTS = ("net.ipv4.tcp_rmem=4096 540000 15728640", "net.ipv4.tcp_wmem=4096 262144 4194304")
-"""Of what packetdrill's scripts start from, the part that differs from a Linux as it comes."""
 
 
 class SimulatedTicket:
@@ -74,9 +71,6 @@ class SimulatedHost:
             case Sysctl(name, value):
                 self._change(changes(name, value))
                 self._check(name, value)
-            case Defaults():
-                for text in _DEFAULTS:
-                    self._change(changes(*text.split("=")))
             case InitialWindow(segments):
                 self._tcp["initial_window"] = f"{segments} segments"
             case Discipline("fq"):

@@ -177,9 +177,15 @@ class SystemCall:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A line for the shell."""
+    """A line for the shell.
+
+    Attributes:
+        line: What, or the name that a definition gives it.
+        is_name: The latter.
+    """
 
     line: str
+    is_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,13 +227,13 @@ class Script:
     Attributes:
         file: What it is called.
         options: The `--name=value` lines.
-        init: The command before the first event.
+        init: The command before the first event, and its line.
         events: In order.
     """
 
     file: str
     options: tuple[Placed, ...]
-    init: Placed | None
+    init: tuple[Command, int] | None
     events: tuple[Event, ...]
 
 

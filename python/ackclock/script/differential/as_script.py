@@ -21,7 +21,8 @@ def script_of(found: Comparison) -> str:
     lines = [
         f"// Seed {case.seed} of `ackclock script --differential`: {case}.",
         f"// {found.parting.message if found.parting else 'No difference'}, as simulated for as Linux has it.",
-        f"`../common/defaults.sh; sysctl -q {sysctls} net.ipv4.tcp_congestion_control={case.controller}`",
+        f"`../common/defaults.sh; sysctl -q {sysctls} net.ipv4.tcp_slow_start_after_idle=1"
+        f" net.ipv4.tcp_congestion_control={case.controller}`",
         "    0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3",
         "   +0 setsockopt(3, SOL_SOCKET, SO_SNDBUF, [4000000], 4) = 0",
         "   +0 bind(3, ..., ...) = 0",
