@@ -864,6 +864,12 @@ class Scenario:
     def memory_bytes(self) -> int:
         """Memory that its run takes at least, in bytes, roughly: flows, fixed windows, series at intervals."""
     @property
+    def link_in_step(self) -> str | None:
+        """A link at which flows may stay in step with the queue for a whole run, or None.
+
+        There the host of one sends at just the rate of the link, and nothing is random between the two.
+        """
+    @property
     def keeps_over_time(self) -> bool:
         """Whether what its run keeps in memory grows with simulated time: series, events."""
     @property

@@ -1,4 +1,4 @@
-"""`ackclock run --estimate` and the warning of a run that needs much memory."""
+"""`ackclock run --estimate`, and the warnings before a run."""
 
 import re
 from pathlib import Path
@@ -90,3 +90,14 @@ def test_series_that_grow_are_counted() -> None:
     """Ten million samples of two flows and one link: of a flow 12 bytes and 8 for each of one column."""
     text = SCENARIO.replace('"2 s"', '"100000 s"') + '\n[trace]\ninterval = "10 ms"\nflows = ["cwnd"]\nlinks = "none"\n'
     assert ackclock.Scenario.parse(text).memory_bytes == 2 * 10_000 + 10_000_000 * 2 * 20
+
+
+def test_flows_in_step_with_a_queue_are_warned_of(cli: Cli, tmp_path: Path) -> None:
+    """Both links have 1 Gbit/s: without noise a host that sends without a gap fills each place that comes free."""
+    in_step = WINDOWS.replace("LIMIT", "1000 packets").replace("tcp = {", 'tcp = { profile = "rfc",')
+    (tmp_path / "in-step.toml").write_text(in_step)
+    told = cli("validate", "in-step.toml")
+    assert told.returncode == 0
+    assert "warning: bottleneck: a host sends at just the rate of this link" in told.stdout
+    for cure in ('tcp.host_noise="10 us"', 'topology.access.rate="2 Gbit/s"'):
+        assert "warning" not in cli("validate", "in-step.toml", "--set", cure).stdout

@@ -182,6 +182,12 @@ impl Link {
         self.rest.counts.on_dropped();
     }
 
+    /// When it has sent all that has come; time zero of a link that is served packet by packet, which does not know.
+    #[inline]
+    pub fn free_at(&self) -> SimTime {
+        self.clock.free_at()
+    }
+
     /// Time for which the link has been sending, up to `now`; on a link that packets enter ahead of time, what it took
     /// to send those that have arrived.
     pub fn busy_time(&self, now: SimTime) -> SimDuration {

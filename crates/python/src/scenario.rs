@@ -183,6 +183,14 @@ impl PyScenario {
         self.inner.config().least_memory()
     }
 
+    /// A link at which flows may stay in step with the queue for a whole run, or None.
+    ///
+    /// There the host of one sends at just the rate of the link, and nothing is random between the two.
+    #[getter]
+    fn link_in_step(&self) -> Option<&str> {
+        self.inner.config().link_in_step().map(|link| link.name.as_str())
+    }
+
     /// Whether what its run keeps in memory grows with simulated time: series, events.
     #[getter]
     fn keeps_over_time(&self) -> bool {

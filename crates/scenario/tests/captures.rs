@@ -18,6 +18,9 @@ kind = "dumbbell"
 access = { rate = "100 Mbit/s", delay = "1 ms" }
 bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "8 packets" } LINK }
 
+[tcp]
+host_noise = "0 s"
+
 [[flow]]
 name = "a"
 controller = "newreno"

@@ -30,7 +30,6 @@ const KNOWN: &[(&str, &str, &str, &str, &str)] = &[
     ("bbr3", "shallow", "rfc", "idle", BLIND),
     ("pcc_allegro", "deep", "rfc", "lossy", BLIND),
     ("pcc_allegro", "deep", "linux-6.x", "lossy", DEAR_START),
-    ("dqn_cubic", "shallow", "linux-6.x", "idle", EXPLORES),
     ("ledbat_plus_plus", "shallow", "rfc", "idle", NO_ROOM),
     ("ledbat_plus_plus", "shallow", "linux-6.x", "idle", NO_ROOM),
     ("vegas_modified", "plain", "rfc", "idle", TICK),
@@ -44,7 +43,6 @@ const SLOW_START: &str = "every loss costs a slow start, and a fifth of a path f
 const BLIND: &str =
     "without RACK a lost retransmission is found by a timeout only, and the buffer overflows in whole round trips";
 const DEAR_START: &str = "delay counts for nothing: it fills two path fulls of buffer, is over it for the length of an interval, and takes up to 5 % of loss";
-const EXPLORES: &str = "it learns in the flow, and takes some of its actions by chance";
 const NO_ROOM: &str =
     "the buffer holds 8 ms of its target of 60: each overflow halves the window, and slowdowns come on top";
 const TICK: &str =

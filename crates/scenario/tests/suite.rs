@@ -25,6 +25,7 @@ mod dqn;
 mod events;
 mod external;
 mod frozen;
+mod host_noise;
 mod internals;
 mod links;
 mod linux_bbr;

@@ -36,6 +36,7 @@ mod events_table;
 mod footprint;
 mod hosts;
 mod ids;
+mod in_step;
 mod network;
 mod outcome;
 mod partition;

@@ -1,6 +1,7 @@
 //! The network at work: packets move from link to link along their routes.
 
 mod hop;
+mod host_noise;
 
 use ackclock_events::DropCause;
 use ackclock_net::{
@@ -8,7 +9,7 @@ use ackclock_net::{
     PacketId, Packets, Router,
 };
 use ackclock_tcp::Output;
-use ackclock_units::SimTime;
+use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Segment;
 
 use crate::captures::{Captures, ViewId};
@@ -18,6 +19,7 @@ use crate::partition::{Borders, Crossing};
 use crate::watch::{At, Watch};
 
 use hop::{Hop, Next};
+use host_noise::HostNoise;
 
 /// A packet under way that goes on.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +56,7 @@ pub(crate) struct Network {
     arrived: u64,
     /// All routes, one behind the other, each closed by [`Hop::END`].
     hops: Vec<Hop>,
+    host_noise: HostNoise,
 }
 
 /// Which links put packets onto a link.
@@ -99,6 +102,7 @@ impl Network {
             sent: 0,
             arrived: 0,
             hops: Vec::new(),
+            host_noise: HostNoise::new(seed),
         }
     }
 
@@ -108,10 +112,18 @@ impl Network {
         self.queue.now()
     }
 
-    /// Adds the route between two hosts and returns where it begins.
-    pub(crate) fn add_route(&mut self, router: &mut Router<'_>, from: NodeId, to: NodeId) -> RouteId {
+    /// Adds the route between two hosts of this noise, and returns where it begins.
+    pub(crate) fn add_route(
+        &mut self,
+        router: &mut Router<'_>,
+        (from, sends): (NodeId, SimDuration),
+        (to, receives): (NodeId, SimDuration),
+    ) -> RouteId {
         let path = router.shortest_path(from, to).expect("a checked scenario has a route for every flow");
         let start = RouteId::new(self.hops.len());
+        for (link, noise) in [(path.first(), sends), (path.last(), receives)] {
+            self.host_noise.add(*link.expect("a route between two hosts has a link"), noise);
+        }
         self.hops.extend(path.into_iter().map(Hop::onto).chain([Hop::END]));
         start
     }
@@ -119,7 +131,7 @@ impl Network {
     /// All routes are known: finds the links on which nothing can ever wait.
     pub(crate) fn find_express_links(&mut self, config: &NetworkConfig) {
         let mut feeder: Vec<Feeder> = vec![Feeder::None; self.links.len()];
-        let mut before = Feeder::Several; // hosts send at any rate
+        let mut before = Feeder::Several; // hosts send at any rate, and what they have sent may come in bunches
         for hop in &self.hops {
             let Next::Link(link) = hop.next() else {
                 before = Feeder::Several;
@@ -127,7 +139,7 @@ impl Network {
             };
             let known = &mut feeder[link.index()];
             *known = if *known == Feeder::None || *known == before { before } else { Feeder::Several };
-            before = Feeder::One(link);
+            before = if self.host_noise.is_on(link) { Feeder::Several } else { Feeder::One(link) };
         }
         for hop in &mut self.hops {
             if let Next::Link(link) = hop.next()
@@ -216,6 +228,12 @@ impl Network {
         self.transmit(link, UnderWay { id, size: packet.size, hop: first.next() });
     }
 
+    /// When all has left that was sent onto the first link of a route, if that is known.
+    #[inline]
+    fn leaves_at(&self, route: RouteId) -> SimTime {
+        self.links[self.uplink(route).index()].free_at()
+    }
+
     /// From now on `end`, from which this route leads away, is in the capture `view`, or in none.
     pub(crate) fn capture_end(&mut self, end: EndpointId, view: Option<ViewId>, route: RouteId) {
         self.captures.set_view(end, view, self.uplink(route));
@@ -272,12 +290,13 @@ impl Network {
             }
         }
         self.packets.get_mut(packet.id).hop = packet.hop;
+        let arrival = self.host_noise.at(at, passage.arrival);
         if self.is_part && self.borders.as_ref().is_some_and(|borders| borders.lie_behind(at)) {
-            link.pass_on(now, passage.arrival, packet.size);
-            return self.leave(at, passage.arrival, packet.id);
+            link.pass_on(now, arrival, packet.size);
+            return self.leave(at, arrival, packet.id);
         }
-        if link.carry(passage.arrival, packet.id, packet.size) {
-            self.queue.push(passage.arrival, Event::Link(at));
+        if link.carry(arrival, packet.id, packet.size) {
+            self.queue.push(arrival, Event::Link(at));
         }
         self.check_link(at);
     }
@@ -366,11 +385,10 @@ impl Network {
         let now = self.now();
         let packet = Packet { hop, ..*self.packets.get(place) };
         self.packets.remove(place);
+        self.depart(id);
         let Some(mut link) = self.links[id.index()].served() else { return };
-        let lost = link.depart(now, &mut self.packets, |arrival| self.queue.push(arrival, Event::Link(id)));
         let is_admitted = link.offer(now, &packet);
         if self.watch.is_some() {
-            self.tell_loss(id, lost, DropCause::Loss);
             self.tell_loss(id, (!is_admitted).then_some(packet), DropCause::Discarder);
         }
         if let Some(time) = self.serve(id) {
@@ -378,17 +396,23 @@ impl Network {
         }
     }
 
+    /// What leaves a served link travels on.
+    fn depart(&mut self, id: LinkId) {
+        let now = self.now();
+        let Some(mut link) = self.links[id.index()].served() else { return };
+        let notice = |arrival| self.host_noise.at(id, arrival);
+        let lost = link.depart(now, &mut self.packets, notice, |arrival| self.queue.push(arrival, Event::Link(id)));
+        if self.watch.is_some() {
+            self.tell_loss(id, lost, DropCause::Loss);
+        }
+    }
+
     /// The service event of a link fires; it is the queue's first.
     pub(crate) fn on_service(&mut self, id: LinkId) {
         let now = self.now();
         let mut next = None;
-        if let Some(mut link) = self.links[id.index()].served()
-            && link.is_due(now)
-        {
-            let lost = link.depart(now, &mut self.packets, |arrival| self.queue.push(arrival, Event::Link(id)));
-            if self.watch.is_some() {
-                self.tell_loss(id, lost, DropCause::Loss);
-            }
+        if self.links[id.index()].served().is_some_and(|mut link| link.is_due(now)) {
+            self.depart(id);
             next = self.serve(id);
         }
         match next {
@@ -485,6 +509,10 @@ impl Output for Uplink<'_> {
     fn send(&mut self, segment: Segment) {
         let packet = Packet { generation: self.generation, ..Packet::tcp(segment, self.peer) };
         self.network.send(self.route, &packet);
+    }
+
+    fn leaves_at(&self) -> SimTime {
+        self.network.leaves_at(self.route)
     }
 
     fn tell(&mut self, events: &mut Vec<ackclock_events::Event>) {

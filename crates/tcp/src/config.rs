@@ -13,7 +13,7 @@ use ackclock_units::{Amount, Bytes, SimDuration};
 
 pub use parts::{
     AckControlConfig, Autotuning, BurstConfig, ClockConfig, ClockStep, DelayedAck, EcnConfig, EcnMode, PacingConfig,
-    UndoConfig,
+    SmallQueues, UndoConfig,
 };
 pub use rto::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, TickRounding};
 pub use words::{
@@ -109,6 +109,8 @@ declare! {
         syn_losses_tolerated: u32 = default(0).source("RFC 5681 section 3.1"),
         /// From when the user timeout counts.
         user_timeout_from: UserTimeoutFrom = UserTimeoutFrom::Transmission,
+        /// A host looks at what arrives and at what leaves at random moments, once in each such span; zero is at once.
+        host_noise: SimDuration = SimDuration::ZERO,
         /// From when the next probe of a closed window counts.
         zero_window_probe_from: ZeroWindowProbeFrom = ZeroWindowProbeFrom::Probe,
     }
@@ -149,6 +151,9 @@ declare! {
         ack_control as "ack_congestion_control": Option<AckControlConfig> = None,
         /// Spread segments over the round trip; a controller that sets a rate is paced in any case.
         pacing: PacingConfig = PacingConfig::default(),
+        /// Two bursts, or a millisecond of the rate, may wait at the host's own link, and what is more waits in the send buffer
+        /// (Linux's TCP Small Queues).
+        small_queues: Option<SmallQueues> = None,
         /// Wait for a burst's worth of window, as hosts with segmentation offload do.
         bursts as "tso": BurstConfig = BurstConfig::default(),
     }

@@ -30,6 +30,11 @@ pub trait Output {
     /// Takes a segment that leaves now.
     fn send(&mut self, segment: Segment);
 
+    /// When the segment that was taken last leaves the host; time zero where that is not known, or at once.
+    fn leaves_at(&self) -> SimTime {
+        SimTime::ZERO
+    }
+
     /// Takes what has happened since the last call, where somebody watches ([`Endpoint::watch`]); in the order in which it did,
     /// and before what follows is sent.
     fn tell(&mut self, events: &mut Vec<Event>) {

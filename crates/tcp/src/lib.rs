@@ -40,6 +40,7 @@ mod ecn;
 mod endpoint;
 mod episode;
 mod event_log;
+mod host_queue;
 mod info;
 mod loss_recovery;
 mod nagle;
@@ -64,8 +65,8 @@ mod write_queue;
 pub use config::{
     AckControlConfig, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation, DecreaseFrom,
     DelayedAck, EcnConfig, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery, MAX_SCALED_WINDOW,
-    MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacingConfig, RtoConfig, RtoEstimator, RtoResume, RttSample, TcpConfig,
-    TickRounding, TimeoutInRecovery, UndoConfig, UserTimeoutFrom, ZeroWindowProbeFrom,
+    MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacingConfig, RtoConfig, RtoEstimator, RtoResume, RttSample, SmallQueues,
+    TcpConfig, TickRounding, TimeoutInRecovery, UndoConfig, UserTimeoutFrom, ZeroWindowProbeFrom,
 };
 pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};
 pub use episode::{Episode, EpisodeCause};

@@ -40,6 +40,7 @@ use crate::ecn::EcnSender;
 use crate::endpoint::SocketOption;
 use crate::episode::Episodes;
 use crate::event_log::EventLog;
+use crate::host_queue::HostQueue;
 use crate::info::RecoveryState;
 use crate::loss_recovery::Recovery;
 use crate::pacing::Pacer;
@@ -119,6 +120,7 @@ pub(crate) struct Sender {
     recovery: Recovery,
     bursts: TsoBursts,
     pacer: Pacer,
+    host_queue: Option<Box<HostQueue>>,
     validation: CwndValidator,
     pub(crate) counters: SenderCounters,
     pub(crate) episodes: Episodes,
@@ -155,6 +157,7 @@ impl Sender {
             tlp: Tlp::new(config.tlp),
             pacer: Pacer::new(config.pacing),
             bursts: TsoBursts::new(config.bursts),
+            host_queue: config.small_queues.map(|queues| Box::new(HostQueue::new(queues.limit))),
             validation: CwndValidator::new(config.cwnd_validation, config.initial_window),
             feed: ControllerFeed::default(),
             rounds: Rounds::default(),
@@ -210,9 +213,13 @@ impl Sender {
         self.timer.deadline().min(self.pacing_deadline()).min(self.controller_deadline())
     }
 
-    /// Segments wait for the pacer until then.
+    /// Segments wait for the pacer, or for the host's queue, until then.
     fn pacing_deadline(&self) -> SimTime {
-        if self.limited_by == Limit::Pacing { self.pacer.next() } else { SimTime::NEVER }
+        match (self.limited_by, &self.host_queue) {
+            (Limit::Pacing, _) => self.pacer.next(),
+            (Limit::HostQueue, Some(queue)) => queue.wake(),
+            _ => SimTime::NEVER,
+        }
     }
 
     #[inline]

@@ -100,6 +100,11 @@ impl TsoBursts {
         self.room > 0
     }
 
+    /// What is left of the burst under way, octets.
+    pub(crate) fn room(&self) -> u64 {
+        self.room
+    }
+
     /// A segment of a burst has left at this very moment.
     pub(crate) fn is_under_way(&self, now: SimTime) -> bool {
         self.config.enabled && self.last_sent == now

@@ -30,7 +30,7 @@ pub use amount::Amount;
 pub use bandwidth::Bandwidth;
 pub use bytes::Bytes;
 pub use histogram::Histogram;
-pub use random::RandomStream;
+pub use random::{RandomStream, mix, reduce};
 pub use shared::Shared;
 pub use text::ParseQuantityError;
 pub use time::{SimDuration, SimTime};

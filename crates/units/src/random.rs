@@ -43,6 +43,21 @@ impl RandomStream {
     }
 }
 
+/// 64 well-mixed bits of a key: `SplitMix64`'s finaliser (Steele, Lea and Flood 2014), a bijection: no two keys collide.
+#[inline]
+pub fn mix(key: u64) -> u64 {
+    let mut mixed = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// Maps well-mixed bits evenly onto `0..end` by multiplication, without division.
+#[inline]
+pub fn reduce(mixed: u64, end: u64) -> u64 {
+    ((u128::from(mixed) * u128::from(end)) >> 64) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +68,14 @@ mod tests {
         assert_eq!(draw(1, "a"), draw(1, "a"));
         assert_ne!(draw(1, "a"), draw(1, "b"));
         assert_ne!(draw(1, "a"), draw(2, "a"));
+    }
+
+    #[test]
+    fn mixing_gives_the_published_sequence() {
+        // The first outputs of SplitMix64 from the seed 0, as its authors' program prints them: mix(n * gamma) for n = 0, 1.
+        assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(mix(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
+        assert_eq!((reduce(0, 10), reduce(u64::MAX, 10), reduce(1 << 63, 10)), (0, 9, 5));
     }
 
     #[test]

@@ -45,7 +45,7 @@ def _is_valid(file: Path, overrides: list[str], loads: bool) -> bool:
         return False
     flows, links = len(scenario.flow_names), len(scenario.link_names)
     print(f'{plain(file)}: ok: "{plain(scenario.name)}", {scenario.duration_s:g} s, {flows} flows, {links} links')
-    if warning := forecast.memory_warning(scenario):
+    for warning in forecast.warnings(scenario):
         print(f"  warning: {warning}")
     for place, distribution in scenario.varies.items():
         print(f"  drawn: {plain(place)} = {plain(distribution)}")

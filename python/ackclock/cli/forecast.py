@@ -1,10 +1,11 @@
-"""What a run will take, before it begins: `ackclock run --estimate`, and the warning of one that needs much memory."""
+"""What a run will take, before it begins: `ackclock run --estimate`, and warnings of what it may be."""
 
 from typing import Final
 
 from ackclock._core import Scenario
 from ackclock.cli import failures
 from ackclock.estimating import Estimate, estimate
+from ackclock.shown import plain
 
 _MUCH_BYTES: Final = 2_000_000_000
 """Memory above which a user wants to know it beforehand."""
@@ -25,13 +26,38 @@ def memory_warning(scenario: Scenario) -> str | None:
     )
 
 
+def phase_warning(scenario: Scenario) -> str | None:
+    """Say that flows may stay in step with a queue; None if not.
+
+    Args:
+        scenario: What would be simulated.
+    """
+    link = scenario.link_in_step
+    if link is None:
+        return None
+    return (
+        f"{plain(link)}: a host sends at just the rate of this link, and nothing is random between the two: one flow "
+        "may find the queue full for the whole run (phase effects); give hosts noise, tcp.host_noise = "
+        '"10 us", or links of hosts another rate'
+    )
+
+
+def warnings(scenario: Scenario) -> list[str]:
+    """Return what a user wants to know before a run.
+
+    Args:
+        scenario: What would be simulated.
+    """
+    return [text for text in (memory_warning(scenario), phase_warning(scenario)) if text]
+
+
 def warn(scenario: Scenario) -> None:
-    """Write the warning, if there is one, to standard error.
+    """Write the warnings to standard error.
 
     Args:
         scenario: What is going to be simulated.
     """
-    if text := memory_warning(scenario):
+    for text in warnings(scenario):
         failures.errors().print(f"warning: {text}", markup=False)
 
 

@@ -290,14 +290,20 @@ impl ServedLink<'_> {
         self.parts().0.queue.tally().take()
     }
 
-    /// What leaves the link at `now` travels on; `schedule` is given the arrivals that need an event. Returns the packet that was
-    /// lost, if it was.
-    pub fn depart(&mut self, now: SimTime, packets: &mut Packets, mut schedule: impl FnMut(SimTime)) -> Option<Packet> {
+    /// What leaves the link at `now` travels on; `notice` says when a packet that arrives goes on, and keeps
+    /// order; `schedule` is given the arrivals that need an event. Returns the packet that was lost, if it was.
+    pub fn depart(
+        &mut self,
+        now: SimTime,
+        packets: &mut Packets,
+        notice: impl Fn(SimTime) -> SimTime,
+        mut schedule: impl FnMut(SimTime),
+    ) -> Option<Packet> {
         let (served, counts) = self.parts();
         let sent = served.finish(now);
         let Some(propagation) = &mut served.propagation else {
             let sent = sent?;
-            let arrival = now + self.link.wire.delay;
+            let arrival = notice(now + self.link.wire.delay);
             if self.link.carry(arrival, packets.put(&sent.packet), sent.packet.size) {
                 schedule(arrival);
             }
@@ -313,7 +319,8 @@ impl ServedLink<'_> {
             lost = Some(sent.packet);
         }
         propagation.release(now, &mut arrivals);
-        for arrival in &arrivals {
+        for arrival in &mut arrivals {
+            arrival.time = notice(arrival.time);
             self.carry(arrival, packets, &mut schedule);
         }
         arrivals.clear();

@@ -1,6 +1,8 @@
 //! Which of a number of queues a packet goes into: a hash of its flow (for TCP the 5-tuple, here the connection and the
 //! direction) and of a perturbation, a number drawn once a run, so that no two flows collide in every run.
 
+use ackclock_units::mix;
+
 use crate::packet::Packet;
 use crate::rng::RandomStream;
 
@@ -22,16 +24,12 @@ pub fn bucket(packet: &Packet, perturbation: Perturbation, buckets: u32) -> u32 
 
 /// 64 well-mixed bits of a key.
 pub(super) fn hash(key: u64, perturbation: Perturbation) -> u64 {
-    // SplitMix64's finaliser (Steele, Lea and Flood 2014), which is a bijection: before `reduce` no two keys collide.
-    let mut mixed = (key ^ perturbation.0.rotate_left(32)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    mix(key ^ perturbation.0.rotate_left(32)) // a bijection: before `reduce` no two keys collide
 }
 
 /// Maps a hash onto `0..buckets` by multiplication, without division.
 pub(super) fn reduce(hash: u64, buckets: u32) -> u32 {
-    ((u128::from(hash) * u128::from(buckets)) >> 64) as u32
+    ackclock_units::reduce(hash, u64::from(buckets)) as u32
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use ackclock_cc::ControllerConfig;
 use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
 use ackclock_tcp::{Endpoint, Reading, TcpConfig};
 use ackclock_units::interrupt::ask;
-use ackclock_units::{Shared, SimTime};
+use ackclock_units::{Shared, SimDuration, SimTime};
 
 use super::Simulation;
 use crate::app::App;
@@ -155,8 +155,8 @@ fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Ro
     for connection in (0..config.connections()).map(ConnectionIndex::new) {
         ask();
         let (opener, acceptor) = (opener(config, connection), acceptor(config, connection));
-        let mut uplinks = [(opener.node, acceptor.node), (acceptor.node, opener.node)]
-            .map(|(from, to)| hosts.network.add_route(router, from, to))
+        let mut uplinks = [(&opener, &acceptor), (&acceptor, &opener)]
+            .map(|(from, to)| hosts.network.add_route(router, from.place(), to.place()))
             .into_iter();
         let uplink = uplinks.as_slice()[0];
         let ends = [opener, acceptor].map(|end| NewEnd {
@@ -176,6 +176,11 @@ fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Ro
 }
 
 impl EndConfig<'_> {
+    /// Where it is, and the noise of that host.
+    fn place(&self) -> (NodeId, SimDuration) {
+        (self.node, self.tcp.host_noise)
+    }
+
     fn endpoint(&self, configs: &mut Shared<TcpConfig>) -> Endpoint {
         let mut endpoint = Endpoint::new(configs.get(self.tcp), self.controller, self.reading);
         match self.listens {

@@ -44,7 +44,8 @@ impl DatagramFlows {
             if let Some(time) = flow.first() {
                 hosts.schedule(time, Event::Datagram(id));
             }
-            let route = hosts.network.add_route(router, datagrams.from, datagrams.to);
+            let route =
+                hosts.network.add_route(router, (datagrams.from, SimDuration::ZERO), (datagrams.to, SimDuration::ZERO));
             let receiver = hosts.connections.add_datagrams(id);
             if datagrams.capture {
                 let host = &config.network.node(datagrams.from).name;

@@ -3,16 +3,18 @@
 //! The connections of a flow follow each other: its opener has the first, its acceptor the last. When it is over, their places
 //! are another's.
 
+use std::iter;
+
 use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
 use ackclock_tcp::{Endpoint, Output, Reading, State, TcpConfig};
-use ackclock_units::{Bytes, Shared, SimTime};
+use ackclock_units::{Bytes, Shared, SimDuration, SimTime};
 use ackclock_wire::Segment;
 
 use super::arrivals::ArrivalStream;
 use super::completions::{Completion, CompletionLog, GroupCounts, GroupSummary};
 use super::config::ArrivalsConfig;
 use super::empty_path::EmptyPath;
-use crate::appliance::{HandshakeOrder, Relays};
+use crate::appliance::{HandshakeOrder, Relays, SplitConfig};
 use crate::captures::{Face, ViewId};
 use crate::config::SimulationConfig;
 use crate::connections::{NewEnd, Role};
@@ -84,6 +86,9 @@ impl ShortFlow {
     }
 }
 
+/// Where an end of a connection is, and the noise of its host.
+type End = (NodeId, SimDuration);
+
 impl Group {
     fn new(
         arrivals: &ArrivalsConfig,
@@ -95,15 +100,18 @@ impl Group {
         let mut path = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
         let (there, back) = (path(flow.from, flow.to), path(flow.to, flow.from));
         let path = EmptyPath::new(flow, &config.network.links, &there, &back);
-        let boxes = arrivals.splits.iter().map(|split| config.appliances[split.appliance].node);
-        let stops: Vec<NodeId> = [flow.from].into_iter().chain(boxes).chain([flow.to]).collect();
+        let far = |split: &SplitConfig| (config.appliances[split.appliance].node, split.far.tcp.host_noise);
+        let near = |split: &SplitConfig| (config.appliances[split.appliance].node, split.near.tcp.host_noise);
+        let openers = iter::once((flow.from, flow.sender.host_noise)).chain(arrivals.splits.iter().map(far));
+        let acceptors = arrivals.splits.iter().map(near).chain([(flow.to, flow.receiver.host_noise)]);
         let host = &config.network.node(flow.from).name;
         let view = flow.capture.then(|| network.captures.add_view(&flow.name, host));
-        let mut route = |from, to| network.add_route(router, from, to);
+        let mut route = |from: End, to: End| network.add_route(router, from, to);
+        let mut both_ways = |(opener, acceptor): (End, End)| [route(opener, acceptor), route(acceptor, opener)];
         Self {
             stream: ArrivalStream::new(arrivals, config.seed),
             path,
-            routes: stops.windows(2).map(|ends| [route(ends[0], ends[1]), route(ends[1], ends[0])]).collect(),
+            routes: openers.zip(acceptors).map(&mut both_ways).collect(),
             view,
             counts: GroupCounts::default(),
             log: CompletionLog::new(&arrivals.buckets),

@@ -93,6 +93,15 @@ declare! {
 }
 
 declare! {
+    /// TCP Small Queues.
+    #[derive(Copy, Eq)]
+    pub struct SmallQueues {
+        /// No more waits at the host's own link, however fast it is.
+        limit: Bytes = default(Bytes(4 << 20)).at_least(Bytes(1)).source("Linux's tcp_limit_output_bytes"),
+    }
+}
+
+declare! {
     /// The clock behind the timestamps option.
     #[derive(Copy)]
     pub struct ClockConfig {

@@ -19,6 +19,7 @@ impl Endpoint {
             let segment = self.data_segment(now, data);
             self.tell(now, out);
             out.send(segment);
+            self.sender.on_handed_over(segment.payload, || out.leaves_at());
         }
     }
 

@@ -42,6 +42,7 @@ impl Sender {
             && !self.board.is_empty()
             && !self.tlp.is_due()
             && !self.pacer.is_active()
+            && self.host_queue.is_none()
             && !self.ecn.is_on();
         is_plain.then(|| Run {
             mss: self.mss(),

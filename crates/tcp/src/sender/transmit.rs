@@ -35,6 +35,8 @@ pub(crate) enum Limit {
     Application,
     /// The pacer says when.
     Pacing,
+    /// Enough waits at the host itself.
+    HostQueue,
 }
 
 impl Sender {
@@ -69,7 +71,7 @@ impl Sender {
             self.limited_by = Limit::Cwnd;
             return None;
         }
-        if self.waits_for_pacer(now) {
+        if self.waits_for_pacer(now) || self.waits_for_host(now, range.len(), 2) {
             return None;
         }
         Some(self.retransmit(now, range))
@@ -176,11 +178,17 @@ impl Sender {
             self.arm_persist(now);
             return self.stop(now, Limit::Application);
         }
-        if !self.bursts.is_incomplete() && self.waits_for_pacer(now) {
+        if self.bursts.is_incomplete() {
+            return Some(self.send_new(now, len));
+        }
+        if self.waits_for_pacer(now) {
             return None;
         }
         if self.bursts.is_on() && self.recovery.phase().is_open() && !self.burst_is_due(now, allowed, window) {
             return self.stop(now, if allowed < window { Limit::Cwnd } else { Limit::Window });
+        }
+        if self.waits_for_host(now, self.bursts.room().max(len), 1) {
+            return self.stop(now, Limit::HostQueue);
         }
         Some(self.send_new(now, len))
     }
@@ -235,6 +243,25 @@ impl Sender {
             }
         }
         waits
+    }
+
+    /// True if so much waits at the host that a burst of so many octets has to wait, too; retransmissions may have `times` as much
+    /// waiting. One segment is always allowed, if nothing else is outstanding.
+    fn waits_for_host(&mut self, now: SimTime, burst: u64, times: u64) -> bool {
+        let Some(queue) = &self.host_queue else { return false };
+        let limit = times * queue.limit(burst, self.pacing_rate());
+        let waits = self.host_queue.as_mut().is_some_and(|queue| queue.is_full(now, limit)) && !self.board.is_empty();
+        if waits {
+            self.limited_by = Limit::HostQueue;
+        }
+        waits
+    }
+
+    /// So many octets of payload were handed to the host, and leave it then.
+    pub(crate) fn on_handed_over(&mut self, octets: u32, leaves_at: impl FnOnce() -> SimTime) {
+        if let Some(queue) = &mut self.host_queue {
+            queue.on_sent(u64::from(octets), leaves_at());
+        }
     }
 
     /// Nothing new leaves for now.

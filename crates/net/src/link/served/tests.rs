@@ -41,7 +41,7 @@ fn serve_until(link: &mut Link, wake: &mut SimTime, until: SimTime) {
         *wake = SimTime::NEVER;
         let mut served = link.served().expect("it is served");
         assert!(served.is_due(now));
-        served.depart(now, &mut Packets::default(), |_| ());
+        served.depart(now, &mut Packets::default(), |arrival| arrival, |_| ());
         if let Some(next) = served.serve(now).wake {
             *wake = next;
         }

@@ -1,0 +1,76 @@
+//! Phase effects: flows in step with a queue, and what hosts' noise makes of them.
+
+use ackclock_scenario::Scenario;
+use ackclock_sim::{Simulation, Summary};
+
+/// Two flows; the second begins at another moment with each seed. Every link has 100 Mbit/s.
+const EQUAL_RATES: &str = r#"
+name = "equal rates"
+duration = "40 s"
+
+[topology]
+kind = "dumbbell"
+access = { rate = "100 Mbit/s", delay = "10 us" }
+bottleneck = { rate = "100 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+
+[[flow]]
+name = "a"
+controller = "reno"
+[[flow]]
+name = "b"
+controller = "reno"
+"#;
+
+fn scenario(seed: u32, set: &[&str]) -> Scenario {
+    let start = format!("flow.b.start=\"{} us\"", 100_000 + 13_700 * seed);
+    let seed = format!("seed={seed}");
+    let all: Vec<String> = [start.as_str(), seed.as_str()].iter().chain(set).map(ToString::to_string).collect();
+    Scenario::parse(EQUAL_RATES, "equal.toml", &all).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run(seed: u32, set: &[&str]) -> Summary {
+    Simulation::new(scenario(seed, set).config()).finish().summary
+}
+
+/// In how many of six runs one flow has less than a tenth of what both have.
+fn starved(set: &[&str]) -> usize {
+    let is_starved = |seed| {
+        let goodput: Vec<f64> = run(seed, set).flows.iter().map(|flow| flow.goodput_bps).collect();
+        goodput.iter().any(|own| *own < goodput.iter().sum::<f64>() / 10.0)
+    };
+    (1..=6).filter(|seed| is_starved(*seed)).count()
+}
+
+#[test]
+fn without_noise_a_flow_is_locked_out_at_equal_rates_and_with_it_none_is() {
+    // Floyd and Jacobson 1991, section 3: the bias is total, and a random time in the hosts removes it.
+    assert_eq!(starved(&["tcp.host_noise=\"0 s\"", "tcp.small_queues=false"]), 6);
+    assert_eq!(starved(&[]), 0);
+}
+
+#[test]
+fn rates_in_step_are_known_beforehand() {
+    let in_step = |set: &[&str]| scenario(1, set).config().link_in_step().map(|link| link.name.clone());
+    assert_eq!(in_step(&["tcp.profile=\"rfc\""]).as_deref(), Some("bottleneck"));
+    assert_eq!(in_step(&[]), None); // the default has noise
+    assert_eq!(in_step(&["tcp.profile=\"rfc\"", "tcp.host_noise=\"10 us\""]), None);
+    assert_eq!(in_step(&["tcp.profile=\"rfc\"", "topology.access.rate=\"1 Gbit/s\""]), None);
+    let is_marked = "topology.bottleneck.queue={kind=\"fq_codel\"}"; // a queue for each flow
+    assert_eq!(in_step(&["tcp.profile=\"rfc\"", is_marked]), None);
+}
+
+#[test]
+fn a_senders_own_link_holds_no_more_than_two_bursts_or_a_millisecond() {
+    // The host's own link is the bottleneck: 20 Mbit/s and 20 ms hold 34.5 segments of 1448 octets. Slow start stops at twice what
+    // is outstanding, some 55 segments, so that pacing would be at 2 * 110 segments in 25 ms: 102 Mbit/s, of which 1/1024 s is 12.4 kB,
+    // a burst of 8 segments. A burst goes as long as no more than two wait: three of them, and some of what is on the wire. Without
+    // the limit the queue is as long as the receive buffer.
+    let slow = ["topology.access.rate=\"20 Mbit/s\"", "tcp.receive_buffer=\"2 MB\"", "flow.b.start=\"39 s\""];
+    let largest = |set: &[&str]| {
+        let summary = run(1, &[&slow[..], set].concat());
+        let own = summary.links.iter().find(|link| link.name == "a.left").expect("it has a link");
+        own.queue_packets.max as u64
+    };
+    assert!(largest(&[]) <= 26, "{}", largest(&[]));
+    assert!(largest(&["tcp.small_queues=false"]) > 1000);
+}

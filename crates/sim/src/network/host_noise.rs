@@ -1,0 +1,114 @@
+//! The time that hosts take, which is never twice the same: when they notice what has arrived, and when what they send is out.
+//!
+//! No host looks at its network card all the time, nor does the card send at once: interrupts are moderated, cores wake up, other
+//! work is done first, and no two clocks are in step. Here a host looks at a link once in each span of the switch `host_noise`, at
+//! a random moment of it, and takes all that has arrived by then; what it sends reaches the next node at such moments, too. So
+//! order is kept, and a packet waits for at most two spans at either end, 7/12 of one in the mean. Flows do not stay in step with
+//! the departures of a queue: the phase effects of Floyd and Jacobson ("On Traffic Phase Effects in Packet-Switched Gateways",
+//! 1991), by which the same flow finds the queue full for ever.
+//!
+//! The moments follow from the seed, the link and the number of the span alone: nothing is drawn in turn, and nothing is kept. All
+//! that is on a host's link is treated alike, so that nothing overtakes; where flows of one host differ, the largest noise holds.
+
+use ackclock_net::LinkId;
+use ackclock_units::{RandomStream, SimDuration, SimTime, mix, reduce};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct HostNoise {
+    key: u64,
+    /// By link; empty where no host has noise.
+    spans: Vec<SimDuration>,
+}
+
+impl HostNoise {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { key: RandomStream::new(seed, "host noise").bits(), spans: Vec::new() }
+    }
+
+    /// A host of this noise is at an end of the link.
+    pub(super) fn add(&mut self, link: LinkId, noise: SimDuration) {
+        if noise == SimDuration::ZERO {
+            return;
+        }
+        if self.spans.len() <= link.index() {
+            self.spans.resize(link.index() + 1, SimDuration::ZERO);
+        }
+        let span = &mut self.spans[link.index()];
+        *span = noise.max(*span);
+    }
+
+    /// Packets come out of this link in bunches.
+    pub(super) fn is_on(&self, link: LinkId) -> bool {
+        self.spans.get(link.index()).is_some_and(|span| *span > SimDuration::ZERO)
+    }
+
+    /// When what comes out of `link` at `arrival` goes on, or is noticed.
+    #[inline]
+    pub(super) fn at(&self, link: LinkId, arrival: SimTime) -> SimTime {
+        match self.spans.get(link.index()) {
+            Some(span) if *span > SimDuration::ZERO => self.next_look(*span, link, arrival),
+            _ => arrival,
+        }
+    }
+
+    fn next_look(&self, span: SimDuration, link: LinkId, arrival: SimTime) -> SimTime {
+        let number = arrival.0 / span.0;
+        let place = self.key ^ mix(link.index() as u64);
+        let look = |number: u64| SimTime(number * span.0 + reduce(mix(place ^ number), span.0));
+        let first = look(number);
+        if first >= arrival { first } else { look(number + 1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPAN: SimDuration = SimDuration(12_000);
+    const LINK: LinkId = LinkId::new(3);
+
+    fn noise(seed: u64) -> HostNoise {
+        let mut noise = HostNoise::new(seed);
+        noise.add(LINK, SPAN);
+        noise
+    }
+
+    #[test]
+    fn what_arrives_is_noticed_later_and_in_order() {
+        let noise = noise(1);
+        let arrivals = || (0..100_000).map(|n| n * 97);
+        let waits: Vec<u64> = arrivals().map(|at| noise.at(LINK, SimTime(at)).0 - at).collect();
+        assert!(waits.iter().all(|wait| *wait < 2 * SPAN.0));
+        assert!(arrivals().zip(&waits).map(|(at, wait)| at + wait).is_sorted());
+        // Arrival and look are even in their spans: with probability 1/2 the look of the same span is to come, after 1/3 of a
+        // span in the mean, otherwise it takes 1/3 to the end of the span and 1/2 of the next: 1/6 + 5/12 = 7/12 of 12 us.
+        let mean = waits.iter().sum::<u64>() as f64 / waits.len() as f64;
+        assert!((mean - 7_000.0).abs() < 500.0, "{mean}"); // 800 spans: a deviation of the mean of some 150
+    }
+
+    #[test]
+    fn moments_differ_by_seed_and_link_and_repeat() {
+        let (mut one, other) = (noise(1), noise(2));
+        let neighbour = LinkId::new(4);
+        one.add(neighbour, SPAN);
+        let arrival = SimTime(1_000_000);
+        assert_eq!(one.at(LINK, arrival), one.clone().at(LINK, arrival));
+        assert_ne!(one.at(LINK, arrival), other.at(LINK, arrival));
+        assert_ne!(one.at(LINK, arrival), one.at(neighbour, arrival));
+    }
+
+    #[test]
+    fn only_links_of_hosts_with_noise_take_time() {
+        let mut noise = noise(1);
+        noise.add(LinkId::new(2), SimDuration::ZERO);
+        noise.add(LINK, SimDuration(5));
+        assert!(noise.is_on(LINK));
+        for quiet in [1, 2, 4].map(LinkId::new) {
+            assert!(!noise.is_on(quiet));
+            assert_eq!(noise.at(quiet, SimTime(1_000_001)), SimTime(1_000_001));
+        }
+        let look = noise.at(LINK, SimTime(1_000_001));
+        assert_eq!(noise.at(LINK, look), look); // it is taken there and then
+    }
+}

@@ -1,0 +1,111 @@
+//! What of a connection still waits at its own host: a sender whose segments have not left sends no more of them there.
+//!
+//! Source: TCP Small Queues of Linux (`tcp_limit_output_bytes`, since 3.6), by its behaviour.
+//!
+//! Departures: octets are those of payloads, without what a kernel's buffers take beside them. Once fewer wait than the limit, the
+//! sender goes on at the moment at which the burst has left, as with a completion that is told at once. An uplink that is served
+//! packet by packet does not say when a packet leaves: nothing is known to wait there.
+
+use std::collections::VecDeque;
+
+use ackclock_units::{Bandwidth, Bytes, SimTime};
+
+/// A burst that has been handed to the host.
+#[derive(Clone, Copy, Debug)]
+struct Handed {
+    leaves_at: SimTime,
+    octets: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct HostQueue {
+    /// Whatever the rate.
+    most: u64,
+    bursts: VecDeque<Handed>,
+    octets: u64,
+    begins: bool,
+    wake: SimTime,
+}
+
+impl HostQueue {
+    pub(crate) fn new(most: Bytes) -> Self {
+        Self { most: most.0, bursts: VecDeque::new(), octets: 0, begins: true, wake: SimTime::NEVER }
+    }
+
+    /// Two bursts of the size that is due, or what the rate sends in 1/1024 s.
+    pub(crate) fn limit(&self, burst: u64, rate: Option<Bandwidth>) -> u64 {
+        let lasting = rate.map_or(u64::MAX, |rate| rate.0 / 8 / 1024);
+        (2 * burst).max(lasting).min(self.most)
+    }
+
+    /// True if more than `limit` octets wait; [`Self::wake`] then says when that ends.
+    pub(crate) fn is_full(&mut self, now: SimTime, limit: u64) -> bool {
+        while let Some(first) = self.bursts.front().filter(|first| first.leaves_at <= now) {
+            self.octets -= first.octets;
+            self.bursts.pop_front();
+        }
+        self.begins = true;
+        let mut left = self.octets;
+        for burst in &self.bursts {
+            if left <= limit {
+                break;
+            }
+            left -= burst.octets;
+            self.wake = burst.leaves_at;
+        }
+        self.octets > limit
+    }
+
+    /// When the queue, which is full, is so no longer.
+    pub(crate) fn wake(&self) -> SimTime {
+        self.wake
+    }
+
+    /// So many octets were handed to the host, of the burst under way or of one that begins.
+    pub(crate) fn on_sent(&mut self, octets: u64, leaves_at: SimTime) {
+        self.octets += octets;
+        match self.bursts.back_mut() {
+            Some(last) if !self.begins => {
+                last.octets += octets;
+                last.leaves_at = leaves_at;
+            }
+            _ => self.bursts.push_back(Handed { leaves_at, octets }),
+        }
+        self.begins = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn the_limit_is_two_bursts_or_a_millisecond_of_the_rate() {
+        let queue = HostQueue::new(Bytes(4 << 20));
+        let rate = |rate| Some(Bandwidth(rate));
+        assert_eq!(queue.limit(10_000, rate(81_920_000)), 20_000); // 10 240 000 octets a second: 10 000 in 1/1024 s
+        assert_eq!(queue.limit(10_000, rate(819_200_000)), 100_000);
+        assert_eq!(queue.limit(10_000, rate(819_200_000_000)), 4 << 20); // 100 MB, but for tcp_limit_output_bytes
+        assert_eq!(queue.limit(10_000, None), 4 << 20); // no RTT is known, so no rate
+    }
+
+    #[test]
+    fn a_sender_goes_on_when_the_burst_has_left_that_makes_room() {
+        let mut queue = HostQueue::new(Bytes(4 << 20));
+        for (burst, leaves_at) in [(1, 10), (2, 20), (3, 30)] {
+            assert!(!queue.is_full(SimTime(burst), 3_000));
+            queue.on_sent(500, SimTime((leaves_at - 1) * MS));
+            queue.on_sent(500, SimTime(leaves_at * MS)); // the rest of the same burst
+        }
+        assert!(!queue.is_full(SimTime(5 * MS), 3_000)); // not more than the limit
+        assert!(queue.is_full(SimTime(5 * MS), 1_999));
+        assert_eq!(queue.wake(), SimTime(20 * MS)); // 1000 octets are left then
+        assert!(queue.is_full(SimTime(5 * MS), 500));
+        assert_eq!(queue.wake(), SimTime(30 * MS));
+        assert!(queue.is_full(SimTime(10 * MS), 1_999)); // 2000 octets are left
+        assert!(!queue.is_full(SimTime(20 * MS), 1_999));
+    }
+}
