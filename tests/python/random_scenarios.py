@@ -152,8 +152,15 @@ DATAGRAMS: list[dict[str, Any]] = [
 ]
 
 
+GIVEN: dict[str, dict[str, Any]] = {
+    "swift": {"base_target": "5 ms"},
+    "timely": {"t_low": "6 ms", "t_high": "40 ms", "segment": "10 kB", "additive_increase": "200 kbit/s"},
+}
+"""What controllers of datacentres are given, whose delays and rates are not those of the paths here."""
+
+
 def _controller(name: str) -> Any:
-    return {"kind": name, "base_target": "5 ms"} if name == "swift" else name
+    return {"kind": name} | GIVEN[name] if name in GIVEN else name
 
 
 def _flow(draw: random.Random, number: int, controller: str) -> dict[str, Any]:

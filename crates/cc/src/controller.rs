@@ -21,7 +21,8 @@ use crate::slow_start::EarlyExit;
 use crate::{
     Bbr, Bbr3, Bbr3Config, BbrConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DctcpConfig, Fast, FastConfig,
     Fixed, FixedConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig, LinuxBbr, LinuxCubic, LinuxReno,
-    Prague, PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, Unopened, Vegas, VegasConfig,
+    Prague, PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, Timely, TimelyConfig, Unopened,
+    Vegas, VegasConfig,
 };
 
 /// One congestion-control algorithm for one flow.
@@ -327,6 +328,7 @@ controllers! {
     LedbatPlusPlus(LedbatPlusPlusConfig) => LedbatPlusPlus(Box<LedbatPlusPlus>);
     Copa(CopaConfig) => Copa(Box<Copa>);
     Swift(SwiftConfig) => Swift(Box<Swift>);
+    Timely(TimelyConfig) => Timely(Box<Timely>);
     Fixed(FixedConfig) => Fixed(Fixed);
     Bbr(BbrConfig) => Bbr(Box<Bbr>), LinuxBbr(Box<LinuxBbr>);
     Bbr3(Bbr3Config) => Bbr3(Box<Bbr3>);

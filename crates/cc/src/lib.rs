@@ -56,6 +56,7 @@ mod slow_start;
 pub mod swift;
 #[cfg(test)]
 mod testing;
+pub mod timely;
 mod unopened;
 pub mod vegas;
 mod windowed_min;
@@ -118,6 +119,8 @@ pub use siad::{Siad, SiadConfig};
 pub use slow_start::{EarlyExit, ExitSign, Hystart};
 #[doc(inline)]
 pub use swift::{Swift, SwiftConfig};
+#[doc(inline)]
+pub use timely::{Timely, TimelyConfig};
 pub use unopened::Unopened;
 #[doc(inline)]
 pub use vegas::{Vegas, VegasConfig, VegasDelay, VegasRtt, VegasVariant};

@@ -28,6 +28,12 @@ const NOT_ONES_OWN: [&str; 4] = ["fixed", "external", "python", "policy"];
 const KNOWN: &[(&str, &str, &str, &str, &str)] = &[
     ("tahoe", "shallow", "linux-6.x", "idle", SLOW_START),
     ("bbr3", "shallow", "rfc", "idle", BLIND),
+    ("timely", "deep", "rfc", "idle", DEEP_FALLS),
+    ("timely", "deep", "linux-6.x", "idle", DEEP_FALLS),
+    ("timely", "plain", "rfc", "idle", DEEP_FALLS),
+    ("timely", "plain", "linux-6.x", "idle", DEEP_FALLS),
+    ("timely", "shallow", "rfc", "idle", DEEP_FALLS),
+    ("timely", "shallow", "linux-6.x", "idle", DEEP_FALLS),
     ("pcc_allegro", "deep", "rfc", "lossy", BLIND),
     ("pcc_allegro", "deep", "linux-6.x", "lossy", DEAR_START),
     ("dqn_cubic", "shallow", "linux-6.x", "idle", EXPLORES),
@@ -50,10 +56,19 @@ const NO_ROOM: &str =
 const TICK: &str =
     "one-way delays in ticks of a millisecond: two segments queued are 0.24 ms at 100 Mbit/s (timestamp_granularity)";
 
-fn written(controller: &str, rtt_ms: u32) -> String {
+const DEEP_FALLS: &str = "a queue that builds up once takes it down by the gradient, event after event, and it comes back by additive increase";
+
+fn written(controller: &str, mbit_s: u32, rtt_ms: u32) -> String {
     match controller {
-        // Its target is a delay of the fabric that it is tuned for.
+        // Their delays are those of the fabric that they are tuned for.
         "swift" => format!("{{ kind = \"swift\", base_target = \"{} ms\" }}", rtt_ms + 5),
+        "timely" => format!(
+            "{{ kind = \"timely\", t_low = \"{} ms\", t_high = \"{} ms\", segment = \"16 kB\", \
+             additive_increase = \"{} kbit/s\" }}",
+            rtt_ms + 1,
+            rtt_ms + 5,
+            10 * mbit_s
+        ),
         name => format!("\"{name}\""),
     }
 }
@@ -68,7 +83,7 @@ fn fault(controller: &str, path: (&str, u32, u32, &str, u32), profile: &str) -> 
          [tcp]\nprofile = \"{profile}\"\n[[flow]]\ncontroller = {}\n",
         seconds / 2,
         rtt_ms / 2,
-        written(controller, rtt_ms)
+        written(controller, mbit_s, rtt_ms)
     ));
     let flow = &summary.flows[0];
     let used = flow.goodput_bps / (f64::from(mbit_s) * 1e6 * PAYLOAD);
