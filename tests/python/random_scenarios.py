@@ -99,6 +99,7 @@ EFFECTS: dict[str, list[Any]] = {
     "policer": [{"rate": "3 Mbit/s", "burst": "20 kB"}],
     "aggregate": [{"every": "3 ms"}, {"wait": "2 ms", "packets": 8, "of": "acks"}],
     "keep_order": [False],
+    "telemetry": [True],
     "framing": ["ethernet"],
     "discard": [
         [{"kind": "nth", "n": 5}],
@@ -152,8 +153,20 @@ DATAGRAMS: list[dict[str, Any]] = [
 ]
 
 
+GIVEN: dict[str, dict[str, Any]] = {
+    "powertcp_theta": {"line_rate": "40 Mbit/s"},
+    "swift": {"base_target": "5 ms"},
+    "timely": {"t_low": "6 ms", "t_high": "40 ms", "segment": "10 kB", "additive_increase": "200 kbit/s"},
+}
+"""What controllers of datacentres are given, whose delays and rates are not those of the paths here."""
+
+
+BY_TELEMETRY = ("hpcc", "powertcp")
+"""Controllers that work on what links write into packets."""
+
+
 def _controller(name: str) -> Any:
-    return {"kind": name, "base_target": "5 ms"} if name == "swift" else name
+    return {"kind": name} | GIVEN[name] if name in GIVEN else name
 
 
 def _flow(draw: random.Random, number: int, controller: str) -> dict[str, Any]:
@@ -222,7 +235,16 @@ def scenario(seed: int) -> dict[str, Any]:
         if box["buffer_policy"].startswith("ece_"):
             box["near"] = {"tcp": {"ecn": "accept"}}
             made["flow"] = [flow | ({} if "protocol" in flow else {"sender_tcp": {"ecn": "request"}}) for flow in flows]
+    if any(f'"{name}"' in json.dumps(made) for name in BY_TELEMETRY):
+        _write_telemetry(topology)
     return made | {"trace": {"interval": "10 ms"}}
+
+
+def _write_telemetry(topology: dict[str, Any]) -> None:
+    for name in ("access", "bottleneck", "link", "links"):
+        links = topology.get(name, [])
+        for link in links if isinstance(links, list) else [links]:
+            link["telemetry"] = True
 
 
 def kinds(made: dict[str, Any]) -> set[str]:

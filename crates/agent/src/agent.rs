@@ -10,8 +10,8 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, CubicPace, Demands, RestartCause,
-    RestartEvent, RttStats, SegmentReport, SendEvent,
+    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, CubicPace, Demands, HopRecord,
+    RestartCause, RestartEvent, RttStats, SegmentReport, SendEvent,
 };
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
@@ -330,6 +330,10 @@ impl CongestionController for Agent {
             recovery_window: own.recovery_window || self.config.answers_losses,
             marks: own.marks,
         }
+    }
+
+    fn on_telemetry(&mut self, hops: &[HopRecord]) {
+        self.own.on_telemetry(hops);
     }
 
     fn on_delivered(&mut self, segment: &SegmentReport) {

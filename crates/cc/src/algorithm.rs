@@ -56,11 +56,13 @@ pub struct Stack {
     pub needs: &'static [Need],
     /// Whose parameters in a stack profile hold for it; "" if none do.
     pub profile: &'static str,
+    /// It works on what links write into packets.
+    pub telemetry: bool,
 }
 
 impl Stack {
     /// Any TCP will do.
-    pub const ANY: Self = Self { loss_recovery: None, sets: &[], needs: &[], profile: "" };
+    pub const ANY: Self = Self { loss_recovery: None, sets: &[], needs: &[], profile: "", telemetry: false };
 }
 
 /// The value of a switch.

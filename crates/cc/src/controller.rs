@@ -18,10 +18,12 @@ use crate::event::{AckEvent, CongestionEvent, RestartEvent, SendEvent};
 use crate::external::{ExternalConfig, ExternalController};
 use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 use crate::slow_start::EarlyExit;
+use crate::telemetry::HopRecord;
 use crate::{
     Bbr, Bbr3, Bbr3Config, BbrConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DctcpConfig, Fast, FastConfig,
-    Fixed, FixedConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig, LinuxBbr, LinuxCubic, LinuxReno,
-    Prague, PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, Unopened, Vegas, VegasConfig,
+    Fixed, FixedConfig, Hpcc, HpccConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig, LinuxBbr,
+    LinuxCubic, LinuxReno, PowerTcp, PowerTcpConfig, Prague, PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift,
+    SwiftConfig, ThetaPowerTcpConfig, Timely, TimelyConfig, Unopened, Vegas, VegasConfig,
 };
 
 /// One congestion-control algorithm for one flow.
@@ -31,7 +33,7 @@ use crate::{
 ///
 /// What one ACK may bring, in this order, each only where it applies:
 ///
-/// 1. [`Self::on_delivered`] for each segment that the ACK delivers;
+/// 1. [`Self::on_telemetry`], and [`Self::on_delivered`] for each segment that the ACK delivers;
 /// 2. [`Self::on_spurious`], if it proves that the last episode was a mistake;
 /// 3. [`Self::on_lost`] for each segment that it lets the sender take for lost;
 /// 4. [`Self::on_congestion`], if that, or a mark, begins an episode, and [`Self::on_restart`] after it for a loss window;
@@ -85,6 +87,11 @@ pub trait CongestionController: Debug + Send {
     fn demands(&self) -> Demands {
         Demands::default()
     }
+
+    /// What links wrote into the data that the ACK at hand answers, in the order in which the data crossed them: into the
+    /// latest, where it answers several. Only of links that write ([`mod@crate::telemetry`]); an ACK that is of no use otherwise
+    /// may bring it, and then nothing follows.
+    fn on_telemetry(&mut self, _hops: &[HopRecord]) {}
 
     /// A segment has reached the receiver: told of each that an ACK delivers, before [`Self::on_ack`]. Needs
     /// [`Demands::samples`], as the following do.
@@ -260,6 +267,9 @@ macro_rules! dispatch {
             fn demands(&self) -> Demands {
                 match self { $(Self::$variant(inner) => inner.demands(),)* }
             }
+            fn on_telemetry(&mut self, hops: &[HopRecord]) {
+                match self { $(Self::$variant(inner) => inner.on_telemetry(hops),)* }
+            }
             fn on_delivered(&mut self, segment: &SegmentReport) {
                 match self { $(Self::$variant(inner) => inner.on_delivered(segment),)* }
             }
@@ -327,6 +337,10 @@ controllers! {
     LedbatPlusPlus(LedbatPlusPlusConfig) => LedbatPlusPlus(Box<LedbatPlusPlus>);
     Copa(CopaConfig) => Copa(Box<Copa>);
     Swift(SwiftConfig) => Swift(Box<Swift>);
+    Timely(TimelyConfig) => Timely(Box<Timely>);
+    Hpcc(HpccConfig) => Hpcc(Box<Hpcc>);
+    PowerTcp(PowerTcpConfig) => PowerTcp(Box<PowerTcp>);
+    ThetaPowerTcp(ThetaPowerTcpConfig);
     Fixed(FixedConfig) => Fixed(Fixed);
     Bbr(BbrConfig) => Bbr(Box<Bbr>), LinuxBbr(Box<LinuxBbr>);
     Bbr3(Bbr3Config) => Bbr3(Box<Bbr3>);

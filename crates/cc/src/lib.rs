@@ -39,6 +39,7 @@ mod event;
 pub mod external;
 pub mod fast;
 pub mod fixed;
+pub mod hpcc;
 mod hystart;
 mod hystart_plus_plus;
 pub mod ledbat;
@@ -47,6 +48,7 @@ pub mod linux_cubic;
 pub mod linux_reno;
 pub mod pcc;
 mod peer_clock;
+pub mod powertcp;
 pub mod prague;
 pub mod reno;
 mod response;
@@ -54,8 +56,10 @@ mod segment_window;
 pub mod siad;
 mod slow_start;
 pub mod swift;
+pub mod telemetry;
 #[cfg(test)]
 mod testing;
+pub mod timely;
 mod unopened;
 pub mod vegas;
 mod windowed_min;
@@ -95,6 +99,8 @@ pub use fast::{Fast, FastConfig};
 #[doc(inline)]
 pub use fixed::{Fixed, FixedConfig};
 #[doc(inline)]
+pub use hpcc::{Hpcc, HpccConfig};
+#[doc(inline)]
 pub use ledbat::{Ledbat, LedbatConfig, LedbatDelay};
 #[doc(inline)]
 pub use ledbat_plus_plus::{LedbatPlusPlus, LedbatPlusPlusConfig};
@@ -104,6 +110,8 @@ pub use linux_cubic::LinuxCubic;
 pub use linux_reno::LinuxReno;
 #[doc(inline)]
 pub use pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
+#[doc(inline)]
+pub use powertcp::{PowerTcp, PowerTcpConfig, ThetaPowerTcpConfig};
 #[doc(inline)]
 pub use prague::{Prague, PragueConfig};
 #[doc(inline)]
@@ -118,6 +126,10 @@ pub use siad::{Siad, SiadConfig};
 pub use slow_start::{EarlyExit, ExitSign, Hystart};
 #[doc(inline)]
 pub use swift::{Swift, SwiftConfig};
+#[doc(inline)]
+pub use telemetry::HopRecord;
+#[doc(inline)]
+pub use timely::{Timely, TimelyConfig};
 pub use unopened::Unopened;
 #[doc(inline)]
 pub use vegas::{Vegas, VegasConfig, VegasDelay, VegasRtt, VegasVariant};

@@ -51,6 +51,8 @@ pub struct LinkConfig {
     pub discarder: Option<usize>,
     /// Record every packet that enters the link's wire, for a pcapng file.
     pub capture: bool,
+    /// Write its state into packets with data (in-band telemetry).
+    pub telemetry: bool,
     /// The link of which this is the way back, whose file has what both recorded.
     pub way_back_of: Option<LinkId>,
     /// What makes it more than a fixed rate and a fixed delay; `rate` and `delay` are then those that buffers are sized
@@ -59,9 +61,10 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// True if the link is served packet by packet; a DropTail queue before a plain wire needs only a clock.
+    /// True if the link is served packet by packet; a DropTail queue before a plain wire needs only a clock, unless it writes
+    /// of the packet that it begins to send.
     pub fn is_served(&self) -> bool {
-        !matches!(self.queue, QueueConfig::DropTail(_)) || self.channel.is_some()
+        !matches!(self.queue, QueueConfig::DropTail(_)) || self.channel.is_some() || self.telemetry
     }
 
     /// True if its queue or what it does to packets is from outside this crate.

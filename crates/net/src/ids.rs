@@ -40,6 +40,29 @@ typed_index! {
     pub struct HopIndex;
 }
 
+/// Where the records are that links have written into a packet; none of most packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TelemetryId(u32);
+
+impl TelemetryId {
+    /// The one with this place of its list.
+    pub const fn of_place(place: usize) -> Self {
+        assert!(place < u32::MAX as usize, "no list is longer than 2^32");
+        Self(place as u32 + 1)
+    }
+
+    /// True if there are any.
+    #[inline]
+    pub const fn is_some(self) -> bool {
+        self.0 > 0
+    }
+
+    /// Its place in the list; there are some.
+    pub const fn index(self) -> usize {
+        self.0 as usize - 1
+    }
+}
+
 impl HopIndex {
     /// The hop behind it.
     #[must_use]

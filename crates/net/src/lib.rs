@@ -48,7 +48,7 @@ pub use config::{
 #[doc(inline)]
 pub use discarder::{Discarder, NamedRule, discard_rules};
 pub use effects::{MAX_DELAY, MAX_RATE, effects};
-pub use ids::{ConnectionIndex, Direction, EndpointId, Generation, HopIndex, LinkId, NodeId};
+pub use ids::{ConnectionIndex, Direction, EndpointId, Generation, HopIndex, LinkId, NodeId, TelemetryId};
 #[doc(inline)]
 pub use impairment::{
     BitErrors, BurstLoss, ExponentialJitter, Fate, GilbertElliott, ImpairmentConfig, Impairments, Jitter, LossConfig,

@@ -3,7 +3,7 @@
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::{Ecn, IPV4_HEADER, Segment};
 
-use crate::ids::{ConnectionIndex, Direction, EndpointId, Generation, HopIndex};
+use crate::ids::{ConnectionIndex, Direction, EndpointId, Generation, HopIndex, TelemetryId};
 
 /// Octets of a UDP header (RFC 768).
 pub const UDP_HEADER: u32 = 8;
@@ -58,10 +58,12 @@ pub struct Packet {
     pub hop: HopIndex,
     /// Octets of the IP packet.
     pub size: u32,
+    /// What links on the way have written into it, where any do.
+    pub telemetry: TelemetryId,
 }
 
 const _: () = assert!(size_of::<Payload>() == size_of::<Segment>(), "which payload it is takes no space of its own");
-const _: () = assert!(size_of::<Packet>() == 88);
+const _: () = assert!(size_of::<Packet>() == 96);
 
 impl Packet {
     /// A packet that carries a segment to this end of the place's first connection, and has no route yet.
@@ -77,7 +79,7 @@ impl Packet {
     }
 
     fn new(payload: Payload, to: EndpointId, size: u32) -> Self {
-        Self { payload, to, generation: Generation::default(), identification: 0, hop: HopIndex::default(), size }
+        Self { payload, to, size, ..Self::default() }
     }
 
     /// The segment that it carries, if it carries one.

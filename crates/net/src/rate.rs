@@ -110,6 +110,11 @@ impl RateProcess {
         Some(self.capacity(SimTime::ZERO, now)? + at_zero)
     }
 
+    /// True if it changes.
+    pub fn changes(&self) -> bool {
+        !matches!(self.source, Source::Constant(..))
+    }
+
     /// In builds with assertions, checks that a rate that does not change has not been exceeded.
     pub(crate) fn check_rate(&self) {
         if let Source::Constant(pace, clock) = &self.source {

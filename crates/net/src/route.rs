@@ -116,6 +116,7 @@ mod tests {
             queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
             discarder: None,
             capture: false,
+            telemetry: false,
             way_back_of: None,
             channel: None,
         };

@@ -108,7 +108,8 @@ fn controllers_of(profile: &Profile) -> Table {
 
 /// Topologies with their parameters.
 pub fn topologies() -> Value {
-    const LINK: &str = "a link: { rate, delay, framing, queue, discard, capture, reverse }; see `ackclock links`";
+    const LINK: &str =
+        "a link: { rate, delay, framing, queue, discard, capture, telemetry, reverse }; see `ackclock links`";
     json!([
         entry(
             "dumbbell",

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 fn config(kind: &str, fields: &Map<String, Value>) -> Result<ControllerConfig, Vec<(String, String)>> {
     let mut controller = fields.clone();
     controller.insert("kind".to_owned(), kind.into());
-    let link = json!({ "rate": "10 Mbit/s", "delay": "1 ms" });
+    let link = json!({ "rate": "10 Mbit/s", "delay": "1 ms", "telemetry": true });
     let scenario = json!({
         "duration": "1 s",
         "topology": { "kind": "dumbbell", "access": link, "bottleneck": link },
@@ -24,7 +24,8 @@ fn config(kind: &str, fields: &Map<String, Value>) -> Result<ControllerConfig, V
 
 /// The fields that have to be written, as in their examples.
 fn required(kind: &str) -> Map<String, Value> {
-    let examples = [("base_target", json!("50 ms")), ("window", json!("100 segments"))];
+    let examples =
+        [("base_target", json!("50 ms")), ("window", json!("100 segments")), ("line_rate", json!("10 Gbit/s"))];
     let part = controllers().find(kind).expect("a controller");
     let is_required = |name: &str| part.field(name).is_some_and(|field| field.is_required);
     examples.into_iter().filter(|(name, _)| is_required(name)).map(|(name, value)| (name.to_owned(), value)).collect()

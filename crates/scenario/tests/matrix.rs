@@ -28,6 +28,13 @@ const NOT_ONES_OWN: [&str; 4] = ["fixed", "external", "python", "policy"];
 const KNOWN: &[(&str, &str, &str, &str, &str)] = &[
     ("tahoe", "shallow", "linux-6.x", "idle", SLOW_START),
     ("bbr3", "shallow", "rfc", "idle", BLIND),
+    ("powertcp_theta", "plain", "linux-6.x", "idle", SWAYS),
+    ("timely", "deep", "rfc", "idle", DEEP_FALLS),
+    ("timely", "deep", "linux-6.x", "idle", DEEP_FALLS),
+    ("timely", "plain", "rfc", "idle", DEEP_FALLS),
+    ("timely", "plain", "linux-6.x", "idle", DEEP_FALLS),
+    ("timely", "shallow", "rfc", "idle", DEEP_FALLS),
+    ("timely", "shallow", "linux-6.x", "idle", DEEP_FALLS),
     ("pcc_allegro", "deep", "rfc", "lossy", BLIND),
     ("pcc_allegro", "deep", "linux-6.x", "lossy", DEAR_START),
     ("ledbat_plus_plus", "shallow", "rfc", "idle", NO_ROOM),
@@ -48,13 +55,28 @@ const NO_ROOM: &str =
 const TICK: &str =
     "one-way delays in ticks of a millisecond: two segments queued are 0.24 ms at 100 Mbit/s (timestamp_granularity)";
 
-fn written(controller: &str, rtt_ms: u32) -> String {
+const SWAYS: &str =
+    "bursts of the host sway the gradient of the round trip, of which a rise counts for more than a fall";
+const DEEP_FALLS: &str = "a queue that builds up once takes it down by the gradient, event after event, and it comes back by additive increase";
+
+fn written(controller: &str, mbit_s: u32, rtt_ms: u32) -> String {
     match controller {
-        // Its target is a delay of the fabric that it is tuned for.
+        // Their delays are those of the fabric that they are tuned for.
         "swift" => format!("{{ kind = \"swift\", base_target = \"{} ms\" }}", rtt_ms + 5),
+        "powertcp_theta" => format!("{{ kind = \"powertcp_theta\", line_rate = \"{mbit_s} Mbit/s\" }}"),
+        "timely" => format!(
+            "{{ kind = \"timely\", t_low = \"{} ms\", t_high = \"{} ms\", segment = \"16 kB\", \
+             additive_increase = \"{} kbit/s\" }}",
+            rtt_ms + 1,
+            rtt_ms + 5,
+            10 * mbit_s
+        ),
         name => format!("\"{name}\""),
     }
 }
+
+/// Controllers that work on what links write into packets.
+const BY_TELEMETRY: [&str; 2] = ["hpcc", "powertcp"];
 
 /// What there is to say of a run: neither, "idle" or "lossy" with the number.
 fn fault(controller: &str, path: (&str, u32, u32, &str, u32), profile: &str) -> Option<(&'static str, f64)> {
@@ -62,11 +84,12 @@ fn fault(controller: &str, path: (&str, u32, u32, &str, u32), profile: &str) -> 
     let summary = run(&format!(
         "duration = \"{seconds} s\"\nmeasure = {{ from = \"{} s\" }}\n[topology]\nkind = \"dumbbell\"\n\
          access = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\
-         bottleneck = {{ rate = \"{mbit_s} Mbit/s\", delay = \"{} ms\", queue = {{ kind = \"drop_tail\", limit = \"{queue}\" }} }}\n\
+         bottleneck = {{ rate = \"{mbit_s} Mbit/s\", delay = \"{} ms\", queue = {{ kind = \"drop_tail\", limit = \"{queue}\" }}, telemetry = {} }}\n\
          [tcp]\nprofile = \"{profile}\"\n[[flow]]\ncontroller = {}\n",
         seconds / 2,
         rtt_ms / 2,
-        written(controller, rtt_ms)
+        BY_TELEMETRY.contains(&controller),
+        written(controller, mbit_s, rtt_ms)
     ));
     let flow = &summary.flows[0];
     let used = flow.goodput_bps / (f64::from(mbit_s) * 1e6 * PAYLOAD);

@@ -12,6 +12,7 @@ mod classic;
 mod classic_laws;
 mod common;
 mod controllers_checked;
+mod datacentre;
 mod declared;
 mod declared_parts;
 mod declared_queues;

@@ -6,6 +6,7 @@
 
 use std::ops::{Index, IndexMut};
 
+use ackclock_cc::HopRecord;
 use ackclock_net::{ConnectionIndex, EndpointId, Generation};
 use ackclock_tcp::{Endpoint, TcpConfig};
 use ackclock_units::{Shared, SimTime};
@@ -197,6 +198,14 @@ impl Connections {
         end.call(id, network, |endpoint, now, out| endpoint.on_segment(now, segment, out));
         end.arm_timer(id, network);
         Some(end.role)
+    }
+
+    /// What links wrote into data of an end has come back to it.
+    pub(crate) fn on_telemetry(&mut self, id: EndpointId, generation: Generation, hops: &[HopRecord]) {
+        let end = self.tcp_mut(id);
+        if end.generation == generation && !hops.is_empty() {
+            end.endpoint.on_telemetry(hops);
+        }
     }
 
     /// Timers are lazy: an event is scheduled only if none is pending that comes early enough, and when it comes the

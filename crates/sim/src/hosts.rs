@@ -49,6 +49,12 @@ impl Hosts {
         self.connections.on_segment(end, generation, segment, &mut self.network)
     }
 
+    /// The packet that has just come to an end sends back what links wrote into data.
+    #[cold]
+    pub(crate) fn on_telemetry(&mut self, end: EndpointId, generation: Generation) {
+        self.connections.on_telemetry(end, generation, self.network.echoed());
+    }
+
     /// The timer event of an end has come: true if its deadline has, too.
     pub(crate) fn is_timer_due(&mut self, end: EndpointId) -> bool {
         self.connections.is_timer_due(end, &mut self.network)

@@ -2,14 +2,17 @@
 
 mod hop;
 mod host_noise;
+mod telemetry;
 
+use ackclock_cc::HopRecord;
 use ackclock_events::DropCause;
+use ackclock_net::queue::Treatment;
 use ackclock_net::{
     Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
     PacketId, Packets, Router,
 };
 use ackclock_tcp::Output;
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Segment;
 
 use crate::captures::{Captures, ViewId};
@@ -20,6 +23,7 @@ use crate::watch::{At, Watch};
 
 use hop::{Hop, Next};
 use host_noise::HostNoise;
+use telemetry::Telemetry;
 
 /// A packet under way that goes on.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +55,8 @@ pub(crate) struct Network {
     pub(crate) captures: Captures,
     /// Of a run that is watched.
     pub(crate) watch: Option<Box<Watch>>,
+    /// Of a network in which links write into packets.
+    telemetry: Option<Box<Telemetry>>,
     /// Packets that endpoints have sent, and that have come to endpoints; counted where assertions are checked.
     sent: u64,
     arrived: u64,
@@ -86,7 +92,7 @@ impl Network {
             .iter()
             .map(|link| config.node(link.from).discarder.into_iter().chain(link.discarder).collect())
             .collect();
-        Self {
+        let mut network = Self {
             links: Link::all(&config.links, seed),
             packets: Packets::default(),
             queue: EventQueue::default(),
@@ -99,11 +105,17 @@ impl Network {
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: Captures::new(config),
             watch: None,
+            telemetry: Telemetry::new(config),
             sent: 0,
             arrived: 0,
             hops: Vec::new(),
             host_noise: HostNoise::new(seed),
+        };
+        if network.telemetry.is_some() {
+            // What is dropped in a queue gives its place back.
+            config.numbered_links().for_each(|(link, _)| network.watch_link(link));
         }
+        network
     }
 
     /// The time that has been simulated.
@@ -194,6 +206,9 @@ impl Network {
             self.packets.remove(id);
             if !self.is_plain {
                 self.captures.record_arrival(self.now(), arrived);
+                if arrived.telemetry.is_some() {
+                    self.take_telemetry(arrived);
+                }
             }
             if cfg!(debug_assertions) {
                 self.arrived += 1;
@@ -223,7 +238,11 @@ impl Network {
         }
         let id = self.packets.put(packet);
         if !self.is_plain {
-            self.packets.get_mut(id).identification = self.captures.identify(packet.to);
+            let packet = self.packets.get_mut(id);
+            packet.identification = self.captures.identify(packet.to);
+            if let Some(telemetry) = &mut self.telemetry {
+                telemetry.on_send(packet);
+            }
         }
         self.transmit(link, UnderWay { id, size: packet.size, hop: first.next() });
     }
@@ -307,6 +326,9 @@ impl Network {
         if let Some(watch) = &mut self.watch {
             watch.on_dropped(now, &At { link, packet: self.packets.get(id), captures: &self.captures }, cause);
         }
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.free(self.packets.get(id).telemetry);
+        }
         self.packets.remove(id);
     }
 
@@ -388,7 +410,7 @@ impl Network {
         self.depart(id);
         let Some(mut link) = self.links[id.index()].served() else { return };
         let is_admitted = link.offer(now, &packet);
-        if self.watch.is_some() {
+        if self.follows_packets() {
             self.tell_loss(id, (!is_admitted).then_some(packet), DropCause::Discarder);
         }
         if let Some(time) = self.serve(id) {
@@ -402,7 +424,7 @@ impl Network {
         let Some(mut link) = self.links[id.index()].served() else { return };
         let notice = |arrival| self.host_noise.at(id, arrival);
         let lost = link.depart(now, &mut self.packets, notice, |arrival| self.queue.push(arrival, Event::Link(id)));
-        if self.watch.is_some() {
+        if self.follows_packets() {
             self.tell_loss(id, lost, DropCause::Loss);
         }
     }
@@ -429,19 +451,29 @@ impl Network {
         if service.begins && self.captures.are_wanted(id) {
             self.captures.record(id, now, link.in_service().expect("it has just begun"));
         }
-        if self.watch.is_some() {
+        if self.follows_packets() {
             self.tell_service(id, service.begins);
         }
         self.check_link(id);
         service.wake
     }
 
+    /// What becomes of each packet is of interest: to whoever watches, or for what links have written into it.
+    #[inline]
+    fn follows_packets(&self) -> bool {
+        self.watch.is_some() || self.telemetry.is_some()
+    }
+
     /// A packet went no further on a served link.
     #[cold]
     fn tell_loss(&mut self, link: LinkId, lost: Option<Packet>, cause: DropCause) {
         let now = self.now();
-        if let (Some(watch), Some(packet)) = (&mut self.watch, &lost) {
+        let Some(packet) = &lost else { return };
+        if let Some(watch) = &mut self.watch {
             watch.on_dropped(now, &At { link, packet, captures: &self.captures }, cause);
+        }
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.free(packet.telemetry);
         }
     }
 
@@ -449,15 +481,51 @@ impl Network {
     #[cold]
     fn tell_service(&mut self, id: LinkId, begins: bool) {
         let now = self.now();
-        let (Some(watch), Some(mut link)) = (&mut self.watch, self.links[id.index()].served()) else { return };
+        let Some(mut link) = self.links[id.index()].served() else { return };
         let captures = &self.captures;
         for (packet, treatment) in link.treated() {
-            watch.on_treated(now, &At { link: id, packet: &packet, captures }, treatment);
+            if let Some(watch) = &mut self.watch {
+                watch.on_treated(now, &At { link: id, packet: &packet, captures }, treatment);
+            }
+            if let Some(telemetry) = self.telemetry.as_mut().filter(|_| treatment == Treatment::Dropped) {
+                telemetry.free(packet.telemetry);
+            }
         }
         let waited = link.waited();
-        if let Some(packet) = link.in_service().filter(|_| begins) {
+        if let (Some(watch), Some(packet)) = (&mut self.watch, link.in_service().filter(|_| begins)) {
             watch.on_service(now, &At { link: id, packet, captures }, waited);
         }
+        if begins {
+            self.write_telemetry(id);
+        }
+    }
+
+    /// A packet enters service: a link that writes does so into one with data.
+    fn write_telemetry(&mut self, id: LinkId) {
+        let now = self.now();
+        let Some(telemetry) = &mut self.telemetry else { return };
+        let link = &mut self.links[id.index()];
+        let (queue, sent) = (link.waiting_octets(), link.served_octets(now).unwrap_or_default());
+        let Some(mut link) = link.served() else { return };
+        if link.in_service().is_some_and(|packet| telemetry.is_written(id, packet)) {
+            let rate = link.rate_of_service();
+            let record = HopRecord { link: id.index() as u32, queue, sent: Bytes(sent), at: now, rate };
+            let place = link.telemetry_mut().expect("a packet is in service");
+            *place = telemetry.write(*place, record);
+        }
+    }
+
+    /// A packet has brought what links wrote: for its receiver to send back, or sent back by its receiver.
+    #[cold]
+    fn take_telemetry(&mut self, arrived: &Packet) {
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.on_arrival(arrived);
+        }
+    }
+
+    /// What links wrote into data of the end to which a packet has just come, if that packet sends any of it back.
+    pub(crate) fn echoed(&self) -> &[HopRecord] {
+        self.telemetry.as_ref().map_or(&[], |telemetry| telemetry.echoed())
     }
 
     /// In builds with assertions, checks what holds of a link between any two events.
@@ -482,6 +550,10 @@ impl Network {
                 accounted += link.total_drops() as i64 + link.net_losses() + link.own_packets() as i64;
             }
             assert_eq!(self.sent as i64, accounted, "packets sent, and packets accounted for");
+            if let Some(telemetry) = &self.telemetry {
+                let under_way: usize = self.links.iter().map(Link::own_packets).sum();
+                assert!(telemetry.in_use() <= under_way, "a packet that is gone has what links wrote into it");
+            }
         }
     }
 

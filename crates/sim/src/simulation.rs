@@ -207,6 +207,9 @@ impl Simulation {
     fn on_packet(&mut self, packet: &Packet) {
         match &packet.payload {
             Payload::Tcp(segment) => {
+                if packet.telemetry.is_some() {
+                    self.hosts.on_telemetry(packet.to, packet.generation);
+                }
                 if let Some(role) = self.hosts.on_segment(packet.to, packet.generation, segment) {
                     self.after_segment(packet.to, role, segment.payload > 0);
                 }

@@ -71,6 +71,7 @@ fn test_link(rate: u64, delay: ackclock_units::SimDuration) -> ackclock_net::Lin
         queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
         discarder: None,
         capture: false,
+        telemetry: false,
         way_back_of: None,
         channel: None,
     }

@@ -111,6 +111,7 @@ fn link(link: &Link) -> Value {
     }
     let rate = format!("{} kbit/s", 1 + u32::from(link.rate_kbps));
     let mut made = json!({ "rate": rate, "delay": format!("{} us", link.delay_us), "queue": queue });
+    made["telemetry"] = (link.delay_us % 2 == 1).into();
     let part = |value: u8| f64::from(value) / 300.0;
     if let Some(loss) = link.loss {
         made["loss"] = json!({ "kind": "random", "p": part(loss) });
@@ -146,6 +147,7 @@ fn flow(flow: &Flow) -> Value {
     }
     made["controller"] = match one_of(&CONTROLLERS, flow.controller) {
         "swift" => json!({ "kind": "swift", "base_target": "5 ms" }),
+        "powertcp_theta" => json!({ "kind": "powertcp_theta", "line_rate": "20 Mbit/s" }),
         name => name.into(),
     };
     match flow.work {

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, Demands, RestartEvent, SegmentReport,
-    SendEvent,
+    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, Demands, HopRecord, RestartEvent,
+    SegmentReport, SendEvent,
 };
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
@@ -71,6 +71,9 @@ impl CongestionController for PolicyController {
     }
     fn demands(&self) -> Demands {
         self.agent.demands()
+    }
+    fn on_telemetry(&mut self, hops: &[HopRecord]) {
+        self.agent.on_telemetry(hops);
     }
     fn on_delivered(&mut self, segment: &SegmentReport) {
         self.agent.on_delivered(segment);

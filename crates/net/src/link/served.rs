@@ -9,12 +9,13 @@
 
 use std::collections::VecDeque;
 
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 use super::counts::Counts;
 use super::{InTransit, Link, Rest, served_of};
 use crate::channel::ChannelConfig;
 use crate::config::LinkConfig;
+use crate::ids::TelemetryId;
 use crate::impairment::Policer;
 use crate::link_stats::LinkStats;
 use crate::packet::Packet;
@@ -331,7 +332,9 @@ impl ServedLink<'_> {
     fn carry(&mut self, arrival: &Arrival, packets: &mut Packets, schedule: &mut impl FnMut(SimTime)) {
         let Arrival { time, packet, place } = arrival;
         let (size, octets) = (packet.size, u64::from(packet.size) + self.link.wire.framing);
-        let packet = packets.put(packet);
+        // A copy has nothing of what links wrote.
+        let telemetry = if place.is_some() { packet.telemetry } else { TelemetryId::default() };
+        let packet = packets.put(&Packet { telemetry, ..*packet });
         let (served, counts) = self.parts();
         if place.is_none() {
             counts.stats.on_duplicated();
@@ -373,6 +376,20 @@ impl ServedLink<'_> {
             served.wake = SimTime::NEVER;
         }
         is_due
+    }
+
+    /// The rate at which the packet in service leaves: that of the link, unless it changes.
+    pub fn rate_of_service(&self) -> Bandwidth {
+        let served = self.link.rest.served.as_ref();
+        let current = served.filter(|served| served.rate.changes()).and_then(|served| served.current);
+        let Some(InService { queued, start, end }) = current else { return self.link.wire.rate };
+        let bit_ns = u128::from(queued.octets) * 8_000_000_000;
+        bit_ns.checked_div(u128::from((end - start).0)).map_or(self.link.wire.rate, |rate| Bandwidth(rate as u64))
+    }
+
+    /// Where the packet in service has what links write into it.
+    pub fn telemetry_mut(&mut self) -> Option<&mut TelemetryId> {
+        self.parts().0.current.as_mut().map(|current| &mut current.queued.packet.telemetry)
     }
 
     /// How long the packet in service waited.

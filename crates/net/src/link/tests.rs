@@ -13,6 +13,7 @@ fn link(rate: u64, limit: QueueLimit) -> Link {
         queue: QueueConfig::DropTail(DropTailConfig { limit }),
         discarder: None,
         capture: false,
+        telemetry: false,
         way_back_of: None,
         channel: None,
     };

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use ackclock_net::{Datagram, EndpointId, ExternalEffect, Fate, Generation, HopIndex, Packet, Payload};
+use ackclock_net::{Datagram, EndpointId, ExternalEffect, Fate, Generation, HopIndex, Packet, Payload, TelemetryId};
 use ackclock_units::SimTime;
 use ackclock_wire::{Ecn, Flags, Segment, Seq};
 
@@ -74,5 +74,6 @@ pub(super) fn packet_of(packet: &PacketC) -> Packet {
         })
     };
     let hop = HopIndex::new(packet.token as usize);
-    Packet { payload, to, generation: Generation::default(), identification: 0, hop, size: packet.size }
+    let (generation, telemetry) = (Generation::default(), TelemetryId::default());
+    Packet { payload, to, generation, identification: 0, hop, size: packet.size, telemetry }
 }

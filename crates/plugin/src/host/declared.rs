@@ -184,5 +184,6 @@ fn stack(described: &Json) -> Stack {
         sets: sets.leak(),
         needs: items("needs").iter().map(need).collect::<Vec<_>>().leak(),
         profile: kept(&described["profile"]),
+        telemetry: false,
     }
 }

@@ -44,6 +44,14 @@ impl Checker<'_, '_> {
                 self.report(path, need.why, need.remedy);
             }
         }
+        let links = &self.network.links;
+        if controller.stack().telemetry && !links.is_empty() && !links.iter().any(|link| link.telemetry) {
+            self.report(
+                path,
+                "works on what links write into packets, and none does",
+                "set telemetry = true on the links",
+            );
+        }
     }
 }
 

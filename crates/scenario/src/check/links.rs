@@ -131,6 +131,7 @@ impl Checker<'_, '_> {
             queue: config,
             discarder: None,
             capture: half.capture.unwrap_or(false),
+            telemetry: half.telemetry.unwrap_or(false),
             way_back_of: None,
             channel: (!channel.is_plain()).then(|| Box::new(channel)),
         });
@@ -245,6 +246,7 @@ fn half(table: &LinkTable) -> HalfLink {
         queue: table.queue.clone(),
         discard: table.discard.clone(),
         capture: table.capture,
+        telemetry: table.telemetry,
         keep_order: table.keep_order,
         handover: table.handover.clone(),
         loss: table.loss.clone(),

@@ -132,6 +132,8 @@ layer! {
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
+        /// Write queue, octets sent, time and rate into packets with data, for controllers by telemetry; false by default.
+        telemetry: bool,
         /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
         keep_order: bool,
         /// Satellite after satellite.
@@ -170,6 +172,8 @@ layer! {
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
+        /// Write queue, octets sent, time and rate into packets with data, for controllers by telemetry; false by default.
+        telemetry: bool,
         /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
         keep_order: bool,
         /// Satellite after satellite.
@@ -216,6 +220,8 @@ table! {
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
+        /// Write queue, octets sent, time and rate into packets with data, for controllers by telemetry; false by default.
+        telemetry: bool,
         /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
         keep_order: bool,
         /// Satellite after satellite.
@@ -249,6 +255,7 @@ impl ExplicitLink {
             queue: self.queue.clone(),
             discard: self.discard.clone(),
             capture: self.capture,
+            telemetry: self.telemetry,
             keep_order: self.keep_order,
             handover: self.handover.clone(),
             loss: self.loss.clone(),

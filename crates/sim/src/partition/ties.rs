@@ -32,6 +32,8 @@ pub(crate) enum Tie {
     EventTrace,
     /// Events are told of in the order in which they happen.
     Watched,
+    /// What links write into packets lies in one table.
+    Telemetry,
 }
 
 impl Tie {
@@ -49,6 +51,7 @@ impl Tie {
             Self::ExternalParts => "controllers, queues, effects or sources from outside",
             Self::EventTrace => "a trace at each event",
             Self::Watched => "events that are watched",
+            Self::Telemetry => "links that write telemetry",
         }
     }
 }
@@ -185,8 +188,12 @@ fn pinned(config: &SimulationConfig) -> Vec<(Tie, Vec<NodeId>)> {
     if is_told && matches!(config.trace.sampling, Sampling::Events(_)) {
         pinned.extend(config.flows.iter().map(|flow| (Tie::EventTrace, ends(flow).into())));
     }
+    let all_nodes = || (0..config.network.nodes.len()).map(NodeId::new).collect();
     if config.trace.events.is_some() {
-        pinned.push((Tie::Watched, (0..config.network.nodes.len()).map(NodeId::new).collect()));
+        pinned.push((Tie::Watched, all_nodes()));
+    }
+    if config.network.links.iter().any(|link| link.telemetry) {
+        pinned.push((Tie::Telemetry, all_nodes()));
     }
     pinned
 }

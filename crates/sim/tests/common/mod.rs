@@ -174,6 +174,7 @@ fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, del
             queue: queue.clone(),
             discarder: None,
             capture: false,
+            telemetry: false,
             way_back_of: None,
             channel: None,
         });

@@ -1,6 +1,6 @@
 //! State, window, timers and counts of an endpoint, for whoever watches it.
 
-use ackclock_cc::{Controller, RttStats};
+use ackclock_cc::{CongestionController, Controller, HopRecord, RttStats};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::{ConnectionError, ConnectionPhase, Endpoint, State};
@@ -9,6 +9,11 @@ use crate::info::{TcpInfo, tcp_info};
 use crate::sender::SenderCounters;
 
 impl Endpoint {
+    /// The segment that is about to arrive brings what links wrote into data of this end.
+    pub fn on_telemetry(&mut self, hops: &[HopRecord]) {
+        self.sender.controller.on_telemetry(hops);
+    }
+
     /// The state by RFC 9293's names.
     pub fn state(&self) -> State {
         match self.phase {

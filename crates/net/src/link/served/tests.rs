@@ -20,6 +20,7 @@ fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
         queue: QueueConfig::DropTail(DropTailConfig { limit }),
         discarder: None,
         capture: false,
+        telemetry: false,
         way_back_of: None,
         channel: None,
     }

@@ -1,0 +1,131 @@
+//! In-band telemetry: what links on the way wrote into the data that an ACK answers.
+//!
+//! Source: Li et al., HPCC, SIGCOMM 2019, section 3.1 and figure 4; Kim et al., In-band Network Telemetry, 2015.
+//!
+//! Departures: octets and times do not wrap, and a record takes nothing of a packet's length.
+
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+/// What a link wrote when it began to send the packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HopRecord {
+    /// Which link: its number in the network.
+    pub link: u32,
+    /// Octets that wait behind the packet (`qlen`).
+    pub queue: Bytes,
+    /// Octets that the link has sent before the packet (`txBytes`).
+    pub sent: Bytes,
+    /// When it was (`ts`).
+    pub at: SimTime,
+    /// The rate of the link (`B`).
+    pub rate: Bandwidth,
+}
+
+/// What the records of two packets tell of a link between them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Between {
+    pub(crate) time: SimDuration,
+    /// Sent in it, octets/s.
+    pub(crate) sent_rate: f64,
+    /// Octets queued at its beginning and its end.
+    pub(crate) queues: (f64, f64),
+    /// Of the link, octets/s.
+    pub(crate) rate: f64,
+}
+
+/// The records of the packet before, beside those of the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Telemetry {
+    previous: Vec<HopRecord>,
+    latest: Vec<HopRecord>,
+    is_new: bool,
+}
+
+impl Telemetry {
+    /// An ACK brings these records.
+    pub(crate) fn take(&mut self, hops: &[HopRecord]) {
+        self.latest.clear();
+        self.latest.extend_from_slice(hops);
+        self.is_new = !hops.is_empty();
+    }
+
+    /// True once for what an ACK brought.
+    pub(crate) fn take_new(&mut self) -> bool {
+        std::mem::take(&mut self.is_new)
+    }
+
+    /// The rate of the slowest link that writes, octets/s.
+    pub(crate) fn slowest(&self) -> Option<f64> {
+        self.latest.iter().map(|hop| octets_per_second(hop.rate)).min_by(f64::total_cmp)
+    }
+
+    /// Each link since the packet before; nothing of a link over which that did not go, or after this one.
+    pub(crate) fn between(&self) -> impl Iterator<Item = Between> {
+        let known = self.previous.len() == self.latest.len();
+        let pairs = self.previous.iter().zip(&self.latest).filter(move |_| known);
+        pairs.filter(|(before, after)| before.link == after.link && before.at < after.at).map(|(before, after)| {
+            let time = after.at - before.at;
+            Between {
+                time,
+                sent_rate: (after.sent.0 - before.sent.0) as f64 / time.as_secs_f64(),
+                queues: (before.queue.0 as f64, after.queue.0 as f64),
+                rate: octets_per_second(after.rate),
+            }
+        })
+    }
+
+    /// The latest are those before the next; those of a packet that was overtaken are not.
+    pub(crate) fn settle(&mut self) {
+        let is_late = |(before, after): (&HopRecord, &HopRecord)| before.link == after.link && before.at > after.at;
+        if !self.previous.iter().zip(&self.latest).any(is_late) {
+            self.previous.clone_from(&self.latest);
+        }
+    }
+}
+
+fn octets_per_second(rate: Bandwidth) -> f64 {
+    rate.0.max(1) as f64 / 8.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hop(link: u32, at_us: u64, sent: u64, queue: u64) -> HopRecord {
+        HopRecord {
+            link,
+            queue: Bytes(queue),
+            sent: Bytes(sent),
+            at: SimTime(at_us * 1_000),
+            rate: Bandwidth(8_000_000_000),
+        }
+    }
+
+    #[test]
+    fn two_packets_tell_what_a_link_sent_between_them() {
+        let mut telemetry = Telemetry::default();
+        telemetry.take(&[hop(3, 10, 1_000, 50)]);
+        assert_eq!((telemetry.between().count(), telemetry.take_new(), telemetry.take_new()), (0, true, false));
+        telemetry.settle();
+        telemetry.take(&[hop(3, 12, 2_500, 80)]);
+        let between: Vec<Between> = telemetry.between().collect();
+        // 1500 octets in 2 us of a link of 1e9 octets/s
+        let expected = Between { time: SimDuration(2_000), sent_rate: 7.5e8, queues: (50.0, 80.0), rate: 1e9 };
+        assert_eq!(between, [expected]);
+        assert_eq!(telemetry.slowest(), Some(1e9));
+    }
+
+    #[test]
+    fn another_path_and_a_packet_overtaken_tell_nothing() {
+        let mut telemetry = Telemetry::default();
+        telemetry.take(&[hop(3, 10, 1_000, 50)]);
+        telemetry.settle();
+        for other in [&[hop(4, 12, 0, 0)][..], &[hop(3, 12, 1_500, 0), hop(4, 13, 0, 0)], &[hop(3, 8, 500, 0)]] {
+            telemetry.take(other);
+            assert_eq!(telemetry.between().count(), 0);
+        }
+        telemetry.settle(); // the last left before the first did
+        telemetry.take(&[hop(3, 12, 1_600, 0)]);
+        assert_eq!(telemetry.between().map(|between| between.time).collect::<Vec<_>>(), [SimDuration(2_000)]);
+    }
+}

@@ -1,0 +1,297 @@
+//! TIMELY: a sending rate that follows the gradient of the round trip.
+//!
+//! Source: Mittal et al., TIMELY: RTT-based Congestion Control for the Datacenter, SIGCOMM 2015, algorithm 1 with its
+//! hyperactive increase (HAI), sections 3.2 (completion events), 4.3 and 4.4. The paper prints no weight of the moving average:
+//! Zhu et al., ECN or Delay, CoNEXT 2016, table 2, whose other values are the paper's.
+//!
+//! Departures: a segment of the paper, for which its hardware reports one completion, is here so much acknowledged data, and the
+//! round trip of an event the last sample in it; hosts take no time, so that none is subtracted, and packets, not whole segments,
+//! are spaced by the rate. A fabric without losses has no answer to them: one halves the rate. In flight are two round trips of
+//! the rate at most. The smallest rate is a packet in a round trip. Without `initial_rate` the first is the initial
+//! window over the first round trip (the paper's is a share of the line rate).
+
+use ackclock_declare::{declare, default, unset};
+use ackclock_units::{Bandwidth, Bytes, SimDuration};
+
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
+use crate::delivery::Demands;
+use crate::event::{AckEvent, CongestionEvent};
+
+declare! {
+    /// Parameters of [`Timely`]; the defaults are for a fabric of 10 Gbit/s and some 20 us.
+    #[derive(Copy)]
+    pub struct TimelyConfig {
+        /// RTT below which the rate grows whatever the gradient.
+        t_low: SimDuration = default(SimDuration::from_micros(50)).at_most(SimDuration::from_secs(10)).source("section 4.4"),
+        /// RTT above which the rate falls whatever the gradient.
+        t_high: SimDuration = default(SimDuration::from_micros(500)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("section 4.4"),
+        /// The RTT that gradients are measured by.
+        min_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
+        /// Acknowledged data for which there is one decision.
+        segment: Bytes = default(Bytes(64_000)).at_least(Bytes(1)).at_most(Bytes(1_000_000_000)).source("section 3.1: 16 to 64 kB"),
+        /// delta: what an event adds to the rate.
+        additive_increase: Bandwidth = default(Bandwidth(10_000_000)).at_least(Bandwidth(1)).source("section 5"),
+        /// beta: weight of a decrease.
+        beta: f64 = default(0.8).above(0.0).at_most(1.0).source("section 5"),
+        /// alpha: weight of the newest difference in the moving average.
+        gain: f64 = default(0.875).above(0.0).at_most(1.0).source("Zhu et al. 2016, table 2"),
+        /// Events with a falling RTT in a row after which N is 5: hyperactive increase. Zero: never.
+        hai_events: u64 = default(5).at_most(1_000_000).unit("events"),
+        /// The first rate.
+        initial_rate: Option<Bandwidth> = unset("the initial window over the first RTT").at_least(Bandwidth(1)),
+        /// The largest rate: that of the host's link.
+        line_rate: Option<Bandwidth> = unset("no bound").at_least(Bandwidth(1)),
+    }
+    check |config, review| {
+        review.below(("t_low", &config.t_low), ("t_high", &config.t_high));
+    };
+}
+
+impl Algorithm for TimelyConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "a rate that follows the gradient of the RTT between two thresholds, which are those of a datacentre",
+        source: "Mittal et al., SIGCOMM 2015",
+        departures: "decisions by acknowledged data, not by completions of hardware; a loss halves the rate",
+        ..Name::called("timely")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Timely(Box::new(Timely::new(self, start)))
+    }
+}
+
+/// N of hyperactive increase.
+const HAI: f64 = 5.0;
+
+/// Round trips of the rate that may be in flight.
+const ROUND_TRIPS_IN_FLIGHT: u64 = 2;
+
+/// What the last event did, by the paper's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Did {
+    Additive,
+    Hyperactive,
+    Decrease,
+}
+
+/// TIMELY: a rate by the gradient of the round trip. Source and departures: [`mod@crate::timely`].
+#[derive(Clone, Debug)]
+pub struct Timely {
+    config: TimelyConfig,
+    mss: u64,
+    initial_window: u64,
+    /// bit/s; nothing before the first round trip is known.
+    rate: f64,
+    srtt: SimDuration,
+    /// Acknowledged since the last event.
+    acked: u64,
+    previous_rtt: f64,
+    /// Moving average of the differences, ns.
+    difference: f64,
+    /// Events with a falling round trip in a row.
+    falling: u64,
+    did: Did,
+}
+
+impl Timely {
+    pub(crate) fn new(config: &TimelyConfig, start: Start) -> Self {
+        Self {
+            config: *config,
+            mss: start.mss,
+            initial_window: start.initial_window,
+            rate: 0.0,
+            srtt: SimDuration::ZERO,
+            acked: 0,
+            previous_rtt: 0.0,
+            difference: 0.0,
+            falling: 0,
+            did: Did::Additive,
+        }
+    }
+
+    /// The first round trip is known.
+    fn begin(&mut self, rtt: SimDuration) {
+        let window_rate = self.initial_window as f64 * 8.0 / rtt.as_secs_f64();
+        self.previous_rtt = rtt.0 as f64;
+        self.set_rate(self.config.initial_rate.map_or(window_rate, |rate| rate.0 as f64));
+    }
+
+    fn set_rate(&mut self, rate: f64) {
+        let least = self.mss as f64 * 8.0 / self.srtt.as_secs_f64();
+        let most = self.config.line_rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
+        self.rate = rate.max(least).min(most);
+    }
+
+    /// Algorithm 1, at the completion of a segment.
+    fn on_completion(&mut self, rtt: SimDuration, least_rtt: SimDuration) {
+        let TimelyConfig { t_low, t_high, beta, gain, .. } = self.config;
+        let new_rtt = rtt.0 as f64;
+        self.difference = (1.0 - gain) * self.difference + gain * (new_rtt - self.previous_rtt);
+        self.previous_rtt = new_rtt;
+        let gradient = self.difference / self.config.min_rtt.unwrap_or(least_rtt).0 as f64;
+        let is_between = rtt >= t_low && rtt <= t_high;
+        self.falling = if is_between && gradient < 0.0 { self.falling + 1 } else { 0 };
+        if rtt < t_low {
+            self.increase(1.0);
+        } else if rtt > t_high {
+            self.decrease(beta * (1.0 - t_high.0 as f64 / new_rtt));
+        } else if gradient <= 0.0 {
+            let is_hyperactive = self.config.hai_events > 0 && self.falling >= self.config.hai_events;
+            self.increase(if is_hyperactive { HAI } else { 1.0 });
+        } else {
+            self.decrease((beta * gradient).min(1.0));
+        }
+    }
+
+    fn increase(&mut self, times: f64) {
+        self.did = if times > 1.0 { Did::Hyperactive } else { Did::Additive };
+        self.set_rate(self.rate + times * self.config.additive_increase.0 as f64);
+    }
+
+    fn decrease(&mut self, share: f64) {
+        self.did = Did::Decrease;
+        self.set_rate(self.rate * (1.0 - share));
+    }
+}
+
+impl CongestionController for Timely {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.acked += ack.newly_acked.0;
+        let Some(rtt) = ack.rtt_sample.filter(|rtt| !rtt.is_zero()) else { return };
+        self.srtt = ack.rtt.srtt.max(SimDuration(1));
+        if self.rate == 0.0 {
+            self.begin(rtt);
+        } else if self.acked >= self.config.segment.0 {
+            self.on_completion(rtt, ack.rtt.min_rtt.max(SimDuration(1)));
+        } else {
+            return;
+        }
+        self.acked = 0;
+    }
+
+    fn on_congestion(&mut self, _event: &CongestionEvent) {
+        if self.rate > 0.0 {
+            self.decrease(0.5);
+        }
+    }
+
+    fn demands(&self) -> Demands {
+        Demands { samples: false, recovery_window: true, marks: true }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        let in_flight = ROUND_TRIPS_IN_FLIGHT * Bandwidth(self.rate as u64).bytes_in(self.srtt).0;
+        Bytes(in_flight.max(self.initial_window))
+    }
+
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        (self.rate > 0.0).then_some(Bandwidth((self.rate as u64).max(1)))
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        false
+    }
+
+    fn state(&self) -> &'static str {
+        match self.did {
+            Did::Additive => "additive_increase",
+            Did::Hyperactive => "hyperactive_increase",
+            Did::Decrease => "decrease",
+        }
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("rate_bps", self.rate);
+        record("rtt_difference_s", self.difference / 1e9);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::RttStats;
+    use crate::testing::{ack, loss};
+
+    /// With a rate of 1 Gbit/s after a first round trip of 100 us; gradients are of 20 us.
+    fn timely(gain: f64) -> Timely {
+        let config = TimelyConfig {
+            gain,
+            min_rtt: Some(SimDuration::from_micros(20)),
+            initial_rate: Some(Bandwidth(1_000_000_000)),
+            ..TimelyConfig::default()
+        };
+        let mut timely = Timely::new(&config, Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None });
+        complete(&mut timely, 100);
+        timely
+    }
+
+    fn acked(timely: &mut Timely, octets: u64, rtt_us: u64) -> f64 {
+        let rtt = SimDuration::from_micros(rtt_us);
+        let stats = RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt };
+        timely.on_ack(&AckEvent { rtt_sample: Some(rtt), rtt: stats, ..ack(octets) });
+        timely.rate / 1e6
+    }
+
+    /// A segment with this round trip; the rate after it in Mbit/s.
+    fn complete(timely: &mut Timely, rtt_us: u64) -> f64 {
+        acked(timely, 64_000, rtt_us)
+    }
+
+    #[track_caller]
+    fn assert_rate(rate: f64, expected: f64) {
+        assert!((rate - expected).abs() < 1e-6, "{rate} Mbit/s, by hand {expected}");
+    }
+
+    #[test]
+    fn outside_the_thresholds_the_gradient_has_no_say() {
+        let mut timely = timely(0.875);
+        assert_rate(complete(&mut timely, 40), 1_010.0); // below T_low: + delta
+        assert_rate(complete(&mut timely, 49), 1_020.0); // though it rises
+        assert_rate(complete(&mut timely, 1_000), 1_020.0 * 0.6); // * (1 - 0.8 (1 - 500 / 1000))
+        assert_rate(complete(&mut timely, 625), 612.0 * 0.84); // though it falls: * (1 - 0.8 (1 - 500 / 625))
+    }
+
+    #[test]
+    fn between_them_it_decides() {
+        let mut timely = timely(0.5);
+        // 0.5 * 8 us = 4 us: 0.2 of 20 us, and 0.8 of that
+        assert_rate(complete(&mut timely, 108), 840.0);
+        // 0.5 * 4 - 0.5 * 4 = 0: no gradient adds
+        assert_rate(complete(&mut timely, 104), 850.0);
+        // 0.5 * 30 = 15 us: 0.75; 1 - 0.6
+        assert_rate(complete(&mut timely, 134), 340.0);
+    }
+
+    #[test]
+    fn five_falling_events_in_a_row_make_it_hyperactive() {
+        let mut timely = timely(1.0);
+        let rates: Vec<f64> = [99, 98, 97, 96, 95, 94].iter().map(|rtt| complete(&mut timely, *rtt)).collect();
+        assert_eq!(rates, [1_010.0, 1_020.0, 1_030.0, 1_040.0, 1_090.0, 1_140.0]); // + delta, from the fifth on + 5 delta
+        assert_eq!(timely.state(), "hyperactive_increase");
+        assert_rate(complete(&mut timely, 94), 1_150.0); // steady: + delta
+        assert_rate(complete(&mut timely, 93), 1_160.0); // the first in a row again
+    }
+
+    #[test]
+    fn a_decision_is_made_for_each_segment_of_data_and_a_loss_halves() {
+        let mut timely = timely(0.875);
+        assert_rate(acked(&mut timely, 63_999, 40), 1_000.0);
+        assert_rate(acked(&mut timely, 1, 40), 1_010.0);
+        timely.on_congestion(&loss(10_000));
+        assert_rate(timely.rate / 1e6, 505.0);
+        // Two round trips of 40 us at 505 Mbit/s are 5050 octets: less than the initial window
+        assert_eq!((timely.cwnd(), timely.pacing_rate()), (Bytes(10_000), Some(Bandwidth(505_000_000))));
+    }
+
+    #[test]
+    fn the_rate_has_bounds() {
+        let mut timely = timely(0.875);
+        timely.config.line_rate = Some(Bandwidth(1_005_000_000));
+        assert_rate(complete(&mut timely, 40), 1_005.0);
+        for _ in 0..100 {
+            timely.on_congestion(&loss(10_000));
+        }
+        assert_rate(timely.rate / 1e6, 200.0); // 1000 octets in 40 us
+    }
+}

@@ -1,0 +1,168 @@
+//! In-band telemetry: what links write into packets with data, and what receivers send back of it with their next segment.
+//!
+//! A packet has the number of a place here ([`TelemetryId`]), so that packets are as long as ever where no link writes. What a
+//! receiver has yet to send back lies with its end: what the latest data brought, as TCP's timestamps do.
+
+use ackclock_cc::HopRecord;
+use ackclock_net::{Generation, LinkId, NetworkConfig, Packet, Payload, TelemetryId};
+
+/// What a packet carries.
+#[derive(Clone, Debug, Default)]
+struct Carried {
+    /// Written on its own way.
+    own: Vec<HopRecord>,
+    /// Sent back: written on the way of the data that it acknowledges.
+    echo: Vec<HopRecord>,
+}
+
+/// What an end has yet to send back.
+#[derive(Clone, Debug, Default)]
+struct Owed {
+    generation: Generation,
+    hops: Vec<HopRecord>,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Telemetry {
+    /// Of each link.
+    writes: Vec<bool>,
+    places: Vec<Carried>,
+    free: Vec<TelemetryId>,
+    owed: Vec<Owed>,
+    /// What the packet that has just arrived sends back.
+    echoed: Vec<HopRecord>,
+}
+
+impl Telemetry {
+    /// `None` where no link writes.
+    pub(super) fn new(config: &NetworkConfig) -> Option<Box<Self>> {
+        let writes: Vec<bool> = config.links.iter().map(|link| link.telemetry).collect();
+        let (places, free, owed, echoed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        writes.contains(&true).then(|| Box::new(Self { writes, places, free, owed, echoed }))
+    }
+
+    /// True if the link writes into this packet.
+    pub(super) fn is_written(&self, link: LinkId, packet: &Packet) -> bool {
+        self.writes[link.index()] && matches!(packet.payload, Payload::Tcp(segment) if segment.payload > 0)
+    }
+
+    /// A link writes into a packet. Returns its place from now on.
+    pub(super) fn write(&mut self, id: TelemetryId, record: HopRecord) -> TelemetryId {
+        let id = if id.is_some() { id } else { self.take_place() };
+        self.places[id.index()].own.push(record);
+        id
+    }
+
+    /// A packet leaves an end: it takes along what is to be sent back.
+    pub(super) fn on_send(&mut self, packet: &mut Packet) {
+        let end = packet.to.peer();
+        let Some(owed) = self.owed.get_mut(end.index()).filter(|owed| !owed.hops.is_empty()) else { return };
+        if owed.generation != packet.generation {
+            return owed.hops.clear();
+        }
+        let mut hops = std::mem::take(&mut owed.hops);
+        packet.telemetry = self.take_place();
+        std::mem::swap(&mut self.places[packet.telemetry.index()].echo, &mut hops);
+        self.owed[end.index()].hops = hops;
+    }
+
+    /// A packet is where it was going.
+    pub(super) fn on_arrival(&mut self, packet: &Packet) {
+        let carried = &mut self.places[packet.telemetry.index()];
+        std::mem::swap(&mut self.echoed, &mut carried.echo);
+        if !carried.own.is_empty() {
+            if self.owed.len() <= packet.to.index() {
+                self.owed.resize_with(packet.to.index() + 1, Owed::default);
+            }
+            let owed = &mut self.owed[packet.to.index()];
+            owed.generation = packet.generation;
+            std::mem::swap(&mut owed.hops, &mut carried.own);
+        }
+        self.free(packet.telemetry);
+    }
+
+    /// What the packet that has arrived sends back to this end.
+    pub(super) fn echoed(&self) -> &[HopRecord] {
+        &self.echoed
+    }
+
+    /// A packet goes no further.
+    pub(super) fn free(&mut self, id: TelemetryId) {
+        if id.is_some() {
+            let Carried { own, echo } = &mut self.places[id.index()];
+            own.clear();
+            echo.clear();
+            self.free.push(id);
+        }
+    }
+
+    /// How many packets have a place.
+    pub(super) fn in_use(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    fn take_place(&mut self) -> TelemetryId {
+        self.free.pop().unwrap_or_else(|| {
+            self.places.push(Carried::default());
+            TelemetryId::of_place(self.places.len() - 1)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_net::{ConnectionIndex, EndpointId};
+    use ackclock_wire::Segment;
+
+    fn packet(payload: u32, to: EndpointId) -> Packet {
+        Packet::tcp(Segment { payload, ..Segment::default() }, to)
+    }
+
+    fn telemetry() -> Telemetry {
+        Telemetry { writes: vec![true, false], places: vec![], free: vec![], owed: vec![], echoed: vec![] }
+    }
+
+    fn record(link: u32) -> HopRecord {
+        HopRecord { link, ..HopRecord::default() }
+    }
+
+    #[test]
+    fn what_links_wrote_into_data_comes_back_with_the_next_segment() {
+        let mut telemetry = telemetry();
+        let opener = EndpointId::opener(ConnectionIndex::new(2));
+        let mut data = packet(1_000, opener.peer());
+        for link in [4, 7] {
+            data.telemetry = telemetry.write(data.telemetry, record(link));
+        }
+        telemetry.on_arrival(&data);
+        let (mut ack, mut other) = (packet(0, opener), packet(0, opener));
+        telemetry.on_send(&mut ack);
+        telemetry.on_send(&mut other);
+        assert_eq!((other.telemetry, telemetry.in_use()), (TelemetryId::default(), 1)); // it is sent back once
+        telemetry.on_arrival(&ack);
+        assert_eq!(telemetry.echoed(), [record(4), record(7)]);
+        assert_eq!(telemetry.in_use(), 0);
+    }
+
+    #[test]
+    fn a_later_connection_sends_back_nothing_of_an_earlier() {
+        let mut telemetry = telemetry();
+        let opener = EndpointId::opener(ConnectionIndex::new(0));
+        let mut data = packet(1_000, opener.peer());
+        data.telemetry = telemetry.write(data.telemetry, record(4));
+        telemetry.on_arrival(&data);
+        let mut ack = Packet { generation: Generation::default().next(), ..packet(0, opener) };
+        telemetry.on_send(&mut ack);
+        assert!(!ack.telemetry.is_some());
+    }
+
+    #[test]
+    fn links_write_into_data_only() {
+        let (telemetry, to) = (telemetry(), EndpointId::acceptor(ConnectionIndex::new(0)));
+        let [first, second] = [0, 1].map(LinkId::new);
+        assert!(telemetry.is_written(first, &packet(1, to)));
+        assert!(!telemetry.is_written(first, &packet(0, to)) && !telemetry.is_written(second, &packet(1, to)));
+    }
+}
