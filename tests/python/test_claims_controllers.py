@@ -1,0 +1,102 @@
+"""Claims about known results of controllers: their arithmetic by hand, and the page beside what is on record.
+
+To record anew: `ackclock claims controllers -o out/controllers`, then copy its claims.json to claims/controllers/recorded.json and
+its figures to docs/images; with ACKCLOCK_UPDATE_DOCS=1 this file writes the page's tables. Verdicts that changed are for a person.
+"""
+
+import os
+import re
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import polars as pl
+import pytest
+
+from ackclock.claims import Folder, load_folders
+from ackclock.claims.folder import load_module
+from ackclock.claims.page import number
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-controllers.md"
+TABLE = re.compile(r"<!-- claims: ([C0-9 ]+) -->\n.*?<!-- end of claims -->", re.DOTALL)
+HEAD = "| | quantity | source | published | ours | |\n|---|---|---|---|---|---|\n"
+
+
+@pytest.fixture(scope="module")
+def folder() -> Folder:
+    return next(folder for folder in load_folders() if folder.path.name == "controllers")
+
+
+@pytest.fixture(scope="module")
+def bbr(folder: Folder) -> ModuleType:
+    return load_module(folder.path / "measure_bbr.py")
+
+
+def table(folder: Folder, families: list[str]) -> str:
+    """The rows of some families, from what is on record."""
+    rows = []
+    for claim in folder.claims:
+        if re.match(r"[A-Z]+\d+", claim.id)[0] not in families:  # type: ignore[index]
+            continue
+        entry = claim.on_record
+        assert entry is not None, claim.id
+        spread = f" ± {number(entry['also']['deviation'])}" if "deviation" in entry["also"] else ""
+        ours = f"{number(entry['measured'])}{spread} {claim.unit}".strip()
+        published = f"{claim.published} {claim.unit}".strip()
+        cells = (claim.id, claim.quantity, claim.section, published, ours, entry["verdict"])
+        rows.append(f"| {' | '.join(cells)} |\n")
+    return HEAD + "".join(rows)
+
+
+def test_the_page_has_the_numbers_on_record(folder: Folder) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    written = TABLE.sub(
+        lambda found: f"<!-- claims: {found[1]} -->\n{table(folder, found[1].split())}<!-- end of claims -->", page
+    )
+    if os.environ.get("ACKCLOCK_UPDATE_DOCS"):
+        PAGE.write_text(written, encoding="utf-8")
+        page = written
+    assert page == written, "ACKCLOCK_UPDATE_DOCS=1 writes the tables"
+    shown = " ".join(found[1] for found in TABLE.finditer(page)).split()
+    assert sorted(set(shown)) == sorted({re.match(r"C\d+", claim.id)[0] for claim in folder.claims})  # type: ignore[index]
+    assert len(shown) == len(set(shown))
+
+
+def test_the_page_explains_whatever_differs(folder: Folder) -> None:
+    text = TABLE.sub("", PAGE.read_text(encoding="utf-8"))
+    assert [claim for claim, verdict in folder.recorded.items() if verdict == "differs" and claim not in text] == []
+
+
+def test_the_verdicts_on_record_are_those_of_the_record(folder: Folder) -> None:
+    assert {claim.id: claim.on_record["verdict"] for claim in folder.claims if claim.on_record} == folder.recorded
+
+
+def test_each_statement_says_whether_its_source_was_read(folder: Folder) -> None:
+    """A number from memory is not a number that was read."""
+    silent = [
+        c.id for c in folder.claims if not re.search(r"\((memory|checked|derived)[^)]*\)", c.statement + c.section)
+    ]
+    assert silent == []
+
+
+def test_the_model_of_ware_by_hand(bbr: ModuleType) -> None:
+    """10 Mbit/s x 40 ms = 33.3 packets. X = 4: p = 1/2 - 1/8 - 4/133.3 = 0.345; ProbeRTT: 0.4 of 10 s."""
+    assert bbr.model(4, 10e6) == pytest.approx(0.655 * 0.96)
+    assert bbr.model(1, 10e6) == pytest.approx(1 - 0.028), "p is below 0: all of the link"
+    assert bbr.probe_time(2.56, 0.04) == pytest.approx(0.28)
+
+
+def test_a_probe_is_where_the_window_falls_to_four_segments(bbr: ModuleType) -> None:
+    full, small = 80 * 1448, 4 * 1448
+    flows = pl.DataFrame({"time_s": [1.5, 2.0, 2.1, 3.0, 12.2], "cwnd_bytes": [full, small, small, full, small]})
+    assert bbr.probes(SimpleNamespace(flows=flows)) == [2.0, 12.2]
+
+
+def test_what_a_link_can_deliver(bbr: ModuleType) -> None:
+    """100 Mbit/s with 5 % lost: 95 of packets, 91.7 of payload."""
+    results = SimpleNamespace(flow=lambda _: {"goodput_bps": 91.7e6})
+    assert bbr.of_delivered(results, 0.05) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_jain_by_hand(bbr: ModuleType) -> None:
+    """(3 + 1)^2 / (2 x (9 + 1)) = 0.8."""
+    assert bbr.jain([3.0, 1.0]) == pytest.approx(0.8)
