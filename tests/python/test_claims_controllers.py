@@ -1,7 +1,8 @@
 """Claims about known results of controllers: their arithmetic by hand, and the page beside what is on record.
 
-To record anew: `ackclock claims controllers -o out/controllers`, then copy its claims.json to claims/controllers/recorded.json and
-its figures to docs/images; with ACKCLOCK_UPDATE_DOCS=1 this file writes the page's tables. Verdicts that changed are for a person.
+`make record-controllers` records anew: measurements, figures and,
+by this file, with ACKCLOCK_UPDATE_DOCS=1, the page's tables.
+Verdicts that changed are for a person.
 """
 
 import os
@@ -100,3 +101,47 @@ def test_what_a_link_can_deliver(bbr: ModuleType) -> None:
 def test_jain_by_hand(bbr: ModuleType) -> None:
     """(3 + 1)^2 / (2 x (9 + 1)) = 0.8."""
     assert bbr.jain([3.0, 1.0]) == pytest.approx(0.8)
+
+
+def test_dctcps_sawtooth_by_hand(folder: Folder) -> None:
+    """Two flows, 80 packets of path and 20 of threshold: sqrt(2 x 2 x 100) / 2 = 10."""
+    marks = load_module(folder.path / "measure_marks.py")
+    assert marks.amplitude(2, 20, 80.0) == pytest.approx(10.0)
+    assert pytest.approx(83.5) == marks.PATH_PACKETS, "1 Gbit/s x 1.002 ms in packets of 1500 octets"
+
+
+def test_the_exponent_of_round_trips_by_hand(folder: Folder) -> None:
+    """Four times as much over half the round trip: 2."""
+    loss = load_module(folder.path / "measure_loss.py")
+    flows = [
+        {"name": "near.1", "goodput_bps": 3e6, "rtt_ms": {"mean": 40.0}},
+        {"name": "near.2", "goodput_bps": 5e6, "rtt_ms": {"mean": 60.0}},
+        {"name": "far.1", "goodput_bps": 2e6, "rtt_ms": {"mean": 100.0}},
+    ]
+    ratio, rtts = loss.near_over_far(SimpleNamespace(summary={"flows": flows}))
+    assert (ratio, rtts) == (4.0, 2.0)
+    assert loss.exponent_of(ratio, rtts) == pytest.approx(2.0)
+
+
+def test_what_servers_take_by_hand(folder: Folder) -> None:
+    """Two servers' 256 kB each in 8.192 ms are 500 Mbit/s of 1 Gbit/s; one that is not done counts to the run's end."""
+    marks = load_module(folder.path / "measure_marks.py")
+    done, missing = {"completion_s": 8.192e-3}, {"completion_s": None}
+    runs = {
+        "a": SimpleNamespace(summary={"flows": [done, done]}),
+        "b": SimpleNamespace(summary={"flows": [done, missing]}),
+    }
+    found = marks.taken("a")(runs)
+    assert found.value == pytest.approx(0.5)
+    assert found.also["b"] == pytest.approx(4.096e6 / 6.0 / 1e9)
+
+
+def test_prague_is_as_uneven_either_way(folder: Folder) -> None:
+    """A half and 1.5 times: the greater is 2."""
+    marks = load_module(folder.path / "measure_marks.py")
+
+    def of(one: float, other: float) -> SimpleNamespace:
+        rates = {"one": {"goodput_bps": one}, "other": {"goodput_bps": other}}
+        return SimpleNamespace(flow=rates.__getitem__)
+
+    assert marks.unevenness({"4 Mbit/s 20 ms": of(1.0, 2.0), "8 Mbit/s 20 ms": of(3.0, 2.0)}).value == 2.0
