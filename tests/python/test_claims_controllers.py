@@ -86,6 +86,17 @@ def test_the_model_of_ware_by_hand(bbr: ModuleType) -> None:
     assert bbr.probe_time(2.56, 0.04) == pytest.approx(0.28)
 
 
+def test_what_bbr_takes_for_the_path_by_hand(bbr: ModuleType) -> None:
+    """Half in flight is CUBIC's, 2 of 4 BDP (66.7 packets) wait: 0.5 x 4 + 1 = 3 by the model, 0.5 x (2 + 1) alone."""
+    samples = {"time_s": [101.0, 102.0, 113.0], "rtt_sample_s": [0.08, 0.06, 0.1], "cwnd_bytes": [100_000] * 3}
+    one = pl.DataFrame({"flow": ["one"] * 3, "flight_size_bytes": [30_000] * 3, **samples})
+    both = pl.concat([one, one.with_columns(flow=pl.lit("other"))])
+    link = {"name": "bottleneck", "utilization": 1.0, "drops": 0, "queue_packets": {"mean": 200 / 3}}
+    results = SimpleNamespace(flows=both, summary={"links": [link]})
+    assert bbr.left_by_cubic(results, 4) == pytest.approx((3.0, 1.5))
+    assert bbr.taken_for_path(results, 10.0) == pytest.approx((0.06 + 0.1) / 2 / 0.04)
+
+
 def test_a_probe_is_where_the_window_falls_to_four_segments(bbr: ModuleType) -> None:
     full, small = 80 * 1448, 4 * 1448
     flows = pl.DataFrame({"time_s": [1.5, 2.0, 2.1, 3.0, 12.2], "cwnd_bytes": [full, small, small, full, small]})

@@ -202,6 +202,30 @@ def in_probe(results: Results) -> float:
     return probing.height / (probing.height + outside.height)
 
 
+def taken_for_path(results: Results, window_s: float = 10.2) -> float:
+    """Return the round trip that BBR takes for the path's, over that: the mean of the least of each window."""
+    probing, outside = _settled(results)
+    samples = pl.concat([probing, outside]).drop_nulls("rtt_sample_s")
+    windows = samples.group_by((pl.col("time_s") / window_s).floor()).agg(pl.col("rtt_sample_s").min())
+    return float(windows["rtt_sample_s"].to_numpy().mean()) / PATH_S
+
+
+def left_by_cubic(results: Results, depth: float) -> tuple[float, float]:
+    """Return what that round trip is by the model, and by what CUBIC alone has in flight, over the path's.
+
+    CUBIC has p of all in flight. The model has its p of the queue wait, and the path on top; but while BBR is in
+    ProbeRTT CUBIC fills the path, too, so that no more than p of queue and path is left: p (f X + 1), of a buffer of X
+    that is f full.
+    """
+    _, outside = _settled(results)
+    other = results.flows.filter((pl.col("flow") == "other") & (pl.col("time_s") > 100))
+    one = float(outside["flight_size_bytes"].to_numpy().mean())
+    two = float(other["flight_size_bytes"].to_numpy().mean())
+    p = two / (one + two)
+    queued = link(results)["queue"] / (10e6 * PATH_S / 12000)
+    return p * depth + 1, p * (queued + 1)
+
+
 def in_shallow(runs: Runs) -> Measured:
     """BBR's lesser share where the buffer is at most one BDP."""
     found = {name: share(runs[name]) for name in ("0.5", "1")}
@@ -221,7 +245,12 @@ def in_deep(runs: Runs) -> Measured:
     fill = {f"fill {d:g} BDP": link(runs[f"{d:g}"])["queue"] / (d * 10e6 * PATH_S / 12000) for d in DEEP}
     probing = {f"ProbeRTT {d:g} BDP": in_probe(runs[f"{d:g}"]) for d in DEEP}
     law = {f"ProbeRTT by (11) {d:g} BDP": probe_time(d * PATH_S, PATH_S) for d in DEEP}
-    return Measured(found.value, {**found.also, **fill, **probing, **law})
+    paths: dict[str, float] = {}
+    for depth in DEEP:
+        model_has, alone = left_by_cubic(runs[f"{depth:g}"], depth)
+        paths[f"BBR's path {depth:g} BDP"] = taken_for_path(runs[f"{depth:g}"])
+        paths |= {f"the model's {depth:g} BDP": model_has, f"p (fX + 1) {depth:g} BDP": alone}
+    return Measured(found.value, {**found.also, **fill, **probing, **law, **paths})
 
 
 def of_model(depth: int) -> Measure:

@@ -36,6 +36,8 @@ def depths(laboratory: Laboratory, study: Study) -> Figure:
         figure = Figure(figsize=(WIDTH, 3.8), layout="constrained")
         left, right = figure.subplots(1, 2)
         left.plot(places, [_bbr.model(d, 10e6) for d in places], "--", color=GREY, label="model (Ware et al. 2019)")
+        capped = [0.5 * (1 - _bbr.probe_time(d * _bbr.PATH_S, _bbr.PATH_S)) for d in places if d >= 2]
+        left.plot([d for d in places if d >= 2], capped, ":", color=GREY, label="half, less ProbeRTT")
         for number, each in enumerate(runs):
             shares = [_bbr.share(each[f"{d:g}"]) for d in places]
             left.plot(places, shares, "o", color=BLUE, markersize=4, label="" if number else "beside CUBIC")
