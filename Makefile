@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel publish-check fuzz fuzz-short soak other-processor claims-full evolve validate-linux peers lock programs clean
+.PHONY: help setup build learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel publish-check fuzz fuzz-short soak other-processor claims-full record-controllers evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -55,6 +55,12 @@ run: build ## simulate the O-claims and print them, paper beside measured, with 
 
 claims-full: build ## every claim over its whole grid of choices
 	@$(BIN)/ackclock claims --full
+
+record-controllers: build ## record the claims about controllers anew: measurements, figures, the page's tables
+	@$(BIN)/ackclock claims controllers -o out/controllers
+	@cp out/controllers/claims.json claims/controllers/recorded.json
+	@cd out/controllers/figures && for figure in *.png; do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_controllers.py
 
 evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces)
 	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \

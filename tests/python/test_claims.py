@@ -15,7 +15,7 @@ from conftest import Cli
 
 FOLDERS = load_folders()
 
-pytestmark = pytest.mark.timeout(1200)  # every claim in its short form: some four minutes of CPU on one core
+pytestmark = pytest.mark.timeout(1200)  # every claim in its short form: some six minutes of CPU on one core
 
 
 @pytest.fixture(scope="module")

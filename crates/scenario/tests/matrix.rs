@@ -30,7 +30,6 @@ const KNOWN: &[(&str, &str, &str, &str, &str)] = &[
     ("bbr3", "shallow", "rfc", "idle", BLIND),
     ("powertcp_theta", "plain", "linux-6.x", "idle", SWAYS),
     ("timely", "deep", "rfc", "idle", DEEP_FALLS),
-    ("timely", "deep", "linux-6.x", "idle", DEEP_FALLS),
     ("timely", "plain", "rfc", "idle", DEEP_FALLS),
     ("timely", "plain", "linux-6.x", "idle", DEEP_FALLS),
     ("timely", "shallow", "rfc", "idle", DEEP_FALLS),
