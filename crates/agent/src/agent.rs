@@ -13,7 +13,7 @@ use ackclock_cc::{
     AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, CubicPace, Demands, HopRecord,
     RestartCause, RestartEvent, RttStats, SegmentReport, SendEvent,
 };
-use ackclock_units::{Bandwidth, Bytes, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::action::Ground;
 use crate::config::AgentConfig;
@@ -330,6 +330,10 @@ impl CongestionController for Agent {
             recovery_window: own.recovery_window || self.config.answers_losses,
             marks: own.marks,
         }
+    }
+
+    fn on_handshake(&mut self, srtt: SimDuration) {
+        self.own.on_handshake(srtt);
     }
 
     fn on_telemetry(&mut self, hops: &[HopRecord]) {

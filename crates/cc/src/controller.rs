@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::LazyLock;
 
 use ackclock_declare::Parts;
-use ackclock_units::{Bandwidth, Bytes, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::algorithm::{Algorithm, Stack, parts_of};
 use crate::bursts::BurstRule;
@@ -47,6 +47,9 @@ use crate::{
 /// down to [`Self::ssthresh`] as it is when `on_congestion` returns, and what the controller changes during the recovery
 /// counts after it only.
 pub trait CongestionController: Debug + Send {
+    /// The handshake is over, and took a round trip, which is smoothed as the first sample of any; not if none could be taken.
+    fn on_handshake(&mut self, _srtt: SimDuration) {}
+
     /// An ACK delivered new data or told of loss. Called after loss detection, once per ACK, also during recovery.
     fn on_ack(&mut self, ack: &AckEvent);
 
@@ -266,6 +269,9 @@ macro_rules! dispatch {
             }
             fn demands(&self) -> Demands {
                 match self { $(Self::$variant(inner) => inner.demands(),)* }
+            }
+            fn on_handshake(&mut self, srtt: SimDuration) {
+                match self { $(Self::$variant(inner) => inner.on_handshake(srtt),)* }
             }
             fn on_telemetry(&mut self, hops: &[HopRecord]) {
                 match self { $(Self::$variant(inner) => inner.on_telemetry(hops),)* }

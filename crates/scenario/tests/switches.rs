@@ -65,6 +65,7 @@ impl Situation {
     fn text(&self) -> String {
         let Self { duration, link, tcp, flow, more, .. } = self;
         let app = if flow.contains("app =") { String::new() } else { file() };
+        let controller = if flow.contains("controller =") { "" } else { "controller = \"reno\"" };
         let rate = if link.contains("rate =") { "" } else { "rate = \"8 Mbit/s\"" };
         let delay = if link.contains("delay =") { "" } else { "delay = \"20 ms\"" };
         let queue =
@@ -74,7 +75,7 @@ impl Situation {
              [topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"0 ms\" }}\n\
              [topology.bottleneck]\n{rate}\n{delay}\n{queue}\n{link}\n\
              [tcp]\nprofile = \"rfc\"\ninitial_ssthresh = \"20 segments\"\n{tcp}\n\
-             [[flow]]\nname = \"f\"\ncontroller = \"reno\"\n{flow}\n{app}\n{more}"
+             [[flow]]\nname = \"f\"\n{controller}\n{flow}\n{app}\n{more}"
         )
     }
 

@@ -17,8 +17,8 @@ pub use parts::{
 };
 pub use rto::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, TickRounding};
 pub use words::{
-    Counting, CwndValidation, DecreaseFrom, IdleRestart, LossDetection, LossRecovery, Nagle, TimeoutInRecovery,
-    UserTimeoutFrom, ZeroWindowProbeFrom,
+    AppLimitedFrom, Counting, CwndValidation, DecreaseFrom, IdleRestart, LossDetection, LossRecovery, Nagle,
+    TimeoutInRecovery, UserTimeoutFrom, ZeroWindowProbeFrom,
 };
 use written::{Buffer, Ssthresh};
 
@@ -91,6 +91,8 @@ declare! {
         gro: SimDuration = SimDuration::ZERO,
         /// What becomes of cwnd while the receiver or the application limits the sender.
         cwnd_validation: CwndValidation = CwndValidation::Hold,
+        /// What makes samples of the delivery rate limited by the application.
+        app_limited_from: AppLimitedFrom = AppLimitedFrom::Idle,
         /// What becomes of cwnd after an idle time; "linux" leaves three quarters of it in ssthresh, as RFC 2861 does.
         idle_restart: IdleRestart = IdleRestart::Off,
         /// Whether small segments wait.

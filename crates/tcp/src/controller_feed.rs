@@ -6,6 +6,7 @@
 use ackclock_cc::{CongestionController, Controller, DeliveryReport, Demands, Repair, SegmentReport};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
+use crate::config::AppLimitedFrom;
 use crate::ranges::Range;
 use crate::rate_sample::RateSampler;
 use crate::scoreboard::Scoreboard;
@@ -19,12 +20,12 @@ pub(crate) struct ControllerFeed {
 
 impl ControllerFeed {
     /// The controller is settled, or another takes over.
-    pub(crate) fn settle(&mut self, demands: Demands) {
+    pub(crate) fn settle(&mut self, demands: Demands, app_limited_from: AppLimitedFrom) {
         self.demands = demands;
         if !demands.samples {
             self.rates = None;
         } else if self.rates.is_none() {
-            self.rates = Some(Box::default());
+            self.rates = Some(Box::new(RateSampler::new(app_limited_from)));
         }
     }
 
@@ -57,6 +58,13 @@ impl ControllerFeed {
     #[inline]
     pub(crate) fn on_delivered(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
         self.rates.as_mut()?.on_delivered(range, now)
+    }
+
+    /// The receiver got so many octets once more, which counts as delivered.
+    pub(crate) fn on_duplicate(&mut self, now: SimTime, octets: u64) {
+        if let Some(rates) = &mut self.rates {
+            rates.on_duplicate(now, octets);
+        }
     }
 
     /// draft-cheng-iccrg-delivery-rate-estimation section 3.4: nothing to send, room in the window, and nothing lost that

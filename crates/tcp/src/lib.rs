@@ -63,10 +63,11 @@ mod undo;
 mod write_queue;
 
 pub use config::{
-    AckControlConfig, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation, DecreaseFrom,
-    DelayedAck, EcnConfig, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery, MAX_SCALED_WINDOW,
-    MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacingConfig, RtoConfig, RtoEstimator, RtoResume, RttSample, SmallQueues,
-    TcpConfig, TickRounding, TimeoutInRecovery, UndoConfig, UserTimeoutFrom, ZeroWindowProbeFrom,
+    AckControlConfig, AppLimitedFrom, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation,
+    DecreaseFrom, DelayedAck, EcnConfig, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery,
+    MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacingConfig, RtoConfig, RtoEstimator, RtoResume,
+    RttSample, SmallQueues, TcpConfig, TickRounding, TimeoutInRecovery, UndoConfig, UserTimeoutFrom,
+    ZeroWindowProbeFrom,
 };
 pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};
 pub use episode::{Episode, EpisodeCause};

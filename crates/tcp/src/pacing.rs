@@ -2,14 +2,15 @@
 //!
 //! Sources: Linux's internal pacing and `fq` by their behaviour; Aggarwal, Savage, Anderson, INFOCOM 2000.
 //!
-//! Departures: none. Linux's first ten segments are not paced, and a late packet gives back up to half of its own time.
+//! Departures: none. The burst that makes Linux's first ten segments full is the first that others wait for, and a late packet
+//! gives back up to half of its own time.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::config::PacingConfig;
 
-/// Segments that leave before pacing begins.
-const UNPACED_SEGMENTS: u64 = 10;
+/// What leaves at once before pacing begins: the burst with the last of these segments is paced.
+const FIRST_SEGMENTS: u64 = 10;
 
 /// When the next segment may leave.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Pacer {
     is_active: bool,
     next: SimTime,
     sent_segments: u64,
+    /// Octets of the burst under way, while nothing is paced.
+    unpaced: u64,
     /// How late the burst under way began; up to half of its own time is made up for.
     lateness: SimDuration,
 }
@@ -34,7 +37,14 @@ pub(crate) struct RateInputs {
 
 impl Pacer {
     pub(crate) fn new(config: PacingConfig) -> Self {
-        Self { config, is_active: config.enabled, next: SimTime::ZERO, sent_segments: 0, lateness: SimDuration::ZERO }
+        Self {
+            config,
+            is_active: config.enabled,
+            next: SimTime::ZERO,
+            sent_segments: 0,
+            unpaced: 0,
+            lateness: SimDuration::ZERO,
+        }
     }
 
     /// Segments are spread over the round trip.
@@ -65,8 +75,9 @@ impl Pacer {
         Some(Bandwidth((ratio * window * 8.0 / inputs.srtt.as_secs_f64()) as u64))
     }
 
-    /// True if a segment may leave now.
-    pub(crate) fn is_open(&self, now: SimTime) -> bool {
+    /// True if a burst may leave now.
+    pub(crate) fn is_open(&mut self, now: SimTime) -> bool {
+        self.unpaced = 0;
         now >= self.next
     }
 
@@ -77,11 +88,12 @@ impl Pacer {
     /// `size` octets left at `now`, at this rate.
     pub(crate) fn on_sent(&mut self, now: SimTime, size: u64, rate: Option<Bandwidth>) {
         self.sent_segments += 1;
-        let Some(rate) = rate.filter(|rate| rate.0 > 0 && self.sent_segments > UNPACED_SEGMENTS) else {
+        let Some(rate) = rate.filter(|rate| rate.0 > 0 && self.sent_segments >= FIRST_SEGMENTS) else {
             self.next = now;
+            self.unpaced += size;
             return;
         };
-        let time = rate.serialization_delay(Bytes(size));
+        let time = rate.serialization_delay(Bytes(size + std::mem::take(&mut self.unpaced)));
         if now >= self.next {
             self.lateness = now.saturating_since(self.next);
         }
@@ -111,15 +123,28 @@ mod tests {
     }
 
     #[test]
-    fn after_ten_segments_each_waits_for_the_one_before() {
+    fn from_the_tenth_segment_on_each_waits_for_the_one_before() {
         let config = PacingConfig { enabled: true, slow_start_ratio: 2.0, avoidance_ratio: 1.2 };
         let mut pacer = Pacer::new(config);
         let rate = Some(Bandwidth(8_000_000)); // 1000 octets a millisecond
-        for _ in 0..10 {
+        for _ in 0..9 {
+            assert!(pacer.is_open(SimTime(0)));
             pacer.on_sent(SimTime(0), 1_000, rate);
         }
         assert!(pacer.is_open(SimTime(0)));
         pacer.on_sent(SimTime(0), 1_000, rate);
         assert_eq!(pacer.next(), SimTime(1_000_000));
+    }
+
+    #[test]
+    fn the_burst_with_the_tenth_segment_is_paced_whole() {
+        let mut pacer = Pacer::new(PacingConfig { enabled: true, slow_start_ratio: 2.0, avoidance_ratio: 1.2 });
+        for _ in 0..4 {
+            assert!(pacer.is_open(SimTime(0)));
+            for _ in 0..3 {
+                pacer.on_sent(SimTime(0), 1_000, Some(Bandwidth(8_000_000)));
+            }
+        }
+        assert_eq!(pacer.next(), SimTime(3_000_000)); // 10 to 12 left together
     }
 }

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use ackclock_cc::{RateSample, SegmentReport};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
+use crate::config::AppLimitedFrom;
 use crate::ranges::Range;
 
 /// P: what is kept of a segment.
@@ -53,6 +54,12 @@ pub(crate) struct RateSampler {
 }
 
 impl RateSampler {
+    /// Nothing has been sent. On Linux samples are limited by the application until something has been delivered.
+    pub(crate) fn new(app_limited_from: AppLimitedFrom) -> Self {
+        let app_limited_until = (app_limited_from == AppLimitedFrom::Write).then_some(0);
+        Self { app_limited_until, ..Self::default() }
+    }
+
     /// `C.delivered`.
     pub(crate) fn delivered(&self) -> u64 {
         self.delivered
@@ -108,6 +115,12 @@ impl RateSampler {
             self.first_sent_at = record.sent_at;
         }
         Some(self.report(&record, range, now))
+    }
+
+    /// So many octets have arrived once more, where that counts as delivered.
+    pub(crate) fn on_duplicate(&mut self, now: SimTime, octets: u64) {
+        self.delivered += octets;
+        self.delivered_at = now;
     }
 
     /// Of the segment at `range`, which is taken for lost.
@@ -226,6 +239,32 @@ mod tests {
         assert!(is_limited(&mut sampler, 1)); // 2000 delivered, more than the 1000 in flight at the limit
         sampler.on_sent(SimTime(12 * MS), segment(2), 1_000, 1_000, false);
         assert!(!is_limited(&mut sampler, 2));
+    }
+
+    #[test]
+    fn on_linux_the_first_flight_is_limited_by_the_application() {
+        let mut sampler = RateSampler::new(AppLimitedFrom::Write);
+        let mut is_limited = |sampler: &mut RateSampler, number: u64| {
+            sampler.on_delivered(segment(number), SimTime((10 + number) * MS));
+            sampler.take_sample(SimDuration::ZERO, segment(number).end).expect("a sample").is_app_limited
+        };
+        sampler.on_sent(SimTime(0), segment(0), 1_000, 1_000, false);
+        sampler.on_sent(SimTime(0), segment(1), 2_000, 1_000, false);
+        assert!(is_limited(&mut sampler, 0));
+        sampler.on_sent(SimTime(10 * MS), segment(2), 2_000, 1_000, false);
+        assert!(is_limited(&mut sampler, 1));
+        assert!(!is_limited(&mut sampler, 2));
+    }
+
+    #[test]
+    fn a_duplicate_that_counts_as_delivered_is_in_the_next_sample() {
+        let mut sampler = RateSampler::default();
+        sampler.on_sent(SimTime(0), segment(0), 1_000, 1_000, false);
+        sampler.on_sent(SimTime(1), segment(1), 2_000, 1_000, false);
+        sampler.on_duplicate(SimTime(9 * MS), 1_000);
+        sampler.on_delivered(segment(0), SimTime(10 * MS));
+        let sample = sampler.take_sample(SimDuration::ZERO, segment(0).end).expect("a sample");
+        assert_eq!((sample.delivered, sampler.delivered()), (Bytes(2_000), 2_000));
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(crate) struct Sent {
     pub(crate) at: SimTime,
     len: u32,
     marks: u8,
+    /// It was the first of what the host was handed at once.
+    pub(crate) begins_burst: bool,
 }
 
 const SACKED: u8 = 1;
@@ -238,7 +240,14 @@ impl Scoreboard {
     pub(crate) fn on_new_data(&mut self, len: u64, now: SimTime) {
         self.high_data += len;
         self.outstanding += self.weight(len);
-        self.segments.push_back(Sent { end: self.high_data, at: now, len: len as u32, marks: 0 });
+        self.segments.push_back(Sent { end: self.high_data, at: now, len: len as u32, marks: 0, begins_burst: false });
+    }
+
+    /// What has just been sent began a burst.
+    pub(crate) fn note_burst(&mut self) {
+        if let Some(sent) = self.segments.back_mut() {
+            sent.begins_burst = true;
+        }
     }
 
     /// A cumulative ACK up to `to`. Hands every segment that it completes to `acked`, as it was before. Returns what it

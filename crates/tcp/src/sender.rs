@@ -33,7 +33,7 @@ use ackclock_units::{Bytes, SimTime};
 
 use crate::ack_control::AckControl;
 use crate::clock::TimestampClock;
-use crate::config::TcpConfig;
+use crate::config::{AppLimitedFrom, TcpConfig};
 use crate::controller_feed::ControllerFeed;
 use crate::cwnd_validation::CwndValidator;
 use crate::ecn::EcnSender;
@@ -173,6 +173,9 @@ impl Sender {
 
     /// The application wrote `octets`, with more to come at once or not.
     pub(crate) fn write(&mut self, now: SimTime, octets: u64, more: bool) {
+        if self.config.app_limited_from == AppLimitedFrom::Write {
+            self.note_idle_before_write(now);
+        }
         self.restart_after_idle(now);
         let sent =
             SentSoFar { high_data: self.board.high_data(), largest_window: self.peer.largest(), mss: self.board.mss() };

@@ -3,13 +3,14 @@
 //! Source: Linux's TSO autosizing and deferral, by their behaviour.
 //!
 //! Departures: none known. A burst aims at what pacing would send in a millisecond, unless the controller asks for other bursts
-//! ([`BurstRule`]); a sender that has sent within the last millisecond waits for a burst's worth of window, or for a third of it,
-//! if the next ACK is near: a millisecond away, or half a round trip if that is less (Linux since 6.18).
+//! ([`BurstRule`]); a sender that has sent within the last millisecond, pacing included, waits for a burst's worth of window, or
+//! for a third of it, if the next ACK is near: a millisecond away, or half a round trip if that is less (Linux since 6.18).
 
 use ackclock_cc::BurstRule;
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 use crate::config::BurstConfig;
+use crate::scoreboard::Sent;
 
 /// A sender whose last burst is older does not wait.
 const RECENT: SimDuration = SimDuration::from_millis(1);
@@ -20,6 +21,17 @@ pub(crate) struct TsoBursts {
     config: BurstConfig,
     last_sent: SimTime,
     /// What is left of the burst under way.
+    room: u64,
+    /// Nothing of it has left.
+    begins: bool,
+    repair: Repair,
+}
+
+/// A burst of retransmissions: what left in one burst leaves in one again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Repair {
+    /// Where it goes on.
+    next: u64,
     room: u64,
 }
 
@@ -39,27 +51,47 @@ pub(crate) struct Opening {
     pub(crate) min_rtt: SimDuration,
     /// What is paced at, or would be.
     pub(crate) rate: Option<Bandwidth>,
+    /// Until when pacing spreads the last burst; the beginning of time without pacing.
+    pub(crate) paced_until: SimTime,
     /// What the controller asks of bursts.
     pub(crate) rule: BurstRule,
 }
 
 impl TsoBursts {
     pub(crate) fn new(config: BurstConfig) -> Self {
-        Self { config, last_sent: SimTime::ZERO, room: 0 }
+        Self { config, last_sent: SimTime::ZERO, room: 0, begins: false, repair: Repair::default() }
     }
 
     pub(crate) fn is_on(&self) -> bool {
         self.config.enabled
     }
 
-    /// True if another burst begins now, the last being complete; otherwise it waits for the window to open further.
-    pub(crate) fn is_due(&mut self, now: SimTime, opening: &Opening) -> bool {
+    /// True if another burst begins now, the last being complete; otherwise it waits for the window to open further, if it may:
+    /// within a recovery none does.
+    pub(crate) fn is_due(&mut self, now: SimTime, opening: &Opening, may_wait: bool) -> bool {
         let burst = self.size(opening);
-        if self.waits(now, opening, burst) {
+        if may_wait && self.waits(now, opening, burst) {
             return false;
         }
         self.room = burst.min(opening.allowed.max(opening.mss));
+        self.begins = true;
         true
+    }
+
+    /// True if the burst of retransmissions under way goes on with this segment.
+    pub(crate) fn repairs(&self, lost: &Sent) -> bool {
+        self.repair.room > 0 && lost.start() == self.repair.next && !lost.begins_burst
+    }
+
+    /// Another burst of retransmissions begins.
+    pub(crate) fn begin_repair(&mut self, opening: &Opening) {
+        self.repair.room = self.size(opening).min(opening.allowed);
+    }
+
+    /// It goes on with this segment, which is about to be retransmitted.
+    pub(crate) fn on_repaired(&mut self, lost: &Sent) {
+        let room = self.repair.room.saturating_sub(lost.range().len());
+        self.repair = Repair { next: lost.end, room };
     }
 
     /// What pacing would send in about a millisecond, and more where the RTT is far below one.
@@ -82,7 +114,7 @@ impl TsoBursts {
     fn waits(&self, now: SimTime, opening: &Opening, burst: u64) -> bool {
         let near = RECENT.min(SimDuration(opening.srtt.0 / 2));
         let is_far = opening.first_sent.is_none_or(|sent| (sent + opening.srtt).saturating_since(now) > near);
-        now < self.last_sent + RECENT
+        now < self.last_sent.max(opening.paced_until) + RECENT
             && opening.unsent > opening.mss
             && opening.allowed < burst
             && opening.allowed < opening.unsent
@@ -90,9 +122,11 @@ impl TsoBursts {
             && !is_far
     }
 
-    pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64) {
+    /// So much has left. Returns true if it began a burst.
+    pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64) -> bool {
         self.last_sent = now;
         self.room = self.room.saturating_sub(octets); // the last segment may go beyond
+        std::mem::take(&mut self.begins)
     }
 
     /// A burst has begun and is not yet complete: pacing goes from burst to burst.
@@ -121,6 +155,8 @@ mod tests {
     use ackclock_units::Bytes;
 
     use super::*;
+    use crate::config::Counting;
+    use crate::scoreboard::Scoreboard;
 
     const MS: u64 = 1_000_000;
 
@@ -139,6 +175,7 @@ mod tests {
             srtt: SimDuration(60 * MS),
             min_rtt: SimDuration(60 * MS),
             rate: Some(Bandwidth(100_000_000)),
+            paced_until: SimTime::ZERO,
             rule: BurstRule::Host,
         }
     }
@@ -165,12 +202,40 @@ mod tests {
     }
 
     #[test]
+    fn what_left_together_is_repaired_together_up_to_a_burst() {
+        let mut board = Scoreboard::new(Counting::Octets, 1_000);
+        for begins in [true, false, false, false, true] {
+            board.on_new_data(1_000, SimTime(1));
+            if begins {
+                board.note_burst();
+            }
+        }
+        board.mark_all_lost(|_| true);
+        let mut bursts = bursts();
+        let mut begun = 0;
+        while let Some(lost) = board.next_lost() {
+            if !bursts.repairs(&lost) {
+                bursts.begin_repair(&Opening { rate: Some(Bandwidth(24_576_000)), ..opening(9_000) }); // 3 segments
+                begun += 1;
+            }
+            bursts.on_repaired(&lost);
+            board.on_retransmitted(lost.range(), SimTime(9));
+        }
+        assert_eq!(begun, 3); // three, one that is left of its burst, one of another
+    }
+
+    #[test]
     fn a_small_opening_waits_unless_the_last_burst_is_a_millisecond_old() {
         let mut bursts = bursts();
         bursts.on_sent(SimTime(100 * MS), 1_000);
-        assert!(!bursts.is_due(SimTime(100 * MS + 500_000), &opening(2_000)));
-        assert!(bursts.is_due(SimTime(100 * MS + 500_000), &opening(12_000)));
+        assert!(!bursts.is_due(SimTime(100 * MS + 500_000), &opening(2_000), true));
+        assert!(bursts.is_due(SimTime(100 * MS + 500_000), &opening(12_000), true));
         bursts.end();
-        assert!(bursts.is_due(SimTime(101 * MS), &opening(2_000)));
+        assert!(bursts.is_due(SimTime(100 * MS + 500_000), &opening(2_000), false));
+        bursts.end();
+        assert!(bursts.is_due(SimTime(101 * MS), &opening(2_000), true));
+        bursts.end();
+        let spread = Opening { paced_until: SimTime(102 * MS), ..opening(2_000) };
+        assert!(!bursts.is_due(SimTime(102 * MS), &spread, true)); // two milliseconds after it left, and none after its end
     }
 }

@@ -68,12 +68,17 @@ impl Undo {
         self.config.dsack && self.marker.is_some() && self.unexplained == Some(0)
     }
 
-    /// The ACK was sent before the retransmission could have arrived (RFC 3522 section 3.2, step 4).
+    /// The ACK was sent before the retransmission could have arrived (RFC 3522 section 3.2, step 4); or there was none yet, as
+    /// pacing may hold it back, and what arrived is the original in any case (Linux).
     pub(crate) fn answers_original(&self, echoed: Option<u32>) -> bool {
+        if !self.config.eifel {
+            return false;
+        }
         match (self.first_retransmitted, echoed.filter(|tick| *tick != 0)) {
+            (None, _) => true,
             //= rfc3522-3.2-older-echo
-            (Some(resent), Some(echoed)) => self.config.eifel && is_before(echoed, resent),
-            _ => false,
+            (Some(resent), Some(echoed)) => is_before(echoed, resent),
+            (Some(_), None) => false,
         }
     }
 
@@ -101,10 +106,19 @@ mod tests {
         assert!(!undo.is_spurious(None));
     }
 
+    #[test]
+    fn what_arrives_before_any_retransmission_was_not_lost() {
+        let mut undo = Undo::new(ALL);
+        undo.begin(1, 0);
+        assert!(undo.is_spurious(None));
+        undo.on_retransmission(500);
+        assert!(!undo.is_spurious(None));
+    }
+
     //= rfc3708-3-all-duplicates
     #[test]
     fn every_retransmission_must_be_a_duplicate() {
-        let mut undo = Undo::new(ALL);
+        let mut undo = Undo::new(UndoConfig { eifel: false, ..ALL });
         undo.begin(1_000, 0);
         assert!(!undo.is_spurious(None)); // nothing was retransmitted
         undo.on_retransmission(500);

@@ -44,13 +44,16 @@ def _options(
 
 def main() -> None:
     """Run the command line and exit."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _end)
     code = failures.guarded(lambda: app(standalone_mode=True))
     sys.exit(code or failures.guarded(_flush))
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> None:
-    """End as Ctrl-C does, so that nothing half-written is left behind."""
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """End so that nothing half-written is left behind, and whatever the exception becomes on its way."""
+    failures.note_signal()
     raise KeyboardInterrupt
 
 

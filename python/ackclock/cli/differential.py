@@ -21,23 +21,24 @@ SCRIPTS_AT_MOST = 20
 """So many differences are shrunk, which takes some seconds each."""
 
 
-def differential(count: int, seed: int, into: Path | None) -> Counter[Kind]:
+def differential(count: int, seed: int, into: Path | None, controller: str | None = None) -> Counter[Kind]:
     """Play cases, print what came of them, and write a script for each difference.
 
     Args:
         count: How many cases.
         seed: Of the first; the others count up from it.
         into: Where scripts go, if they are wanted.
+        controller: The congestion control, if not drawn.
 
     Returns:
         How many cases came to what.
     """
-    _need_a_kernel()
+    _need_a_kernel(controller)
     if into is not None:
         into.mkdir(parents=True, exist_ok=True)
     table = Table("seed", "case", "outcome", "the endpoint's for the kernel's", box=None, show_edge=False)
     counts: Counter[Kind] = Counter()
-    for found in _played(range(seed, seed + count)):
+    for found in _played([draw(number, controller) for number in range(seed, seed + count)]):
         counts[found.kind] += 1
         if found.kind is Kind.ALIKE:
             continue
@@ -52,24 +53,28 @@ def differential(count: int, seed: int, into: Path | None) -> Counter[Kind]:
     return counts
 
 
-def _need_a_kernel() -> None:
+def _need_a_kernel(controller: str | None) -> None:
     from ackclock.script.kernel import KernelError, KernelHost
 
     try:
         KernelHost().close()
     except KernelError as error:
         raise failures.InputError(str(error)) from error
+    if controller is not None and controller not in (there := _available()):
+        raise failures.InputError(
+            f"this machine's kernel has {', '.join(there)}, and no {controller}: modprobe tcp_{controller}"
+        )
 
 
-def _played(seeds: range) -> Iterator[Comparison]:
+def _available() -> list[str]:
+    return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
+
+
+def _played(cases: list[Case]) -> Iterator[Comparison]:
     """Two at a time for each core: a kernel mostly waits."""
-    processes = min(len(seeds), 2 * (os.cpu_count() or 1))
+    processes = min(len(cases), 2 * (os.cpu_count() or 1))
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(_compare_seed, seeds)
-
-
-def _compare_seed(seed: int) -> Comparison:
-    return _compare(draw(seed))
+        yield from pool.map(_compare, cases)
 
 
 def _compare(case: Case) -> Comparison:

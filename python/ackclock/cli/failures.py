@@ -69,8 +69,19 @@ def guarded(work: Callable[[], object]) -> int:
     return DONE
 
 
+_signals = 0
+
+
+def note_signal() -> None:
+    """A signal asks for the end: what fails from now on fails of that."""
+    global _signals
+    _signals += 1
+
+
 def _is_of_a_signal(error: Exception) -> bool:
-    """Python itself makes another exception of one that comes while it makes a class."""
+    """Python makes another exception of one that comes while it makes a class, packages of one while they load."""
+    if _signals:
+        return True
     causes: list[BaseException] = [error]
     while (before := causes[-1].__cause__) is not None and before not in causes:
         causes.append(before)

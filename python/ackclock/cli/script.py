@@ -57,6 +57,14 @@ def script(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the first random case.")] = 1,
+    controller: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Congestion control of the random cases: bbr, cubic or reno.",
+            show_default="cubic, reno",
+        ),
+    ] = None,
     into: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write a packet script for each difference found.", show_default=False),
@@ -64,7 +72,7 @@ def script(
 ) -> None:
     """Run packet scripts, and show where the endpoint's packets differ from what they expect."""
     if differential is not None:
-        return _play_cases(differential, seed, into, has_files=bool(files))
+        return _play_cases(differential, seed, into, controller, has_files=bool(files))
     if not files:
         raise failures.InputError(
             "there is nothing to run; give a packet script (.pkt), a folder of them, or --differential N"
@@ -91,13 +99,16 @@ def script(
         raise typer.Exit(failures.WRONG_INPUT if counts["wrong"] else failures.FAILED)
 
 
-def _play_cases(count: int, seed: int, into: Path | None, *, has_files: bool) -> None:
+def _play_cases(count: int, seed: int, into: Path | None, controller: str | None, *, has_files: bool) -> None:
     from ackclock.cli.differential import differential
+    from ackclock.script.differential.cases import CONTROLLERS
     from ackclock.script.differential.compare import Kind
 
     if has_files:
         raise failures.InputError("--differential draws its cases itself; leave the files out")
-    if differential(count, seed, into)[Kind.DIFFERENT]:
+    if controller is not None and controller not in CONTROLLERS:
+        raise failures.InputError(f"--controller {controller}: give one of {', '.join(CONTROLLERS)}")
+    if differential(count, seed, into, controller)[Kind.DIFFERENT]:
         raise typer.Exit(failures.FAILED)
 
 

@@ -9,7 +9,7 @@ use ackclock_cc::{
     AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, Demands, HopRecord, RestartEvent,
     SegmentReport, SendEvent,
 };
-use ackclock_units::{Bandwidth, Bytes, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::Policy;
 use super::network::Work;
@@ -71,6 +71,9 @@ impl CongestionController for PolicyController {
     }
     fn demands(&self) -> Demands {
         self.agent.demands()
+    }
+    fn on_handshake(&mut self, srtt: SimDuration) {
+        self.agent.on_handshake(srtt);
     }
     fn on_telemetry(&mut self, hops: &[HopRecord]) {
         self.agent.on_telemetry(hops);

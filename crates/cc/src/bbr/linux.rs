@@ -5,8 +5,7 @@
 //! window up to an even number of segments with two more while it probes, and looks at what will be in the network when
 //! the next segment leaves.
 //!
-//! Departures: round trips of the handshake count from the first ACK of data on; an ACK that may have been delayed for a
-//! lone short segment is taken as any other; the clock of `ProbeRTT` is exact, where the kernel's ticks.
+//! Departures: an ACK that may have been delayed for a lone short segment is taken as any other; the clock of `ProbeRTT` is exact, where the kernel's ticks.
 
 mod aggregation;
 mod arithmetic;
@@ -105,6 +104,8 @@ pub struct LinuxBbr {
     prior_cwnd: u64,
     initial_window: u64,
     ssthresh: Option<u64>,
+    /// `prior_ssthresh`: what undoing raises ssthresh to, if that is finite.
+    prior_ssthresh: u64,
     /// `sk_pacing_rate`, octets a second.
     pacing_rate: u64,
     has_rtt: bool,
@@ -145,6 +146,7 @@ impl LinuxBbr {
             prior_cwnd: 0,
             initial_window,
             ssthresh: start.initial_ssthresh.map(|octets| segments.of(octets)),
+            prior_ssthresh: 0,
             pacing_rate: segments.octets_per_second(rate_of(initial_window, 1_000), high_gain),
             has_rtt: false,
             repair: Repair::None,
@@ -364,6 +366,10 @@ impl LinuxBbr {
 }
 
 impl CongestionController for LinuxBbr {
+    fn on_handshake(&mut self, srtt: SimDuration) {
+        self.note_first_rtt(srtt);
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
         let Some(delivery) = &ack.delivery else { return };
         self.note_first_rtt(ack.rtt.srtt);
@@ -374,12 +380,14 @@ impl CongestionController for LinuxBbr {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if !event.is_repeated() {
+            self.prior_ssthresh = if self.repair == Repair::None { self.cwnd / 2 + self.cwnd / 4 } else { 0 };
             self.save_cwnd();
         }
     }
 
-    /// `bbr_undo_cwnd`; the next ACK restores the window.
+    /// `bbr_undo_cwnd`, and what the kernel does to ssthresh; the next ACK restores the window.
     fn on_spurious(&mut self, now: SimTime) {
+        self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.max(self.prior_ssthresh));
         (self.full_bandwidth, self.full_rounds) = (0, 0);
         self.policer.reset(now);
     }

@@ -382,15 +382,24 @@ impl Bbr {
     fn restore_cwnd(&mut self) {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
+
+    /// A round trip is known: the rate is no longer that of the shortest one.
+    fn note_first_rtt(&mut self, srtt: SimDuration) {
+        if !self.has_rtt && !srtt.is_zero() {
+            self.has_rtt = true;
+            self.pacing_rate = initial_rate(self.initial_window, srtt, self.config.high_gain);
+        }
+    }
 }
 
 impl CongestionController for Bbr {
+    fn on_handshake(&mut self, srtt: SimDuration) {
+        self.note_first_rtt(srtt);
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
         let Some(delivery) = &ack.delivery else { return };
-        if !self.has_rtt && !ack.rtt.srtt.is_zero() {
-            self.has_rtt = true;
-            self.pacing_rate = initial_rate(self.initial_window, ack.rtt.srtt, self.config.high_gain);
-        }
+        self.note_first_rtt(ack.rtt.srtt);
         self.update_model_and_state(ack, delivery);
         self.set_pacing_rate(self.pacing_gain);
         self.set_window(ack, delivery);

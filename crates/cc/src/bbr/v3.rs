@@ -324,15 +324,24 @@ impl Bbr3 {
         }
         self.repair = repair;
     }
+
+    /// A round trip is known: the rate is no longer that of the shortest one.
+    fn note_first_rtt(&mut self, srtt: SimDuration) {
+        if !self.has_rtt && !srtt.is_zero() {
+            self.has_rtt = true;
+            self.pacing_rate = initial_rate(self.initial_window, srtt, self.config.startup_gain);
+        }
+    }
 }
 
 impl CongestionController for Bbr3 {
+    fn on_handshake(&mut self, srtt: SimDuration) {
+        self.note_first_rtt(srtt);
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
         let Some(delivery) = &ack.delivery else { return };
-        if !self.has_rtt && !ack.rtt.srtt.is_zero() {
-            self.has_rtt = true;
-            self.pacing_rate = initial_rate(self.initial_window, ack.rtt.srtt, self.config.startup_gain);
-        }
+        self.note_first_rtt(ack.rtt.srtt);
         self.has_sack = delivery.has_sack;
         self.delivered = delivery.delivered.0;
         self.note_repair(delivery.repair);

@@ -79,6 +79,16 @@ words! {
 }
 
 words! {
+    /// What makes samples of the delivery rate limited by the application.
+    pub enum AppLimitedFrom {
+        /// That nothing is left to send (draft-cheng-iccrg-delivery-rate-estimation section 3.4).
+        "idle" = Idle,
+        /// That the application writes after nothing was left to send: not the end of what it has written (Linux).
+        "write" = Write,
+    }
+}
+
+words! {
     /// What becomes of cwnd while it is not what limits the sender.
     pub enum CwndValidation {
         /// It grows all the same (OPNET, ns-2).

@@ -153,7 +153,7 @@ impl Scoreboard {
     }
 
     /// RFC 6675 section 4, `NextSeg` rule 1: the first lost segment not yet retransmitted.
-    pub(crate) fn next_lost(&mut self) -> Option<Range> {
+    pub(crate) fn next_lost(&mut self) -> Option<Sent> {
         if self.lost_out == 0 || self.retransmit_edge >= self.lost_below {
             return None;
         }
@@ -161,7 +161,7 @@ impl Scoreboard {
         while let Some(sent) = self.segments.get(index).filter(|sent| sent.start() < self.lost_below) {
             //= rfc6675-4-next-seg-1
             if sent.waits_for_retransmission() {
-                return Some(sent.range());
+                return Some(*sent);
             }
             self.retransmit_edge = sent.end;
             index += 1;
@@ -187,6 +187,12 @@ impl Scoreboard {
     pub(crate) fn last_unsacked(&self) -> Option<Range> {
         //= rfc6675-4-next-seg-4
         self.segments.back().filter(|sent| !sent.is_sacked()).map(Sent::range)
+    }
+
+    /// What is about to leave again at `start` begins a burst.
+    pub(crate) fn note_repair_burst(&mut self, start: u64) {
+        let index = self.index_of(start);
+        self.segments[index].begins_burst = true;
     }
 
     /// A segment left again.

@@ -181,7 +181,7 @@ impl Sender {
             self.note_progress(ack.ack);
         }
         if let Some(duplicate) = ack.sack.dsack {
-            delivered += self.on_dsack(duplicate);
+            delivered += self.on_dsack(now, duplicate);
         }
         let restarts_on_sack = self.rto.restarts_on_sack();
         let head_sent = if restarts_on_sack { self.board.first().map(|first| first.at) } else { None };
@@ -307,13 +307,17 @@ impl Sender {
     }
 
     /// Returns what of it counts as delivered.
-    fn on_dsack(&mut self, (start, end): (u64, u64)) -> u64 {
+    fn on_dsack(&mut self, now: SimTime, (start, end): (u64, u64)) -> u64 {
         self.counters.dsacks += (end - start).div_ceil(self.mss()).max(1);
         if !self.dsacks_are_ours() {
             return 0;
         }
         self.recovery.on_dsack(end, self.tlp.is_retransmission_of(end));
-        if self.config.dsack_delivers { self.board.weight(end - start) } else { 0 }
+        if !self.config.dsack_delivers {
+            return 0;
+        }
+        self.feed.on_duplicate(now, end - start);
+        self.board.weight(end - start)
     }
 
     /// The receiver has reported no more duplicates than were retransmitted: others are the network's (RFC 3708 section 3).

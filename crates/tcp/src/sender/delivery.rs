@@ -11,7 +11,7 @@ impl Sender {
     pub(super) fn settle_requirements(&mut self) {
         let demands = self.controller.demands();
         self.board.keep_newly_lost(demands.samples);
-        self.feed.settle(demands);
+        self.feed.settle(demands, self.config.app_limited_from);
         self.settle_fast_path();
     }
 

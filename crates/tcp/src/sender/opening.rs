@@ -1,6 +1,6 @@
 //! The handshake, as the sending half sees it: what was settled, and the SYN, which occupies offset 0.
 
-use ackclock_cc::{Controller, RestartCause};
+use ackclock_cc::{CongestionController, Controller, RestartCause};
 use ackclock_units::{Bytes, SimTime};
 
 use super::Sender;
@@ -59,6 +59,7 @@ impl Sender {
         }
         if let Some(sent_at) = sent_at {
             self.take_sample(sent_at, now);
+            self.controller.on_handshake(self.rto.stats().srtt);
         }
         self.peer = PeerWindow::at_start(window);
         self.activity = super::Activity { idle_since: Some(now), last_sent: now };

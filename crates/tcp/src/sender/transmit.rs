@@ -6,9 +6,11 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Ecn, Flags};
 
 use super::Sender;
-use crate::config::{IdleRestart, LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
+use crate::config::{AppLimitedFrom, IdleRestart, LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
 use crate::cwnd_validation::{WindowInUse, restart_window};
+use crate::host_queue::HostQueue;
 use crate::ranges::Range;
+use crate::scoreboard::Sent;
 use crate::tso::Opening;
 
 /// A segment to send, in offsets.
@@ -51,9 +53,9 @@ impl Sender {
             return self.next_new(now, allowed);
         }
         if !self.recovery.sends_new_first()
-            && let Some(range) = self.board.next_lost()
+            && let Some(lost) = self.board.next_lost()
         {
-            return self.next_retransmission(now, range, allowed);
+            return self.next_retransmission(now, &lost, allowed);
         }
         //= rfc6675-4-next-seg-2
         if let Some(segment) = self.next_new(now, allowed) {
@@ -66,14 +68,22 @@ impl Sender {
         self.next_speculative(now, allowed)
     }
 
-    fn next_retransmission(&mut self, now: SimTime, range: Range, allowed: u64) -> Option<DataSegment> {
+    fn next_retransmission(&mut self, now: SimTime, lost: &Sent, allowed: u64) -> Option<DataSegment> {
+        let range = lost.range();
         if !self.may_retransmit(range, allowed) {
             self.limited_by = Limit::Cwnd;
             return None;
         }
-        if self.waits_for_pacer(now) || self.waits_for_host(now, range.len(), 2) {
-            return None;
+        if !self.bursts.repairs(lost) {
+            if self.waits_for_pacer(now) || self.waits_for_host(now, range.len(), 2) {
+                return None;
+            }
+            if self.bursts.is_on() {
+                self.bursts.begin_repair(&self.opening(allowed, self.peer.size()));
+                self.board.note_repair_burst(range.start);
+            }
         }
+        self.bursts.on_repaired(lost);
         Some(self.retransmit(now, range))
     }
 
@@ -184,7 +194,7 @@ impl Sender {
         if self.waits_for_pacer(now) {
             return None;
         }
-        if self.bursts.is_on() && self.recovery.phase().is_open() && !self.burst_is_due(now, allowed, window) {
+        if self.bursts.is_on() && !self.burst_is_due(now, allowed, window) {
             return self.stop(now, if allowed < window { Limit::Cwnd } else { Limit::Window });
         }
         if self.waits_for_host(now, self.bursts.room().max(len), 1) {
@@ -218,20 +228,25 @@ impl Sender {
         if self.bursts.is_incomplete() {
             return true;
         }
-        let cwnd = self.window();
+        let opening = self.opening(allowed, peer_window);
+        let may_wait = self.recovery.phase().is_open();
+        self.bursts.is_due(now, &opening, may_wait)
+    }
+
+    fn opening(&self, allowed: u64, peer_window: u64) -> Opening {
         let rtt = self.rto.stats();
-        let opening = Opening {
+        Opening {
             allowed: allowed.min(peer_window),
-            window: cwnd.min(self.peer.size()),
+            window: self.window().min(self.peer.size()),
             unsent: self.queue.stream_end() - self.board.high_data(),
             mss: self.mss(),
             first_sent: self.board.first().map(|sent| sent.at),
             srtt: rtt.srtt,
             min_rtt: rtt.min_rtt,
             rate: self.pacing_rate(),
+            paced_until: self.pacer.next(),
             rule: self.controller.burst_rule(),
-        };
-        self.bursts.is_due(now, &opening)
+        }
     }
 
     fn waits_for_pacer(&mut self, now: SimTime) -> bool {
@@ -267,7 +282,7 @@ impl Sender {
     /// Nothing new leaves for now.
     pub(super) fn stop(&mut self, now: SimTime, limit: Limit) -> Option<DataSegment> {
         self.limited_by = limit;
-        if limit == Limit::Application {
+        if limit == Limit::Application && self.config.app_limited_from == AppLimitedFrom::Idle {
             self.feed.on_nothing_to_send(&self.board, || self.recovery.window(self.controller.cwnd().0));
         }
         if self.bursts.is_on() {
@@ -277,6 +292,14 @@ impl Sender {
             self.account_for_use(now, limit);
         }
         None
+    }
+
+    /// The application is about to write: less than a segment is left of what it wrote before, here and at the host.
+    pub(super) fn note_idle_before_write(&mut self, now: SimTime) {
+        let host_is_idle = |queue: &mut Box<HostQueue>| !queue.is_full(now, 0);
+        if self.feed.is_on() && self.unsent() < self.mss() && self.host_queue.as_mut().is_none_or(host_is_idle) {
+            self.feed.on_nothing_to_send(&self.board, || self.recovery.window(self.controller.cwnd().0));
+        }
     }
 
     /// How much of the window is in use, now that nothing more leaves. There is something to tell if new data has left, or if
@@ -336,8 +359,8 @@ impl Sender {
         let was_empty = self.board.is_empty();
         self.queue.on_new_sent(len, start + len, self.mss());
         self.board.on_new_data(len, now);
-        if self.bursts.is_on() {
-            self.bursts.on_sent(now, len);
+        if self.bursts.is_on() && self.bursts.on_sent(now, len) {
+            self.board.note_burst();
         }
         let segment = self.account(now, Range { start, end: start + len }, false);
         self.on_sent_data(now, was_empty);

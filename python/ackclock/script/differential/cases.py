@@ -17,6 +17,9 @@ _PAUSES_US = (7_100, 41_300, 133_700, 431_900, 1_217_000)
 There, a kernel's tenths of a millisecond would count, which a simulated endpoint has not.
 """
 
+CONTROLLERS = ("bbr", "cubic", "reno")
+"""Those that a kernel and the endpoint both have, as Linux has them."""
+
 Transmission = tuple[int, int]
 """A segment's number, and the how-manieth time it is sent, from 1."""
 
@@ -80,8 +83,13 @@ class Case:
         )
 
 
-def draw(seed: int) -> Case:
-    """Return the case of a seed: the same one everywhere."""
+def draw(seed: int, wanted: str | None = None) -> Case:
+    """Return the case of a seed: the same one everywhere.
+
+    Args:
+        seed: Which.
+        wanted: The congestion control, of `CONTROLLERS`; without one it is drawn, CUBIC or Reno.
+    """
     random = Random(seed)
     segments = random.choice((20, 30, 40, 60, 80, 120))
     rtt_us, service_us = random.choice(_RTTS_US), random.choice(_SERVICES_US)
@@ -90,7 +98,7 @@ def draw(seed: int) -> Case:
     drops = frozenset(_DROPS[kind](random, segments))
     delays = _delays(random, segments) if kind == "reorder" else {}
     pauses = _pauses(random, segments) if kind == "pauses" else {}
-    return Case(seed, kind, controller, rtt_us, service_us, segments, per_ack, drops, delays, pauses)
+    return Case(seed, kind, wanted or controller, rtt_us, service_us, segments, per_ack, drops, delays, pauses)
 
 
 def _burst(random: Random, segments: int) -> set[Transmission]:

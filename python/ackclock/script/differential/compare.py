@@ -74,7 +74,7 @@ def parting(ours: Play, theirs: Play) -> Parting | None:
         if one.answer != other.answer:
             return Parting(index, f"another segment arrives: ACK {one.answer.ack} for {other.answer.ack}")
         found = [name for name in COMPARED if one.state[name] != other.state[name]]
-        if found:
+        if found and one.soon != other.state:
             values = ", ".join(f"{name} {one.state[name]} for {other.state[name]}" for name in found)
             return Parting(index, f"ACK {index} ({one.answer.ack}): {values}")
     if len(ours.moments) != len(theirs.moments):

@@ -33,6 +33,10 @@ _FIRST_SYN_US, _SETTLED_US = 10_000, 20_000
 _HORIZON_US, _PATIENCE_US = 6_000_000, 200_000
 _TAKEN_IN_S = 0.0002
 """A kernel has taken in a packet by then."""
+_CALL_US, _SEEN_US = 2_000, 100
+"""What a call takes at most, and how much later than it left a segment is seen."""
+_READ_US = 1_000
+"""By then its state has been read: what is paced may have left meanwhile, or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,13 @@ class Moment:
         at_us: When it was handed over, from when the data was written.
         answer: What it says.
         state: Of `COMPARED`.
+        soon: The same after the time that a kernel may take to be asked, of an endpoint that keeps no real time.
     """
 
     at_us: int
     answer: Answer
     state: Mapping[str, int]
+    soon: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +115,15 @@ def replay(case: Case, recorded: Play, host: Backend, later_us: int = 0) -> Play
 
 def in_order(played: Play) -> list[tuple[int, Moment | None]]:
     """What happened to a host, by time: ACKs, and its application's writes as `None`."""
-    writes: list[tuple[int, Moment | None]] = [(at_us, None) for at_us in played.writes_us]
+    writes: list[tuple[int, Moment | None]] = [(_reached_us(at_us, played), None) for at_us in played.writes_us]
     return sorted([*writes, *((moment.at_us, moment) for moment in played.moments)], key=lambda event: event[0])
+
+
+def _reached_us(at_us: int, played: Play) -> int:
+    """When a write reached the host: just before the segment that it let out, if it did, as a call takes its time."""
+    ends = [moment.at_us for moment in played.moments if moment.at_us > at_us] + [at_us + _CALL_US]
+    sent = [each.at_us - _SEEN_US for each in played.departures if at_us + _SEEN_US < each.at_us < min(ends)]
+    return min(sent, default=at_us)
 
 
 class _Game:
@@ -142,16 +155,23 @@ class _Game:
 
     def again(self, recorded: Play) -> Play:
         self._connect()
-        for at_us, moment in in_order(recorded):
-            self._host.advance_to(self._start_us + at_us)
+        events = in_order(recorded)
+        ends = [at_us for at_us, _ in events[1:]] + [_HORIZON_US]
+        for (at_us, moment), next_us in zip(events, ends, strict=True):
+            self._reach(at_us)
             if moment is None:
                 self._write()
-            else:
-                self._inject(moment.answer)
-                self._note(at_us, moment.answer)
-            while (sent := self._host.next_sent(self._host.now_us)) is not None:
-                self._take(sent)
+                continue
+            self._inject(moment.answer)
+            state = self._state()
+            self._reach(min(at_us + _READ_US, next_us))
+            self._play.moments.append(Moment(at_us, moment.answer, state, self._state()))
         return self._play
+
+    def _reach(self, at_us: int) -> None:
+        self._host.advance_to(self._start_us + at_us)
+        while (sent := self._host.next_sent(self._host.now_us)) is not None:
+            self._take(sent)
 
     def _write(self) -> None:
         write = self._writes.popleft()
@@ -207,8 +227,12 @@ class _Game:
         return self._peer.is_done and not self._arrivals
 
     def _note(self, at_us: int, answer: Answer) -> None:
+        state = self._state()
+        self._play.moments.append(Moment(at_us, answer, state, state))
+
+    def _state(self) -> Mapping[str, int]:
         info = self._host.tcp_info()
-        self._play.moments.append(Moment(at_us, answer, {name: info[name] for name in COMPARED}))
+        return {name: info[name] for name in COMPARED}
 
     def _inject(self, answer: Answer) -> None:
         edges = tuple((self._base + edge) % (1 << 32) for block in answer.blocks for edge in block)

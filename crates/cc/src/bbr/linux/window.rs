@@ -13,6 +13,8 @@ use crate::event::AckEvent;
 pub(super) const LEAST: u64 = 4;
 /// `TCP_INIT_CWND`: while no round trip is known.
 const UNKNOWN: u64 = 10;
+/// The handshake counts as a segment delivered.
+const HANDSHAKE: u64 = 1;
 /// `GSO_LEGACY_MAX_SIZE` less the room for headers: octets of the longest burst, and its segments.
 const LONGEST_BURST: u64 = 65_536 - 1 - 320;
 const MOST_SEGMENTS: u64 = 127;
@@ -64,7 +66,7 @@ impl LinuxBbr {
         let target = self.with_budget(self.path_full(rate, self.cwnd_gain) + extra);
         if self.full_bandwidth_reached {
             self.cwnd = (self.cwnd + acked).min(target);
-        } else if self.cwnd < target || self.segments.of(delivery.delivered.0) < UNKNOWN {
+        } else if self.cwnd < target || self.segments.of(delivery.delivered.0) + HANDSHAKE < UNKNOWN {
             self.cwnd += acked;
         }
         self.cwnd = self.cwnd.max(LEAST);
