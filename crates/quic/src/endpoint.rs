@@ -101,6 +101,12 @@ impl QuicEndpoint {
         self.transmit(now, out);
     }
 
+    /// As [`Self::write`], and the application will write no more: the end of the stream goes with the last octet.
+    pub fn write_last(&mut self, now: SimTime, octets: Bytes, out: &mut impl QuicOutput) {
+        self.sender.stream.write(octets.0);
+        self.close(now, out);
+    }
+
     /// The application will write no more.
     pub fn close(&mut self, now: SimTime, out: &mut impl QuicOutput) {
         self.sender.stream.close();

@@ -2,7 +2,8 @@
 //!
 //! Source: RFC 9000 sections 16 (integers), 17.1 and appendix A.2 (packet numbers), 17.3 (short header), 19 (frames); RFC 9001
 //! section 5.3 (16 octets of AEAD); draft-ietf-quic-ack-frequency section 4. Departures: none. Connection identifiers have 8
-//! octets, the stream is number 0, and a STREAM frame is the last of its packet, so that it carries no length.
+//! octets, the stream is number 0, a packet has one STREAM frame, which is its last, so that it carries no length, and a packet
+//! number has two octets at least, as in quic-go: with one, what is sent again a little later would often not fit by an octet.
 
 use ackclock_wire::quic::AckRange;
 
@@ -32,7 +33,7 @@ pub fn number_len(number: u64, largest_acked: Option<u64>) -> u32 {
     let bits = u64::BITS - unacknowledged.leading_zeros() + 1;
     // log2(unacknowledged) + 1, rounded up: an exact power of two has one bit less than its binary digits and one.
     let bits = if unacknowledged.is_power_of_two() { bits - 1 } else { bits };
-    bits.div_ceil(8).clamp(1, 4)
+    bits.div_ceil(8).clamp(2, 4)
 }
 
 /// Octets of a packet with a short header, without its frames.
@@ -87,7 +88,7 @@ mod tests {
         // 0xace8fe: 131 222, 24 bits".
         assert_eq!(number_len(0xac_5c02, Some(0xab_e8b3)), 2);
         assert_eq!(number_len(0xac_e8fe, Some(0xab_e8b3)), 3);
-        assert_eq!([number_len(128, Some(1)), number_len(128, Some(0)), number_len(129, Some(0))], [1, 1, 2]);
+        assert_eq!([number_len(0x8000, Some(0)), number_len(0x8001, Some(0)), number_len(1, Some(0))], [2, 3, 2]);
     }
 
     #[test]
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_smallest_headers_are_counted_octet_by_octet() {
-        assert_eq!(packet_overhead(1, Some(0)), 1 + 8 + 1 + 16);
+        assert_eq!(packet_overhead(1, Some(0)), 1 + 8 + 2 + 16);
         assert_eq!([stream_header_len(0), stream_header_len(1), stream_header_len(20_000)], [2, 3, 6]);
         assert_eq!(max_data_len(15_000_000), 5);
         assert_eq!(ack_frequency_len(9, 25_000, 1), 3 + 1 + 4 + 1);

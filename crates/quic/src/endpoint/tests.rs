@@ -187,13 +187,13 @@ fn acks_are_as_frequent_as_the_sender_asks() {
 }
 
 #[test]
-fn a_full_packet_has_1440_octets_of_data_where_offsets_take_four() {
+fn a_full_packet_has_1439_octets_of_data_where_offsets_take_four() {
     let wire = Wire::transfer(QuicConfig::default(), 200_000, 1_000, |_, _| Some(0));
     let data = wire.sent.iter().filter(|(.., packet)| packet.frames == QuicFrames::STREAM);
     let full =
         data.filter(|(.., packet)| packet.offset > 0x3fff && packet.len == 1_472).map(|(.., packet)| packet.payload);
-    // 1472 - (1 + 8 + 1 + 16) of header and tag - (1 + 1 + 4) of the frame.
-    assert!(full.clone().count() > 50 && full.clone().all(|payload| payload == 1_440), "{:?}", full.max());
+    // 1472 - (1 + 8 + 2 + 16) of header and tag - (1 + 1 + 4) of the frame.
+    assert!(full.clone().count() > 50 && full.clone().all(|payload| payload == 1_439), "{:?}", full.max());
 }
 
 #[test]
