@@ -113,7 +113,7 @@ fn fewer_acks_come_where_the_sender_asks_for_fewer() {
 }
 
 #[test]
-fn every_controller_that_can_fills_a_link_over_quic() {
+fn every_controller_that_can_gets_over_quic_what_it_gets_over_tcp() {
     let mut refused = Vec::new();
     for &name in controllers().names() {
         let text = bottleneck(&format!("[[flow]]\ncontroller = {name:?}\nprotocol = \"quic\"\n"));
@@ -123,7 +123,8 @@ fn every_controller_that_can_fills_a_link_over_quic() {
         };
         let goodput = Simulation::new(scenario.config()).finish().summary.flows[0].goodput_bps;
         let tcp = run(&text.replace("\"quic\"", "\"tcp\"")).flows[0].goodput_bps;
-        println!("{name}: {goodput} against {tcp}");
+        let ratio = goodput / tcp;
+        assert!((0.93..1.07).contains(&ratio), "{name}: {goodput} over QUIC, {tcp} over TCP");
     }
     refused.sort_unstable();
     assert!(controllers().names().len() >= refused.len() + 20, "{refused:?}");
