@@ -181,7 +181,9 @@ def _flow(draw: random.Random, number: int, controller: str) -> dict[str, Any]:
     flow["controller"] = _controller(controller)
     if kind < 0.2 and controller not in TCP_ONLY:
         asked = {"packets": draw.choice([1, 10]), "reordering": draw.choice([0, 1, 3])}
-        protocol = {"kind": "quic", "ecn": draw.random() < 0.3} | ({"ack_frequency": asked} if draw.random() < 0.5 else {})
+        protocol = {"kind": "quic", "ecn": draw.random() < 0.3} | (
+            {"ack_frequency": asked} if draw.random() < 0.5 else {}
+        )
         return flow | {"protocol": protocol, "app": draw.choice(["bulk", {"kind": "file", "size": "200 kB"}])}
     if kind < 0.35:
         arrivals = {"rate": "20 /s", "size": draw.choice(SIZES), "process": draw.choice(["poisson", "periodic"])}

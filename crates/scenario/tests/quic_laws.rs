@@ -65,6 +65,26 @@ fn a_lost_tail_is_repaired_after_the_probe_timeout() {
 }
 
 #[test]
+fn packets_that_five_overtake_are_sent_again_by_the_packet_threshold_and_not_by_time() {
+    // RFC 9002 section 6.1.1: a packet held back for 10 ms is overtaken by six, 50 being spread over 80 ms (1.25 windows a round
+    // trip), and is taken for lost though it is not; a threshold of 20 leaves it to the time threshold of 112.5 ms.
+    let flow = |threshold: u32| {
+        let summary = run(&format!(
+            "duration = \"20 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\
+             bottleneck = {{ rate = \"1 Gbit/s\", delay = \"50 ms\", reorder = {{ kind = \"every\", k = 100, extra = \"10 ms\" }} }}\n\
+             [[flow]]\ncontroller = {{ kind = \"fixed\", window = \"50 segments\" }}\n\
+             protocol = {{ kind = \"quic\", packet_threshold = {threshold} }}\n"
+        ));
+        let reordered = summary.links.iter().map(|link| link.reordered).max();
+        (summary.flows[0].retransmitted_segments as f64, reordered.expect("there are links") as f64)
+    };
+    let (sent_again, reordered) = flow(3);
+    assert!(reordered > 80.0 && (sent_again / reordered - 1.0).abs() < 0.05, "{sent_again} of {reordered}");
+    let (sent_again, reordered) = flow(20);
+    assert!(reordered > 80.0 && sent_again < 0.5, "{sent_again} of {reordered}");
+}
+
+#[test]
 fn two_hundred_holes_in_a_flight_are_known_at_once() {
     // RFC 9000 section 19.3 has no limit as SACK's three blocks are one: each loss is known when three packets later have arrived,
     // and all are of one recovery period.

@@ -121,9 +121,12 @@ impl Streams {
                     tcp.close(now, out);
                 }
             },
-            |quic, now, out| match action.close {
-                true => quic.write_last(now, action.write, out),
-                false => quic.write(now, action.write, out),
+            |quic, now, out| {
+                if action.close {
+                    quic.write_last(now, action.write, out);
+                } else {
+                    quic.write(now, action.write, out);
+                }
             },
         );
         hosts.arm_timer(sender);

@@ -31,7 +31,7 @@ impl Wire {
         let mut ends = [QuicEndpoint::new(config, &reno), QuicEndpoint::new(config, &reno)];
         ends[1].listen();
         let mut wire = Self { now: 0, ends, on_way: Queue::new(), sent: Vec::new(), extra };
-        wire.call(0, |client, now, out| client.connect(now, out));
+        wire.call(0, QuicEndpoint::connect);
         wire
     }
 
@@ -81,7 +81,7 @@ impl Wire {
                 let (_, (to_server, packet, further)) = self.on_way.pop_first().expect("it is there");
                 self.call(usize::from(to_server), |end, now, out| end.on_packet(now, &packet, &further, out));
             } else {
-                self.call(usize::from(timers[1] == next), |end, now, out| end.on_timer(now, out));
+                self.call(usize::from(timers[1] == next), QuicEndpoint::on_timer);
             }
         }
     }
@@ -129,6 +129,11 @@ fn all_losses_of_a_flight_are_one_congestion_event() {
     assert!(wire.ends[1].is_peer_finished());
 }
 
+/// All leave at once, and arrive one after the other: the second after the `last`.
+fn behind(number: usize, last: usize) -> u64 {
+    if number == 2 { last as u64 * MS + MS / 2 } else { number as u64 * MS }
+}
+
 #[test]
 fn four_packets_of_reordering_look_like_a_loss_and_three_do_not() {
     // RFC 9002 section 6.1.1: kPacketThreshold is 3. Packet 2 comes behind packets 3 and 4, or behind all.
@@ -137,22 +142,15 @@ fn four_packets_of_reordering_look_like_a_loss_and_three_do_not() {
         let counters = wire.ends[0].counters();
         (counters.retransmitted_segments, counters.reorderings)
     };
-    // All leave at once: those that are late arrive one after the other.
-    fn behind(number: usize, last: usize) -> Option<u64> {
-        Some(if number == 2 { last as u64 * MS + MS / 2 } else { number as u64 * MS })
-    }
-    assert_eq!(spurious(|number, _| behind(number, 4)), (0, 0));
-    assert_eq!(spurious(|number, _| behind(number, 20)), (1, 1));
+    assert_eq!(spurious(|number, _| Some(behind(number, 4))), (0, 0));
+    assert_eq!(spurious(|number, _| Some(behind(number, 20))), (1, 1));
 }
 
 #[test]
 fn a_long_outage_is_persistent_congestion() {
     // Everything that leaves after 450 ms is lost for seconds: more than 3 * (100 + 4 * rttvar + 25) ms, of which probes tell.
-    fn outage(_: usize, _: &QuicPacket) -> Option<u64> {
-        None
-    }
     let mut wire = Wire::transfer(QuicConfig::default(), 10_000_000, 450, |_, _| Some(0));
-    wire.extra = outage;
+    wire.extra = |_, _| None;
     wire.run(600);
     let window = wire.ends[0].cwnd();
     wire.run(4_000);

@@ -67,8 +67,8 @@ impl Sender {
         let Some(first_sample) = self.rtt.first_sample() else { return false };
         let span = self.rtt.persistent_congestion(self.peer.max_ack_delay);
         let mut since = None;
-        let (Some(&first), Some(&last)) = (lost.first(), lost.last()) else { return false };
-        (first..=last).filter_map(|number| self.log.get(number)).any(|packet| match packet.fate {
+        let (Some(&oldest), Some(&newest)) = (lost.first(), lost.last()) else { return false };
+        (oldest..=newest).filter_map(|number| self.log.get(number)).any(|packet| match packet.fate {
             Fate::Lost if packet.at > first_sample => {
                 let since = *since.get_or_insert(packet.at);
                 packet.at.saturating_since(since) > span
