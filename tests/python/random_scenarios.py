@@ -165,6 +165,10 @@ BY_TELEMETRY = ("hpcc", "powertcp")
 """Controllers that work on what links write into packets."""
 
 
+TCP_ONLY = ("tahoe", "newreno", "vegas_modified", "vegas_skew_tolerant", *BY_TELEMETRY)
+"""Controllers that QUIC does not have."""
+
+
 def _controller(name: str) -> Any:
     return {"kind": name} | GIVEN[name] if name in GIVEN else name
 
@@ -175,6 +179,12 @@ def _flow(draw: random.Random, number: int, controller: str) -> dict[str, Any]:
     if kind < 0.1:
         return flow | {"protocol": "udp", "app": draw.choice(DATAGRAMS)}
     flow["controller"] = _controller(controller)
+    if kind < 0.2 and controller not in TCP_ONLY:
+        asked = {"packets": draw.choice([1, 10]), "reordering": draw.choice([0, 1, 3])}
+        protocol = {"kind": "quic", "ecn": draw.random() < 0.3} | (
+            {"ack_frequency": asked} if draw.random() < 0.5 else {}
+        )
+        return flow | {"protocol": protocol, "app": draw.choice(["bulk", {"kind": "file", "size": "200 kB"}])}
     if kind < 0.35:
         arrivals = {"rate": "20 /s", "size": draw.choice(SIZES), "process": draw.choice(["poisson", "periodic"])}
         return flow | {"arrivals": arrivals | ({"reply": "2 kB"} if draw.random() < 0.3 else {})}

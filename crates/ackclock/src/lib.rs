@@ -64,6 +64,8 @@ pub use ackclock_net as network;
 #[doc(inline)]
 pub use ackclock_plugin as plugin;
 #[doc(inline)]
+pub use ackclock_quic as quic;
+#[doc(inline)]
 pub use ackclock_relay as relay;
 #[doc(inline)]
 pub use ackclock_scenario as scenario;

@@ -209,7 +209,7 @@ impl Environment {
 }
 
 fn wants_to_stop(simulation: &Simulation, flow: FlowId) -> bool {
-    simulation.sender(flow).controller().wants_to_stop()
+    simulation.controller(flow).wants_to_stop()
 }
 
 /// True if a flow's agent is to be asked, or never again.

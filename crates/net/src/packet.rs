@@ -1,7 +1,7 @@
 //! A packet on its way through the network: what it carries, where it goes, how far it is.
 
 use ackclock_units::{Bytes, SimTime};
-use ackclock_wire::{Ecn, IPV4_HEADER, Segment};
+use ackclock_wire::{Ecn, IPV4_HEADER, QuicPacket, Segment};
 
 use crate::ids::{ConnectionIndex, Direction, EndpointId, Generation, HopIndex, TelemetryId};
 
@@ -15,6 +15,8 @@ pub enum Payload {
     Tcp(Segment),
     /// A datagram of UDP.
     Udp(Datagram),
+    /// A packet of QUIC.
+    Quic(QuicPacket),
 }
 
 impl Default for Payload {
@@ -78,6 +80,12 @@ impl Packet {
         Self::new(Payload::Udp(datagram), to, size)
     }
 
+    /// The same with a packet of QUIC.
+    pub fn quic(packet: QuicPacket, to: EndpointId) -> Self {
+        let size = packet.ip_len();
+        Self::new(Payload::Quic(packet), to, size)
+    }
+
     fn new(payload: Payload, to: EndpointId, size: u32) -> Self {
         Self { payload, to, size, ..Self::default() }
     }
@@ -92,6 +100,7 @@ impl Packet {
         match &self.payload {
             Payload::Tcp(segment) => segment.payload > 0,
             Payload::Udp(datagram) => datagram.payload > 0,
+            Payload::Quic(packet) => packet.payload > 0,
         }
     }
 
@@ -100,6 +109,7 @@ impl Packet {
         match &self.payload {
             Payload::Tcp(segment) => segment.ecn,
             Payload::Udp(datagram) => datagram.ecn,
+            Payload::Quic(packet) => packet.ecn,
         }
     }
 
@@ -108,6 +118,7 @@ impl Packet {
         match &mut self.payload {
             Payload::Tcp(segment) => segment.ecn = ecn,
             Payload::Udp(datagram) => datagram.ecn = ecn,
+            Payload::Quic(packet) => packet.ecn = ecn,
         }
     }
 

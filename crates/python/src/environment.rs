@@ -183,8 +183,8 @@ impl PyEnvironment {
         // Those of this episode, whose number may be drawn.
         let (flows, links) = (simulation.flows(), simulation.links());
         let flow = |flow| {
-            let sender = simulation.sender(flow);
-            (sender.cwnd().0, sender.rtt().srtt.as_secs_f64() * 1e3, simulation.read(flow).0)
+            let srtt = simulation.rtt(flow).srtt;
+            (simulation.cwnd(flow).0, srtt.as_secs_f64() * 1e3, simulation.read(flow).0)
         };
         let flows = flows.map(flow).collect();
         Ok((flows, links.map(|link| simulation.waiting_packets(link)).collect()))

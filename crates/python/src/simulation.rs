@@ -89,7 +89,7 @@ impl PySimulation {
         let Some(place) = self.config.flows.iter().position(|known| known.name == flow) else {
             return Err(PyKeyError::new_err(format!("no flow {flow:?}; there are {}", names(&self.config.flows))));
         };
-        let policy = match simulation.sender(FlowId::new(place)).controller() {
+        let policy = match simulation.controller(FlowId::new(place)) {
             Controller::Unopened(_) => learned_policy(&first_controller(&self.config.flows[place])),
             controller => learned_policy(controller),
         };

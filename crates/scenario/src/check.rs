@@ -13,6 +13,7 @@ mod external;
 mod flows;
 mod links;
 mod policy;
+mod quic;
 mod sizes;
 mod splits;
 mod take;

@@ -2,8 +2,8 @@
 
 use ackclock_declare::{Entry, Part};
 use ackclock_sim::{
-    Choose, DATA_MINING, FileApp, FilesApp, LogNormalSizes, OnOffApp, POISSON, ParetoSizes, RateApp, SizeDistribution,
-    UdpProtocol, VideoApp, WEB_SEARCH,
+    Choose, DATA_MINING, FileApp, FilesApp, LogNormalSizes, OnOffApp, POISSON, ParetoSizes, QuicConfig, RateApp,
+    SizeDistribution, UdpProtocol, VideoApp, WEB_SEARCH,
 };
 use serde_json::{Value, json};
 
@@ -49,9 +49,9 @@ fn video() -> Value {
     entry
 }
 
-fn datagrams() -> [Value; 3] {
+fn datagrams() -> [Value; 4] {
     let poisson = Part::new(POISSON, (), &[], |_| (), |rate: RateApp| rate);
-    [UdpProtocol::part().to_json(), RateApp::part().to_json(), poisson.to_json()]
+    [QuicConfig::part().to_json(), UdpProtocol::part().to_json(), RateApp::part().to_json(), poisson.to_json()]
 }
 
 fn arrivals() -> Vec<Value> {

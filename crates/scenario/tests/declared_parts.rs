@@ -7,7 +7,9 @@ use ackclock_net::{
 };
 use ackclock_relay::buffer_policies;
 use ackclock_scenario::Scenario;
-use ackclock_sim::{FileApp, FilesApp, LogNormalSizes, OnOffApp, ParetoSizes, RateApp, UdpProtocol, VideoApp};
+use ackclock_sim::{
+    FileApp, FilesApp, LogNormalSizes, OnOffApp, ParetoSizes, QuicConfig, RateApp, UdpProtocol, VideoApp,
+};
 use serde_json::{Value, json};
 
 /// Where a part stands: the scenario around it, and its place there.
@@ -67,6 +69,11 @@ fn app(is_udp: bool) -> Stand {
 fn udp() -> Stand {
     let scenario =
         |_: &str, protocol| flow(&json!({ "app": { "kind": "cbr", "rate": "1 Mbit/s" }, "protocol": protocol }));
+    Stand { scenario, field: "", place: "flow[0].protocol".to_owned(), has_kind: true }
+}
+
+fn quic() -> Stand {
+    let scenario = |_: &str, protocol| flow(&json!({ "protocol": protocol }));
     Stand { scenario, field: "", place: "flow[0].protocol".to_owned(), has_kind: true }
 }
 
@@ -215,6 +222,7 @@ fn traffic_is_as_declared() {
     tried += app(false).try_part(&VideoApp::part());
     tried += app(true).try_part(&RateApp::part());
     tried += udp().try_part(&UdpProtocol::part());
+    tried += quic().try_part(&QuicConfig::part());
     tried += sizes("pareto").try_part(&ParetoSizes::part());
     tried += sizes("log_normal").try_part(&LogNormalSizes::part());
     assert!(tried > 100, "{tried}");

@@ -39,6 +39,7 @@ mod policy;
 mod queue_evidence;
 mod queue_laws;
 mod queues;
+mod quic_laws;
 mod recovery_laws;
 mod reference;
 mod scenario;

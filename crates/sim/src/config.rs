@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ackclock_cc::ControllerConfig;
 use ackclock_net::{ConnectionIndex, LinkId, NetworkConfig, NodeId};
+use ackclock_quic::QuicConfig;
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
@@ -55,6 +56,11 @@ impl SimulationConfig {
             *list = list.iter().flat_map(|&number| self.connections_of(number)).collect();
         }
         network
+    }
+
+    /// True if some flow is one of QUIC.
+    pub(crate) fn has_quic(&self) -> bool {
+        self.flows.iter().any(|flow| flow.quic.is_some())
     }
 
     /// True if the host of some flow's sender captures it.
@@ -151,6 +157,8 @@ pub struct FlowConfig {
     pub controller_name: String,
     /// Name of the set of switches that the sending end's began from, for results.
     pub profile: &'static str,
+    /// QUIC in place of TCP, whose configurations are not looked at then but for the noise of hosts.
+    pub quic: Option<Arc<QuicConfig>>,
     /// TCP at the sending end; one for all flows that are alike.
     pub sender: Arc<TcpConfig>,
     /// TCP at the receiving end.

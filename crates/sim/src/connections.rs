@@ -2,16 +2,21 @@
 //!
 //! A connection has a place, by which its packets name it and queues tell flows apart. Those of short flows are over before the
 //! run is: their place is another connection's then, of the next generation, and what is still under way to the one before is
-//! dropped where it arrives. A flow of datagrams has a place like any other, and no TCP.
+//! dropped where it arrives. A connection of QUIC has a place like one of TCP, and so has a
+//! flow of datagrams, which has no ends.
 
 use std::ops::{Index, IndexMut};
 
-use ackclock_cc::HopRecord;
+use ackclock_cc::{ExternalController, HopRecord};
+use ackclock_events::EventKinds;
 use ackclock_net::{ConnectionIndex, EndpointId, Generation};
-use ackclock_tcp::{Endpoint, TcpConfig};
-use ackclock_units::{Shared, SimTime};
+use ackclock_quic::QuicEndpoint;
+use ackclock_tcp::{Endpoint, Episode, TcpConfig};
+use ackclock_units::{Bytes, Shared, SimTime};
 use ackclock_wire::Segment;
+use ackclock_wire::quic::QuicPacket;
 
+use crate::end_view::EndView;
 use crate::event_queue::Event;
 use crate::ids::{DatagramFlowId, RelayId, RouteId, ShortFlowId, StreamId};
 use crate::network::{Network, Uplink};
@@ -43,6 +48,7 @@ pub(crate) enum Role {
 )]
 enum End {
     Tcp(TcpEnd),
+    Quic(Box<QuicEnd>),
     /// Of a flow of datagrams, which has no connection.
     Udp(DatagramFlowId),
 }
@@ -79,11 +85,42 @@ impl TcpEnd {
 
     #[inline]
     fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
-        let deadline = self.endpoint.deadline();
-        if deadline < self.timer {
-            self.timer = deadline;
-            network.queue.push(deadline.max(network.now()), Event::Timer(id));
-        }
+        arm(&mut self.timer, self.endpoint.deadline(), id, network);
+    }
+}
+
+/// One end of a connection of QUIC. Its place is its own for the whole run.
+#[derive(Clone, Debug)]
+struct QuicEnd {
+    timer: SimTime,
+    route: RouteId,
+    role: Role,
+    endpoint: QuicEndpoint,
+}
+
+impl QuicEnd {
+    fn call<R>(
+        &mut self,
+        id: EndpointId,
+        network: &mut Network,
+        call: impl FnOnce(&mut QuicEndpoint, SimTime, &mut Uplink<'_>) -> R,
+    ) -> R {
+        let now = network.now();
+        let mut uplink = Uplink { network, peer: id.peer(), route: self.route, generation: Generation::default() };
+        call(&mut self.endpoint, now, &mut uplink)
+    }
+
+    fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
+        arm(&mut self.timer, self.endpoint.deadline(), id, network);
+    }
+}
+
+/// An event comes no later than `deadline`; `timer` is when the pending one does.
+#[inline]
+fn arm(timer: &mut SimTime, deadline: SimTime, id: EndpointId, network: &mut Network) {
+    if deadline < *timer {
+        *timer = deadline;
+        network.queue.push(deadline.max(network.now()), Event::Timer(id));
     }
 }
 
@@ -116,6 +153,12 @@ impl Connections {
     /// Adds a connection behind the others: its opener, then its acceptor.
     pub(crate) fn add(&mut self, ends: [NewEnd; 2]) {
         self.ends.extend(ends.map(TcpEnd::new).map(End::Tcp));
+    }
+
+    /// Adds a connection of QUIC: the ends, each with the route of what it sends.
+    pub(crate) fn add_quic(&mut self, ends: [(QuicEndpoint, RouteId); 2]) {
+        let end = |(endpoint, route)| QuicEnd { timer: SimTime::NEVER, route, role: Role::Idle, endpoint };
+        self.ends.extend(ends.map(end).map(Box::new).map(End::Quic));
     }
 
     /// Gives a flow of datagrams its place. Returns the end that receives.
@@ -153,7 +196,11 @@ impl Connections {
 
     /// Whom an end works for.
     pub(crate) fn role(&self, id: EndpointId) -> Role {
-        self.tcp(id).role
+        match &self.ends[id.index()] {
+            End::Tcp(end) => end.role,
+            End::Quic(end) => end.role,
+            End::Udp(_) => Role::Idle,
+        }
     }
 
     /// The stream that leaves at an end, if one does.
@@ -162,7 +209,58 @@ impl Connections {
     }
 
     pub(crate) fn set_role(&mut self, id: EndpointId, role: Role) {
-        self.tcp_mut(id).role = role;
+        match &mut self.ends[id.index()] {
+            End::Tcp(end) => end.role = role,
+            End::Quic(end) => end.role = role,
+            End::Udp(_) => unreachable!("datagrams have no connection"),
+        }
+    }
+
+    /// What can be read of an end, whatever its transport.
+    pub(crate) fn view(&self, id: EndpointId) -> EndView<'_> {
+        match &self.ends[id.index()] {
+            End::Tcp(end) => EndView::Tcp(&end.endpoint),
+            End::Quic(end) => EndView::Quic(&end.endpoint),
+            End::Udp(_) => unreachable!("datagrams have no connection"),
+        }
+    }
+
+    /// When the application at an end will have read `octets` in all; `None` while they have not all arrived.
+    pub(crate) fn time_of_read(&mut self, id: EndpointId, octets: Bytes, now: SimTime) -> Option<SimTime> {
+        match &mut self.ends[id.index()] {
+            End::Tcp(end) => end.endpoint.time_of_read(octets, now),
+            End::Quic(end) => end.endpoint.time_of_read(octets, now),
+            End::Udp(_) => None,
+        }
+    }
+
+    /// Episodes at an end that have ended since the last call, and the one under way.
+    pub(crate) fn take_episodes(&mut self, id: EndpointId) -> Vec<Episode> {
+        let (mut ended, current) = match &mut self.ends[id.index()] {
+            End::Tcp(end) => (end.endpoint.take_episodes(), end.endpoint.current_episode()),
+            End::Quic(end) => (end.endpoint.take_episodes(), end.endpoint.current_episode()),
+            End::Udp(_) => (Vec::new(), None),
+        };
+        ended.extend(current);
+        ended
+    }
+
+    /// From now on what happens at the sending half of an end is told of.
+    pub(crate) fn watch(&mut self, id: EndpointId, kinds: EventKinds) {
+        match &mut self.ends[id.index()] {
+            End::Tcp(end) => end.endpoint.watch(kinds),
+            End::Quic(end) => end.endpoint.watch(kinds),
+            End::Udp(_) => {}
+        }
+    }
+
+    /// The controller from outside at an end, if it is one.
+    pub(crate) fn external_controller(&mut self, id: EndpointId) -> Option<&mut dyn ExternalController> {
+        match &mut self.ends[id.index()] {
+            End::Tcp(end) => end.endpoint.external_controller(),
+            End::Quic(end) => end.endpoint.external_controller(),
+            End::Udp(_) => None,
+        }
     }
 
     /// The flow of datagrams that arrive at an end.
@@ -179,6 +277,39 @@ impl Connections {
         call: impl FnOnce(&mut Endpoint, SimTime, &mut Uplink<'_>) -> R,
     ) -> R {
         self.tcp_mut(id).call(id, network, call)
+    }
+
+    /// Runs the call of an end's own transport.
+    pub(crate) fn either<R>(
+        &mut self,
+        id: EndpointId,
+        network: &mut Network,
+        tcp: impl FnOnce(&mut Endpoint, SimTime, &mut Uplink<'_>) -> R,
+        quic: impl FnOnce(&mut QuicEndpoint, SimTime, &mut Uplink<'_>) -> R,
+    ) -> R {
+        match &mut self.ends[id.index()] {
+            End::Tcp(end) => end.call(id, network, tcp),
+            End::Quic(end) => end.call(id, network, quic),
+            End::Udp(_) => unreachable!("datagrams have no connection"),
+        }
+    }
+
+    /// A packet of QUIC arrives, and the timer is armed for what it changed. Returns whom the end works for.
+    pub(crate) fn on_quic(
+        &mut self,
+        id: EndpointId,
+        packet: &QuicPacket,
+        has_ranges: bool,
+        network: &mut Network,
+    ) -> Role {
+        let End::Quic(end) = &mut self.ends[id.index()] else { return Role::Idle };
+        let ranges = if has_ranges { network.take_ranges() } else { Vec::new() };
+        end.call(id, network, |endpoint, now, out| endpoint.on_packet(now, packet, &ranges, out));
+        if has_ranges {
+            network.give_back(ranges);
+        }
+        end.arm_timer(id, network);
+        end.role
     }
 
     /// A segment arrives, and the timer is armed for what it changed. Returns whom the end works for; nobody hears of a segment
@@ -212,20 +343,28 @@ impl Connections {
     /// deadline may have moved on.
     #[inline]
     pub(crate) fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
-        self.tcp_mut(id).arm_timer(id, network);
+        match &mut self.ends[id.index()] {
+            End::Tcp(end) => end.arm_timer(id, network),
+            End::Quic(end) => end.arm_timer(id, network),
+            End::Udp(_) => {}
+        }
     }
 
     /// The timer event of an end has come. True if its deadline has, too; if that has moved on, so does the event.
     #[inline]
     pub(crate) fn is_timer_due(&mut self, id: EndpointId, network: &mut Network) -> bool {
-        let end = self.tcp_mut(id);
-        if end.timer != network.now() {
+        let (timer, deadline) = match &mut self.ends[id.index()] {
+            End::Tcp(end) => (&mut end.timer, end.endpoint.deadline()),
+            End::Quic(end) => (&mut end.timer, end.endpoint.deadline()),
+            End::Udp(_) => return false,
+        };
+        if *timer != network.now() {
             return false; // an earlier event has taken its place
         }
-        end.timer = SimTime::NEVER;
-        let is_due = end.endpoint.deadline() <= network.now();
+        *timer = SimTime::NEVER;
+        let is_due = deadline <= network.now();
         if !is_due {
-            end.arm_timer(id, network);
+            arm(timer, deadline, id, network);
         }
         is_due
     }
@@ -233,17 +372,20 @@ impl Connections {
     fn tcp(&self, id: EndpointId) -> &TcpEnd {
         match &self.ends[id.index()] {
             End::Tcp(end) => end,
-            End::Udp(_) => unreachable!("datagrams have no connection"),
+            End::Quic(_) | End::Udp(_) => unreachable!("{NO_TCP}"),
         }
     }
 
     fn tcp_mut(&mut self, id: EndpointId) -> &mut TcpEnd {
         match &mut self.ends[id.index()] {
             End::Tcp(end) => end,
-            End::Udp(_) => unreachable!("datagrams have no connection"),
+            End::Quic(_) | End::Udp(_) => unreachable!("{NO_TCP}"),
         }
     }
 }
+
+/// What a checked scenario asks of TCP only.
+const NO_TCP: &str = "an end of another transport than TCP";
 
 fn both_ends(connection: ConnectionIndex) -> [EndpointId; 2] {
     [EndpointId::opener(connection), EndpointId::acceptor(connection)]

@@ -2,8 +2,8 @@
 //!
 //! Appliances answer congestion, too: where there are any, a row says whose end it was that did.
 
-use ackclock_net::Direction;
-use ackclock_tcp::{Endpoint, Episode, EpisodeCause};
+use ackclock_net::{Direction, EndpointId};
+use ackclock_tcp::{Episode, EpisodeCause};
 use ackclock_units::interrupt::ask;
 use ackclock_units::{Bytes, SimTime};
 
@@ -36,7 +36,7 @@ pub(crate) fn episode_table(
     for (flow, stream) in (0..).zip(streams) {
         ask();
         let direction = stream.sender.outbound();
-        take(&mut rows, &mut connections[stream.sender], (flow, NO_NAME, direction));
+        take(&mut rows, connections, stream.sender, (flow, NO_NAME, direction));
     }
     let mut stream_of = vec![NO_NAME; config.flows.len()];
     for (index, stream) in (0..).zip(streams).filter(|(_, stream)| stream.sender.outbound() == Direction::Forward) {
@@ -45,8 +45,8 @@ pub(crate) fn episode_table(
     for (_, relay) in relays.listed() {
         let Carries::Flow(flow) = relay.carries else { continue };
         for direction in Direction::BOTH {
-            let sender = &mut connections[relay.stream(direction).to];
-            take(&mut rows, sender, (stream_of[flow], relay.appliance.index() as u32, direction));
+            let sender = relay.stream(direction).to;
+            take(&mut rows, connections, sender, (stream_of[flow], relay.appliance.index() as u32, direction));
         }
     }
     rows.sort_by_key(|row| (row.episode.start, row.flow));
@@ -66,9 +66,14 @@ pub(crate) fn episode_table(
 }
 
 /// The episodes of one endpoint, with the one under way.
-fn take(rows: &mut Vec<Row>, endpoint: &mut Endpoint, (flow, appliance, direction): (u32, u32, Direction)) {
-    let mss = u64::from(endpoint.mss());
-    let episodes = endpoint.take_episodes().into_iter().chain(endpoint.current_episode());
+fn take(
+    rows: &mut Vec<Row>,
+    connections: &mut Connections,
+    sender: EndpointId,
+    (flow, appliance, direction): (u32, u32, Direction),
+) {
+    let mss = u64::from(connections.view(sender).mss());
+    let episodes = connections.take_episodes(sender).into_iter();
     rows.extend(episodes.map(|episode| Row { flow, appliance, direction, mss, episode }));
 }
 

@@ -1,11 +1,14 @@
 //! The network and the connections over it: what applications, appliances and sources of traffic work with.
 
 use ackclock_net::{EndpointId, Generation};
+use ackclock_quic::QuicEndpoint;
 use ackclock_tcp::Endpoint;
 use ackclock_units::SimTime;
 use ackclock_wire::Segment;
+use ackclock_wire::quic::QuicPacket;
 
 use crate::connections::{Connections, Role};
+use crate::end_view::EndView;
 use crate::event_queue::Event;
 use crate::network::{Network, Uplink};
 
@@ -30,6 +33,26 @@ impl Hosts {
     /// The endpoint at one end of a connection.
     pub(crate) fn endpoint(&self, end: EndpointId) -> &Endpoint {
         &self.connections[end]
+    }
+
+    /// What can be read of an end, whatever its transport.
+    pub(crate) fn view(&self, end: EndpointId) -> EndView<'_> {
+        self.connections.view(end)
+    }
+
+    /// Runs the call of an end's own transport; as [`Self::call`].
+    pub(crate) fn either<R>(
+        &mut self,
+        end: EndpointId,
+        tcp: impl FnOnce(&mut Endpoint, SimTime, &mut Uplink<'_>) -> R,
+        quic: impl FnOnce(&mut QuicEndpoint, SimTime, &mut Uplink<'_>) -> R,
+    ) -> R {
+        self.connections.either(end, &mut self.network, tcp, quic)
+    }
+
+    /// A packet of QUIC arrives at an end, and the timer there is armed. Returns whom the end works for.
+    pub(crate) fn on_quic(&mut self, end: EndpointId, packet: &QuicPacket, has_ranges: bool) -> Role {
+        self.connections.on_quic(end, packet, has_ranges, &mut self.network)
     }
 
     /// Runs `call` on an endpoint with its way into the network. Its timer is armed by [`Self::arm_timer`], when all is done that

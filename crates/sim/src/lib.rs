@@ -30,6 +30,7 @@ mod capture;
 mod captures;
 mod config;
 mod connections;
+mod end_view;
 mod episodes;
 mod event_queue;
 mod events_table;
@@ -49,6 +50,7 @@ mod summary;
 mod traffic;
 mod watch;
 
+pub use ackclock_quic::{AckFrequency, QuicConfig};
 pub use ackclock_wire::Ecn;
 pub use appliance::{
     ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, DirectionSummary, HandshakeOrder, ShortFlowCounts,

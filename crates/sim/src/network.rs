@@ -11,9 +11,11 @@ use ackclock_net::{
     Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
     PacketId, Packets, Router,
 };
+use ackclock_quic::QuicOutput;
 use ackclock_tcp::Output;
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Segment;
+use ackclock_wire::quic::{AckRange, QuicPacket};
 
 use crate::captures::{Captures, ViewId};
 use crate::event_queue::{Event, EventQueue};
@@ -105,17 +107,24 @@ impl Network {
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: Captures::new(config),
             watch: None,
-            telemetry: Telemetry::new(config),
+            telemetry: None,
             sent: 0,
             arrived: 0,
             hops: Vec::new(),
             host_noise: HostNoise::new(seed),
         };
-        if network.telemetry.is_some() {
-            // What is dropped in a queue gives its place back.
-            config.numbered_links().for_each(|(link, _)| network.watch_link(link));
+        if config.links.iter().any(|link| link.telemetry) {
+            network.carry_more(config);
         }
         network
+    }
+
+    /// Packets carry more than they have space for: what links write, or the ACK ranges of QUIC.
+    pub(crate) fn carry_more(&mut self, config: &NetworkConfig) {
+        self.telemetry.get_or_insert_with(|| Box::new(Telemetry::new(config)));
+        self.is_plain = false;
+        // What is dropped in a queue gives its place back.
+        config.numbered_links().for_each(|(link, _)| self.watch_link(link));
     }
 
     /// The time that has been simulated.
@@ -245,6 +254,28 @@ impl Network {
             }
         }
         self.transmit(link, UnderWay { id, size: packet.size, hop: first.next() });
+    }
+
+    /// The same, with these ACK ranges.
+    fn send_ranges(&mut self, route: RouteId, packet: &Packet, ranges: &[AckRange]) {
+        if ranges.is_empty() {
+            return self.send(route, packet);
+        }
+        let telemetry = self.telemetry.as_mut().expect("a network with QUIC carries ACK ranges").put_ranges(ranges);
+        self.send(route, &Packet { telemetry, ..*packet });
+    }
+
+    /// The ACK ranges of the packet that has just come to an end, which are to be given back.
+    pub(crate) fn take_ranges(&mut self) -> Vec<AckRange> {
+        self.telemetry.as_mut().map(|telemetry| std::mem::take(telemetry.ranges())).unwrap_or_default()
+    }
+
+    /// The buffer of ACK ranges that were taken in.
+    pub(crate) fn give_back(&mut self, mut ranges: Vec<AckRange>) {
+        ranges.clear();
+        if let Some(telemetry) = &mut self.telemetry {
+            *telemetry.ranges() = ranges;
+        }
     }
 
     /// When all has left that was sent onto the first link of a route, if that is known.
@@ -588,6 +619,23 @@ impl Output for Uplink<'_> {
     }
 
     fn tell(&mut self, events: &mut Vec<ackclock_events::Event>) {
+        self.hand_over(events);
+    }
+}
+
+impl QuicOutput for Uplink<'_> {
+    fn send(&mut self, packet: QuicPacket, further: &[AckRange]) {
+        let packet = Packet { generation: self.generation, ..Packet::quic(packet, self.peer) };
+        self.network.send_ranges(self.route, &packet, further);
+    }
+
+    fn tell(&mut self, events: &mut Vec<ackclock_events::Event>) {
+        self.hand_over(events);
+    }
+}
+
+impl Uplink<'_> {
+    fn hand_over(&mut self, events: &mut Vec<ackclock_events::Event>) {
         let now = self.network.now();
         match &mut self.network.watch {
             Some(watch) => watch.on_endpoint(now, self.peer.peer(), events),

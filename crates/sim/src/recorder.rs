@@ -2,10 +2,10 @@
 
 use ackclock_cc::CongestionController;
 use ackclock_net::{EndpointId, Link, LinkConfig, LinkId};
-use ackclock_tcp::Endpoint;
 use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::{FlowSeries, LinkSeries, Sampling, TraceConfig};
+use crate::end_view::EndView;
 use crate::ids::StreamId;
 use crate::outcome::{Column, ColumnData, Table};
 use crate::stream::Stream;
@@ -13,7 +13,7 @@ use crate::stream::Stream;
 /// What is sampled, wherever it is.
 pub(crate) trait Observed {
     fn stream(&self, id: StreamId) -> &Stream;
-    fn endpoint(&self, id: EndpointId) -> &Endpoint;
+    fn end(&self, id: EndpointId) -> EndView<'_>;
     fn link(&mut self, id: LinkId) -> &mut Link;
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Recorder {
 }
 
 /// One row of what a controller tells of itself.
-fn record_internals(sender: &Endpoint, columns: &mut [(String, Vec<f64>)]) {
+fn record_internals(sender: EndView<'_>, columns: &mut [(String, Vec<f64>)]) {
     for (_, column) in columns.iter_mut() {
         column.push(f64::NAN);
     }
@@ -123,7 +123,7 @@ impl Recorder {
             for id in (0..self.flows.previous.len()).map(StreamId::new) {
                 let stream = observed.stream(id);
                 if stream.is_open {
-                    let ends = [stream.sender, stream.receiver].map(|end| observed.endpoint(end));
+                    let ends = [stream.sender, stream.receiver].map(|end| observed.end(end));
                     self.record_flow(now, id, stream, ends);
                 }
             }
@@ -136,7 +136,7 @@ impl Recorder {
     }
 
     /// One row of a flow, whose sender and receiver `ends` are.
-    pub(crate) fn record_flow(&mut self, now: SimTime, id: StreamId, stream: &Stream, ends: [&Endpoint; 2]) {
+    pub(crate) fn record_flow(&mut self, now: SimTime, id: StreamId, stream: &Stream, ends: [EndView<'_>; 2]) {
         let (series, index) = (&mut self.flows, id.index());
         let [sender, receiver] = ends;
         series.time.push(now.as_secs_f64());

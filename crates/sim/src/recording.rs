@@ -89,6 +89,7 @@ impl Recorder {
         out.extend([0; 2]);
         let written = match &packet.payload {
             Payload::Tcp(segment) => emit(segment, addresses, packet.identification, out),
+            Payload::Quic(quic) => emit_datagram((quic.len.into(), quic.ecn), addresses, packet.identification, out),
             Payload::Udp(datagram) => {
                 emit_datagram((datagram.payload, datagram.ecn), addresses, packet.identification, out)
             }

@@ -112,12 +112,13 @@ impl Simulation {
     /// The controller from outside that a flow's sending end has, if it has one. What it changes takes hold with
     /// [`Self::resume`].
     pub fn external_controller(&mut self, flow: FlowId) -> Option<&mut dyn ExternalController> {
-        self.hosts.connections[opener_of(flow)].external_controller()
+        self.hosts.connections.external_controller(opener_of(flow))
     }
 
     /// A flow sends what its controller, changed from outside, now lets go.
     pub fn resume(&mut self, flow: FlowId) {
-        self.hosts.call(opener_of(flow), |endpoint, now, out| endpoint.resume(now, out));
+        let opener = opener_of(flow);
+        self.hosts.either(opener, |tcp, now, out| tcp.resume(now, out), |quic, now, out| quic.resume(now, out));
         self.hosts.arm_timer(opener_of(flow));
     }
 
@@ -199,7 +200,7 @@ impl Simulation {
 
     fn on_start(&mut self, flow: FlowId) {
         let opener = opener_of(flow);
-        self.hosts.call(opener, |endpoint, now, out| endpoint.connect(now, out));
+        self.hosts.either(opener, |tcp, now, out| tcp.connect(now, out), |quic, now, out| quic.connect(now, out));
         self.hosts.arm_timer(opener);
     }
 
@@ -213,6 +214,10 @@ impl Simulation {
                 if let Some(role) = self.hosts.on_segment(packet.to, packet.generation, segment) {
                     self.after_segment(packet.to, role, segment.payload > 0);
                 }
+            }
+            Payload::Quic(quic) => {
+                let role = self.hosts.on_quic(packet.to, quic, packet.telemetry.is_some());
+                self.after_segment(packet.to, role, quic.payload > 0);
             }
             Payload::Udp(datagram) => {
                 self.counters.packets_delivered += 1;
@@ -233,7 +238,7 @@ impl Simulation {
 
     fn on_timer(&mut self, end: EndpointId) {
         if self.hosts.is_timer_due(end) {
-            self.hosts.call(end, |endpoint, now, out| endpoint.on_timer(now, out));
+            self.hosts.either(end, |tcp, now, out| tcp.on_timer(now, out), |quic, now, out| quic.on_timer(now, out));
             self.hosts.arm_timer(end);
             self.after_call(end, self.hosts.connections.role(end));
         }

@@ -71,8 +71,8 @@ impl Stream {
     }
 
     fn border(&self, now: SimTime, connections: &Connections) -> Border {
-        let read = connections[self.receiver].read(now).0;
-        Border { time: now.max(self.start), read, sent: connections[self.sender].counters().sent_octets }
+        let read = connections.view(self.receiver).read(now).0;
+        Border { time: now.max(self.start), read, sent: connections.view(self.sender).counters().sent_octets }
     }
 
     /// The measurement window begins.

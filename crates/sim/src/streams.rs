@@ -1,7 +1,6 @@
 //! The streams of a scenario's own flows, and what their applications do on them.
 
 use ackclock_net::EndpointId;
-use ackclock_tcp::{Endpoint, State};
 use ackclock_units::{Bytes, SimTime};
 
 use crate::app::{Action, AfterRead, App};
@@ -56,16 +55,16 @@ impl Streams {
     /// What follows every call into the endpoint that sends a stream.
     pub(crate) fn after_call(&mut self, id: StreamId, hosts: &mut Hosts, recorder: &mut Recorder) {
         let stream = &mut self.list[id.index()];
-        let sender = hosts.endpoint(stream.sender);
+        let sender = hosts.view(stream.sender);
         if let Some(sample) = sender.latest_rtt_sample() {
             stream.on_rtt_sample(sample);
         }
         if recorder.per_event {
-            let ends = [sender, hosts.endpoint(stream.receiver)];
+            let ends = [sender, hosts.view(stream.receiver)];
             recorder.record_flow(hosts.now(), id, stream, ends);
         }
         // An acceptor may get all of a small file, and its end, with the segment that completes the handshake.
-        if !stream.is_open && is_open(hosts.endpoint(stream.sender)) {
+        if !stream.is_open && hosts.view(stream.sender).is_open() {
             stream.is_open = true;
             self.on_app(id, hosts);
         }
@@ -75,12 +74,12 @@ impl Streams {
     pub(crate) fn on_data(&mut self, id: StreamId, hosts: &mut Hosts) {
         let now = hosts.now();
         let stream = &mut self.list[id.index()];
-        let receiver = &mut hosts.connections[stream.receiver];
         if let Some(blocking) = &mut stream.blocking {
-            blocking.on_data(now, receiver.has_out_of_order_data(), self.window.holds(now));
+            let has_gap = hosts.view(stream.receiver).has_out_of_order_data();
+            blocking.on_data(now, has_gap, self.window.holds(now));
         }
         let Some(wanted) = stream.wanted.filter(|_| stream.read_event.is_none()) else { return };
-        if let Some(time) = receiver.time_of_read(wanted, now) {
+        if let Some(time) = hosts.connections.time_of_read(stream.receiver, wanted, now) {
             stream.read_event = Some(time);
             hosts.schedule(time, Event::App(id));
         }
@@ -100,7 +99,7 @@ impl Streams {
             }
             return;
         }
-        let unsent = hosts.endpoint(stream.sender).unsent();
+        let unsent = hosts.view(stream.sender).unsent();
         let action = stream.app.act(now, unsent);
         self.perform(id, action, hosts);
     }
@@ -112,14 +111,24 @@ impl Streams {
         if let Some(time) = action.wake_at {
             hosts.schedule(time, Event::App(id));
         }
-        hosts.call(sender, |endpoint, now, out| {
-            if action.write > Bytes::ZERO {
-                endpoint.write(now, action.write, out);
-            }
-            if action.close {
-                endpoint.close(now, out);
-            }
-        });
+        hosts.either(
+            sender,
+            |tcp, now, out| {
+                if action.write > Bytes::ZERO {
+                    tcp.write(now, action.write, out);
+                }
+                if action.close {
+                    tcp.close(now, out);
+                }
+            },
+            |quic, now, out| {
+                if action.close {
+                    quic.write_last(now, action.write, out);
+                } else {
+                    quic.write(now, action.write, out);
+                }
+            },
+        );
         hosts.arm_timer(sender);
     }
 
@@ -169,8 +178,4 @@ impl Streams {
     pub(crate) fn end_measurement(&mut self, now: SimTime, connections: &Connections) {
         self.list.iter_mut().for_each(|stream| stream.end_measurement(now, connections));
     }
-}
-
-fn is_open(endpoint: &Endpoint) -> bool {
-    matches!(endpoint.state(), State::Established | State::CloseWait)
 }

@@ -39,7 +39,7 @@ fn jain_index(flows: &[FlowSummary]) -> Option<f64> {
 
 fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime) -> FlowSummary {
     ask();
-    let (sender, receiver) = (&connections[stream.sender], &connections[stream.receiver]);
+    let (sender, receiver) = (connections.view(stream.sender), connections.view(stream.receiver));
     let counters = sender.counters();
     let (goodput_bps, throughput_bps) = stream.rates();
     FlowSummary {

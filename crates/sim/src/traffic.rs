@@ -44,6 +44,7 @@ fn test_flow() -> crate::config::FlowConfig {
         controller: ackclock_cc::ControllerConfig::Cubic(ackclock_cc::CubicConfig::default()),
         controller_name: "cubic".to_owned(),
         profile: "rfc",
+        quic: None,
         sender: ackclock_tcp::TcpConfig::default().into(),
         receiver: ackclock_tcp::TcpConfig::default().into(),
         app: crate::config::AppConfig::Bulk,

@@ -181,6 +181,7 @@ impl At<'_> {
         let packet = self.packet;
         let (sequence, acknowledgment, flags, payload) = match &packet.payload {
             Payload::Tcp(segment) => (segment.seq.0, segment.ack.0, segment.flags, segment.payload),
+            Payload::Quic(quic) => (quic.number, quic.largest_acked, Flags::default(), quic.payload.into()),
             Payload::Udp(datagram) => (datagram.number, 0, Flags::default(), datagram.payload),
         };
         PacketInfo {

@@ -51,47 +51,52 @@ pub struct Episode {
 
 /// The episode under way, and those that have ended since they were last asked for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Episodes {
+pub struct Episodes {
     current: Option<Episode>,
     finished: Vec<Episode>,
 }
 
 impl Episodes {
-    pub(crate) fn current(&self) -> Option<Episode> {
+    /// The episode under way.
+    pub fn current(&self) -> Option<Episode> {
         self.current
     }
 
-    pub(crate) fn take_finished(&mut self) -> Vec<Episode> {
+    /// Those that have ended since the last call.
+    pub fn take_finished(&mut self) -> Vec<Episode> {
         std::mem::take(&mut self.finished)
     }
 
-    pub(crate) fn begin(&mut self, episode: Episode) {
+    /// An episode begins, and the one before it ends.
+    pub fn begin(&mut self, episode: Episode) {
         self.end(episode.start);
         self.current = Some(episode);
     }
 
-    pub(crate) fn end(&mut self, now: SimTime) {
+    /// The episode under way is over.
+    pub fn end(&mut self, now: SimTime) {
         if let Some(mut episode) = self.current.take() {
             episode.end = Some(now);
             self.finished.push(episode);
         }
     }
 
-    pub(crate) fn on_lost(&mut self, octets: u64) {
+    /// Octets were taken for lost.
+    pub fn on_lost(&mut self, octets: u64) {
         if let Some(episode) = &mut self.current {
             episode.lost += Bytes(octets);
         }
     }
 
     /// Marks that an ACK reported. Where the echo does not count them, an episode has one.
-    pub(crate) fn on_marked(&mut self, segments: u64, counts: bool) {
+    pub fn on_marked(&mut self, segments: u64, counts: bool) {
         if let Some(episode) = &mut self.current {
             episode.marked = if counts { episode.marked + segments } else { 1 };
         }
     }
 
     /// The episode under way, or the last, was a mistake.
-    pub(crate) fn mark_spurious(&mut self) {
+    pub fn mark_spurious(&mut self) {
         if let Some(episode) = self.current.as_mut().or(self.finished.last_mut()) {
             episode.spurious = true;
         }

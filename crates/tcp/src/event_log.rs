@@ -7,7 +7,7 @@ use ackclock_units::{Bytes, SimTime};
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(crate) struct EventLog {
+pub struct EventLog {
     kinds: EventKinds,
     events: Vec<Event>,
     /// Of the controller, as it was when it was last looked at.
@@ -17,49 +17,52 @@ pub(crate) struct EventLog {
 }
 
 impl EventLog {
-    pub(crate) fn new(kinds: EventKinds, controller: &Controller) -> Self {
+    /// Keeps events of these kinds.
+    pub fn new(kinds: EventKinds, controller: &Controller) -> Self {
         let mut log = Self { kinds, events: Vec::new(), state: "", is_in_slow_start: true, ssthresh: None };
         log.begin(controller);
         log
     }
 
     /// This is the controller from now on.
-    pub(crate) fn begin(&mut self, controller: &Controller) {
+    pub fn begin(&mut self, controller: &Controller) {
         self.state = controller.state();
         self.is_in_slow_start = controller.is_in_slow_start();
         self.ssthresh = controller.ssthresh();
     }
 
     /// What every ACK may bring is wanted.
-    pub(crate) fn wants_every_ack(&self) -> bool {
+    pub fn wants_every_ack(&self) -> bool {
         [EventKind::AckArrived, EventKind::ControllerState, EventKind::SlowStartExited]
             .into_iter()
             .any(|kind| self.kinds.has(kind))
     }
 
     /// Something happened.
-    pub(crate) fn push(&mut self, event: Event) {
+    pub fn push(&mut self, event: Event) {
         self.insert(self.events.len(), event);
     }
 
     /// The same, before what has happened since there were `place` events.
-    pub(crate) fn insert(&mut self, place: usize, event: Event) {
+    pub fn insert(&mut self, place: usize, event: Event) {
         if self.kinds.has(event.kind()) {
             self.events.insert(place, event);
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many events are kept.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
         self.events.len()
     }
 
     /// All that is to be handed over, which whoever takes it empties.
-    pub(crate) fn events(&mut self) -> &mut Vec<Event> {
+    pub fn events(&mut self) -> &mut Vec<Event> {
         &mut self.events
     }
 
     /// The controller was told of congestion.
-    pub(crate) fn on_congestion(&mut self, controller: &Controller, cause: SlowStartExit) {
+    pub fn on_congestion(&mut self, controller: &Controller, cause: SlowStartExit) {
         if self.is_in_slow_start && !controller.is_in_slow_start() {
             self.is_in_slow_start = false;
             self.push(Event::SlowStartExited { cause, cwnd: controller.cwnd() });
@@ -67,7 +70,7 @@ impl EventLog {
     }
 
     /// The controller was told of something, or its time has come.
-    pub(crate) fn on_told(&mut self, now: SimTime, controller: &Controller) {
+    pub fn on_told(&mut self, now: SimTime, controller: &Controller) {
         let was_in_slow_start = std::mem::replace(&mut self.is_in_slow_start, controller.is_in_slow_start());
         let ssthresh = std::mem::replace(&mut self.ssthresh, controller.ssthresh());
         if was_in_slow_start && !self.is_in_slow_start {

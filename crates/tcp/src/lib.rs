@@ -5,6 +5,8 @@
 //! detection by time and tail loss probes (RFC 8985), ECN (RFC 3168, 9768), pacing and a controller, each in a file of its
 //! own; its receiving half reassembles, advertises and acknowledges. [`TcpInfo`] is what it tells of itself.
 //!
+//! What another transport needs as well is public: [`pacing`], [`mod@rate_sample`], [`mod@rounds`], [`ranges`], [`event_log`].
+//!
 //! Two endpoints and a perfect wire:
 //!
 //! ```
@@ -39,21 +41,21 @@ mod delayed_ack;
 mod ecn;
 mod endpoint;
 mod episode;
-mod event_log;
+pub mod event_log;
 mod host_queue;
 mod info;
 mod loss_recovery;
 mod nagle;
-mod pacing;
+pub mod pacing;
 mod persist_timer;
 mod prr;
 mod rack;
-mod ranges;
-mod rate_sample;
+pub mod ranges;
+pub mod rate_sample;
 mod receiver;
 mod recovery;
 mod retransmit_timer;
-mod rounds;
+pub mod rounds;
 mod rto;
 mod scoreboard;
 mod sender;
@@ -70,7 +72,7 @@ pub use config::{
     ZeroWindowProbeFrom,
 };
 pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};
-pub use episode::{Episode, EpisodeCause};
+pub use episode::{Episode, EpisodeCause, Episodes};
 pub use info::{RecoveryState, TcpInfo};
 pub use receiver::Reading;
 pub use sender::SenderCounters;

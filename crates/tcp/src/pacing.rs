@@ -14,7 +14,7 @@ const FIRST_SEGMENTS: u64 = 10;
 
 /// When the next segment may leave.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     config: PacingConfig,
     /// Segments are spread over the round trip, by configuration or because the controller has a rate.
     is_active: bool,
@@ -28,15 +28,20 @@ pub(crate) struct Pacer {
 
 /// What Linux's rate depends on; octets and time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RateInputs {
-    pub(crate) cwnd: u64,
-    pub(crate) ssthresh: Option<u64>,
-    pub(crate) outstanding: u64,
-    pub(crate) srtt: SimDuration,
+pub struct RateInputs {
+    /// Congestion window.
+    pub cwnd: u64,
+    /// Slow-start threshold; `None` while arbitrarily high.
+    pub ssthresh: Option<u64>,
+    /// Sent and not acknowledged.
+    pub outstanding: u64,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: SimDuration,
 }
 
 impl Pacer {
-    pub(crate) fn new(config: PacingConfig) -> Self {
+    /// Segments are spread out if the configuration says so.
+    pub fn new(config: PacingConfig) -> Self {
         Self {
             config,
             is_active: config.enabled,
@@ -49,23 +54,24 @@ impl Pacer {
 
     /// Segments are spread over the round trip.
     #[inline]
-    pub(crate) fn is_active(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         self.is_active
     }
 
     /// Settles that: `wanted` by the controller, if not by configuration.
     #[inline]
-    pub(crate) fn set_wanted(&mut self, wanted: bool) {
+    pub fn set_wanted(&mut self, wanted: bool) {
         self.is_active = self.config.enabled || wanted;
     }
 
-    pub(crate) fn turn_on(&mut self) {
+    /// From now on the configuration says so.
+    pub fn turn_on(&mut self) {
         self.config.enabled = true;
     }
 
     /// A multiple of cwnd / SRTT: twice in slow start, so that the window can double, 1.2 times afterwards. `None`
     /// before the first RTT sample.
-    pub(crate) fn window_rate(&self, inputs: RateInputs) -> Option<Bandwidth> {
+    pub fn window_rate(&self, inputs: RateInputs) -> Option<Bandwidth> {
         if inputs.srtt.is_zero() {
             return None;
         }
@@ -75,18 +81,19 @@ impl Pacer {
         Some(Bandwidth((ratio * window * 8.0 / inputs.srtt.as_secs_f64()) as u64))
     }
 
-    /// True if a burst may leave now.
-    pub(crate) fn is_open(&mut self, now: SimTime) -> bool {
+    /// True if a burst may leave now: it begins, if it does.
+    pub fn is_open(&mut self, now: SimTime) -> bool {
         self.unpaced = 0;
         now >= self.next
     }
 
-    pub(crate) fn next(&self) -> SimTime {
+    /// When the next segment may leave.
+    pub fn next(&self) -> SimTime {
         self.next
     }
 
     /// `size` octets left at `now`, at this rate.
-    pub(crate) fn on_sent(&mut self, now: SimTime, size: u64, rate: Option<Bandwidth>) {
+    pub fn on_sent(&mut self, now: SimTime, size: u64, rate: Option<Bandwidth>) {
         self.sent_segments += 1;
         let Some(rate) = rate.filter(|rate| rate.0 > 0 && self.sent_segments >= FIRST_SEGMENTS) else {
             self.next = now;

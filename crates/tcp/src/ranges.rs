@@ -4,39 +4,51 @@ use std::collections::VecDeque;
 
 /// `[start, end)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Range {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+pub struct Range {
+    /// The first offset in it.
+    pub start: u64,
+    /// The first behind it.
+    pub end: u64,
 }
 
 impl Range {
-    pub(crate) fn len(self) -> u64 {
+    /// How many offsets there are in it.
+    #[allow(clippy::len_without_is_empty, reason = "no range here is empty")]
+    pub fn len(self) -> u64 {
         self.end - self.start
     }
 }
 
 /// See the module. Work at either end is O(1) amortised; in the middle it costs a search and a move.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RangeSet {
+pub struct RangeSet {
     ranges: VecDeque<Range>,
 }
 
 impl RangeSet {
-    pub(crate) fn is_empty(&self) -> bool {
+    /// True if nothing is in it.
+    pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    pub(crate) fn last(&self) -> Option<Range> {
+    /// How many ranges there are.
+    pub fn count(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// The highest range.
+    pub fn last(&self) -> Option<Range> {
         self.ranges.back().copied()
     }
 
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
+    /// The ranges, the lowest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
         self.ranges.iter().copied()
     }
 
     /// Adds `[start, end)` if all that this does is to lengthen the last range, as new data mostly does. Returns that
     /// range as it was before.
-    pub(crate) fn extend_last(&mut self, start: u64, end: u64) -> Option<Range> {
+    pub fn extend_last(&mut self, start: u64, end: u64) -> Option<Range> {
         let last = self.ranges.back_mut()?;
         let before = *last;
         if start < before.start || start > before.end || end <= before.end {
@@ -48,7 +60,7 @@ impl RangeSet {
 
     /// Adds `[start, end)` and hands every piece that was not yet in the set to `added`. Returns the range that now
     /// holds it.
-    pub(crate) fn insert(&mut self, start: u64, end: u64, mut added: impl FnMut(Range)) -> Range {
+    pub fn insert(&mut self, start: u64, end: u64, mut added: impl FnMut(Range)) -> Range {
         // The ranges that touch the new one are those in first..last.
         let first = self.first_ending_at_or_after(start);
         let mut last = first;
@@ -77,7 +89,7 @@ impl RangeSet {
 
     /// True if all of `[start, end)` is in the set.
     #[inline]
-    pub(crate) fn contains(&self, start: u64, end: u64) -> bool {
+    pub fn contains(&self, start: u64, end: u64) -> bool {
         match self.ranges.back() {
             Some(last) if end <= last.end => last.start <= start || self.contains_below(start, end),
             _ => false, // new data, nearly always
@@ -91,7 +103,7 @@ impl RangeSet {
     }
 
     /// Takes out everything below `bound`.
-    pub(crate) fn remove_below(&mut self, bound: u64) {
+    pub fn remove_below(&mut self, bound: u64) {
         while let Some(front) = self.ranges.front_mut() {
             if front.start >= bound {
                 return;
@@ -105,7 +117,7 @@ impl RangeSet {
     }
 
     /// Takes the first range out if it begins at or below `offset`.
-    pub(crate) fn take_front_reaching(&mut self, offset: u64) -> Option<Range> {
+    pub fn take_front_reaching(&mut self, offset: u64) -> Option<Range> {
         if self.ranges.front()?.start > offset {
             return None;
         }

@@ -40,7 +40,7 @@ struct Newest {
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RateSampler {
+pub struct RateSampler {
     /// In the order of the stream.
     records: VecDeque<Record>,
     /// C.
@@ -61,17 +61,17 @@ impl RateSampler {
     }
 
     /// `C.delivered`.
-    pub(crate) fn delivered(&self) -> u64 {
+    pub fn delivered(&self) -> u64 {
         self.delivered
     }
 
     /// `C.lost`.
-    pub(crate) fn lost(&self) -> u64 {
+    pub fn lost(&self) -> u64 {
         self.lost
     }
 
     /// A segment left; `inflight` includes it, counting it as `weight`.
-    pub(crate) fn on_sent(&mut self, now: SimTime, range: Range, inflight: u64, weight: u64, is_retransmission: bool) {
+    pub fn on_sent(&mut self, now: SimTime, range: Range, inflight: u64, weight: u64, is_retransmission: bool) {
         if inflight <= weight {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
@@ -97,12 +97,12 @@ impl RateSampler {
     }
 
     /// Nothing is left to send, with `inflight` in the network.
-    pub(crate) fn on_application_limited(&mut self, inflight: u64) {
+    pub fn on_application_limited(&mut self, inflight: u64) {
         self.app_limited_until = Some((self.delivered + inflight).max(1));
     }
 
     /// Of the segment at `range`, which the receiver now has.
-    pub(crate) fn on_delivered(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
+    pub fn on_delivered(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
         self.delivered += range.len();
         self.delivered_at = now;
         let index = self.index_of(range.start)?;
@@ -124,7 +124,7 @@ impl RateSampler {
     }
 
     /// Of the segment at `range`, which is taken for lost.
-    pub(crate) fn on_lost(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
+    pub fn on_lost(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
         self.lost += range.len();
         let record = self.records[self.index_of(range.start)?];
         Some(self.report(&record, range, now))
@@ -146,7 +146,7 @@ impl RateSampler {
     }
 
     /// The sample of the ACK just taken in, which acknowledges everything below `una`.
-    pub(crate) fn take_sample(&mut self, min_rtt: SimDuration, una: u64) -> Option<RateSample> {
+    pub fn take_sample(&mut self, min_rtt: SimDuration, una: u64) -> Option<RateSample> {
         while self.records.front().is_some_and(|record| record.end <= una) {
             self.records.pop_front();
         }
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn on_linux_the_first_flight_is_limited_by_the_application() {
         let mut sampler = RateSampler::new(AppLimitedFrom::Write);
-        let mut is_limited = |sampler: &mut RateSampler, number: u64| {
+        let is_limited = |sampler: &mut RateSampler, number: u64| {
             sampler.on_delivered(segment(number), SimTime((10 + number) * MS));
             sampler.take_sample(SimDuration::ZERO, segment(number).end).expect("a sample").is_app_limited
         };

@@ -4,7 +4,7 @@
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rounds {
+pub struct Rounds {
     count: u64,
     /// The round trip under way ends when this is acknowledged.
     end: u64,
@@ -13,14 +13,14 @@ pub(crate) struct Rounds {
 impl Rounds {
     /// How many have ended.
     #[inline]
-    pub(crate) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.count
     }
 
     /// Everything below `una` is acknowledged, and `high_data` the end of what has been sent. Returns true if that ends a
     /// round trip.
     #[inline]
-    pub(crate) fn on_ack(&mut self, una: u64, high_data: u64) -> bool {
+    pub fn on_ack(&mut self, una: u64, high_data: u64) -> bool {
         let ends = una >= self.end;
         if ends {
             self.count += 1;

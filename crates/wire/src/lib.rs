@@ -1,6 +1,6 @@
 //! TCP segments as values and as bytes: [`emit()`] writes an IPv4 packet with its checksums, [`parse()`] reads one, and
 //! [`pcapng`] puts packets into a file that Wireshark opens. The simulator carries [`Segment`]s, which have a length of
-//! payload and no content.
+//! payload and no content, and [`QuicPacket`]s likewise.
 //!
 //! ```
 //! use ackclock_wire::{Addresses, Flags, SackBlock, Segment, Seq, emit, parse};
@@ -19,6 +19,7 @@ pub mod emit;
 mod option;
 pub mod parse;
 pub mod pcapng;
+pub mod quic;
 mod segment;
 mod seq;
 
@@ -26,5 +27,6 @@ mod seq;
 pub use emit::{Addresses, TooLong, emit, emit_datagram};
 #[doc(inline)]
 pub use parse::{ParseError, parse};
+pub use quic::{AckRange, QuicFrames, QuicPacket};
 pub use segment::{Ecn, Flags, IPV4_HEADER, SackBlock, SackBlocks, Segment, SynOptions, TCP_HEADER, Timestamps};
 pub use seq::Seq;

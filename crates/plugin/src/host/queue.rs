@@ -124,6 +124,8 @@ pub(super) fn seen(packet: &Packet, octets: u64, since: SimTime, token: u32) -> 
             flags: segment.flags.0,
             ..seen
         },
+        // All that a queue can tell of an encrypted packet is that it is a datagram.
+        Payload::Quic(quic) => PacketC { sequence: quic.number, payload: quic.len.into(), is_datagram: true, ..seen },
         Payload::Udp(datagram) => {
             PacketC { sequence: datagram.number, payload: datagram.payload, is_datagram: true, ..seen }
         }

@@ -158,6 +158,7 @@ impl PyPacket {
     fn sequence(&self) -> u32 {
         match &self.packet.payload {
             Payload::Tcp(segment) => segment.seq.0,
+            Payload::Quic(quic) => quic.number,
             Payload::Udp(datagram) => datagram.number,
         }
     }
@@ -173,6 +174,7 @@ impl PyPacket {
     fn payload_bytes(&self) -> u32 {
         match &self.packet.payload {
             Payload::Tcp(segment) => segment.payload,
+            Payload::Quic(quic) => quic.len.into(),
             Payload::Udp(datagram) => datagram.payload,
         }
     }

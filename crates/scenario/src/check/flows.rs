@@ -1,10 +1,14 @@
 //! Flows: groups spread out, hosts found, controllers and applications settled.
 
+use std::sync::Arc;
+
 use ackclock_net::{NodeId, RandomStream, Router};
-use ackclock_sim::{AppConfig, DEFAULT_PORT, FlowConfig, Span};
+use ackclock_sim::{AppConfig, DEFAULT_PORT, FlowConfig, QuicConfig, Span};
+use ackclock_tcp::TcpConfig;
 use ackclock_units::interrupt::ask;
 use ackclock_units::{SimDuration, SimTime};
 
+use super::quic::quic_of;
 use super::tcp::{HostTables, Layer};
 use super::topology::BuiltTopology;
 use super::traffic::{Role, role};
@@ -20,6 +24,15 @@ pub(crate) struct FlowPlan<'a> {
     pub(crate) table: &'a FlowTable,
     pub(crate) path: FieldPath,
     start: SimTime,
+}
+
+/// What carries a flow.
+struct Transport {
+    controller: Controller,
+    /// Name of the stack profile.
+    profile: &'static str,
+    quic: Option<Arc<QuicConfig>>,
+    ends: [TcpConfig; 2],
 }
 
 impl FlowPlan<'_> {
@@ -39,9 +52,9 @@ impl FlowPlan<'_> {
         self.table.port.unwrap_or(DEFAULT_PORT)
     }
 
-    /// False for datagrams.
+    /// False for datagrams and for QUIC.
     pub(crate) fn is_tcp(&self) -> bool {
-        !matches!(role(self.table), Role::Datagrams(_))
+        !matches!(role(self.table), Role::Datagrams(_)) && quic_of(self.table).is_none()
     }
 }
 
@@ -164,14 +177,7 @@ impl<'a> Checker<'a, '_> {
     fn flow(&mut self, plan: &FlowPlan<'a>, from: NodeId, to: NodeId, hosts: &HostTables<'a>) -> FlowConfig {
         let table = plan.table;
         let path = &plan.path;
-        let controller = plan.controller();
-        let stack = controller.stack();
-        let layers = self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref()));
-        let profile = self.profile(&layers);
-        let controller = controller.over(&profile.controllers);
-        let sender = self.tcp_of_end(layers, stack);
-        let layers = self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref()));
-        let receiver = self.tcp_of_end(layers, stack);
+        let Transport { controller, profile, quic, ends: [sender, receiver] } = self.transport(plan, [from, to], hosts);
         if let Some(rate) = table.read_rate
             && rate.0.0 == 0
         {
@@ -186,14 +192,17 @@ impl<'a> Checker<'a, '_> {
             Role::Connection => table.app.as_ref().map_or(AppConfig::Bulk, |app| self.app(app, &path.key("app"))),
             Role::Arrivals(_) | Role::Datagrams(_) => AppConfig::Bulk,
         };
-        self.check_needs(&controller, &[sender, receiver], &path.key("controller"));
+        if quic.is_none() {
+            self.check_needs(&controller, &[sender, receiver], &path.key("controller"));
+        }
         FlowConfig {
             name: plan.name.clone(),
             from,
             to,
             start: plan.start,
             controller_name: controller.name(),
-            profile: profile.name,
+            profile,
+            quic,
             controller: self
                 .controller(&controller, sender.mss, &path.key("controller"))
                 .seeded(self.stream_seed(plan)),
@@ -208,6 +217,23 @@ impl<'a> Checker<'a, '_> {
             port: plan.port(),
             capture: plan.table.capture.unwrap_or(false),
         }
+    }
+
+    /// What carries a flow: TCP by the layers of its tables, or QUIC.
+    fn transport(&mut self, plan: &FlowPlan<'a>, [from, to]: [NodeId; 2], hosts: &HostTables<'a>) -> Transport {
+        let (table, controller) = (plan.table, plan.controller());
+        let stack = controller.stack();
+        if let Some((quic, end)) = self.quic(plan, &controller) {
+            let controller = controller.over(&self.profile(&[]).controllers);
+            return Transport { controller, profile: "quic", quic: Some(quic), ends: [end; 2] };
+        }
+        let layers = self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref()));
+        let profile = self.profile(&layers);
+        let sender = self.tcp_of_end(layers, stack);
+        let layers = self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref()));
+        let receiver = self.tcp_of_end(layers, stack);
+        let controller = controller.over(&profile.controllers);
+        Transport { controller, profile: profile.name, quic: None, ends: [sender, receiver] }
     }
 
     /// True if the run is known to end by then.

@@ -69,8 +69,9 @@ impl Checker<'_, '_> {
             let positions: Vec<usize> =
                 (0..plans.len()).filter(|&position| kind_of(&plans[position]) == Some(kind)).collect();
             for (number, &position) in positions.iter().enumerate() {
-                let is_split_by =
-                    |appliance: &usize| taken[*appliance].holds(position) && ways[position].crosses(*appliance);
+                let is_split_by = |appliance: &usize| {
+                    plans[position].is_tcp() && taken[*appliance].holds(position) && ways[position].crosses(*appliance)
+                };
                 let there = self.along(&plans[position], &ways[position], is_split_by);
                 found.extend(self.split(number, &plans[position], &there, appliances));
             }

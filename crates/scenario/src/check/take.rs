@@ -76,8 +76,7 @@ impl Checker<'_, '_> {
                 self.report(&place, "must be the name of a flow", suggest(name, &known));
             }
             if positions.iter().any(|&position| !plans[position].is_tcp()) {
-                let what =
-                    format!("must name flows of TCP: {name:?} sends datagrams, which have no connection to split");
+                let what = format!("must name flows of TCP: {name:?} sends datagrams, which cannot be split");
                 self.report(&place, what, "remove it; name flows of TCP, or groups of short ones");
             }
             found.extend(positions.into_iter().map(|position| (position, place.clone())));

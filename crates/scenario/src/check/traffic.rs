@@ -3,14 +3,15 @@
 use ackclock_declare::Context;
 use ackclock_net::Router;
 use ackclock_sim::{
-    Arrivals, ArrivalsConfig, DatagramConfig, FlowConfig, Gaps, OnOffApp, RateApp, Sending, SizeDistribution,
-    SplitConfig, TrafficConfig, UdpProtocol,
+    Arrivals, ArrivalsConfig, DatagramConfig, FlowConfig, Gaps, OnOffApp, QuicConfig, RateApp, Sending,
+    SizeDistribution, SplitConfig, TrafficConfig, UdpProtocol,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::Checker;
 use super::attached::read_arrivals;
 use super::flows::FlowPlan;
+use super::quic::quic_of;
 use super::splits::Splits;
 use crate::file::{App, ArrivalsTable, Fields, FlowTable, OwnTable, Process, Protocol};
 use crate::tree::FieldPath;
@@ -67,7 +68,10 @@ pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
     let traits = |plan: &FlowPlan<'_>| match role(plan.table) {
         Role::Connection => {
             let asks = matches!(plan.table.app, Some(App::RequestResponse(_) | App::Video(_)));
-            FlowTraits { number: connections.next(), has_answers: asks, ..FlowTraits::default() }
+            let quic =
+                quic_of(plan.table).map(|quic| <QuicConfig as OwnTable>::part().read(&quic.0, &Context::default()));
+            let datagram = quic.map(|quic| u64::from(quic.config.max_datagram_size) + HEADERS);
+            FlowTraits { number: connections.next(), has_answers: asks, datagram, ..FlowTraits::default() }
         }
         Role::Datagrams(udp) => {
             let udp = <UdpProtocol as OwnTable>::part().read(&udp.0, &Context::default()).config;
@@ -84,7 +88,7 @@ pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
 
 impl Checker<'_, '_> {
     /// Fields that say nothing here.
-    fn refuse(&mut self, path: &FieldPath, fields: &[(&str, bool)], what: &str, remedy: &str) {
+    pub(super) fn refuse(&mut self, path: &FieldPath, fields: &[(&str, bool)], what: &str, remedy: &str) {
         for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
             self.report(&path.key(field), what, remedy);
         }
@@ -125,8 +129,8 @@ impl Checker<'_, '_> {
                 let what = "must not be set for short flows, which send what arrivals say";
                 self.refuse(path, &of_connections, what, "remove it; arrivals have a size and a reply");
                 self.refuse(path, &[("app", table.app.is_some())], what, "remove it; arrivals have a size");
-                let is_udp = matches!(table.protocol, Some(Protocol::Udp(_)));
-                self.refuse(path, &[("protocol", is_udp)], "must be \"tcp\" for short flows", "remove it");
+                let is_other = matches!(table.protocol, Some(Protocol::Udp(_) | Protocol::Quic(_)));
+                self.refuse(path, &[("protocol", is_other)], "must be \"tcp\" for short flows", "remove it");
             }
             Role::Datagrams(_) => {
                 let tcp = [

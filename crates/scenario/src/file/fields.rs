@@ -9,7 +9,7 @@ use ackclock_net::{
     AggregateConfig, ChangingDelay, ChangingRate, ChannelConfig, HandoverConfig, ImpairmentConfig, PolicerConfig,
 };
 use ackclock_sim::{
-    FileApp, FilesApp, LogNormalGaps, LogNormalSizes, OnOffApp, ParetoSizes, RateApp, UdpProtocol, VideoApp,
+    FileApp, FilesApp, LogNormalGaps, LogNormalSizes, OnOffApp, ParetoSizes, QuicConfig, RateApp, UdpProtocol, VideoApp,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeSeed, Deserializer};
@@ -78,6 +78,7 @@ entries!(
     RateApp,
     VideoApp,
     UdpProtocol,
+    QuicConfig,
     LogNormalGaps,
     ParetoSizes,
     LogNormalSizes

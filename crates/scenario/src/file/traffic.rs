@@ -1,6 +1,6 @@
 //! Traffic as a file says it: sizes, short flows, datagrams, requests, video.
 
-use ackclock_sim::{LogNormalGaps, LogNormalSizes, ParetoSizes, UdpProtocol};
+use ackclock_sim::{LogNormalGaps, LogNormalSizes, ParetoSizes, QuicConfig, UdpProtocol};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +83,8 @@ kinds! {
     pub(crate) enum Protocol {
         /// A connection.
         "tcp" = Tcp(Empty),
+        /// A connection of QUIC.
+        "quic" = Quic(Fields<QuicConfig>),
         /// Datagrams, without congestion control.
         "udp" = Udp(Fields<UdpProtocol>),
     }

@@ -1,10 +1,12 @@
 //! In-band telemetry: what links write into packets with data, and what receivers send back of it with their next segment.
 //!
 //! A packet has the number of a place here ([`TelemetryId`]), so that packets are as long as ever where no link writes. What a
-//! receiver has yet to send back lies with its end: what the latest data brought, as TCP's timestamps do.
+//! receiver has yet to send back lies with its end: what the latest data brought, as TCP's timestamps do. The ACK ranges of a QUIC
+//! packet behind its first travel in such a place, too.
 
 use ackclock_cc::HopRecord;
 use ackclock_net::{Generation, LinkId, NetworkConfig, Packet, Payload, TelemetryId};
+use ackclock_wire::quic::AckRange;
 
 /// What a packet carries.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +15,8 @@ struct Carried {
     own: Vec<HopRecord>,
     /// Sent back: written on the way of the data that it acknowledges.
     echo: Vec<HopRecord>,
+    /// ACK ranges of QUIC.
+    ranges: Vec<AckRange>,
 }
 
 /// What an end has yet to send back.
@@ -32,14 +36,27 @@ pub(super) struct Telemetry {
     owed: Vec<Owed>,
     /// What the packet that has just arrived sends back.
     echoed: Vec<HopRecord>,
+    /// Its ACK ranges.
+    ranges: Vec<AckRange>,
 }
 
 impl Telemetry {
-    /// `None` where no link writes.
-    pub(super) fn new(config: &NetworkConfig) -> Option<Box<Self>> {
-        let writes: Vec<bool> = config.links.iter().map(|link| link.telemetry).collect();
-        let (places, free, owed, echoed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        writes.contains(&true).then(|| Box::new(Self { writes, places, free, owed, echoed }))
+    pub(super) fn new(config: &NetworkConfig) -> Self {
+        let writes = config.links.iter().map(|link| link.telemetry).collect();
+        let (places, free, owed, echoed, ranges) = Default::default();
+        Self { writes, places, free, owed, echoed, ranges }
+    }
+
+    /// ACK ranges set out with a packet. Returns its place.
+    pub(super) fn put_ranges(&mut self, ranges: &[AckRange]) -> TelemetryId {
+        let id = self.take_place();
+        self.places[id.index()].ranges.extend_from_slice(ranges);
+        id
+    }
+
+    /// The ACK ranges of the packet that has arrived, in a buffer that is to come back.
+    pub(super) fn ranges(&mut self) -> &mut Vec<AckRange> {
+        &mut self.ranges
     }
 
     /// True if the link writes into this packet.
@@ -71,6 +88,7 @@ impl Telemetry {
     pub(super) fn on_arrival(&mut self, packet: &Packet) {
         let carried = &mut self.places[packet.telemetry.index()];
         std::mem::swap(&mut self.echoed, &mut carried.echo);
+        std::mem::swap(&mut self.ranges, &mut carried.ranges);
         if !carried.own.is_empty() {
             if self.owed.len() <= packet.to.index() {
                 self.owed.resize_with(packet.to.index() + 1, Owed::default);
@@ -90,9 +108,10 @@ impl Telemetry {
     /// A packet goes no further.
     pub(super) fn free(&mut self, id: TelemetryId) {
         if id.is_some() {
-            let Carried { own, echo } = &mut self.places[id.index()];
+            let Carried { own, echo, ranges } = &mut self.places[id.index()];
             own.clear();
             echo.clear();
+            ranges.clear();
             self.free.push(id);
         }
     }
@@ -121,7 +140,14 @@ mod tests {
     }
 
     fn telemetry() -> Telemetry {
-        Telemetry { writes: vec![true, false], places: vec![], free: vec![], owed: vec![], echoed: vec![] }
+        Telemetry {
+            writes: vec![true, false],
+            places: vec![],
+            free: vec![],
+            owed: vec![],
+            echoed: vec![],
+            ranges: vec![],
+        }
     }
 
     fn record(link: u32) -> HopRecord {

@@ -34,6 +34,8 @@ pub(crate) enum Tie {
     Watched,
     /// What links write into packets lies in one table.
     Telemetry,
+    /// The ACK ranges of QUIC lie there, too.
+    Quic,
 }
 
 impl Tie {
@@ -52,6 +54,7 @@ impl Tie {
             Self::EventTrace => "a trace at each event",
             Self::Watched => "events that are watched",
             Self::Telemetry => "links that write telemetry",
+            Self::Quic => "connections of QUIC",
         }
     }
 }
@@ -194,6 +197,9 @@ fn pinned(config: &SimulationConfig) -> Vec<(Tie, Vec<NodeId>)> {
     }
     if config.network.links.iter().any(|link| link.telemetry) {
         pinned.push((Tie::Telemetry, all_nodes()));
+    }
+    if config.has_quic() {
+        pinned.push((Tie::Quic, all_nodes()));
     }
     pinned
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ackclock_cc::ControllerConfig;
 use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
+use ackclock_quic::QuicEndpoint;
 use ackclock_tcp::{Endpoint, Reading, TcpConfig};
 use ackclock_units::interrupt::ask;
 use ackclock_units::{Shared, SimDuration, SimTime};
@@ -36,6 +37,9 @@ impl Simulation {
             network.captures.keep_faces();
         }
         let mut hosts = Hosts { network, connections: Connections::default() };
+        if config.has_quic() {
+            hosts.network.carry_more(&config.network);
+        }
         if config.has_captured_flows() {
             hosts.network.expect_captures();
         }
@@ -159,14 +163,21 @@ fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Ro
             .map(|(from, to)| hosts.network.add_route(router, from.place(), to.place()))
             .into_iter();
         let uplink = uplinks.as_slice()[0];
-        let ends = [opener, acceptor].map(|end| NewEnd {
-            endpoint: end.endpoint(&mut hosts.connections.configs),
-            route: uplinks.next().expect("one for each end"),
-            role: end.role,
-        });
-        hosts.connections.add(ends);
         let id = config.flow_of(connection);
         let flow = &config.flows[id.index()];
+        let mut route = || uplinks.next().expect("one for each end");
+        if let Some(quic) = &flow.quic {
+            let [client, mut server] = [(); 2].map(|()| QuicEndpoint::new(**quic, &flow.controller));
+            server.listen();
+            hosts.connections.add_quic([client, server].map(|endpoint| (endpoint, route())));
+        } else {
+            let ends = [opener, acceptor].map(|end| NewEnd {
+                endpoint: end.endpoint(&mut hosts.connections.configs),
+                route: route(),
+                role: end.role,
+            });
+            hosts.connections.add(ends);
+        }
         hosts.network.captures.set_face(connection, Face { flow: id.index() as u32, port: flow.port });
         if flow.capture && connection == SimulationConfig::first_connection(id) {
             let view = hosts.network.captures.add_view(&flow.name, &config.network.node(flow.from).name);

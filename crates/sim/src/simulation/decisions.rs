@@ -1,7 +1,7 @@
 //! Controllers that decide after events: frozen policies. Without one, nothing here is ever asked.
 
 use ackclock_cc::ControllerConfig;
-use ackclock_net::Packet;
+use ackclock_net::{Packet, Payload};
 use ackclock_units::interrupt::ask;
 
 use super::Simulation;
@@ -21,13 +21,13 @@ impl Simulation {
     /// The event at hand is over. If it made a decision due, that is taken now, and what it lets go leaves at once.
     pub(super) fn decide_after(&mut self, event: Event, packet: &Packet) {
         let end = match event {
-            Event::Link(_) if packet.segment().is_some() => packet.to,
+            Event::Link(_) if !matches!(packet.payload, Payload::Udp(_)) => packet.to,
             Event::Timer(end) => end,
             _ => return,
         };
-        if self.hosts.endpoint(end).is_decision_due() {
+        if self.hosts.view(end).is_decision_due() {
             ask(); // a large policy takes milliseconds
-            self.hosts.call(end, |endpoint, now, out| endpoint.decide(now, out));
+            self.hosts.either(end, |tcp, now, out| tcp.decide(now, out), |quic, now, out| quic.decide(now, out));
             self.hosts.arm_timer(end);
         }
     }

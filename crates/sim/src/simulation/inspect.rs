@@ -1,5 +1,6 @@
 //! What can be seen of a simulation from outside while it runs.
 
+use ackclock_cc::{Controller, RttStats};
 use ackclock_net::{EndpointId, LinkId};
 use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, SimTime};
@@ -13,7 +14,7 @@ impl Simulation {
     pub fn is_over(&self, flow: FlowId) -> bool {
         let stream = self.hosts.connections.sends(opener_of(flow));
         let is_complete = stream.is_some_and(|stream| self.streams.get(stream).completion.is_some());
-        is_complete || self.sender(flow).is_aborted()
+        is_complete || self.hosts.view(opener_of(flow)).is_aborted()
     }
 
     /// Packets that wait for a link.
@@ -26,7 +27,7 @@ impl Simulation {
 
     /// What the application at the far end of a flow has read.
     pub fn read(&self, flow: FlowId) -> Bytes {
-        self.hosts.endpoint(EndpointId::acceptor(self.config.last_connection(flow))).read(self.now())
+        self.hosts.view(EndpointId::acceptor(self.config.last_connection(flow))).read(self.now())
     }
 
     /// The time that has been simulated.
@@ -44,7 +45,26 @@ impl Simulation {
         (0..self.config.network.links.len()).map(LinkId::new)
     }
 
-    /// The sending end of a connection, by its place in the scenario.
+    /// The controller at the sending end of a flow.
+    pub fn controller(&self, flow: FlowId) -> &Controller {
+        self.hosts.view(opener_of(flow)).controller()
+    }
+
+    /// The congestion window at the sending end of a flow.
+    pub fn cwnd(&self, flow: FlowId) -> Bytes {
+        self.hosts.view(opener_of(flow)).cwnd()
+    }
+
+    /// What the sending end of a flow knows of the round trip.
+    pub fn rtt(&self, flow: FlowId) -> RttStats {
+        self.hosts.view(opener_of(flow)).rtt()
+    }
+
+    /// The sending end of a TCP connection, by its place in the scenario.
+    ///
+    /// # Panics
+    ///
+    /// If the flow is one of QUIC.
     pub fn sender(&self, flow: FlowId) -> &Endpoint {
         self.hosts.endpoint(opener_of(flow))
     }

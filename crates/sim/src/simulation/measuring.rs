@@ -1,10 +1,10 @@
 //! Samples over time, and where the measurement begins and ends.
 
 use ackclock_net::{EndpointId, Link, LinkId};
-use ackclock_tcp::Endpoint;
 use ackclock_units::interrupt::ask;
 
 use super::Simulation;
+use crate::end_view::EndView;
 use crate::event_queue::Event;
 use crate::hosts::Hosts;
 use crate::ids::StreamId;
@@ -24,8 +24,8 @@ impl Observed for Seen<'_> {
         self.streams.get(id)
     }
 
-    fn endpoint(&self, id: EndpointId) -> &Endpoint {
-        self.hosts.endpoint(id)
+    fn end(&self, id: EndpointId) -> EndView<'_> {
+        self.hosts.view(id)
     }
 
     fn link(&mut self, id: LinkId) -> &mut Link {

@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use ackclock_events::{Record, Source};
 use ackclock_net::{EndpointId, Link, LinkId};
-use ackclock_tcp::Endpoint;
 use ackclock_units::interrupt::{ask, stop_by};
 use ackclock_units::{SimDuration, SimTime};
 use serde::Serialize;
@@ -26,6 +25,7 @@ use serde::Serialize;
 use super::measuring::Seen;
 use super::{Simulation, opener_of};
 use crate::config::SimulationConfig;
+use crate::end_view::EndView;
 use crate::event_queue::{Event, EventQueue, Moment};
 use crate::ids::StreamId;
 use crate::outcome::{EngineCounters, Outcome};
@@ -270,8 +270,8 @@ impl Observed for SeenInParts<'_> {
         self.parts[self.partition.part_of(sender)].stream(id)
     }
 
-    fn endpoint(&self, id: EndpointId) -> &Endpoint {
-        self.parts[self.partition.part_of(id)].endpoint(id)
+    fn end(&self, id: EndpointId) -> EndView<'_> {
+        self.parts[self.partition.part_of(id)].end(id)
     }
 
     fn link(&mut self, id: LinkId) -> &mut Link {

@@ -39,7 +39,7 @@ fn watch_streams(selection: &EventSelection, watch: &mut Watch, hosts: &mut Host
         let flow = hosts.network.captures.face_of(stream.sender.connection()).flow;
         if selection.has_flow(flow as usize) {
             watch.watch_end(stream.sender, source);
-            hosts.connections[stream.sender].watch(selection.kinds);
+            hosts.connections.watch(stream.sender, selection.kinds);
         }
     }
 }

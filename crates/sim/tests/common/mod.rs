@@ -119,6 +119,7 @@ impl Dumbbell {
                 controller: controller.clone(),
                 controller_name: "test".to_owned(),
                 profile: "rfc",
+                quic: None,
                 sender: self.tcp.into(),
                 receiver: self.tcp.into(),
                 app: self.app.clone(),

@@ -1,0 +1,289 @@
+//! The sending half: what is in flight, what is lost, when to probe, and what the controller is told.
+//!
+//! Source: RFC 9002. `ack` takes in an ACK (section 6.1, appendix A.7), `congestion` begins and ends recovery periods (section 7),
+//! `report` tells whoever watches. The controller owns cwnd; pacing, samples of the delivery rate, round trips and episodes are
+//! those of [`ackclock_tcp`].
+//!
+//! Departures: no packet is sent beyond the window when a recovery period begins (section 7.3.2 allows one); the validation of ECN
+//! (RFC 9000 section 13.4.2) takes every path for one that keeps marks.
+
+mod ack;
+mod congestion;
+mod report;
+
+use ackclock_cc::{CongestionController, Controller, ControllerConfig, SendEvent};
+use ackclock_tcp::event_log::EventLog;
+use ackclock_tcp::pacing::{Pacer, RateInputs};
+use ackclock_tcp::rate_sample::RateSampler;
+use ackclock_tcp::rounds::Rounds;
+use ackclock_tcp::{Episodes, PacingConfig, SenderCounters};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_wire::quic::QuicFrames;
+
+use crate::config::QuicConfig;
+use crate::rtt::RttEstimator;
+use crate::send_stream::SendStream;
+use crate::sent_log::{SentLog, SentPacket};
+
+pub(crate) use ack::IncomingAck;
+
+/// What ended the last attempt to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// There was nothing to send, or the peer's `MAX_DATA` was reached.
+    Application,
+    Cwnd,
+    Pacing,
+}
+
+/// What is to be sent beside data, because the packet that had it is lost or it never was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Control {
+    pub(crate) crypto: bool,
+    pub(crate) ack_frequency: bool,
+    pub(crate) max_data: bool,
+}
+
+/// What the peer has said of itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
+    pub(crate) max_data: u64,
+    /// Zero while the handshake is under way (RFC 9002 section 6.2.1).
+    pub(crate) max_ack_delay: SimDuration,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub(crate) config: QuicConfig,
+    pub(crate) log: SentLog,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) stream: SendStream,
+    pub(crate) controller: Controller,
+    pub(crate) peer: Peer,
+    pub(crate) control: Control,
+    /// The peer has this end's part of the handshake.
+    crypto_arrived: bool,
+    /// Probes that leave whatever the window says, and the number of the first packet that is younger than what they probe for.
+    pub(crate) probes: u32,
+    probe_for: u64,
+    probe_count: u32,
+    /// Expiries in a row (`pto_count`).
+    pto_count: u32,
+    last_eliciting: SimTime,
+    idle_since: Option<SimTime>,
+    loss_time: SimTime,
+    limited_by: Limit,
+    pacer: Pacer,
+    rates: Option<Box<RateSampler>>,
+    rounds: Rounds,
+    /// `congestion_recovery_start_time`, and whether that period is under way.
+    recovery_start: Option<SimTime>,
+    is_recovering: bool,
+    marked_before: u64,
+    rtt_sample: Option<SimDuration>,
+    pub(crate) episodes: Episodes,
+    pub(crate) counters: SenderCounters,
+    pub(crate) events: Option<Box<EventLog>>,
+    /// Numbers, while an ACK is taken in.
+    scratch: Vec<u64>,
+}
+
+impl Sender {
+    pub(crate) fn new(config: QuicConfig) -> Self {
+        let gain = config.pacing_gain;
+        let pacing = PacingConfig { enabled: config.pacing, slow_start_ratio: gain, avoidance_ratio: gain };
+        Self {
+            config,
+            log: SentLog::default(),
+            rtt: RttEstimator::new(config.initial_rtt),
+            stream: SendStream::new(),
+            controller: Controller::unopened(config.initial_window(), None),
+            peer: Peer { max_data: 0, max_ack_delay: SimDuration::ZERO },
+            control: Control::default(),
+            crypto_arrived: false,
+            probes: 0,
+            probe_for: 0,
+            probe_count: 0,
+            pto_count: 0,
+            last_eliciting: SimTime::ZERO,
+            idle_since: Some(SimTime::ZERO),
+            loss_time: SimTime::NEVER,
+            limited_by: Limit::Application,
+            pacer: Pacer::new(pacing),
+            rates: None,
+            rounds: Rounds::default(),
+            recovery_start: None,
+            is_recovering: false,
+            marked_before: 0,
+            rtt_sample: None,
+            episodes: Episodes::default(),
+            counters: SenderCounters::default(),
+            events: None,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The handshake is over: the controller begins.
+    pub(crate) fn open(&mut self, controller: &ControllerConfig) {
+        let datagram = Bytes(self.config.datagram());
+        self.controller = Controller::new(controller, datagram, self.config.initial_window(), None);
+        if self.controller.demands().samples {
+            self.rates = Some(Box::default());
+        }
+        self.control.ack_frequency = self.config.ack_frequency.is_some();
+        self.note_pacing();
+        if let Some(events) = &mut self.events {
+            events.begin(&self.controller);
+        }
+    }
+
+    /// After an ACK or a decision the controller may have found a rate.
+    pub(crate) fn note_pacing(&mut self) {
+        self.pacer.set_wanted(self.controller.pacing_rate().is_some());
+    }
+
+    /// The rate of pacing, if packets are spread out at all: the controller's, or that of the window (RFC 9002 section 7.7).
+    pub(crate) fn pacing_rate(&self) -> Option<Bandwidth> {
+        if !self.pacer.is_active() {
+            return None;
+        }
+        let inputs = RateInputs {
+            cwnd: self.controller.cwnd().0,
+            ssthresh: self.controller.ssthresh().map(|ssthresh| ssthresh.0),
+            outstanding: self.log.in_flight(),
+            srtt: self.rtt.stats().srtt,
+        };
+        self.controller.pacing_rate().or_else(|| self.pacer.window_rate(inputs))
+    }
+
+    /// True if a packet of `size` octets may leave now; otherwise it is noted what held it back.
+    pub(crate) fn may_send(&mut self, now: SimTime, size: u32) -> bool {
+        self.limited_by = if self.log.in_flight() + u64::from(size) > self.controller.cwnd().0 {
+            Limit::Cwnd
+        } else if self.pacer.is_active() && !self.pacer.is_open(now) {
+            Limit::Pacing
+        } else {
+            return true;
+        };
+        false
+    }
+
+    /// There is nothing more to send.
+    pub(crate) fn on_nothing_to_send(&mut self) {
+        self.limited_by = Limit::Application;
+        let in_flight = self.log.in_flight();
+        if let Some(rates) = &mut self.rates
+            && in_flight < self.controller.cwnd().0
+        {
+            rates.on_application_limited(in_flight);
+        }
+    }
+
+    /// A packet has left.
+    pub(crate) fn on_sent(&mut self, packet: SentPacket, is_retransmission: bool) {
+        let now = packet.at;
+        let was_idle = self.log.in_flight() == 0;
+        let place = self.log.next();
+        self.log.push(packet);
+        let packet = *self.log.get(place).expect("it has just left");
+        if packet.size == 0 {
+            return;
+        }
+        self.last_eliciting = now;
+        let payload = packet.stream.map_or(0, |range| range.end - range.start);
+        if payload > 0 {
+            self.counters.sent_segments += 1;
+            self.counters.sent_octets += payload;
+            if is_retransmission {
+                self.counters.retransmitted_segments += 1;
+                self.counters.retransmitted_octets += payload;
+            }
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.on_sent(now, packet.span(), self.log.in_flight(), u64::from(packet.size), false);
+        }
+        // The handshake is none of the initial window, which leaves at once (section 7.7).
+        if self.pacer.is_active() && payload > 0 {
+            let rate = self.pacing_rate();
+            self.pacer.on_sent(now, packet.size.into(), rate);
+        }
+        let idle_for =
+            if was_idle { self.idle_since.map_or(SimDuration::ZERO, |since| now - since) } else { SimDuration::ZERO };
+        self.idle_since = None;
+        let (size, flight_size) = (Bytes(packet.size.into()), Bytes(self.log.in_flight()));
+        self.controller.on_send(&SendEvent { now, size, flight_size, idle_for });
+        if self.events.is_some() {
+            self.report_sent(&packet, is_retransmission);
+        }
+    }
+
+    /// RFC 9002 section 6.2.1: the probe timeout with its back-off.
+    pub(crate) fn pto(&self) -> SimDuration {
+        let pto = self.rtt.pto() + self.peer.max_ack_delay;
+        SimDuration(pto.0.saturating_mul(1 << self.pto_count.min(30)))
+    }
+
+    /// When [`Self::on_timer`] has something to do.
+    pub(crate) fn deadline(&self) -> SimTime {
+        let pace = if self.limited_by == Limit::Pacing { self.pacer.next() } else { SimTime::NEVER };
+        let own = if self.rates.is_some() { self.controller.deadline() } else { SimTime::NEVER };
+        self.loss_deadline().min(pace).min(own)
+    }
+
+    /// Of the timer of RFC 9002 appendix A.8: time threshold, or probe.
+    fn loss_deadline(&self) -> SimTime {
+        if self.loss_time < SimTime::NEVER || self.log.in_flight() == 0 {
+            return self.loss_time;
+        }
+        self.last_eliciting + self.pto()
+    }
+
+    /// Time has reached a deadline.
+    pub(crate) fn on_timer(&mut self, now: SimTime) {
+        if now >= self.loss_deadline() {
+            if self.loss_time < SimTime::NEVER {
+                self.detect_losses(now);
+            } else {
+                self.on_probe_timeout();
+            }
+        }
+        if self.rates.is_some() && now >= self.controller.deadline() {
+            self.controller.on_timer(now);
+            self.note_pacing();
+        }
+    }
+
+    /// RFC 9002 section 6.2.4: two packets that elicit an ACK, and nothing is taken for lost.
+    fn on_probe_timeout(&mut self) {
+        self.pto_count += 1;
+        (self.probes, self.probe_count) = (2, 0);
+        self.probe_for = self.log.next();
+        let has_crypto = |packet: &SentPacket| packet.frames.has(QuicFrames::CRYPTO);
+        self.control.crypto |= !self.crypto_arrived && self.log.outstanding(self.probe_for).any(has_crypto);
+        self.counters.timeouts += 1;
+        self.report_probe_timeout();
+    }
+
+    /// Data for a probe where nothing else is to be sent: what is outstanding, the oldest first, each once.
+    pub(crate) fn outstanding_data(&self) -> Option<ackclock_tcp::ranges::Range> {
+        let with_data = self.log.outstanding(self.probe_for).filter_map(|packet| packet.stream);
+        with_data.filter(|range| range.end > range.start).nth(self.probe_count as usize)
+    }
+
+    /// A probe has left.
+    pub(crate) fn on_probe_sent(&mut self, repeats: bool) {
+        self.probes -= 1;
+        self.probe_count += u32::from(repeats);
+        self.counters.probes += 1;
+    }
+
+    /// The RTT sample that the last ACK gave, if it gave one.
+    pub(crate) fn rtt_sample(&self) -> Option<SimDuration> {
+        self.rtt_sample
+    }
+
+    pub(crate) fn begin_packet(&mut self) {
+        self.rtt_sample = None;
+    }
+}

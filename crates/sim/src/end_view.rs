@@ -1,0 +1,107 @@
+//! What flows, results and series read of an end of a connection, whatever its transport.
+//!
+//! QUIC has no retransmission timeout, and its receiver no window that it advertises: the probe timeout, and what `MAX_DATA` leaves,
+//! stand in their places. Its flight is what RFC 9002 calls bytes in flight.
+
+use ackclock_cc::{Controller, RttStats};
+use ackclock_quic::QuicEndpoint;
+use ackclock_tcp::{Endpoint, SenderCounters, State};
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum EndView<'a> {
+    Tcp(&'a Endpoint),
+    Quic(&'a QuicEndpoint),
+}
+
+/// Questions that both answer alike.
+macro_rules! both {
+    ($($name:ident -> $result:ty;)*) => {
+        $(pub(crate) fn $name(self) -> $result {
+            match self {
+                Self::Tcp(endpoint) => endpoint.$name(),
+                Self::Quic(endpoint) => endpoint.$name(),
+            }
+        })*
+    };
+}
+
+impl<'a> EndView<'a> {
+    both! {
+        cwnd -> Bytes;
+        rtt -> RttStats;
+        has_rtt_sample -> bool;
+        latest_rtt_sample -> Option<SimDuration>;
+        unsent -> Bytes;
+        received -> Bytes;
+        has_out_of_order_data -> bool;
+        counters -> SenderCounters;
+        is_decision_due -> bool;
+    }
+
+    pub(crate) fn controller(self) -> &'a Controller {
+        match self {
+            Self::Tcp(endpoint) => endpoint.controller(),
+            Self::Quic(endpoint) => endpoint.controller(),
+        }
+    }
+
+    /// Data may be sent.
+    pub(crate) fn is_open(self) -> bool {
+        match self {
+            Self::Tcp(endpoint) => matches!(endpoint.state(), State::Established | State::CloseWait),
+            Self::Quic(endpoint) => endpoint.is_open(),
+        }
+    }
+
+    /// The connection was given up or reset.
+    pub(crate) fn is_aborted(self) -> bool {
+        matches!(self, Self::Tcp(endpoint) if endpoint.is_aborted())
+    }
+
+    pub(crate) fn flight_size(self) -> Bytes {
+        match self {
+            Self::Tcp(endpoint) => endpoint.flight_size(),
+            Self::Quic(endpoint) => endpoint.in_flight(),
+        }
+    }
+
+    /// The timeout, or the probe timeout.
+    pub(crate) fn rto(self) -> SimDuration {
+        match self {
+            Self::Tcp(endpoint) => endpoint.rto(),
+            Self::Quic(endpoint) => endpoint.pto(),
+        }
+    }
+
+    pub(crate) fn rwnd(self) -> Bytes {
+        match self {
+            Self::Tcp(endpoint) => endpoint.rwnd(),
+            Self::Quic(endpoint) => endpoint.peer_window(),
+        }
+    }
+
+    pub(crate) fn ack_ratio(self) -> Option<u32> {
+        match self {
+            Self::Tcp(endpoint) => endpoint.ack_ratio(),
+            Self::Quic(_) => None,
+        }
+    }
+
+    /// Octets that the application has read.
+    pub(crate) fn read(self, now: SimTime) -> Bytes {
+        match self {
+            Self::Tcp(endpoint) => endpoint.read(now),
+            Self::Quic(endpoint) => endpoint.received(),
+        }
+    }
+
+    /// What cwnd counts of a full packet: TCP's payload, QUIC's whole UDP payload.
+    pub(crate) fn mss(self) -> u32 {
+        match self {
+            Self::Tcp(endpoint) => endpoint.mss(),
+            Self::Quic(endpoint) => endpoint.datagram_size(),
+        }
+    }
+}
