@@ -28,10 +28,6 @@ fn c2tcp_holds_the_mean_round_trip_under_its_setpoint_on_a_link_that_changes() {
     for setpoint_ms in [100.0, 150.0] {
         let held = changing(&format!("{{ kind = \"c2tcp\", setpoint = \"{setpoint_ms} ms\" }}"));
         let mean_ms = 50.0 + held.links[0].queueing_delay_ms.mean;
-        println!(
-            "{setpoint_ms} {mean_ms} {} cubic {cubic_ms} {}",
-            held.links[0].utilization, cubic.links[0].utilization
-        );
         assert!(mean_ms < setpoint_ms, "{mean_ms} ms");
         assert!(held.links[0].utilization > 0.8, "{}", held.links[0].utilization);
         assert!(cubic_ms > 3.0 * mean_ms, "{cubic_ms} ms beside {mean_ms}");
