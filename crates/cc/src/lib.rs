@@ -28,6 +28,7 @@ mod algorithm;
 mod base_delay;
 pub mod bbr;
 mod bursts;
+pub mod c2tcp;
 pub mod classic;
 mod controller;
 pub mod copa;
@@ -69,6 +70,8 @@ pub use algorithm::{Need, Setting, Stack};
 #[doc(inline)]
 pub use bbr::{Bbr, Bbr3, Bbr3Config, BbrConfig, BbrVariant, LinuxBbr};
 pub use bursts::BurstRule;
+#[doc(inline)]
+pub use c2tcp::{C2tcp, C2tcpConfig};
 #[doc(inline)]
 pub use classic::{
     Aimd, AimdConfig, Bic, BicConfig, BicVariant, Classic, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp,

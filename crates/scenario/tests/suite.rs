@@ -31,6 +31,7 @@ mod internals;
 mod links;
 mod linux_bbr;
 mod matrix;
+mod mobile;
 mod model;
 mod own_parts;
 mod parallel;

@@ -1,0 +1,270 @@
+//! C2TCP: CUBIC, whose window starts over when the round trip has been above a setpoint for too long.
+//!
+//! Source: Abbasloo et al., Cellular Controlled Delay TCP (C2TCP), IFIP Networking 2018, and C2TCP: A Flexible Cellular TCP to Meet
+//! Stringent Delay Requirements, JSAC 2019, in the steps of the authors' module for Linux. The setpoint is alpha times the least round
+//! trip, and so long is an interval. An ACK with a round trip of at most the setpoint (the good condition) adds setpoint / RTT to a
+//! count, of which a whole window is worth a segment beside what CUBIC adds. The first above it begins an interval; once that is
+//! over without one below (the bad condition), CUBIC answers as to a loss, the window is one segment, and the next time comes
+//! after an interval / sqrt(n), n counting the times in a row.
+//!
+//! Departures: the ratio is not cut to an integer; a window grows only while it is in use; while the sender recovers from losses
+//! nothing is decided, and time goes on; every ACK with a sample counts, also in the first second of a stage of CUBIC, in which the
+//! authors' module, as Linux, takes none. The setpoint may be given as a time (`setpoint`), which is how the paper's flexibility is
+//! offered here; what adapts it over time is left out.
+//!
+//! The runs held to it are in docs/reference/controllers-checked.md.
+
+use ackclock_declare::{declare, default, unset};
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
+use crate::cubic::CubicConfig;
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+use crate::linux_cubic::LinuxCubic;
+use crate::slow_start::{EarlyExit, Hystart};
+
+declare! {
+    /// Parameters of [`C2tcp`].
+    #[derive(Copy)]
+    pub struct C2tcpConfig {
+        /// The setpoint in least round trips of the connection.
+        alpha: f64 = default(2.0).above(1.0).at_most(1e3).unit("round trips").source("the authors' module"),
+        /// The setpoint as a time.
+        setpoint: Option<SimDuration> = unset("alpha least round trips").above(SimDuration::ZERO).at_most(SimDuration::from_secs(100)),
+    }
+}
+
+impl Algorithm for C2tcpConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "Linux's CUBIC, whose window starts over when the RTT has been above a setpoint for an interval / sqrt(n)",
+        source: "Abbasloo et al., IFIP Networking 2018 and JSAC 2019",
+        departures: "windows grow only while in use; nothing is decided while losses are repaired; the setpoint does not adapt by itself",
+        ..Name::called("c2tcp")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::C2tcp(Box::new(C2tcp::new(self, start)))
+    }
+}
+
+/// Round trips above the setpoint, and what is done next about them.
+#[derive(Clone, Copy, Debug)]
+struct Above {
+    /// When the window starts over, unless a round trip below comes first.
+    next: SimTime,
+    /// n: the times that it has, and one.
+    count: u32,
+}
+
+/// C2TCP: CUBIC under a setpoint for the round trip. Source and departures: [`mod@crate::c2tcp`].
+#[derive(Clone, Debug)]
+pub struct C2tcp {
+    config: C2tcpConfig,
+    mss: u64,
+    cubic: LinuxCubic,
+    setpoint: SimDuration,
+    /// Segments that the good condition has counted since it last added one.
+    counted: f64,
+    above: Option<Above>,
+}
+
+impl C2tcp {
+    pub(crate) fn new(config: &C2tcpConfig, start: Start) -> Self {
+        let cubic = LinuxCubic::new(&CubicConfig { hystart: Hystart::Linux, ..CubicConfig::linux() }, start);
+        Self { config: *config, mss: start.mss, cubic, setpoint: SimDuration::ZERO, counted: 0.0, above: None }
+    }
+
+    /// What a round trip says. The setpoint is also the interval.
+    fn judge(&mut self, ack: &AckEvent, rtt: SimDuration) {
+        let least = ack.rtt.min_rtt.0 as f64;
+        self.setpoint = self.config.setpoint.unwrap_or(SimDuration((self.config.alpha * least) as u64));
+        let interval = self.setpoint;
+        if rtt <= self.setpoint {
+            self.above = None;
+            self.grow(ack, rtt);
+            return;
+        }
+        match self.above {
+            None => self.above = Some(Above { next: ack.now + interval, count: 1 }),
+            Some(Above { next, count }) if ack.now > next && !ack.in_recovery => {
+                let wait = SimDuration((interval.0 as f64 / f64::from(count).sqrt()) as u64);
+                self.above = Some(Above { next: ack.now + wait, count: count + 1 });
+                self.start_over(ack.now);
+            }
+            Some(_) => (),
+        }
+    }
+
+    fn grow(&mut self, ack: &AckEvent, rtt: SimDuration) {
+        if !ack.may_grow() {
+            return;
+        }
+        self.counted += self.setpoint.0 as f64 / rtt.0.max(1) as f64;
+        let cwnd = self.cubic.cwnd().0;
+        let segments = (cwnd / self.mss) as f64;
+        if self.counted >= segments {
+            let grown = (self.counted / segments) as u64;
+            self.counted -= grown as f64 * segments;
+            self.set_window(ack.now, cwnd + grown * self.mss);
+        }
+    }
+
+    /// CUBIC's answer to a loss, and a window of one segment.
+    fn start_over(&mut self, now: SimTime) {
+        let cwnd = self.cubic.cwnd();
+        self.cubic.on_congestion(&CongestionEvent {
+            now,
+            cause: CongestionCause::Loss,
+            flight_size: cwnd,
+            newly_lost: Bytes::ZERO,
+            inflight: cwnd,
+        });
+        self.set_window(now, self.mss);
+        self.counted = 0.0;
+    }
+
+    fn set_window(&mut self, now: SimTime, window: u64) {
+        let window = Bytes(window);
+        self.cubic.on_restart(&RestartEvent { now, cause: RestartCause::Outer, window, ssthresh: None });
+    }
+}
+
+impl CongestionController for C2tcp {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if let Some(rtt) = ack.rtt_sample {
+            self.judge(ack, rtt);
+        }
+        self.cubic.on_ack(ack);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.cubic.on_congestion(event);
+    }
+
+    fn on_spurious(&mut self, now: SimTime) {
+        self.cubic.on_spurious(now);
+    }
+
+    fn on_send(&mut self, sent: &SendEvent) {
+        self.cubic.on_send(sent);
+    }
+
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        self.cubic.on_restart(restart);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.cubic.cwnd()
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.cubic.ssthresh()
+    }
+
+    fn state(&self) -> &'static str {
+        if self.above.is_some_and(|above| above.count > 1) { "bad_condition" } else { self.cubic.state() }
+    }
+
+    fn early_exit(&self) -> Option<EarlyExit> {
+        self.cubic.early_exit()
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        self.cubic.inspect(record);
+        record("setpoint_s", self.setpoint.as_secs_f64());
+        record("n", f64::from(self.above.map_or(0, |above| above.count)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::RttStats;
+    use crate::testing::ack;
+
+    const MSS: u64 = 1_000;
+
+    /// In congestion avoidance, with a least round trip of 50 ms: a setpoint and an interval of 100.
+    fn c2tcp(segments: u64) -> C2tcp {
+        let start = Start { mss: MSS, initial_window: segments * MSS, initial_ssthresh: Some(2 * MSS) };
+        C2tcp::new(&C2tcpConfig::default(), start)
+    }
+
+    fn at(ms: u64, rtt_ms: u64) -> AckEvent {
+        let (rtt, min_rtt) = (SimDuration::from_millis(rtt_ms), SimDuration::from_millis(50));
+        let stats = RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt };
+        AckEvent { now: SimTime(ms * 1_000_000), rtt_sample: Some(rtt), rtt: stats, ..ack(MSS) }
+    }
+
+    fn judge(c2tcp: &mut C2tcp, ms: u64, rtt_ms: u64) -> u64 {
+        c2tcp.judge(&at(ms, rtt_ms), SimDuration::from_millis(rtt_ms));
+        c2tcp.cwnd().0 / MSS
+    }
+
+    #[test]
+    fn a_good_round_trip_adds_the_setpoint_over_itself_to_the_count_for_a_segment() {
+        let mut c2tcp = c2tcp(10);
+        // 100 / 80 = 1.25 an ACK: the eighth makes ten
+        let windows: Vec<u64> = (0..8).map(|ms| judge(&mut c2tcp, ms, 80)).collect();
+        assert_eq!(windows, [10, 10, 10, 10, 10, 10, 10, 11]);
+        // 100 / 50 = 2: the sixth makes twelve of eleven, and one is left
+        assert_eq!((0..6).map(|ms| judge(&mut c2tcp, 10 + ms, 50)).last(), Some(12));
+        assert!((c2tcp.counted - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_window_not_in_use_or_in_recovery_does_not_grow() {
+        for idle in [AckEvent { is_cwnd_limited: false, ..at(0, 50) }, AckEvent { in_recovery: true, ..at(0, 50) }] {
+            let mut c2tcp = c2tcp(2);
+            c2tcp.judge(&idle, SimDuration::from_millis(50));
+            assert_eq!(c2tcp.cwnd(), Bytes(2 * MSS));
+        }
+    }
+
+    #[test]
+    fn the_window_starts_over_after_an_interval_above_and_then_by_the_square_root_of_n() {
+        let mut c2tcp = c2tcp(100);
+        let mut starts = Vec::new();
+        for ms in 0..500 {
+            if judge(&mut c2tcp, ms, 101) == 1 {
+                starts.push(ms);
+                // ssthresh is CUBIC's of Linux: 717/1024 of 100
+                assert_eq!(c2tcp.ssthresh(), Some(Bytes(70 * MSS)));
+                c2tcp.set_window(SimTime(ms * 1_000_000), 100 * MSS);
+            }
+        }
+        // The first ACK after 100; from there on intervals of 100, 100 / sqrt(2) = 70.7, 100 / sqrt(3) = 57.7, 50, 44.7:
+        // 201.0 -> 202, 272.7 -> 273, 330.7 -> 331, 381.0 -> 382, 426.7 -> 427, 467.8 (40.8) -> 468
+        assert_eq!(starts, [101, 202, 273, 331, 382, 427, 468]);
+    }
+
+    #[test]
+    fn a_good_round_trip_forgets_those_above() {
+        let mut c2tcp = c2tcp(100);
+        judge(&mut c2tcp, 0, 101);
+        judge(&mut c2tcp, 99, 100); // at the setpoint: good
+        judge(&mut c2tcp, 100, 101);
+        assert_eq!(judge(&mut c2tcp, 200, 101), 100);
+        assert_eq!(judge(&mut c2tcp, 201, 101), 1);
+        assert_eq!(c2tcp.state(), "bad_condition");
+    }
+
+    #[test]
+    fn nothing_is_decided_during_recovery() {
+        let mut c2tcp = c2tcp(100);
+        judge(&mut c2tcp, 0, 101);
+        c2tcp.judge(&AckEvent { in_recovery: true, ..at(150, 101) }, SimDuration::from_millis(101));
+        assert_eq!(c2tcp.cwnd(), Bytes(100 * MSS));
+        assert_eq!(judge(&mut c2tcp, 151, 101), 1);
+    }
+
+    #[test]
+    fn a_setpoint_may_be_given() {
+        let mut c2tcp = c2tcp(100);
+        c2tcp.config.setpoint = Some(SimDuration::from_millis(60));
+        judge(&mut c2tcp, 0, 61);
+        assert_eq!(judge(&mut c2tcp, 60, 61), 100);
+        assert_eq!(judge(&mut c2tcp, 61, 61), 1);
+    }
+}
