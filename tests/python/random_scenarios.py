@@ -257,17 +257,20 @@ def _write_telemetry(topology: dict[str, Any]) -> None:
             link["telemetry"] = True
 
 
+def _kind(part: Any) -> str:
+    """Of what a scenario writes by its kind alone, or in a table."""
+    return str(part["kind"] if isinstance(part, dict) else part)
+
+
 def kinds(made: dict[str, Any]) -> set[str]:
     """Return what is in a scenario of what the catalogues list, such as `"queues drr"`."""
     found = {f"topologies {made['topology']['kind']}"}
     found |= {f"buffer_policies {box['buffer_policy']}" for box in made.get("appliance", [])}
-    controllers = [flow["controller"] for flow in made["flow"] if "controller" in flow]
-    found |= {f"controllers {kind['kind'] if isinstance(kind, dict) else kind}" for kind in controllers}
+    found |= {f"controllers {_kind(flow['controller'])}" for flow in made["flow"] if "controller" in flow}
     for flow in made["flow"]:
         sizes = flow.get("arrivals", {}).get("size")
         found |= {f"traffic {name}" for name in ("arrivals",) if name in flow}
-        found |= {f"traffic {flow[name]}" for name in ("protocol",) if name in flow}
-        found |= {f"traffic {flow['app']['kind']}"} if "app" in flow else set()
+        found |= {f"traffic {_kind(flow[name])}" for name in ("protocol", "app") if name in flow}
         found |= {f"traffic {sizes.get('cdf', next(iter(sizes)))}"} if isinstance(sizes, dict) else set()
     return found | set(_kinds_of_links(made["topology"]))
 
