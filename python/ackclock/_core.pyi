@@ -515,6 +515,12 @@ class Endpoint:
     def writable_octets(self) -> int:
         """What may be written within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes."""
     @property
+    def is_writable(self) -> bool:
+        """A poll shows the socket as writable, and a write that waits goes on.
+
+        A third of the send buffer is free, and what is unsent is below half of `TCP_NOTSENT_LOWAT`.
+        """
+    @property
     def unread_octets(self) -> int:
         """What has arrived in order and was not read, in bytes."""
     @property

@@ -340,6 +340,24 @@ def test_options_take_negative_numbers_as_linux() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("sendto(4, ..., 1000, MSG_EOR, ..., ...) = 1000", "MSG_EOR is not simulated; leave it out, or use --kernel"),
+        ("recv(4, ..., 1000, MSG_OOB) = 1000", "MSG_OOB is not simulated"),
+        (
+            "epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLEXCLUSIVE, fd=4}) = 0",
+            "EPOLLEXCLUSIVE is not simulated",
+        ),
+    ],
+)
+def test_flags_of_a_call_that_would_have_no_effect_are_refused(line: str, said: str) -> None:
+    script = parse("\n".join([*CONNECTED, "+0 epoll_create(1) = 5", f"+0 {line}"]), "a.pkt")
+    with pytest.raises(ScriptError, match=r"a\.pkt:9") as raised:
+        run(script, SimulatedHost())
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
     ("setting", "said"),
     [("tcp_congestion_control=rAeno", "reno"), ("tcp_retries2=99999999999", "tcp.max_retries")],
 )

@@ -206,6 +206,14 @@ impl PyEndpoint {
         self.inner.writable().0
     }
 
+    /// A poll shows the socket as writable, and a write that waits goes on.
+    ///
+    /// A third of the send buffer is free, and what is unsent is below half of `TCP_NOTSENT_LOWAT`.
+    #[getter]
+    fn is_writable(&self) -> bool {
+        self.inner.is_writable()
+    }
+
     /// What has arrived in order and was not read, in bytes.
     #[getter]
     fn unread_octets(&self) -> u64 {

@@ -263,6 +263,11 @@ impl Sender {
         self.queue.writable(self.board.una(), self.board.high_data())
     }
 
+    /// See [`WriteQueue::is_writable`].
+    pub(crate) fn is_writable(&self) -> bool {
+        self.queue.is_writable(self.board.una(), self.board.high_data())
+    }
+
     pub(crate) fn set_option(&mut self, option: &SocketOption) {
         match option {
             SocketOption::NoDelay(no_delay) => self.queue.set_no_delay(*no_delay),

@@ -199,6 +199,14 @@ impl WriteQueue {
         if is_below_mark { self.buffer.saturating_sub(used) } else { 0 }
     }
 
+    /// True if a socket shows as writable, and a writer that waits for room goes on: so that neither happens for each ACK, a
+    /// third of the buffer has to be free, and unsent data below half of `TCP_NOTSENT_LOWAT` (by Linux's behaviour).
+    pub(crate) fn is_writable(&self, una: u64, high_data: u64) -> bool {
+        let used = self.end.saturating_sub(una.max(1));
+        let is_below_mark = self.notsent_lowat.is_none_or(|lowat| 2 * self.unsent(high_data) < lowat.0);
+        is_below_mark && 2 * self.buffer.saturating_sub(used) >= used
+    }
+
     #[inline]
     pub(crate) fn is_tuned(&self) -> bool {
         self.autotuning.is_some()
@@ -292,6 +300,16 @@ mod tests {
         assert_eq!(queue.writable(2_001, 5_001), 5_000); // 2000 are acknowledged
         queue.set_notsent_lowat(Some(Bytes(1_000)));
         assert_eq!((queue.writable(1, 4_001), queue.writable(1, 4_002)), (0, 3_000)); // 1000 or 999 wait
+    }
+
+    #[test]
+    fn a_socket_is_writable_again_with_a_third_free_and_half_of_the_mark_unsent() {
+        let mut queue = queue();
+        queue.write(6_000, false, sent(1));
+        assert!(!queue.is_writable(1, 6_001)); // 2000 of 8000 are free
+        assert!(!queue.is_writable(666, 6_001) && queue.is_writable(668, 6_001)); // 2665 are, then 2667
+        queue.set_notsent_lowat(Some(Bytes(1_000)));
+        assert!(!queue.is_writable(3_001, 5_501) && queue.is_writable(3_001, 5_502)); // 500 wait, then 499
     }
 
     #[test]

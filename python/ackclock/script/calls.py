@@ -193,6 +193,9 @@ class Calls:
 
     def _filled_in(self, call: SystemCall, outcome: Outcome) -> list[str]:
         found = []
+        unfilled = _place(call, "cmsg_data") if call.name == "recvmsg" and "cmsg_data" not in outcome.value else None
+        if unfilled is not None and not isinstance(unfilled, Ellipsis_):
+            found.append(f"{call.name} must fill in cmsg_data {describe(unfilled)} and fills in no control message")
         for place, got in outcome.value.items():
             expected = _place(call, place)
             if expected is None or isinstance(expected, Ellipsis_):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ackclock._core import Endpoint
 from ackclock.script.backend import Outcome, Request, failed
 from ackclock.script.constants import CONSTANTS
+from ackclock.script.epoll import Look, Watch
 from ackclock.script.packets import ACK, SYN, Packet
 from ackclock.script.socket_options import get_option, set_option
 
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 _O_NONBLOCK, _O_RDWR = CONSTANTS["O_NONBLOCK"], CONSTANTS["O_RDWR"]
 _MSG_DONTWAIT, _MSG_MORE, _MSG_PEEK = (CONSTANTS[f"MSG_{name}"] for name in ("DONTWAIT", "MORE", "PEEK"))
 _MSG_WAITALL = CONSTANTS["MSG_WAITALL"]
+_READ_FLAGS = _MSG_DONTWAIT | _MSG_PEEK | _MSG_WAITALL | CONSTANTS["MSG_TRUNC"] | CONSTANTS["MSG_NOSIGNAL"]
+_WRITE_FLAGS = _MSG_DONTWAIT | _MSG_MORE | CONSTANTS["MSG_NOSIGNAL"] | CONSTANTS["MSG_ZEROCOPY"]
+"""What changes nothing here is among them: signals, copies, and contents that are thrown away."""
+_INQ = (CONSTANTS["SOL_TCP"], CONSTANTS["TCP_INQ"])
+_EPOLLET = CONSTANTS["EPOLLET"]
+_EPOLL_ADD = CONSTANTS["EPOLL_CTL_ADD"]
+_EPOLL_OPERATIONS = (_EPOLL_ADD, CONSTANTS["EPOLL_CTL_DEL"], CONSTANTS["EPOLL_CTL_MOD"])
 _POLLIN, _POLLOUT, _POLLERR, _POLLHUP = (CONSTANTS[f"POLL{name}"] for name in ("IN", "OUT", "ERR", "HUP"))
 _POLLRDNORM, _POLLWRNORM, _POLLRDHUP = (CONSTANTS[f"POLL{name}"] for name in ("RDNORM", "WRNORM", "RDHUP"))
 
@@ -47,7 +55,9 @@ class Socket:
         writes: Not shut down for writing.
         written: Octets in all.
         options: Options as set.
-        events: Of an epoll descriptor: what is watched.
+        lacks_room: Somebody found no room in the send buffer.
+        freed: How often there was room again after that.
+        watches: Of an epoll descriptor: what is watched.
     """
 
     is_blocking: bool = True
@@ -60,7 +70,9 @@ class Socket:
     writes: bool = True
     written: int = 0
     options: dict[tuple[int, int], tuple[int, ...] | str] = field(default_factory=dict)
-    events: dict[int, int] | None = None
+    lacks_room: bool = False
+    freed: int = 0
+    watches: dict[int, Watch] | None = None
 
 
 @dataclass(slots=True)
@@ -70,7 +82,7 @@ class Progress:
     Attributes:
         began_ns: When it was made.
         octets: Written so far.
-        waits: For a connection that it began.
+        waits: It has waited: for a connection that it began, or for room in the send buffer.
     """
 
     began_ns: int = 0
@@ -190,7 +202,7 @@ class Sockets:
 
     def _read(self, socket: Socket, request: Request) -> Outcome | None:
         octets, flags = request.numbers
-        _refuse(flags, "ERRQUEUE", "OOB")
+        _refuse(flags & ~_READ_FLAGS)
         endpoint = socket.endpoint
         if endpoint is None:
             return failed("ENOTCONN")
@@ -199,13 +211,19 @@ class Sockets:
         over = endpoint.is_peer_finished or not socket.reads or endpoint.state == "CLOSED"
         if available and (available >= enough or over):
             taken = min(available, octets) if flags & _MSG_PEEK else endpoint.read(self._host.now_ns, octets)
-            return Outcome(taken, value={"cmsg_data": endpoint.unread_octets})
+            return Outcome(taken, value=self._unread(socket, endpoint))
         error = self._take_error(socket)
         if error:
             return failed(error)
         if over:
-            return Outcome(0)
+            return Outcome(0, value=self._unread(socket, endpoint))
         return self._blocks(socket, flags)
+
+    def _unread(self, socket: Socket, endpoint: Endpoint) -> dict[str, int]:
+        """What `TCP_INQ` adds to a message: after the peer's end there is always something left to read."""
+        if socket.options.get(_INQ, (0,)) == (0,):
+            return {}
+        return {"cmsg_data": endpoint.unread_octets or int(endpoint.is_peer_finished)}
 
     def _low_water(self, socket: Socket) -> int:
         value = socket.options.get((CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_RCVLOWAT"]), (1,))
@@ -213,7 +231,7 @@ class Sockets:
 
     def _write(self, socket: Socket, request: Request) -> Outcome | None:
         octets, flags = request.numbers
-        _refuse(flags, "FASTOPEN", "OOB")
+        _refuse(flags & ~_WRITE_FLAGS)
         endpoint = socket.endpoint
         if endpoint is None:
             return failed("EPIPE")
@@ -224,13 +242,17 @@ class Sockets:
             return failed("EPIPE")
         done = self._progress.octets
         is_open = endpoint.state not in ("SYN-SENT", "SYN-RECEIVED")
-        while is_open and (taken := min(octets - done, endpoint.writable_octets)):
+        goes_on = is_open and (not self._progress.waits or endpoint.is_writable)
+        while goes_on and (taken := min(octets - done, endpoint.writable_octets)):
             # What is sent at once makes room for more.
             endpoint.write(self._host.now_ns, taken, more=bool(flags & _MSG_MORE))
             done, socket.written = done + taken, socket.written + taken
-        if done == octets or (done and self._is_nonblocking(socket, flags)):
+        if done == octets:
             return Outcome(done)
-        self._progress.octets = done
+        socket.lacks_room = is_open
+        if done and self._is_nonblocking(socket, flags):
+            return Outcome(done)
+        self._progress.octets, self._progress.waits = done, is_open
         return self._blocks(socket, flags)
 
     def _is_nonblocking(self, socket: Socket, flags: int) -> bool:
@@ -319,36 +341,54 @@ class Sockets:
         if endpoint.error and not socket.reported:
             ready |= _POLLERR
         opening = endpoint.state in ("SYN-SENT", "SYN-RECEIVED")
-        if not opening and (endpoint.writable_octets or not socket.writes or endpoint.state == "CLOSED"):
+        if not opening and (endpoint.is_writable or not socket.writes or endpoint.state == "CLOSED"):
             ready |= _POLLOUT | _POLLWRNORM
+            socket.freed, socket.lacks_room = socket.freed + socket.lacks_room, False
+        elif wanted & (_POLLOUT | _POLLWRNORM) and not wanted & _EPOLLET:
+            socket.lacks_room = True  # who is told of edges alone does not ask before one
         return ready & (wanted | _POLLERR | _POLLHUP)
 
     def _epoll_create(self, _socket: Socket, request: Request) -> Outcome:
-        self._open[request.fd] = Socket(events={})
+        self._open[request.fd] = Socket(watches={})
         return Outcome(request.fd)
 
     def _epoll_ctl(self, socket: Socket, request: Request) -> Outcome:
         operation, fd, events = request.numbers
-        if socket.events is None:
+        if socket.watches is None or operation not in _EPOLL_OPERATIONS:
             return failed("EINVAL")
+        if fd not in self._open:
+            return failed("EBADF")
+        if (operation == _EPOLL_ADD) == (fd in socket.watches):
+            return failed("EEXIST" if operation == _EPOLL_ADD else "ENOENT")
         if operation == CONSTANTS["EPOLL_CTL_DEL"]:
-            socket.events.pop(fd, None)
+            del socket.watches[fd]
         else:
-            socket.events[fd] = events
+            socket.watches[fd] = Watch(events)
         return Outcome(0)
 
     def _epoll_wait(self, socket: Socket, request: Request) -> Outcome | None:
-        ready = [self._ready(fd, events) for fd, events in (socket.events or {}).items()]
-        ready = [events for events in ready if events]
+        if socket.watches is None:
+            return failed("EINVAL")
+        watched = [(fd, watch) for fd, watch in socket.watches.items() if fd in self._open]
+        reports = [watch.report(self._ready(fd, watch.events), self._look(self._open[fd])) for fd, watch in watched]
+        ready = [events for events in reports if events]
         if not ready and not self._is_over(request):
             return None
         return Outcome(len(ready), value={"events": ready[0]} if ready else {})
 
+    def _look(self, socket: Socket) -> Look:
+        endpoint = socket.endpoint
+        if endpoint is None:
+            return Look((), 0, socket.freed)
+        arrived = endpoint.tcp_info(self._host.now_ns)["bytes_received"]
+        return Look((id(endpoint), endpoint.state, endpoint.error, endpoint.is_peer_finished), arrived, socket.freed)
 
-def _refuse(flags: int, *names: str) -> None:
-    for name in names:
-        if flags & CONSTANTS[f"MSG_{name}"]:
-            raise ValueError(f"MSG_{name} is not simulated; leave it out, or use --kernel")
+
+def _refuse(flags: int) -> None:
+    """Refuse flags of a call that are not simulated."""
+    if flags:
+        names = [name for name, number in CONSTANTS.items() if name.startswith("MSG_") and number & flags]
+        raise ValueError(f"{names[0] if names else hex(flags)} is not simulated; leave it out, or use --kernel")
 
 
 _HANDLERS: Mapping[str, Callable[[Sockets, Socket, Request], Outcome | None]] = {

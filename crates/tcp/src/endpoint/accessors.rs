@@ -128,6 +128,12 @@ impl Endpoint {
         Bytes(self.sender.writable())
     }
 
+    /// True if polling shows the socket as writable, and a write that waits for room goes on: a third of the send buffer is
+    /// free, and what is unsent is below half of `TCP_NOTSENT_LOWAT`.
+    pub fn is_writable(&self) -> bool {
+        self.sender.is_writable()
+    }
+
     /// Octets in order that the application, reading on call, has not read.
     pub fn unread(&self) -> Bytes {
         Bytes(self.receiver.unread())
