@@ -34,6 +34,7 @@ impl Hop {
         Self(self.0 | Self::EXPRESS)
     }
 
+    #[inline]
     pub(super) fn next(self) -> Next {
         let link = LinkId::new((self.0 & !Self::EXPRESS) as usize);
         match self {

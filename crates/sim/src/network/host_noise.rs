@@ -18,12 +18,21 @@ use ackclock_units::{RandomStream, SimDuration, SimTime, mix, reduce};
 pub(super) struct HostNoise {
     key: u64,
     /// By link; empty where no host has noise.
-    spans: Vec<SimDuration>,
+    looks: Vec<Looks>,
+}
+
+/// At one link.
+#[derive(Clone, Copy, Debug)]
+struct Looks {
+    /// Zero where hosts look all the time.
+    span: SimDuration,
+    /// What distinguishes its moments from those of other links.
+    key: u64,
 }
 
 impl HostNoise {
     pub(super) fn new(seed: u64) -> Self {
-        Self { key: RandomStream::new(seed, "host noise").bits(), spans: Vec::new() }
+        Self { key: RandomStream::new(seed, "host noise").bits(), looks: Vec::new() }
     }
 
     /// A host of this noise is at an end of the link.
@@ -31,31 +40,34 @@ impl HostNoise {
         if noise == SimDuration::ZERO {
             return;
         }
-        if self.spans.len() <= link.index() {
-            self.spans.resize(link.index() + 1, SimDuration::ZERO);
+        for link in self.looks.len()..=link.index() {
+            self.looks.push(Looks { span: SimDuration::ZERO, key: self.key ^ mix(link as u64) });
         }
-        let span = &mut self.spans[link.index()];
+        let span = &mut self.looks[link.index()].span;
         *span = noise.max(*span);
     }
 
     /// Packets come out of this link in bunches.
     pub(super) fn is_on(&self, link: LinkId) -> bool {
-        self.spans.get(link.index()).is_some_and(|span| *span > SimDuration::ZERO)
+        self.looks.get(link.index()).is_some_and(|looks| looks.span > SimDuration::ZERO)
     }
 
     /// When what comes out of `link` at `arrival` goes on, or is noticed.
     #[inline]
     pub(super) fn at(&self, link: LinkId, arrival: SimTime) -> SimTime {
-        match self.spans.get(link.index()) {
-            Some(span) if *span > SimDuration::ZERO => self.next_look(*span, link, arrival),
+        match self.looks.get(link.index()) {
+            Some(looks) if looks.span > SimDuration::ZERO => looks.next(arrival),
             _ => arrival,
         }
     }
+}
 
-    fn next_look(&self, span: SimDuration, link: LinkId, arrival: SimTime) -> SimTime {
-        let number = arrival.0 / span.0;
-        let place = self.key ^ mix(link.index() as u64);
-        let look = |number: u64| SimTime(number * span.0 + reduce(mix(place ^ number), span.0));
+impl Looks {
+    /// The first look that is not before `arrival`.
+    fn next(self, arrival: SimTime) -> SimTime {
+        let span = self.span.0;
+        let number = arrival.0 / span;
+        let look = |number: u64| SimTime(number * span + reduce(mix(self.key ^ number), span));
         let first = look(number);
         if first >= arrival { first } else { look(number + 1) }
     }

@@ -90,11 +90,9 @@ impl Endpoint {
     /// RFC 5961 section 5.2: nothing of a segment is taken that acknowledges what was never sent, be it data, a FIN or a
     /// timestamp.
     fn acknowledges_unsent(&self, segment: &Segment) -> bool {
-        let board = &self.sender.board;
-        let ack = segment.ack.offset_near(self.initial_sequence, board.una());
-        segment.flags.has(Flags::ACK)
+        segment.ack.is_after(self.initial_sequence, self.sender.board.high_data())
+            && segment.flags.has(Flags::ACK)
             && !segment.flags.has(Flags::RST)
-            && ack.is_some_and(|ack| ack > board.high_data())
     }
 
     /// A refused ACK that a higher one has overtaken was not lost: with timestamps, PAWS refuses it.

@@ -58,6 +58,7 @@ impl Endpoint {
             segment.seq = Seq::of_offset(self.initial_sequence, data.start);
             segment.flags = data.flags;
             out.send(*segment);
+            self.sender.on_handed_over(segment.payload, || out.leaves_at());
         }
         self.sender.end_run(now, run)
     }

@@ -42,7 +42,6 @@ impl Sender {
             && !self.board.is_empty()
             && !self.tlp.is_due()
             && !self.pacer.is_active()
-            && self.host_queue.is_none()
             && !self.ecn.is_on();
         is_plain.then(|| Run {
             mss: self.mss(),
@@ -64,8 +63,10 @@ impl Sender {
         if run.allowed < mss {
             return self.stop_run(now, run, Limit::Cwnd);
         }
-        if self.bursts.is_on() && !self.burst_is_due(now, run.allowed, run.window) {
-            return self.stop_run(now, run, if run.allowed < run.window { Limit::Cwnd } else { Limit::Window });
+        if !self.bursts.is_incomplete()
+            && let Some(limit) = self.keeps_burst(now, run.allowed, run.window, mss)
+        {
+            return self.stop_run(now, run, limit);
         }
         (run.unsent, run.window, run.allowed) = (run.unsent - mss, run.window - mss, run.allowed - mss);
         run.has_sent = true;

@@ -194,13 +194,20 @@ impl Sender {
         if self.waits_for_pacer(now) {
             return None;
         }
+        match self.keeps_burst(now, allowed, window, len) {
+            Some(limit) => self.stop(now, limit),
+            None => Some(self.send_new(now, len)),
+        }
+    }
+
+    /// What keeps a burst from beginning now whose first segment has so many octets, for which the windows have room.
+    #[inline]
+    pub(super) fn keeps_burst(&mut self, now: SimTime, allowed: u64, window: u64, len: u64) -> Option<Limit> {
         if self.bursts.is_on() && !self.burst_is_due(now, allowed, window) {
-            return self.stop(now, if allowed < window { Limit::Cwnd } else { Limit::Window });
+            return Some(if allowed < window { Limit::Cwnd } else { Limit::Window });
         }
-        if self.waits_for_host(now, self.bursts.room().max(len), 1) {
-            return self.stop(now, Limit::HostQueue);
-        }
-        Some(self.send_new(now, len))
+        let waits = self.host_queue.is_some() && self.waits_for_host(now, self.bursts.room().max(len), 1);
+        waits.then_some(Limit::HostQueue)
     }
 
     /// Without SACK, the first two duplicate ACKs each let a segment out (RFC 3042); with SACK, pipe sees to it, unless
@@ -273,6 +280,7 @@ impl Sender {
     }
 
     /// So many octets of payload were handed to the host, and leave it then.
+    #[inline]
     pub(crate) fn on_handed_over(&mut self, octets: u32, leaves_at: impl FnOnce() -> SimTime) {
         if let Some(queue) = &mut self.host_queue {
             queue.on_sent(u64::from(octets), leaves_at());
