@@ -79,8 +79,8 @@ impl Sender {
         let range = Range { start, end: start + mss };
         self.queue.on_new_sent(mss, range.end, mss);
         self.board.on_new_data(mss, now);
-        if self.bursts.is_on() {
-            let _ = self.bursts.on_sent(now, mss); // what is paced, where bursts matter later, is no run
+        if self.bursts.is_on() && self.bursts.on_sent(now, mss) {
+            self.board.note_burst();
         }
         self.counters.sent_segments += 1;
         self.counters.sent_octets += mss;
