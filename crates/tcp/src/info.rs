@@ -74,7 +74,7 @@ pub struct TcpInfo {
     pub notsent_bytes: u64,
     /// Segments with data sent.
     pub data_segs_out: u64,
-    /// Segments delivered, cumulatively or selectively.
+    /// Segments delivered, cumulatively or selectively, the SYN among them.
     pub delivered: u64,
     /// Of these marked by the network.
     pub delivered_ce: u64,
@@ -86,6 +86,22 @@ pub struct TcpInfo {
     pub snd_wnd: u64,
     /// What the sender paces at, or would.
     pub pacing_rate: Option<Bandwidth>,
+    /// The delivery rate, where it is measured ([`crate::Endpoint::measure_delivery`]).
+    pub delivery_rate: Option<Bandwidth>,
+    /// The application limited it; or there is no sample.
+    pub delivery_rate_app_limited: bool,
+    /// The window advertised to the peer and not used, octets.
+    pub rcv_wnd: u64,
+    /// The delay of ACKs in force.
+    pub ato: SimDuration,
+    /// The round trip as the receiving half sees it, where its buffer is tuned; zero before it is known.
+    pub rcv_rtt: SimDuration,
+    /// What the application read in the round trip by which the receive buffer was tuned last, octets; zero without tuning.
+    pub rcv_space: u64,
+    /// Segments that arrived before data that lies below them.
+    pub rcv_ooopack: u64,
+    /// Timeouts, repeated ones included.
+    pub total_rto: u64,
 }
 
 pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, _now: SimTime) -> TcpInfo {
@@ -119,11 +135,19 @@ pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, _now:
         bytes_retrans: counters.retransmitted_octets,
         notsent_bytes: sender.unsent(),
         data_segs_out: counters.sent_segments,
-        delivered: segments(counters.delivered),
+        delivered: segments(counters.delivered) + u64::from(board.una() > 0),
         delivered_ce: segments(counters.delivered_ce),
         dsack_dups: counters.dsacks,
         reord_seen: counters.reorderings,
         snd_wnd: sender.peer.size(),
         pacing_rate: sender.pacing_rate(),
+        delivery_rate: sender.delivery_rate().map(|measured| measured.rate()),
+        delivery_rate_app_limited: sender.delivery_rate().is_none_or(|measured| measured.is_app_limited),
+        rcv_wnd: receiver.window_end() - receiver.rcv_nxt(),
+        ato: receiver.acks.delay(),
+        rcv_rtt: receiver.rtt(),
+        rcv_space: receiver.read_space(),
+        rcv_ooopack: receiver.out_of_order_segments(),
+        total_rto: counters.timeouts,
     }
 }

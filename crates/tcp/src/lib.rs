@@ -33,6 +33,7 @@
 
 mod ack_control;
 mod autotuning;
+mod chronograph;
 mod clock;
 mod config;
 mod controller_feed;
@@ -64,6 +65,7 @@ mod tso;
 mod undo;
 mod write_queue;
 
+pub use chronograph::{Activity, Chronograph};
 pub use config::{
     AckControlConfig, AppLimitedFrom, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation,
     DecreaseFrom, DelayedAck, EcnConfig, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery,
@@ -76,3 +78,4 @@ pub use episode::{Episode, EpisodeCause, Episodes};
 pub use info::{RecoveryState, TcpInfo};
 pub use receiver::Reading;
 pub use sender::SenderCounters;
+pub use write_queue::Write;
