@@ -359,8 +359,10 @@ fn state_number(state: State) -> u64 {
 /// What Linux shows for a threshold that is arbitrarily high.
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 
-fn numbers_of(info: &TcpInfo) -> [(&'static str, u64); 38] {
+fn numbers_of(info: &TcpInfo) -> [(&'static str, u64); 45] {
     let micros = |span: SimDuration| span.0 / 1_000;
+    let [received_e0, received_ce, received_e1] = info.received_by_mark;
+    let [delivered_e0, delivered_ce, delivered_e1] = info.delivered_by_mark;
     [
         ("state", state_number(info.state)),
         ("ca_state", info.ca_state as u64),
@@ -400,5 +402,12 @@ fn numbers_of(info: &TcpInfo) -> [(&'static str, u64); 38] {
         ("rcv_space", info.rcv_space),
         ("rcv_ooopack", info.rcv_ooopack),
         ("total_rto", info.total_rto),
+        ("received_ce", info.received_ce),
+        ("received_e0_bytes", received_e0),
+        ("received_e1_bytes", received_e1),
+        ("received_ce_bytes", received_ce),
+        ("delivered_e0_bytes", delivered_e0),
+        ("delivered_e1_bytes", delivered_e1),
+        ("delivered_ce_bytes", delivered_ce),
     ]
 }

@@ -1,8 +1,10 @@
 //! What an endpoint tells of itself, in the terms of Linux's `TCP_INFO`.
 
 use ackclock_cc::CongestionController;
-use ackclock_units::{Bandwidth, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, SimDuration};
 
+use crate::accurate_ecn::OctetsByMark;
+use crate::ecn::EcnReceiver;
 use crate::endpoint::State;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
@@ -102,9 +104,15 @@ pub struct TcpInfo {
     pub rcv_ooopack: u64,
     /// Timeouts, repeated ones included.
     pub total_rto: u64,
+    /// Packets that arrived marked CE, with accurate ECN.
+    pub received_ce: u64,
+    /// Octets that arrived, and octets of this end's that the peer got, by mark: with the option of accurate ECN.
+    pub received_by_mark: OctetsByMark,
+    /// See `received_by_mark`.
+    pub delivered_by_mark: OctetsByMark,
 }
 
-pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, _now: SimTime) -> TcpInfo {
+pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, ecn: &EcnReceiver) -> TcpInfo {
     let mss = sender.mss();
     let segments = |amount: u64| amount.div_ceil(mss);
     let board = &sender.board;
@@ -149,5 +157,8 @@ pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, _now:
         rcv_space: receiver.read_space(),
         rcv_ooopack: receiver.out_of_order_segments(),
         total_rto: counters.timeouts,
+        received_ce: ecn.marked(),
+        received_by_mark: ecn.octets(),
+        delivered_by_mark: sender.ecn.octets(),
     }
 }

@@ -31,6 +31,7 @@
 //! assert_eq!(there.len(), 10); // the initial window of RFC 6928
 //! ```
 
+mod accurate_ecn;
 mod ack_control;
 mod autotuning;
 mod chronograph;
@@ -65,6 +66,7 @@ mod tso;
 mod undo;
 mod write_queue;
 
+pub use accurate_ecn::OctetsByMark;
 pub use chronograph::{Activity, Chronograph};
 pub use config::{
     AckControlConfig, AppLimitedFrom, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation,

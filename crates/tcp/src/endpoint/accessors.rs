@@ -162,8 +162,8 @@ impl Endpoint {
     }
 
     /// What the endpoint tells of itself.
-    pub fn tcp_info(&self, now: SimTime) -> TcpInfo {
-        tcp_info(self.state(), &self.sender, &self.receiver, now)
+    pub fn tcp_info(&self, _now: SimTime) -> TcpInfo {
+        tcp_info(self.state(), &self.sender, &self.receiver, &self.ecn)
     }
 
     /// Counts of the sending half.
