@@ -520,7 +520,7 @@ class Endpoint:
         """Why the connection ended before its time: "refused", "reset" or "timed out"; None if it did not."""
     @property
     def writable_octets(self) -> int:
-        """What one write takes within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes; there may be room again after it."""
+        """What one write takes within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes; more may fit after it."""
     @property
     def is_writable(self) -> bool:
         """A poll shows the socket as writable, and a write that waits goes on.

@@ -223,7 +223,7 @@ impl PyEndpoint {
         })
     }
 
-    /// What one write takes within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes; there may be room again after it.
+    /// What one write takes within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes; more may fit after it.
     #[getter]
     fn writable_octets(&self) -> u64 {
         self.inner.writable_at_once().0

@@ -282,7 +282,9 @@ class _Reader(Transformer[Token, Any]):
         for kind, order in syntax.ACCURATE_ORDERS.items():
             if names == order[: len(names)]:
                 return Option(kind, tuple(self._number(count, 24, "a counter of accurate ECN") for count in counts))
-        raise self._error(children[0], f"{' '.join(names)} is no order of counters", "write e0b, ceb, e1b or e1b, ceb, e0b")
+        raise self._error(
+            children[0], f"{' '.join(names)} is no order of counters", "write e0b, ceb, e1b or e1b, ceb, e0b"
+        )
 
     def md5(self, children: list[Token]) -> Option:
         raise self._error(children[0], "the MD5 option is not supported", "leave it out")
