@@ -1,0 +1,17 @@
+//! Congestion controllers as programs of the Linux kernel.
+//!
+//! The rules of each controller are pure functions in C over fixed-point numbers (`src/programs/rules/`). They are compiled
+//! twice: into a `struct tcp_congestion_ops` of eBPF, which any socket may take by its name, and for the host, where the same
+//! events are given to them and to the controller of the same name in `ackclock-cc`. Parameters, their ranges and defaults are
+//! those that `ackclock-cc` declares.
+
+mod catalogue;
+mod error;
+mod exchange;
+pub mod highspeed;
+pub mod host;
+mod system;
+
+pub use catalogue::{Assignment, PROGRAMS, Program};
+pub use error::Error;
+pub use exchange::{Ack, Event, Exchange, PARAMS, STATE};

@@ -1,0 +1,87 @@
+//! The rules in C give the numbers of the controllers in Rust, on the same events: cwnd and ssthresh after each of them.
+
+mod path;
+
+use ackclock_bpf::{Event, Exchange, PROGRAMS, Program, host};
+use ackclock_cc::{CongestionController, Controller, ControllerConfig};
+use ackclock_units::Bytes;
+use path::{MSS, Path, Sender, tell, translate};
+
+const INITIAL_WINDOW: u32 = 10;
+/// RFC 3465's L, which the controllers in Rust have.
+const LIMIT: u32 = 2;
+
+/// 20 Mbit/s with a long queue, 100 Mbit/s, 600 Mbit/s.
+const PATHS: [Path; 5] = [
+    Path { per_segment_ns: 120_000, rtt_ns: 8_000_000, queue: 30, acks: 40_000, timeout_of: 8, seed: 5 },
+    Path { per_segment_ns: 600_000, rtt_ns: 50_000_000, queue: 200, acks: 20_000, timeout_of: 4, seed: 1 },
+    Path { per_segment_ns: 120_000, rtt_ns: 60_000_000, queue: 250, acks: 40_000, timeout_of: 8, seed: 2 },
+    Path { per_segment_ns: 120_000, rtt_ns: 60_000_000, queue: 20, acks: 40_000, timeout_of: 1_000, seed: 3 },
+    Path { per_segment_ns: 20_000, rtt_ns: 28_000_000, queue: 1_400, acks: 80_000, timeout_of: 16, seed: 4 },
+];
+
+/// What two windows may differ by: a part of a segment that comes of octets there and fixed-point numbers here, and a part of the
+/// window that the least of its digits make up over a run.
+#[derive(Clone, Copy, Debug)]
+struct Tolerance {
+    segments: f64,
+    part: f64,
+}
+
+/// The greatest difference of cwnd, segments, and the number of episodes.
+fn compare(program: &Program, config: &ControllerConfig, path: Path, tolerance: Tolerance) -> (f64, u32) {
+    let initial = Bytes(u64::from(INITIAL_WINDOW) * MSS);
+    let mut controller = Controller::new(config, Bytes(MSS), initial, None);
+    let params = program.params(config, LIMIT).expect("in range");
+    let mut exchange = Exchange::new(params, INITIAL_WINDOW, None);
+    assert!(host::drive(program.name, &mut exchange));
+    let (mut sender, mut acks, mut worst, mut episodes) = (Sender::new(path), 0, 0.0_f64, 0);
+    while acks < path.acks {
+        for happening in sender.next(controller.cwnd().0) {
+            tell(&mut controller, &happening);
+            let (event, ack) = translate(&happening);
+            (exchange.event, exchange.ack) = (event as u32, ack);
+            host::drive(program.name, &mut exchange);
+            acks += u32::from(event == Event::Ack);
+            episodes += u32::from(event != Event::Ack);
+            let cwnd = controller.cwnd().0 as f64 / MSS as f64;
+            let apart = (cwnd - exchange.cwnd_segments()).abs();
+            worst = worst.max(apart);
+            assert!(
+                apart <= tolerance.segments + tolerance.part * cwnd,
+                "{} on {path:?}: after {acks} ACKs and {event:?} {cwnd} segments in Rust, {} in C",
+                program.name,
+                exchange.cwnd_segments()
+            );
+            assert!(exchange.cwnd.abs_diff(cwnd as u32) <= 1);
+            let ssthresh = controller.ssthresh().map(|ssthresh| ssthresh.0 as f64 / MSS as f64);
+            let same = match (ssthresh, exchange.ssthresh_segments()) {
+                (Some(rust), Some(c)) => (rust - c).abs() <= tolerance.segments + tolerance.part * rust,
+                (rust, c) => rust.is_none() && c.is_none(),
+            };
+            assert!(same, "{}: ssthresh {ssthresh:?} and {:?}", program.name, exchange.ssthresh_segments());
+        }
+    }
+    (worst, episodes)
+}
+
+/// Vegas in Rust drops what a round trip's growth leaves of an octet, so that each round trip that grows parts the two by up to
+/// one octet until the next decrease.
+fn tolerance_of(name: &str) -> Tolerance {
+    let segments = if name.starts_with("vegas") { 0.25 } else { 0.02 };
+    Tolerance { segments, part: 1e-4 }
+}
+
+#[test]
+fn every_program_has_the_windows_of_its_controller_after_each_event() {
+    for program in PROGRAMS {
+        let config = program.config(&[]).expect("defaults are in range");
+        if let Some(curve) = Program::curve(&config) {
+            host::set_curve(&curve);
+        }
+        for path in PATHS {
+            let (worst, episodes) = compare(program, &config, path, tolerance_of(program.name));
+            println!("{:15} seed {}: at most {worst:.5} segments apart, {episodes} episodes", program.name, path.seed);
+        }
+    }
+}
