@@ -34,6 +34,9 @@ fn main() {
         program("replay", &flags, &out.join(format!("{rule}.replay.o")));
         host(rule);
     }
+    for source in ["choose"] {
+        program(source, &[], &out.join(format!("{source}.bpf.o")));
+    }
 }
 
 /// A program of the kernel.

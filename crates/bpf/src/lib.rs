@@ -6,10 +6,15 @@
 //! those that `ackclock-cc` declares.
 
 mod catalogue;
+pub mod cli;
+pub mod command;
 mod error;
 mod exchange;
 pub mod highspeed;
 pub mod host;
+pub mod machine;
+mod object;
+pub mod registration;
 mod system;
 
 pub use catalogue::{Assignment, PROGRAMS, Program};

@@ -2,10 +2,20 @@
 
 #![allow(unsafe_code)]
 
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
 use crate::exchange::Exchange;
 
 /// An exchange as the octets that a program gets.
 pub(crate) fn octets_of_mut(exchange: &mut Exchange) -> &mut [u8] {
     // SAFETY: `Exchange` is `repr(C)`, of integers only and without gaps, so that any octets are a value of it.
     unsafe { std::slice::from_raw_parts_mut(std::ptr::from_mut(exchange).cast(), size_of::<Exchange>()) }
+}
+
+/// Makes a link stand for another map of operations.
+pub(crate) fn update_link(link: BorrowedFd<'_>, map: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: both descriptors are open for the call, and no options are a null pointer.
+    let answer = unsafe { libbpf_sys::bpf_link_update(link.as_raw_fd(), map.as_raw_fd(), std::ptr::null()) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-answer)) }
 }

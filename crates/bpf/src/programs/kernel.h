@@ -48,7 +48,6 @@ struct minmax {
 struct tcp_options_received {
 	__u32 rcv_tsval;
 	__u32 rcv_tsecr;
-	__u16 saw_tstamp : 1;
 };
 
 struct tcp_sock {
@@ -103,14 +102,14 @@ struct rate_sample {
 /* The members that controllers here set; libbpf puts each into its place in the running kernel's structure. */
 struct tcp_congestion_ops {
 	char name[16];
-	void *init;
-	void *ssthresh;
-	void *cong_avoid;
-	void *set_state;
-	void *cwnd_event;
-	void *pkts_acked;
-	void *cong_control;
-	void *undo_cwnd;
+	void (*init)(struct sock *sk);
+	__u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
+	void (*set_state)(struct sock *sk, __u8 state);
+	void (*cwnd_event)(struct sock *sk, __u32 event);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *sample);
+	__u32 (*undo_cwnd)(struct sock *sk);
 	__u32 flags;
 };
 

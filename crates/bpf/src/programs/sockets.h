@@ -34,7 +34,8 @@ INLINE u32 is_limited(const struct tcp_sock *tp)
 
 INLINE void read_timestamps(struct ack *a, const struct tcp_sock *tp)
 {
-	if (!BPF_CORE_READ_BITFIELD(&tp->rx_opt, saw_tstamp))
+	/* without the option it was never set */
+	if (!tp->rx_opt.rcv_tsecr)
 		return;
 	a->tsval = tp->rx_opt.rcv_tsval;
 	a->tsecr = tp->rx_opt.rcv_tsecr;

@@ -9,6 +9,8 @@
 #include "sockets.h"
 
 struct params params SEC(".data.params");
+/* What was loaded, in words, for whoever lists it. */
+char about[256] SEC(".data.about");
 
 struct flow {
 	struct window window;
