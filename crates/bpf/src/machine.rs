@@ -53,23 +53,38 @@ fn has_rights() -> bool {
 
 /// The folder in which registrations are kept, made if need be.
 pub(crate) fn pin_folder() -> Result<PathBuf, Error> {
-    if mount_of("bpf").is_none() {
-        let mounted = Command::new("mount").args(["-t", "bpf", "bpf", BPF_FILE_SYSTEM]).status();
-        if !mounted.is_ok_and(|status| status.success()) {
-            let what = format!("no BPF file system is mounted, and mounting one at {BPF_FILE_SYSTEM} failed");
-            return Err(missing(&what, "mount -t bpf bpf /sys/fs/bpf"));
+    let place = match mount_of("bpf") {
+        Some(place) => place,
+        // Each mount of this file system is one of its own, and one of a namespace goes with it.
+        None if is_in_own_mounts() => {
+            let what = "registrations are not kept in this mount namespace (that of `ip netns exec`, maybe)";
+            return Err(missing(what, "run it outside: a controller is registered for all network namespaces"));
         }
-    }
-    let folder = mount_of("bpf").unwrap_or_else(|| BPF_FILE_SYSTEM.into()).join("ackclock");
+        None => mount("bpf", Path::new(BPF_FILE_SYSTEM))?,
+    };
+    let folder = place.join("ackclock");
     fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
     Ok(folder)
 }
 
-/// Where the hierarchy of cgroups of version 2 is.
+/// Where the hierarchy of cgroups of version 2 is; `ip netns exec` hides it.
 pub(crate) fn cgroup_root() -> Result<PathBuf, Error> {
-    mount_of("cgroup2").ok_or_else(|| {
-        missing("no cgroup2 file system is mounted", "mkdir -p /mnt/cgroup2; mount -t cgroup2 none /mnt/cgroup2")
-    })
+    mount_of("cgroup2").map_or_else(|| mount("cgroup2", Path::new("/run/ackclock/cgroup2")), Ok)
+}
+
+fn is_in_own_mounts() -> bool {
+    let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    namespace("self") != namespace("1")
+}
+
+fn mount(kind: &str, place: &Path) -> Result<PathBuf, Error> {
+    fs::create_dir_all(place).map_err(Error::file(place))?;
+    let mounted = Command::new("mount").args(["-t", kind, "ackclock"]).arg(place).status();
+    if mounted.is_ok_and(|status| status.success()) {
+        return Ok(place.to_owned());
+    }
+    let what = format!("no {kind} file system is mounted, and mounting one failed");
+    Err(missing(&what, &format!("mount -t {kind} none {}", place.display())))
 }
 
 /// The first mount of a kind of file system.

@@ -211,7 +211,11 @@ pub fn update(name: &str, assignments: &[Assignment]) -> Result<(), Error> {
                 .map_err(|error| Error::kernel(format!("taking over {}", path.display()), error))?;
         }
     }
-    let loaded = object::load(opened, order.program.name)?;
+    let mut loaded = object::load(opened, order.program.name)?;
+    // Registering it fails, as the name is taken, and leaves the operations filled in, which an update needs.
+    if attach(&mut loaded, &kernel_name).is_ok() {
+        return Err(Error::kernel(format!("replacing {kernel_name}"), "it went away meanwhile"));
+    }
     let link = Link::open(folder.join("link")).map_err(|error| Error::kernel("opening the registration", error))?;
     let ops = loaded.maps().find(|map| map.name() == "ops").expect("a controller's program has its operations");
     system::update_link(link.as_fd(), ops.as_fd())
