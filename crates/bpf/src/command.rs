@@ -1,25 +1,29 @@
-//! A command whose sockets all have a controller: in a cgroup of its own, to which a program is attached that gives it to each.
+//! A command in a cgroup of its own, by which its connections are known: each is given a controller, or watched.
 
 use std::fs;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use libbpf_rs::{Link, Object};
-use std::os::fd::AsRawFd;
 
 use crate::error::Error;
 use crate::{machine, object};
 
 const CHOOSE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/choose.bpf.o"));
+/// How often is looked whether a command has ended.
+const PAUSE: Duration = Duration::from_millis(20);
 /// How the cgroups of commands are called, with the process that made one behind it.
 const PREFIX: &str = "ackclock-exec-";
 
-/// A cgroup whose connections have a controller; it goes when this does.
+/// A cgroup for a command; it goes when this does.
 #[derive(Debug)]
 pub struct Group {
     path: PathBuf,
-    object: Object,
-    link: Option<Link>,
+    /// The program that gives connections a controller, and what attaches it.
+    chooser: Option<(Object, Link)>,
 }
 
 /// What became of the connections of a group.
@@ -32,30 +36,40 @@ pub struct Chosen {
 }
 
 impl Group {
-    /// A cgroup whose connections get the controller that the kernel has by this name.
-    pub fn new(kernel_name: &str) -> Result<Self, Error> {
+    /// An empty one.
+    pub fn new() -> Result<Self, Error> {
         machine::check()?;
         let root = machine::cgroup_root()?;
         sweep(&root);
+        let path = root.join(format!("{PREFIX}{}", std::process::id()));
+        fs::create_dir_all(&path).map_err(Error::file(&path))?;
+        Ok(Self { path, chooser: None })
+    }
+
+    /// Gives its connections, from now on, the controller that the kernel has by this name.
+    pub fn choose(&mut self, kernel_name: &str) -> Result<(), Error> {
         let mut opened = object::open("choose", CHOOSE)?;
         object::set(&mut opened, ".data.controller", kernel_name.as_bytes());
         let loaded = object::load(opened, "choose")?;
-        let path = root.join(format!("{PREFIX}{}", std::process::id()));
-        fs::create_dir_all(&path).map_err(Error::file(&path))?;
-        let mut group = Self { path, object: loaded, link: None };
-        group.link = Some(group.attach()?);
-        Ok(group)
-    }
-
-    fn attach(&self) -> Result<Link, Error> {
         let folder = fs::File::open(&self.path).map_err(Error::file(&self.path))?;
-        let program = self.object.progs_mut().next().expect("the object has one program");
+        let program = loaded.progs_mut().next().expect("the object has one program");
         let link = program.attach_cgroup(folder.as_raw_fd());
-        link.map_err(|error| object::refused(&format!("attaching to {}", self.path.display()), &error))
+        let link = link.map_err(|error| object::refused(&format!("attaching to {}", self.path.display()), &error))?;
+        self.chooser = Some((loaded, link));
+        Ok(())
     }
 
-    /// Runs a command in it to its end.
-    pub fn run(&self, command: &[String]) -> Result<ExitStatus, Error> {
+    /// The number by which the kernel knows it.
+    pub fn number(&self) -> Result<u64, Error> {
+        Ok(fs::metadata(&self.path).map_err(Error::file(&self.path))?.ino())
+    }
+
+    /// Runs a command in it to its end; `meanwhile` is called now and then until then.
+    pub fn run(
+        &self,
+        command: &[String],
+        mut meanwhile: impl FnMut() -> Result<(), Error>,
+    ) -> Result<ExitStatus, Error> {
         let (program, arguments) =
             command.split_first().ok_or_else(|| Error::WrongArgument("there is no command after --".to_owned()))?;
         // A child begins in its parent's cgroup: this process goes there, has the child and goes back.
@@ -65,7 +79,14 @@ impl Group {
         enter(&home)?;
         let mut child =
             spawned.map_err(|error| Error::WrongArgument(format!("{program} cannot be started: {error}")))?;
-        child.wait().map_err(|error| Error::kernel(format!("waiting for {program}"), error))
+        loop {
+            let ended = child.try_wait().map_err(|error| Error::kernel(format!("waiting for {program}"), error))?;
+            meanwhile()?;
+            if let Some(status) = ended {
+                return Ok(status);
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// The cgroup that this process is in now.
@@ -78,8 +99,9 @@ impl Group {
 
     /// What became of its connections so far.
     pub fn chosen(&self) -> Result<Chosen, Error> {
-        let map = self.object.maps().find(|map| libbpf_rs::MapCore::name(map) == ".data.chosen");
-        let octets = object::read(&map.expect("the object has this variable"))?;
+        let Some((object, _)) = &self.chooser else { return Ok(Chosen::default()) };
+        let map = object.maps().find(|map| libbpf_rs::MapCore::name(map) == ".data.chosen");
+        let octets = crate::object::read(&map.expect("the object has this variable"))?;
         let word = |place: usize| {
             octets.get(place..place + 8).and_then(|word| word.try_into().ok()).map_or(0, u64::from_ne_bytes)
         };
@@ -89,7 +111,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.link = None;
+        self.chooser = None;
         // With processes left in it the cgroup stays, and the next group sweeps it.
         let _ = fs::remove_dir(&self.path);
     }

@@ -14,8 +14,10 @@ pub mod highspeed;
 pub mod host;
 pub mod machine;
 mod object;
+pub mod recording;
 pub mod registration;
 mod system;
+pub mod trace;
 
 pub use catalogue::{Assignment, PROGRAMS, Program};
 pub use error::Error;
