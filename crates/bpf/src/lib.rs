@@ -16,6 +16,7 @@ pub mod machine;
 mod object;
 pub mod recording;
 pub mod registration;
+pub mod replay;
 mod system;
 pub mod trace;
 

@@ -2,7 +2,10 @@
 
 mod path;
 
-use ackclock_bpf::{Event, Exchange, PROGRAMS, Program, host};
+use std::sync::Once;
+
+use ackclock_bpf::replay::Replay;
+use ackclock_bpf::{Event, Exchange, PROGRAMS, Program, host, machine};
 use ackclock_cc::{CongestionController, Controller, ControllerConfig};
 use ackclock_units::Bytes;
 use path::{MSS, Path, Sender, tell, translate};
@@ -68,6 +71,14 @@ fn compare(program: &Program, config: &ControllerConfig, path: Path, tolerance: 
 /// Vegas in Rust drops what a round trip's growth leaves of an octet, so that each round trip that grows parts the two by up to
 /// one octet until the next decrease. The modified one reckons with delays of whole ticks, by which Diff can be a threshold itself:
 /// then the last digit decides whether a round trip adds a segment.
+/// The response of `HighSpeed` is one for all threads.
+fn prepare(config: &ControllerConfig) {
+    static SET: Once = Once::new();
+    if let Some(curve) = Program::curve(config) {
+        SET.call_once(|| host::set_curve(&curve));
+    }
+}
+
 fn tolerance_of(name: &str) -> Tolerance {
     let segments = match name {
         "vegas_modified" => 1.0,
@@ -81,12 +92,48 @@ fn tolerance_of(name: &str) -> Tolerance {
 fn every_program_has_the_windows_of_its_controller_after_each_event() {
     for program in PROGRAMS {
         let config = program.config(&[]).expect("defaults are in range");
-        if let Some(curve) = Program::curve(&config) {
-            host::set_curve(&curve);
-        }
+        prepare(&config);
         for path in PATHS {
             let (worst, episodes) = compare(program, &config, path, tolerance_of(program.name));
             println!("{:15} seed {}: at most {worst:.5} segments apart, {episodes} episodes", program.name, path.seed);
+        }
+    }
+}
+
+/// The kernel's bytecode and the host's own come to the same octets of window and state.
+#[test]
+fn the_bytecode_computes_what_the_host_does() {
+    if let Err(missing) = machine::check() {
+        println!("skipped: {missing}");
+        return;
+    }
+    for program in PROGRAMS {
+        let config = program.config(&[]).expect("defaults are in range");
+        let params = program.params(&config, LIMIT).expect("in range");
+        prepare(&config);
+        let replay = Replay::new(program, &config).unwrap_or_else(|error| panic!("{}: {error}", program.name));
+        let (mut on_host, mut in_kernel) =
+            (Exchange::new(params, INITIAL_WINDOW, None), Exchange::new(params, INITIAL_WINDOW, None));
+        let mut sender = Sender::new(PATHS[0]);
+        host::drive(program.name, &mut on_host);
+        replay.drive(&mut in_kernel).expect("loaded");
+        for _ in 0..4_000 {
+            for happening in sender.next(u64::from(on_host.cwnd) * MSS) {
+                let (event, ack) = translate(&happening);
+                for (exchange, is_host) in [(&mut on_host, true), (&mut in_kernel, false)] {
+                    (exchange.event, exchange.ack) = (event as u32, ack);
+                    if is_host {
+                        host::drive(program.name, exchange);
+                    } else {
+                        replay.drive(exchange).expect("loaded");
+                    }
+                }
+                assert!(
+                    on_host.octets_mut() == in_kernel.octets_mut(),
+                    "{} after {event:?}: {on_host:?} {in_kernel:?}",
+                    program.name
+                );
+            }
         }
     }
 }

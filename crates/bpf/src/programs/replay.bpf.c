@@ -5,9 +5,14 @@
 #include RULE
 #include "drive.h"
 
+/* The rules reckon in a variable: the verifier takes no pointer into what a program is given. */
+struct exchange at_hand SEC(".data.at_hand");
+
 SEC("syscall")
 int replay(struct exchange *x)
 {
-	drive(x);
+	__builtin_memcpy(&at_hand, x, sizeof(at_hand));
+	drive(&at_hand);
+	__builtin_memcpy(x, &at_hand, sizeof(at_hand));
 	return 0;
 }

@@ -54,12 +54,21 @@ static __always_inline int is_wanted(const struct sock *sk)
 	return !wanted.cgroup || sk->sk_cgrp_data.cgroup->kn->id == wanted.cgroup;
 }
 
-static __always_inline void note(struct sock *sk, __u32 kind, __u32 state)
+static __always_inline __u32 state_of(const struct tcp_sock *tp)
 {
-	const struct tcp_sock *tp = (const struct tcp_sock *)sk;
+	return BPF_CORE_READ_BITFIELD((const struct inet_connection_sock *)tp, icsk_ca_state);
+}
+
+/* `state` is the one to come where that is what happens, -1 otherwise. */
+static __always_inline void note(struct sock *sk, __u32 kind, __s32 state)
+{
+	const struct tcp_sock *tp;
 	struct record *r;
 
 	if (!is_wanted(sk))
+		return;
+	tp = (const struct tcp_sock *)bpf_skc_to_tcp_sock(sk);
+	if (!tp)
 		return;
 	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
 	if (!r) {
@@ -71,7 +80,7 @@ static __always_inline void note(struct sock *sk, __u32 kind, __u32 state)
 	r->pacing_rate = sk->sk_pacing_rate;
 	r->bytes_acked = tp->bytes_acked;
 	r->kind = kind;
-	r->state = state;
+	r->state = state < 0 ? state_of(tp) : (__u32)state;
 	r->local_port = sk->__sk_common.skc_num;
 	r->remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
 	r->cwnd = tp->snd_cwnd;
@@ -90,15 +99,10 @@ static __always_inline void note(struct sock *sk, __u32 kind, __u32 state)
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline __u32 state_of(const struct sock *sk)
-{
-	return BPF_CORE_READ_BITFIELD((const struct inet_connection_sock *)sk, icsk_ca_state);
-}
-
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(on_segment, struct sock *sk)
 {
-	note(sk, SEGMENT, state_of(sk));
+	note(sk, SEGMENT, -1);
 	return 0;
 }
 
@@ -112,6 +116,6 @@ int BPF_PROG(on_state, struct sock *sk, __u8 state)
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(on_retransmission, struct sock *sk)
 {
-	note(sk, RETRANSMISSION, state_of(sk));
+	note(sk, RETRANSMISSION, -1);
 	return 0;
 }
