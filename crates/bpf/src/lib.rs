@@ -5,6 +5,7 @@
 //! events are given to them and to the controller of the same name in `ackclock-cc`. Parameters, their ranges and defaults are
 //! those that `ackclock-cc` declares.
 
+pub mod agent;
 mod catalogue;
 pub mod cli;
 pub mod command;

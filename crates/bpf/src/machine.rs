@@ -18,12 +18,7 @@ pub fn check() -> Result<(), Error> {
     if !cfg!(target_os = "linux") {
         return Err(missing("this is not Linux", "use a Linux machine"));
     }
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    if version_of(&release).is_none_or(|version| version < LEAST_KERNEL) {
-        let (major, minor) = LEAST_KERNEL;
-        let what = format!("the kernel is {}, older than {major}.{minor}", release.trim());
-        return Err(missing(&what, "boot a newer kernel: only that registers controllers which go with their program"));
-    }
+    at_least(LEAST_KERNEL, "registering controllers that go with their program")?;
     if !Path::new(BTF).exists() {
         return Err(missing(&format!("{BTF} is missing"), "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y"));
     }
@@ -31,6 +26,16 @@ pub fn check() -> Result<(), Error> {
         return Err(missing("loading programs into the kernel takes root", "run it with sudo"));
     }
     Ok(())
+}
+
+/// Nothing if the kernel is of this version or a later one, which `what` takes.
+pub(crate) fn at_least(version: (u32, u32), what: &str) -> Result<(), Error> {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    if version_of(&release).is_some_and(|running| running >= version) {
+        return Ok(());
+    }
+    let (major, minor) = version;
+    Err(missing(&format!("the kernel is {}", release.trim()), &format!("{what} takes {major}.{minor} or later")))
 }
 
 fn missing(what: &str, remedy: &str) -> Error {

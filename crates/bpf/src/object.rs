@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::OsStr;
 
-use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel};
 
 use crate::error::Error;
 
@@ -54,6 +54,12 @@ pub(crate) fn set(object: &mut OpenObject, section: &str, octets: &[u8]) {
 /// Loads it, with the verifier's words if it is refused.
 pub(crate) fn load(object: OpenObject, name: &str) -> Result<Object, Error> {
     object.load().map_err(|error| refused(&format!("loading {name} into the kernel"), &error))
+}
+
+/// Registers the controller whose operations an object has.
+pub(crate) fn register(loaded: &mut Object, kernel_name: &str) -> Result<Link, Error> {
+    let mut ops = loaded.maps_mut().find(|map| map.name() == "ops").expect("a controller's program has its operations");
+    ops.attach_struct_ops().map_err(|error| refused(&format!("registering {kernel_name}"), &error))
 }
 
 /// Writes the variable of a map that holds only it. Less than the variable's size is filled up with zeros.

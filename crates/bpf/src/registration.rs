@@ -108,7 +108,7 @@ impl Registration {
             return Err(Error::Registered { name: order.kernel_name.clone() });
         }
         let mut loaded = object::load(opened, order.program.name)?;
-        let link = attach(&mut loaded, &order.kernel_name)?;
+        let link = object::register(&mut loaded, &order.kernel_name)?;
         Ok(Self { kernel_name: order.kernel_name.clone(), link, object: loaded })
     }
 
@@ -128,12 +128,6 @@ impl Registration {
         }
         pin(&folder.join("link"), |path| self.link.pin(path))
     }
-}
-
-fn attach(loaded: &mut Object, kernel_name: &str) -> Result<Link, Error> {
-    let mut ops = loaded.maps_mut().filter(|map| map.name() == "ops");
-    let mut ops = ops.next().expect("a controller's program has its operations");
-    ops.attach_struct_ops().map_err(|error| object::refused(&format!("registering {kernel_name}"), &error))
 }
 
 fn pin(path: &Path, pinned: impl FnOnce(&Path) -> libbpf_rs::Result<()>) -> Result<(), Error> {
@@ -213,7 +207,7 @@ pub fn update(name: &str, assignments: &[Assignment]) -> Result<(), Error> {
     }
     let mut loaded = object::load(opened, order.program.name)?;
     // Registering it fails, as the name is taken, and leaves the operations filled in, which an update needs.
-    if attach(&mut loaded, &kernel_name).is_ok() {
+    if object::register(&mut loaded, &kernel_name).is_ok() {
         return Err(Error::kernel(format!("replacing {kernel_name}"), "it went away meanwhile"));
     }
     let link = Link::open(folder.join("link")).map_err(|error| Error::kernel("opening the registration", error))?;

@@ -19,3 +19,12 @@ pub(crate) fn update_link(link: BorrowedFd<'_>, map: BorrowedFd<'_>) -> io::Resu
     let answer = unsafe { libbpf_sys::bpf_link_update(link.as_raw_fd(), map.as_raw_fd(), std::ptr::null()) };
     if answer == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-answer)) }
 }
+
+/// The machine's monotonic clock as programs in the kernel read it, ns.
+pub(crate) fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a place for what the call writes.
+    let answer = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    assert_eq!(answer, 0, "every Linux has this clock");
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

@@ -129,7 +129,7 @@ struct tcp_congestion_ops {
 
 /* enum tcp_ca_state and enum tcp_ca_event of the kernel, which are part of its interface to user space and to modules. */
 enum { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
-enum { CA_EVENT_TX_START, CA_EVENT_CWND_RESTART, CA_EVENT_COMPLETE_CWR, CA_EVENT_LOSS };
+enum tcp_ca_event { CA_EVENT_TX_START, CA_EVENT_CWND_RESTART, CA_EVENT_COMPLETE_CWR, CA_EVENT_LOSS };
 
 #define SK_PACING_NEEDED 1
 
