@@ -56,7 +56,8 @@ INLINE void read_ack(struct ack *a, const struct tcp_sock *tp, struct counts *c)
 	a->lost = tp->lost - c->lost;
 	c->delivered = tp->delivered;
 	c->lost = tp->lost;
-	if ((s32)(tp->snd_una - c->round_end) >= 0) {
+	/* before the first ACK there may have been no sequence number yet */
+	if (!c->round || (s32)(tp->snd_una - c->round_end) >= 0) {
 		c->round++;
 		c->round_end = tp->snd_nxt;
 	}
@@ -71,6 +72,5 @@ INLINE void begin_counts(struct counts *c, const struct tcp_sock *tp)
 	c->delivered = tp->delivered;
 	c->lost = tp->lost;
 	c->round = 0;
-	c->round_end = tp->snd_nxt;
 }
 #endif
