@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel publish-check fuzz fuzz-short soak other-processor claims-full record-controllers evolve validate-linux peers lock programs clean
+.PHONY: help setup build kernel kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel publish-check fuzz fuzz-short soak other-processor claims-full record-controllers evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -45,6 +45,10 @@ $(VENV)/.learning: $(VENV)/.packages requirements-learn.lock | $(VENV)/.extensio
 	@echo "installing the packages for learning into $(VENV): PyTorch is large"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-learn.lock
 	@touch $@
+
+kernel: ## build ackclock-kernel, which runs scenarios on the kernel of this machine
+	cargo build --quiet --locked --release -p ackclock-kernel
+	@echo $(or $(CARGO_TARGET_DIR),target)/release/ackclock-kernel
 
 learn: $(VENV)/.learning ## add the packages of ackclock[learn], for `ackclock train`
 
@@ -150,6 +154,9 @@ soak: $(SOAK)/python/.extension ## try to break it for SOAK_SECONDS seconds, wit
 	PYTHONPATH=$(SOAK)/python SOAK_SECONDS=$$(( $(SOAK_SECONDS) / 14 )) SOAK_SEED=$$(date +%s) $(BIN)/python -m pytest -q --timeout=0 \
 		tests/python/test_wrong_inputs.py tests/python/test_mutations.py tests/python/test_kills.py
 	$(MAKE) test-rust PROPERTY_SEED=$$(date +%s)
+
+kernel-kills: ## kill runs on the kernel at 1,000 random moments, as root: nothing may be left (KILLS)
+	ACKCLOCK_KILLS=$(or $(KILLS),1000) cargo test --quiet --locked -p ackclock-kernel --test namespaces killed
 
 other-processor: build ## compare the results of scenarios with those on 64-bit ARM (skipped without its compiler or qemu)
 	tests/other-processor.sh
