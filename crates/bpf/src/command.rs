@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use libbpf_rs::{Link, Object};
@@ -15,7 +16,9 @@ use crate::{machine, object};
 const CHOOSE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/choose.bpf.o"));
 /// How often is looked whether a command has ended.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How the cgroups of commands are called, with the process that made one behind it.
+/// Groups that this process has made.
+static GROUPS: AtomicU32 = AtomicU32::new(0);
+/// How the cgroups of commands are called, with the process that made one and its number there behind it.
 const PREFIX: &str = "ackclock-exec-";
 
 /// A cgroup for a command; it goes when this does.
@@ -41,7 +44,8 @@ impl Group {
         machine::check()?;
         let root = machine::cgroup_root()?;
         sweep(&root);
-        let path = root.join(format!("{PREFIX}{}", std::process::id()));
+        let number = GROUPS.fetch_add(1, Ordering::Relaxed);
+        let path = root.join(format!("{PREFIX}{}.{number}", std::process::id()));
         fs::create_dir_all(&path).map_err(Error::file(&path))?;
         Ok(Self { path, chooser: None })
     }
@@ -127,7 +131,7 @@ fn sweep(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('.').next());
         if owner.is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
             let _ = fs::remove_dir(entry.path());
         }

@@ -12,8 +12,10 @@ thread_local! {
     static SAID: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "so libbpf-rs gives it")]
 fn listen(level: PrintLevel, text: String) {
     if level == PrintLevel::Warn {
+        // for whoever writes a program: all that the verifier says, and not its reason only
         if std::env::var_os("ACKCLOCK_BPF_LOG").is_some() {
             eprint!("{text}");
         }

@@ -100,7 +100,7 @@ fn check(law: &Law, records: &[Record]) {
     assert!(!long.is_empty(), "{name} never grew for five round trips");
     for growth in long {
         let added = (growth.to - growth.from) / growth.round_trips;
-        let wanted = (law.added)((growth.from + growth.to) / 2.0);
+        let wanted = (law.added)(f64::midpoint(growth.from, growth.to));
         println!(
             "{name}: {} to {} in {:.1} round trips, {added:.3} in each; the law says {wanted:.3}",
             growth.from, growth.to, growth.round_trips

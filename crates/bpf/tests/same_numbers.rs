@@ -68,9 +68,6 @@ fn compare(program: &Program, config: &ControllerConfig, path: Path, tolerance: 
     (worst, episodes)
 }
 
-/// Vegas in Rust drops what a round trip's growth leaves of an octet, so that each round trip that grows parts the two by up to
-/// one octet until the next decrease. The modified one reckons with delays of whole ticks, by which Diff can be a threshold itself:
-/// then the last digit decides whether a round trip adds a segment.
 /// The response of `HighSpeed` is one for all threads.
 fn prepare(config: &ControllerConfig) {
     static SET: Once = Once::new();
@@ -79,6 +76,9 @@ fn prepare(config: &ControllerConfig) {
     }
 }
 
+/// Vegas in Rust drops what a round trip's growth leaves of an octet, so that each round trip that grows parts the two by up to
+/// one octet until the next decrease. The modified one reckons with delays of whole ticks, by which Diff can be a threshold itself:
+/// then the last digit decides whether a round trip adds a segment.
 fn tolerance_of(name: &str) -> Tolerance {
     let segments = match name {
         "vegas_modified" => 1.0,

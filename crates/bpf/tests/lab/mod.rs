@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ackclock_bpf::machine;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-pub struct Lab {
+pub(crate) struct Lab {
     prefix: String,
 }
 
@@ -20,7 +20,7 @@ const SINK: &str = "10.98.2.1";
 impl Lab {
     /// With a rate in Mbit/s and a queue in octets towards the second host, and a rate in kbit/s on the way back if that is to
     /// be jammed; `None`, with the reason printed, where it cannot be.
-    pub fn new(mbit: u32, queue_bytes: u32, back_kbit: Option<u32>) -> Option<Self> {
+    pub(crate) fn new(mbit: u32, queue_bytes: u32, back_kbit: Option<u32>) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         if let Err(missing) = machine::check() {
             println!("skipped: {missing}");
@@ -89,7 +89,7 @@ impl Lab {
     }
 
     /// The command that sends from the first host to the second.
-    pub fn send(&self, seconds: f64) -> Vec<String> {
+    pub(crate) fn send(&self, seconds: f64) -> Vec<String> {
         let send = format!("timeout {seconds} cat /dev/zero > /dev/tcp/{SINK}/{PORT}; test $? = 124");
         ["ip", "netns", "exec", &self.name("s"), "bash", "-c", &send].map(str::to_owned).to_vec()
     }

@@ -11,28 +11,28 @@ use ackclock_cc::{
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-pub const MSS: u64 = 1_448;
+pub(crate) const MSS: u64 = 1_448;
 const MICROSECOND: u64 = 1_000;
 const MILLISECOND: u64 = 1_000_000;
 
 /// What a path is like.
 #[derive(Clone, Copy, Debug)]
-pub struct Path {
-    pub per_segment_ns: u64,
-    pub rtt_ns: u64,
+pub(crate) struct Path {
+    pub(crate) per_segment_ns: u64,
+    pub(crate) rtt_ns: u64,
     /// Segments that wait at most.
-    pub queue: u64,
+    pub(crate) queue: u64,
     /// So many ACKs, of one to eight segments.
-    pub acks: u32,
+    pub(crate) acks: u32,
     /// One in so many losses is found by the timer.
-    pub timeout_of: u64,
-    pub seed: u64,
+    pub(crate) timeout_of: u64,
+    pub(crate) seed: u64,
 }
 
 /// One event, as each side is told it.
-#[derive(Clone, Copy, Debug)]
-pub enum Happening {
-    Ack(AckEvent),
+#[derive(Clone, Debug)]
+pub(crate) enum Happening {
+    Ack(Box<AckEvent>),
     Congestion(CongestionEvent),
 }
 
@@ -43,7 +43,7 @@ struct Segment {
     arrives: Option<u64>,
 }
 
-pub struct Sender {
+pub(crate) struct Sender {
     path: Path,
     random: u64,
     now: u64,
@@ -60,7 +60,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    pub fn new(path: Path) -> Self {
+    pub(crate) fn new(path: Path) -> Self {
         Self {
             path,
             random: path.seed | 1,
@@ -104,7 +104,7 @@ impl Sender {
     }
 
     /// What happens next to a flow with this window, octets.
-    pub fn next(&mut self, cwnd: u64) -> Vec<Happening> {
+    pub(crate) fn next(&mut self, cwnd: u64) -> Vec<Happening> {
         self.send(cwnd / MSS);
         let most = 1 + self.draw(2) + if self.draw(20) == 0 { self.draw(7) } else { 0 };
         let arrived = self.flight.iter().take_while(|segment| segment.arrives.is_some()).count() as u64;
@@ -120,7 +120,7 @@ impl Sender {
         self.una += acked;
         let received = last.arrives.expect("counted");
         self.now = self.now.max(received + self.back()) / MICROSECOND * MICROSECOND;
-        vec![Happening::Ack(self.ack(acked, first.sent, last.sent, received))]
+        vec![Happening::Ack(Box::new(self.ack(acked, first.sent, last.sent, received)))]
     }
 
     fn ack(&mut self, acked: u64, first_sent: u64, last_sent: u64, received: u64) -> AckEvent {
@@ -193,7 +193,7 @@ impl Sender {
 }
 
 /// Tells the controller in Rust; a timeout restarts its window at one segment, as the stack does.
-pub fn tell(controller: &mut Controller, happening: &Happening) {
+pub(crate) fn tell(controller: &mut Controller, happening: &Happening) {
     match happening {
         Happening::Ack(ack) => controller.on_ack(ack),
         Happening::Congestion(event) => {
@@ -211,7 +211,7 @@ pub fn tell(controller: &mut Controller, happening: &Happening) {
 }
 
 /// The same for the rules in C.
-pub fn translate(happening: &Happening) -> (Event, Ack) {
+pub(crate) fn translate(happening: &Happening) -> (Event, Ack) {
     match happening {
         Happening::Ack(ack) => (Event::Ack, translate_ack(ack)),
         Happening::Congestion(event) => {
