@@ -20,7 +20,7 @@ pub use config::{
     Arrivals, ArrivalsConfig, DatagramConfig, Gaps, ListedFlow, LogNormalGaps, Sending, TrafficConfig, VideoChoice,
     VideoConfig,
 };
-pub use datagrams::DatagramSummary;
+pub use datagrams::{DatagramFlow, DatagramSummary};
 pub use own::{ExternalSource, ExternalSourceConfig, SourceStart, Supply, Then, TrafficSource, own_sources};
 pub use sizes::{CdfPoint, DATA_MINING, LogNormalSizes, ParetoSizes, SizeDistribution, WEB_SEARCH};
 pub use video::{ByBuffer, ByRate, Choose, VideoApp, VideoSummary};

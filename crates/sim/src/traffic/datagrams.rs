@@ -82,9 +82,9 @@ impl DatagramFlows {
     }
 }
 
-/// One flow of datagrams: its sender and its receiver.
+/// One flow of datagrams: its sender, which says when the next leaves, and its receiver, which counts.
 #[derive(Clone, Debug)]
-struct DatagramFlow {
+pub struct DatagramFlow {
     payload: u32,
     until: SimTime,
     sending: Sending,
@@ -146,7 +146,8 @@ pub struct DatagramSummary {
 }
 
 impl DatagramFlow {
-    fn new(config: &DatagramConfig, seed: u64, window: MeasureWindow) -> Self {
+    /// Before its first datagram; random gaps and periods are of the seed's stream of its name.
+    pub fn new(config: &DatagramConfig, seed: u64, window: MeasureWindow) -> Self {
         let mut flow = Self {
             payload: config.payload,
             until: config.until,
@@ -166,7 +167,7 @@ impl DatagramFlow {
     }
 
     /// When the first leaves, if any does.
-    fn first(&mut self) -> Option<SimTime> {
+    pub fn first(&mut self) -> Option<SimTime> {
         let first = match self.sending {
             Sending::Poisson(rate) => self.spaced_from + self.gap(rate),
             Sending::Constant(_) | Sending::OnOff { .. } => self.spaced_from,
@@ -175,7 +176,7 @@ impl DatagramFlow {
     }
 
     /// A datagram leaves now: its number, and when the next leaves.
-    fn send(&mut self, now: SimTime) -> (u32, Option<SimTime>) {
+    pub fn send(&mut self, now: SimTime) -> (u32, Option<SimTime>) {
         let number = self.number;
         self.number = number.wrapping_add(1);
         self.sink.on_sent(now, number);
@@ -213,11 +214,12 @@ impl DatagramFlow {
     }
 
     /// A datagram arrived.
-    fn receive(&mut self, now: SimTime, sent: SimTime, number: u32, marked: bool) {
+    pub fn receive(&mut self, now: SimTime, sent: SimTime, number: u32, marked: bool) {
         self.sink.on_received(now, sent, number, marked);
     }
 
-    fn summary(&self, config: &DatagramConfig, end: SimTime) -> DatagramSummary {
+    /// What was sent and received, of a run that ends at `end`.
+    pub fn summary(&self, config: &DatagramConfig, end: SimTime) -> DatagramSummary {
         let sink = &self.sink;
         let from = sink.window.from.map_or(config.start, |from| from.max(config.start));
         let until = sink.window.until.map_or(end, |until| until.min(end)).min(config.until);
