@@ -6,6 +6,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use crate::control::{Controller, Limits};
 use crate::encoder::EncoderConfig;
 use crate::gcc::{Gcc, GccConfig};
+use crate::report::Reporting;
 use crate::scream::{Scream, ScreamConfig};
 use crate::scream_v1::{ScreamV1, ScreamV1Config};
 
@@ -106,6 +107,15 @@ impl MediaApp {
             key_interval: self.key_interval,
             size_noise: self.size_noise,
             interval_noise: self.interval_noise,
+        }
+    }
+
+    /// How its receiver reports.
+    pub fn reporting(&self, controller: &Controller) -> Reporting {
+        let own = controller.reporting();
+        match self.feedback {
+            None => own,
+            interval => Reporting { interval, packets: None, at_frame_ends: false, ..own },
         }
     }
 

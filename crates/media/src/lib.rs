@@ -28,7 +28,7 @@ mod receiver;
 pub mod report;
 pub mod scream;
 pub mod scream_v1;
-mod sender;
+pub mod sender;
 
 #[doc(inline)]
 pub use config::{MediaApp, RateControl};
