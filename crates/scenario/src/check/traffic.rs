@@ -24,6 +24,9 @@ const MAX_ARRIVALS: f64 = 8e6;
 /// IPv4 and UDP.
 pub(super) const HEADERS: u64 = 28;
 
+/// Smaller packets of video are mostly headers, and a frame would be thousands of them.
+const LEAST_OF_MEDIA: Bytes = Bytes(100);
+
 const DEFAULT_BUCKETS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// How often flows arrive.
@@ -329,6 +332,10 @@ impl Checker<'_, '_> {
         let UdpProtocol { payload, until, ecn } = self.own(table, &path.key("protocol"))?;
         let until = self.until(until, flow.start, &path.key("protocol"));
         let sending = self.sending(plan.table.app.as_ref(), &path.key("app"))?;
+        if matches!(sending, Sending::Media(_)) && payload < LEAST_OF_MEDIA {
+            let what = format!("must be at least {LEAST_OF_MEDIA} for media, whose frames are sent in such packets");
+            self.report(&path.key("protocol").key("payload"), what, "use a larger payload, or remove it");
+        }
         let FlowConfig { name, from, to, capture, start, .. } = flow;
         Some(DatagramConfig {
             name,
