@@ -12,7 +12,7 @@
 //!
 //! Departures: every loss counts (the draft's threshold for link-layer losses and its limit for policers are optional); clock drift is
 //! not compensated, since clocks here do not drift; the averaging of the acknowledged rate, which the draft leaves open, is over
-//! the longer of a round trip and two frames; the restriction of the window by a history at the largest rate is left to the rule that it
+//! the longer of a round trip and two frames; the window begins with that of the start rate (the draft: with its least one); the restriction of the window by a history at the largest rate is left to the rule that it
 //! does not grow there.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
@@ -167,11 +167,11 @@ pub struct Scream {
 
 impl Scream {
     pub(crate) fn new(config: ScreamConfig, limits: Limits) -> Self {
-        let s_rtt = 0.1;
+        let s_rtt = 0.1; // until the first report
         Self {
             config,
             limits,
-            ref_wnd: MIN_REF_WND,
+            ref_wnd: MIN_REF_WND.max(limits.start.0 as f64 / 8.0 * s_rtt),
             inflection: 1.0,
             inflection_set: 0.0,
             s_rtt,

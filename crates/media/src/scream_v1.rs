@@ -7,7 +7,7 @@
 //! after five seconds with a low trend. Each 200 ms the encoder's rate is adjusted; a loss lowers it to 0.9 at once.
 //!
 //! Departures: clock drift is not compensated; the trend, which the RFC has updated on each report, is updated each 50 ms
-//! (as libtgvoip); the window at the first report is the start rate's.
+//! (as libtgvoip); the window at the first report is the start rate's, and before it that of a round trip of 100 ms.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -78,6 +78,8 @@ const MEDIA_RATES: usize = 21;
 const MEDIA_SPAN: f64 = 0.5;
 const FRACTIONS: usize = 20;
 const RTT_GAIN: f64 = 1.0 / 8.0;
+/// Before there is a round trip.
+const FIRST_RTT: f64 = 0.1;
 
 /// The trend of the queueing delay: how much the samples hang together, times their average.
 #[derive(Clone, Debug, Default)]
@@ -198,7 +200,7 @@ impl ScreamV1 {
         Self {
             config,
             limits,
-            cwnd: MIN_CWND,
+            cwnd: MIN_CWND.max(limits.start.0 as f64 / 8.0 * FIRST_RTT),
             s_rtt: None,
             base: BaseDelay::default(),
             qdelay: 0.0,
@@ -237,13 +239,13 @@ impl ScreamV1 {
         self.rates.acked += feedback.advanced.0 as f64;
         self.rates.measure(now);
         if self.config.competing {
-            self.competing.on_feedback(now, self.qdelay, feedback.lost() > 0, self.s_rtt.unwrap_or(0.1));
+            self.competing.on_feedback(now, self.qdelay, feedback.lost() > 0, self.s_rtt.unwrap_or(FIRST_RTT));
         }
     }
 
     /// A loss or a mark, at most once a round trip.
     fn react(&mut self, now: f64, window: f64, rate: f64) {
-        if now - self.last_reaction <= self.s_rtt.unwrap_or(0.1) {
+        if now - self.last_reaction <= self.s_rtt.unwrap_or(FIRST_RTT) {
             return;
         }
         self.last_reaction = now;
@@ -344,7 +346,6 @@ impl RateController for ScreamV1 {
     }
 
     fn window(&self) -> Option<Bytes> {
-        self.s_rtt?; // nothing is known before the first report
         let slack = if self.qdelay <= self.qdelay_target() { MSS } else { 0.0 };
         Some(Bytes((self.cwnd + slack) as u64))
     }

@@ -1,8 +1,9 @@
 //! The rate by loss.
 //!
 //! Sources: draft-ietf-rmcat-gcc-02 section 6: with loss p of more than 10 % the rate is multiplied by 1 - p / 2, with less than 2 % it
-//! rises, between them it stays; libwebrtc's `SendSideBandwidthEstimation` for when: it looks at twenty packets or more, rises to
-//! 1.08 times the least rate of the last second and 1 kbit/s, and falls at most once in 300 ms and a round trip. For two seconds
+//! rises, between them it stays; libwebrtc's `SendSideBandwidthEstimation` for when: it looks at twenty packets or more, rises (with each
+//! report, where libwebrtc looks each 25 ms) to 1.08 times the least rate of the last second and 1 kbit/s, and falls once for them,
+//! and at most once in 300 ms and a round trip. For two seconds
 //! without a loss it follows the rate by delay.
 
 use std::collections::VecDeque;
@@ -25,6 +26,9 @@ pub struct LossBased {
     rtt: SimDuration,
     lost: usize,
     packets: usize,
+    /// What was lost of the last twenty packets or more, and whether the rate has fallen for it.
+    part: Option<f64>,
+    has_answered: bool,
     first_report: Option<SimTime>,
     last_decrease: Option<SimTime>,
     has_lost: bool,
@@ -42,6 +46,8 @@ impl LossBased {
             rtt: SimDuration::ZERO,
             lost: 0,
             packets: 0,
+            part: None,
+            has_answered: false,
             first_report: None,
             last_decrease: None,
             has_lost: false,
@@ -69,8 +75,10 @@ impl LossBased {
             self.lowest.clear();
         }
         if self.packets >= LEAST_PACKETS {
-            let part = self.lost as f64 / self.packets as f64;
-            (self.lost, self.packets) = (0, 0);
+            self.part = Some(self.lost as f64 / self.packets as f64);
+            (self.lost, self.packets, self.has_answered) = (0, 0, false);
+        }
+        if let Some(part) = self.part {
             self.remember(now);
             self.update(now, part);
         }
@@ -81,9 +89,10 @@ impl LossBased {
         if loss <= self.low {
             self.rate = self.lowest.front().map_or(self.rate, |lowest| lowest.1) * INCREASE + INCREASE_EXTRA;
         } else if loss > self.high
+            && !self.has_answered
             && self.last_decrease.is_none_or(|last| now.saturating_since(last) >= DECREASE_SPAN + self.rtt)
         {
-            self.last_decrease = Some(now);
+            (self.last_decrease, self.has_answered) = (Some(now), true);
             self.rate *= 1.0 - loss / 2.0;
         }
     }
