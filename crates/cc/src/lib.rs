@@ -24,6 +24,7 @@
 //! assert_eq!(controller.ssthresh(), Some(Bytes(4_000))); // half of FlightSize (RFC 5681)
 //! ```
 
+pub mod abc;
 mod algorithm;
 mod base_delay;
 pub mod bbr;
@@ -65,6 +66,8 @@ mod unopened;
 pub mod vegas;
 mod windowed_min;
 
+#[doc(inline)]
+pub use abc::{Abc, AbcConfig};
 pub use ackclock_learn::{Learning, OptimiserKind};
 pub use algorithm::{Need, Setting, Stack};
 #[doc(inline)]
