@@ -22,9 +22,9 @@ use crate::telemetry::HopRecord;
 use crate::{
     Abc, AbcConfig, Bbr, Bbr3, Bbr3Config, BbrConfig, C2tcp, C2tcpConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp,
     DctcpConfig, Fast, FastConfig, Fixed, FixedConfig, Hpcc, HpccConfig, Ledbat, LedbatConfig, LedbatPlusPlus,
-    LedbatPlusPlusConfig, LinuxBbr, LinuxCubic, LinuxReno, PowerTcp, PowerTcpConfig, Prague, PragueConfig, Reno,
-    RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, ThetaPowerTcpConfig, Timely, TimelyConfig, Unopened, Vegas,
-    VegasConfig,
+    LedbatPlusPlusConfig, LinuxBbr, LinuxCubic, LinuxReno, Nimbus, NimbusConfig, PowerTcp, PowerTcpConfig, Prague,
+    PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, ThetaPowerTcpConfig, Timely, TimelyConfig,
+    Unopened, Vegas, VegasConfig,
 };
 
 /// One congestion-control algorithm for one flow.
@@ -345,6 +345,7 @@ controllers! {
     Copa(CopaConfig) => Copa(Box<Copa>);
     Abc(AbcConfig) => Abc(Box<Abc>);
     C2tcp(C2tcpConfig) => C2tcp(Box<C2tcp>);
+    Nimbus(NimbusConfig) => Nimbus(Box<Nimbus>);
     Swift(SwiftConfig) => Swift(Box<Swift>);
     Timely(TimelyConfig) => Timely(Box<Timely>);
     Hpcc(HpccConfig) => Hpcc(Box<Hpcc>);

@@ -48,6 +48,7 @@ pub mod ledbat;
 pub mod ledbat_plus_plus;
 pub mod linux_cubic;
 pub mod linux_reno;
+pub mod nimbus;
 pub mod pcc;
 mod peer_clock;
 pub mod powertcp;
@@ -114,6 +115,8 @@ pub use ledbat_plus_plus::{LedbatPlusPlus, LedbatPlusPlusConfig};
 pub use linux_cubic::LinuxCubic;
 #[doc(inline)]
 pub use linux_reno::LinuxReno;
+#[doc(inline)]
+pub use nimbus::{Nimbus, NimbusConfig};
 #[doc(inline)]
 pub use pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 #[doc(inline)]
