@@ -24,7 +24,7 @@ use crate::{
     DctcpConfig, Fast, FastConfig, Fixed, FixedConfig, Hpcc, HpccConfig, Ledbat, LedbatConfig, LedbatPlusPlus,
     LedbatPlusPlusConfig, LinuxBbr, LinuxCubic, LinuxReno, Nimbus, NimbusConfig, PowerTcp, PowerTcpConfig, Prague,
     PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, ThetaPowerTcpConfig, Timely, TimelyConfig,
-    Unopened, Vegas, VegasConfig,
+    Unopened, Vegas, VegasConfig, Verus, VerusConfig,
 };
 
 /// One congestion-control algorithm for one flow.
@@ -346,6 +346,7 @@ controllers! {
     Abc(AbcConfig) => Abc(Box<Abc>);
     C2tcp(C2tcpConfig) => C2tcp(Box<C2tcp>);
     Nimbus(NimbusConfig) => Nimbus(Box<Nimbus>);
+    Verus(VerusConfig) => Verus(Box<Verus>);
     Swift(SwiftConfig) => Swift(Box<Swift>);
     Timely(TimelyConfig) => Timely(Box<Timely>);
     Hpcc(HpccConfig) => Hpcc(Box<Hpcc>);

@@ -65,6 +65,7 @@ mod testing;
 pub mod timely;
 mod unopened;
 pub mod vegas;
+pub mod verus;
 mod windowed_min;
 
 #[doc(inline)]
@@ -142,3 +143,5 @@ pub use timely::{Timely, TimelyConfig};
 pub use unopened::Unopened;
 #[doc(inline)]
 pub use vegas::{Vegas, VegasConfig, VegasDelay, VegasRtt, VegasVariant};
+#[doc(inline)]
+pub use verus::{Verus, VerusConfig};

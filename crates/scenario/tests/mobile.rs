@@ -78,3 +78,20 @@ fn abc_has_half_as_much_again_as_cubic_under_codel_on_a_cellular_link_and_a_tent
     let (held, filled) = (abc.queueing_delay_ms.p95, cubic.queueing_delay_ms.p95);
     assert!(10.0 * held < filled, "{held} ms beside {filled}");
 }
+
+#[test]
+fn verus_keeps_its_delay_at_r_least_ones_and_a_tenth_of_cubics_where_the_link_changes() {
+    // Dest grows until the smoothed largest delay is R = 2 least delays, 100 ms, and falls from there on by 2 ms in 5.
+    let steady = run("duration = \"30 s\"\nmeasure = { from = \"5 s\" }\n[topology]\nkind = \"dumbbell\"\n\
+         access = { rate = \"1 Gbit/s\", delay = \"0 ns\" }\n\
+         bottleneck = { rate = \"12 Mbit/s\", delay = \"25 ms\", queue = { kind = \"drop_tail\", limit = \"1 MB\" } }\n\
+         [tcp]\nprofile = \"linux-6.x\"\n[[flow]]\ncontroller = \"verus\"\n");
+    let rtt = steady.flows[0].rtt_ms.as_ref().expect("there are samples");
+    assert!((90.0..115.0).contains(&rtt.p95) && rtt.mean < 100.0, "{rtt:?}");
+    assert!(steady.links[0].utilization > 0.9, "{}", steady.links[0].utilization);
+    // The abstract: more than an order of magnitude less delay than CUBIC at comparable throughput.
+    let (verus, cubic) = (changing("\"verus\""), changing("\"cubic\""));
+    let (held, filled) = (verus.links[0].queueing_delay_ms.mean, cubic.links[0].queueing_delay_ms.mean);
+    assert!(10.0 * held < filled, "{held} ms beside {filled}");
+    assert!(verus.flows[0].goodput_bps > 0.8 * cubic.flows[0].goodput_bps, "{:?}", verus.flows[0]);
+}
