@@ -2,8 +2,8 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Generator
-from contextlib import closing, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,6 +30,7 @@ from ackclock.sweep import (
     link_table,
     means,
     parse_axis,
+    running,
 )
 
 if TYPE_CHECKING:
@@ -120,33 +121,13 @@ def _untraced(axes: list[Axis]) -> list[str]:
 def _run_missing(
     folder: SweepFolder, points: list[Point], backend: BackendName, jobs: int | None, *, quiet: bool
 ) -> None:
-    missing = [point for point in _unique(points) if not folder.is_done(point)]
-    finished_before = [point for point in _unique(points) if folder.is_done(point)]
-    for point in finished_before:
-        folder.summary(point)  # a damaged one is told before hours of work, not after
-    done = len(finished_before)
+    total, done = len(running.unique(points)), running.done_before(folder, points)
     if done and not quiet:
-        errors().print(f"{done} of {done + len(missing)} points are done already")
-    visible = missing and not quiet and sys.stderr.isatty()
-    bar = points_progress(done + len(missing), done) if visible else nullcontext(lambda: None)
-    with bar as advance, closing(_running(missing, backend, jobs)) as finished:
-        for point, summary in finished:
-            folder.save(point, summary)
-            advance()
-
-
-def _unique(points: list[Point]) -> list[Point]:
-    """Points that are the same scenario, under different parameters, run once."""
-    return list({point.key: point for point in points}.values())
-
-
-def _running(missing: list[Point], backend: BackendName, jobs: int | None) -> Generator[tuple[Point, str], None, None]:
-    from ackclock.sweep import backends
-
-    if backend is BackendName.ray:
-        return backends.ray(missing, jobs=jobs)
-    run = backends.processes if any(point.own for point in missing) else backends.local
-    return run(missing, jobs=jobs or backends.cores())
+        errors().print(f"{done} of {total} points are done already")
+    visible = done < total and not quiet and sys.stderr.isatty()
+    bar = points_progress(total, done) if visible else nullcontext(lambda: None)
+    with bar as advance:
+        running.run_missing(folder, points, backend=backend.name, jobs=jobs, advance=advance)
 
 
 def _seeds_change_nothing(folder: SweepFolder, points: list[Point]) -> bool:
