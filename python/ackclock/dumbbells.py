@@ -68,8 +68,8 @@ def dumbbell(
         ['cubic-1', 'cubic-2']
     """
     tables = flow_tables(flows)
-    kind = None if _is_limit(queue) else queue
-    limit = buffer or (queue if kind is None else None)
+    kind: str | dict[str, Any] | None = None if _is_limit(queue) else queue
+    limit = buffer or (str(queue) if kind is None else None)
     where = f"the trace {trace}" if trace else rate_text(bottleneck)
     document = {
         "name": name or f"{who(tables)} over {where}, {rtt}",
@@ -106,7 +106,7 @@ def topology(
     link: dict[str, Any] = {"rate": {"trace": trace} if trace else rate_text(rate), "delay": _half_of_rtt(rtt)}
     if trace:
         link["reverse"] = {"rate": _BACK_FROM_A_TRACE, "queue": "drop_tail"}
-    table = dict(queue) if isinstance(queue, dict) else {"kind": queue or "drop_tail"}
+    table: dict[str, Any] = dict(queue) if isinstance(queue, dict) else {"kind": queue or "drop_tail"}
     if buffer is not None:
         table["limit"] = buffer
     link["queue"] = table

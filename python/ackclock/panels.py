@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ackclock.crowds import OTHERS, SHOWN_SINGLY, group_names, outermost_places
+from ackclock.labels import labels
 from ackclock.metrics import Floats, extremes_per_bucket, mean_per_bucket
 from ackclock.results import Results
 from ackclock.traffic_figures import way_label
 
 if TYPE_CHECKING:
     import polars as pl
-
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
-"""Told apart by colour-blind readers too (Okabe and Ito 2008, with two more)."""
 
 MANY = 10
 """With more lines than this, single lines are drawn thin and without a legend, and their mean is added."""
@@ -185,7 +183,7 @@ def draw(results: list[Results], wanted: Panel) -> Drawing | None:
     """Take a panel's lines from results.
 
     Args:
-        results: One or several; with several, labels begin with the scenario's name.
+        results: One or several; with several, labels begin with what differs between them.
         wanted: The panel.
 
     Returns:
@@ -324,15 +322,13 @@ def _series(results: list[Results], wanted: Panel) -> Iterator[tuple[str, Column
 
 
 def run_label(results: list[Results], position: int) -> str:
-    """Name a run so that it is told apart from others of the same name.
+    """Name a run by what tells it apart from those that are shown with it.
 
     Args:
         results: All runs that are shown together.
         position: Which of them.
     """
-    name = results[position].name
-    same = [other for other in results if other.name == name]
-    return name if len(same) == 1 else f"{name} ({position + 1}, seed {results[position].summary['seed']})"
+    return labels(results)[position]
 
 
 def _thinner(lines: list[Line], main: Column) -> list[Line]:

@@ -6,16 +6,13 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from ackclock import storage
 from ackclock._core import Scenario
 from ackclock.cli import check
-from ackclock.cli.display import name as cell
-from ackclock.cli.display import output as standard_output
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import points_progress
 from ackclock.results import parquet
@@ -32,11 +29,7 @@ from ackclock.sweep import (
     parse_axis,
     running,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
-
-_MOST_ROWS = 40
+from ackclock.sweep.ending import load_sweep
 
 
 class BackendName(StrEnum):
@@ -44,6 +37,11 @@ class BackendName(StrEnum):
 
     local = "local"
     ray = "ray"
+
+    @property
+    def backend(self) -> running.Backend:
+        """As the package's functions take it."""
+        return "ray" if self is BackendName.ray else "local"
 
 
 def sweep(
@@ -63,6 +61,7 @@ def sweep(
     backend: Annotated[
         BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")
     ] = BackendName.local,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table of means on stdout as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
@@ -72,22 +71,28 @@ def sweep(
     extend it. It ends with sweep.parquet (a row for each point and flow), links.parquet, and means.parquet: means
     over the seeds with 95 % confidence intervals.
     """
-    _check_backend(backend)
+    check_backend(backend)
     folder = SweepFolder(output)
     try:
         axes = [parse_axis(text) for text in overrides or []]
         points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust))
         with folder.opened(points):
             _run_missing(folder, points, backend, jobs, quiet=quiet)
-            averages = _write_tables(folder, points)
+            _write_tables(folder, points)
             changes_nothing = _seeds_change_nothing(folder, points)
     except GridError as error:
         raise InputError(str(error)) from error
     if changes_nothing:
         text = "warning: every seed gave the same results: nothing in it is random, so that ± 0 says nothing"
         errors().print(text, style="yellow")
-    if not quiet:
-        _print_means(averages)
+    if as_json:
+        from ackclock.tables import json_text
+
+        sys.stdout.write(json_text(load_sweep(output).table))
+    elif not quiet:
+        from ackclock.cli.shown_tables import print_table
+
+        print_table(load_sweep(output).table)
         print(f"{len(points)} points in {output}: sweep.parquet, links.parquet, means.parquet")
 
 
@@ -104,7 +109,15 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
     return load
 
 
-def _check_backend(backend: BackendName) -> None:
+def check_backend(backend: BackendName) -> None:
+    """Find out before any work whether a backend is there.
+
+    Args:
+        backend: As chosen.
+
+    Raises:
+        InputError: If it is not.
+    """
     if backend is not BackendName.ray:
         return
     try:
@@ -127,7 +140,7 @@ def _run_missing(
     visible = done < total and not quiet and sys.stderr.isatty()
     bar = points_progress(total, done) if visible else nullcontext(lambda: None)
     with bar as advance:
-        running.run_missing(folder, points, backend=backend.name, jobs=jobs, advance=advance)
+        running.run_missing(folder, points, backend=backend.backend, jobs=jobs, advance=advance)
 
 
 def _seeds_change_nothing(folder: SweepFolder, points: list[Point]) -> bool:
@@ -146,7 +159,7 @@ def _same(folder: SweepFolder, points: list[Point]) -> bool:
     return all(other == first for other in summaries)
 
 
-def _write_tables(folder: SweepFolder, points: list[Point]) -> "pl.DataFrame":
+def _write_tables(folder: SweepFolder, points: list[Point]) -> None:
     rows = [(point.parameters, folder.summary(point)) for point in points]
     flows = flow_table(rows)
     averages = means(flows, points[0].parameters)
@@ -156,38 +169,3 @@ def _write_tables(folder: SweepFolder, points: list[Point]) -> "pl.DataFrame":
         tables["groups"] = groups
     for name, table in tables.items():
         storage.write_file(folder.path / f"{name}.parquet", parquet(table))
-    return averages
-
-
-def _print_means(averages: "pl.DataFrame") -> None:
-    shown = [name.removesuffix("_mean") for name in averages.columns if name.endswith("_mean") and "rtt" not in name]
-    measures = [name for name in (*shown, "rtt_ms_mean") if f"{name}_ci95" in averages.columns]
-    keys = averages.columns[: averages.columns.index("seeds") + 1]
-    table = Table(title="means over the seeds, with 95 % confidence intervals", box=None, title_justify="left")
-    for name in keys:
-        table.add_column(
-            cell(name), style="cyan" if name == "flow" else None, justify="right" if name == "seeds" else "left"
-        )
-    for name in measures:
-        table.add_column(_heading(name), justify="right")
-    for row in averages.head(_MOST_ROWS).iter_rows(named=True):
-        table.add_row(*(cell(row[key]) for key in keys), *(_mean(row, name) for name in measures))
-    if averages.height > _MOST_ROWS:
-        table.caption = f"and {averages.height - _MOST_ROWS} more rows in means.parquet"
-    standard_output().print(table)
-
-
-def _heading(name: str) -> str:
-    if name.endswith("_bps"):
-        return f"{name.removesuffix('_bps')}\nMbit/s"
-    titles = {"rtt_ms_mean": "RTT\nms", "completion_s": "complete\ns", "retransmitted_segments": "retrans-\nmitted"}
-    return titles.get(name, name.replace("_", "\n"))
-
-
-def _mean(row: dict[str, float | None], name: str) -> str:
-    mean, half = row[f"{name}_mean"], row[f"{name}_ci95"]
-    if mean is None:
-        return "-"
-    scale = 1e-6 if name.endswith("_bps") else 1.0
-    interval = f" ± {half * scale:.3g}" if half is not None else ""
-    return f"{mean * scale:.4g}{interval}"

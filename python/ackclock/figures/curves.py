@@ -31,9 +31,7 @@ class Curve:
     half: Sequence[float] | Floats | None = None
 
 
-def over(
-    curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mapping[str, Look] | None = None
-) -> Picture:
+def over(curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mapping[str, Look] | None = None) -> Picture:
     """Draw means with their intervals over a quantity.
 
     Args:
@@ -87,9 +85,7 @@ def bands(
             for curve in panel:
                 shown = known[curve.label]
                 middle = np.asarray(curve.y, dtype=float)
-                axes.plot(
-                    curve.x, middle, color=shown.colour, linestyle=shown.dash, label=for_matplotlib(curve.label)
-                )
+                axes.plot(curve.x, middle, color=shown.colour, linestyle=shown.dash, label=for_matplotlib(curve.label))
                 if curve.half is not None:
                     half = np.asarray(curve.half, dtype=float)
                     low, high = middle - half, middle + half
@@ -116,9 +112,7 @@ def distributions(
             for name, values in panel.items():
                 at, share = distribution(values)
                 shown = known[name]
-                axes.step(
-                    at, share, where="post", color=shown.colour, linestyle=shown.dash, label=for_matplotlib(name)
-                )
+                axes.step(at, share, where="post", color=shown.colour, linestyle=shown.dash, label=for_matplotlib(name))
         label(figure, drawn, list(samples), x, Axis("share of samples", low=0.0, high=1.0))
         legend(figure, drawn)
     return figure
@@ -168,7 +162,7 @@ def series(rows: Sequence[tuple[Axis, Sequence[Curve]]], look_of: Mapping[str, L
         drawn[-1].set_xlabel("time (s)")
         drawn[-1].set_xlim(left=0)
         figure.align_ylabels(drawn)
-        legend(figure, drawn)
+        legend(figure, drawn, order=list(known))
     return figure
 
 

@@ -16,7 +16,9 @@ FORMS: Final = ("pdf", "svg", "png")
 _PNG_DPI = 300
 
 
-def encode(figure: "Figure", form: str, about: str = "", style: Mapping[Any, Any] = PAPER, dpi: int = _PNG_DPI) -> bytes:
+def encode(
+    figure: "Figure", form: str, about: str = "", style: Mapping[Any, Any] = PAPER, dpi: int = _PNG_DPI
+) -> bytes:
     """Return a figure as the bytes of a file.
 
     Args:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ackclock.figures.theme import COLUMN_IN, PAPER
 from ackclock.pictures import Picture
@@ -47,8 +48,7 @@ def panels(count: int, height_in: float = 1.5, alone_in: float = 2.1) -> tuple[P
     rows = -(-count // _BESIDE)
     height = alone_in if count == 1 else 0.55 + height_in * rows
     with mpl.rc_context(PAPER):
-        figure = Picture(figsize=(COLUMN_IN, height), layout="constrained")
-        figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)  # type: ignore[union-attr]
+        figure = Picture(figsize=(COLUMN_IN, height), layout=_layout())
         grid = figure.subplots(rows, min(count, _BESIDE), sharex=True, sharey=True, squeeze=False).ravel()
         for axes in grid[count:]:
             axes.set_visible(False)
@@ -56,6 +56,11 @@ def panels(count: int, height_in: float = 1.5, alone_in: float = 2.1) -> tuple[P
             if place + _BESIDE >= count:  # nothing is below it
                 axes.xaxis.set_tick_params(labelbottom=True)
     return figure, list(grid[:count])
+
+
+def _layout() -> ConstrainedLayoutEngine:
+    """Panels close together: a column has no room to give away."""
+    return ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)
 
 
 def label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis, y: Axis) -> None:
@@ -106,17 +111,20 @@ def _folded(text: str) -> str:
     return ", ".join(parts[:half]) + ",\n" + ", ".join(parts[half:])
 
 
-def legend(figure: Picture, drawn: Sequence[Axes]) -> None:
+def legend(figure: Picture, drawn: Sequence[Axes], order: Sequence[str] = ()) -> None:
     """Put one legend of all panels above them, each label once, if there are several.
 
     Args:
         figure: As of `panels`.
         drawn: Its panels.
+        order: Of the labels; else that in which they were drawn.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for axes in drawn:
         for handle, text in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(text, handle)
+    rank = {for_matplotlib(label): place for place, label in enumerate(order)}
+    found = dict(sorted(found.items(), key=lambda item: rank.get(item[0], len(rank))))
     if len(found) > 1:
         figure.legend(
             list(found.values()), list(found), loc="outside upper left", ncols=_columns(list(found)), borderpad=0.1

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
-from ackclock.figures.grid import label, panels
 from ackclock.figures.grid import Axis as GridAxis
+from ackclock.figures.grid import label, panels
 from ackclock.figures.theme import PAPER
 from ackclock.pictures import Picture
 from ackclock.shown import for_matplotlib
@@ -40,7 +40,7 @@ def matrix(tables: Mapping[str, Shares]) -> Picture:
     with mpl.rc_context(PAPER | {"axes.grid": False}):
         for axes, table in zip(drawn, tables.values(), strict=True):
             _table(axes, table, is_alone=len(tables) == 1)
-        label(figure, drawn, list(tables), GridAxis("beside"), GridAxis("share of (%)"))
+        label(figure, drawn, list(tables), GridAxis("beside"), GridAxis("share in % of"))
         drawn[0].set_ylim(size - 0.5, -0.5)
     return figure
 

@@ -1,8 +1,9 @@
 """Throughput over delay: a point for each run, the mean, and an ellipse of one standard deviation.
 
-The form is that of the literature on delay-based control (Winstein and Balakrishnan, SIGCOMM 2013: better is up and to the
-right, delay grows to the left). The ellipse is drawn by the eigenvectors of the sample's covariance, with half axes of one
-standard deviation along each; of a normal distribution it holds 39 % of the runs. Three runs at least.
+The form is that of the literature on delay-based control (Winstein and Balakrishnan, SIGCOMM 2013: better is up and to
+the right, delay grows to the left), from memory. The ellipse is drawn by the eigenvectors of the sample's covariance,
+with half axes of one standard deviation along each; of a normal distribution it holds 39 % of the runs. Three runs at
+least.
 """
 
 from collections.abc import Mapping, Sequence

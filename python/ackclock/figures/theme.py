@@ -1,8 +1,9 @@
 """The one look of every picture: colours, marks, sizes, fonts. Nothing heavy is loaded here.
 
-Colours are those of Okabe and Ito (2008) with two more, so that colour-blind readers tell them apart; a mark and a dash go
-with each, for readers of grey print. A column is 3.3 inches wide, as in the two-column forms of ACM and IEEE (3.33 and 3.5
-in). PDF files hold fonts as Type 42 (TrueType), since checkers of camera-ready papers refuse Type 3.
+Colours are those of Okabe and Ito (2008) with two more, so that colour-blind readers tell them apart; a mark and a dash
+go with each, for readers of grey print. A column is 3.3 inches wide, which fits the two-column forms of ACM and IEEE
+(3.33 and 3.5 in, from memory). PDF files hold fonts as Type 42 (TrueType), since checkers of camera-ready papers refuse
+Type 3.
 """
 
 from collections.abc import Iterable

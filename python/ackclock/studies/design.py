@@ -68,7 +68,9 @@ def _scenario(plan: Plan, cell: Settings, line_up: LineUp, seed: int, mistakes: 
     try:
         document = _document(plan, cell, line_up, seed)
     except ValueError as error:
-        mistakes.add(plan.places.get("rtt", ("path",)), f"is wrong: {error}", 'write it like rtt = "40 ms"', cell.get("rtt"))
+        mistakes.add(
+            plan.places.get("rtt", ("path",)), f"is wrong: {error}", 'write it like rtt = "40 ms"', cell.get("rtt")
+        )
         return None
     try:
         return Scenario.from_json(json.dumps(document), _overrides(plan, cell, line_up, document), plan.folder)
@@ -92,7 +94,7 @@ def _document(plan: Plan, cell: Settings, line_up: LineUp, seed: int) -> dict[st
     document: dict[str, Any] = dict(plan.scenario or {}) | {"name": name, "seed": seed, "duration": plan.duration}
     if plan.scenario is None:
         path = {key: cell.get(key) for key in PATH_KEYS if key in cell}
-        document["topology"] = dumbbells.topology(path.pop("rate", ""), path.pop("rtt"), **path)
+        document["topology"] = dumbbells.topology(str(path.pop("rate", "")), str(path.pop("rtt")), **path)
     if plan.measure is not None:
         document["measure"] = dict(plan.measure)
     if "profile" in cell:
@@ -122,7 +124,9 @@ def _overrides(plan: Plan, cell: Settings, line_up: LineUp, document: Mapping[st
     for key, value in cell.items():
         if key in ("path", "profile", *PATH_KEYS):
             continue
-        places = [key.replace("[*]", f"[{number}]", 1) for number in range(len(line_up.members))] if "[*]" in key else [key]
+        places = (
+            [key.replace("[*]", f"[{number}]", 1) for number in range(len(line_up.members))] if "[*]" in key else [key]
+        )
         texts += [f"{place}={override_text(value)}" for place in places]
     return [*texts, f"trace.interval={json.dumps(_interval_text(document))}"]
 
@@ -182,7 +186,9 @@ def _place(field: str, file: str, plan: Plan, line_up: LineUp) -> Key | None:
 
 
 def _is_within(field: str, name: str) -> bool:
-    return field.startswith(name) or name.partition(".")[0].partition("[")[0] == field.partition("[")[0].partition(".")[0]
+    return (
+        field.startswith(name) or name.partition(".")[0].partition("[")[0] == field.partition("[")[0].partition(".")[0]
+    )
 
 
 def _is_json(text: str) -> bool:

@@ -5,11 +5,25 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from ackclock.estimates import deviation, estimate, half_width
-from ackclock.figures import Axis, Cloud, Curve, Dot, Look, Shares, bands, distributions, dots, looks, matrix, over, scatter
+from ackclock.figures import (
+    Axis,
+    Cloud,
+    Curve,
+    Dot,
+    Look,
+    Shares,
+    bands,
+    distributions,
+    dots,
+    looks,
+    matrix,
+    over,
+    scatter,
+)
 from ackclock.figures.grid import MOST_PANELS
-from ackclock.pictures import Picture
 from ackclock.studies.measures import Measured, jain_over_time, seconds_of
 from ackclock.studies.plan import LineUp, Plan, title
 from ackclock.studies.quantities import is_wide, scale, seconds
@@ -32,7 +46,7 @@ class Drawn:
 
     name: str
     caption: str
-    draw: Callable[[], Picture]
+    draw: Callable[[], Figure]
 
 
 class Drawings:
@@ -64,7 +78,7 @@ class Drawings:
     # ---- panels: one a cell -----------------------------------------------------------------------------------------
 
     def _pages(
-        self, name: str, caption: str, draw: Callable[[Mapping[str, Any]], Picture], panels: Mapping[str, Any]
+        self, name: str, caption: str, draw: Callable[[Mapping[str, Any]], Figure], panels: Mapping[str, Any]
     ) -> Iterator[Drawn]:
         """Figures of as many panels as are legible."""
         items = list(panels.items())
@@ -109,10 +123,10 @@ class Drawings:
         is_log = bool(values) and is_wide([max(value, 1e-9) for value in values]) and min(values) > 0.01
         x = Axis("mean queueing delay (ms)", is_log=is_log)
         who = "one flow alone" if self._alone else "all flows of a line-up"
-        caption = (
-            f"Goodput over queueing delay of {who}: a point for each seed, the mean, and ellipses of one standard deviation"
+        caption = f"Goodput over queueing delay of {who}: a point a seed, means, ellipses of one standard deviation"
+        yield from self._pages(
+            "trade-off", caption, lambda page: scatter(page, x, Axis("goodput (Mbit/s)"), known), panels
         )
-        yield from self._pages("trade-off", caption, lambda page: scatter(page, x, Axis("goodput (Mbit/s)"), known), panels)
 
     def _shares(self) -> Iterator[Drawn]:
         pairs = [line_up for line_up in self._plan.line_ups if line_up.kind in ("pair", "itself")]
@@ -177,8 +191,12 @@ class Drawings:
                     for name, line_up in measure.subjects:
                         found = estimate(measure.value(run) for run in self._groups.get((cell, line_up.name), []))
                         if found:
-                            lines.setdefault(name, []).append((where[repr(settings[key])], found.scaled(measure.factor)))
-                curves = {name: [_curve(who, points) for who, points in lines.items()] for name, lines in panels.items()}
+                            lines.setdefault(name, []).append(
+                                (where[repr(settings[key])], found.scaled(measure.factor))
+                            )
+                curves = {
+                    name: [_curve(who, points) for who, points in lines.items()] for name, lines in panels.items()
+                }
                 curves = {name: lines for name, lines in curves.items() if any(len(line.x) > 1 for line in lines)}
                 shown, known = Axis(measure.label, low=0.0, high=measure.high), measure.looks
                 yield from self._pages(
@@ -200,11 +218,13 @@ class Drawings:
             )  # fmt: skip
         two = [line_up for line_up in self._shared if len(line_up.labels) == 2]
         for at in range(0, len(two), _MOST_LINES):
-            part = [(f"{line_up.labels[0]} beside {line_up.labels[1]}", line_up) for line_up in two[at : at + _MOST_LINES]]
+            part = [
+                (f"{line_up.labels[0]} beside {line_up.labels[1]}", line_up) for line_up in two[at : at + _MOST_LINES]
+            ]
             suffix = f"-{at // _MOST_LINES + 1}" if len(two) > _MOST_LINES else ""
             yield _Measure(
                 f"share{suffix}", "share of the first (%)", "Share of the goodput that the first has beside the second",
-                part, looks(name for name, _ in part), lambda run: run.parts[run.trial.line_up.labels[0]].share, 100.0, 105.0,
+                part, looks(name for name, _ in part), _share_of_first, 100.0, 105.0,
             )  # fmt: skip
         same = [(line_up.members[0], line_up) for line_up in self._shared if line_up.kind == "itself"]
         if same:
@@ -289,10 +309,10 @@ class Drawings:
                 found = (_jain(line_up.name, self._groups.get((cell, line_up.name), [])) for line_up in chosen)
                 return [curve for curve in found if curve]
 
+            x, y = Axis("time (s)", low=0.0), Axis("Jain's index", low=0.0, high=1.03)
             yield from self._pages(
-                f"convergence-{name}", "Jain's index of each second over time; bands: 95 % confidence intervals over seeds",
-                lambda page, known=known: bands(page, Axis("time (s)", low=0.0), Axis("Jain's index", low=0.0, high=1.03), known),  # type: ignore[misc]
-                self._by_cell(of),
+                f"convergence-{name}", f"Jain's index of each second over time; {_BARS.replace('bars', 'bands')}",
+                lambda page, x=x, y=y, known=known: bands(page, x, y, known), self._by_cell(of),  # type: ignore[misc]
             )  # fmt: skip
 
 
@@ -308,6 +328,10 @@ class _Measure:
     value: Callable[[Measured], float | None]
     factor: float = 1.0
     high: float | None = None
+
+
+def _share_of_first(run: Measured) -> float | None:
+    return run.parts[run.trial.line_up.labels[0]].share
 
 
 def _curve(name: str, points: Sequence[tuple[float, Estimate]]) -> Curve:

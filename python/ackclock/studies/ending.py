@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import storage
-from ackclock.figures import encode, looks, series
+from ackclock.figures import Look, encode, looks, series
 from ackclock.figures.curves import Curve
 from ackclock.figures.grid import Axis
 from ackclock.pictures import Picture
@@ -69,11 +69,14 @@ def _kept_runs(folder: Path) -> Iterator[Drawn]:
     """Time series of the runs that are kept whole."""
     for place in sorted((folder / "runs").glob("*")) if (folder / "runs").is_dir() else ():
         results = Results.load(place)
-        caption = f"Congestion window, goodput and round-trip time of a run: {results.name}, seed {results.summary['seed']}."
+        caption = (
+            f"Congestion window, goodput and round-trip time of a run: {results.name}, seed {results.summary['seed']}."
+        )
         yield Drawn(f"run-{place.name}", caption, lambda results=results: run_series(results))  # type: ignore[misc]
 
 
 _SAID = {"rtt": "SRTT"}
+_LINK = Look("#6b6b6b", "", "-")
 
 
 def run_series(results: Results) -> Picture:
@@ -90,12 +93,14 @@ def run_series(results: Results) -> Picture:
         if drawing is None:
             continue
         main = {"rtt": "srtt_s"}.get(key, panel(key).columns[0].name)
-        curves = [Curve(_who(line.label), line.time_s, line.values) for line in drawing.lines if line.column.name == main]
+        curves = [
+            Curve(_who(line.label), line.time_s, line.values) for line in drawing.lines if line.column.name == main
+        ]
         if curves:
             rows.append((Axis(f"{_SAID.get(key, key)}\n({drawing.unit})", low=0.0), curves))
-    flows = [str(flow["name"]) for flow in results.summary["flows"]]
-    names = [curve.label for _, curves in rows for curve in curves]
-    return series(rows, looks((*flows, *names)))
+    known = looks(str(flow["name"]) for flow in results.summary["flows"])
+    links = {curve.label for _, curves in rows for curve in curves} - known.keys()
+    return series(rows, known | dict.fromkeys(links, _LINK))
 
 
 def _who(label: str) -> str:
@@ -109,7 +114,8 @@ def _page(study: "Study", shown: Sequence[tuple[str, str, bytes]]) -> str:
     from ackclock.pages import render
 
     figures = [
-        {"name": name, "caption": caption, "picture": base64.b64encode(svg).decode("ascii")} for name, caption, svg in shown
+        {"name": name, "caption": caption, "picture": base64.b64encode(svg).decode("ascii")}
+        for name, caption, svg in shown
     ]
     return render(
         "study.html",
@@ -118,5 +124,6 @@ def _page(study: "Study", shown: Sequence[tuple[str, str, bytes]]) -> str:
         means=html(study.table),
         differences=html(study.differences) if study.differences.rows else "",
         figures=figures,
-        runs=len(study.runs),
+        folder="figures",
+        beside="The same is in means.csv, .md, .tex and .json, every run in runs.csv; figures are in figures.",
     )

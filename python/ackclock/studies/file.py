@@ -149,7 +149,9 @@ def _measure(document: Document, mistakes: Mistakes) -> dict[str, Any] | None:
 def _keep(document: Document, mistakes: Mistakes) -> int:
     value = document.get("keep", 4)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 1000:
-        mistakes.add(("keep",), "must be a whole number from 0 to 1000", "how many runs are kept whole: keep = 4", value)
+        mistakes.add(
+            ("keep",), "must be a whole number from 0 to 1000", "how many runs are kept whole: keep = 4", value
+        )
         return 0
     return value
 
@@ -164,7 +166,9 @@ def _seeds(value: Any, mistakes: Mistakes) -> tuple[int, ...]:  # noqa: ANN401
         found = range(1, min(value, _MOST_RUNS) + 1)
     else:
         found = value if isinstance(value, list) else []
-    if not found or not all(isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**64 for seed in found):
+    if not found or not all(
+        isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**64 for seed in found
+    ):
         mistakes.add(("seeds",), "must be seeds, one at least", remedy, value)
         return (1,)
     return tuple(dict.fromkeys(found))
@@ -219,6 +223,7 @@ def _controllers(document: Document, mistakes: Mistakes) -> tuple[Entry, ...]:
 
 def _entry(value: Any, key: Key, mistakes: Mistakes) -> Entry | None:  # noqa: ANN401
     """A name; a table of a controller; or the table of a flow, with its controller in it."""
+    flow: dict[str, Any]
     if isinstance(value, str):
         flow, label = {"controller": value}, value.rpartition(":")[2]
     elif isinstance(value, Mapping) and {"kind", "class", "controller"} & value.keys():
@@ -228,13 +233,17 @@ def _entry(value: Any, key: Key, mistakes: Mistakes) -> Entry | None:  # noqa: A
         flow = rest if "controller" in rest else {"controller": rest}
         label = value.get("label", _name(flow["controller"]))
     else:
-        mistakes.add(key, "must be a controller", 'write "cubic", or { kind = "cubic", beta = 0.8, label = "mine" }', value)
+        mistakes.add(
+            key, "must be a controller", 'write "cubic", or { kind = "cubic", beta = 0.8, label = "mine" }', value
+        )
         return None
     if not isinstance(label, str) or not label.strip() or set(label) & set(",*"):
         mistakes.add((*key, "label"), "must be a text without comma and star", 'write it like label = "mine"', label)
         return None
     for name in {"name", "count"} & flow.keys():
-        mistakes.add((*key, name), "is not of a study's controller", 'write label, and "cubic*4" in line_ups', flow[name])
+        mistakes.add(
+            (*key, name), "is not of a study's controller", 'write label, and "cubic*4" in line_ups', flow[name]
+        )
     return Entry(label, flow, key)
 
 
@@ -265,7 +274,9 @@ def _cells(document: Document, mistakes: Mistakes) -> tuple[list[Settings], dict
     blocks += _paired(document.get("paired", []), single, mistakes)
     blocks += [[{key: value} for value in values] for key, values in single.items()]
     if mistakes.are_none and _product(blocks) > _MOST_RUNS:
-        mistakes.add((), f"it has {_product(blocks):,} combinations of values", f"leave some out: at most {_MOST_RUNS:,}")
+        mistakes.add(
+            (), f"it has {_product(blocks):,} combinations of values", f"leave some out: at most {_MOST_RUNS:,}"
+        )
         return [], places
     order = ("path", *PATH_KEYS, "profile")
     rank = {key: place for place, key in enumerate(order)}
@@ -307,7 +318,9 @@ def _path_axes(
         elif name in PATH_DEFAULTS and not (name == "rate" and "trace" in table):
             axes[name] = [PATH_DEFAULTS[name]]
     if "trace" in table and "rate" in table:
-        mistakes.add((*key, "rate"), "and trace are both there", "a trace is the rate; take one of them away", table["rate"])
+        mistakes.add(
+            (*key, "rate"), "and trace are both there", "a trace is the rate; take one of them away", table["rate"]
+        )
     return axes
 
 
@@ -352,7 +365,9 @@ def _set_axes(table: Any, places: dict[str, Key], mistakes: Mistakes) -> dict[st
         if isinstance(value, Mapping):
             mistakes.add(key, "is a table", f'put the place in quotes, as in "{name}.mss" = 536', value)
         elif name in ("seed", "duration", "measure", "name", "flow"):
-            mistakes.add(key, "is a matter of the study", "seeds, duration, warm_up and controllers are at its top", value)
+            mistakes.add(
+                key, "is a matter of the study", "seeds, duration, warm_up and controllers are at its top", value
+            )
         else:
             axes[name] = _values(value, key, mistakes)
             places[name] = key
@@ -377,6 +392,7 @@ def _paired(given: Any, single: dict[str, list[Any]], mistakes: Mistakes) -> lis
             said = ", ".join(f"{name} has {count}" for name, count in lengths.items())
             mistakes.add(key, f"must name axes with as many values each: {said}", "give them as many values", group)
             continue
-        blocks.append([dict(zip(group, values, strict=True)) for values in zip(*(single.pop(n) for n in group), strict=True)])
+        blocks.append(
+            [dict(zip(group, values, strict=True)) for values in zip(*(single.pop(n) for n in group), strict=True)]
+        )
     return blocks
-

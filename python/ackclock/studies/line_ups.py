@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ackclock.dumbbells import flow_tables
 from ackclock.studies.mistakes import Mistakes
@@ -58,5 +58,5 @@ def _group(entry: Any, labels: Sequence[str], place: int, mistakes: Mistakes) ->
         return []
     counts = {member: members.count(member) for member in members}
     name = " + ".join(f"{count} {member}" if count > 1 else member for member, count in counts.items())
-    kind = "alone" if len(members) == 1 else "group"
+    kind: Literal["alone", "group"] = "alone" if len(members) == 1 else "group"
     return [LineUp(f"{name} alone" if kind == "alone" else name, kind, members)]

@@ -1,8 +1,8 @@
 """What a run of a study comes to: figures of each controller in it, and of the path.
 
-Convergence after the definition of the PCC papers (Dong et al., NSDI 2015 and 2018), whose numbers are from memory: the time
-from the last flow's start to the earliest second from which on each flow has, for five seconds, within 25 % of an equal
-share. Departure: the share is that of what all flows had in that second, not of the link.
+Convergence after the definition of the PCC papers (Dong et al., NSDI 2015 and 2018), whose numbers are from memory: the
+time from the last flow's start to the earliest second from which on each flow has, for five seconds, within 25 % of an
+equal share. Departure: the share is that of what all flows had in that second, not of the link.
 """
 
 from collections.abc import Mapping, Sequence
@@ -154,7 +154,7 @@ def seconds_of(samples: Samples) -> tuple[Floats, dict[str, Floats]]:
         rates = np.array([0.0 if value is None else value for value in flow["goodput_bps"]])
         sums = np.bincount(numbers, weights=rates, minlength=last + 1)[1 : last + 1]
         found[name] = sums / np.maximum(counts, 1)
-    return SECOND * np.arange(1, last + 1), found
+    return np.arange(1, last + 1, dtype=np.float64) * SECOND, found
 
 
 def convergence_s(samples: Samples, starts_s: Sequence[float]) -> float | None:

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 _HEAD: Final = re.compile(r"\s*(?P<open>\[\[?)\s*(?P<name>[^\]]+?)\s*\]\]?\s*(#.*)?$")
-_ENTRY: Final = re.compile(r"\s*(?P<key>(?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=\s*")
+_ENTRY: Final = re.compile(
+    r"\s*(?P<key>(?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=\s*"
+)
 _PART: Final = re.compile(r"[\w-]+|\"[^\"]*\"|'[^']*'")
 _TEXT: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:\\.|[^\"\\])*\"|'[^']*'|#.*")
 
@@ -28,13 +30,13 @@ class Spot:
 
 
 def spots(text: str) -> dict[Key, Spot]:
-    """Return where the value of each key begins, by table and key; a table of a list has its number in between.
+    r"""Return where the value of each key begins, by table and key; a table of a list has its number in between.
 
     Args:
         text: TOML that has been read without a mistake. Keys within a table in braces have no place of their own.
 
     Examples:
-        >>> found = spots('seeds = 3\\n[[path]]\\nrtt = "5 ms"\\n')
+        >>> found = spots('seeds = 3\n[[path]]\nrtt = "5 ms"\n')
         >>> found["seeds",].line, found["path", 0, "rtt"].column
         (1, 7)
     """

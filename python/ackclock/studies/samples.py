@@ -57,7 +57,11 @@ def sampled_point(scenario_json: str, folder: str) -> str:
     return f'{summary},\n "samples": {samples}\n}}\n'
 
 
-_COLUMNS = (("goodput_bps", "goodput_bps", 1.0, 0), ("rtt_ms", "rtt_sample_s", 1e3, 3), ("cwnd_bytes", "cwnd_bytes", 1.0, 0))
+_COLUMNS = (
+    ("goodput_bps", "goodput_bps", 1.0, 0),
+    ("rtt_ms", "rtt_sample_s", 1e3, 3),
+    ("cwnd_bytes", "cwnd_bytes", 1.0, 0),
+)
 
 
 def samples_of(flows: "pl.DataFrame") -> Samples:

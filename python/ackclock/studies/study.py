@@ -86,7 +86,9 @@ class Study:
         import polars as pl
 
         columns = [column.key for column in self.every_run.columns]
-        return pl.DataFrame([{key: row.get(key) for key in columns} for row in self.every_run.rows], infer_schema_length=None)
+        return pl.DataFrame(
+            [{key: row.get(key) for key in columns} for row in self.every_run.rows], infer_schema_length=None
+        )
 
     def figures(self) -> "Iterator[Drawn]":
         """Return every figure, with its name and caption; each is drawn when its `draw` is called."""
@@ -206,7 +208,7 @@ def _kept(source: "str | Path | Mapping[str, Any]", done: Study, pairs: Sequence
     return (json.dumps(kept, indent=1, ensure_ascii=False, default=str) + "\n").encode()
 
 
-def load(folder: str | Path) -> Study:
+def load_study(folder: str | Path) -> Study:
     """Read a study's folder; nothing is simulated, and nothing that the study names is imported.
 
     Args:
@@ -284,4 +286,4 @@ def run_name(trial: design.Trial, plan: Plan) -> str:
     return "-".join((*words, f"seed-{trial.seed}"))
 
 
-__all__ = ["Study", "is_study", "load", "study"]
+__all__ = ["Study", "is_study", "load_study", "study"]

@@ -31,6 +31,8 @@ _MEANS: Final = (
 _OF_PARTS: Final = ("goodput_bps", "share", "rtt_ms", "rtt_p95_ms", "retransmitted")
 _OF_RUNS: Final = ("utilization", "queueing_ms", "queueing_p95_ms", "jain", "convergence_s")
 
+_WHO: Final = (Column("line_up", "line-up", is_text=True), Column("controller", "controller", is_text=True))
+
 Groups = dict[tuple[int, str], list[Measured]]
 """The runs of each cell and line-up, in the order of seeds."""
 
@@ -68,11 +70,9 @@ def runs_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
         runs: All.
         about: What was run.
     """
-    columns = [
-        *axis_columns(plan), Column("line_up", "line-up", is_text=True), Column("controller", "controller", is_text=True),
-        Column("flows", "flows"), Column("seed", "seed"), *_MEANS[:-1], Column("dropped", "dropped", "%", factor=100.0),
-        Column("timeouts", "timeouts"),
-    ]  # fmt: skip
+    counts = (Column("flows", "flows"), Column("seed", "seed"))
+    rest = (Column("dropped", "dropped", "%", factor=100.0), Column("timeouts", "timeouts"))
+    columns = [*axis_columns(plan), *_WHO, *counts, *_MEANS[:-1], *rest]
     rows = [
         _axis_values(plan, run.trial.cell)
         | {"line_up": run.trial.line_up.name, "controller": part.label, "flows": part.flows, "seed": run.trial.seed}
@@ -98,7 +98,7 @@ def means_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
         for label in group[0].trial.line_up.labels
     ]
     wanted = [column for column in _MEANS if any(row.get(column.key) is not None for row in rows)]
-    columns = [*axis_columns(plan), Column("line_up", "line-up", is_text=True), Column("controller", "controller", is_text=True)]
+    columns = [*axis_columns(plan), *_WHO]
     notes = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(plan.seeds) > 1 else ()
     return Table(plan.name, about, [*columns, *wanted], rows, notes)
 
@@ -107,9 +107,9 @@ def _means(group: Sequence[Measured], label: str) -> dict[str, Any]:
     """Means of one controller of one line-up, and of the runs as a whole."""
     row: dict[str, Any] = {key: estimate(getattr(run.parts[label], key) for run in group) for key in _OF_PARTS}
     row |= {key: estimate(getattr(run, key) for run in group) for key in _OF_RUNS}
-    if len(group[0].trial.line_up.members) == 1:
-        row["share"] = None  # of one flow it is all, always
-    else:
+    if len(group[0].trial.line_up.labels) == 1:
+        row["share"] = None  # it is all, always
+    if len(group[0].trial.line_up.members) > 1:
         known = sum(run.convergence_s is not None for run in group)
         row["converged"] = f"{known} of {len(group)}"
     return row
@@ -153,8 +153,8 @@ def differences_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table
     if not any(row.get("queueing_ms") for row in rows):
         columns = columns[:-2]
     notes = (
-        "Differences paired by seed, with 95 % confidence intervals (Student's t); p values are adjusted for their number "
-        f"(Holm). Who has more is said where p is below {SIGNIFICANT}.",
+        "Differences paired by seed, with 95 % confidence intervals (Student's t); p values are adjusted for their "
+        f"number (Holm). Who has more is said where p is below {SIGNIFICANT}.",
     )
     return Table(f"{plan.name}: differences", about, columns, rows, notes)
 
@@ -177,7 +177,9 @@ def _differences(plan: Plan, groups: Groups) -> Iterator[dict[str, Any]]:
 def _within(line_up: LineUp, group: Sequence[Measured]) -> dict[str, Any]:
     """Two controllers on one path: what each of their flows had, on average."""
     one, other = line_up.labels
-    found = paired(*([run.parts[label].goodput_bps / run.parts[label].flows for run in group] for label in (one, other)))
+    found = paired(
+        *([run.parts[label].goodput_bps / run.parts[label].flows for run in group] for label in (one, other))
+    )
     how = "beside each other" if line_up.kind == "pair" else f"each flow of {line_up.name}"
     return {"how": how, "one": one, "other": other} | _cell("goodput_bps", found)
 

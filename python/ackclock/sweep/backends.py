@@ -16,7 +16,6 @@ from ackclock._core import Scenario, check_often
 from ackclock.running import Stop, StoppedError, simulate
 from ackclock.sweep.grid import Point
 
-
 Work = Callable[[str, str], str]
 """What is done with a point: from its scenario and the folder of its classes to a summary, both as JSON text. It is a
 function of a module, so that a process and a cluster can call it by its name."""
@@ -59,7 +58,9 @@ def local(points: Iterable[Point], *, jobs: int, work: Work = run_point) -> Gene
             stop.set()
 
 
-def processes(points: Iterable[Point], *, jobs: int, work: Work = run_point) -> Generator[tuple[Point, str], None, None]:
+def processes(
+    points: Iterable[Point], *, jobs: int, work: Work = run_point
+) -> Generator[tuple[Point, str], None, None]:
     """Run points in processes of their own, as `local` does in threads.
 
     Args:

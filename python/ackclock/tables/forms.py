@@ -1,7 +1,7 @@
 """A table as Markdown, LaTeX, CSV, JSON and HTML.
 
-LaTeX is for `booktabs` and nothing else; what LaTeX would obey is written out. CSV and JSON hold all digits, in the units
-that their keys name, with mean, half width of the interval and count as columns of their own.
+LaTeX is for `booktabs` and nothing else; what LaTeX would obey is written out. CSV and JSON hold all digits, in the
+units that their keys name, with mean, half width of the interval and count as columns of their own.
 """
 
 import csv
@@ -103,7 +103,9 @@ def as_csv(table: Table) -> str:
 
 def _estimated(table: Table) -> set[str]:
     """Columns in which a mean with an interval stands."""
-    return {column.key for column in table.columns if any(isinstance(row.get(column.key), Estimate) for row in table.rows)}
+    return {
+        column.key for column in table.columns if any(isinstance(row.get(column.key), Estimate) for row in table.rows)
+    }
 
 
 def _names(column: Column, estimated: set[str]) -> list[str]:
@@ -143,12 +145,13 @@ def html(table: Table) -> str:
     Args:
         table: Any.
     """
-    head = "".join(
-        f"<th{_kind(column)}>{_text(column.title)}{_unit(column)}</th>" for column in table.columns
-    )
+    head = "".join(f"<th{_kind(column)}>{_text(column.title)}{_unit(column)}</th>" for column in table.columns)
     body = "".join(
         "<tr>"
-        + "".join(f"<td{_kind(column)}>{_text(cell)}</td>" for column, cell in zip(table.columns, table.cells(row), strict=True))
+        + "".join(
+            f"<td{_kind(column)}>{_text(cell)}</td>"
+            for column, cell in zip(table.columns, table.cells(row), strict=True)
+        )
         + "</tr>"
         for row in table.rows
     )

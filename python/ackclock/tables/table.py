@@ -1,7 +1,8 @@
-"""A table of results: columns with units, rows with values, and of values their intervals. Nothing heavy is loaded here."""
+"""A table of results: columns with units, rows with values, of values their intervals. Nothing heavy is loaded here."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import floor, log10
 from typing import Any, Final
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -94,6 +95,8 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
     Examples:
         >>> shown(Estimate(47.831, 2.6543, 5), Column("x", "x")), shown(Estimate(-0.0123, None, 1), Column("x", "x"))
         ('47.8 ± 2.7', '−0.0123')
+        >>> shown(Estimate(30.016, 1e-9, 3), Column("x", "x"))
+        '30.02 ± 0.00'
     """
     if value is None:
         return NONE
@@ -101,7 +104,8 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
         scaled = value.scaled(column.factor)
         if scaled.half is None:
             return number(scaled.mean, signed=column.signed)
-        places = _places(scaled.half, scaled.mean)
+        finest = _places(scaled.mean, 4) if scaled.mean else 6
+        places = min(_places(scaled.half, 2), finest) if scaled.half else finest if scaled.mean else 0
         return f"{_fixed(scaled.mean, places, signed=column.signed)} ± {_fixed(scaled.half, places)}"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
@@ -123,17 +127,12 @@ def number(value: float, *, signed: bool = False) -> str:
         return _with_sign(f"{abs(value):,}", value, signed=signed)
     if value != 0 and not 1e-4 <= abs(value) < 1e9:
         return _with_sign(f"{abs(value):.2e}", value, signed=signed)
-    return _fixed(value, _places(value, value), signed=signed)
+    return _fixed(value, _places(value, 3), signed=signed)
 
 
-def _places(size: float, mean: float) -> int:
-    """Decimals with which a size has two digits, or three if it is the number itself."""
-    from math import floor, log10
-
-    if size == 0:
-        return _places(mean, mean) if mean else 0
-    digits = 3 if size == mean else 2
-    return max(0, min(6, digits - 1 - floor(log10(abs(size)))))
+def _places(size: float, digits: int) -> int:
+    """Decimals with which a number has so many digits that count."""
+    return 0 if size == 0 else max(0, min(6, digits - 1 - floor(log10(abs(size)))))
 
 
 def _fixed(value: float, places: int, *, signed: bool = False) -> str:
