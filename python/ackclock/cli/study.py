@@ -11,6 +11,7 @@ import typer
 from ackclock.cli import check
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.sweep import BackendName, check_backend
+from ackclock.figures.files import FORMS
 
 if TYPE_CHECKING:
     from ackclock.studies.mistakes import Mistakes
@@ -36,6 +37,7 @@ def study(
     checks: Annotated[
         bool, typer.Option("--check", help="Check the file, say how many runs it has, and run none.")
     ] = False,
+    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures, or tables only.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
@@ -67,7 +69,9 @@ def study(
     try:
         with ExitStack() as stack:
             begin = _begin(stack, quiet=quiet)
-            done = studies.study(file, place, jobs=jobs, backend=backend.backend, on_begin=begin)
+            done = studies.study(
+                file, place, jobs=jobs, backend=backend.backend, on_begin=begin, forms=FORMS if figures else ()
+            )
     except GridError as error:
         raise InputError(str(error)) from error
     _print(done, place, as_json=as_json, quiet=quiet)
@@ -117,4 +121,4 @@ def _print(done: "Study", place: Path, *, as_json: bool, quiet: bool) -> None:
     print_table(done.table)
     if done.differences.rows:
         print_table(done.differences)
-    print(f"{len(done.runs)} runs in {place}: {PAGE}, figures, means, differences and runs as tables")
+    print(f"{len(done.runs)} runs in {place}: {PAGE} shows them; figures and tables are beside it")

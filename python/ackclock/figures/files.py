@@ -37,6 +37,8 @@ def encode(
         raise ValueError(f"there is no form {form!r} of figures; there are: {', '.join(FORMS)}")
     content = BytesIO()
     with mpl.rc_context(dict(style)):
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # where things are is settled once, the same for each form
         figure.savefig(content, format=form, dpi=dpi, metadata=_metadata(form, about))
     return content.getvalue()
 

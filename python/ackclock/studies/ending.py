@@ -28,7 +28,7 @@ def write(study: "Study", folder: Path, forms: Sequence[str]) -> Path:
     Args:
         study: Whose.
         folder: Where to.
-        forms: Of figures.
+        forms: Of figures; none draws none.
 
     Returns:
         The page.
@@ -55,13 +55,14 @@ def _write_figures(study: "Study", folder: Path, forms: Sequence[str]) -> Iterat
     place = folder / "figures"
     place.mkdir(exist_ok=True)
     captions = []
-    for drawn in (*study.figures(), *_kept_runs(folder)):
+    for drawn in (*study.figures(), *_kept_runs(folder)) if forms else ():
         figure = drawn.draw()
         about = f"{drawn.caption} {study.about}."
+        files = {form: encode(figure, form, about) for form in dict.fromkeys(("svg", *forms))}
         for form in forms:
-            storage.write_file(place / f"{drawn.name}.{form}", encode(figure, form, about))
+            storage.write_file(place / f"{drawn.name}.{form}", files[form])
         captions.append(f"**{drawn.name}**: {about}\n")
-        yield drawn.name, drawn.caption, encode(figure, "svg")
+        yield drawn.name, drawn.caption, files["svg"]
     storage.write_file(place / "captions.md", "\n".join(captions).encode())
 
 

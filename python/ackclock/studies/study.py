@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 from ackclock import storage
 from ackclock.decoding import decoded
+from ackclock.figures.files import FORMS
 from ackclock.reading import DamagedError, document
 from ackclock.studies import design, file, measures, tabled, told
 from ackclock.studies.plan import Plan
@@ -96,12 +97,12 @@ class Study:
 
         return Drawings(self.plan, self.runs).all()
 
-    def save(self, folder: str | Path, forms: Sequence[str] = ("pdf", "svg", "png")) -> Path:
+    def save(self, folder: str | Path, forms: Sequence[str] = FORMS) -> Path:
         """Write tables, figures and the page into a folder.
 
         Args:
             folder: Where to; made if there is none.
-            forms: Of figures.
+            forms: Of figures; none draws none.
 
         Returns:
             The page.
@@ -128,6 +129,7 @@ def study(
     *,
     jobs: int | None = None,
     backend: Backend = "local",
+    forms: Sequence[str] = FORMS,
     on_begin: Callable[[int, int], Callable[[], None]] | None = None,
 ) -> Study:
     """Run a study: controllers in line-ups, over paths, for seeds.
@@ -138,6 +140,7 @@ def study(
             ends with tables, figures and a page there. None keeps all in memory.
         jobs: How many runs at a time; by default one for each core.
         backend: "local", or "ray" for a Ray cluster.
+        forms: Of the figures in the folder; none draws none.
         on_begin: Called with the number of runs and of those that are done; returns what is called after each.
 
     Returns:
@@ -163,7 +166,7 @@ def study(
         done = Study(plan, runs)
         storage.write_file(path / STUDY, _kept(source, done, pairs))
         _keep_runs(plan, pairs, path)
-        done.save(path)
+        done.save(path, forms)
     return done
 
 
