@@ -181,7 +181,10 @@ loss = 3
         ('controllers = ["cubic"]\nline_ups = ["nobody"]', "line_ups[0]"),
         ('controllers = ["cubic"]\nline_ups = []', "line_ups"),
         ('controllers = ["cubic"]\nscenario = "none.toml"', "scenario"),
-        ('controllers = ["cubic"]\npaired = [["rate", "rtt"]]\n[path]\nrate = ["1M", "2M"]\nrtt = ["1 s"]paired[0]',),
+        (
+            'controllers = ["cubic"]\npaired = [["rate", "rtt"]]\n[path]\nrate = ["1M", "2M"]\nrtt = ["1 s"]',
+            "paired[0]",
+        ),
         ('controllers = ["cubic"]\nmeasure = { from = "1 s" }\nwarm_up = "1 s"', "measure"),
         ('controllers = ["cubic"]\nseeds = 2000000', ""),
         ("controllers = [", ""),
