@@ -68,7 +68,7 @@ def dumbbell(
         ['cubic-1', 'cubic-2']
     """
     tables = flow_tables(flows)
-    kind: str | dict[str, Any] | None = None if _is_limit(queue) else queue
+    kind: str | dict[str, Any] | None = None if is_limit(queue) else queue
     limit = buffer or (str(queue) if kind is None else None)
     where = f"the trace {trace}" if trace else rate_text(bottleneck)
     document = {
@@ -116,8 +116,12 @@ def topology(
     return {"kind": "dumbbell", "access": {"rate": access, "delay": "0 ms"}, "bottleneck": link}
 
 
-def _is_limit(queue: str | dict[str, Any]) -> bool:
-    """Whether a word for the queue is the limit of a DropTail queue: an amount, or "unlimited"."""
+def is_limit(queue: str | dict[str, Any]) -> bool:
+    """Say whether a word for the queue is the limit of a DropTail queue: an amount, or "unlimited".
+
+    Args:
+        queue: A word, or a table.
+    """
     return isinstance(queue, str) and (queue.strip()[:1].isdigit() or queue.strip() == "unlimited")
 
 

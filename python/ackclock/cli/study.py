@@ -68,7 +68,7 @@ def study(
     place = output or Path("out") / file.stem
     try:
         with ExitStack() as stack:
-            begin = _begin(stack, quiet=quiet)
+            begin = begin_shown(stack, quiet=quiet)
             done = studies.study(
                 file, place, jobs=jobs, backend=backend.backend, on_begin=begin, forms=FORMS if figures else ()
             )
@@ -94,7 +94,14 @@ def _say_size(file: Path, size: int) -> None:
     print(f"{file}: ok: {size} runs")
 
 
-def _begin(stack: ExitStack, *, quiet: bool) -> Callable[[int, int], Callable[[], None]]:
+def begin_shown(stack: ExitStack, *, quiet: bool) -> Callable[[int, int], Callable[[], None]]:
+    """Return what shows how far a study is.
+
+    Args:
+        stack: Ends it.
+        quiet: Show nothing.
+    """
+
     def begin(total: int, done: int) -> Callable[[], None]:
         if done and not quiet:
             errors().print(f"{done} of {total} runs are done already")

@@ -112,7 +112,7 @@ def _folded(text: str) -> str:
 
 
 def legend(figure: Picture, drawn: Sequence[Axes], order: Sequence[str] = ()) -> None:
-    """Put one legend of all panels above them, each label once, if there are several.
+    """Put one legend of all panels above them, each label once.
 
     Args:
         figure: As of `panels`.
@@ -125,7 +125,7 @@ def legend(figure: Picture, drawn: Sequence[Axes], order: Sequence[str] = ()) ->
             found.setdefault(text, handle)
     rank = {for_matplotlib(label): place for place, label in enumerate(order)}
     found = dict(sorted(found.items(), key=lambda item: rank.get(item[0], len(rank))))
-    if len(found) > 1:
+    if found:
         figure.legend(
             list(found.values()), list(found), loc="outside upper left", ncols=_columns(list(found)), borderpad=0.1
         )

@@ -9,7 +9,7 @@ from ackclock import dumbbells
 from ackclock._core import Scenario, ScenarioError
 from ackclock.studies.mistakes import Mistakes
 from ackclock.studies.places import Key
-from ackclock.studies.plan import PATH_KEYS, LineUp, Plan, Settings, title
+from ackclock.studies.plan import PATH_DEFAULTS, PATH_KEYS, LineUp, Plan, Settings, title
 from ackclock.sweep.grid import Point, override_text, point_of
 
 LEAST_INTERVAL_S: Final = 0.05
@@ -94,6 +94,8 @@ def _document(plan: Plan, cell: Settings, line_up: LineUp, seed: int) -> dict[st
     document: dict[str, Any] = dict(plan.scenario or {}) | {"name": name, "seed": seed, "duration": plan.duration}
     if plan.scenario is None:
         path = {key: cell.get(key) for key in PATH_KEYS if key in cell}
+        if path.get("queue", "drop_tail") == "drop_tail":
+            path.setdefault("buffer", PATH_DEFAULTS["buffer"])
         document["topology"] = dumbbells.topology(str(path.pop("rate", "")), str(path.pop("rtt")), **path)
     if plan.measure is not None:
         document["measure"] = dict(plan.measure)

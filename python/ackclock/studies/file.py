@@ -12,6 +12,7 @@ from ackclock.studies.line_ups import line_ups_of
 from ackclock.studies.mistakes import Mistakes
 from ackclock.studies.places import Key, spots
 from ackclock.studies.plan import PATH_DEFAULTS, PATH_KEYS, Entry, Plan, Settings
+from ackclock.studies.quantities import seconds
 
 _KEYS: Final = (
     "name", "controllers", "line_ups", "path", "profile", "set", "paired", "seeds", "duration", "warm_up", "measure",
@@ -129,8 +130,22 @@ def _text(document: Document, key: str, mistakes: Mistakes) -> str | None:
 def _start_within(document: Document, mistakes: Mistakes) -> str | None:
     """Without random starts many a study has no chance in it, and intervals say nothing."""
     if "start_within" not in document:
-        return None if "scenario" in document else "1 s"
+        return None if "scenario" in document else start_within(document.get("duration", "60 s"))
     return _text(document, "start_within", mistakes)
+
+
+def start_within(duration: object) -> str:
+    """Return within how long flows start if nobody says: a second, of a run of less than ten seconds a tenth of it.
+
+    Args:
+        duration: Of the run.
+
+    Examples:
+        >>> start_within("60 s"), start_within("2 s"), start_within("no duration")
+        ('1 s', '200 ms', '1 s')
+    """
+    length_s = seconds(duration) or 10.0
+    return "1 s" if length_s >= 10.0 else f"{100 * length_s:g} ms"
 
 
 def _measure(document: Document, mistakes: Mistakes) -> dict[str, Any] | None:
@@ -315,13 +330,20 @@ def _path_axes(
             places[name] = (*key, name)
             axes[name] = _values(table[name], (*key, name), mistakes)
             _check_path_values(name, axes[name], (*key, name), mistakes)
-        elif name in PATH_DEFAULTS and not (name == "rate" and "trace" in table):
+        elif name in PATH_DEFAULTS and not _has_its_own(name, table):
             axes[name] = [PATH_DEFAULTS[name]]
     if "trace" in table and "rate" in table:
         mistakes.add(
             (*key, "rate"), "and trace are both there", "a trace is the rate; take one of them away", table["rate"]
         )
     return axes
+
+
+def _has_its_own(name: str, table: Mapping[str, Any]) -> bool:
+    """Whether something else of the path says it: a trace the rate, a managed queue its limit."""
+    if name == "rate":
+        return "trace" in table
+    return name == "buffer" and table.get("queue", "drop_tail") != "drop_tail"
 
 
 def _check_path_values(name: str, values: Sequence[Any], key: Key, mistakes: Mistakes) -> None:

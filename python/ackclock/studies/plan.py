@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from ackclock.dumbbells import rate_text
 from ackclock.studies.places import Key
 
 PATH_KEYS: Final = ("rate", "rtt", "buffer", "queue", "loss", "trace")
@@ -145,7 +146,7 @@ def said(key: str, value: Any) -> str:  # noqa: ANN401
         key: Of it.
         value: Of it.
     """
-    text = value_text(value)
+    text = rate_text(value) if key == "rate" and isinstance(value, str) else value_text(value)
     if key in ("rate", "rtt", "path", "profile") or (key == "queue" and isinstance(value, str)):
         return text
     return f"{key} {text}"
