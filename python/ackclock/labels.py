@@ -20,7 +20,7 @@ def facts(results: "Results") -> dict[str, str]:
     Args:
         results: Of a run.
     """
-    summary, scenario = results.summary, results.manifest["scenario"]
+    summary, scenario = results.summary, results.scenario
     found = {"scenario": summary["scenario"], "flows": _flows(summary["flows"])}
     senders = [*summary["flows"], *summary.get("groups", [])]
     found["profile"] = ", ".join(dict.fromkeys(str(one["profile"]) for one in senders if "profile" in one))
