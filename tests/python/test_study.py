@@ -122,6 +122,10 @@ def test_a_scenario_is_the_form_of_a_studys_flows(tmp_path: Path, scenario_file:
         'controllers = ["bbr3", "reno"]\nline_ups = ["pairs", "alone"]\nscenario = "two.toml"\nseeds = 1\n'
         'duration = "1 s"'
     )
+    done = ackclock.study(file, tmp_path / "out", forms=())
+    (tmp_path / "two.toml").rename(tmp_path / "moved.toml")
+    assert load_study(tmp_path / "out").about == done.about
+    (tmp_path / "moved.toml").rename(tmp_path / "two.toml")
     plan, mistakes = read(file)
     pair, alone, _ = [json.loads(point.scenario_json) for _, point in trials(plan, mistakes)]
     assert pair["topology"]["bottleneck"]["queue"]["limit"] == "20 packets"

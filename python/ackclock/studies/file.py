@@ -5,6 +5,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,19 +69,25 @@ def document_of(source: "Path | str | Document") -> tuple[Document, Path, str]:
     return _toml(path.read_text(encoding="utf-8"), path), path.resolve().parent, path.stem
 
 
-def read_document(document: Document, name: str, folder: Path, stem: str) -> tuple[Plan, Mistakes]:
-    """Read a study's table.
+def read_again(document: Document, name: str, folder: Path, stem: str, scenario: str | None) -> Plan:
+    """Read the table of a study that has run: no file that it names is looked for.
 
     Args:
         document: The table.
         name: As messages call it.
         folder: Beside which its files are.
         stem: Its name, if it says none.
+        scenario: Name of the scenario that it is about, if it is.
 
     Raises:
         ScenarioError: If it is wrong.
     """
-    return _plan(document, Mistakes(name, {}), folder, stem)
+    plan, _ = _plan({key: document[key] for key in document if key != "scenario"}, Mistakes(name, {}), folder, stem)
+    if scenario is None:
+        return plan
+    cells = tuple({key: value for key, value in cell.items() if key not in PATH_KEYS} for cell in plan.cells)
+    starts = document.get("start_within")
+    return replace(plan, scenario={"name": scenario}, cells=cells, start_within=starts)
 
 
 def _plan(document: Document, mistakes: Mistakes, folder: Path, stem: str) -> tuple[Plan, Mistakes]:
@@ -209,7 +216,7 @@ def _scenario(document: Document, folder: Path, mistakes: Mistakes) -> dict[str,
     if not isinstance(found.get("flow"), list) or not found["flow"]:
         mistakes.add(("scenario",), "has no [[flow]]", "flows of the study take theirs for a form; give it one", value)
         return None
-    return found
+    return {"name": Path(value).stem} | found
 
 
 def _beside(document: Document, folder: Path) -> Path:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
 
 from ackclock import storage
 from ackclock.decoding import decoded
@@ -45,6 +45,7 @@ class _Kept(TypedDict):
     about: str
     folder: str
     stem: str
+    scenario: NotRequired[str | None]
     study: dict[str, Any]
     trials: list[_Entry]
 
@@ -202,6 +203,7 @@ def _kept(source: "str | Path | Mapping[str, Any]", done: Study, pairs: Sequence
         "about": done.about,
         "folder": str(folder),
         "stem": stem,
+        "scenario": None if done.plan.scenario is None else str(done.plan.scenario["name"]),
         "study": dict(table),
         "trials": [
             {"cell": trial.cell, "line_up": trial.line_up.name, "seed": trial.seed, "point": point.key}
@@ -226,7 +228,7 @@ def load_study(folder: str | Path) -> Study:
     if not kept_file.is_file():
         raise FileNotFoundError(f"{path} holds no finished study: there is no {STUDY} in it")
     kept = document(kept_file.read_bytes(), kept_file, _Kept, _REMEDY)
-    plan, _mistakes = file.read_document(kept["study"], str(kept_file), Path(kept["folder"]), kept["stem"])
+    plan = file.read_again(kept["study"], str(kept_file), Path(kept["folder"]), kept["stem"], kept.get("scenario"))
     line_ups = {line_up.name: line_up for line_up in plan.line_ups}
     store = SweepFolder(path)
     runs = []
