@@ -163,7 +163,7 @@ def _plotly_style(line: Line, drawing: Drawing) -> dict[str, Any]:
     colour = _colour(line)
     if line.column.style == "dots":
         return {"mode": "markers", "marker": {"color": colour, "size": 3, "opacity": 0.5}}
-    width = 2.5 if line.group < 0 else 1.0 if _is_faint(line, drawing) else 1.6
+    width = 1.2 if line.is_capacity else 2.5 if line.group < 0 else 1.0 if _is_faint(line, drawing) else 1.6
     dash = "dot" if line.column.style == "dash" else "solid"
     return {"mode": "lines", "line": {"color": colour, "width": width, "dash": dash}}
 
@@ -214,7 +214,7 @@ def _matplotlib_style(line: Line, drawing: Drawing) -> dict[str, Any]:
     style: dict[str, Any] = {"color": _colour(line), "rasterized": line.time_s.size > 20_000}
     if line.column.style == "dots":
         return style | {"linestyle": "none", "marker": ".", "markersize": 1.5, "alpha": 0.4}
-    width = 1.8 if line.group < 0 else 0.5 if _is_faint(line, drawing) else 1.1
+    width = 0.8 if line.is_capacity else 1.8 if line.group < 0 else 0.5 if _is_faint(line, drawing) else 1.1
     alpha = 0.4 if _is_faint(line, drawing) and line.group >= 0 else 1.0
     return style | {"linestyle": ":" if line.column.style == "dash" else "-", "linewidth": width, "alpha": alpha}
 

@@ -41,6 +41,20 @@ def seconds(text: object) -> float | None:
     return found[0] if found and found[1] == "s" else None
 
 
+def bits_per_second(text: object) -> float | None:
+    """Return a rate in bit/s; None if the text is none.
+
+    Args:
+        text: Such as "10 Mbit/s".
+
+    Examples:
+        >>> bits_per_second("2.5 Gbit/s"), bits_per_second({"trace": "cell.down"})
+        (2500000000.0, None)
+    """
+    found = _base(text)
+    return found[0] if found and found[1] == "bit/s" else None
+
+
 def _base(value: object) -> tuple[float, str] | None:
     """A value in its base unit."""
     if isinstance(value, bool):
