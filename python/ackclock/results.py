@@ -180,6 +180,11 @@ class Results:
         return {**self._origin, "versions": {**self._origin["versions"], "polars": pl.__version__}}
 
     @property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with its overrides: the manifest's, without loading what the rest of it is about."""
+        return self._origin["scenario"]
+
+    @property
     def drawn(self) -> dict[str, Any]:
         """What the seed drew: the place in the scenario, and the value."""
         return dict(self._origin.get("drawn", {}))
