@@ -15,6 +15,7 @@ use ackclock_units::SimDuration;
 use ipnet::IpNet;
 
 use file::{File, Listen, Mode, Rule, Side};
+pub(crate) use review::is_own as leads_back;
 pub use text::Diagnostic;
 use text::{Source, in_order, of_file};
 

@@ -148,6 +148,10 @@ declare! {
         send_proxy_protocol: bool = false,
         /// `SO_MARK` of the sockets towards servers, so that rules of the firewall know them.
         mark: Option<u32> = unset("none"),
+        /// With modes redirect and transparent, the interfaces at which connections are taken, for `ackclock-proxy rules`.
+        interfaces: Option<Vec<String>> = unset("all but the loopback"),
+        /// The ports of servers whose connections are taken, likewise.
+        ports: Option<Vec<Ports>> = unset("all"),
         /// Connections that wait to be taken.
         backlog: u32 = default(4096).at_least(1).at_most(65_535),
         /// How much is kept between the two sides, of what clients send.
@@ -204,6 +208,8 @@ declare! {
         address: Option<Address> = unset("nowhere"),
         /// Anyone may read them: without this, only an address of the loopback is allowed.
         public: bool = false,
+        /// How long octets wait here is measured of connections without a buffer policy, too.
+        latency: bool = false,
     }
 }
 
