@@ -254,9 +254,18 @@ impl Direction {
                     carrier.pipes.give_back(pipe);
                     // Splicing stops before an urgent octet as it does at the end: copying knows the difference.
                     self.is_bulk = false;
-                    if ended == Err(Errno::AGAIN) {
-                        from.is_readable = false;
-                        return;
+                    match ended {
+                        Ok(_) | Err(Errno::INTR) => {}
+                        Err(Errno::AGAIN) => {
+                            from.is_readable = false;
+                            return;
+                        }
+                        // The kernel tells of an error once: copying would take what follows for an end in order.
+                        Err(_) => {
+                            from.on_reset();
+                            self.end = End::Reset;
+                            return;
+                        }
                     }
                 }
             }

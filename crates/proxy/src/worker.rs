@@ -164,7 +164,6 @@ impl Worker {
         }
         match connection.stage {
             Stage::Header => self.read_header(key, now),
-            Stage::Connecting(_) if flags.contains(EventFlags::ERR) => self.end(key, false),
             _ => self.advance(key, now),
         }
     }
