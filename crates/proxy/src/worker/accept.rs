@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SocketFlags, accept_with, recv};
+use rustix::net::{RecvFlags, SocketAddrAny, SocketFlags, acceptfrom_with, recv};
 use socket2::SockRef;
 
 use super::{IS_LISTENER, Listening, Worker};
@@ -39,10 +39,11 @@ impl Worker {
                 return self.pause(key, now, "as many connections as are allowed");
             }
             let Some(listening) = self.listeners.get(key) else { return };
-            match accept_with(&listening.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-                Ok(socket) => {
+            match acceptfrom_with(&listening.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+                // Accepting tells the address even of a client that has gone; asking later does not.
+                Ok((socket, client)) => {
                     let service = Arc::clone(&listening.service);
-                    self.on_accepted(socket, service, now);
+                    self.on_accepted(socket, client, service, now);
                 }
                 Err(Errno::AGAIN) => return,
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
@@ -75,11 +76,9 @@ impl Worker {
     }
 
     /// A connection was taken. Dropping its socket resets it: it inherited that from the listener.
-    fn on_accepted(&mut self, socket: OwnedFd, service: Arc<Service>, now: Instant) {
+    fn on_accepted(&mut self, socket: OwnedFd, client: Option<SocketAddrAny>, service: Arc<Service>, now: Instant) {
         service.metrics.accepted.inc();
-        let Some(client) = SockRef::from(&socket).peer_addr().ok().and_then(|address| address.as_socket()) else {
-            return;
-        };
+        let Some(client) = client.and_then(|address| SocketAddr::try_from(address).ok()) else { return };
         if !service.listener.serves(client) || !self.shared.enter(client) {
             service.metrics.refused.inc();
             tracing::debug!(%client, listener = service.listener.name, "refused");

@@ -90,15 +90,21 @@ impl Worker {
     pub(super) fn on_connected(&mut self, key: usize, flags: EventFlags, now: Instant) {
         let connection = &mut self.connections[key];
         let Some(far) = &mut connection.far else { return };
-        match SockRef::from(&far.socket).take_error() {
-            Ok(None) if flags.contains(EventFlags::OUT) && !flags.contains(EventFlags::ERR) => {}
-            Ok(None) => return,
-            Ok(Some(error)) | Err(error) => {
-                tracing::debug!(server = %connection.server, %error, "the server did not answer");
-                return self.on_unreachable(key, now);
-            }
-        }
         (far.is_readable, far.is_writable) = (true, true);
+        if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
+            match SockRef::from(&far.socket).take_error() {
+                // It had answered, and has sent what there may be to read before it was reset.
+                Ok(Some(error)) if error.kind() == io::ErrorKind::ConnectionReset => far.on_reset(),
+                Ok(None) if flags.contains(EventFlags::OUT) => {}
+                Ok(None) => return,
+                Ok(Some(error)) | Err(error) => {
+                    tracing::debug!(server = %connection.server, %error, "the server did not answer");
+                    return self.on_unreachable(key, now);
+                }
+            }
+        } else if !flags.contains(EventFlags::OUT) {
+            return;
+        }
         connection.stage = Stage::Open;
         connection.active_at = now;
         if let Some(upstream) = &connection.upstream {

@@ -67,6 +67,7 @@ pub(crate) struct Endpoint<'a> {
     sends: u64,
     reads: u64,
     sent: u64,
+    is_broken: bool,
     met: usize,
     meeting: &'a Meeting,
     seen: Seen,
@@ -79,7 +80,17 @@ impl<'a> Endpoint<'a> {
         let (sends, reads) = if is_client { (1, 2) } else { (2, 1) };
         let end = if socket.is_err() { End::Reset } else { End::Unread };
         let seen = Seen { end, ..Seen::default() };
-        Self { socket: socket.ok(), sends, reads, sent: 0, met: 0, meeting, seen, until: Instant::now() + PATIENCE }
+        Self {
+            socket: socket.ok(),
+            sends,
+            reads,
+            sent: 0,
+            is_broken: false,
+            met: 0,
+            meeting,
+            seen,
+            until: Instant::now() + PATIENCE,
+        }
     }
 
     /// Follows the script, then reads what is left.
@@ -133,7 +144,10 @@ impl<'a> Endpoint<'a> {
             match socket.write(&buffer[..length]) {
                 Ok(written) => self.sent += written as u64,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return,
+                Err(_) => {
+                    self.is_broken = true;
+                    return;
+                }
             }
         }
     }
@@ -146,7 +160,8 @@ impl<'a> Endpoint<'a> {
             let _ = socket.set_read_timeout(Some(self.left()));
             let length = at_a_time.min(until - self.seen.received) as usize;
             match socket.read(&mut buffer[..length]) {
-                Ok(0) => self.seen.end = End::Fin,
+                // The kernel tells of a reset once, and writing was told.
+                Ok(0) => self.seen.end = if self.is_broken { End::Reset } else { End::Fin },
                 Ok(read) => {
                     self.seen.is_wrong |= !stream::is_right(self.reads, self.seen.received, &buffer[..read]);
                     self.seen.received += read as u64;

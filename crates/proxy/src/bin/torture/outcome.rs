@@ -67,7 +67,7 @@ fn difference(case: &Case, direct: &[Outcome], through: &Outcome) -> Option<Stri
         }
         let of_direct: BTreeSet<Seen> = direct.iter().map(|outcome| outcome[index]).collect();
         let is_fixed = !case.is_race && of_direct.len() == 1;
-        let fits = if is_fixed { of_direct.contains(&seen) } else { is_possible(&of_direct, seen, peer, case) };
+        let fits = of_direct.contains(&seen) || !is_fixed && is_possible(&of_direct, seen, peer, case);
         if !fits {
             let directly = of_direct.iter().map(|seen| told(*seen)).collect::<Vec<_>>().join(" or ");
             return Some(format!("the {who} saw {}, and directly {directly}", told(seen)));
