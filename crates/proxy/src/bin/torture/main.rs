@@ -30,13 +30,14 @@ use proxy::Proxy;
 const HELP: &str = "\
 Exchanges of every order of octets, FINs and resets, directly and through a TCP proxy, which must make no difference.
 
-usage: ackclock-torture --proxy COMMAND [--name NAME] [--cases PART] [--jobs N] [--random N] [--json FILE]
+usage: ackclock-torture --proxy COMMAND [--name NAME] [--cases PART] [--jobs N] [--random N] [--repeat N] [--json FILE]
        ackclock-torture --list [--cases PART]
 
   --proxy COMMAND  run by a shell; {listen} and {upstream} in it are ports of 127.0.0.1
   --cases PART     only those with PART in their name
   --jobs N         as many proxies and cases at a time (default 4)
   --random N       that many random exchanges as well (default 0)
+  --repeat N       play each case that often (default 1)
   --json FILE      write the verdicts there
 
 exit: 0 every case is as without the proxy, 1 some are not, 2 wrong input
@@ -48,6 +49,7 @@ struct Options {
     part: String,
     jobs: usize,
     random: usize,
+    repeat: usize,
     json: Option<String>,
     list: bool,
 }
@@ -69,6 +71,7 @@ fn options() -> Result<Option<Options>, lexopt::Error> {
         part: String::new(),
         jobs: 4,
         random: 0,
+        repeat: 1,
         json: None,
         list: false,
     };
@@ -80,6 +83,7 @@ fn options() -> Result<Option<Options>, lexopt::Error> {
             Long("cases") => options.part = arguments.value()?.string()?,
             Long("jobs") => options.jobs = arguments.value()?.parse::<usize>()?.clamp(1, 64),
             Long("random") => options.random = arguments.value()?.parse()?,
+            Long("repeat") => options.repeat = arguments.value()?.parse()?,
             Long("json") => options.json = Some(arguments.value()?.string()?),
             Long("list") => options.list = true,
             Long("help") | Short('h') => {
@@ -103,6 +107,7 @@ fn torture(options: &Options) -> Result<ExitCode, lexopt::Error> {
         let _ = io::stdout().write_all(text.as_bytes());
         return Ok(ExitCode::SUCCESS);
     }
+    let cases: Vec<Case> = (0..options.repeat).flat_map(|_| cases.clone()).collect();
     let command = options.command.as_ref().ok_or("--proxy is missing")?;
     let mut verdicts = play_all(&cases, command, options.jobs).map_err(|error| error.to_string())?;
     for (name, special) in specials {

@@ -136,7 +136,8 @@ fn connect(to: SocketAddr, receive_buffer: Option<usize>, port: Option<u16>) -> 
     if let Some(port) = port {
         socket.bind(&SocketAddr::new(to.ip(), port).into())?;
     }
-    socket.connect_timeout(&to.into(), PATIENCE)?;
+    // With a timeout, an error that comes after the connection would be taken for one of connecting.
+    socket.connect(&to.into())?;
     Ok(socket.into())
 }
 
