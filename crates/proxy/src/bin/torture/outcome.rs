@@ -127,7 +127,20 @@ fn play_once(case: &Case, to: SocketAddr, at: SocketAddr, port: Option<u16>) -> 
     })
 }
 
+/// Connects, from a port if one is given: as soon as this host's own kernel lets it be used again.
 fn connect(to: SocketAddr, receive_buffer: Option<usize>, port: Option<u16>) -> io::Result<TcpStream> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match connect_once(to, receive_buffer, port) {
+            Err(error) if error.kind() == ErrorKind::AddrNotAvailable && Instant::now() < until => {
+                thread::sleep(Duration::from_millis(50));
+            }
+            done => return done,
+        }
+    }
+}
+
+fn connect_once(to: SocketAddr, receive_buffer: Option<usize>, port: Option<u16>) -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     if let Some(octets) = receive_buffer {
         socket.set_recv_buffer_size(octets)?;
