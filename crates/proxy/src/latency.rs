@@ -9,7 +9,7 @@
 //! segment or two are let in wherever nothing is unread: otherwise a sender would not learn that it may go on.
 //!
 //! **Departures** from a simulated appliance: orders are renewed every eighth of a far round trip, not with every ACK; the kernel's
-//! window is up to twice what is ordered, as it counts its own structures; congestion window validation cannot be switched
+//! window is what is ordered to within a fifth or so, as it counts its own structures; congestion window validation cannot be switched
 //! off, which is why more than a segment is always kept unsent; ECE cannot be raised.
 
 use std::collections::VecDeque;
@@ -166,11 +166,15 @@ impl Bounded {
         }
         let Some(window) = orders.window else { return };
         let least = if unread == 0 { 2 * readings.near_mss.0 } else { 0 };
-        let room = (unread + window.0.max(least)).clamp(2304, 1 << 30);
+        let mut room = (unread + window.0.max(least)).clamp(2304, 1 << 30);
+        if window == Bytes::ZERO && unread > 0 {
+            // What is unread must not make room for more of it.
+            room = room.min(self.receive_buffer.max(2304));
+        }
         if differs(room, self.receive_buffer) {
             self.receive_buffer = room;
-            // The kernel doubles it, for its own structures.
-            let _ = SockRef::from(&near.socket).set_recv_buffer_size(room as usize);
+            // The kernel doubles what it is asked for, and offers of that what its own structures are likely to leave.
+            let _ = SockRef::from(&near.socket).set_recv_buffer_size((room * 3 / 5) as usize);
         }
     }
 }

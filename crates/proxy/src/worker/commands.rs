@@ -10,7 +10,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use serde_json::{Value as Json, json};
 
 use super::{Worker, side_info};
-use crate::direction::Endpoint;
+use crate::connection::Stage;
 use crate::service::Service;
 
 /// Connections of a thread that are described at a time.
@@ -176,7 +176,7 @@ impl Worker {
             up_bytes: it.up.written,
             down_bytes: it.down.written,
             near: side_info(&it.near),
-            far: it.far.as_ref().filter(|far: &&Endpoint| far.is_writable || far.is_readable).map(side_info),
+            far: it.far.as_ref().filter(|_| !matches!(it.stage, Stage::Connecting(_))).map(side_info),
             pending_bytes: [it.up.pending() as u64, it.down.pending() as u64],
         })
         .collect()

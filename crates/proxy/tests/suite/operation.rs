@@ -173,7 +173,8 @@ fn the_proxy_protocol_tells_of_the_client_through_two_proxies() {
 #[test]
 fn measurements_say_what_was_carried() {
     let (listen, server, at) = (free(), echo(), free());
-    let _proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"\nlatency = true")), listen);
+    let _proxy =
+        Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"\nlatency = true")), listen);
     let mut flow = connect(listen);
     assert!(answers(&mut flow));
     let ask = |what: &str| {
