@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel publish-check fuzz fuzz-short soak other-processor claims-full record-controllers evolve validate-linux peers lock programs clean
+.PHONY: help setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -90,6 +90,19 @@ instructions: build ## count the instructions of a packet: no more than 5 % over
 
 peers: ## the same scenarios on ackclock and ns-3, in turn, with intervals (PEERS: cases and options)
 	@benches/peers/rerun.sh $(PEERS)
+
+torture: ## the torture suite on this proxy, HAProxy, nginx and socat, where they are there
+	cargo build --quiet --release -p ackclock-proxy
+	@for proxy in ours haproxy nginx socat; do \
+		target/release/ackclock-torture --proxy "benches/proxies/$$proxy.sh {listen} {upstream}" --name $$proxy --jobs 8 | tail -n 1; done
+
+proxy-bench: ## the proxy beside HAProxy and nginx, in turn, with intervals
+	cargo build --quiet --release -p ackclock-proxy
+	@$(PYTHON) benches/proxy_bench.py
+
+deb: ## a Debian package of ackclock-proxy and ackclock-torture in target/
+	cargo build --quiet --locked --release -p ackclock-proxy
+	@crates/proxy/packaging/build-deb.sh
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 
