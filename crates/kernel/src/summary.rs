@@ -4,10 +4,10 @@
 //! count of what it took for lost; `fast_recoveries` and episodes are those that lasted a millisecond at least.
 
 use ackclock_sim::{
-    Column, ColumnData, FlowConfig, FlowSeries, FlowSummary, NO_NAME, SimulationConfig, Summary, Table, distribution,
-    jain_index,
+    Column, ColumnData, ExchangeSummary, FlowConfig, FlowSeries, FlowSummary, NO_NAME, SimulationConfig, Summary,
+    Table, distribution, jain_index,
 };
-use ackclock_units::SimTime;
+use ackclock_units::{Histogram, SimTime};
 
 use crate::hosts::{Border, Ends, Episode, Exchanged, Sampled};
 use crate::run::{Done, Outcome, Report};
@@ -81,8 +81,23 @@ fn flow_summary(config: &SimulationConfig, place: &Place<'_>, done: &Done) -> Fl
         fast_recoveries: done.sampled.episodes.iter().filter(is_recovery).count() as u64,
         aborted: false,
         rtt_ms: meter.samples().map(|samples| distribution(samples, 1e3)),
-        exchanges: None,
+        exchanges: (stream == 0 && flow.app.has_responses())
+            .then(|| exchanged(config, &done.exchanges[place.connection])),
         video: None,
+    }
+}
+
+/// Requests that were made in the measurement window.
+fn exchanged(config: &SimulationConfig, all: &[Exchanged]) -> ExchangeSummary {
+    let measured = || all.iter().filter(|one| config.measure.holds(one.start));
+    let mut times = Histogram::default();
+    measured().for_each(|one| times.add((one.end - one.start).0));
+    let (count, octets) = (measured().count() as u64, measured().map(|one| one.size.0).sum::<u64>());
+    ExchangeSummary {
+        completed: count,
+        mean_bytes: (count > 0).then(|| octets as f64 / count as f64),
+        time_ms: (count > 0).then(|| distribution(&times, 1e6)),
+        slowdown: None,
     }
 }
 

@@ -7,7 +7,7 @@ use ackclock_net::{HopIndex, Packet, TelemetryId};
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct Frames {
+pub(super) struct Frames {
     frames: Vec<Vec<u8>>,
     free: Vec<u32>,
     /// Gone at the present instant, at which a copy may still come out of the link that made it.
@@ -16,7 +16,7 @@ pub struct Frames {
 
 impl Frames {
     /// Keeps the bytes of a packet that enters the network.
-    pub fn keep(&mut self, packet: Packet, octets: &[u8]) -> Packet {
+    pub(super) fn keep(&mut self, packet: Packet, octets: &[u8]) -> Packet {
         let frame = self.free.pop().unwrap_or_else(|| {
             self.frames.push(Vec::new());
             (self.frames.len() - 1) as u32
@@ -28,7 +28,7 @@ impl Frames {
     }
 
     /// A packet that has come out of a link; a copy gets bytes of its own.
-    pub fn arrived(&mut self, packet: Packet) -> Packet {
+    pub(super) fn arrived(&mut self, packet: Packet) -> Packet {
         if packet.telemetry.is_some() {
             return packet;
         }
@@ -39,22 +39,22 @@ impl Frames {
     }
 
     /// The bytes of a packet.
-    pub fn bytes(&mut self, packet: &Packet) -> &mut Vec<u8> {
+    pub(super) fn bytes(&mut self, packet: &Packet) -> &mut Vec<u8> {
         &mut self.frames[packet.hop.index()]
     }
 
     /// A packet has left the network, or is lost.
-    pub fn leave(&mut self, packet: &Packet) {
+    pub(super) fn leave(&mut self, packet: &Packet) {
         self.leaving.push(packet.hop.index() as u32);
     }
 
     /// Time has moved on.
-    pub fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.free.append(&mut self.leaving);
     }
 
     /// How many packets are under way.
-    pub fn under_way(&self) -> usize {
+    pub(super) fn under_way(&self) -> usize {
         self.frames.len() - self.free.len() - self.leaving.len()
     }
 }
@@ -69,7 +69,8 @@ mod tests {
         let first = frames.keep(Packet::default(), b"one");
         let copy = frames.arrived(Packet { telemetry: TelemetryId::default(), ..first });
         frames.bytes(&copy)[0] = b'O';
-        assert_eq!((&frames.bytes(&first)[..], frames.under_way()), (&b"one"[..], 2));
+        assert_eq!(frames.bytes(&first), b"one");
+        assert_eq!(frames.under_way(), 2);
         frames.leave(&first);
         let late = frames.arrived(Packet { telemetry: TelemetryId::default(), ..first });
         assert_eq!(frames.bytes(&late), b"one", "it left at this very instant");
