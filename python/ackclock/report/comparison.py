@@ -27,7 +27,7 @@ def compare(results: list[Results]) -> None:
         results: The runs. Of one with many flows, groups with percentiles, and the flows that stand out.
     """
     console = filtered(Console(emoji=False))
-    runs = [f"{result.name} (seed {result.summary['seed']})" for result in results]
+    runs = [f"{result.name} ({result.origin})" for result in results]
     for table in _of_flows(runs, [result.summary["flows"] for result in results]):
         console.print(table)
     for title, cells, entries_of in _TRAFFIC:

@@ -94,7 +94,8 @@ def _no_series() -> str:
 def _summary(result: Results, label: str) -> str:
     summary = result.summary
     index = summary["jain_index"]
-    facts = [f"{summary['duration_s']:g} s simulated", f"seed {summary['seed']}"]
+    is_real = "kernel" in result.manifest
+    facts = [f"{summary['duration_s']:g} s {'in real time' if is_real else 'simulated'}", result.origin]
     if index is not None and len(summary["flows"]) > 1:
         facts.append(f"Jain index {index:.4f}")
     return f"<h2>{_text(label)}</h2><p>{_text(', '.join(facts))}</p>{tables(summary)}"
