@@ -4,7 +4,7 @@ Run as root, where `ackclock-kernel` is built (`make kernel`):
 
     python studies/kernel/k1.py [--runs N] [--only NAME ...] -o k1.json
 
-Prints the table as Markdown. Each scenario is simulated with as many seeds as it is run, since the hosts of the simulator
+Prints the table as Markdown. Each scenario is simulated with as many seeds as it is run, since the simulator's hosts
 have noise as real ones do; a figure is the mean, with the least and the most.
 """
 

@@ -48,7 +48,7 @@ pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, repo
     Outcome {
         summary,
         episodes: episodes(&done.sampled, &names, end),
-        flows: series(done.sampled, &config.trace.flows, names),
+        flows: series(&done.sampled, &config.trace.flows, names),
         links: done.pump.series,
         completions: completions(config, &done.exchanges),
         report,
@@ -123,7 +123,7 @@ fn column(name: &'static str, data: ColumnData) -> Column {
 }
 
 /// Series of flows as the simulator has them.
-fn series(sampled: Sampled, kinds: &[FlowSeries], names: Vec<String>) -> Table {
+fn series(sampled: &Sampled, kinds: &[FlowSeries], names: Vec<String>) -> Table {
     let rows = &sampled.rows;
     let codes = rows.iter().map(|row| row.1).collect();
     let mut columns = vec![
@@ -148,11 +148,11 @@ fn episodes(sampled: &Sampled, names: &[String], end: SimTime) -> Table {
         ca_state::CWR => 1,
         _ => 2,
     };
-    let named = |codes: Vec<u32>, names: Vec<String>| ColumnData::Name { codes, names };
+    let texts = |codes: Vec<u32>, names: Vec<String>| ColumnData::Name { codes, names };
     let causes = ["loss", "ecn", "timeout"].map(str::to_owned).to_vec();
     let columns = vec![
-        column("flow", named(rows.iter().map(|row| row.stream as u32).collect(), names.to_vec())),
-        column("cause", named(rows.iter().map(cause).collect(), causes)),
+        column("flow", texts(rows.iter().map(|row| row.stream as u32).collect(), names.to_vec())),
+        column("cause", texts(rows.iter().map(cause).collect(), causes)),
         column("time_s", numbers(&|row| row.start.as_secs_f64())),
         column("cwnd_before_bytes", numbers(&|row| row.before.cwnd() as f64)),
         column("cwnd_after_bytes", numbers(&|row| row.after.cwnd() as f64)),

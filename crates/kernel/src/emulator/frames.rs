@@ -8,7 +8,7 @@ use ackclock_net::{HopIndex, Packet, TelemetryId};
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
-    frames: Vec<Vec<u8>>,
+    octets: Vec<Vec<u8>>,
     free: Vec<u32>,
     /// Gone at the present instant, at which a copy may still come out of the link that made it.
     leaving: Vec<u32>,
@@ -18,10 +18,10 @@ impl Frames {
     /// Keeps the bytes of a packet that enters the network.
     pub(super) fn keep(&mut self, packet: Packet, octets: &[u8]) -> Packet {
         let frame = self.free.pop().unwrap_or_else(|| {
-            self.frames.push(Vec::new());
-            (self.frames.len() - 1) as u32
+            self.octets.push(Vec::new());
+            (self.octets.len() - 1) as u32
         });
-        let bytes = &mut self.frames[frame as usize];
+        let bytes = &mut self.octets[frame as usize];
         bytes.clear();
         bytes.extend_from_slice(octets);
         Packet { hop: HopIndex::new(frame as usize), telemetry: TelemetryId::of_place(0), ..packet }
@@ -32,15 +32,15 @@ impl Frames {
         if packet.telemetry.is_some() {
             return packet;
         }
-        let octets = std::mem::take(&mut self.frames[packet.hop.index()]);
+        let octets = std::mem::take(&mut self.octets[packet.hop.index()]);
         let own = self.keep(packet, &octets);
-        self.frames[packet.hop.index()] = octets;
+        self.octets[packet.hop.index()] = octets;
         own
     }
 
     /// The bytes of a packet.
     pub(super) fn bytes(&mut self, packet: &Packet) -> &mut Vec<u8> {
-        &mut self.frames[packet.hop.index()]
+        &mut self.octets[packet.hop.index()]
     }
 
     /// A packet has left the network, or is lost.
@@ -55,7 +55,7 @@ impl Frames {
 
     /// How many packets are under way.
     pub(super) fn under_way(&self) -> usize {
-        self.frames.len() - self.free.len() - self.leaving.len()
+        self.octets.len() - self.free.len() - self.leaving.len()
     }
 }
 

@@ -143,7 +143,7 @@ impl<'a> Pump<'a> {
                 rested = Instant::now();
             }
         }
-        let cpu = thread_cpu()? - before;
+        let cpu = thread_cpu()?.saturating_sub(before);
         Ok(self.finish(cpu, is_real_time))
     }
 
@@ -178,7 +178,7 @@ impl<'a> Pump<'a> {
         if left <= AWAKE {
             return Ok(false);
         }
-        let nap = TimeSpec::from_duration((left - AWAKE).min(NAP));
+        let nap = TimeSpec::from_duration(left.saturating_sub(AWAKE).min(NAP));
         let mut ready = self.devices.map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
         match ppoll(&mut ready, Some(nap), None) {
             Ok(_) | Err(nix::Error::EINTR) => Ok(true),

@@ -46,7 +46,7 @@ pub fn send(
 pub fn drain(socket: &Socket, stop: &AtomicBool) -> io::Result<()> {
     super::hurry();
     socket.set_read_timeout(Some(LOOK))?;
-    let mut buffer = [0; 65_536];
+    let mut buffer = vec![0; 65_536];
     let mut socket = socket;
     while !stop.load(Ordering::Relaxed) {
         let _ = io::Read::read(&mut socket, &mut buffer);
