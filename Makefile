@@ -119,7 +119,7 @@ lint-rust: docs
 lint-python: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy python --exclude claims/folders/
+	$(BIN)/mypy python --exclude "claims/folders/|ackclock/scenarios/"
 	for folder in python/ackclock/claims/folders/*/; do $(BIN)/mypy $$folder*.py || exit 1; done
 	$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python tests/stub.py

@@ -55,6 +55,7 @@ COMMANDS = {
     "train": Command("train", "train", _SIMULATE),
     "evaluate": Command("evaluate", "evaluate", _SIMULATE),
     "export": Command("export", "export", _SIMULATE),
+    "examples": Command("examples", "examples", _SIMULATE),
     "new": Command("new", "new", _OWN),
     "validate": Command("check", "validate", _LEARN),
     "schema": Command("check", "schema", _LEARN),
