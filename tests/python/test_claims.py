@@ -10,7 +10,7 @@ import pytest
 from ackclock.claims import Finding, judge, load_folders
 from ackclock.claims.folder import load_folder, select
 from ackclock.claims.ledger import Laboratory
-from ackclock.claims.page import number
+from ackclock.claims.words import number
 from conftest import Cli
 
 FOLDERS = load_folders()
