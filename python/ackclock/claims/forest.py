@@ -92,8 +92,7 @@ def draw(plot: Plot) -> Figure:
 def _row(axis: Axes, place: int, finding: Finding) -> None:
     tried = _options(finding)
     for index, (name, measured) in enumerate(tried):
-        if measured.value is not None:
-            _dot(axis, place + (index - (len(tried) - 1) / 2) * 0.55 / len(tried), measured, COLOURS[index], name)
+        _dot(axis, place + (index - (len(tried) - 1) / 2) * 0.55 / len(tried), measured, COLOURS[index], name)
     published = number_of(finding.claim.published)
     if published is not None:
         axis.plot(published, place, "D", color="black", markersize=7, fillstyle="none", label="source")
@@ -120,6 +119,8 @@ def _options(finding: Finding) -> list[tuple[str, Measured]]:
 
 def _dot(axis: Axes, place: float, measured: Measured, colour: str, name: str) -> None:
     interval = measured.interval
+    if measured.value is None:
+        return
     half = interval.half if interval is not None and interval.freedom else 0.0
     axis.errorbar(
         measured.value, place, xerr=half, fmt="o", color=colour, markersize=4, capsize=3, linewidth=1.3, label=name

@@ -297,6 +297,17 @@ def _judged(claim: Claim, measurements: Sequence[tuple[Choices, Measured]]) -> l
 def _finding(claim: Claim, laboratory: Laboratory, recorded: Verdict | None, region: Region | None) -> Finding:
     simulated = laboratory.simulates(claim.study)
     measurements = _simulated(claim, laboratory) if simulated else _on_record(claim)
+    return _found(claim, measurements, recorded, region, simulated=simulated)
+
+
+def _found(
+    claim: Claim,
+    measurements: Sequence[tuple[Choices, Measured]],
+    recorded: Verdict | None,
+    region: Region | None,
+    *,
+    simulated: bool,
+) -> Finding:
     judged = _judged(claim, measurements)
     (_, measured, first_verdict), *others = judged
     verdicts = [verdict for _, _, verdict in judged]
@@ -321,14 +332,17 @@ def _repeated(study: Study, measured: Measured) -> Measured:
 
 
 def _on_record(claim: Claim) -> list[tuple[Choices, Measured]]:
-    """Return what a `--full` run measured; a claim that none has measured is open."""
+    """Return what a `--full` run measured; a claim that none has measured is open.
+
+    A record from before a choice was added is one of that choice's first option.
+    """
     choices = claim.study.open_choices
     first = tuple(choice.options[0] for choice in choices)
     entry = claim.on_record
     if entry is None:
         return [(first, Measured(None))]
     others = [
-        (tuple(_option(choice, other["choices"][choice.name]) for choice in choices), _entry(claim.study, other))
+        (tuple(_option(choice, other["choices"].get(choice.name)) for choice in choices), _entry(claim.study, other))
         for other in entry["other_choices"]
     ]
     return [(first, _entry(claim.study, entry)), *others]
@@ -346,8 +360,21 @@ def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
     return _repeated(study, Measured(value, also, interval=interval, values=values))
 
 
-def _option(choice: Choice, name: str) -> Option:
-    return next(option for option in choice.options if option.name == name)
+def _option(choice: Choice, name: str | None) -> Option:
+    return next((option for option in choice.options if option.name == name), choice.options[0])
+
+
+def recorded_with_more(finding: Finding) -> Finding | None:
+    """Return what is on record of a claim that was simulated now, if that is a mean of more seeds; it decides more.
+
+    Args:
+        finding: What came out.
+    """
+    claim = finding.claim
+    if not finding.simulated or claim.on_record is None or not claim.study.repeats or claim.share is not None:
+        return None
+    record = _found(claim, _on_record(claim), finding.recorded, None, simulated=False)
+    return record if record.seeds > finding.seeds else None
 
 
 def over_grid(verdicts: Sequence[Verdict], share: float) -> Verdict:

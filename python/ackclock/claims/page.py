@@ -15,7 +15,7 @@ from ackclock.claims.folder import Folder
 from ackclock.claims.ledger import Choices, Finding, Laboratory
 from ackclock.claims.measured import Measured
 from ackclock.claims.origin import now
-from ackclock.claims.words import chance, counts, limits, number, origin, record, spread
+from ackclock.claims.words import chance, counts, limits, more, number, origin, record, spread
 
 STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 """Of every page with verdicts."""
@@ -30,6 +30,21 @@ def as_json(findings: Sequence[Finding], *, full: bool) -> dict[str, Any]:
     """
     entries = [finding.as_dict() for finding in findings]
     return {"ackclock": now().version, "made": now().as_dict(), "full": full, "claims": entries}
+
+
+def regions_as_json(findings: Sequence[Finding]) -> dict[str, Any]:
+    """Return what `regions.json` holds: of claims that are judged together, which hold under each combination.
+
+    Args:
+        findings: All of them.
+    """
+    found = {finding.region.name: finding for finding in findings if finding.region is not None}
+    tables = [
+        finding.region.as_dict([choice.title for choice in finding.claim.study.open_choices])
+        for finding in found.values()
+        if finding.region is not None
+    ]
+    return {"made": now().as_dict(), "regions": tables}
 
 
 def write(
@@ -48,6 +63,9 @@ def write(
         (partial / "figures").mkdir()
         parts = [_folder(folder, findings, laboratory, partial / "figures") for folder in folders]
         (partial / "index.html").write_text(_page("".join(parts), findings, laboratory), encoding="utf-8")
+        regions = regions_as_json(findings)
+        if regions["regions"]:
+            (partial / "regions.json").write_text(json.dumps(regions, ensure_ascii=False) + "\n", encoding="utf-8")
         content = json.dumps(as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n"
         (partial / "claims.json").write_text(content, encoding="utf-8")
         (partial / storage.MANIFEST).write_text(json.dumps({"simulations": len(laboratory)}) + "\n", encoding="utf-8")
@@ -93,7 +111,7 @@ def _overview(findings: Sequence[Finding]) -> str:
     rows = "".join(
         f'<tr><td><a href="#{escape(f.claim.id)}">{escape(f.claim.id)}</a></td><td>{escape(f.claim.quantity)}</td>'
         f'<td>{escape(f.claim.published)}</td><td class="n">{number(f.measured.value)}</td>'
-        f"<td>{spread(f.measured)}</td><td>{escape(f.claim.unit)}</td><td>{_badge(f.verdict)}</td>"
+        f'<td class="pm">{spread(f.measured)}</td><td>{escape(f.claim.unit)}</td><td>{_badge(f.verdict)}</td>'
         f"<td>{f.agreeing} of {f.tried}</td><td>{_WHOSE[f.claim.origin]}</td><td>{origin(f)}</td></tr>"
         for f in findings
     )
@@ -133,6 +151,7 @@ def _finding(finding: Finding) -> str:
         ("paper", claim.published),
         ("measured", _measured(finding)),
         ("made by", record(finding)),
+        ("more seeds", more(finding)),
         ("also", _also(finding.measured)),
         ("agreement", f"{limits(claim)}{_share(finding)}. {claim.why}"),
         ("settings", claim.settings),
@@ -181,7 +200,7 @@ def _others(finding: Finding) -> str:
 
 def _other(choices: Choices, measured: Measured, verdict: str) -> str:
     cells = "".join(f"<td>{escape(option.name)}</td>" for option in choices)
-    numbers = f'<td class="n">{number(measured.value)}</td><td>{spread(measured)}</td>'
+    numbers = f'<td class="n">{number(measured.value)}</td><td class="pm">{spread(measured)}</td>'
     return f"<tr>{cells}{numbers}<td>{_badge(verdict)}</td></tr>"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ackclock.claims.folder import Claim
 from ackclock.claims.intervals import CONFIDENCE, Interval
-from ackclock.claims.ledger import Finding
+from ackclock.claims.ledger import Finding, recorded_with_more
 from ackclock.claims.measured import Measured
 
 ORIGINS = (
@@ -72,6 +72,19 @@ def record(finding: Finding) -> str:
         return "not on record"
     same = "" if finding.made.is_of_this_engine else "; the engine has changed since, or may have"
     return f"on record: {finding.made}{same}"
+
+
+def more(finding: Finding) -> str:
+    """Say what a record of more seeds says of a claim that was simulated now; nothing if there is none.
+
+    Args:
+        finding: What came out.
+    """
+    other = recorded_with_more(finding)
+    if other is None:
+        return ""
+    value = f"{number(other.measured.value)} {spread(other.measured)} {finding.claim.unit}".strip()
+    return f"{other.seeds} seeds on record say {value}: {other.verdict}"
 
 
 def counts(findings: Sequence[Finding]) -> list[str]:

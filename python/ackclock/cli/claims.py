@@ -142,6 +142,8 @@ def _print(findings: list[Any], folder: Path) -> None:
 
 
 def _print_notes(findings: list[Any]) -> None:
+    from ackclock.claims.words import more
+
     console = output()
     console.print()
     for finding in findings:
@@ -149,6 +151,8 @@ def _print_notes(findings: list[Any]) -> None:
             where = _WHERE.get(finding.verdict, "depends on choices that the source leaves open")
             reason = finding.claim.reason or "no reason found yet"
             console.print(name(f"{finding.claim.id} {where}: {reason}"), soft_wrap=True)
+        if more(finding):
+            console.print(name(f"{finding.claim.id}: {more(finding)}"), soft_wrap=True)
         if finding.recorded not in (None, finding.verdict):
             console.print(name(f"{finding.claim.id}: the verdict on record is {finding.recorded}"), style="bold red")
     console.print()
