@@ -85,8 +85,8 @@ def _over_grid(
 ) -> Figure:
     """Draw a table for each quotient of two cases: rates and delays down, queues across; first constants and seed."""
     constants, rate, delay, queue, seed = study.choices
-    cells = [choices for choices in laboratory.grid(study) if choices[0] == constants.options[0]]
-    grid = {tuple(o.name for o in choices[1:]): choices for choices in cells}
+    chosen = [choices for choices in laboratory.grid(study) if choices[0] == constants.options[0]]
+    grid = {tuple(o.name for o in choices[1:]): choices for choices in chosen}
     tried = [sorted({key[i] for key in grid}, key=_leading) for i in range(len(study.choices) - 1)]
     rows = [(r, d) for r in tried[0] for d in tried[1]]
     parts = []
