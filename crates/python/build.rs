@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// Crates that translate or begin a run, and decide nothing in it.
-const GLUE: [&str; 2] = ["python", "ackclock"];
+/// Crates that translate or begin a run, or stand beside the simulator, and decide nothing in a simulated one.
+const GLUE: [&str; 5] = ["python", "ackclock", "bpf", "kernel", "proxy"];
 
 fn main() {
     let crates = PathBuf::from("..");
