@@ -3,11 +3,9 @@
 import json
 import os
 import platform
-import secrets
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 PROGRAM: Final = "ackclock-kernel"
-
-_TABLES: tuple[TableName, ...] = ("flows", "links", "episodes", "completions")
 
 
 class KernelError(RuntimeError):
@@ -75,34 +71,28 @@ def run(
         KernelError: If the run failed, or the program is not there.
         KeyboardInterrupt: If it was interrupted.
     """
-    folder = Path(tempfile.gettempdir()) / f"{PROGRAM}-{os.getpid()}-{secrets.token_hex(4)}"
-    command = [str(program()), "run", "--tied", "--into", str(folder)]
+    command = [str(program()), "run", "--tied", "--stream"]
     if file is None:
         command += ["-"]
     else:
         command += [str(file), *(part for text in overrides for part in ("--set", text))]
         command += [] if seed is None else ["--seed", str(seed)]
-    try:
-        _call(command, scenario.to_json() if file is None else "")
-        return _results(scenario, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    return _results(scenario, _call(command, scenario.to_json() if file is None else ""))
 
 
-def _call(command: list[str], text: str) -> None:
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as child:
+def _call(command: list[str], text: str) -> bytes:
+    """What the program writes; nothing of it is ever on a disk, where it could be left behind."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         try:
-            _, told = child.communicate(text)
+            written, told = child.communicate(text.encode())
         except BaseException:
             child.send_signal(signal.SIGTERM)
             child.wait()
             raise
-    message = told.strip()
+    message = told.decode(errors="replace").strip()
     match child.returncode:
         case 0:
-            return
+            return written
         case 2:
             raise RefusedError(message)
         case 130:
@@ -111,18 +101,20 @@ def _call(command: list[str], text: str) -> None:
             raise KernelError(message.removeprefix("error: ") or f"{PROGRAM} ended with {code} and said nothing")
 
 
-def _results(scenario: Scenario, folder: Path) -> Results:
-    summary = json.loads((folder / "summary.json").read_bytes())
-    kernel: KernelRun = json.loads((folder / "kernel.json").read_bytes())
-    tables = {name: _table(folder / f"{name}.arrow") for name in _TABLES}
-    tables |= {"appliances": no_appliances(), "events": no_appliances()}
-    return Results(lambda: summary, _origin(scenario, kernel), tables.__getitem__)
+def _results(scenario: Scenario, written: bytes) -> Results:
+    head, _, rest = written.partition(b"\n")
+    told = json.loads(head)
+    tables: dict[TableName, pl.DataFrame] = {"appliances": no_appliances(), "events": no_appliances()}
+    for name, length in told["tables"].items():
+        tables[name] = _table(rest[:length])
+        rest = rest[length:]
+    return Results(lambda: told["summary"], _origin(scenario, told["kernel"]), tables.__getitem__)
 
 
-def _table(file: Path) -> "pl.DataFrame":
+def _table(octets: bytes) -> "pl.DataFrame":
     import polars as pl
 
-    table = pl.read_ipc(file.read_bytes())
+    table = pl.read_ipc(octets)
     return table.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 

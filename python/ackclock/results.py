@@ -199,6 +199,19 @@ class Results:
         """Name of the scenario."""
         return str(self.summary["scenario"])
 
+    @property
+    def is_of_kernel(self) -> bool:
+        """True if a kernel ran it, in real time."""
+        return "kernel" in self._origin
+
+    @property
+    def origin(self) -> str:
+        """What ran it in short, to tell it from others: its seed, or the kernel's release."""
+        kernel = self._origin.get("kernel")
+        if kernel is None:
+            return f"seed {self.summary['seed']}"
+        return f"Linux {kernel['release']}{'' if kernel['valid'] else ', not valid'}"
+
     def flow(self, name: str) -> FlowSummary:
         """Return the summary of one flow.
 

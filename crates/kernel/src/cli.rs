@@ -57,6 +57,9 @@ struct RunArgs {
     /// Write the results into this folder, made if there is none: summary.json, kernel.json and tables of Arrow.
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
+    /// Write the results to standard output as one stream: a line of JSON with the lengths of tables, then these as Arrow.
+    #[arg(long, conflicts_with = "into")]
+    stream: bool,
     /// End when the program that started this one ends.
     #[arg(long)]
     tied: bool,
@@ -96,6 +99,9 @@ fn run_command(args: &RunArgs) -> Ended {
     if let Some(folder) = &args.into {
         let told = |error| (FAILED, format!("error: {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).and_then(|()| output::write(&outcome, folder)).map_err(told)?;
+    } else if args.stream {
+        let told = |error| (FAILED, format!("error: standard output: {error}"));
+        output::write_stream(&outcome, &mut std::io::stdout().lock()).map_err(told)?;
     } else {
         print(&outcome);
     }

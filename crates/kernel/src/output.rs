@@ -1,7 +1,6 @@
 //! Results as files that ackclock's package reads: `summary.json`, `kernel.json`, and each table as a stream of Arrow.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,32 +12,52 @@ use arrow_array::{
 };
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, Field, Schema};
-use serde::Serialize;
 
 use crate::run::Outcome;
 
 /// Writes all files into a folder that there is.
 pub fn write(outcome: &Outcome, folder: &Path) -> io::Result<()> {
-    write_json(&folder.join("summary.json"), &outcome.summary)?;
-    write_json(&folder.join("kernel.json"), &outcome.report)?;
-    let tables = [
-        ("flows", &outcome.flows),
-        ("links", &outcome.links),
-        ("episodes", &outcome.episodes),
-        ("completions", &outcome.completions),
-    ];
-    for (name, table) in tables {
-        write_table(&folder.join(format!("{name}.arrow")), table).map_err(io::Error::other)?;
+    let text = |value: &serde_json::Value| serde_json::to_string_pretty(value).map(|text| text + "\n");
+    std::fs::write(folder.join("summary.json"), text(&serde_json::to_value(&outcome.summary)?)?)?;
+    std::fs::write(folder.join("kernel.json"), text(&serde_json::to_value(&outcome.report)?)?)?;
+    for (name, table) in tables(outcome) {
+        std::fs::write(folder.join(format!("{name}.arrow")), to_arrow(table)?)?;
     }
     Ok(())
 }
 
-fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
-    std::fs::write(path, text + "\n")
+/// The same as one stream, for a program that reads it, so that nothing is on a disk that could be left there: a line of JSON with
+/// `summary`, `kernel` and the lengths of the `tables` in octets, then the tables in that order.
+pub fn write_stream(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
+    let (mut lengths, mut octets) = (serde_json::Map::new(), Vec::new());
+    for (name, table) in tables(outcome) {
+        let arrow = to_arrow(table)?;
+        lengths.insert(name.to_owned(), arrow.len().into());
+        octets.extend(arrow);
+    }
+    let head = serde_json::json!({ "summary": outcome.summary, "kernel": outcome.report, "tables": lengths });
+    writeln!(out, "{head}")?;
+    out.write_all(&octets)?;
+    out.flush()
 }
 
-fn write_table(path: &Path, table: &Table) -> Result<(), ArrowError> {
+fn tables(outcome: &Outcome) -> [(&'static str, &Table); 4] {
+    [
+        ("flows", &outcome.flows),
+        ("links", &outcome.links),
+        ("episodes", &outcome.episodes),
+        ("completions", &outcome.completions),
+    ]
+}
+
+/// A table as a file of Arrow.
+fn to_arrow(table: &Table) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    write_table(&mut octets, table).map_err(io::Error::other)?;
+    Ok(octets)
+}
+
+fn write_table(out: &mut Vec<u8>, table: &Table) -> Result<(), ArrowError> {
     let arrays: Vec<ArrayRef> = table.columns.iter().map(to_array).collect::<Result<_, _>>()?;
     let fields = table.columns.iter().zip(&arrays);
     let fields: Vec<Field> =
@@ -48,7 +67,7 @@ fn write_table(path: &Path, table: &Table) -> Result<(), ArrowError> {
     let rows = arrays.first().map_or(0, |array| array.len());
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options)?;
-    let mut writer = FileWriter::try_new(BufWriter::new(File::create(path)?), &schema)?;
+    let mut writer = FileWriter::try_new(out, &schema)?;
     writer.write(&batch)?;
     writer.finish()
 }

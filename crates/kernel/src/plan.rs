@@ -9,6 +9,7 @@
 mod refusals;
 mod switches;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use ackclock_sim::SimulationConfig;
@@ -60,7 +61,8 @@ impl Plan {
         let mut refusals = refusals::of_scenario(config);
         let mut sides = [None, None];
         let mut flows = Vec::new();
-        for (index, flow) in config.flows.iter().enumerate() {
+        // A flow of another transport has no switches of TCP.
+        for (index, flow) in config.flows.iter().enumerate().filter(|(_, flow)| flow.quic.is_none()) {
             let place = format!("flow[{index}]");
             let controller = refusals::controller(flow, &place, available).unwrap_or_else(|refusal| {
                 refusals.push(refusal);
@@ -79,7 +81,8 @@ impl Plan {
             let [Some(opener), Some(acceptor)] = options else { unreachable!("both were just set") };
             flows.push(FlowPlan { controller, opener, acceptor });
         }
-        refusals.dedup();
+        let mut places = BTreeSet::new();
+        refusals.retain(|refusal| places.insert((refusal.place.clone(), refusal.reason.clone())));
         if !refusals.is_empty() {
             return Err(refusals);
         }

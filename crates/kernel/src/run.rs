@@ -120,7 +120,7 @@ pub fn run(config: &SimulationConfig, stop: &AtomicBool) -> Result<Outcome, Fail
         done.device_drops += drops.sent + drops.received;
     }
     let wall_s = clock.now().as_secs_f64();
-    let cpu_s = (process_cpu()? - cpu).as_secs_f64();
+    let cpu_s = process_cpu()?.saturating_sub(cpu).as_secs_f64();
     let report = report(config, &plan, &done, (wall_s, cpu_s))?;
     Ok(summary::outcome(config, &ends, done, report))
 }
@@ -222,9 +222,9 @@ fn work(
         let pump = Pump::new(clock, config, [&sides[0], &sides[1]]);
         let pumping = scope.spawn(move || pump.run(end, is_over));
         let starts: Vec<SimTime> = config.flows.iter().map(|flow| flow.start).collect();
-        let sampler = FlowSampler::new(ends, &starts, &config.trace.flows, config.measure);
+        let observer = FlowSampler::new(ends, &starts, &config.trace.flows, config.measure);
         let (Sampling::Interval(interval) | Sampling::Events(interval)) = config.trace.sampling;
-        let sampling = scope.spawn(move || sampler.run(interval, clock, end, is_over));
+        let observing = scope.spawn(move || observer.run(interval, clock, end, is_over));
         let conversing: Vec<_> = config
             .flows
             .iter()
@@ -242,7 +242,7 @@ fn work(
         let is_cut_short = clock.now() < end && stop.load(Ordering::Relaxed);
         let pump = if is_cut_short { None } else { Some(pumping.join().expect("the emulator does not panic")) };
         // Counts are taken before sockets are shut down.
-        let sampled = if is_cut_short { None } else { Some(sampling.join().expect("sampling does not panic")) };
+        let sampled = if is_cut_short { None } else { Some(observing.join().expect("sampling does not panic")) };
         is_over.store(true, Ordering::Relaxed);
         ends.iter().for_each(Ends::shut_down);
         let exchanges = conversing.into_iter().map(|thread| thread.join().expect("a conversation does not panic"));

@@ -4,10 +4,10 @@
 //! count of what it took for lost; `fast_recoveries` and episodes are those that lasted a millisecond at least.
 
 use ackclock_sim::{
-    Column, ColumnData, FlowConfig, FlowSeries, FlowSummary, NO_NAME, SimulationConfig, Summary, Table, distribution,
-    jain_index,
+    Column, ColumnData, ExchangeSummary, FlowConfig, FlowSeries, FlowSummary, NO_NAME, SimulationConfig, Summary,
+    Table, distribution, jain_index,
 };
-use ackclock_units::SimTime;
+use ackclock_units::{Histogram, SimTime};
 
 use crate::hosts::{Border, Ends, Episode, Exchanged, Sampled};
 use crate::run::{Done, Outcome, Report};
@@ -48,7 +48,7 @@ pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, repo
     Outcome {
         summary,
         episodes: episodes(&done.sampled, &names, end),
-        flows: series(done.sampled, &config.trace.flows, names),
+        flows: series(&done.sampled, &config.trace.flows, names),
         links: done.pump.series,
         completions: completions(config, &done.exchanges),
         report,
@@ -81,8 +81,23 @@ fn flow_summary(config: &SimulationConfig, place: &Place<'_>, done: &Done) -> Fl
         fast_recoveries: done.sampled.episodes.iter().filter(is_recovery).count() as u64,
         aborted: false,
         rtt_ms: meter.samples().map(|samples| distribution(samples, 1e3)),
-        exchanges: None,
+        exchanges: (stream == 0 && flow.app.has_responses())
+            .then(|| exchanged(config, &done.exchanges[place.connection])),
         video: None,
+    }
+}
+
+/// Requests that were made in the measurement window.
+fn exchanged(config: &SimulationConfig, all: &[Exchanged]) -> ExchangeSummary {
+    let measured = || all.iter().filter(|one| config.measure.holds(one.start));
+    let mut times = Histogram::default();
+    measured().for_each(|one| times.add((one.end - one.start).0));
+    let (count, octets) = (measured().count() as u64, measured().map(|one| one.size.0).sum::<u64>());
+    ExchangeSummary {
+        completed: count,
+        mean_bytes: (count > 0).then(|| octets as f64 / count as f64),
+        time_ms: (count > 0).then(|| distribution(&times, 1e6)),
+        slowdown: None,
     }
 }
 
@@ -108,7 +123,7 @@ fn column(name: &'static str, data: ColumnData) -> Column {
 }
 
 /// Series of flows as the simulator has them.
-fn series(sampled: Sampled, kinds: &[FlowSeries], names: Vec<String>) -> Table {
+fn series(sampled: &Sampled, kinds: &[FlowSeries], names: Vec<String>) -> Table {
     let rows = &sampled.rows;
     let codes = rows.iter().map(|row| row.1).collect();
     let mut columns = vec![
@@ -133,11 +148,11 @@ fn episodes(sampled: &Sampled, names: &[String], end: SimTime) -> Table {
         ca_state::CWR => 1,
         _ => 2,
     };
-    let named = |codes: Vec<u32>, names: Vec<String>| ColumnData::Name { codes, names };
+    let texts = |codes: Vec<u32>, names: Vec<String>| ColumnData::Name { codes, names };
     let causes = ["loss", "ecn", "timeout"].map(str::to_owned).to_vec();
     let columns = vec![
-        column("flow", named(rows.iter().map(|row| row.stream as u32).collect(), names.to_vec())),
-        column("cause", named(rows.iter().map(cause).collect(), causes)),
+        column("flow", texts(rows.iter().map(|row| row.stream as u32).collect(), names.to_vec())),
+        column("cause", texts(rows.iter().map(cause).collect(), causes)),
         column("time_s", numbers(&|row| row.start.as_secs_f64())),
         column("cwnd_before_bytes", numbers(&|row| row.before.cwnd() as f64)),
         column("cwnd_after_bytes", numbers(&|row| row.after.cwnd() as f64)),

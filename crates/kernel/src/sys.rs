@@ -113,7 +113,7 @@ impl TcpInfo {
     }
 }
 
-/// Makes the calling thread one of SCHED_FIFO with this priority, which runs before every ordinary thread.
+/// Makes the calling thread one of `SCHED_FIFO` with this priority, which runs before every ordinary thread.
 #[allow(unsafe_code, reason = "the parameters are one structure, which the call only reads")]
 pub fn become_fifo(priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };

@@ -7,8 +7,8 @@ use ackclock_net::{HopIndex, Packet, TelemetryId};
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct Frames {
-    frames: Vec<Vec<u8>>,
+pub(super) struct Frames {
+    octets: Vec<Vec<u8>>,
     free: Vec<u32>,
     /// Gone at the present instant, at which a copy may still come out of the link that made it.
     leaving: Vec<u32>,
@@ -16,46 +16,46 @@ pub struct Frames {
 
 impl Frames {
     /// Keeps the bytes of a packet that enters the network.
-    pub fn keep(&mut self, packet: Packet, octets: &[u8]) -> Packet {
+    pub(super) fn keep(&mut self, packet: Packet, octets: &[u8]) -> Packet {
         let frame = self.free.pop().unwrap_or_else(|| {
-            self.frames.push(Vec::new());
-            (self.frames.len() - 1) as u32
+            self.octets.push(Vec::new());
+            (self.octets.len() - 1) as u32
         });
-        let bytes = &mut self.frames[frame as usize];
+        let bytes = &mut self.octets[frame as usize];
         bytes.clear();
         bytes.extend_from_slice(octets);
         Packet { hop: HopIndex::new(frame as usize), telemetry: TelemetryId::of_place(0), ..packet }
     }
 
     /// A packet that has come out of a link; a copy gets bytes of its own.
-    pub fn arrived(&mut self, packet: Packet) -> Packet {
+    pub(super) fn arrived(&mut self, packet: Packet) -> Packet {
         if packet.telemetry.is_some() {
             return packet;
         }
-        let octets = std::mem::take(&mut self.frames[packet.hop.index()]);
+        let octets = std::mem::take(&mut self.octets[packet.hop.index()]);
         let own = self.keep(packet, &octets);
-        self.frames[packet.hop.index()] = octets;
+        self.octets[packet.hop.index()] = octets;
         own
     }
 
     /// The bytes of a packet.
-    pub fn bytes(&mut self, packet: &Packet) -> &mut Vec<u8> {
-        &mut self.frames[packet.hop.index()]
+    pub(super) fn bytes(&mut self, packet: &Packet) -> &mut Vec<u8> {
+        &mut self.octets[packet.hop.index()]
     }
 
     /// A packet has left the network, or is lost.
-    pub fn leave(&mut self, packet: &Packet) {
+    pub(super) fn leave(&mut self, packet: &Packet) {
         self.leaving.push(packet.hop.index() as u32);
     }
 
     /// Time has moved on.
-    pub fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.free.append(&mut self.leaving);
     }
 
     /// How many packets are under way.
-    pub fn under_way(&self) -> usize {
-        self.frames.len() - self.free.len() - self.leaving.len()
+    pub(super) fn under_way(&self) -> usize {
+        self.octets.len() - self.free.len() - self.leaving.len()
     }
 }
 
@@ -69,7 +69,8 @@ mod tests {
         let first = frames.keep(Packet::default(), b"one");
         let copy = frames.arrived(Packet { telemetry: TelemetryId::default(), ..first });
         frames.bytes(&copy)[0] = b'O';
-        assert_eq!((&frames.bytes(&first)[..], frames.under_way()), (&b"one"[..], 2));
+        assert_eq!(frames.bytes(&first), b"one");
+        assert_eq!(frames.under_way(), 2);
         frames.leave(&first);
         let late = frames.arrived(Packet { telemetry: TelemetryId::default(), ..first });
         assert_eq!(frames.bytes(&late), b"one", "it left at this very instant");

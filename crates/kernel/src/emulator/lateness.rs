@@ -77,18 +77,18 @@ impl Verdict {
     /// Of a run on paths whose least round trip is `round_trip`, in which devices dropped so many packets.
     pub fn new(late: &LatenessSummary, round_trip: SimDuration, device_drops: u64) -> Self {
         let bound = |least: SimDuration, part: u64| least.max(SimDuration(round_trip.0 / part)).0 as f64 / 1e3;
-        let (p99_bound_us, p999_bound_us) = (bound(P99, 100), bound(P999, 20));
+        let (most, most_of_tail) = (bound(P99, 100), bound(P999, 20));
         let too_late = |name: &str, found: f64, bound: f64| {
             (found > bound).then(|| format!("{name} of packets were up to {found:.0} us late, more than {bound:.0} us"))
         };
         let dropped = (device_drops > 0)
             .then(|| format!("{device_drops} packets were dropped between hosts and the emulator, which fell behind"));
         let reasons: Vec<String> =
-            [too_late("99 %", late.p99, p99_bound_us), too_late("99.9 %", late.p999, p999_bound_us), dropped]
+            [too_late("99 %", late.p99, most), too_late("99.9 %", late.p999, most_of_tail), dropped]
                 .into_iter()
                 .flatten()
                 .collect();
-        Self { valid: reasons.is_empty(), reasons, p99_bound_us, p999_bound_us }
+        Self { valid: reasons.is_empty(), reasons, p99_bound_us: most, p999_bound_us: most_of_tail }
     }
 }
 

@@ -280,7 +280,7 @@ impl Network {
 
 /// The links to each end of each connection: flows first, then datagrams, as the simulator numbers them.
 fn routes(config: &SimulationConfig) -> Vec<Vec<LinkId>> {
-    let mut router = Router::new(&config.network);
+    let mut finder = Router::new(&config.network);
     let flows = config.flows.iter().map(|flow| (flow.from, flow.to));
     let datagrams = config.traffic.datagrams.iter().map(|flow| (flow.from, flow.to));
     let mut routes = Vec::new();
@@ -288,7 +288,7 @@ fn routes(config: &SimulationConfig) -> Vec<Vec<LinkId>> {
         let connection = ConnectionIndex::new(index);
         debug_assert_eq!(EndpointId::opener(connection).index(), routes.len());
         let mut route =
-            |from, to| router.shortest_path(from, to).expect("a checked scenario has a route for every flow");
+            |from, to| finder.shortest_path(from, to).expect("a checked scenario has a route for every flow");
         let (forward, backward) = (route(from, to), route(to, from));
         routes.extend([backward, forward]); // by the end that they lead to: the opener's number comes first
     }

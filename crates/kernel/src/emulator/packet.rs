@@ -39,7 +39,7 @@ impl Side {
 }
 
 /// Reads what a host on this side has sent; `None` if it is nothing of ours.
-pub fn read(octets: &[u8], side: Side, now: SimTime) -> Option<Packet> {
+pub(super) fn read(octets: &[u8], side: Side, now: SimTime) -> Option<Packet> {
     match *octets.get(9)? {
         PROTOCOL_TCP => {
             let (addresses, segment) = parse(octets).ok()?;
@@ -72,7 +72,7 @@ fn end(source: u16, destination: u16, side: Side) -> Option<EndpointId> {
 }
 
 /// Writes the ECN field into the IP header, and mends its checksum.
-pub fn write_ecn(octets: &mut [u8], ecn: Ecn) {
+pub(super) fn write_ecn(octets: &mut [u8], ecn: Ecn) {
     let old = u16::from_be_bytes([octets[0], octets[1]]);
     let new = old & !3 | ecn as u16;
     if new == old {

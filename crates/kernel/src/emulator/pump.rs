@@ -6,7 +6,8 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use ackclock_net::{Datagram, Packet, Payload};
 use ackclock_sim::{DatagramConfig, DatagramFlow, Ecn, LinkSummary, SimulationConfig, Table};
@@ -29,6 +30,11 @@ const BATCH: usize = 32;
 const LARGEST: usize = 65_536;
 /// Closer than this to an event, the thread does not sleep.
 const AWAKE: Duration = Duration::from_micros(20);
+/// A thread that runs before all others and never sleeps is held back by the kernel, in favour of ordinary ones, for up to 50 ms at a time
+/// (the real-time throttle, and the fair server of Linux 6.12). After so long without sleep it rests so long, which is no more than three
+/// quarters of a processor.
+const SPELL: Duration = Duration::from_micros(300);
+const REST: Duration = Duration::from_micros(100);
 /// The longest sleep, after which a wish to stop is heard.
 const NAP: Duration = Duration::from_millis(50);
 /// Before ordinary threads, and behind what else is real-time on the machine.
@@ -118,6 +124,7 @@ impl<'a> Pump<'a> {
         let before = thread_cpu()?;
         let mut buffer = vec![0; LARGEST];
         let mut is_restarted = self.measure_from == SimTime::ZERO;
+        let mut rested = Instant::now();
         loop {
             let was_busy = self.take_in(&mut buffer)?;
             let now = self.clock.now().min(end);
@@ -129,11 +136,14 @@ impl<'a> Pump<'a> {
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
-            if !was_busy {
-                self.wait(self.network.next_event().min(end))?;
+            if !was_busy && self.wait(self.network.next_event().min(end))? {
+                rested = Instant::now();
+            } else if rested.elapsed() > SPELL {
+                thread::sleep(REST);
+                rested = Instant::now();
             }
         }
-        let cpu = thread_cpu()? - before;
+        let cpu = thread_cpu()?.saturating_sub(before);
         Ok(self.finish(cpu, is_real_time))
     }
 
@@ -162,16 +172,16 @@ impl<'a> Pump<'a> {
         self.network.enter(packet, octets);
     }
 
-    /// Sleeps until shortly before `time`, or until a host has sent something.
-    fn wait(&self, time: SimTime) -> io::Result<()> {
+    /// Sleeps until shortly before `time`, or until a host has sent something; false if it is too close for that.
+    fn wait(&self, time: SimTime) -> io::Result<bool> {
         let left = self.clock.until(time);
         if left <= AWAKE {
-            return Ok(());
+            return Ok(false);
         }
-        let nap = TimeSpec::from_duration((left - AWAKE).min(NAP));
+        let nap = TimeSpec::from_duration(left.saturating_sub(AWAKE).min(NAP));
         let mut ready = self.devices.map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
         match ppoll(&mut ready, Some(nap), None) {
-            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
+            Ok(_) | Err(nix::Error::EINTR) => Ok(true),
             Err(error) => Err(error.into()),
         }
     }

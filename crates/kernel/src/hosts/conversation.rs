@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// What threads tell the one that asks the applications.
 #[derive(Clone, Copy, Debug)]
-pub enum Happening {
+pub(super) enum Happening {
     /// The receiver of a stream has read what its application wanted.
     Read {
         /// Which stream.

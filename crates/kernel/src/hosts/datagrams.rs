@@ -22,6 +22,7 @@ pub fn send(
     clock: WallClock,
     stop: &AtomicBool,
 ) -> io::Result<u64> {
+    super::hurry();
     socket.set_tos_v4(config.ecn as u32)?;
     setsockopt(socket, sockopt::SndBuf, &(4 << 20))?;
     let octets = vec![0; config.payload as usize];
@@ -43,8 +44,9 @@ pub fn send(
 
 /// Reads what comes, so that no buffer fills, until `stop` is set.
 pub fn drain(socket: &Socket, stop: &AtomicBool) -> io::Result<()> {
+    super::hurry();
     socket.set_read_timeout(Some(LOOK))?;
-    let mut buffer = [0; 65_536];
+    let mut buffer = vec![0; 65_536];
     let mut socket = socket;
     while !stop.load(Ordering::Relaxed) {
         let _ = io::Read::read(&mut socket, &mut buffer);

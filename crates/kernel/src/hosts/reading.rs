@@ -27,7 +27,7 @@ pub struct Reader {
 }
 
 /// Reads until the connection is over; `index` is the stream's.
-pub fn read(
+pub(super) fn read(
     mut socket: &Socket,
     stream: &Stream,
     index: usize,
@@ -35,6 +35,7 @@ pub fn read(
     told: &Sender<Happening>,
     clock: WallClock,
 ) {
+    super::hurry();
     let begins = clock.now();
     let chunk = reader
         .rate

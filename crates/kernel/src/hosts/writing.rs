@@ -12,7 +12,7 @@ const CHUNK: usize = 128 << 10;
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(super) enum Order {
     /// Write so many octets.
     Write(u64),
     /// No more will come.
@@ -20,7 +20,8 @@ pub enum Order {
 }
 
 /// Does what it is told until nobody is left to tell it, or the connection is over.
-pub fn write(mut socket: &Socket, orders: &Receiver<Order>, written: &AtomicU64) {
+pub(super) fn write(mut socket: &Socket, orders: &Receiver<Order>, written: &AtomicU64) {
+    super::hurry();
     let zeros = vec![0; CHUNK];
     while let Ok(order) = orders.recv() {
         let Order::Write(mut left) = order else {

@@ -100,7 +100,7 @@ fn differing<'a>(asked: &'a Table, comes: &'a Table) -> impl Iterator<Item = &'a
 fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
     let because = |reason: &str| Some(reason.to_owned());
     match name {
-        // Set by `parameters` or `socket_options`.
+        // Set by `parameters` or `socket_options`; the last four are of the simulated host alone: a real one has its own.
         "mss"
         | "sack"
         | "dsack"
@@ -118,9 +118,11 @@ fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
         | "receive_autotuning"
         | "send_autotuning"
         | "frto"
-        | "ecn" => None,
-        // Of the simulated host alone: a real one has its own.
-        "host_noise" | "initial_sequence" | "timestamp_offset" | "gro" => None,
+        | "ecn"
+        | "host_noise"
+        | "initial_sequence"
+        | "timestamp_offset"
+        | "gro" => None,
         "idle_restart" if matches!(value.as_str(), Some("off" | "linux")) => None,
         "loss_detection" if matches!(value.as_str(), Some("rack" | "dup_acks")) => None,
         "nagle" if matches!(value.as_str(), Some("off" | "minshall")) => None,
