@@ -53,7 +53,7 @@ class Panel:
 
     key: str
     title: str
-    table: Literal["flows", "links", "appliances"]
+    table: Literal["flows", "links", "appliances", "media"]
     columns: tuple[Column, ...]
     quantity: str
     scale: tuple[tuple[float, str], ...]
@@ -113,11 +113,21 @@ PANELS = (
         "window",
         _BYTES,
     ),
+    Panel(
+        "media_rate",
+        "Rate of media",
+        "media",
+        (Column("received_bps", "received", is_rate=True), Column("target_bps", "target", "dash", is_reference=True)),
+        "payload",
+        _RATE,
+    ),
+    Panel("media_delay", "One-way delay of media", "media", (Column("one_way_delay_s"),), "delay", _SECONDS),
+    Panel("media_queue", "Media waiting at the sender", "media", (Column("queued_bytes"),), "waiting", _BYTES),
 )
 
 _CAPACITY = Column("capacity", "capacity", "dash", is_reference=True)
 
-_WHO = {"flows": ("flow",), "links": ("link",), "appliances": ("flow", "appliance", "direction")}
+_WHO = {"flows": ("flow",), "links": ("link",), "appliances": ("flow", "appliance", "direction"), "media": ("flow",)}
 """The columns that tell whose rows they are."""
 
 

@@ -6,7 +6,7 @@ What prints is loaded when it prints: a short run takes less time than loading i
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +17,8 @@ from ackclock.cli.failures import InputError
 from ackclock.dumbbells import dumbbell
 from ackclock.results import Results, summary_json
 from ackclock.running import run as simulate
+
+Place = Literal["simulator", "kernel"]
 
 _SHORT = "A dumbbell without a file"
 _DEFAULTS = {"bottleneck": "100 Mbit/s", "rtt": "60 ms", "flows": "cubic", "duration": "50 s", "queue": "1 bdp"}
@@ -87,6 +89,10 @@ def run(
     perfetto: Annotated[
         bool, typer.Option("--perfetto", help="Write the events as a trace for ui.perfetto.dev into the folder, too.")
     ] = False,
+    on: Annotated[
+        Place,
+        typer.Option("--on", help="simulator, or the kernel of this machine: real sockets, in real time (root)."),
+    ] = "simulator",
     trust: check.Trust = False,
     bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Rate of the bottleneck")] = None,
     rtt: Annotated[str | None, _short("--rtt", "TIME", "Two-way propagation delay")] = None,
@@ -135,15 +141,20 @@ def run(
     if estimates:
         forecast.print_estimate(scenario)
         return
+    if on == "kernel":
+        _refuse_with_kernel({"--threads": threads > 1, "--save-policy": bool(save_policy), "--qlog": qlog})
     _check_traces(scenario, output, [name for name, is_on in (("--qlog", qlog), ("--perfetto", perfetto)) if is_on])
     if output is not None:
         storage.check_folder(output, force=force)
     policies = _policies(save_policy or [], scenario)
     for policy in policies.values():
         storage.check_file(policy, force=force)
-    if not quiet:
+    if not quiet and on == "simulator":
         forecast.warn(scenario)
-    results = _simulate(scenario, policies, threads, quiet=quiet)
+    if on == "kernel":
+        results = _run_on_kernel(scenario, file, overrides or [], seed, quiet=quiet)
+    else:
+        results = _simulate(scenario, policies, threads, quiet=quiet)
     if output is not None:
         with _told_of_writing(output, quiet=quiet):
             results.save(output, force=force, qlog=qlog, perfetto=perfetto)
@@ -225,6 +236,31 @@ def _simulate(scenario: Scenario, policies: dict[str, Path], threads: int, *, qu
 
     with run_progress(scenario.name, scenario.duration_s) as on_progress:
         return simulate(scenario, on_progress=on_progress, save_policies=policies, threads=threads)
+
+
+def _refuse_with_kernel(given: dict[str, bool]) -> None:
+    if wrong := [name for name, is_given in given.items() if is_given]:
+        raise InputError(f"{', '.join(wrong)}: for the simulator only; leave it out with --on kernel")
+
+
+def _run_on_kernel(
+    scenario: Scenario, file: Path | None, overrides: list[str], seed: int | None, *, quiet: bool
+) -> Results:
+    from ackclock import kernel
+
+    telling: AbstractContextManager[None] = nullcontext()
+    if _is_looked_at(quiet=quiet):
+        from ackclock.cli.progress import busy
+
+        telling = busy(f"running {scenario.name} on the kernel, {scenario.duration_s:g} s in real time")
+    with telling:
+        results = kernel.run(scenario, file=file, overrides=overrides, seed=seed)
+    told = results.manifest["kernel"]
+    if not told["valid"]:
+        from ackclock.cli.failures import errors
+
+        errors().print(f"[bold yellow]the run is not valid:[/] {'; '.join(told['reasons'])}")
+    return results
 
 
 def _told_of_writing(output: Path, *, quiet: bool) -> AbstractContextManager[None]:

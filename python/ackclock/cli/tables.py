@@ -8,7 +8,7 @@ from rich.text import Text
 from ackclock.cli.display import name, output, si
 from ackclock.cli.traffic_tables import traffic_tables
 from ackclock.labels import facts
-from ackclock.manifests import Engine
+from ackclock.manifests import Engine, KernelRun
 from ackclock.results import Results
 from ackclock.summaries import FlowSummary, LinkSummary, RunSummary
 
@@ -37,7 +37,9 @@ def print_results(results: Results) -> None:
     links = [link for link in results.summary["links"] if link["delivered_packets"] or link["drops"]]
     console.print(_link_table(links))
     console.print()
-    console.print(_engine_line(results.engine), style="dim", markup=False)
+    kernel = results.manifest.get("kernel")
+    line = _engine_line(results.engine) if kernel is None else _kernel_line(kernel)
+    console.print(line, style="dim", markup=False)
 
 
 def _headline(results: Results) -> str:
@@ -66,6 +68,14 @@ def _engine_line(engine: Engine) -> str:
     rate = engine["packets_per_cpu_s"]
     speed = f", {si(rate)} packets per CPU second" if rate else ""
     return f"{engine['packets_delivered']:,} data packets in {engine['cpu_s']:.2f} s of CPU{speed}{_threads(engine)}"
+
+
+def _kernel_line(kernel: KernelRun) -> str:
+    late = kernel["late_us"]
+    return (
+        f"on Linux {kernel['release']}: {late['packets']:,} packets, half of them at most {late['p50']:.0f} us late, "
+        f"99 % {late['p99']:.0f} us, 99.9 % {late['p999']:.0f} us; {'valid' if kernel['valid'] else 'not valid'}"
+    )
 
 
 def _threads(engine: Engine) -> str:

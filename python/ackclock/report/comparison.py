@@ -16,8 +16,10 @@ from ackclock.traffic_figures import (
     DATAGRAM_CELLS,
     EXCHANGE_CELLS,
     GROUP_CELLS,
+    MEDIA_CELLS,
     VIDEO_CELLS,
     appliance_rows,
+    media_flows,
     size_rows,
 )
 
@@ -107,6 +109,7 @@ _TRAFFIC: tuple[tuple[str, tuple[Cell, ...], Callable[[Entry], list[Entry]]], ..
     ("requests", EXCHANGE_CELLS, _flows_with("exchanges")),
     ("videos", VIDEO_CELLS, _flows_with("video")),
     ("datagrams", DATAGRAM_CELLS, lambda summary: list(summary.get("datagrams", []))),
+    ("media", MEDIA_CELLS, media_flows),
     ("appliances", APPLIANCE_CELLS, appliance_rows),
 )
 
