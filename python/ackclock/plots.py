@@ -34,6 +34,9 @@ SeriesName = Literal[
     "in_socket",
     "added_latency",
     "far_cwnd",
+    "media_rate",
+    "media_delay",
+    "media_queue",
     "slowdown",
 ]
 """What can be drawn, if the results hold it."""
