@@ -180,6 +180,11 @@ class Results:
         return {**self._origin, "versions": {**self._origin["versions"], "polars": pl.__version__}}
 
     @property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with its overrides: the manifest's, without loading what the rest of it is about."""
+        return self._origin["scenario"]
+
+    @property
     def drawn(self) -> dict[str, Any]:
         """What the seed drew: the place in the scenario, and the value."""
         return dict(self._origin.get("drawn", {}))
@@ -193,6 +198,19 @@ class Results:
     def name(self) -> str:
         """Name of the scenario."""
         return str(self.summary["scenario"])
+
+    @property
+    def is_of_kernel(self) -> bool:
+        """True if a kernel ran it, in real time."""
+        return "kernel" in self._origin
+
+    @property
+    def origin(self) -> str:
+        """What ran it in short, to tell it from others: its seed, or the kernel's release."""
+        kernel = self._origin.get("kernel")
+        if kernel is None:
+            return f"seed {self.summary['seed']}"
+        return f"Linux {kernel['release']}{'' if kernel['valid'] else ', not valid'}"
 
     def flow(self, name: str) -> FlowSummary:
         """Return the summary of one flow.

@@ -44,6 +44,7 @@ QUEUES: dict[str, dict[str, list[Any]]] = {
     "fq_pie": {"flows": [1, 8], "target": ["2 ms"]},
     "cake": {"ack_filter": ["aggressive"], "cells": ["atm"], "isolation": ["flows"], "bandwidth": ["3 Mbit/s"]},
     "dualpi2": {"scheduler": ["time_shifted"], "threshold_packets": [0, 20], "limit": LIMITS},
+    "abc": {"limit": LIMITS, "delay_threshold": ["0 ms", "5 ms"], "span": ["1 ms"], "tokens": [1.0]},
 }
 """Of each discipline, values that are tried beside its defaults."""
 REQUIRED = {"threshold": {"threshold"}, "tbf": {"rate", "burst"}, "priority": {"bands"}}

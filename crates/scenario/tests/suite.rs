@@ -23,6 +23,7 @@ mod delay_management;
 mod determinism;
 mod diagnostics;
 mod dqn;
+mod elasticity;
 mod events;
 mod external;
 mod frozen;

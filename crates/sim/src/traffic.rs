@@ -23,6 +23,7 @@ pub use config::{
     Arrivals, ArrivalsConfig, DatagramConfig, Gaps, ListedFlow, LogNormalGaps, Sending, TrafficConfig, VideoChoice,
     VideoConfig,
 };
+pub use datagrams::DatagramFlow;
 pub use media::MediaSummary;
 pub use own::{ExternalSource, ExternalSourceConfig, SourceStart, Supply, Then, TrafficSource, own_sources};
 pub use sink::DatagramSummary;

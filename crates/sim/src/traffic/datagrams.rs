@@ -94,7 +94,9 @@ impl DatagramFlows {
     pub(crate) fn receive(&mut self, id: DatagramFlowId, to: EndpointId, datagram: &Datagram, network: &mut Network) {
         let (now, flow) = (network.now(), &mut self.list[id.index()]);
         match &mut flow.work {
-            Work::Plain(plain) => plain.receive(now, datagram),
+            Work::Plain(plain) => {
+                plain.receive(now, datagram.sent, datagram.number, datagram.ecn == Ecn::Ce);
+            }
             Work::Media(media) => {
                 if to == flow.receiver {
                     media.on_packet(now, datagram);
@@ -175,9 +177,9 @@ impl Work {
 /// What [`Work::new`] sees to.
 const MEDIA: &str = "media has a sender of its own";
 
-/// One flow of datagrams: its sender and its receiver.
+/// One flow of datagrams: its sender, which says when the next leaves, and its receiver, which counts.
 #[derive(Clone, Debug)]
-struct DatagramFlow {
+pub struct DatagramFlow {
     payload: u32,
     until: SimTime,
     sending: Sending,
@@ -195,7 +197,8 @@ struct DatagramFlow {
 }
 
 impl DatagramFlow {
-    fn new(config: &DatagramConfig, seed: u64, window: MeasureWindow) -> Self {
+    /// Before its first datagram; random gaps and periods are of the seed's stream of its name.
+    pub fn new(config: &DatagramConfig, seed: u64, window: MeasureWindow) -> Self {
         let mut flow = Self {
             payload: config.payload,
             until: config.until,
@@ -215,7 +218,7 @@ impl DatagramFlow {
     }
 
     /// When the first leaves, if any does.
-    fn first(&mut self) -> Option<SimTime> {
+    pub fn first(&mut self) -> Option<SimTime> {
         let first = match self.sending {
             Sending::Poisson(rate) => self.spaced_from + self.gap(rate),
             Sending::Constant(_) | Sending::OnOff { .. } => self.spaced_from,
@@ -225,7 +228,7 @@ impl DatagramFlow {
     }
 
     /// A datagram leaves now: its number, and when the next leaves.
-    fn send(&mut self, now: SimTime) -> (u32, Option<SimTime>) {
+    pub fn send(&mut self, now: SimTime) -> (u32, Option<SimTime>) {
         let number = self.number;
         self.number = number.wrapping_add(1);
         self.sink.on_sent(now, number, self.payload);
@@ -264,12 +267,12 @@ impl DatagramFlow {
     }
 
     /// A datagram arrived.
-    fn receive(&mut self, now: SimTime, datagram: &Datagram) {
-        let is_marked = datagram.ecn == Ecn::Ce;
-        self.sink.on_received(now, datagram.sent, datagram.number, datagram.payload, is_marked);
+    pub fn receive(&mut self, now: SimTime, sent: SimTime, number: u32, marked: bool) {
+        self.sink.on_received(now, sent, number, self.payload, marked);
     }
 
-    fn summary(&self, config: &DatagramConfig, end: SimTime) -> DatagramSummary {
+    /// What was sent and received, of a run that ends at `end`.
+    pub fn summary(&self, config: &DatagramConfig, end: SimTime) -> DatagramSummary {
         self.sink.summary(config, end, None)
     }
 }
