@@ -32,7 +32,10 @@ enum Command {
     Run(RunArgs),
     /// Say whether the kernel can run a scenario, and what would be set.
     Check(ScenarioArgs),
-    // With the feature `bpf`: the commands of controllers in eBPF, flattened into these.
+    /// Controllers as programs of the kernel.
+    #[cfg(feature = "bpf")]
+    #[command(flatten)]
+    Controllers(ackclock_bpf::cli::Commands),
 }
 
 #[derive(Debug, clap::Args)]
@@ -67,6 +70,8 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => run_command(&args),
         Command::Check(args) => check_command(&args),
+        #[cfg(feature = "bpf")]
+        Command::Controllers(command) => return ackclock_bpf::cli::run(command),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -75,8 +75,8 @@ pub use summary::{distribution, jain_index, link_summary};
 pub use traffic::{
     Arrivals, ArrivalsConfig, ByBuffer, ByRate, CdfPoint, Choose, DATA_MINING, DatagramConfig, DatagramEcn,
     DatagramFlow, DatagramSummary, ExchangeSummary, ExternalSource, ExternalSourceConfig, FileApp, FilesApp, Gaps,
-    GroupSummary, ListedFlow, LogNormalGaps, LogNormalSizes, OnOffApp, POISSON, ParetoSizes, RateApp, Sending,
-    SizeBucket, SizeDistribution, SourceStart, Supply, Then, TrafficConfig, TrafficSource, UdpProtocol, VideoApp,
-    VideoChoice, VideoConfig, VideoSummary, WEB_SEARCH, own_sources,
+    GroupSummary, ListedFlow, LogNormalGaps, LogNormalSizes, MediaApp, MediaSummary, OnOffApp, POISSON, ParetoSizes,
+    RateApp, RateControl, Sending, SizeBucket, SizeDistribution, SourceStart, Supply, Then, TrafficConfig,
+    TrafficSource, UdpProtocol, VideoApp, VideoChoice, VideoConfig, VideoSummary, WEB_SEARCH, own_sources,
 };
 pub use watch::EventSelection;

@@ -46,8 +46,10 @@ _SIMULATE, _OWN, _LEARN, _MACHINE = "Simulate", "Write parts of your own", "Look
 COMMANDS = {
     "run": Command("run", "run", _SIMULATE),
     "sweep": Command("sweep", "sweep", _SIMULATE),
+    "study": Command("study", "study", _SIMULATE),
     "report": Command("report", "report", _SIMULATE),
     "compare": Command("report", "compare", _SIMULATE),
+    "plot": Command("plot", "plot", _SIMULATE),
     "claims": Command("claims", "claims", _SIMULATE),
     "validate-linux": Command("validate_linux", "validate_linux", _SIMULATE),
     "script": Command("script", "script", _SIMULATE),

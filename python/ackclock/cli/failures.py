@@ -109,6 +109,7 @@ def _interrupted() -> int:
     """A sweep keeps the points that it finished, a training its checkpoint; others tell what they have written."""
     kept = {
         "sweep": "the same command goes on from here",
+        "study": "the same command goes on from here",
         "train": "the same command with --resume goes on from the last checkpoint",
     }
     written = ", ".join(str(path) for path in storage.placed)

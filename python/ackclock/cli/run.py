@@ -96,20 +96,47 @@ def run(
     trust: check.Trust = False,
     bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Rate of the bottleneck")] = None,
     rtt: Annotated[str | None, _short("--rtt", "TIME", "Two-way propagation delay")] = None,
-    flows: Annotated[str | None, _short("--flows", "NAMES", "Controllers, one for each flow")] = None,
+    flows: Annotated[
+        str | None, _short("--flows", "NAMES", "Controllers, one for each flow; 'cubic*4,bbr3' are five flows")
+    ] = None,
     duration: Annotated[str | None, _short("--duration", "TIME", "Simulated time")] = None,
-    queue: Annotated[str | None, _short("--queue", "LIMIT", "Limit of the bottleneck's queue")] = None,
+    queue: Annotated[
+        str | None,
+        _short("--queue", "NAME|LIMIT", "Discipline of the bottleneck's queue, or limit of a DropTail one"),
+    ] = None,
+    buffer: Annotated[str | None, _short("--buffer", "LIMIT", "Limit of the queue, of whichever discipline")] = None,
+    loss: Annotated[str | None, _short("--loss", "P", "Random loss at the bottleneck, such as 0.01 or '1 %'")] = None,
+    trace: Annotated[
+        str | None, _short("--trace", "FILE", "Recorded rate in mahimahi's form, in place of --bottleneck")
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            min=2,
+            metavar="N",
+            help="Repeat with N seeds and random starts: means with intervals, and who has more.",
+            rich_help_panel=_SHORT,
+            show_default=False,
+        ),
+    ] = None,
     profile: Annotated[str | None, _short("--profile", "NAME", "Stack profile of the hosts: ackclock profiles")] = None,
 ) -> None:
     """Simulate a scenario and print the results.
 
     Without a file, the options of the last group make a dumbbell:
 
-        ackclock run --bottleneck "100 Mbit/s" --rtt "60 ms" --flows cubic,reno
+        ackclock run --bottleneck 100M --rtt "60 ms" --flows 'cubic*2,bbr3' --queue fq_codel --seeds 5
     """
     options = {"bottleneck": bottleneck, "rtt": rtt, "flows": flows, "duration": duration, "queue": queue}
-    options |= {"profile": profile}
+    options |= {"profile": profile, "buffer": buffer, "loss": loss, "trace": trace}
     given = {name: value for name, value in options.items() if value is not None}
+    if seeds is not None:
+        _check_seeds(file, seed, save_policy or events or qlog or perfetto or estimates)
+        from ackclock.cli import seeded
+
+        seeded.run(_DEFAULTS, given, seeds, overrides or [], output, as_json=as_json, quiet=quiet)
+        return
     scenario = _watched(_scenario(file, given, overrides or [], seed, trusts=trust), events)
     if estimates:
         forecast.print_estimate(scenario)
@@ -132,6 +159,13 @@ def run(
         with _told_of_writing(output, quiet=quiet):
             results.save(output, force=force, qlog=qlog, perfetto=perfetto)
     _print(results, output, as_json=as_json, quiet=quiet)
+
+
+def _check_seeds(file: Path | None, seed: int | None, of_one_run: object) -> None:
+    if file is not None:
+        raise InputError(f"--seeds makes its own scenarios; ackclock sweep {file} --set seed=1..5 repeats this one")
+    if seed is not None or of_one_run:
+        raise InputError("--seeds runs several; leave out what is of one: --seed, --events, --save-policy, --estimate")
 
 
 def _scenario(
@@ -169,8 +203,10 @@ def _from_options(given: dict[str, str], overrides: list[str]) -> Scenario:
     if not given:
         raise InputError("name a scenario file, or describe a dumbbell, such as: ackclock run --flows cubic,reno")
     chosen: dict[str, Any] = _DEFAULTS | given
+    if "buffer" in given and "queue" not in given:
+        del chosen["queue"]
     try:
-        return dumbbell(**chosen, overrides=overrides)
+        return dumbbell(**chosen, overrides=overrides, folder=str(Path.cwd()))
     except ScenarioError:
         raise
     except ValueError as error:

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from ackclock.cli.display import name, output, si
 from ackclock.cli.traffic_tables import traffic_tables
+from ackclock.labels import facts
 from ackclock.manifests import Engine, KernelRun
 from ackclock.results import Results
 from ackclock.summaries import FlowSummary, LinkSummary, RunSummary
@@ -23,7 +24,7 @@ def print_results(results: Results) -> None:
     """
     console = output()
     console.print(name(_headline(results)))
-    console.print(name(_profiles(results.summary)), style="dim")
+    console.print(name(_what(results)), style="dim")
     for place, value in results.drawn.items():
         console.print(name(f"drawn: {place} = {value}"), style="dim")
     console.print()
@@ -53,6 +54,14 @@ def _profiles(summary: RunSummary) -> str:
     senders = [*summary["flows"], *summary.get("groups", [])]
     names = list(dict.fromkeys(sender["profile"] for sender in senders if "profile" in sender))
     return f"TCP as in {', '.join(names)}" if names else "no TCP"
+
+
+def _what(results: Results) -> str:
+    """Which TCP over which path."""
+    known = facts(results)
+    path = [known[key] for key in ("rate", "queue") if key in known]
+    path += [f"{key} {known[key]}" for key in ("delay", "loss", "network") if key in known]
+    return "; ".join([_profiles(results.summary), *([", ".join(path)] if path else [])])
 
 
 def _engine_line(engine: Engine) -> str:

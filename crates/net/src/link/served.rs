@@ -29,6 +29,9 @@ use crate::rate::RateProcess;
 pub(crate) struct Served {
     queue: Queue,
     rate: RateProcess,
+    /// Over how long the queue wants to know the rate of the link, if it does; and the rate where it does not change.
+    rate_span: Option<SimDuration>,
+    nominal: Bandwidth,
     policer: Option<Policer>,
     /// `None` on a plain link, on which nothing but its delay becomes of a packet.
     propagation: Option<Propagation>,
@@ -76,8 +79,11 @@ impl Served {
         let plain = || Box::new(ChannelConfig::constant(config.rate, config.delay));
         let channel = config.channel.clone().unwrap_or_else(plain);
         let place = QueuePlace { link: &config.name, rate: config.rate, seed };
+        let queue = Queue::new(&config.queue, &place);
         Self {
-            queue: Queue::new(&config.queue, &place),
+            rate_span: queue.rate_span(),
+            nominal: config.rate,
+            queue,
             rate: RateProcess::new(&channel.rate, channel.outage),
             policer: channel.policer.map(Policer::new),
             overtaking: config.channel.as_ref().is_some_and(|channel| channel.lets_overtake()),
@@ -224,11 +230,22 @@ impl Served {
         if !self.queue.is_empty() && self.rate.service_start(now) > now {
             return false;
         }
+        if let Some(span) = self.rate_span {
+            self.tell_rate(now, span);
+        }
         let Some(queued) = self.queue.dequeue(now) else { return false };
         let end = self.rate.service_end(now, queued.octets);
         self.latest_wait = now - queued.since;
         self.current = Some(InService { queued, start: now, end });
         true
+    }
+
+    /// Tells the queue what the link could have sent in the last `span`.
+    fn tell_rate(&mut self, now: SimTime, span: SimDuration) {
+        let from = SimTime(now.0.saturating_sub(span.0));
+        let measured = self.rate.capacity(from, now).filter(|_| now > from);
+        let rate = measured.map_or(self.nominal.0 as f64 / 8.0, |octets| octets / (now - from).as_secs_f64());
+        self.queue.on_rate(rate);
     }
 
     /// When something is to be done next, if no event is pending for it.

@@ -21,14 +21,16 @@ const TAB: &str = "    ";
 
 /// A line of the text and the marks below it; in columns of a terminal the marks stand under what they mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Excerpt {
-    pub(crate) line: String,
-    pub(crate) marks: String,
+pub struct Excerpt {
+    /// The line, or a part of it.
+    pub line: String,
+    /// Spaces and carets.
+    pub marks: String,
 }
 
 impl Excerpt {
     /// The line of `text` in which `span` (in bytes) begins. What of the span lies in further lines is not marked.
-    pub(crate) fn of(text: &str, span: &Range<usize>) -> Option<Self> {
+    pub fn of(text: &str, span: &Range<usize>) -> Option<Self> {
         let before = text.get(..span.start)?;
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = text[start..].split('\n').next().unwrap_or_default().trim_end_matches('\r');
@@ -38,7 +40,7 @@ impl Excerpt {
     }
 
     /// The line `before marked after`.
-    pub(crate) fn of_parts(before: &str, marked: &str, after: &str) -> Self {
+    pub fn of_parts(before: &str, marked: &str, after: &str) -> Self {
         let (before, marked, after) = (harmless(before), harmless(marked.trim_end()), harmless(after.trim_end()));
         let before = before.trim_start();
         let before = if width(before) + width(&marked).min(MAX_COLUMNS) > MAX_COLUMNS {
@@ -55,7 +57,7 @@ impl Excerpt {
 }
 
 /// The text with every character replaced that a terminal does not simply show.
-pub(crate) fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
