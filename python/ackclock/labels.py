@@ -21,7 +21,7 @@ def facts(results: "Results") -> dict[str, str]:
         results: Of a run.
     """
     summary, scenario = results.summary, results.scenario
-    found = {"on": results.origin if "kernel" in results.manifest else ""}
+    found = {"on": results.origin if results.kernel else ""}
     found |= {"scenario": summary["scenario"], "flows": _flows(summary["flows"])}
     senders = [*summary["flows"], *summary.get("groups", [])]
     found["profile"] = ", ".join(dict.fromkeys(str(one["profile"]) for one in senders if "profile" in one))
