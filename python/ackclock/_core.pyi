@@ -1303,4 +1303,8 @@ def policy_file(
     """
 
 def build_info() -> dict[str, str]:
-    """Return `version`, `profile` ("release" or "debug") and `target` of this build."""
+    """Return `version`, `profile` ("release" or "debug"), `target` and `engine` of this build.
+
+    `engine` is a hash of the sources that decide results, 64 hexadecimal digits: two builds of one engine measure
+    the same, whatever their version.
+    """

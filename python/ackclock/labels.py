@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS: Final = 6
 _MOST_FACTS: Final = 4
-_SAID_PLAINLY: Final = ("flows", "profile", "rate", "queue", "scenario")
+_SAID_PLAINLY: Final = ("by", "flows", "profile", "rate", "queue", "scenario")
 _LEFT_OUT: Final = ("name", "seed", "duration", "flow", "tcp", "topology", "trace")
 
 
 def facts(results: "Results") -> dict[str, str]:
-    """Return what was run, fact by fact: scenario, flows, profile, path, queue, duration, seed, the rest.
+    """Return what was run, fact by fact: scenario, by what, flows, profile, path, queue, duration, seed, the rest.
 
     Args:
         results: Of a run.
     """
     summary, scenario = results.summary, results.scenario
-    found = {"on": results.origin if results.kernel else ""}
-    found |= {"scenario": summary["scenario"], "flows": _flows(summary["flows"])}
+    by = results.origin if results.is_of_kernel else "the simulator"
+    found = {"scenario": summary["scenario"], "by": by, "flows": _flows(summary["flows"])}
     senders = [*summary["flows"], *summary.get("groups", [])]
     found["profile"] = ", ".join(dict.fromkeys(str(one["profile"]) for one in senders if "profile" in one))
     found |= _path(scenario.get("topology", {}))
@@ -112,8 +112,6 @@ def _fewest(every: Sequence[Mapping[str, str]], differing: Sequence[str]) -> lis
 
 
 def _said(key: str, value: str) -> str:
-    if key == "on":
-        return value or "simulated"
     if key in _SAID_PLAINLY:
         return value or f"no {key}"
     return f"{key} {value or 'as by default'}"

@@ -205,6 +205,11 @@ class Results:
         return self._origin.get("kernel")
 
     @property
+    def is_of_kernel(self) -> bool:
+        """True if a kernel ran it, in real time."""
+        return "kernel" in self._origin
+
+    @property
     def origin(self) -> str:
         """What ran it in short, to tell it from others: its seed, or the kernel's release."""
         kernel = self.kernel
