@@ -135,7 +135,7 @@ def connects(port, seconds):
             s.send(bytes(64))
             s.recv(1)
         count += 1
-    return count / (time.monotonic() - start)
+    return count / (time.monotonic() - start), count
 
 
 def ping(port, seconds):
@@ -212,7 +212,10 @@ def measure(name, upstream, options):
                     result[f"cpu-per-gb-{flows}"] = (running.cpu() - cpu) / (sent / 1e9)
                 time.sleep(0.5)
         if wanted("connects"):
-            result["connects"] = connects(running.port, options.seconds)
+            cpu = running.cpu()
+            result["connects"], count = connects(running.port, options.seconds)
+            if name != "direct":
+                result["cpu-ms-per-connect"] = (running.cpu() - cpu) / count * 1e3
         if wanted("ping"):
             result["ping-p50-us"], result["ping-p99-us"] = (t * 1e6 for t in ping(running.port, options.seconds))
         if wanted("idle"):

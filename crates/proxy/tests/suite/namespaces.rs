@@ -91,10 +91,12 @@ fn played(name: &str, mode: &str) -> (Vec<String>, String) {
     let mut server = inside("S", "python3", &["-c", SERVER]).stdout(std::process::Stdio::null()).spawn().unwrap();
     let mut proxy = inside("P", PROXY, &["--apply", path.to_str().unwrap()]).spawn().unwrap();
     crate::program::until("the rules are there", || {
-        run("ip", &["netns", "exec", &format!("{name}P"), "nft", "list", "table", "inet", "ackclock_proxy"]).0 == Some(0)
+        run("ip", &["netns", "exec", &format!("{name}P"), "nft", "list", "table", "inet", "ackclock_proxy"]).0
+            == Some(0)
     });
     // Port 7000, as the kernel writes it.
-    let listens = || inside("S", "grep", &["-q", ":1B58 ", "/proc/net/tcp"]).status().is_ok_and(|status| status.success());
+    let listens =
+        || inside("S", "grep", &["-q", ":1B58 ", "/proc/net/tcp"]).status().is_ok_and(|status| status.success());
     crate::program::until("the server listens", listens);
     let told = || String::from_utf8(inside("C", "python3", &["-c", CLIENT]).output().unwrap().stdout).unwrap();
     let told = vec![told(), told()];
@@ -104,7 +106,9 @@ fn played(name: &str, mode: &str) -> (Vec<String>, String) {
     assert!(status.success(), "{status}");
     server.kill().unwrap();
     server.wait().unwrap();
-    let left = shell(&format!("ip netns exec {name}P nft list ruleset; ip -n {name}P rule; ip -n {name}P route show table 24931 2>&1 || true"));
+    let left = shell(&format!(
+        "ip netns exec {name}P nft list ruleset; ip -n {name}P rule; ip -n {name}P route show table 24931 2>&1 || true"
+    ));
     (told, left)
 }
 
