@@ -44,6 +44,7 @@ QUEUES: dict[str, dict[str, list[Any]]] = {
     "fq_pie": {"flows": [1, 8], "target": ["2 ms"]},
     "cake": {"ack_filter": ["aggressive"], "cells": ["atm"], "isolation": ["flows"], "bandwidth": ["3 Mbit/s"]},
     "dualpi2": {"scheduler": ["time_shifted"], "threshold_packets": [0, 20], "limit": LIMITS},
+    "abc": {"limit": LIMITS, "delay_threshold": ["0 ms", "5 ms"], "span": ["1 ms"], "tokens": [1.0]},
 }
 """Of each discipline, values that are tried beside its defaults."""
 REQUIRED = {"threshold": {"threshold"}, "tbf": {"rate", "burst"}, "priority": {"bands"}}
@@ -150,6 +151,9 @@ DATAGRAMS: list[dict[str, Any]] = [
     {"kind": "cbr", "rate": "600 kbit/s"},
     {"kind": "poisson", "rate": "600 kbit/s"},
     {"kind": "on_off", "on": "30 ms", "off": {"exponential": "50 ms"}, "rate": "2 Mbit/s"},
+    {"kind": "media", "controller": "gcc"},
+    {"kind": "media", "controller": "scream", "max_rate": "8 Mbit/s", "key_interval": "300 ms"},
+    {"kind": "media", "controller": "scream_v1", "feedback": "10 ms", "discard_after": "100 ms"},
 ]
 
 
@@ -177,7 +181,8 @@ def _flow(draw: random.Random, number: int, controller: str) -> dict[str, Any]:
     flow: dict[str, Any] = {"name": f"f{number}"}
     kind = draw.random()
     if kind < 0.1:
-        return flow | {"protocol": "udp", "app": draw.choice(DATAGRAMS)}
+        ecn = draw.choice(["not_ect", "not_ect", "ect0", "ect1"])
+        return flow | {"protocol": {"kind": "udp", "ecn": ecn}, "app": draw.choice(DATAGRAMS)}
     flow["controller"] = _controller(controller)
     if kind < 0.2 and controller not in TCP_ONLY:
         asked = {"packets": draw.choice([1, 10]), "reordering": draw.choice([0, 1, 3])}
@@ -352,6 +357,9 @@ def _wrong_with_traffic(summary: dict[str, Any], *, copies: bool, has_appliance:
     for datagrams in summary.get("datagrams", []):
         if not copies and datagrams["received"] > datagrams["sent"]:
             yield f"{datagrams['name']} received more than was sent"
+        media = datagrams.get("media")
+        if media and media["frames_received"] > media["frames"]:
+            yield f"{datagrams['name']} received more frames than were made"
 
 
 def _wrong_with_bottleneck(summary: dict[str, Any]) -> Iterator[str]:

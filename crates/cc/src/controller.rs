@@ -20,10 +20,11 @@ use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 use crate::slow_start::EarlyExit;
 use crate::telemetry::HopRecord;
 use crate::{
-    Bbr, Bbr3, Bbr3Config, BbrConfig, C2tcp, C2tcpConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DctcpConfig,
-    Fast, FastConfig, Fixed, FixedConfig, Hpcc, HpccConfig, Ledbat, LedbatConfig, LedbatPlusPlus, LedbatPlusPlusConfig,
-    LinuxBbr, LinuxCubic, LinuxReno, PowerTcp, PowerTcpConfig, Prague, PragueConfig, Reno, RenoConfig, Siad,
-    SiadConfig, Swift, SwiftConfig, ThetaPowerTcpConfig, Timely, TimelyConfig, Unopened, Vegas, VegasConfig,
+    Abc, AbcConfig, Bbr, Bbr3, Bbr3Config, BbrConfig, C2tcp, C2tcpConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp,
+    DctcpConfig, Fast, FastConfig, Fixed, FixedConfig, Hpcc, HpccConfig, Ledbat, LedbatConfig, LedbatPlusPlus,
+    LedbatPlusPlusConfig, LinuxBbr, LinuxCubic, LinuxReno, Nimbus, NimbusConfig, PowerTcp, PowerTcpConfig, Prague,
+    PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, ThetaPowerTcpConfig, Timely, TimelyConfig,
+    Unopened, Vegas, VegasConfig, Verus, VerusConfig,
 };
 
 /// One congestion-control algorithm for one flow.
@@ -342,7 +343,10 @@ controllers! {
     Ledbat(LedbatConfig) => Ledbat(Box<Ledbat>);
     LedbatPlusPlus(LedbatPlusPlusConfig) => LedbatPlusPlus(Box<LedbatPlusPlus>);
     Copa(CopaConfig) => Copa(Box<Copa>);
+    Abc(AbcConfig) => Abc(Box<Abc>);
     C2tcp(C2tcpConfig) => C2tcp(Box<C2tcp>);
+    Nimbus(NimbusConfig) => Nimbus(Box<Nimbus>);
+    Verus(VerusConfig) => Verus(Box<Verus>);
     Swift(SwiftConfig) => Swift(Box<Swift>);
     Timely(TimelyConfig) => Timely(Box<Timely>);
     Hpcc(HpccConfig) => Hpcc(Box<Hpcc>);

@@ -24,6 +24,7 @@
 //! assert_eq!(controller.ssthresh(), Some(Bytes(4_000))); // half of FlightSize (RFC 5681)
 //! ```
 
+pub mod abc;
 mod algorithm;
 mod base_delay;
 pub mod bbr;
@@ -47,6 +48,7 @@ pub mod ledbat;
 pub mod ledbat_plus_plus;
 pub mod linux_cubic;
 pub mod linux_reno;
+pub mod nimbus;
 pub mod pcc;
 mod peer_clock;
 pub mod powertcp;
@@ -63,8 +65,11 @@ mod testing;
 pub mod timely;
 mod unopened;
 pub mod vegas;
+pub mod verus;
 mod windowed_min;
 
+#[doc(inline)]
+pub use abc::{Abc, AbcConfig};
 pub use ackclock_learn::{Learning, OptimiserKind};
 pub use algorithm::{Need, Setting, Stack};
 #[doc(inline)]
@@ -112,6 +117,8 @@ pub use linux_cubic::LinuxCubic;
 #[doc(inline)]
 pub use linux_reno::LinuxReno;
 #[doc(inline)]
+pub use nimbus::{Nimbus, NimbusConfig};
+#[doc(inline)]
 pub use pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 #[doc(inline)]
 pub use powertcp::{PowerTcp, PowerTcpConfig, ThetaPowerTcpConfig};
@@ -136,3 +143,5 @@ pub use timely::{Timely, TimelyConfig};
 pub use unopened::Unopened;
 #[doc(inline)]
 pub use vegas::{Vegas, VegasConfig, VegasDelay, VegasRtt, VegasVariant};
+#[doc(inline)]
+pub use verus::{Verus, VerusConfig};

@@ -6,6 +6,7 @@
 //! Its file says everything of it, its parameters as a scenario writes them too; a new one is such a file, its `mod`, and its
 //! line in the list below.
 
+pub mod abc;
 pub mod cake;
 pub mod codel;
 pub mod drop_tail;
@@ -39,12 +40,14 @@ use std::fmt::Debug;
 use std::sync::LazyLock;
 
 use ackclock_declare::{About, Declared, Part, Parts, Review};
-use ackclock_units::{Bandwidth, SimTime};
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 use crate::own::PartStart;
 use crate::packet::Packet;
 use crate::rng::RandomStream;
 
+#[doc(inline)]
+pub use abc::{Abc, AbcQueueConfig};
 #[doc(inline)]
 pub use cake::{AckFilter, Cake, CakeConfig, CellFraming, HostTable, Isolation, ShaperConfig};
 #[doc(inline)]
@@ -107,6 +110,15 @@ pub trait QueueDiscipline: Debug + Send {
     fn ready_at(&self, now: SimTime) -> Option<SimTime> {
         (self.len() > 0).then_some(now)
     }
+
+    /// Over how long the link's rate is to be measured for [`Self::on_rate`]; `None` if that is of no use. The same throughout its
+    /// life.
+    fn rate_span(&self) -> Option<SimDuration> {
+        None
+    }
+
+    /// What the link could have sent in the last [`Self::rate_span`], octets a second: told before each [`Self::dequeue`].
+    fn on_rate(&mut self, _octets_per_second: f64) {}
 
     /// How many packets wait.
     fn len(&self) -> usize;
@@ -240,6 +252,12 @@ macro_rules! dispatch {
             fn ready_at(&self, now: SimTime) -> Option<SimTime> {
                 match self { $(Self::$name(queue) => queue.ready_at(now),)* }
             }
+            fn rate_span(&self) -> Option<SimDuration> {
+                match self { $(Self::$name(queue) => queue.rate_span(),)* }
+            }
+            fn on_rate(&mut self, octets_per_second: f64) {
+                match self { $(Self::$name(queue) => queue.on_rate(octets_per_second),)* }
+            }
             fn len(&self) -> usize {
                 match self { $(Self::$name(queue) => queue.len(),)* }
             }
@@ -292,6 +310,8 @@ disciplines! {
     Cake(cake::CakeConfig),
     /// A queue for L4S and one for the others, coupled.
     DualPi2(dualpi2::DualPi2Config),
+    /// Accelerate and brake, for ABC.
+    Abc(abc::AbcQueueConfig),
 }
 
 /// Of a link that names none.

@@ -33,3 +33,65 @@ fn c2tcp_holds_the_mean_round_trip_under_its_setpoint_on_a_link_that_changes() {
         assert!(cubic_ms > 3.0 * mean_ms, "{cubic_ms} ms beside {mean_ms}");
     }
 }
+
+/// A round trip of 100 ms over a recorded cellular link of 5 Mbit/s in the mean, with half a second of every four dead, and room for
+/// 250 packets, as in the experiments of the authors of ABC; measured after 10 s.
+fn cellular(controller: &str, queue: &str) -> Summary {
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/traces/cell.down");
+    run(&format!(
+        "duration = \"60 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
+         access = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\
+         bottleneck = {{ rate = {{ trace = {trace:?} }}, delay = \"50 ms\", queue = {{ kind = \"{queue}\", limit = \"250 packets\" }} }}\n\
+         [tcp]\nprofile = \"linux-6.x\"\n[[flow]]\ncontroller = {controller}\n"
+    ))
+}
+
+#[test]
+fn abc_uses_eta_of_a_link_and_queues_where_flows_add_more_than_it_leaves() {
+    // 12 Mbit/s, a packet a millisecond, and a round trip of 100 ms without a queue. A window of w packets stands still where
+    // 2 f = 1 - 1 / w. Without a queue f = 0.98 mu / (2 cr), so that cr = 0.98 mu + N / RTT, 0.99 for a flow alone. Where that would
+    // be above mu a queue of x stands: 0.98 - (x - dt) / delta = 1 - N / (mu RTT), x = dt + delta (N / (100 + x) - 0.02), 55.9 ms for
+    // ten flows and 63.6 for twenty (section 3.1 with theorem 3.1). A packet more or less in each is 1 ms.
+    for (flows, used, wait_ms) in [(1, 0.99, 0.0), (10, 1.0, 55.9), (20, 1.0, 63.6)] {
+        let summary = run(&format!(
+            "duration = \"60 s\"\nmeasure = {{ from = \"20 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
+             access = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\
+             bottleneck = {{ rate = \"12 Mbit/s\", delay = \"50 ms\", queue = {{ kind = \"abc\", limit = \"250 packets\" }} }}\n\
+             [[flow]]\ncount = {flows}\ncontroller = \"abc\"\n"
+        ));
+        let link = &summary.links[0];
+        assert!((link.utilization - used).abs() < 0.01, "{flows}: {}", link.utilization);
+        assert!((link.queueing_delay_ms.mean - wait_ms).abs() < 3.0, "{flows}: {} ms", link.queueing_delay_ms.mean);
+        let most = summary.flows.iter().map(|flow| flow.goodput_bps).fold(0.0, f64::max);
+        let least = summary.flows.iter().map(|flow| flow.goodput_bps).fold(f64::INFINITY, f64::min);
+        assert!(least > 0.6 * most, "{flows}: {least} to {most}");
+    }
+}
+
+#[test]
+fn abc_has_half_as_much_again_as_cubic_under_codel_on_a_cellular_link_and_a_tenth_of_the_delay_of_cubic_alone() {
+    // The paper's abstract: 50 % more throughput than CUBIC with CoDel on cellular paths.
+    let of = |controller, queue| cellular(controller, queue).links.swap_remove(0);
+    let (abc, codel, cubic) = (of("\"abc\"", "abc"), of("\"cubic\"", "codel"), of("\"cubic\"", "drop_tail"));
+    assert!(abc.utilization > 0.85, "{}", abc.utilization);
+    assert!(abc.utilization > 1.5 * codel.utilization, "{} beside {}", abc.utilization, codel.utilization);
+    let (held, filled) = (abc.queueing_delay_ms.p95, cubic.queueing_delay_ms.p95);
+    assert!(10.0 * held < filled, "{held} ms beside {filled}");
+}
+
+#[test]
+fn verus_keeps_its_delay_at_r_least_ones_and_a_tenth_of_cubics_where_the_link_changes() {
+    // Dest grows until the smoothed largest delay is R = 2 least delays, 100 ms, and falls from there on by 2 ms in 5.
+    let steady = run("duration = \"30 s\"\nmeasure = { from = \"5 s\" }\n[topology]\nkind = \"dumbbell\"\n\
+         access = { rate = \"1 Gbit/s\", delay = \"0 ns\" }\n\
+         bottleneck = { rate = \"12 Mbit/s\", delay = \"25 ms\", queue = { kind = \"drop_tail\", limit = \"1 MB\" } }\n\
+         [tcp]\nprofile = \"linux-6.x\"\n[[flow]]\ncontroller = \"verus\"\n");
+    let rtt = steady.flows[0].rtt_ms.as_ref().expect("there are samples");
+    assert!((90.0..115.0).contains(&rtt.p95) && rtt.mean < 100.0, "{rtt:?}");
+    assert!(steady.links[0].utilization > 0.9, "{}", steady.links[0].utilization);
+    // The abstract: more than an order of magnitude less delay than CUBIC at comparable throughput.
+    let (verus, cubic) = (changing("\"verus\""), changing("\"cubic\""));
+    let (held, filled) = (verus.links[0].queueing_delay_ms.mean, cubic.links[0].queueing_delay_ms.mean);
+    assert!(10.0 * held < filled, "{held} ms beside {filled}");
+    assert!(verus.flows[0].goodput_bps > 0.8 * cubic.flows[0].goodput_bps, "{:?}", verus.flows[0]);
+}

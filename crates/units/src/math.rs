@@ -28,6 +28,16 @@ pub fn exp(x: f64) -> f64 {
     libm::exp(x)
 }
 
+/// The sine of an angle in radians.
+pub fn sin(x: f64) -> f64 {
+    libm::sin(x)
+}
+
+/// The cosine of an angle in radians.
+pub fn cos(x: f64) -> f64 {
+    libm::cos(x)
+}
+
 /// The hyperbolic tangent, with the same bits on every machine.
 pub fn tanh(x: f64) -> f64 {
     libm::tanh(x)

@@ -29,6 +29,9 @@ use crate::rate::RateProcess;
 pub(crate) struct Served {
     queue: Queue,
     rate: RateProcess,
+    /// Over how long the queue wants to know the rate of the link, if it does; and the rate where it does not change.
+    rate_span: Option<SimDuration>,
+    nominal: Bandwidth,
     policer: Option<Policer>,
     /// `None` on a plain link, on which nothing but its delay becomes of a packet.
     propagation: Option<Propagation>,
@@ -76,8 +79,11 @@ impl Served {
         let plain = || Box::new(ChannelConfig::constant(config.rate, config.delay));
         let channel = config.channel.clone().unwrap_or_else(plain);
         let place = QueuePlace { link: &config.name, rate: config.rate, seed };
+        let queue = Queue::new(&config.queue, &place);
         Self {
-            queue: Queue::new(&config.queue, &place),
+            rate_span: queue.rate_span(),
+            nominal: config.rate,
+            queue,
             rate: RateProcess::new(&channel.rate, channel.outage),
             policer: channel.policer.map(Policer::new),
             overtaking: config.channel.as_ref().is_some_and(|channel| channel.lets_overtake()),
@@ -201,6 +207,16 @@ impl Served {
         Some(if capacity > 0.0 { sent / capacity } else { 0.0 })
     }
 
+    /// A packet is in service, and what comes next is its end.
+    fn is_busy(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.end == self.wake)
+    }
+
+    /// Nothing leaves at `now`.
+    fn keeps_all(&self, now: SimTime) -> bool {
+        self.propagation.is_none() && self.current.as_ref().is_none_or(|current| current.end > now)
+    }
+
     /// The packet whose last bit has left by `now`.
     fn finish(&mut self, now: SimTime) -> Option<Queued> {
         let done = self.current.take_if(|current| current.end <= now)?;
@@ -214,11 +230,22 @@ impl Served {
         if !self.queue.is_empty() && self.rate.service_start(now) > now {
             return false;
         }
+        if let Some(span) = self.rate_span {
+            self.tell_rate(now, span);
+        }
         let Some(queued) = self.queue.dequeue(now) else { return false };
         let end = self.rate.service_end(now, queued.octets);
         self.latest_wait = now - queued.since;
         self.current = Some(InService { queued, start: now, end });
         true
+    }
+
+    /// Tells the queue what the link could have sent in the last `span`.
+    fn tell_rate(&mut self, now: SimTime, span: SimDuration) {
+        let from = SimTime(now.0.saturating_sub(span.0));
+        let measured = self.rate.capacity(from, now).filter(|_| now > from);
+        let rate = measured.map_or(self.nominal.0 as f64 / 8.0, |octets| octets / (now - from).as_secs_f64());
+        self.queue.on_rate(rate);
     }
 
     /// When something is to be done next, if no event is pending for it.
@@ -289,6 +316,19 @@ impl ServedLink<'_> {
     /// The packets that the queue has dropped or marked since the last call, in order; none unless watched.
     pub fn treated(&mut self) -> impl Iterator<Item = (Packet, Treatment)> {
         self.parts().0.queue.tally().take()
+    }
+
+    /// Serving it again would come to nothing: a packet is in service, and an event for its end is pending, before which nothing
+    /// is to be done.
+    #[inline]
+    pub fn is_busy(&self) -> bool {
+        self.link.rest.served.as_ref().is_some_and(|served| served.is_busy())
+    }
+
+    /// Nothing leaves the link at `now`, so that [`Self::depart`] would come to nothing.
+    #[inline]
+    pub fn keeps_all(&self, now: SimTime) -> bool {
+        self.link.rest.served.as_ref().is_some_and(|served| served.keeps_all(now))
     }
 
     /// What leaves the link at `now` travels on; `notice` says when a packet that arrives goes on, and keeps

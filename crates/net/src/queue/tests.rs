@@ -34,6 +34,7 @@ fn every_discipline() -> Vec<QueueConfig> {
         QueueConfig::Fq(FqConfig { limit: QueueLimit::Bytes(Bytes(9_000)) }),
         shared(Sharing::LongestQueueDrop),
         shared(Sharing::DynamicThreshold { alpha: 2.0 }),
+        QueueConfig::Abc(AbcQueueConfig { limit, delay_threshold: SimDuration::ZERO, ..AbcQueueConfig::default() }),
     ];
     all.extend(delay_managers(limit));
     all

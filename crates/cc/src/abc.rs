@@ -1,0 +1,226 @@
+//! ABC: the window grows by a packet for every "accelerate" that the network sends back and falls by one for every "brake".
+//!
+//! Source: Goyal et al., ABC: A Simple Explicit Congestion Controller for Wireless Networks, NSDI 2020, sections 3.1.2 (the window),
+//! 3.1.3 (the additive increase, equation 3), 4.1 (bottlenecks that are no ABC routers) and 5.1 (the bits), and the authors' modules
+//! for Linux, `tcp_abc.c` and `tcp_abccubic.c`. The router is the queue `abc`.
+//!
+//! Two windows are kept, of which the smaller holds. That of ABC is `w + 1 + 1/w` after an accelerate and `w - 1 + 1/w` after a brake,
+//! in packets; CUBIC's answers losses, for bottlenecks that send no feedback. Neither may be more than twice what is in flight and
+//! five packets, so that the one that does not hold does not grow away. What leaves is paced at two windows in a round trip.
+//!
+//! A brake is a packet marked CE, as in the authors' modules. Departures: it comes back as Accurate ECN counts it (RFC 9768), exactly,
+//! where the modules take ECE as DCTCP sends it; the additive increase counts octets and not ACKs; slow start of CUBIC's window ends
+//! with a loss and not by HyStart, as what delays tell of an ABC router is its own affair; a window is five packets at least, as in
+//! the modules. A sender whose data no ABC router sees takes all for accelerates, so that CUBIC alone decides.
+
+use ackclock_declare::{declare, default};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+use crate::algorithm::{Algorithm, Name, Setting, Stack};
+use crate::controller::{CongestionController, Controller, Start};
+use crate::cubic::CubicConfig;
+use crate::delivery::Demands;
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+use crate::linux_cubic::LinuxCubic;
+use crate::slow_start::Hystart;
+
+declare! {
+    /// Parameters of [`Abc`].
+    #[derive(Copy)]
+    pub struct AbcConfig {
+        /// What a round trip adds beside the feedback, so that flows come to equal shares.
+        additive_increase: f64 = default(1.0).at_least(0.0).at_most(1e3).unit("packets").source("equation 3"),
+        /// How many times what is in flight a window may be.
+        in_flight_cap: f64 = default(2.0).at_least(1.0).at_most(1e3).source("section 4.1"),
+    }
+}
+
+impl Algorithm for AbcConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "the window follows a router's accelerates and brakes (queue abc), CUBIC elsewhere; sets tcp.ecn and accurate_ecn at both ends",
+        source: "Goyal et al., NSDI 2020",
+        departures: "brakes are CE and counted by Accurate ECN; CUBIC's slow start ends with a loss",
+        stack: Stack {
+            sets: &[
+                ("ecn", Setting::Word("request")),
+                ("accurate_ecn", Setting::Switch(true)),
+                ("ect1", Setting::Switch(false)),
+                ("dctcp_feedback", Setting::Switch(false)),
+            ],
+            ..Stack::ANY
+        },
+        ..Name::called("abc")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Abc(Box::new(Abc::new(self, start)))
+    }
+}
+
+/// The least window of ABC, and what a window may be above its bound, packets (`tcp_abc.c`).
+const LEAST_WINDOW: f64 = 5.0;
+
+/// Windows that leave in a round trip.
+const PACE: f64 = 2.0;
+
+/// ABC: accelerate or brake. Source and departures: [`mod@crate::abc`].
+#[derive(Clone, Debug)]
+pub struct Abc {
+    config: AbcConfig,
+    mss: f64,
+    /// w, octets.
+    window: f64,
+    cubic: LinuxCubic,
+    srtt: SimDuration,
+}
+
+impl Abc {
+    pub(crate) fn new(config: &AbcConfig, start: Start) -> Self {
+        let cubic = LinuxCubic::new(&CubicConfig { hystart: Hystart::Off, ..CubicConfig::linux() }, start);
+        let window = start.initial_window as f64;
+        Self { config: *config, mss: start.mss as f64, window, cubic, srtt: SimDuration::ZERO }
+    }
+
+    /// Equation 3.
+    fn follow(&mut self, ack: &AckEvent) {
+        let acked = ack.newly_acked.0 as f64;
+        let braked = ack.newly_ce_marked.0.min(ack.newly_acked.0) as f64;
+        let packets = self.window / self.mss;
+        self.window += acked - 2.0 * braked + self.config.additive_increase * acked / packets;
+        self.window = self.window.max(LEAST_WINDOW * self.mss);
+    }
+
+    /// Both windows by what is in flight.
+    fn bound(&mut self, ack: &AckEvent) {
+        let most = self.config.in_flight_cap * ack.prior_flight_size.0 as f64 + LEAST_WINDOW * self.mss;
+        self.window = self.window.min(most);
+        if self.cubic.cwnd().0 as f64 > most {
+            let window = Bytes(most as u64);
+            self.cubic.on_restart(&RestartEvent { now: ack.now, cause: RestartCause::Outer, window, ssthresh: None });
+        }
+    }
+
+    fn is_cubic(&self) -> bool {
+        (self.cubic.cwnd().0 as f64) < self.window
+    }
+}
+
+impl CongestionController for Abc {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.srtt = ack.rtt.srtt;
+        self.follow(ack);
+        self.cubic.on_ack(ack);
+        self.bound(ack);
+    }
+
+    /// A brake is no episode, and CUBIC's window answers losses.
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.cause != CongestionCause::Ecn {
+            self.cubic.on_congestion(event);
+        }
+    }
+
+    fn on_spurious(&mut self, now: SimTime) {
+        self.cubic.on_spurious(now);
+    }
+
+    fn on_send(&mut self, sent: &SendEvent) {
+        self.cubic.on_send(sent);
+    }
+
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        self.cubic.on_restart(restart);
+        if restart.cause == RestartCause::Outer {
+            self.window = restart.window.0 as f64;
+        }
+    }
+
+    fn demands(&self) -> Demands {
+        Demands { marks: true, ..Demands::default() }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes((self.window as u64).min(self.cubic.cwnd().0))
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.cubic.ssthresh()
+    }
+
+    fn pacing_rate(&self) -> Option<Bandwidth> {
+        let rate = PACE * self.cwnd().0 as f64 * 8.0 / self.srtt.as_secs_f64();
+        (!self.srtt.is_zero()).then_some(Bandwidth(rate as u64))
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        false
+    }
+
+    fn state(&self) -> &'static str {
+        if self.is_cubic() { "cubic_window" } else { "abc_window" }
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("abc_window_bytes", self.window);
+        record("cubic_window_bytes", self.cubic.cwnd().0 as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, loss};
+
+    const MSS: u64 = 1_000;
+
+    fn abc(segments: u64) -> Abc {
+        Abc::new(&AbcConfig::default(), Start { mss: MSS, initial_window: segments * MSS, initial_ssthresh: None })
+    }
+
+    fn at(acked: u64, braked: u64) -> AckEvent {
+        AckEvent { newly_ce_marked: Bytes(braked), prior_flight_size: Bytes(1_000_000), ..ack(acked) }
+    }
+
+    #[test]
+    fn an_accelerate_adds_a_packet_and_a_brake_takes_one_and_both_add_their_part() {
+        let mut abc = abc(20);
+        abc.follow(&at(MSS, 0));
+        assert!((abc.window - 21_050.0).abs() < 1e-9, "{}", abc.window); // 20 + 1 + 1/20
+        abc.window = 20_000.0;
+        abc.follow(&at(MSS, MSS));
+        assert!((abc.window - 19_050.0).abs() < 1e-9, "{}", abc.window); // 20 - 1 + 1/20
+        abc.window = 20_000.0;
+        abc.follow(&at(2 * MSS, MSS));
+        assert!((abc.window - 20_100.0).abs() < 1e-9, "{}", abc.window); // one of each: 2/20
+    }
+
+    #[test]
+    fn a_window_of_accelerates_doubles_and_one_of_brakes_ends_at_the_least() {
+        let mut abc = abc(100);
+        (0..100).for_each(|_| abc.follow(&at(MSS, 0)));
+        assert!((200.0..201.0).contains(&(abc.window / 1e3)), "{}", abc.window);
+        (0..1_000).for_each(|_| abc.follow(&at(MSS, MSS)));
+        assert!((5.0..5.3).contains(&(abc.window / 1e3)), "{}", abc.window);
+    }
+
+    #[test]
+    fn losses_are_answered_by_cubic_alone_and_the_smaller_window_holds() {
+        let mut abc = abc(100);
+        abc.on_congestion(&CongestionEvent { cause: CongestionCause::Ecn, ..loss(100 * MSS) });
+        assert_eq!((abc.cwnd(), abc.state()), (Bytes(100 * MSS), "abc_window"));
+        abc.on_congestion(&loss(100 * MSS));
+        // Linux keeps 717/1024 of 100
+        assert_eq!((abc.cwnd(), abc.state()), (Bytes(70 * MSS), "cubic_window"));
+        assert!((abc.window - 100_000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn no_window_is_above_twice_what_is_in_flight_and_five_packets() {
+        let mut abc = abc(100);
+        abc.on_ack(&AckEvent { prior_flight_size: Bytes(20 * MSS), ..at(MSS, 0) });
+        assert!((abc.window - 45_000.0).abs() < 1e-9, "{}", abc.window);
+        assert_eq!(abc.cubic.cwnd(), Bytes(45 * MSS));
+        // 2 * 45 000 octets in the round trip of 100 ms
+        assert_eq!(abc.pacing_rate(), Some(Bandwidth(7_200_000)));
+    }
+}

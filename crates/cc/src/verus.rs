@@ -1,0 +1,460 @@
+//! Verus: learns which window brings which delay, moves a delay up and down by what delays do, and sends what the curve says.
+//!
+//! Source: Zaki et al., Adaptive Congestion Control for Unpredictable Cellular Networks, SIGCOMM 2015, in the steps of the authors'
+//! sender (`yzaki/verus`, `verus_server.cpp`), whose numbers these are. Every epoch of 5 ms the largest delay of the epoch is put beside
+//! the smoothed one, Dmax. With Dmax above R least delays the delay aimed at, Dest, falls by delta2; if delays rise it falls
+//! by delta1; otherwise it grows by delta2. The window W is what the delay profile ([`profile`]) gives for it, and
+//! `W + (2 - n) / (n - 1) w` packets leave in the epoch, with w in flight and n epochs in a round trip. The profile is learnt
+//! from the delay of each packet and the window that it left under, and fitted every second. It begins with slow start, which a
+//! loss or 500 ms of delay end. A loss takes the window to 0.7 of what the lost packet left under; until what leaves after that
+//! arrives, the profile learns nothing and the window grows by 1/W a packet.
+//!
+//! Departures: it sends through TCP, which finds losses and times out; delays are round trips of segments, as ACKs tell them, where
+//! those of the authors' are answered one by one; the profile has straight pieces where theirs has a penalised cubic spline of
+//! ALGLIB. Where nothing is in flight one segment may leave at any time. As there, a profile of fewer than five windows, or one
+//! that no window of fits the delay, begins slow start anew.
+//!
+//! The runs held to it are in docs/reference/controllers-checked.md.
+
+mod profile;
+
+use std::collections::VecDeque;
+
+use ackclock_declare::{declare, default};
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use self::profile::Profile;
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
+use crate::delivery::{Demands, SegmentReport};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+
+declare! {
+    /// Parameters of [`Verus`].
+    #[derive(Copy)]
+    pub struct VerusConfig {
+        /// R: how many least delays the smoothed largest delay may be.
+        ratio: f64 = default(2.0).above(1.0).at_most(1e3).source("the authors' sender; the paper tries 2, 4 and 6"),
+        /// How often it decides.
+        epoch: SimDuration = default(SimDuration::from_millis(5)).at_least(SimDuration::from_millis(1)).at_most(SimDuration::from_secs(1)).source("section 5"),
+        /// delta1: what the delay aimed at loses in an epoch in which delays rise.
+        delta1: SimDuration = default(SimDuration::from_millis(1)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(1)).source("section 5"),
+        /// delta2: what it gains in one in which they do not, and loses where they are too long.
+        delta2: SimDuration = default(SimDuration::from_millis(2)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(1)).source("section 5"),
+        /// How often the profile is fitted.
+        refit: SimDuration = default(SimDuration::from_secs(1)).at_least(SimDuration::from_millis(1)).at_most(SimDuration::from_secs(100)).source("section 5"),
+        /// Fraction of the window kept on a loss.
+        decrease: f64 = default(0.7).above(0.0).below(1.0).source("the authors' sender"),
+    }
+}
+
+impl Algorithm for VerusConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "a window by a learnt curve of delays, from a delay that moves by a few ms every 5 ms; for cellular links",
+        source: "Zaki et al., SIGCOMM 2015; the authors' sender",
+        departures: "through TCP; delays are round trips as ACKs tell them; the curve has straight pieces",
+        ..Name::called("verus")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Verus(Box::new(Verus::new(self, start)))
+    }
+}
+
+/// Delay that ends slow start, s, and the delay aimed at then, in R least delays.
+const SLOW_START_DELAY: f64 = 0.5;
+const AFTER_SLOW_START: f64 = 0.75;
+/// Weights of what was, in the smoothed largest delay and in the smoothed delay.
+const LARGEST_MEMORY: f64 = 0.2;
+const DELAY_MEMORY: f64 = 0.875;
+/// A rise of the largest delay that is one, s: 0.0001 ms.
+const RISE: f64 = 1e-7;
+/// What the least delay becomes longer by where nothing is left to take away, s.
+const LEAST_DELAY_STEP: f64 = 0.01;
+/// A loss ends slow start above this window, packets; the profile of larger windows than that of the lost packet is forgotten, from
+/// a hundred on.
+const SLOW_START_WINDOW: f64 = 20.0;
+const PROFILE_KEPT: f64 = 100.0;
+/// For how long the windows that packets left under are remembered.
+const MEMORY: SimDuration = SimDuration::from_secs(10);
+
+/// What the delays of an epoch come to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delays {
+    /// Least of the connection, s.
+    least: Option<f64>,
+    /// Largest of this epoch.
+    of_epoch: Option<f64>,
+    /// Dmax, smoothed; `None` before the first epoch.
+    largest: Option<f64>,
+    smoothed: f64,
+}
+
+/// Verus: a window by a curve of delays. Source and departures: [`mod@crate::verus`].
+#[derive(Clone, Debug)]
+pub struct Verus {
+    config: VerusConfig,
+    mss: u64,
+    profile: Profile,
+    in_slow_start: bool,
+    /// Slow start ended by its delay, and nothing that left after that has arrived.
+    leaves_slow_start: bool,
+    in_loss_phase: bool,
+    delays: Delays,
+    /// Dest, s.
+    wanted: f64,
+    /// W, packets.
+    window: f64,
+    /// Windows and since when they held.
+    windows: VecDeque<(SimTime, f64)>,
+    /// Octets that may still leave.
+    credit: u64,
+    in_flight: u64,
+    last_ack: SimTime,
+    next_epoch: SimTime,
+    next_fit: SimTime,
+}
+
+impl Verus {
+    pub(crate) fn new(config: &VerusConfig, start: Start) -> Self {
+        Self {
+            config: *config,
+            mss: start.mss,
+            profile: Profile::default(),
+            in_slow_start: true,
+            leaves_slow_start: false,
+            in_loss_phase: false,
+            delays: Delays::default(),
+            wanted: 0.0,
+            window: (start.initial_window / start.mss) as f64,
+            windows: VecDeque::new(),
+            credit: start.initial_window,
+            in_flight: 0,
+            last_ack: SimTime::ZERO,
+            next_epoch: SimTime::NEVER,
+            next_fit: SimTime::NEVER,
+        }
+    }
+
+    fn set_window(&mut self, now: SimTime, window: f64) {
+        self.window = window;
+        while self.windows.len() > 1 && self.windows.front().is_some_and(|(at, _)| now.saturating_since(*at) > MEMORY) {
+            self.windows.pop_front();
+        }
+        match self.windows.back_mut() {
+            Some((at, last)) if *at == now => *last = window,
+            _ => self.windows.push_back((now, window)),
+        }
+    }
+
+    /// The window that a segment sent then left under.
+    fn window_at(&self, sent: SimTime) -> f64 {
+        let after = self.windows.partition_point(|(at, _)| *at < sent);
+        self.windows.get(after.saturating_sub(1)).map_or(self.window, |(_, window)| *window)
+    }
+
+    fn in_flight_packets(&self) -> f64 {
+        (self.in_flight / self.mss) as f64
+    }
+
+    /// `updateUponReceivingPacket`.
+    fn on_delay(&mut self, now: SimTime, window: f64, delay: f64) {
+        let delays = &mut self.delays;
+        delays.of_epoch = Some(delays.of_epoch.map_or(delay, |largest| largest.max(delay)));
+        delays.least = Some(delays.least.map_or(delay, |least| least.min(delay)));
+        delays.smoothed = DELAY_MEMORY * delays.smoothed + (1.0 - DELAY_MEMORY) * delay;
+        if !self.in_loss_phase {
+            self.profile.learn(window as usize, delay);
+            return;
+        }
+        self.set_window(now, self.window + 1.0 / self.window);
+        if let Some(delay) = self.profile.delay_of(self.window) {
+            self.wanted = self.wanted.min(delay);
+        }
+    }
+
+    fn leave_slow_start(&mut self, now: SimTime) {
+        self.in_slow_start = false;
+        self.next_epoch = now;
+        self.next_fit = now;
+    }
+
+    fn restart_slow_start(&mut self, now: SimTime) {
+        self.profile = Profile::default();
+        (self.delays, self.wanted) = (Delays::default(), 0.0);
+        (self.in_slow_start, self.leaves_slow_start, self.in_loss_phase) = (true, false, false);
+        (self.next_epoch, self.next_fit) = (SimTime::NEVER, SimTime::NEVER);
+        self.windows.clear();
+        self.set_window(now, 1.0);
+        self.credit = self.mss;
+    }
+
+    /// A loss of a packet that left under this window; one answer for each phase of losses.
+    fn answer_loss(&mut self, now: SimTime, window: f64) {
+        if self.in_loss_phase {
+            return;
+        }
+        self.in_loss_phase = true;
+        self.set_window(now, self.window.min(self.config.decrease * window).max(1.0));
+        if let Some(delay) = self.profile.delay_of(self.window) {
+            self.wanted = delay.max(self.delays.least.unwrap_or_default());
+        }
+        if self.in_slow_start && self.window > SLOW_START_WINDOW {
+            self.profile.forget_from(PROFILE_KEPT.max(window) as usize);
+            self.leave_slow_start(now);
+            self.wanted = self.delays.largest.or(self.delays.of_epoch).unwrap_or_default();
+        }
+    }
+
+    /// The largest delay since the last epoch; without ACKs it is as long as they have not come for.
+    fn largest_delay(&mut self, now: SimTime) -> f64 {
+        let silence = now.saturating_since(self.last_ack).as_secs_f64();
+        self.delays.of_epoch.take().unwrap_or_else(|| silence.max(self.delays.largest.unwrap_or_default()))
+    }
+
+    /// Moves the delay aimed at; false if nothing is to leave in this epoch.
+    fn move_delay(&mut self, largest: f64, before: f64) -> bool {
+        let (delta1, delta2) = (self.config.delta1.as_secs_f64(), self.config.delta2.as_secs_f64());
+        let least = self.delays.least.unwrap_or(largest);
+        if before > self.config.ratio * least {
+            if self.leaves_slow_start {
+                return true;
+            }
+            self.wanted = (self.wanted - delta2).max(least);
+            if self.wanted > least {
+                return true;
+            }
+            if self.in_flight_packets() < 2.0 {
+                self.delays.least = Some(least + LEAST_DELAY_STEP);
+                return true;
+            }
+            return false;
+        }
+        if largest - before > RISE {
+            self.wanted = (self.wanted - delta1).max(least);
+        } else {
+            self.wanted += delta2;
+        }
+        true
+    }
+
+    fn run_epoch(&mut self, now: SimTime) {
+        let largest = self.largest_delay(now);
+        let before = self.delays.largest.unwrap_or(largest);
+        let sends = self.move_delay(largest, before);
+        let Some(window) = self.profile.window_of(self.wanted) else {
+            self.restart_slow_start(now);
+            return;
+        };
+        self.set_window(now, window.max(1.0));
+        self.delays.largest = Some(LARGEST_MEMORY * before + (1.0 - LARGEST_MEMORY) * largest);
+        if sends {
+            self.credit += self.packets_of_epoch() * self.mss;
+        }
+        self.credit = self.credit.min(self.window as u64 * self.mss);
+        self.next_epoch = now + self.config.epoch;
+    }
+
+    /// `calcSi`.
+    fn packets_of_epoch(&self) -> u64 {
+        let epochs = (self.delays.smoothed / self.config.epoch.as_secs_f64()).ceil();
+        let in_flight = self.in_flight_packets();
+        let packets = if epochs > 1.0 {
+            self.window + in_flight * (2.0 - epochs) / (epochs - 1.0)
+        } else {
+            self.window - in_flight
+        };
+        packets.max(0.0) as u64
+    }
+}
+
+impl CongestionController for Verus {
+    fn on_delivered(&mut self, segment: &SegmentReport) {
+        if segment.is_retransmission {
+            return;
+        }
+        let window = self.window_at(segment.sent_at);
+        let delay = segment.now.saturating_since(segment.sent_at).as_secs_f64();
+        if self.in_slow_start && delay > SLOW_START_DELAY {
+            self.set_window(segment.now, (self.config.decrease * window).max(1.0));
+            self.wanted = AFTER_SLOW_START * self.config.ratio * self.delays.least.unwrap_or(delay);
+            (self.in_loss_phase, self.leaves_slow_start) = (true, true);
+            self.leave_slow_start(segment.now);
+        }
+        if self.in_loss_phase && window <= self.window {
+            self.delays.of_epoch = None;
+            (self.in_loss_phase, self.leaves_slow_start) = (false, false);
+        }
+        self.on_delay(segment.now, window, delay);
+    }
+
+    fn on_lost(&mut self, segment: &SegmentReport) {
+        let window = self.window_at(segment.sent_at);
+        self.answer_loss(segment.now, window);
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.last_ack = ack.now;
+        self.in_flight = ack.delivery.map_or(self.in_flight, |delivery| delivery.inflight.0);
+        if self.in_slow_start {
+            let acked = ack.newly_acked.0 / self.mss;
+            self.set_window(ack.now, self.window + acked as f64);
+            self.credit = (self.window as u64 * self.mss).saturating_sub(self.in_flight);
+        }
+    }
+
+    fn on_send(&mut self, sent: &SendEvent) {
+        self.credit = self.credit.saturating_sub(sent.size.0);
+        self.in_flight += sent.size.0;
+        if self.windows.is_empty() {
+            self.set_window(sent.now, self.window);
+        }
+    }
+
+    /// A timeout: nothing is in flight any more.
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.is_timeout() {
+            self.in_flight = event.inflight.0;
+            if self.in_slow_start {
+                self.leave_slow_start(event.now);
+            }
+            self.in_loss_phase = true;
+            self.wanted = self.delays.least.unwrap_or_default();
+        }
+    }
+
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if restart.cause == RestartCause::SynLost {
+            self.window = (restart.window.0 / self.mss).max(1) as f64;
+            self.credit = restart.window.0;
+        }
+    }
+
+    fn deadline(&self) -> SimTime {
+        self.next_epoch.min(self.next_fit)
+    }
+
+    fn on_timer(&mut self, now: SimTime) {
+        if now >= self.next_fit {
+            self.next_fit = now + self.config.refit;
+            if !self.profile.fit() {
+                self.restart_slow_start(now);
+            }
+        }
+        if now >= self.next_epoch {
+            self.run_epoch(now);
+        }
+    }
+
+    fn demands(&self) -> Demands {
+        Demands { samples: true, recovery_window: true, marks: true }
+    }
+
+    /// What is in flight and what may leave.
+    fn cwnd(&self) -> Bytes {
+        Bytes((self.in_flight + self.credit).max(self.mss))
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        (!self.in_slow_start).then(|| self.cwnd())
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        self.in_slow_start
+    }
+
+    fn state(&self) -> &'static str {
+        match (self.in_slow_start, self.in_loss_phase) {
+            (true, _) => "slow_start",
+            (false, true) => "loss_recovery",
+            (false, false) => "normal_operation",
+        }
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("window_packets", self.window);
+        record("delay_wanted_s", self.wanted);
+        record("delay_least_s", self.delays.least.unwrap_or(f64::NAN));
+        record("delay_largest_s", self.delays.largest.unwrap_or(f64::NAN));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1_000;
+
+    /// After slow start, with delays of 50 ms up to 25 packets and 2 ms more for each above.
+    fn verus(wanted: f64, largest: f64) -> Verus {
+        let start = Start { mss: MSS, initial_window: 10 * MSS, initial_ssthresh: None };
+        let mut verus = Verus::new(&VerusConfig::default(), start);
+        for window in 1..=100_usize {
+            verus.profile.learn(window, 0.05 + 0.002 * window as f64);
+        }
+        assert!(verus.profile.fit());
+        (verus.in_slow_start, verus.wanted, verus.credit) = (false, wanted, 0);
+        verus.delays = Delays { least: Some(0.05), of_epoch: None, largest: Some(largest), smoothed: 0.1 };
+        verus
+    }
+
+    fn epoch(verus: &mut Verus, largest: f64) -> (f64, f64) {
+        verus.delays.of_epoch = Some(largest);
+        verus.run_epoch(SimTime(1_000_000_000));
+        (verus.wanted, verus.window)
+    }
+
+    #[track_caller]
+    fn assert_near(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-9, "{value}, by hand {expected}");
+    }
+
+    #[test]
+    fn the_delay_aimed_at_goes_up_by_two_and_down_by_one_or_two_and_the_curve_gives_the_window() {
+        let mut falling = verus(0.0905, 0.09);
+        // No rise: 92.5 ms, which 21.25 packets have: 22 are above.
+        let (wanted, window) = epoch(&mut falling, 0.085);
+        assert_near(wanted, 0.0925);
+        assert_near(window, 21.0);
+        assert_near(falling.delays.largest.unwrap(), 0.2 * 0.09 + 0.8 * 0.085);
+        // A rise: 89.5 ms, 19.75 packets.
+        let (wanted, window) = epoch(&mut verus(0.0905, 0.09), 0.095);
+        assert_near(wanted, 0.0895);
+        assert_near(window, 19.0);
+        // Above twice the least: 88.5 ms, whatever delays do.
+        assert_near(epoch(&mut verus(0.0905, 0.101), 0.09).0, 0.0885);
+        // Never below the least; with nothing to take away the least itself moves.
+        let mut low = verus(0.051, 0.101);
+        assert_near(epoch(&mut low, 0.09).0, 0.05);
+        assert_near(low.delays.least.unwrap(), 0.06);
+    }
+
+    #[test]
+    fn an_epoch_sends_a_part_of_the_window_and_what_it_grew_by() {
+        let mut verus = verus(0.09, 0.09);
+        // 100 ms are 20 epochs: 30 - 18/19 of 25 in flight = 6.3
+        (verus.window, verus.in_flight) = (30.0, 25 * MSS);
+        assert_eq!(verus.packets_of_epoch(), 6);
+        verus.in_flight = 40 * MSS;
+        assert_eq!(verus.packets_of_epoch(), 0);
+        verus.delays.smoothed = 0.004;
+        verus.in_flight = 25 * MSS;
+        assert_eq!(verus.packets_of_epoch(), 5);
+    }
+
+    #[test]
+    fn a_loss_takes_three_tenths_of_the_window_that_the_packet_left_under() {
+        let mut verus = verus(0.2, 0.2);
+        verus.set_window(SimTime(1_000), 50.0);
+        verus.set_window(SimTime(2_000), 60.0);
+        let window = verus.window_at(SimTime(1_500));
+        verus.answer_loss(SimTime(3_000), window);
+        assert_near(verus.window, 35.0);
+        assert_near(verus.wanted, 0.05 + 0.002 * 35.0);
+        verus.answer_loss(SimTime(4_000), 10.0);
+        assert_near(verus.window, 35.0);
+        // Until what left after it arrives it grows by a packet in a window, and learns nothing.
+        verus.on_delay(SimTime(5_000), 50.0, 0.3);
+        assert_near(verus.window, 35.0 + 1.0 / 35.0);
+    }
+}

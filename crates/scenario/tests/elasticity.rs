@@ -1,0 +1,73 @@
+//! Nimbus: which mode it is in, and what comes of that, beside flows that answer and flows that do not.
+
+use crate::common::{numbers, simulate};
+use ackclock_sim::{Outcome, Summary};
+
+/// 48 Mbit/s, 50 ms and a buffer of 100 ms more, 60 s of which the last 35 count. Nimbus is flow 0; of `others` none is TCP's but the
+/// last.
+fn beside(nimbus: &str, others: &str) -> Outcome {
+    simulate(&format!(
+        "duration = \"60 s\"\nmeasure = {{ from = \"25 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
+         access = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\
+         bottleneck = {{ rate = \"48 Mbit/s\", delay = \"25 ms\", queue = {{ kind = \"drop_tail\", limit = \"100 ms\" }} }}\n\
+         [tcp]\nprofile = \"linux-6.x\"\n[trace]\ninterval = \"100 ms\"\ninternals = [\"is_competing\"]\n\
+         [[flow]]\ncontroller = {nimbus}\n{others}"
+    ))
+}
+
+fn datagrams(kind: &str) -> String {
+    format!(
+        "[[flow]]\nprotocol = {{ kind = \"udp\", payload = \"1400 B\" }}\napp = {{ kind = \"{kind}\", rate = \"24 Mbit/s\" }}\n"
+    )
+}
+
+const KNOWN: &str = "{ kind = \"nimbus\", link_rate = \"48 Mbit/s\" }";
+
+/// How much of the measured time it competed.
+fn competing(outcome: &Outcome) -> f64 {
+    let (times, modes) = (numbers(&outcome.flows, "time_s"), numbers(&outcome.flows, "is_competing"));
+    let of_nimbus = times.iter().zip(modes).filter(|(time, mode)| **time > 25.0 && mode.is_finite());
+    let (sum, count) = of_nimbus.fold((0.0, 0.0), |(sum, count), (_, mode)| (sum + mode, count + 1.0));
+    sum / count
+}
+
+/// The delay is held at its threshold, a quarter of 50 ms above the least, with the link in use.
+fn assert_holds(summary: &Summary, what: &str) {
+    let link = &summary.links[0];
+    assert!((link.queueing_delay_ms.mean - 12.5).abs() < 2.0, "{what}: {} ms", link.queueing_delay_ms.mean);
+    assert!(link.utilization > 0.98, "{what}: {}", link.utilization);
+}
+
+#[test]
+fn nimbus_holds_the_delay_alone_and_beside_datagrams() {
+    for (nimbus, others) in [("\"nimbus\"", String::new()), (KNOWN, datagrams("cbr")), (KNOWN, datagrams("poisson"))] {
+        let outcome = beside(nimbus, &others);
+        // The authors: more than 90 % of the time in the right mode.
+        let share = competing(&outcome);
+        assert!(share < 0.1, "{others}: competes for {share} of the time");
+        assert_holds(&outcome.summary, &others);
+    }
+}
+
+#[test]
+fn nimbus_competes_beside_cubic_and_shares_alike() {
+    for nimbus in ["\"nimbus\"", KNOWN] {
+        let outcome = beside(nimbus, "[[flow]]\ncontroller = \"cubic\"\n");
+        let share = competing(&outcome);
+        assert!(share > 0.9, "competes for {share} of the time");
+        let flows = &outcome.summary.flows;
+        let ratio = flows[0].goodput_bps / flows[1].goodput_bps;
+        assert!((0.5..2.0).contains(&ratio), "{ratio} of what CUBIC has");
+    }
+}
+
+#[test]
+fn nimbus_that_does_not_switch_starves_beside_cubic() {
+    // Why it switches: section 1 of the paper.
+    let outcome = beside(
+        "{ kind = \"nimbus\", link_rate = \"48 Mbit/s\", mode_switch = false }",
+        "[[flow]]\ncontroller = \"cubic\"\n",
+    );
+    let flows = &outcome.summary.flows;
+    assert!(competing(&outcome) == 0.0 && flows[0].goodput_bps < 0.25 * flows[1].goodput_bps);
+}
