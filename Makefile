@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel publish-check fuzz fuzz-short soak other-processor claims-full record-controllers evolve validate-linux peers lock programs clean
+.PHONY: help setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -46,6 +46,16 @@ $(VENV)/.learning: $(VENV)/.packages requirements-learn.lock | $(VENV)/.extensio
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-learn.lock
 	@touch $@
 
+# Controllers for the kernel are compiled with clang and linked with libelf: what of these is missing.
+LACKING := $(or $(if $(shell command -v $(or $(CLANG),clang)),,clang) $(if $(wildcard /usr/include/libelf.h),,libelf-dev) \
+	$(if $(wildcard /usr/include/zlib.h),,zlib1g-dev),)
+WITHOUT_BPF := echo "controllers for the kernel are left out, for want of the Debian packages: $(strip $(LACKING))"
+
+kernel: ## build ackclock-kernel, which runs scenarios on the kernel of this machine, and has its controllers where clang is there
+	@$(if $(strip $(LACKING)),$(WITHOUT_BPF),true)
+	cargo build --quiet --locked --release -p ackclock-kernel $(if $(strip $(LACKING)),,--features bpf)
+	@echo $(or $(CARGO_TARGET_DIR),target)/release/ackclock-kernel
+
 learn: $(VENV)/.learning ## add the packages of ackclock[learn], for `ackclock train`
 
 # ---- using ----------------------------------------------------------------------------------------------------------
@@ -61,6 +71,11 @@ record-controllers: build ## record the claims about controllers anew: measureme
 	@cp out/controllers/claims.json claims/controllers/recorded.json
 	@cd out/controllers/figures && for figure in *.png; do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_controllers.py
+
+record-vegas: build ## record anew which statements of the Vegas study hold in each cell of the whole grid, and its figure
+	@$(BIN)/ackclock claims V1a --full -o out/vegas
+	@cp out/vegas/regions.json claims/vegas-1999/regions.json
+	@cp out/vegas/figures/region.png docs/images/claims-vegas-region.png
 
 evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces)
 	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \
@@ -81,14 +96,27 @@ instructions: build ## count the instructions of a packet: no more than 5 % over
 peers: ## the same scenarios on ackclock and ns-3, in turn, with intervals (PEERS: cases and options)
 	@benches/peers/rerun.sh $(PEERS)
 
+torture: ## the torture suite on this proxy, HAProxy, nginx and socat, where they are there
+	cargo build --quiet --release -p ackclock-proxy
+	@for proxy in ours haproxy nginx socat; do \
+		target/release/ackclock-torture --proxy "benches/proxies/$$proxy.sh {listen} {upstream}" --name $$proxy --jobs 8 | tail -n 1; done
+
+proxy-bench: ## the proxy beside HAProxy and nginx, in turn, with intervals
+	cargo build --quiet --release -p ackclock-proxy
+	@$(PYTHON) benches/proxy_bench.py
+
+deb: ## a Debian package of ackclock-proxy and ackclock-torture in target/
+	cargo build --quiet --locked --release -p ackclock-proxy
+	@crates/proxy/packaging/build-deb.sh
+
 # ---- checking -------------------------------------------------------------------------------------------------------
 
-test: build test-rust test-python ## every test
+test: build test-rust test-python bpf ## every test
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line instructions fuzz-short
 
 # The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
 test-rust: export PROPTEST_RNG_SEED = $(PROPERTY_SEED)
-CRATES := --quiet --locked --workspace --exclude ackclock-python
+CRATES := --quiet --locked --workspace --exclude ackclock-python --exclude ackclock-bpf
 test-rust: $(VENV)/.packages ## the tests of the crates, properties with the cases of PROPERTY_SEED
 	cargo test $(CRATES)
 	cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
@@ -109,13 +137,13 @@ lint: lint-rust lint-python ## formatting, lints, types, the crates' reference, 
 lint-rust: docs
 	cargo fmt --all --check
 	cargo fmt $(EXAMPLE) --check
-	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	cargo clippy --quiet --locked --workspace --exclude ackclock-bpf --all-targets -- -D warnings
 	cargo clippy --quiet --locked $(EXAMPLE) $(IN_TARGET) --all-targets -- -D warnings
 
 lint-python: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy python --exclude claims/folders/
+	$(BIN)/mypy python --exclude "claims/folders/|ackclock/scenarios/"
 	for folder in python/ackclock/claims/folders/*/; do $(BIN)/mypy $$folder*.py || exit 1; done
 	$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python tests/stub.py
@@ -151,6 +179,19 @@ soak: $(SOAK)/python/.extension ## try to break it for SOAK_SECONDS seconds, wit
 		tests/python/test_wrong_inputs.py tests/python/test_mutations.py tests/python/test_kills.py
 	$(MAKE) test-rust PROPERTY_SEED=$$(date +%s)
 
+# Their own lints, as what else there is in the workspace is looked at without clang.
+bpf: ## lint and test the controllers for the kernel (skipped without clang; what needs root says so)
+ifneq ($(strip $(LACKING)),)
+	@$(WITHOUT_BPF)
+else
+	cargo clippy --quiet --locked -p ackclock-bpf --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps -p ackclock-bpf
+	cargo test --quiet --locked -p ackclock-bpf
+endif
+
+kernel-kills: ## kill runs on the kernel at 1,000 random moments, as root: nothing may be left (KILLS)
+	ACKCLOCK_KILLS=$(or $(KILLS),1000) cargo test --quiet --locked -p ackclock-kernel --test namespaces killed
+
 other-processor: build ## compare the results of scenarios with those on 64-bit ARM (skipped without its compiler or qemu)
 	tests/other-processor.sh
 
@@ -161,14 +202,14 @@ wheel: $(VENV)/.packages ## build a wheel into dist/
 	@ls dist/*.whl
 
 publish-check: ## package the crates as for crates.io, each built from its package alone (nothing is published; commit first)
-	cargo publish --quiet --locked --workspace --exclude ackclock-python --dry-run
+	cargo publish --quiet --locked --workspace --exclude ackclock-python --exclude ackclock-bpf --dry-run
 
 programs: ## what benchmarks simulate, without Python, for a profiler
 	cargo build --quiet --locked --release -p ackclock-env --example steps
 	cargo build --quiet --locked --release -p ackclock-scenario --example simulate
 
 docs: $(VENV)/.packages ## the reference of the crates, into target/doc
-	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --workspace
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --workspace --exclude ackclock-bpf
 	@echo $(or $(CARGO_TARGET_DIR),target)/doc/ackclock/index.html
 
 lock: ## resolve the packages anew, with hashes

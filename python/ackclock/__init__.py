@@ -27,24 +27,34 @@ if TYPE_CHECKING:
     from ackclock import controllers as controllers
     from ackclock import diagnostics as diagnostics
     from ackclock import events as events
+    from ackclock import figures as figures
     from ackclock import gym as gym
     from ackclock import manifests as manifests
     from ackclock import plots as plots
     from ackclock import summaries as summaries
+    from ackclock import tables as tables
+    from ackclock.studies.study import Study as Study
+    from ackclock.studies.study import load_study as load_study
+    from ackclock.studies.study import study as study
 
 __all__ = ["CongestionController", "Results", "Scenario", "ScenarioError", "__version__", "dumbbell", "run", "watch"]
 
-_MODULES = ("controllers", "diagnostics", "events", "gym", "manifests", "plots", "summaries")
+_MODULES = ("controllers", "diagnostics", "events", "figures", "gym", "manifests", "plots", "summaries", "tables")
 """Modules that are part of the package's face, loaded when they are first asked for."""
+
+_STUDIES = {"Study": "Study", "load_study": "load_study", "study": "study"}
+"""Names of the package's face in `studies.study`, loaded likewise."""
 
 
 def __getattr__(name: str) -> object:
     """Load a module that is loaded when used."""
     if name in _MODULES:
         return _import_module(f"{__name__}.{name}")
+    if name in _STUDIES:
+        return getattr(_import_module(f"{__name__}.studies.study"), _STUDIES[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """Return what there is to use."""
-    return sorted((*__all__, *_MODULES))
+    return sorted((*__all__, *_MODULES, *_STUDIES))

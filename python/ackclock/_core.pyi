@@ -419,13 +419,20 @@ class Endpoint:
         Args:
             now_ns: The time, nanoseconds.
         """
-    def write(self, now_ns: int, octets: int, *, more: bool = False) -> None:
+    def write(self, now_ns: int, octets: int, *, more: bool = False, ends_record: bool = False) -> None:
         """Write data to the send buffer, and send what may be sent.
 
         Args:
             now_ns: The time, nanoseconds.
             octets: How much, bytes.
             more: More follows, so that a small segment waits for it (`MSG_MORE`).
+            ends_record: No segment has octets of both sides of its end (`MSG_EOR`).
+        """
+    def wait_for_room(self, now_ns: int) -> None:
+        """Tell that the application waits for room in the send buffer, which it does until `is_writable`.
+
+        Args:
+            now_ns: The time, nanoseconds.
         """
     def read(self, now_ns: int, octets: int) -> int:
         """Take data that has arrived in order from the receive buffer.
@@ -513,7 +520,7 @@ class Endpoint:
         """Why the connection ended before its time: "refused", "reset" or "timed out"; None if it did not."""
     @property
     def writable_octets(self) -> int:
-        """What may be written within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes."""
+        """What one write takes within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes; more may fit after it."""
     @property
     def is_writable(self) -> bool:
         """A poll shows the socket as writable, and a write that waits goes on.
@@ -539,8 +546,8 @@ class Endpoint:
             now_ns: The time, nanoseconds.
 
         Returns:
-            Linux's names without `tcpi_`, with Linux's units: microseconds for `rto`, `rtt`, `rttvar` and `min_rtt`;
-            segments for the window and its neighbours; bytes per second for `pacing_rate`, 2^64 - 1 without one.
+            Linux's names without `tcpi_`, with Linux's units: microseconds for times; segments for the window and its
+            neighbours; bytes per second for `delivery_rate` and `pacing_rate`, the latter 2^64 - 1 without one.
             `snd_ssthresh` is 2^31 - 1 while it is arbitrarily high.
         """
 
@@ -1296,4 +1303,8 @@ def policy_file(
     """
 
 def build_info() -> dict[str, str]:
-    """Return `version`, `profile` ("release" or "debug") and `target` of this build."""
+    """Return `version`, `profile` ("release" or "debug"), `target` and `engine` of this build.
+
+    `engine` is a hash of the sources that decide results, 64 hexadecimal digits: two builds of one engine measure
+    the same, whatever their version.
+    """

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ackclock.figures.theme import COLOURS, COLUMN_IN, PAPER
 from ackclock.metrics import Floats
-from ackclock.panels import COLOURS, run_label
+from ackclock.panels import run_label
 from ackclock.results import Results
 from ackclock.shown import for_matplotlib, for_plotly
 
@@ -117,14 +118,21 @@ def interactive(lines: list[SlowdownLine]) -> "Figure":
 
 
 def static(lines: list[SlowdownLine]) -> "StaticFigure":
-    """Return the lines as a Matplotlib figure, sized for one column of a paper.
+    """Return the lines as a Matplotlib figure, as wide as a column of a paper.
 
     Args:
         lines: As `slowdown_lines` gives them.
     """
+    import matplotlib as mpl
+
+    with mpl.rc_context(PAPER):
+        return _static(lines)
+
+
+def _static(lines: list[SlowdownLine]) -> "StaticFigure":
     from ackclock.pictures import Picture
 
-    shown = Picture(figsize=(6.4, 3.0), layout="constrained")
+    shown = Picture(figsize=(COLUMN_IN, 2.1), layout="constrained")
     axes = shown.add_subplot()
     for number, line in enumerate(lines):
         for percentile, _, style in PERCENTILES:
@@ -139,8 +147,6 @@ def static(lines: list[SlowdownLine]) -> "StaticFigure":
                 label=for_matplotlib(f"{line.label} p{percentile}"),
             )
     axes.set(xlabel=_X, ylabel=_Y, xscale="log", yscale="log")
-    axes.grid(alpha=0.3, linewidth=0.5)
-    axes.spines[["top", "right"]].set_visible(False)
     if lines:
-        shown.legend(loc="outside upper left", ncols=4, frameon=False, fontsize=8, handlelength=1.6)
+        shown.legend(loc="outside upper left", ncols=2)
     return shown

@@ -1,14 +1,22 @@
-"""A dumbbell from a handful of words, for Python and for `ackclock run` without a file."""
+"""A dumbbell from a handful of words, for Python, for studies and for `ackclock run` without a file."""
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from ackclock._core import Scenario
 
-_QUANTITY = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-zµ]+)\s*")
+QUANTITY: Final = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-zµ]+)\s*")
+"""A number with its unit."""
+_IPERF_RATE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGTkmgt])\s*")
+_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
+_REPEATED = re.compile(r"(?P<what>.*?)\s*\*\s*(?P<count>\d+)\s*")
+
+_MOST_FLOWS: Final = 100_000
+_BESIDE_A_TRACE: Final = "10 Gbit/s"
+_BACK_FROM_A_TRACE: Final = "100 Mbit/s"
 
 
 def dumbbell(
@@ -17,11 +25,15 @@ def dumbbell(
     rtt: str = "60 ms",
     flows: str | Sequence[str | dict[str, Any]] = "cubic",
     duration: str = "50 s",
-    queue: str = "1 bdp",
+    queue: str | dict[str, Any] = "1 bdp",
+    buffer: str | None = None,
+    loss: float | str | dict[str, Any] | None = None,
+    trace: str | None = None,
     profile: str | None = None,
     seed: int = 1,
     name: str | None = None,
     overrides: Sequence[str] = (),
+    folder: str = ".",
 ) -> Scenario:
     """Make a scenario in which flows share one bottleneck and all have the same propagation delay.
 
@@ -29,16 +41,21 @@ def dumbbell(
     bottleneck queues.
 
     Args:
-        bottleneck: Rate of the bottleneck.
+        bottleneck: Rate of the bottleneck; "100M" is "100 Mbit/s", as iperf writes it.
         rtt: Two-way propagation delay.
-        flows: Controllers, one for each flow: a list, or names separated by commas. An entry may be a table of the
-            scenario format's `[[flow]]` instead of a name.
+        flows: Controllers, one for each flow: a list, or names separated by commas, where "cubic*4" are four flows.
+            An entry may be a table of the scenario format's `[[flow]]` instead of a name.
         duration: Simulated time.
-        queue: Limit of the bottleneck's DropTail queue, or `unlimited`.
+        queue: The bottleneck's discipline, such as "fq_codel" or a table of its fields; or the limit of a DropTail
+            queue, such as "1 bdp" or "unlimited".
+        buffer: Limit of the queue, of whichever discipline.
+        loss: Packets with data that the bottleneck loses at random: a probability, "1 %", or a table of `loss`.
+        trace: File of a recorded rate in mahimahi's form, in place of `bottleneck`; the way back has 100 Mbit/s.
         profile: Stack profile of every host (`ackclock profiles`); by default that of a scenario that names none.
         seed: Seed of every random stream.
         name: Name of the scenario; made from the arguments if not given.
         overrides: Further changes, each `path=value`, as in `ackclock run --set`.
+        folder: Where classes of controllers and files of traces are looked for.
 
     Raises:
         ScenarioError: If a value is wrong; it lists every mistake.
@@ -47,44 +64,135 @@ def dumbbell(
     Examples:
         >>> dumbbell(flows="cubic,reno", duration="1 s").flow_names
         ['cubic', 'reno']
+        >>> dumbbell(flows="cubic*2", bottleneck="10M", queue="fq_codel", duration="1 s").flow_names
+        ['cubic-1', 'cubic-2']
     """
-    tables = _flow_tables(flows)
+    tables = flow_tables(flows)
+    kind: str | dict[str, Any] | None = None if is_limit(queue) else queue
+    limit = buffer or (str(queue) if kind is None else None)
+    where = f"the trace {trace}" if trace else rate_text(bottleneck)
     document = {
-        "name": name or f"{_who(tables)} over {bottleneck}, {rtt}",
+        "name": name or f"{who(tables)} over {where}, {rtt}",
         "duration": duration,
         "seed": seed,
-        "topology": {
-            "kind": "dumbbell",
-            "access": {"rate": _scaled(bottleneck, 100), "delay": "0 ms"},
-            "bottleneck": {
-                "rate": bottleneck,
-                "delay": _half_of_rtt(rtt),
-                "queue": {"kind": "drop_tail", "limit": queue},
-            },
-        },
+        "topology": topology(bottleneck, rtt, kind, limit, loss, trace),
         **({} if profile is None else {"tcp": {"profile": profile}}),
         "flow": tables,
     }
-    return Scenario.from_json(json.dumps(document), overrides)
+    return Scenario.from_json(json.dumps(document), overrides, folder)
 
 
-def _who(tables: Sequence[dict[str, Any]]) -> str:
-    """The flows in a few words."""
+def topology(
+    rate: str,
+    rtt: str,
+    queue: str | dict[str, Any] | None = None,
+    buffer: str | dict[str, Any] | None = None,
+    loss: float | str | dict[str, Any] | None = None,
+    trace: str | None = None,
+) -> dict[str, Any]:
+    """Return the `topology` of a dumbbell whose bottleneck has all of the delay.
+
+    Args:
+        rate: As `bottleneck` of `dumbbell`.
+        rtt: As of `dumbbell`.
+        queue: A discipline.
+        buffer: Its limit.
+        loss: As of `dumbbell`.
+        trace: As of `dumbbell`.
+
+    Raises:
+        ValueError: If `rtt` is no duration.
+    """
+    link: dict[str, Any] = {"rate": {"trace": trace} if trace else rate_text(rate), "delay": _half_of_rtt(rtt)}
+    if trace:
+        link["reverse"] = {"rate": _BACK_FROM_A_TRACE, "queue": "drop_tail"}
+    table: dict[str, Any] = dict(queue) if isinstance(queue, dict) else {"kind": queue or "drop_tail"}
+    if buffer is not None:
+        table["limit"] = buffer
+    link["queue"] = table
+    if loss is not None and loss != 0:
+        link["loss"] = _loss(loss)
+    access = _BESIDE_A_TRACE if trace else _scaled(rate_text(rate), 100)
+    return {"kind": "dumbbell", "access": {"rate": access, "delay": "0 ms"}, "bottleneck": link}
+
+
+def is_limit(queue: str | dict[str, Any]) -> bool:
+    """Say whether a word for the queue is the limit of a DropTail queue: an amount, or "unlimited".
+
+    Args:
+        queue: A word, or a table.
+    """
+    return isinstance(queue, str) and (queue.strip()[:1].isdigit() or queue.strip() == "unlimited")
+
+
+def _loss(loss: float | str | Mapping[str, Any]) -> dict[str, Any]:
+    """A probability as the scenario format has it; what is none is handed on, for the scenario's check to report."""
+    if isinstance(loss, Mapping):
+        return dict(loss)
+    if isinstance(loss, str) and (match := _PERCENT.fullmatch(loss)):
+        return {"kind": "random", "p": float(Decimal(match[1]) / 100)}
+    try:
+        return {"kind": "random", "p": float(loss)}
+    except ValueError:
+        return {"kind": "random", "p": loss}
+
+
+def rate_text(text: str) -> str:
+    """Return a rate in the scenario format's units, of one as iperf writes it.
+
+    Args:
+        text: Any text; what is no rate of iperf is returned as it is.
+
+    Examples:
+        >>> rate_text("100M"), rate_text("2.5g"), rate_text("10 Mbit/s")
+        ('100 Mbit/s', '2.5 Gbit/s', '10 Mbit/s')
+    """
+    match = _IPERF_RATE.fullmatch(text)
+    if match is None:
+        return text
+    prefix = {"K": "k"}.get(match[2].upper(), match[2].upper())
+    return f"{match[1]} {prefix}bit/s"
+
+
+def who(tables: Sequence[Mapping[str, Any]]) -> str:
+    """Return flows in a few words.
+
+    Args:
+        tables: As of `flow_tables`.
+    """
     return ", ".join(str(table["name"]) for table in tables) if len(tables) <= 4 else f"{len(tables)} flows"
 
 
-def _flow_tables(flows: str | Sequence[str | dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give each flow a table and a name of its own: `cubic`, or `cubic-1`, `cubic-2` where there are several."""
+def flow_tables(flows: str | Sequence[str | dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give each flow a table and a name of its own: `cubic`, or `cubic-1`, `cubic-2` where there are several.
+
+    Args:
+        flows: As of `dumbbell`.
+
+    Raises:
+        ValueError: If there are none, or too many.
+    """
     entries = [part.strip() for part in flows.split(",") if part.strip()] if isinstance(flows, str) else list(flows)
     if not entries:
         raise ValueError('there are no flows; name at least one controller, such as "cubic"')
-    tables = [{"controller": entry} if isinstance(entry, str) else dict(entry) for entry in entries]
+    every = [one for entry in entries for one in _repeated(entry)]
+    tables = [{"controller": entry} if isinstance(entry, str) else dict(entry) for entry in every]
     wanted = [str(table.get("name") or _controller_name(table)) for table in tables]
+    counts = {stem: wanted.count(stem) for stem in set(wanted)}
     seen: dict[str, int] = {}
     for table, stem in zip(tables, wanted, strict=True):
         seen[stem] = seen.get(stem, 0) + 1
-        table["name"] = stem if wanted.count(stem) == 1 else f"{stem}-{seen[stem]}"
+        table["name"] = stem if counts[stem] == 1 else f"{stem}-{seen[stem]}"
     return tables
+
+
+def _repeated(entry: str | dict[str, Any]) -> list[str | dict[str, Any]]:
+    match = _REPEATED.fullmatch(entry) if isinstance(entry, str) else None
+    if match is None:
+        return [entry]
+    if not 1 <= int(match["count"]) <= _MOST_FLOWS:
+        raise ValueError(f"{entry!r} asks for {match['count']} flows; write 1 to {_MOST_FLOWS}")
+    return [match["what"]] * int(match["count"])
 
 
 def _controller_name(table: dict[str, Any]) -> str:
@@ -96,7 +204,7 @@ def _controller_name(table: dict[str, Any]) -> str:
 
 
 def _half_of_rtt(rtt: str) -> str:
-    match = _QUANTITY.fullmatch(rtt)
+    match = QUANTITY.fullmatch(rtt)
     if match is None:
         raise ValueError(f'rtt is {rtt!r}, which is not a duration; write it like "60 ms"')
     return f"{(Decimal(match['number']) / 2).normalize():f} {match['unit']}"

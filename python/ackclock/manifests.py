@@ -44,6 +44,83 @@ class Engine(TypedDict):
     """How the network was cut."""
 
 
+class Lateness(TypedDict):
+    """How much later than due packets were handed to hosts, microseconds."""
+
+    packets: int
+    """Packets handed to hosts."""
+
+    mean: float
+    """The mean."""
+
+    p50: float
+    """The median."""
+
+    p90: float
+    """The 90th percentile."""
+
+    p99: float
+    """The 99th percentile."""
+
+    p999: float
+    """The 99.9th percentile."""
+
+    max: float
+    """The latest."""
+
+
+class KernelRun(TypedDict):
+    """What the machine did in a run on its kernel."""
+
+    release: str
+    """Of the kernel, as `uname -r` says."""
+
+    valid: bool
+    """False if the emulator was too late or lost packets: the run is then of another network than the scenario's."""
+
+    reasons: list[str]
+    """Why it is not valid."""
+
+    p99_bound_us: float
+    """The most that the 99th percentile of lateness may be, microseconds."""
+
+    p999_bound_us: float
+    """The most that the 99.9th percentile may be, microseconds."""
+
+    late_us: Lateness
+    """How late packets were."""
+
+    real_time: bool
+    """Whether the emulator ran before all ordinary threads of the machine."""
+
+    emulator_cpu_share: float
+    """CPU time of the emulator over the time of the run, with the kernel's work for the hosts that get packets."""
+
+    packets_entered: int
+    """Packets that hosts sent."""
+
+    packets_delivered: int
+    """Packets that came to hosts."""
+
+    packets_under_way: int
+    """Packets in the network when the run ended."""
+
+    device_drops: int
+    """Packets lost between hosts and the emulator, of which the scenario knows nothing."""
+
+    foreign_packets: int
+    """Packets that were nothing of the scenario's."""
+
+    parameters: list[dict[str, str]]
+    """Parameters of the kernel for the hosts that open connections, and for those that accept them."""
+
+    wall_s: float
+    """Time that the run took, seconds."""
+
+    cpu_s: float
+    """CPU time of all its threads, seconds."""
+
+
 class Versions(TypedDict):
     """What made the results."""
 
@@ -100,6 +177,9 @@ class Manifest(TypedDict):
 
     engine: Engine
     """What the run cost."""
+
+    kernel: NotRequired[KernelRun]
+    """What the machine did; only of a run on its kernel."""
 
     drawn: NotRequired[dict[str, Any]]
     """The values that the seed drew, by their places; only if there are any."""

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ackclock.crowds import OTHERS, SHOWN_SINGLY, group_names, outermost_places
+from ackclock.labels import labels
 from ackclock.metrics import Floats, extremes_per_bucket, mean_per_bucket
 from ackclock.results import Results
+from ackclock.studies.quantities import bits_per_second
 from ackclock.traffic_figures import way_label
 
 if TYPE_CHECKING:
     import polars as pl
-
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
-"""Told apart by colour-blind readers too (Okabe and Ito 2008, with two more)."""
 
 MANY = 10
 """With more lines than this, single lines are drawn thin and without a legend, and their mean is added."""
@@ -28,6 +27,9 @@ _SPREAD, _MIDDLE = (5, 50, 95), 50
 
 _OUTERMOST = 4
 """So many of the fastest and of the slowest flows are drawn beside groups."""
+
+_ABOVE_CAPACITY = 1.25
+"""Rates are drawn up to the bottleneck's times this, where it has one."""
 
 _REFERENCE_REACH = 3.0
 """A reference that is higher than the main column by more than this factor is left outside the picture."""
@@ -51,7 +53,7 @@ class Panel:
 
     key: str
     title: str
-    table: Literal["flows", "links", "appliances"]
+    table: Literal["flows", "links", "appliances", "media"]
     columns: tuple[Column, ...]
     quantity: str
     scale: tuple[tuple[float, str], ...]
@@ -111,9 +113,21 @@ PANELS = (
         "window",
         _BYTES,
     ),
+    Panel(
+        "media_rate",
+        "Rate of media",
+        "media",
+        (Column("received_bps", "received", is_rate=True), Column("target_bps", "target", "dash", is_reference=True)),
+        "payload",
+        _RATE,
+    ),
+    Panel("media_delay", "One-way delay of media", "media", (Column("one_way_delay_s"),), "delay", _SECONDS),
+    Panel("media_queue", "Media waiting at the sender", "media", (Column("queued_bytes"),), "waiting", _BYTES),
 )
 
-_WHO = {"flows": ("flow",), "links": ("link",), "appliances": ("flow", "appliance", "direction")}
+_CAPACITY = Column("capacity", "capacity", "dash", is_reference=True)
+
+_WHO = {"flows": ("flow",), "links": ("link",), "appliances": ("flow", "appliance", "direction"), "media": ("flow",)}
 """The columns that tell whose rows they are."""
 
 
@@ -129,6 +143,8 @@ class Line:
     values: Floats
     is_single: bool = False
     """A flow that stands out, beside groups."""
+    is_capacity: bool = False
+    """The rate of the bottleneck, beside what is carried over it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +167,13 @@ class Drawing:
 
     @property
     def top(self) -> float | None:
-        """Where the vertical axis ends, if a reference would stretch it beyond use; else None."""
+        """Where the vertical axis ends, if a reference or a spike would stretch it beyond use; else None.
+
+        What fills a hole hands over at once all that waited behind it: such a spike of goodput is no rate of the link.
+        """
+        capacity = max((float(line.values[0]) for line in self.lines if line.is_capacity), default=None)
+        if capacity is not None:
+            return _ABOVE_CAPACITY * capacity
         largest = _largest(line for line in self.lines if not line.column.is_reference)
         references = [line.values for line in self.lines if line.column.is_reference]
         limit = _REFERENCE_REACH * largest
@@ -185,7 +207,7 @@ def draw(results: list[Results], wanted: Panel) -> Drawing | None:
     """Take a panel's lines from results.
 
     Args:
-        results: One or several; with several, labels begin with the scenario's name.
+        results: One or several; with several, labels begin with what differs between them.
         wanted: The panel.
 
     Returns:
@@ -202,7 +224,27 @@ def draw(results: list[Results], wanted: Panel) -> Drawing | None:
     groups = count if is_grouped else 1 + max(line.group for line in lines)
     if not is_grouped and groups > MANY:
         lines = _thinner(lines, wanted.columns[0]) + _means(lines, wanted.columns[0])
-    return Drawing(wanted, unit, tuple(lines), groups, _end_s(results, lines), is_grouped)
+    end_s = _end_s(results, lines)
+    lines += _capacity(results, wanted, factor, end_s)
+    return Drawing(wanted, unit, tuple(lines), groups, end_s, is_grouped)
+
+
+def _capacity(results: list[Results], wanted: Panel, factor: float, end_s: float) -> list[Line]:
+    """The rate of the bottleneck, if all runs have the same and it does not change."""
+    if not wanted.columns[0].is_rate:
+        return []
+    rates = {_bottleneck_bps(result.scenario) for result in results}
+    rate_bps = rates.pop() if len(rates) == 1 else None
+    if rate_bps is None:
+        return []
+    values = np.full(2, rate_bps * factor)
+    return [Line("capacity", _CAPACITY, -1, np.array([0.0, end_s]), values, is_capacity=True)]
+
+
+def _bottleneck_bps(scenario: Mapping[str, Any]) -> float | None:
+    topology = scenario.get("topology")
+    link = topology.get("bottleneck") if isinstance(topology, Mapping) else None
+    return bits_per_second(link.get("rate")) if isinstance(link, Mapping) else None
 
 
 def _largest(lines: Iterable[Line]) -> float:
@@ -324,15 +366,13 @@ def _series(results: list[Results], wanted: Panel) -> Iterator[tuple[str, Column
 
 
 def run_label(results: list[Results], position: int) -> str:
-    """Name a run so that it is told apart from others of the same name.
+    """Name a run by what tells it apart from those that are shown with it.
 
     Args:
         results: All runs that are shown together.
         position: Which of them.
     """
-    name = results[position].name
-    same = [other for other in results if other.name == name]
-    return name if len(same) == 1 else f"{name} ({position + 1}, seed {results[position].summary['seed']})"
+    return labels(results)[position]
 
 
 def _thinner(lines: list[Line], main: Column) -> list[Line]:

@@ -1,11 +1,12 @@
 """Pictures of results: interactive ones by Plotly, static ones for papers by Matplotlib."""
 
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ackclock import completions, storage
-from ackclock.panels import COLOURS, PANELS, Drawing, Line, draw, panel
+from ackclock.figures.files import encode
+from ackclock.figures.theme import COLOURS, COLUMN_IN, PAPER
+from ackclock.panels import PANELS, Drawing, Line, draw, panel
 from ackclock.results import Results
 from ackclock.shown import for_matplotlib, for_plotly
 
@@ -41,14 +42,11 @@ SeriesName = Literal[
 SLOWDOWN: Final = "slowdown"
 """The one plot that is not over time."""
 
-_STATIC: dict[str, dict[str, Any]] = {
-    ".svg": {"metadata": {"Date": None, "Creator": "ackclock"}},
-    ".png": {"dpi": 200, "metadata": {"Software": "ackclock"}},
-}
-"""Formats of static figures, with the name by which a later report knows them for its own."""
+_STATIC = (".svg", ".png")
+"""Formats of static figures."""
 
 _MEAN_COLOUR = "#111111"
-_LEGEND_CHARACTERS = 100
+_LEGEND_CHARACTERS = 60
 """What fits beside each other above a static figure, in the legend's font."""
 
 
@@ -81,7 +79,8 @@ def figure(results: Results | list[Results], series: SeriesName = "cwnd") -> "St
         series: As in `plot`.
 
     Returns:
-        A Matplotlib figure, which a notebook shows; `savefig` writes it as SVG, PDF or PNG.
+        A Matplotlib figure, which a notebook shows; `ackclock.figures.save` writes it as PDF with the
+        fonts that papers ask for, as SVG or PNG.
 
     Raises:
         KeyError: If there is no such panel.
@@ -164,20 +163,27 @@ def _plotly_style(line: Line, drawing: Drawing) -> dict[str, Any]:
     colour = _colour(line)
     if line.column.style == "dots":
         return {"mode": "markers", "marker": {"color": colour, "size": 3, "opacity": 0.5}}
-    width = 2.5 if line.group < 0 else 1.0 if _is_faint(line, drawing) else 1.6
+    width = 1.2 if line.is_capacity else 2.5 if line.group < 0 else 1.0 if _is_faint(line, drawing) else 1.6
     dash = "dot" if line.column.style == "dash" else "solid"
     return {"mode": "lines", "line": {"color": colour, "width": width, "dash": dash}}
 
 
 def static(drawing: Drawing) -> "StaticFigure":
-    """Return a drawing as a Matplotlib figure, sized for one column of a paper.
+    """Return a drawing as a Matplotlib figure, as wide as a column of a paper.
 
     Args:
         drawing: What to show.
     """
+    import matplotlib as mpl
+
+    with mpl.rc_context(PAPER):
+        return _static(drawing)
+
+
+def _static(drawing: Drawing) -> "StaticFigure":
     from ackclock.pictures import Picture
 
-    shown = Picture(figsize=(6.4, 3.0), layout="constrained")
+    shown = Picture(figsize=(COLUMN_IN, 2.1), layout="constrained")
     axes = shown.add_subplot()
     for line in drawing.lines:
         is_labelled = line.group < 0 or not _is_faint(line, drawing)
@@ -187,11 +193,9 @@ def static(drawing: Drawing) -> "StaticFigure":
     axes.set_ylabel(drawing.axis)
     axes.set_ylim(0, drawing.top)
     axes.set_xlim(0, drawing.end_s)
-    axes.grid(alpha=0.3, linewidth=0.5)
-    axes.spines[["top", "right"]].set_visible(False)
     if labels := axes.get_legend_handles_labels()[1]:
         columns = legend_columns(labels)
-        shown.legend(loc="outside upper left", ncols=columns, frameon=False, fontsize=8, handlelength=1.6)
+        shown.legend(loc="outside upper left", ncols=columns)
     return shown
 
 
@@ -200,7 +204,7 @@ def legend_columns(labels: list[str]) -> int:
 
     Examples:
         >>> legend_columns(["new cwnd", "new ssthresh"]), legend_columns(["a link of a network: Server->Discarder_1"])
-        (4, 2)
+        (3, 1)
     """
     longest = max(map(len, labels)) + 6  # the handle and the gap to the next column
     return max(1, min(4, _LEGEND_CHARACTERS // longest))
@@ -210,7 +214,7 @@ def _matplotlib_style(line: Line, drawing: Drawing) -> dict[str, Any]:
     style: dict[str, Any] = {"color": _colour(line), "rasterized": line.time_s.size > 20_000}
     if line.column.style == "dots":
         return style | {"linestyle": "none", "marker": ".", "markersize": 1.5, "alpha": 0.4}
-    width = 1.8 if line.group < 0 else 0.5 if _is_faint(line, drawing) else 1.1
+    width = 0.8 if line.is_capacity else 1.8 if line.group < 0 else 0.5 if _is_faint(line, drawing) else 1.1
     alpha = 0.4 if _is_faint(line, drawing) and line.group >= 0 else 1.0
     return style | {"linestyle": ":" if line.column.style == "dash" else "-", "linewidth": width, "alpha": alpha}
 
@@ -238,19 +242,13 @@ def write_static(results: list[Results], directory: Path) -> list[Path]:
     Returns:
         The files.
     """
-    import matplotlib as mpl
-
     directory.mkdir(parents=True, exist_ok=True)
+    shown_by_key = {drawing.panel.key: static(drawing) for drawing in drawings(results)}
+    if lines := completions.slowdown_lines(results):
+        shown_by_key[SLOWDOWN] = completions.static(lines)
     files = []
-    # Text stays text in an SVG, and the same drawing gives the same bytes.
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ackclock"}):
-        shown_by_key = {drawing.panel.key: static(drawing) for drawing in drawings(results)}
-        if lines := completions.slowdown_lines(results):
-            shown_by_key[SLOWDOWN] = completions.static(lines)
-        for key, shown in shown_by_key.items():
-            for suffix, options in _STATIC.items():
-                files.append(directory / f"{key}{suffix}")
-                content = BytesIO()
-                shown.savefig(content, format=suffix[1:], **options)
-                storage.write_file(files[-1], content.getvalue())
+    for key, shown in shown_by_key.items():
+        for suffix in _STATIC:
+            files.append(directory / f"{key}{suffix}")
+            storage.write_file(files[-1], encode(shown, suffix[1:]))
     return files

@@ -295,11 +295,12 @@ COLUMNS: Mapping[str, Mapping[str, Kind]] = {
         "slowdown": "number",
     },
     "appliances": {"time_s": "number", "flow": "text", "appliance": "text", "direction": "text"},
+    "media": {"time_s": "number", "flow": "text"},
     "events": {},
 }
 """Columns that a table of results has whatever was recorded."""
 
-_SERIES = ("flows", "links", "appliances")
+_SERIES = ("flows", "links", "appliances", "media")
 """Tables whose other columns are numbers."""
 
 

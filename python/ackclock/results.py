@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _Entry = TypeVar("_Entry", FlowSummary, LinkSummary, GroupSummary, ApplianceSummary, DatagramSummary)
 
-TableName = Literal["flows", "links", "episodes", "completions", "appliances", "events"]
+TableName = Literal["flows", "links", "episodes", "completions", "appliances", "media", "events"]
 
 TABLES: tuple[TableName, ...] = ("flows", "links", "episodes")
 
@@ -39,6 +39,9 @@ COMPLETIONS = "completions.parquet"
 
 APPLIANCES = "appliances.parquet"
 """Written only by runs with appliances."""
+
+MEDIA = "media.parquet"
+"""Written only by runs with interactive media."""
 
 PERFETTO = "trace.perfetto-trace"
 """Written only where it is asked for."""
@@ -158,6 +161,11 @@ class Results:
         return self._table("appliances")
 
     @cached_property
+    def media(self) -> "pl.DataFrame":
+        """Series of each flow of interactive media over time."""
+        return self._table("media")
+
+    @cached_property
     def events(self) -> "pl.DataFrame":
         """A row for each event that was wanted; no columns if none was."""
         return self._table("events")
@@ -170,6 +178,11 @@ class Results:
         import polars as pl
 
         return {**self._origin, "versions": {**self._origin["versions"], "polars": pl.__version__}}
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with its overrides: the manifest's, without loading what the rest of it is about."""
+        return self._origin["scenario"]
 
     @property
     def drawn(self) -> dict[str, Any]:
@@ -185,6 +198,19 @@ class Results:
     def name(self) -> str:
         """Name of the scenario."""
         return str(self.summary["scenario"])
+
+    @property
+    def is_of_kernel(self) -> bool:
+        """True if a kernel ran it, in real time."""
+        return "kernel" in self._origin
+
+    @property
+    def origin(self) -> str:
+        """What ran it in short, to tell it from others: its seed, or the kernel's release."""
+        kernel = self._origin.get("kernel")
+        if kernel is None:
+            return f"seed {self.summary['seed']}"
+        return f"Linux {kernel['release']}{'' if kernel['valid'] else ', not valid'}"
 
     def flow(self, name: str) -> FlowSummary:
         """Return the summary of one flow.
@@ -331,6 +357,8 @@ class Results:
                 (partial / COMPLETIONS).write_bytes(parquet(self.completions))
             if not self.appliances.is_empty():
                 (partial / APPLIANCES).write_bytes(parquet(self.appliances))
+            if not self.media.is_empty():
+                (partial / MEDIA).write_bytes(parquet(self.media))
             if self.events.width:
                 (partial / EVENTS).write_bytes(parquet(self.events))
             if qlog:
@@ -409,6 +437,7 @@ def _tables(folder: Path, sums: Mapping[str, str]) -> dict[TableName, "pl.DataFr
     tables: dict[TableName, pl.DataFrame] = {
         "completions": no_completions(),
         "appliances": no_appliances(),
+        "media": no_appliances(),
         "events": no_appliances(),
     }
     for name, file in _FILES.items():

@@ -33,6 +33,9 @@ _ABANDONED_AFTER_S: Final = 60.0
 _MARKS: Final = (b'<meta name="generator" content="ackclock">', b"<dc:title>ackclock</dc:title>", b"Software\0ackclock")
 """At the beginning of pages and figures that ackclock wrote."""
 
+_PDF_MARK: Final = b"/Creator (ackclock)"
+"""Near the end of figures as PDF."""
+
 _MARKED_WITHIN: Final = 4096
 
 placed: list[Path] = []
@@ -66,7 +69,9 @@ def _is_marked(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         beginning = file.read(_MARKED_WITHIN)
-    return any(mark in beginning for mark in _MARKS)
+        if not beginning.startswith(b"%PDF-"):
+            return any(mark in beginning for mark in _MARKS)
+    return _PDF_MARK in path.read_bytes()
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -230,6 +230,37 @@ class GroupSummary(TypedDict):
     """The same by size; empty unless the scenario asks for it."""
 
 
+class MediaSummary(TypedDict):
+    """Interactive media; of frames, those that were made within the measurement window."""
+
+    controller: str
+    """What sets the rate."""
+
+    target_bps: float
+    """The mean rate that the controller asked for, bits per second."""
+
+    frames: int
+    """Frames that the encoder made."""
+
+    frames_received: int
+    """Of these, those that arrived whole before the run ended."""
+
+    frames_discarded: int
+    """Frames of which packets were thrown away at the sender, over the whole run."""
+
+    frame_delay_ms: Distribution | None
+    """From the encoder to the arrival of the last packet, milliseconds; None if no frame arrived."""
+
+    queue_ms: Distribution | None
+    """How long packets waited at the sender, milliseconds; None if none left."""
+
+    reports: int
+    """Reports that the receiver sent, over the whole run."""
+
+    reports_bps: float
+    """Their payload over the time of the flow, bits per second."""
+
+
 class DatagramSummary(TypedDict):
     """A flow of datagrams: those that left within the measurement window."""
 
@@ -262,6 +293,9 @@ class DatagramSummary(TypedDict):
 
     jitter_ms: float | None
     """Interarrival jitter at the end, milliseconds (RFC 3550 section 6.4.1); None with fewer than two arrivals."""
+
+    media: NotRequired[MediaSummary]
+    """Of interactive media only."""
 
 
 class ShortFlowCounts(TypedDict):

@@ -123,6 +123,20 @@ DATAGRAM_CELLS: tuple[Cell, ...] = (
     ("jitter (ms)", lambda entry: _number(entry["jitter_ms"])),
 )
 
+MEDIA_CELLS: tuple[Cell, ...] = _inner(
+    "media",
+    (
+        ("controller", lambda media: str(media["controller"])),
+        ("target (Mbit/s)", _mbit("target_bps")),
+        ("frames", _count("frames")),
+        ("whole", _count("frames_received")),
+        ("frame mean (ms)", _of("frame_delay_ms", "mean")),
+        ("p95 (ms)", _of("frame_delay_ms", "p95")),
+        ("p99 (ms)", _of("frame_delay_ms", "p99")),
+        ("at the sender (ms)", _of("queue_ms", "mean")),
+    ),
+)
+
 APPLIANCE_CELLS: tuple[Cell, ...] = (
     ("arrived", lambda way: size_text(way["arrived_bytes"])),
     ("added mean (ms)", _of("added_latency_ms", "mean")),
@@ -132,6 +146,15 @@ APPLIANCE_CELLS: tuple[Cell, ...] = (
     ("retransmitted", _count("retransmitted_segments")),
     ("timeouts", _count("timeouts")),
 )
+
+
+def media_flows(summary: Entry) -> list[Entry]:
+    """Return the flows of datagrams that carry interactive media.
+
+    Args:
+        summary: As in `summary.json`.
+    """
+    return [flow for flow in summary.get("datagrams", []) if flow.get("media")]
 
 
 def way_label(flow: str, appliance: str, direction: str) -> str:

@@ -151,6 +151,9 @@ DATAGRAMS: list[dict[str, Any]] = [
     {"kind": "cbr", "rate": "600 kbit/s"},
     {"kind": "poisson", "rate": "600 kbit/s"},
     {"kind": "on_off", "on": "30 ms", "off": {"exponential": "50 ms"}, "rate": "2 Mbit/s"},
+    {"kind": "media", "controller": "gcc"},
+    {"kind": "media", "controller": "scream", "max_rate": "8 Mbit/s", "key_interval": "300 ms"},
+    {"kind": "media", "controller": "scream_v1", "feedback": "10 ms", "discard_after": "100 ms"},
 ]
 
 
@@ -178,7 +181,8 @@ def _flow(draw: random.Random, number: int, controller: str) -> dict[str, Any]:
     flow: dict[str, Any] = {"name": f"f{number}"}
     kind = draw.random()
     if kind < 0.1:
-        return flow | {"protocol": "udp", "app": draw.choice(DATAGRAMS)}
+        ecn = draw.choice(["not_ect", "not_ect", "ect0", "ect1"])
+        return flow | {"protocol": {"kind": "udp", "ecn": ecn}, "app": draw.choice(DATAGRAMS)}
     flow["controller"] = _controller(controller)
     if kind < 0.2 and controller not in TCP_ONLY:
         asked = {"packets": draw.choice([1, 10]), "reordering": draw.choice([0, 1, 3])}
@@ -353,6 +357,9 @@ def _wrong_with_traffic(summary: dict[str, Any], *, copies: bool, has_appliance:
     for datagrams in summary.get("datagrams", []):
         if not copies and datagrams["received"] > datagrams["sent"]:
             yield f"{datagrams['name']} received more than was sent"
+        media = datagrams.get("media")
+        if media and media["frames_received"] > media["frames"]:
+            yield f"{datagrams['name']} received more frames than were made"
 
 
 def _wrong_with_bottleneck(summary: dict[str, Any]) -> Iterator[str]:

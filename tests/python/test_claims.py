@@ -1,5 +1,6 @@
 """The ledger of claims: its verdicts, its numbers, and what the command does with wrong input."""
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from ackclock.claims import Finding, judge, load_folders
 from ackclock.claims.folder import load_folder, select
 from ackclock.claims.ledger import Laboratory
-from ackclock.claims.page import number
+from ackclock.claims.words import number
 from conftest import Cli
 
 FOLDERS = load_folders()
@@ -51,7 +52,8 @@ def test_what_must_be_exact_is_so_over_the_whole_grid(findings: list[Finding], c
     finding = next(finding for finding in findings if finding.claim.id == claim)
     measured = [finding.measured, *(other for _, other, _ in finding.others)]
     assert [m.value for m in measured if m.value is None or m.value > most] == []
-    assert len(measured) == {"V7a": 3 * 2, "V10": 3 * 3 * 2}[claim], "rates, delays and queues of the quick grid"
+    cells = {"V7a": 3 * 2, "V10": 3 * 3 * 3 * 2}
+    assert len(measured) == cells[claim], "delays and queues of the quick grid, and for V10 constants and rates"
     if claim == "V7a":
         assert all(min(m.also.values()) > 1000 for m in measured), "bins are compared, not none"
 
@@ -76,6 +78,47 @@ def test_no_measured_rate_is_above_the_link(findings: list[Finding]) -> None:
         if finding.claim.study.name in limits and finding.claim.unit == "Mbit/s":
             values = [finding.measured.value, *(measured.value for _, measured, _ in finding.others)]
             assert max(values) <= limits[finding.claim.study.name] * 1.001, finding.claim.id
+
+
+def test_vegas_statements_hold_together_where_the_record_has_them_so(findings: list[Finding]) -> None:
+    """Each cell of the quick grid has the statements that the record of the whole grid has in it."""
+    region = next(finding.region for finding in findings if finding.claim.id == "V1a")
+    assert region is not None
+    folder = next(folder for folder in FOLDERS if folder.path.name == "vegas-1999")
+    (record,) = json.loads((folder.path / "regions.json").read_text())["regions"]
+    cells = itertools.product(*(choice["options"] for choice in record["choices"]))
+    held = dict(zip(cells, record["held"], strict=True))
+    ours = {
+        tuple(option.name for option in cell): sum((verdict == "agrees") << i for i, verdict in enumerate(verdicts))
+        for cell, verdicts in region.cells.items()
+    }
+    assert record["ids"] == list(region.ids)
+    assert len(ours) == 3 * 3 * 3 * 2
+    assert ours == {cell: held[cell] for cell in ours}
+    assert next(iter(region.cells)) in region.whole, "ns-2 with the paper's RTT, 1.5 Mbit/s, 20 ms, 50 packets"
+
+
+def test_the_page_of_the_vegas_study_has_the_counts(findings: list[Finding]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "claims-vegas.md").read_text(encoding="utf-8")
+    for finding in findings:
+        if finding.region is not None:
+            (row,) = [line for line in page.splitlines() if line.startswith(f"| {finding.claim.id} |")]
+            assert f"| {number(finding.measured.value)} | {finding.agreeing} of {finding.tried} |" in row
+
+
+def test_a_ring_is_as_arithmetic_has_it(findings: list[Finding]) -> None:
+    """65 segments of 1460 over 513 ms of propagation and two serialisations there (7.81 ms) and back (0.25): 529 ms.
+
+    ACKs wait for a second segment, 7.81 ms more: the rate is that of 529 to 545 ms.
+    """
+    measured = {finding.claim.id: finding.measured for finding in findings}
+    assert 94_900 * 8 / 0.545 / 1e6 < measured["O7h"].value < 94_900 * 8 / 0.529 / 1e6  # type: ignore[operator]
+
+
+def test_the_tick_bounds_the_rate_as_the_law_says(findings: list[Finding]) -> None:
+    """4 segments of 1448 octets a millisecond: 46.3 Mbit/s; 2 of them 23.2; a flow is between, whatever the link."""
+    measured = next(finding.measured for finding in findings if finding.claim.id == "V12a").also
+    assert all(23.2 < measured[f"{link}, 1 ms: Mbit/s"] < 46.4 for link in ("1 Gbit/s", "100 Mbit/s"))
 
 
 def test_a_scenario_that_claims_share_is_simulated_once(laboratory: Laboratory, findings: list[Finding]) -> None:

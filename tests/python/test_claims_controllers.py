@@ -15,7 +15,7 @@ import pytest
 
 from ackclock.claims import Folder, load_folders
 from ackclock.claims.folder import load_module
-from ackclock.claims.page import number
+from ackclock.claims.words import number
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-controllers.md"
 TABLE = re.compile(r"<!-- claims: ([C0-9 ]+) -->\n.*?<!-- end of claims -->", re.DOTALL)

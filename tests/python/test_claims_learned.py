@@ -150,6 +150,7 @@ def test_the_page_has_the_numbers_on_record(folder: Folder) -> None:
             told = float(cell.strip().strip("*").split(" ")[0].replace("−", "-"))
             assert math.isclose(told, entry["measured"], abs_tol=0.006 if abs(told) < 10 else 0.06), (claim_id, cell)
             assert cell.strip().startswith("*") == (entry["verdict"] == "differs"), (claim_id, cell)
+            assert cell.strip().endswith("?") == (entry["verdict"] == "undecided"), (claim_id, cell)
 
 
 def test_families_have_their_files(folder: Folder) -> None:

@@ -16,6 +16,8 @@ import typer
 
 import ackclock
 from ackclock.cli.app import app
+from ackclock.studies.design import trials
+from ackclock.studies.file import read
 from ackclock.templates import write
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +33,7 @@ class Block:
     page: Path
     kind: str
     is_invalid: bool
+    is_study: bool
     text: str
 
     def __str__(self) -> str:
@@ -41,7 +44,7 @@ def _blocks(kind: str) -> Iterator[Block]:
     for page in PAGES:
         for found in _FENCE.finditer(page.read_text(encoding="utf-8")):
             if found["kind"] == kind:
-                yield Block(page, kind, "invalid" in found["flags"], found["text"])
+                yield Block(page, kind, "invalid" in found["flags"], "study" in found["flags"], found["text"])
 
 
 def _commands() -> Iterator[Block]:
@@ -51,7 +54,7 @@ def _commands() -> Iterator[Block]:
         commands = [line[2:].split("   #")[0] for line in lines if line.startswith("$ ")]
         wanted = [command for command in commands if not command.startswith(NOT_RUN_HERE)]
         if wanted:
-            yield Block(page, "console", False, "\n".join(wanted))
+            yield Block(page, "console", False, False, "\n".join(wanted))
 
 
 @pytest.fixture
@@ -83,7 +86,19 @@ def test_commands_do_what_a_page_says(block: Block, workplace: Path) -> None:
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
-@pytest.mark.parametrize("block", list(_blocks("toml")), ids=str)
+@pytest.mark.parametrize("block", [block for block in _blocks("toml") if block.is_study], ids=str)
+def test_studies_on_a_page_are_studies(block: Block, workplace: Path) -> None:
+    file = workplace / "scenarios" / "page.toml"
+    file.write_text(block.text, encoding="utf-8")
+    assert trials(*read(file))
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "scenarios" / "studies").glob("*.toml")), ids=lambda file: file.stem)
+def test_examples_of_studies_are_studies(file: Path) -> None:
+    assert trials(*read(file))
+
+
+@pytest.mark.parametrize("block", [block for block in _blocks("toml") if not block.is_study], ids=str)
 def test_scenarios_on_a_page_are_scenarios(block: Block) -> None:
     if block.is_invalid:
         with pytest.raises(ackclock.ScenarioError):
@@ -128,7 +143,8 @@ def test_code_that_a_page_shows_of_a_file_is_in_the_file(page: str, kind: str, f
     blocks = [block.text for block in _blocks(kind) if block.page.name == page]
     shown = [text for text in blocks if kind == "rust" or "class " in text]
     begun = write("controller", "own_aimd", tmp_path / "begun", lang=kind)
-    files = [file.read_text(encoding="utf-8") for file in [*(ROOT / folder).iterdir(), *begun] if file.is_file()]
+    sources = [file for file in [*(ROOT / folder).iterdir(), *begun] if file.suffix in (".py", ".rs")]
+    files = [file.read_text(encoding="utf-8") for file in sources]
     assert shown
     for text in shown:
         assert any(text in file for file in files), text

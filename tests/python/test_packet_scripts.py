@@ -28,7 +28,7 @@ AGREED = [path for path in SCRIPTS if str(path.relative_to(SCRIPTS_PATH).with_su
 _SENT = re.compile(r"^(\S+\s+>\s+(?:\[\w+\]\s+)?\S+\s+)(\d+):(\d+)\((\d+)\)", re.MULTILINE)
 _ASSERTION = re.compile(r"%\{ (assert .*?) \}%")
 _MECHANISMS = """
-    accurate-ecn close congestion-avoidance delayed-ack ecn epoll fast-retransmit frto handshake idle inq
+    accurate-ecn close congestion-avoidance delayed-ack ecn eor epoll fast-retransmit frto handshake idle info inq
     limited-transmit nagle pacing prr push rack receiver-sack reneging reset rto slow-start timestamps tlp undo
     user-timeout window writable
 """

@@ -342,7 +342,7 @@ def test_options_take_negative_numbers_as_linux() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("sendto(4, ..., 1000, MSG_EOR, ..., ...) = 1000", "MSG_EOR is not simulated; leave it out, or use --kernel"),
+        ("sendto(4, ..., 1000, MSG_OOB, ..., ...) = 1000", "MSG_OOB is not simulated; leave it out, or use --kernel"),
         ("recv(4, ..., 1000, MSG_OOB) = 1000", "MSG_OOB is not simulated"),
         (
             "epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLEXCLUSIVE, fd=4}) = 0",

@@ -60,6 +60,8 @@ pub use ackclock_env as environment;
 #[doc(inline)]
 pub use ackclock_events as events;
 #[doc(inline)]
+pub use ackclock_media as media;
+#[doc(inline)]
 pub use ackclock_net as network;
 #[doc(inline)]
 pub use ackclock_plugin as plugin;

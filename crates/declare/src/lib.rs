@@ -35,6 +35,7 @@
 //! This crate knows of no TCP. Why parameters are declared so is in the repository, docs/decisions/0008-declare-once.md.
 
 mod declared;
+mod excerpt;
 mod external;
 mod field;
 mod kinds;
@@ -52,6 +53,7 @@ mod value;
 mod words;
 
 pub use declared::{Base, Check, Declared, Settle, Switched, Tabled, table_of};
+pub use excerpt::{Excerpt, harmless};
 pub use external::External;
 pub use field::Field;
 pub use kinds::{canonical_kind, kind_and_fields, schemas_of_fields, wanted_kind, with_kind};

@@ -4,7 +4,7 @@
 use std::net::SocketAddrV4;
 
 use ackclock_scenario::endpoint_config;
-use ackclock_tcp::{ConnectionError, Endpoint, Reading, SocketOption, State, TcpInfo};
+use ackclock_tcp::{Chronograph, ConnectionError, Endpoint, Reading, SocketOption, State, TcpInfo, Write};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Addresses, Segment, emit, parse};
 use pyo3::exceptions::PyValueError;
@@ -34,6 +34,9 @@ pub(crate) struct PyEndpoint {
     /// Sent and not taken yet.
     sent: Vec<Segment>,
     identification: u16,
+    times: Chronograph,
+    /// The application found no room in the send buffer, and there was none since.
+    waits_for_room: bool,
 }
 
 #[pymethods]
@@ -44,11 +47,15 @@ impl PyEndpoint {
     fn new(py: Python<'_>, options: &str, local: &str, remote: &str, overrides: Vec<String>) -> PyResult<Self> {
         let (tcp, controller) =
             endpoint_config(options, &overrides).map_err(|mistakes| to_scenario_error(py, &mistakes))?;
+        let mut inner = Endpoint::new(tcp, &controller, Reading::OnCall);
+        inner.measure_delivery();
         Ok(Self {
-            inner: Endpoint::new(tcp, &controller, Reading::OnCall),
+            inner,
             addresses: Addresses { source: end(local)?, destination: end(remote)? },
             sent: Vec::new(),
             identification: 0,
+            times: Chronograph::default(),
+            waits_for_room: false,
         })
     }
 
@@ -71,10 +78,21 @@ impl PyEndpoint {
     ///     now_ns: The time, nanoseconds.
     ///     octets: How much, bytes.
     ///     more: More follows, so that a small segment waits for it (`MSG_MORE`).
-    #[pyo3(signature = (now_ns, octets, *, more=false))]
-    fn write(&mut self, now_ns: u64, octets: u64, more: bool) {
-        let write = if more { Endpoint::write_more } else { Endpoint::write };
-        write(&mut self.inner, SimTime(now_ns), Bytes(octets), &mut self.sent);
+    ///     ends_record: No segment has octets of both sides of its end (`MSG_EOR`).
+    #[pyo3(signature = (now_ns, octets, *, more=false, ends_record=false))]
+    fn write(&mut self, now_ns: u64, octets: u64, more: bool, ends_record: bool) {
+        let write = Write { octets: Bytes(octets), more, ends_record };
+        self.inner.write_as(SimTime(now_ns), write, &mut self.sent);
+        self.observe(now_ns);
+    }
+
+    /// Tell that the application waits for room in the send buffer, which it does until `is_writable`.
+    ///
+    /// Args:
+    ///     now_ns: The time, nanoseconds.
+    fn wait_for_room(&mut self, now_ns: u64) {
+        self.waits_for_room = true;
+        self.observe(now_ns);
     }
 
     /// Take data that has arrived in order from the receive buffer.
@@ -95,6 +113,7 @@ impl PyEndpoint {
     ///     now_ns: The time, nanoseconds.
     fn shutdown_write(&mut self, now_ns: u64) {
         self.inner.close(SimTime(now_ns), &mut self.sent);
+        self.observe(now_ns);
     }
 
     /// Close both halves: a FIN follows what is written, and data that still arrives draws a reset.
@@ -103,6 +122,7 @@ impl PyEndpoint {
     ///     now_ns: The time, nanoseconds.
     fn close(&mut self, now_ns: u64) {
         self.inner.close_both(SimTime(now_ns), &mut self.sent);
+        self.observe(now_ns);
     }
 
     /// Give up the connection with a reset.
@@ -127,6 +147,7 @@ impl PyEndpoint {
     fn set_option(&mut self, now_ns: u64, name: &str, value: u64) -> PyResult<()> {
         let option = socket_option(name, value)?;
         self.inner.set_option(SimTime(now_ns), &option, &mut self.sent);
+        self.observe(now_ns);
         Ok(())
     }
 
@@ -155,6 +176,7 @@ impl PyEndpoint {
     fn on_packet(&mut self, now_ns: u64, packet: &[u8]) -> PyResult<()> {
         let (_, segment) = parse(packet).map_err(|error| PyValueError::new_err(error.to_string()))?;
         self.inner.on_segment(SimTime(now_ns), &segment, &mut self.sent);
+        self.observe(now_ns);
         Ok(())
     }
 
@@ -164,6 +186,7 @@ impl PyEndpoint {
     ///     now_ns: The time, nanoseconds.
     fn on_timer(&mut self, now_ns: u64) {
         self.inner.on_timer(SimTime(now_ns), &mut self.sent);
+        self.observe(now_ns);
     }
 
     /// Take the headers of what was sent since the last call, in order.
@@ -200,10 +223,10 @@ impl PyEndpoint {
         })
     }
 
-    /// What may be written within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes.
+    /// What one write takes within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes; more may fit after it.
     #[getter]
     fn writable_octets(&self) -> u64 {
-        self.inner.writable().0
+        self.inner.writable_at_once().0
     }
 
     /// A poll shows the socket as writable, and a write that waits goes on.
@@ -244,19 +267,32 @@ impl PyEndpoint {
     ///     now_ns: The time, nanoseconds.
     ///
     /// Returns:
-    ///     Linux's names without `tcpi_`, with Linux's units: microseconds for `rto`, `rtt`, `rttvar` and `min_rtt`;
-    ///     segments for the window and its neighbours; bytes per second for `pacing_rate`, 2^64 - 1 without one.
+    ///     Linux's names without `tcpi_`, with Linux's units: microseconds for times; segments for the window and its
+    ///     neighbours; bytes per second for `delivery_rate` and `pacing_rate`, the latter 2^64 - 1 without one.
     ///     `snd_ssthresh` is 2^31 - 1 while it is arbitrarily high.
     fn tcp_info<'py>(&self, py: Python<'py>, now_ns: u64) -> PyResult<Bound<'py, PyDict>> {
         let info = PyDict::new(py);
         for (name, value) in numbers_of(&self.inner.tcp_info(SimTime(now_ns))) {
             info.set_item(name, value)?;
         }
+        let now = SimTime(now_ns);
+        info.set_item("busy_time", self.times.busy(now).0 / 1_000)?;
+        info.set_item("rwnd_limited", self.times.limited_by_peer(now).0 / 1_000)?;
+        info.set_item("sndbuf_limited", self.times.limited_by_buffer(now).0 / 1_000)?;
         Ok(info)
     }
 }
 
 impl PyEndpoint {
+    /// After each call that may change what the sending half is at.
+    fn observe(&mut self, now_ns: u64) {
+        self.times.observe(SimTime(now_ns), self.inner.activity(self.waits_for_room));
+        if self.waits_for_room && self.inner.is_writable() {
+            self.waits_for_room = false;
+            self.times.observe(SimTime(now_ns), self.inner.activity(false));
+        }
+    }
+
     fn headers<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::with_capacity(segment.ip_len() as usize - segment.payload as usize);
         emit(segment, self.addresses, self.identification, &mut bytes)
@@ -323,8 +359,10 @@ fn state_number(state: State) -> u64 {
 /// What Linux shows for a threshold that is arbitrarily high.
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 
-fn numbers_of(info: &TcpInfo) -> [(&'static str, u64); 30] {
+fn numbers_of(info: &TcpInfo) -> [(&'static str, u64); 45] {
     let micros = |span: SimDuration| span.0 / 1_000;
+    let [received_e0, received_ce, received_e1] = info.received_by_mark;
+    let [delivered_e0, delivered_ce, delivered_e1] = info.delivered_by_mark;
     [
         ("state", state_number(info.state)),
         ("ca_state", info.ca_state as u64),
@@ -356,5 +394,20 @@ fn numbers_of(info: &TcpInfo) -> [(&'static str, u64); 30] {
         ("reord_seen", info.reord_seen),
         ("snd_wnd", info.snd_wnd),
         ("pacing_rate", info.pacing_rate.map_or(u64::MAX, |rate| rate.0 / 8)),
+        ("delivery_rate", info.delivery_rate.map_or(0, |rate| rate.0 / 8)),
+        ("delivery_rate_app_limited", u64::from(info.delivery_rate_app_limited)),
+        ("rcv_wnd", info.rcv_wnd),
+        ("ato", micros(info.ato)),
+        ("rcv_rtt", micros(info.rcv_rtt)),
+        ("rcv_space", info.rcv_space),
+        ("rcv_ooopack", info.rcv_ooopack),
+        ("total_rto", info.total_rto),
+        ("received_ce", info.received_ce),
+        ("received_e0_bytes", received_e0),
+        ("received_e1_bytes", received_e1),
+        ("received_ce_bytes", received_ce),
+        ("delivered_e0_bytes", delivered_e0),
+        ("delivered_e1_bytes", delivered_e1),
+        ("delivered_ce_bytes", delivered_ce),
     ]
 }

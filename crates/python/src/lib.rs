@@ -220,13 +220,17 @@ mod _core {
         Ok(PyBytes::new(py, &file))
     }
 
-    /// Return `version`, `profile` ("release" or "debug") and `target` of this build.
+    /// Return `version`, `profile` ("release" or "debug"), `target` and `engine` of this build.
+    ///
+    /// `engine` is a hash of the sources that decide results, 64 hexadecimal digits: two builds of one engine measure
+    /// the same, whatever their version.
     #[pyfunction]
     fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let info = PyDict::new(py);
         info.set_item("version", env!("CARGO_PKG_VERSION"))?;
         info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
         info.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
+        info.set_item("engine", env!("ACKCLOCK_ENGINE"))?;
         Ok(info)
     }
 }

@@ -246,6 +246,7 @@ pub(crate) struct PyOutcome {
     episodes: PyTable,
     completions: PyTable,
     appliances: PyTable,
+    media: PyTable,
     events: EventLog,
     captures: Vec<Capture>,
 }
@@ -260,6 +261,7 @@ impl PyOutcome {
             episodes: table(outcome.episodes)?,
             completions: table(outcome.completions)?,
             appliances: table(outcome.appliances)?,
+            media: table(outcome.media)?,
             events: outcome.events,
             captures: outcome.captures,
         })
@@ -299,9 +301,10 @@ impl PyOutcome {
             "episodes" => Ok(self.episodes.clone()),
             "completions" => Ok(self.completions.clone()),
             "appliances" => Ok(self.appliances.clone()),
+            "media" => Ok(self.media.clone()),
             "events" => PyTable::new(self.events.table()).map_err(to_runtime_error),
             _ => {
-                let known = "there are flows, links, episodes, completions, appliances and events";
+                let known = "there are flows, links, episodes, completions, appliances, media and events";
                 Err(PyKeyError::new_err(format!("no table {name:?}; {known}")))
             }
         }

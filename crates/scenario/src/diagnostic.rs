@@ -1,15 +1,13 @@
 //! What is wrong with a scenario: place, value, reason and remedy of every mistake.
 
-mod excerpt;
-
 use std::fmt;
 use std::ops::Range;
 
+use ackclock_declare::{Excerpt, harmless};
 use serde::Serialize;
 
 use crate::tree::{FieldPath, Node, Origin};
 use crate::vary::DrawnValue;
-use excerpt::{Excerpt, harmless};
 
 /// No reader looks at more than this many mistakes at once.
 const MAX_DIAGNOSTICS: usize = 100;

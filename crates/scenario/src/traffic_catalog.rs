@@ -2,8 +2,8 @@
 
 use ackclock_declare::{Entry, Part};
 use ackclock_sim::{
-    Choose, DATA_MINING, FileApp, FilesApp, LogNormalSizes, OnOffApp, POISSON, ParetoSizes, QuicConfig, RateApp,
-    SizeDistribution, UdpProtocol, VideoApp, WEB_SEARCH,
+    Choose, DATA_MINING, FileApp, FilesApp, LogNormalSizes, MediaApp, OnOffApp, POISSON, ParetoSizes, QuicConfig,
+    RateApp, RateControl, SizeDistribution, UdpProtocol, VideoApp, WEB_SEARCH,
 };
 use serde_json::{Value, json};
 
@@ -13,6 +13,7 @@ use crate::catalog::{entry, parameter};
 pub fn traffic() -> Value {
     let mut entries = applications();
     entries.extend(datagrams());
+    entries.push(media());
     entries.extend(arrivals());
     entries.extend(sizes());
     json!(entries)
@@ -45,6 +46,15 @@ fn video() -> Value {
     let parameters = entry["parameters"].as_array_mut().expect("a list");
     for (kind, fields) in Choose::kinds() {
         parameters.extend(fields.iter().map(|field| field.to_json(&format!("choose = {kind}: {}", field.name))));
+    }
+    entry
+}
+
+fn media() -> Value {
+    let mut entry = MediaApp::part().to_json();
+    let parameters = entry["parameters"].as_array_mut().expect("a list");
+    for (kind, fields) in RateControl::kinds() {
+        parameters.extend(fields.iter().map(|field| field.to_json(&format!("controller = {kind}: {}", field.name))));
     }
     entry
 }

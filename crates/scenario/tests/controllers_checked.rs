@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ackclock_cc::controllers;
+use ackclock_sim::RateControl;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -46,9 +47,10 @@ fn complaint(controller: &str, file: &str, run: &str) -> Option<String> {
     (!text.to_lowercase().contains(last)).then(|| format!("{file} does not mention {controller}"))
 }
 
-/// Every controller but those that someone else brings.
+/// Every controller but those that someone else brings, and those of media.
 fn names() -> impl Iterator<Item = &'static str> {
-    controllers().names().iter().copied().chain(["policy"])
+    let media = RateControl::kinds().into_iter().map(|(name, _)| name);
+    controllers().names().iter().copied().chain(["policy"]).chain(media)
 }
 
 fn complaints(page: &str) -> Vec<String> {

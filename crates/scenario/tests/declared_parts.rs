@@ -8,7 +8,7 @@ use ackclock_net::{
 use ackclock_relay::buffer_policies;
 use ackclock_scenario::Scenario;
 use ackclock_sim::{
-    FileApp, FilesApp, LogNormalSizes, OnOffApp, ParetoSizes, QuicConfig, RateApp, UdpProtocol, VideoApp,
+    FileApp, FilesApp, LogNormalSizes, MediaApp, OnOffApp, ParetoSizes, QuicConfig, RateApp, UdpProtocol, VideoApp,
 };
 use serde_json::{Value, json};
 
@@ -221,6 +221,7 @@ fn traffic_is_as_declared() {
     tried += app(false).try_part(&OnOffApp::part());
     tried += app(false).try_part(&VideoApp::part());
     tried += app(true).try_part(&RateApp::part());
+    tried += app(true).try_part(&MediaApp::part());
     tried += udp().try_part(&UdpProtocol::part());
     tried += quic().try_part(&QuicConfig::part());
     tried += sizes("pareto").try_part(&ParetoSizes::part());

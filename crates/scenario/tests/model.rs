@@ -56,7 +56,13 @@ fn parameters_are_what_they_are_set_to() {
 
 #[test]
 fn marks_are_on_at_both_ends_unless_a_table_says_otherwise() {
-    let on = EcnConfig { mode: EcnMode::Request, accurate: false, ect1: false, dctcp_feedback: true };
+    let on = EcnConfig {
+        mode: EcnMode::Request,
+        accurate: false,
+        accurate_option: false,
+        ect1: false,
+        dctcp_feedback: true,
+    };
     let dctcp = flow("\"dctcp\"");
     assert_eq!((dctcp.sender.ecn, dctcp.receiver.ecn), (on, on));
     assert_eq!(dctcp.controller, ControllerConfig::Dctcp(DctcpConfig::default()));

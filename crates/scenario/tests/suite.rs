@@ -32,6 +32,7 @@ mod internals;
 mod links;
 mod linux_bbr;
 mod matrix;
+mod media_laws;
 mod mobile;
 mod model;
 mod own_parts;

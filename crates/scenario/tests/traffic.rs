@@ -282,3 +282,44 @@ fn ends_that_never_come_are_mistakes() {
     let datagrams = one("protocol = \"udp\"\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }\nport = 80");
     assert_eq!(datagrams.field, "flow[0].port");
 }
+
+#[test]
+fn media_is_an_application_of_datagrams_with_a_controller_of_its_own() {
+    let config = parse(
+        r#"
+[[flow]]
+name = "call"
+protocol = { kind = "udp", ecn = "ect1" }
+app = { kind = "media", controller = { kind = "scream", target = "40 ms" }, max_rate = "4 Mbit/s", frame_rate = 25 }
+"#,
+    );
+    let Sending::Media(media) = &config.traffic.datagrams[0].sending else { panic!("media") };
+    assert_eq!(
+        (media.controller.name(), media.max_rate, media.min_rate),
+        ("scream", Bandwidth(4_000_000), Bandwidth(150_000))
+    );
+    assert_eq!(media.frame_interval(), SimDuration::from_millis(40));
+    let place = |flow: &str| one(flow).field;
+    assert_eq!(place("app = { kind = \"media\" }"), "flow[0].app");
+    assert_eq!(place("reply = { kind = \"media\" }"), "flow[0].reply");
+    let udp = |app: &str| place(&format!("protocol = \"udp\"\napp = {{ kind = \"media\", {app} }}"));
+    assert_eq!(udp("min_rate = \"2 Mbit/s\""), "flow[0].app.min_rate");
+    assert_eq!(udp("controller = { kind = \"gcc\", beta = 1.0 }"), "flow[0].app.controller.beta");
+    assert_eq!(udp("controller = \"cubic\""), "flow[0].app.controller");
+    let small = "protocol = { kind = \"udp\", payload = \"99 B\" }\napp = { kind = \"media\" }";
+    assert_eq!(place(small), "flow[0].protocol.payload");
+    assert_eq!(place("controller = \"reno\"\nprotocol = \"udp\"\napp = { kind = \"media\" }"), "flow[0].controller");
+}
+
+#[test]
+fn what_media_cannot_send_below_does_not_wait_without_end() {
+    // 500,000 packets a second of 1024 bits on 10 Mbit/s, which takes 9,765.625: 490,234.375 more each second, of 600.
+    let flow = "[[flow]]\nprotocol = { kind = \"udp\", payload = \"100 B\" }\n\
+                app = { kind = \"media\", min_rate = \"400 Mbit/s\", max_rate = \"400 Mbit/s\" }";
+    let text = dumbbell(flow)
+        .replace("delay = \"8 ms\"", "delay = \"8 ms\", queue = { kind = \"drop_tail\", limit = \"unlimited\" }")
+        .replace("\"10 s\"", "\"600 s\"");
+    let found = Scenario::parse(&text, "test.toml", &[]).expect_err("too many").diagnostics;
+    assert_eq!(found[0].field, "flow[0].app.min_rate", "{found:?}");
+    assert!(found[0].message.contains("294140625 datagrams"), "{found:?}");
+}

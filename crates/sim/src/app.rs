@@ -15,7 +15,7 @@ const WRITE_INTERVAL: SimDuration = SimDuration::from_millis(1);
 /// An application at work. It is told when its connection opens, when its own time has come and when the receiver has
 /// read what it waits for; it answers with what to do.
 #[derive(Clone, Debug)]
-pub(crate) struct App {
+pub struct App {
     kind: Kind,
     written: Bytes,
 }
@@ -32,7 +32,7 @@ enum Kind {
 
 /// What follows when the receiver has read what the application waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AfterRead {
+pub enum AfterRead {
     /// Wake it then, for more.
     WakeAt(SimTime),
     /// The other end answers what it has read.
@@ -56,19 +56,20 @@ struct OnOff {
 
 /// What an application wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Action {
+pub struct Action {
     /// Write so much.
-    pub(crate) write: Bytes,
+    pub write: Bytes,
     /// Then close.
-    pub(crate) close: bool,
+    pub close: bool,
     /// Wake it at this time.
-    pub(crate) wake_at: Option<SimTime>,
+    pub wake_at: Option<SimTime>,
     /// Tell it when the receiver has read so much in all.
-    pub(crate) tell_when_read: Option<Bytes>,
+    pub tell_when_read: Option<Bytes>,
 }
 
 impl App {
-    pub(crate) fn new(config: &AppConfig, seed: u64, name: &str) -> Self {
+    /// The application of a flow, whose random numbers are those of the seed's stream of its name.
+    pub fn new(config: &AppConfig, seed: u64, name: &str) -> Self {
         let kind = match config {
             AppConfig::Bulk => Kind::Bulk,
             AppConfig::Files { sizes, gap } => Kind::Files { sizes: sizes.clone(), gap: *gap, next: 0 },
@@ -92,7 +93,7 @@ impl App {
     }
 
     /// The application that answers requests.
-    pub(crate) fn responder() -> Self {
+    pub fn responder() -> Self {
         Self { kind: Kind::Responder, written: Bytes::ZERO }
     }
 
@@ -106,14 +107,26 @@ impl App {
         if let Kind::Requester(requester) = &mut self.kind { Some(requester) } else { None }
     }
 
+    /// Octets of the response to the request under way, of an application that makes requests.
+    pub fn wanted_response(&self) -> Option<Bytes> {
+        Some(self.requester()?.pending()?.response)
+    }
+
+    /// The response to the request under way has been read: when the request was made, octets of both, and when the next is made,
+    /// if there is one.
+    pub fn on_response(&mut self, now: SimTime) -> Option<(SimTime, Bytes, Option<SimTime>)> {
+        let (asked, exchange, next) = self.requester_mut()?.on_response(now)?;
+        Some((asked, exchange.request + exchange.response, next))
+    }
+
     /// Writes `octets` and asks to be told when they have been read.
-    pub(crate) fn respond(&mut self, octets: Bytes) -> Action {
+    pub fn respond(&mut self, octets: Bytes) -> Action {
         self.written += octets;
         Action { write: octets, tell_when_read: Some(self.written), ..Action::default() }
     }
 
     /// The connection is open, or the time that it asked for has come. `unsent` is what the connection still holds.
-    pub(crate) fn act(&mut self, now: SimTime, unsent: Bytes) -> Action {
+    pub fn act(&mut self, now: SimTime, unsent: Bytes) -> Action {
         let action = match &mut self.kind {
             Kind::Bulk => Action { write: ENDLESS, ..Action::default() },
             Kind::Files { sizes, next, .. } => match sizes.get(*next) {
@@ -150,7 +163,7 @@ impl App {
     }
 
     /// The receiver has read what the application waited for.
-    pub(crate) fn on_read(&self, now: SimTime) -> AfterRead {
+    pub fn on_read(&self, now: SimTime) -> AfterRead {
         match &self.kind {
             Kind::Files { sizes, gap, next } if *next < sizes.len() => AfterRead::WakeAt(now + *gap),
             Kind::Requester(_) => AfterRead::Respond,

@@ -38,6 +38,7 @@ mod footprint;
 mod hosts;
 mod ids;
 mod in_step;
+mod link_recorder;
 mod network;
 mod outcome;
 mod partition;
@@ -52,6 +53,7 @@ mod watch;
 
 pub use ackclock_quic::{AckFrequency, QuicConfig};
 pub use ackclock_wire::Ecn;
+pub use app::{Action, AfterRead, App};
 pub use appliance::{
     ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, DirectionSummary, HandshakeOrder, ShortFlowCounts,
     SideConfig, SplitConfig, SplitSummary,
@@ -62,17 +64,19 @@ pub use config::{
 };
 pub use events_table::EventLog;
 pub use ids::FlowId;
+pub use link_recorder::LinkRecorder;
 pub use outcome::{
     Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, NO_NAME, Outcome, QueueSummary,
     Summary, Table,
 };
 pub use recording::CapturedPacket;
 pub use simulation::{ParallelSimulation, PartitionSummary, Simulation};
+pub use summary::{distribution, jain_index, link_summary};
 pub use traffic::{
     Arrivals, ArrivalsConfig, ByBuffer, ByRate, CdfPoint, Choose, DATA_MINING, DatagramConfig, DatagramEcn,
-    DatagramSummary, ExchangeSummary, ExternalSource, ExternalSourceConfig, FileApp, FilesApp, Gaps, GroupSummary,
-    ListedFlow, LogNormalGaps, LogNormalSizes, OnOffApp, POISSON, ParetoSizes, RateApp, Sending, SizeBucket,
-    SizeDistribution, SourceStart, Supply, Then, TrafficConfig, TrafficSource, UdpProtocol, VideoApp, VideoChoice,
-    VideoConfig, VideoSummary, WEB_SEARCH, own_sources,
+    DatagramFlow, DatagramSummary, ExchangeSummary, ExternalSource, ExternalSourceConfig, FileApp, FilesApp, Gaps,
+    GroupSummary, ListedFlow, LogNormalGaps, LogNormalSizes, MediaApp, MediaSummary, OnOffApp, POISSON, ParetoSizes,
+    RateApp, RateControl, Sending, SizeBucket, SizeDistribution, SourceStart, Supply, Then, TrafficConfig,
+    TrafficSource, UdpProtocol, VideoApp, VideoChoice, VideoConfig, VideoSummary, WEB_SEARCH, own_sources,
 };
 pub use watch::EventSelection;

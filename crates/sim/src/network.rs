@@ -47,7 +47,7 @@ pub(crate) struct Network {
     /// Discarder in front of each link, if there is one.
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
-    /// No link has a discarder, a capture or a queue that is served packet by packet.
+    /// No link has a discarder or a capture, and nobody looks at packets.
     is_plain: bool,
     /// This is a part of a network, which has borders.
     is_part: bool,
@@ -98,8 +98,7 @@ impl Network {
             links: Link::all(&config.links, seed),
             packets: Packets::default(),
             queue: EventQueue::default(),
-            is_plain: discarder_of.iter().all(Vec::is_empty)
-                && !config.links.iter().any(|link| link.capture || link.is_served()),
+            is_plain: discarder_of.iter().all(Vec::is_empty) && !config.links.iter().any(|link| link.capture),
             is_part: false,
             is_arrival_told: false,
             borders: None,
@@ -308,7 +307,7 @@ impl Network {
         if self.is_plain { self.pass::<false>(at, packet) } else { self.pass::<true>(at, packet) }
     }
 
-    /// `LOOKS`: there is a discarder, a capture, a queue that is served packet by packet, or somebody who watches.
+    /// `LOOKS`: there is a discarder, a capture, or somebody who watches.
     fn pass<const LOOKS: bool>(&mut self, mut at: LinkId, mut packet: UnderWay) {
         if LOOKS && self.is_discarded(at, packet.id) {
             self.drop_on_arrival(at, packet.id, DropCause::Discarder);
@@ -441,8 +440,11 @@ impl Network {
         self.depart(id);
         let Some(mut link) = self.links[id.index()].served() else { return };
         let is_admitted = link.offer(now, &packet);
+        let is_busy = link.is_busy();
         if self.follows_packets() {
             self.tell_loss(id, (!is_admitted).then_some(packet), DropCause::Discarder);
+        } else if is_busy {
+            return self.check_link(id);
         }
         if let Some(time) = self.serve(id) {
             self.queue.push(time, Event::Service(id));
@@ -453,6 +455,9 @@ impl Network {
     fn depart(&mut self, id: LinkId) {
         let now = self.now();
         let Some(mut link) = self.links[id.index()].served() else { return };
+        if link.keeps_all(now) {
+            return;
+        }
         let notice = |arrival| self.host_noise.at(id, arrival);
         let lost = link.depart(now, &mut self.packets, notice, |arrival| self.queue.push(arrival, Event::Link(id)));
         if self.follows_packets() {

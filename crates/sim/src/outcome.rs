@@ -24,6 +24,8 @@ pub struct Outcome {
     pub completions: Table,
     /// Series of appliances: `time_s`, `appliance`, `flow`, `direction`, then what there is of each direction through them.
     pub appliances: Table,
+    /// Series of flows of interactive media: `time_s`, `flow`, then what there is of each.
+    pub media: Table,
     /// The events that were wanted and not taken before the end.
     pub events: EventLog,
     /// Packets of the links that asked for a capture.

@@ -4,9 +4,10 @@ use ackclock_cc::CongestionController;
 use ackclock_net::{EndpointId, Link, LinkConfig, LinkId};
 use ackclock_units::{SimDuration, SimTime};
 
-use crate::config::{FlowSeries, LinkSeries, Sampling, TraceConfig};
+use crate::config::{FlowSeries, Sampling, TraceConfig};
 use crate::end_view::EndView;
 use crate::ids::StreamId;
+use crate::link_recorder::LinkRecorder;
 use crate::outcome::{Column, ColumnData, Table};
 use crate::stream::Stream;
 
@@ -21,8 +22,7 @@ pub(crate) trait Observed {
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     flows: Series<FlowSeries>,
-    links: Series<LinkSeries>,
-    traced_links: Vec<LinkId>,
+    links: LinkRecorder,
     interval: SimDuration,
     /// There is something else to sample.
     has_others: bool,
@@ -44,19 +44,19 @@ fn record_internals(sender: EndView<'_>, columns: &mut [(String, Vec<f64>)]) {
 
 /// One table under way.
 #[derive(Clone, Debug)]
-struct Series<K> {
-    kinds: Vec<K>,
-    time: Vec<f64>,
-    who: Vec<u32>,
-    columns: Vec<Vec<f64>>,
+pub(crate) struct Series<K> {
+    pub(crate) kinds: Vec<K>,
+    pub(crate) time: Vec<f64>,
+    pub(crate) who: Vec<u32>,
+    pub(crate) columns: Vec<Vec<f64>>,
     /// Columns that bring their own names.
     named: Vec<(String, Vec<f64>)>,
     /// Counters at the previous sample of each flow or link: time, and three counts.
-    previous: Vec<(SimTime, u64, u64, u64)>,
+    pub(crate) previous: Vec<(SimTime, u64, u64, u64)>,
 }
 
 impl<K: Copy> Series<K> {
-    fn new(kinds: &[K], count: usize) -> Self {
+    pub(crate) fn new(kinds: &[K], count: usize) -> Self {
         Self {
             kinds: kinds.to_vec(),
             time: Vec::new(),
@@ -71,7 +71,7 @@ impl<K: Copy> Series<K> {
         self.kinds.is_empty() && self.named.is_empty()
     }
 
-    fn into_table(self, who: &'static str, names: Vec<String>, column: impl Fn(K) -> &'static str) -> Table {
+    pub(crate) fn into_table(self, who: &'static str, names: Vec<String>, column: impl Fn(K) -> &'static str) -> Table {
         let mut columns = vec![
             Column { name: "time_s".into(), data: ColumnData::F64(self.time) },
             Column { name: who.into(), data: ColumnData::Name { codes: self.who, names } },
@@ -85,12 +85,12 @@ impl<K: Copy> Series<K> {
     }
 }
 
-fn rate(octets: u64, span: SimDuration) -> f64 {
+pub(crate) fn rate(octets: u64, span: SimDuration) -> f64 {
     if span.is_zero() { f64::NAN } else { octets as f64 * 8.0 / span.as_secs_f64() }
 }
 
 impl Recorder {
-    pub(crate) fn new(config: &TraceConfig, streams: usize, links: usize, has_others: bool) -> Self {
+    pub(crate) fn new(config: &TraceConfig, streams: usize, has_others: bool) -> Self {
         let (interval, per_event) = match config.sampling {
             Sampling::Interval(interval) => (interval, false),
             Sampling::Events(interval) => (interval, true),
@@ -100,8 +100,7 @@ impl Recorder {
         Self {
             per_event: per_event && !flows.is_empty(),
             flows,
-            links: Series::new(&config.links, links),
-            traced_links: config.traced_links.clone(),
+            links: LinkRecorder::new(config),
             interval,
             has_others,
         }
@@ -110,11 +109,7 @@ impl Recorder {
     /// The first sample's time, if anything is sampled at intervals.
     pub(crate) fn interval(&self) -> Option<SimDuration> {
         let flows = !self.flows.is_empty() && !self.per_event;
-        (flows || self.has_others || self.records_links()).then_some(self.interval)
-    }
-
-    fn records_links(&self) -> bool {
-        !self.links.kinds.is_empty() && !self.traced_links.is_empty()
+        (flows || self.has_others || !self.links.is_empty()).then_some(self.interval)
     }
 
     /// A multiple of the interval: flows (unless they are recorded per event) and links.
@@ -128,10 +123,9 @@ impl Recorder {
                 }
             }
         }
-        if self.records_links() {
-            for position in 0..self.traced_links.len() {
-                self.record_link(now, position, observed.link(self.traced_links[position]));
-            }
+        for position in 0..self.links.traced().len() {
+            let link = self.links.traced()[position];
+            self.links.record(now, position, observed.link(link));
         }
     }
 
@@ -168,36 +162,9 @@ impl Recorder {
         }
     }
 
-    fn record_link(&mut self, now: SimTime, position: usize, link: &mut Link) {
-        link.advance(now);
-        let series = &mut self.links;
-        series.time.push(now.as_secs_f64());
-        series.who.push(position as u32);
-        let sent = link.served_octets(now).unwrap_or_else(|| link.busy_time(now).0);
-        let counts = (now, sent, link.total_drops(), link.total_marks());
-        let (then, sent_before, drops, marks) = std::mem::replace(&mut series.previous[position], counts);
-        let span = now.saturating_since(then);
-        for (kind, column) in series.kinds.iter().zip(&mut series.columns) {
-            column.push(match kind {
-                LinkSeries::QueueLength => link.waiting() as f64,
-                LinkSeries::QueueBytes => link.waiting_octets().0 as f64,
-                LinkSeries::Drops => (counts.2 - drops) as f64,
-                LinkSeries::Throughput if span.is_zero() => f64::NAN,
-                LinkSeries::Throughput if link.is_served() => rate(sent - sent_before, span),
-                LinkSeries::Throughput => link.rate().0 as f64 * (sent - sent_before) as f64 / span.0 as f64,
-                LinkSeries::Marks => (counts.3 - marks) as f64,
-                LinkSeries::QueueDelay => link.current_wait(now).as_secs_f64(),
-                LinkSeries::DropProbability | LinkSeries::AverageQueue => {
-                    kind.internal().and_then(|name| link.inspect(name)).unwrap_or(f64::NAN)
-                }
-            });
-        }
-    }
-
     /// The tables of flows and links.
     pub(crate) fn into_tables(self, flow_names: Vec<String>, links: &[LinkConfig]) -> (Table, Table) {
-        let traced = self.traced_links.iter().map(|&link| links[link.index()].name.clone()).collect();
         let flows = self.flows.into_table("flow", flow_names, FlowSeries::column);
-        (flows, self.links.into_table("link", traced, LinkSeries::column))
+        (flows, self.links.into_table(links))
     }
 }

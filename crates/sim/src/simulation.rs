@@ -149,9 +149,21 @@ impl Simulation {
         let events = self.events_of_results();
         let captures = self.hosts.network.captures.take(&self.config.network.links);
         let appliances = self.relays.take_table(&self.config);
+        let media = self.datagrams.take_table(&self.config);
         let flow_names = self.streams.list().iter().map(|stream| stream.name.clone()).collect();
         let (flows, links) = self.recorder.into_tables(flow_names, &self.config.network.links);
-        Outcome { summary, flows, links, episodes, completions, appliances, events, captures, engine: self.counters }
+        Outcome {
+            summary,
+            flows,
+            links,
+            episodes,
+            completions,
+            appliances,
+            media,
+            events,
+            captures,
+            engine: self.counters,
+        }
     }
 
     /// One row for each short flow, and for each exchange of a connection.
@@ -222,7 +234,7 @@ impl Simulation {
             Payload::Udp(datagram) => {
                 self.counters.packets_delivered += 1;
                 if let Some(flow) = self.hosts.connections.datagrams(packet.to) {
-                    self.datagrams.receive(flow, self.hosts.now(), datagram);
+                    self.datagrams.receive(flow, packet.to, datagram, &mut self.hosts.network);
                 }
             }
         }

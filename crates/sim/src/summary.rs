@@ -30,8 +30,8 @@ pub(crate) fn summarize(
     }
 }
 
-/// Jain, Chiu, Hawe 1984: `(sum x)^2 / (n * sum x^2)`.
-fn jain_index(flows: &[FlowSummary]) -> Option<f64> {
+/// Jain's fairness index of the flows' goodputs; `None` when all are zero. Jain, Chiu, Hawe 1984: `(sum x)^2 / (n * sum x^2)`.
+pub fn jain_index(flows: &[FlowSummary]) -> Option<f64> {
     let sum: f64 = flows.iter().map(|flow| flow.goodput_bps).sum();
     let squares: f64 = flows.iter().map(|flow| flow.goodput_bps * flow.goodput_bps).sum();
     (squares > 0.0).then(|| sum * sum / (flows.len() as f64 * squares))
@@ -63,7 +63,8 @@ fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime) -> Flo
     }
 }
 
-pub(crate) fn distribution(histogram: &Histogram, unit: f64) -> Distribution {
+/// A distribution in short, of values in `unit`s.
+pub fn distribution(histogram: &Histogram, unit: f64) -> Distribution {
     Distribution {
         min: histogram.min() as f64 / unit,
         mean: histogram.mean() / unit,
@@ -73,7 +74,8 @@ pub(crate) fn distribution(histogram: &Histogram, unit: f64) -> Distribution {
     }
 }
 
-pub(crate) fn link_summary(name: &str, stats: &LinkStats) -> LinkSummary {
+/// What `summary.json` says of a link.
+pub fn link_summary(name: &str, stats: &LinkStats) -> LinkSummary {
     LinkSummary {
         name: name.to_owned(),
         utilization: stats.utilization(),

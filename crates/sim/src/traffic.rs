@@ -1,4 +1,4 @@
-//! Traffic beyond connections that are there from the beginning: short flows that come and go, datagrams, exchanges.
+//! Traffic beyond connections that are there from the beginning: short flows that come and go, datagrams, media, exchanges.
 //!
 //! What a scenario does not ask for costs nothing: no event is scheduled for it and nothing is looked at.
 
@@ -9,19 +9,24 @@ mod config;
 mod datagrams;
 mod empty_path;
 mod exchange;
+mod media;
 mod own;
 mod short_flows;
+mod sink;
 mod sizes;
 mod video;
 
+pub use ackclock_media::{MediaApp, RateControl};
 pub use apps::{DatagramEcn, FileApp, FilesApp, OnOffApp, POISSON, RateApp, UdpProtocol};
 pub use completions::{ExchangeSummary, GroupSummary, SizeBucket};
 pub use config::{
     Arrivals, ArrivalsConfig, DatagramConfig, Gaps, ListedFlow, LogNormalGaps, Sending, TrafficConfig, VideoChoice,
     VideoConfig,
 };
-pub use datagrams::DatagramSummary;
+pub use datagrams::DatagramFlow;
+pub use media::MediaSummary;
 pub use own::{ExternalSource, ExternalSourceConfig, SourceStart, Supply, Then, TrafficSource, own_sources};
+pub use sink::DatagramSummary;
 pub use sizes::{CdfPoint, DATA_MINING, LogNormalSizes, ParetoSizes, SizeDistribution, WEB_SEARCH};
 pub use video::{ByBuffer, ByRate, Choose, VideoApp, VideoSummary};
 

@@ -50,6 +50,16 @@ impl ReceiveAutotuning {
         self.size
     }
 
+    /// The round trip; zero before it is known.
+    pub(crate) fn rtt(&self) -> SimDuration {
+        self.rtt
+    }
+
+    /// What the application took in the round trip that counts; ten segments before the first.
+    pub(crate) fn space(&self, mss: u64) -> u64 {
+        self.space.unwrap_or_else(|| self.size.min(10 * mss))
+    }
+
     /// A round trip as the receiver sees it: a timestamp echoed.
     pub(crate) fn on_rtt(&mut self, rtt: SimDuration) {
         self.rtt = if self.rtt.is_zero() { rtt } else { SimDuration(self.rtt.0 - self.rtt.0 / 8 + rtt.0 / 8) };
@@ -74,7 +84,7 @@ impl ReceiveAutotuning {
             return;
         }
         let copied = octets - self.read_before;
-        let space = self.space.unwrap_or_else(|| self.size.min(10 * mss));
+        let space = self.space(mss);
         if copied > space {
             // The sender doubles in slow start: twice what came, and as much more as it has grown.
             let base = 2 * copied + 16 * mss;

@@ -1,10 +1,11 @@
 //! What a sender keeps only for controllers that ask for more than every one gets: samples of the delivery rate, reports of
-//! segments, a timer.
+//! segments, a timer; and the delivery rate for an owner who asks for it.
 //!
-//! Source: draft-cheng-iccrg-delivery-rate-estimation, through [`crate::rate_sample`]. Departures: none.
+//! Sources: draft-cheng-iccrg-delivery-rate-estimation, through [`crate::rate_sample`]; of the rate told, Linux's `TCP_INFO` by its
+//! behaviour. Departures: none.
 
-use ackclock_cc::{CongestionController, Controller, DeliveryReport, Demands, Repair, SegmentReport};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_cc::{CongestionController, Controller, DeliveryReport, Demands, RateSample, Repair, SegmentReport};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::config::AppLimitedFrom;
 use crate::ranges::Range;
@@ -16,17 +17,57 @@ use crate::scoreboard::Scoreboard;
 pub(crate) struct ControllerFeed {
     demands: Demands,
     rates: Option<Box<RateSampler>>,
+    /// What the owner wants to be told.
+    told: Option<Box<DeliveryRate>>,
+}
+
+/// The latest sample of the delivery rate that the application did not limit, or a higher one that it did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeliveryRate {
+    /// Octets, and in which time; zero before the first sample.
+    delivered: u64,
+    interval: SimDuration,
+    pub(crate) is_app_limited: bool,
+}
+
+impl DeliveryRate {
+    /// The rate; none before the first sample.
+    pub(crate) fn rate(&self) -> Bandwidth {
+        let bits = u128::from(self.delivered) * 8 * 1_000_000_000;
+        Bandwidth(
+            bits.checked_div(u128::from(self.interval.0)).map_or(0, |rate| u64::try_from(rate).unwrap_or(u64::MAX)),
+        )
+    }
+
+    fn take(&mut self, sample: &RateSample) {
+        let is_higher = u128::from(sample.delivered.0) * u128::from(self.interval.0)
+            >= u128::from(self.delivered) * u128::from(sample.interval.0);
+        if !sample.interval.is_zero() && (!sample.is_app_limited || is_higher) {
+            let RateSample { delivered, interval, is_app_limited, .. } = *sample;
+            *self = Self { delivered: delivered.0, interval, is_app_limited };
+        }
+    }
 }
 
 impl ControllerFeed {
     /// The controller is settled, or another takes over.
     pub(crate) fn settle(&mut self, demands: Demands, app_limited_from: AppLimitedFrom) {
         self.demands = demands;
-        if !demands.samples {
+        if !demands.samples && self.told.is_none() {
             self.rates = None;
         } else if self.rates.is_none() {
             self.rates = Some(Box::new(RateSampler::new(app_limited_from)));
         }
+    }
+
+    /// The owner wants to know the rate: before the controller is settled.
+    pub(crate) fn measure(&mut self) {
+        let none = DeliveryRate { delivered: 0, interval: SimDuration::ZERO, is_app_limited: true };
+        self.told = Some(Box::new(none));
+    }
+
+    pub(crate) fn delivery_rate(&self) -> Option<DeliveryRate> {
+        self.told.as_deref().copied()
     }
 
     /// Samples, reports and the timer are wanted.
@@ -111,6 +152,9 @@ impl ControllerFeed {
     ) -> Option<DeliveryReport> {
         let rates = self.rates.as_mut()?;
         let sample = rates.take_sample(min_rtt, board.una());
+        if let (Some(told), Some(sample)) = (&mut self.told, &sample) {
+            told.take(sample);
+        }
         Some(DeliveryReport {
             delivered: Bytes(rates.delivered()),
             lost: Bytes(rates.lost()),
@@ -120,5 +164,34 @@ impl ControllerFeed {
             next_departure: SimTime::ZERO,
             sample,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(delivered: u64, interval_ms: u64, is_app_limited: bool) -> RateSample {
+        let (lost, prior) = (Bytes(0), Bytes(0));
+        let interval = SimDuration::from_millis(interval_ms);
+        let delivered = Bytes(delivered);
+        RateSample { delivered, interval, prior_delivered: prior, is_app_limited, tx_in_flight: Bytes(0), lost }
+    }
+
+    #[test]
+    fn a_sample_that_the_application_limited_counts_if_it_is_higher() {
+        let mut feed = ControllerFeed::default();
+        feed.measure();
+        let told = feed.told.as_mut().expect("it was asked for");
+        told.take(&sample(1_000, 0, false)); // shorter than the least round trip: no sample
+        assert_eq!((told.rate(), told.is_app_limited), (Bandwidth(0), true));
+        let mut rate_after = |sample| {
+            told.take(&sample);
+            (told.rate().0 / 8, told.is_app_limited)
+        };
+        assert_eq!(rate_after(sample(2_000, 100, true)), (20_000, true)); // 2000 octets in a tenth of a second
+        assert_eq!(rate_after(sample(1_000, 100, false)), (10_000, false));
+        assert_eq!(rate_after(sample(900, 100, true)), (10_000, false));
+        assert_eq!(rate_after(sample(1_100, 100, true)), (11_000, true));
     }
 }

@@ -160,7 +160,7 @@ impl DelayedAcks {
             self.due_after_offload(now);
         //= rfc9293-3.8.6.3-delayed-ack
         } else if self.deadline == SimTime::NEVER {
-            self.deadline = now + if self.config.adaptive { self.delay } else { self.config.timeout };
+            self.deadline = now + self.delay();
         }
     }
 
@@ -194,9 +194,14 @@ impl DelayedAcks {
         self.delay = self.delay.clamp(least, LONGEST.max(least));
     }
 
+    /// The delay in force; zero before the first data where it adapts.
+    pub(crate) fn delay(&self) -> SimDuration {
+        if self.config.adaptive { self.delay } else { self.config.timeout }
+    }
+
     /// Data left for the peer.
     pub(crate) fn on_reply(&mut self, now: SimTime) {
-        let delay = if self.config.adaptive { self.delay } else { self.config.timeout };
+        let delay = self.delay();
         let has_data = self.last_arrival > SimTime::ZERO;
         if self.config.interactive && has_data && now.saturating_since(self.last_arrival) < delay {
             self.is_interactive = true;

@@ -3,13 +3,14 @@
 //! Sources: RFC 3168 section 6.1 (classic), RFC 9768 sections 3.1 and 3.2 (accurate: the ACE field),
 //! RFC 8257 section 3.2 (the exact echo of DCTCP).
 //!
-//! Departures: the `AccECN` option, which RFC 9768 makes optional, is not sent; a sender corrects for wraps of the ACE
-//! field only by the marks that the acknowledged segments make possible (appendix A.1 without the safety of A.2.1).
+//! Departures: without the `AccECN` option ([`crate::accurate_ecn`]) a sender corrects for wraps of the ACE field only by the
+//! marks that the acknowledged segments make possible (appendix A.1 without the safety of A.2.1).
 //! Of DCTCP's echo: one ACK goes out at a change, in the new state, and not two. Retransmissions, SYNs, and pure ACKs without their own
 //! congestion control (RFC 5690) are not ECN-capable.
 
-use ackclock_wire::{Ecn, Flags};
+use ackclock_wire::{AccurateEcn, Ecn, Flags};
 
+use crate::accurate_ecn::{OctetsByMark, OctetsDelivered, OctetsReceived};
 use crate::config::{EcnConfig, EcnMode};
 
 /// What both ends agreed on.
@@ -86,10 +87,22 @@ pub(crate) fn handshake_encoding(ecn: Ecn) -> Flags {
 //= rfc9768-3.2.1-from-five
 const FIRST_COUNT: u64 = 5;
 
-/// The sending half.
+/// What an ACK says of marks: its flags, and how many segments it newly delivers.
 #[derive(Clone, Copy, Debug)]
+pub(crate) struct EcnEcho {
+    pub(crate) flags: Flags,
+    pub(crate) segments: u64,
+    pub(crate) mss: u64,
+}
+
+/// The sending half.
+#[derive(Clone, Debug)]
 pub(crate) struct EcnSender {
     feedback: Feedback,
+    /// Where the option is in use.
+    octets: Option<Box<OctetsDelivered>>,
+    /// Something on the way changes marks or their echo: data is not ECN-capable any more.
+    is_mangled: bool,
     ect: Ecn,
     /// Tell the receiver that cwnd was reduced.
     owes_cwr: bool,
@@ -102,12 +115,41 @@ pub(crate) struct EcnSender {
 impl EcnSender {
     pub(crate) fn new(config: EcnConfig) -> Self {
         let ect = if config.ect1 { Ecn::Ect1 } else { Ecn::Ect0 };
-        Self { feedback: Feedback::None, ect, owes_cwr: false, marked: FIRST_COUNT, awaits_handshake: false }
+        Self {
+            feedback: Feedback::None,
+            octets: None,
+            is_mangled: false,
+            ect,
+            owes_cwr: false,
+            marked: FIRST_COUNT,
+            awaits_handshake: false,
+        }
     }
 
-    /// What is agreed, by an end that waits for the handshake's last ACK or by one that sends it.
-    pub(crate) fn set_feedback(&mut self, feedback: Feedback, awaits_handshake: bool) {
+    /// What is agreed, by an end that waits for the handshake's last ACK or by one that sends it; with the option or not.
+    pub(crate) fn set_feedback(&mut self, feedback: Feedback, awaits_handshake: bool, with_option: bool) {
         (self.feedback, self.awaits_handshake) = (feedback, awaits_handshake);
+        let counts_octets = with_option && feedback == Feedback::Accurate;
+        self.octets = counts_octets.then(|| Box::new(OctetsDelivered::default()));
+    }
+
+    /// The peer tells in which mark our SYN or SYN-ACK arrived, which left without one.
+    pub(crate) fn on_handshake_echo(&mut self, flags: Flags) {
+        //= rfc9768-3.2.2.3-mangled-handshake
+        //= rfc9768-3.2.2.1-zeroed-field
+        self.is_mangled |= self.feedback == Feedback::Accurate && !matches!(ace_of(flags), 1 | 2 | 5 | 7);
+    }
+
+    /// The segment that is about to be taken in brings this option, or none.
+    pub(crate) fn on_option(&mut self, option: Option<AccurateEcn>) {
+        if let Some(octets) = &mut self.octets {
+            octets.on_segment(option);
+        }
+    }
+
+    /// Octets of our data that have arrived, by the mark of their packets; zero without the option.
+    pub(crate) fn octets(&self) -> OctetsByMark {
+        self.octets.as_ref().map_or([0; 3], |octets| octets.octets())
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -119,22 +161,29 @@ impl EcnSender {
         matches!(self.feedback, Feedback::Exact | Feedback::Accurate)
     }
 
-    /// An ACK with these flags, after which `segments` have been newly delivered. Returns how many of them were marked,
-    /// one standing for any with the classic echo.
-    pub(crate) fn on_ack(&mut self, flags: Flags, segments: u64) -> u64 {
+    /// An ACK tells of marks. Returns how many of the segments that it delivers were marked, one standing for any with the
+    /// classic echo.
+    pub(crate) fn on_ack(&mut self, echo: &EcnEcho) -> u64 {
         match self.feedback {
             Feedback::None => 0,
-            Feedback::Classic => u64::from(flags.has(Flags::ECE)),
-            Feedback::Exact => u64::from(flags.has(Flags::ECE)) * segments,
-            Feedback::Accurate if std::mem::take(&mut self.awaits_handshake) => 0,
-            Feedback::Accurate => {
-                //= rfc9768-3.2.2.5.2-wraps
-                let delta = ace_of(flags).wrapping_sub(self.marked) & 7;
-                let marked = delta.min(segments.max(u64::from(delta > 0)));
-                self.marked += delta;
-                marked
+            Feedback::Classic => u64::from(echo.flags.has(Flags::ECE)),
+            Feedback::Exact => u64::from(echo.flags.has(Flags::ECE)) * echo.segments,
+            Feedback::Accurate if std::mem::take(&mut self.awaits_handshake) => {
+                self.on_handshake_echo(echo.flags);
+                self.on_accurate(&EcnEcho { flags: ace_flags(self.marked), ..*echo })
             }
+            Feedback::Accurate => self.on_accurate(echo),
         }
+    }
+
+    fn on_accurate(&mut self, echo: &EcnEcho) -> u64 {
+        let ace = ace_of(echo.flags).wrapping_sub(self.marked) & 7;
+        let mut none = OctetsDelivered::default();
+        let octets = self.octets.as_deref_mut().unwrap_or(&mut none);
+        let told = octets.take_told();
+        let (marked, packets) = octets.marked(told, ace, echo.segments, echo.mss);
+        self.marked += packets;
+        marked
     }
 
     /// cwnd was reduced.
@@ -156,7 +205,7 @@ impl EcnSender {
 
     /// How new data is marked, and whether with CWR.
     pub(crate) fn mark_new_data(&mut self) -> (Ecn, bool) {
-        if self.feedback == Feedback::None {
+        if self.feedback == Feedback::None || self.is_mangled {
             //= rfc8257-3.5-marked-syn
             return (Ecn::NotEct, false);
         }
@@ -169,10 +218,18 @@ fn ace_of(flags: Flags) -> u64 {
     u64::from(flags.has(Flags::AE)) << 2 | u64::from(flags.has(Flags::CWR)) << 1 | u64::from(flags.has(Flags::ECE))
 }
 
+/// The flags whose [`ace_of`] has the lowest bits of a count.
+fn ace_flags(count: u64) -> Flags {
+    let flag = |bit: u64, flag| if count & bit != 0 { flag } else { Flags::default() };
+    flag(4, Flags::AE).with(flag(2, Flags::CWR)).with(flag(1, Flags::ECE))
+}
+
 /// The receiving half.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct EcnReceiver {
     feedback: Feedback,
+    /// Where the option is in use.
+    octets: Option<Box<OctetsReceived>>,
     /// Echo congestion until the sender says that it has reduced (RFC 3168 section 6.1.3).
     echoes: bool,
     /// `r.cep`: marked packets received.
@@ -183,17 +240,52 @@ pub(crate) struct EcnReceiver {
 
 impl Default for EcnReceiver {
     fn default() -> Self {
-        Self { feedback: Feedback::None, echoes: false, marked: FIRST_COUNT, once: None }
+        Self { feedback: Feedback::None, octets: None, echoes: false, marked: FIRST_COUNT, once: None }
     }
 }
 
 impl EcnReceiver {
-    pub(crate) fn set_feedback(&mut self, feedback: Feedback) {
+    pub(crate) fn set_feedback(&mut self, feedback: Feedback, with_option: bool) {
         self.feedback = feedback;
+        let counts_octets = with_option && feedback == Feedback::Accurate;
+        self.octets = counts_octets.then(|| Box::new(OctetsReceived::new()));
     }
 
     pub(crate) fn is_on(&self) -> bool {
         self.feedback != Feedback::None
+    }
+
+    /// Counts octets for the option.
+    pub(crate) fn has_option(&self) -> bool {
+        self.octets.is_some()
+    }
+
+    /// The option of a segment after the SYN, if it may have one: the peer has shown that it knows it and that it gets through.
+    pub(crate) fn option(&self) -> Option<AccurateEcn> {
+        self.octets.as_ref()?.option()
+    }
+
+    /// The option of our SYN-ACK, which has to show it first.
+    pub(crate) fn first_option(&self) -> Option<AccurateEcn> {
+        Some(self.octets.as_ref()?.counters())
+    }
+
+    /// The peer's option has been seen.
+    //= rfc9768-3.2.3.2-seen-first
+    pub(crate) fn on_option_seen(&mut self) {
+        if let Some(octets) = &mut self.octets {
+            octets.allow();
+        }
+    }
+
+    /// Packets that arrived marked since the connection began.
+    pub(crate) fn marked(&self) -> u64 {
+        self.marked - FIRST_COUNT
+    }
+
+    /// Octets that have arrived, by the mark of their packets; zero without the option.
+    pub(crate) fn octets(&self) -> OctetsByMark {
+        self.octets.as_ref().map_or([0; 3], |octets| octets.octets())
     }
 
     /// The SYN-ACK came in a packet with this mark.
@@ -206,8 +298,8 @@ impl EcnReceiver {
 
     /// A segment arrived, with payload or without. Returns true if that is to be acknowledged at once: the first mark,
     /// and the answer to it.
-    pub(crate) fn on_segment(&mut self, flags: Flags, ecn: Ecn, has_payload: bool) -> bool {
-        let is_marked = ecn == Ecn::Ce;
+    pub(crate) fn on_segment(&mut self, flags: Flags, ecn: Ecn, payload: u32) -> bool {
+        let (is_marked, has_payload) = (ecn == Ecn::Ce, payload > 0);
         match self.feedback {
             Feedback::None => false,
             Feedback::Classic => {
@@ -227,8 +319,9 @@ impl EcnReceiver {
             Feedback::Accurate => {
                 //= rfc9768-3.2.2-all-packets
                 self.marked += u64::from(is_marked);
+                let changes = self.octets.as_mut().is_some_and(|octets| octets.on_packet(ecn, payload));
                 //= rfc9768-3.2.2.5.1-ack-at-marks
-                is_marked
+                is_marked || changes
             }
         }
     }
@@ -236,7 +329,7 @@ impl EcnReceiver {
     /// The application tells the sender of congestion, as a mark on data would. Returns true if that is to be
     /// acknowledged at once.
     pub(crate) fn raise(&mut self) -> bool {
-        self.on_segment(Flags::default(), Ecn::Ce, true)
+        self.on_segment(Flags::default(), Ecn::Ce, 1)
     }
 
     /// Flags of everything sent after the handshake.
@@ -247,11 +340,8 @@ impl EcnReceiver {
         match self.feedback {
             //= rfc8257-3.2-two-acks
             Feedback::Classic | Feedback::Exact if self.echoes => Flags::ECE,
-            Feedback::Accurate => {
-                //= rfc9768-3.2.2-counter
-                let flag = |bit: u64, flag| if self.marked & bit != 0 { flag } else { Flags::default() };
-                flag(4, Flags::AE).with(flag(2, Flags::CWR)).with(flag(1, Flags::ECE))
-            }
+            //= rfc9768-3.2.2-counter
+            Feedback::Accurate => ace_flags(self.marked),
             _ => Flags::default(),
         }
     }
@@ -261,7 +351,17 @@ impl EcnReceiver {
 mod tests {
     use super::*;
 
-    const REQUEST: EcnConfig = EcnConfig { mode: EcnMode::Request, accurate: true, ect1: false, dctcp_feedback: false };
+    const REQUEST: EcnConfig = EcnConfig {
+        mode: EcnMode::Request,
+        accurate: true,
+        accurate_option: false,
+        ect1: false,
+        dctcp_feedback: false,
+    };
+
+    fn echo(flags: Flags, segments: u64) -> EcnEcho {
+        EcnEcho { flags, segments, mss: 1_000 }
+    }
 
     //= rfc9768-3.1.1-syn-ack
     //= rfc9768-3.1.1-syn
@@ -283,27 +383,27 @@ mod tests {
     #[test]
     fn the_ace_field_starts_at_five_and_counts_modulo_eight() {
         let mut receiver = EcnReceiver::default();
-        receiver.set_feedback(Feedback::Accurate);
+        receiver.set_feedback(Feedback::Accurate, false);
         let mut sender = EcnSender::new(REQUEST);
-        sender.set_feedback(Feedback::Accurate, false);
+        sender.set_feedback(Feedback::Accurate, false, false);
         assert_eq!(ace_of(receiver.flags()), 5);
         for _ in 0..4 {
-            assert!(receiver.on_segment(Flags::ACK, Ecn::Ce, true));
+            assert!(receiver.on_segment(Flags::ACK, Ecn::Ce, 1_000));
         }
         assert_eq!(ace_of(receiver.flags()), 1); // 5 + 4 - 8
-        assert_eq!(sender.on_ack(receiver.flags(), 4), 4);
-        assert_eq!(sender.on_ack(receiver.flags(), 2), 0);
+        assert_eq!(sender.on_ack(&echo(receiver.flags(), 4)), 4);
+        assert_eq!(sender.on_ack(&echo(receiver.flags(), 2)), 0);
     }
 
     //= rfc3168-6.1.3-echo
     #[test]
     fn the_classic_echo_lasts_until_cwr() {
         let mut receiver = EcnReceiver::default();
-        receiver.set_feedback(Feedback::Classic);
-        assert!(receiver.on_segment(Flags::ACK, Ecn::Ce, true));
-        assert!(!receiver.on_segment(Flags::ACK, Ecn::Ect0, true));
+        receiver.set_feedback(Feedback::Classic, false);
+        assert!(receiver.on_segment(Flags::ACK, Ecn::Ce, 1_000));
+        assert!(!receiver.on_segment(Flags::ACK, Ecn::Ect0, 1_000));
         assert_eq!(receiver.flags(), Flags::ECE);
-        receiver.on_segment(Flags::ACK.with(Flags::CWR), Ecn::Ect0, true);
+        receiver.on_segment(Flags::ACK.with(Flags::CWR), Ecn::Ect0, 1_000);
         assert_eq!(receiver.flags(), Flags::default());
     }
 
@@ -315,16 +415,32 @@ mod tests {
         let (feedback, flags) = answer(config, syn_flags(config), Ecn::NotEct);
         assert_eq!((feedback, agreed(config, flags)), (Feedback::Exact, Feedback::Exact)); // RFC 3168's handshake
         let mut receiver = EcnReceiver::default();
-        receiver.set_feedback(feedback);
+        receiver.set_feedback(feedback, false);
         let mut arrive = |ecn| {
-            let is_due = receiver.on_segment(Flags::ACK, ecn, true);
+            let is_due = receiver.on_segment(Flags::ACK, ecn, 1_000);
             (is_due, receiver.flags() == Flags::ECE)
         };
         let arrivals = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ect0].map(&mut arrive);
         assert_eq!(arrivals, [(false, false), (true, true), (false, true), (true, false), (false, false)]);
         let mut sender = EcnSender::new(config);
-        sender.set_feedback(feedback, false);
-        assert_eq!(sender.on_ack(Flags::ECE, 2), 2); // all that the ACK covers was marked
-        assert_eq!(sender.on_ack(Flags::ACK, 2), 0);
+        sender.set_feedback(feedback, false, false);
+        assert_eq!(sender.on_ack(&echo(Flags::ECE, 2)), 2); // all that the ACK covers was marked
+        assert_eq!(sender.on_ack(&echo(Flags::ACK, 2)), 0);
+    }
+
+    /// Table 4 of RFC 9768: 010 is not-ECT, as it was sent; 000 is a field that something has cleared, 011, 100 and 110 are marks
+    /// that it did not have; the others are not used yet and prove nothing.
+    //= rfc9768-3.2.2.3-mangled-handshake
+    //= rfc9768-3.2.2.1-zeroed-field
+    #[test]
+    fn data_is_not_ecn_capable_if_the_handshake_was_changed_on_the_way() {
+        let mark_after = |ace: u64| {
+            let mut sender = EcnSender::new(REQUEST);
+            sender.set_feedback(Feedback::Accurate, true, false);
+            assert_eq!(sender.on_ack(&echo(ace_flags(ace), 0)), 0);
+            sender.mark_new_data().0
+        };
+        let marks: Vec<bool> = (0..8).map(|ace| mark_after(ace) == Ecn::Ect0).collect();
+        assert_eq!(marks, [false, true, true, false, false, true, false, true]);
     }
 }

@@ -224,6 +224,14 @@ impl Endpoint {
         self.sender.watch(kinds);
     }
 
+    /// From now on the delivery rate is measured, whatever the controller asks for ([`TcpInfo::delivery_rate`]); before the
+    /// connection opens.
+    ///
+    /// [`TcpInfo::delivery_rate`]: crate::TcpInfo::delivery_rate
+    pub fn measure_delivery(&mut self) {
+        self.sender.measure_delivery();
+    }
+
     /// Waits for a connection.
     pub fn listen(&mut self) {
         self.phase = ConnectionPhase::Listen;

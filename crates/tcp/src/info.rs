@@ -1,8 +1,10 @@
 //! What an endpoint tells of itself, in the terms of Linux's `TCP_INFO`.
 
 use ackclock_cc::CongestionController;
-use ackclock_units::{Bandwidth, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, SimDuration};
 
+use crate::accurate_ecn::OctetsByMark;
+use crate::ecn::EcnReceiver;
 use crate::endpoint::State;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
@@ -74,7 +76,7 @@ pub struct TcpInfo {
     pub notsent_bytes: u64,
     /// Segments with data sent.
     pub data_segs_out: u64,
-    /// Segments delivered, cumulatively or selectively.
+    /// Segments delivered, cumulatively or selectively, the SYN among them.
     pub delivered: u64,
     /// Of these marked by the network.
     pub delivered_ce: u64,
@@ -86,9 +88,31 @@ pub struct TcpInfo {
     pub snd_wnd: u64,
     /// What the sender paces at, or would.
     pub pacing_rate: Option<Bandwidth>,
+    /// The delivery rate, where it is measured ([`crate::Endpoint::measure_delivery`]).
+    pub delivery_rate: Option<Bandwidth>,
+    /// The application limited it; or there is no sample.
+    pub delivery_rate_app_limited: bool,
+    /// The window advertised to the peer and not used, octets.
+    pub rcv_wnd: u64,
+    /// The delay of ACKs in force.
+    pub ato: SimDuration,
+    /// The round trip as the receiving half sees it, where its buffer is tuned; zero before it is known.
+    pub rcv_rtt: SimDuration,
+    /// What the application read in the round trip by which the receive buffer was tuned last, octets; zero without tuning.
+    pub rcv_space: u64,
+    /// Segments that arrived before data that lies below them.
+    pub rcv_ooopack: u64,
+    /// Timeouts, repeated ones included.
+    pub total_rto: u64,
+    /// Packets that arrived marked CE, with accurate ECN.
+    pub received_ce: u64,
+    /// Octets that arrived, and octets of this end's that the peer got, by mark: with the option of accurate ECN.
+    pub received_by_mark: OctetsByMark,
+    /// See `received_by_mark`.
+    pub delivered_by_mark: OctetsByMark,
 }
 
-pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, _now: SimTime) -> TcpInfo {
+pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, ecn: &EcnReceiver) -> TcpInfo {
     let mss = sender.mss();
     let segments = |amount: u64| amount.div_ceil(mss);
     let board = &sender.board;
@@ -119,11 +143,22 @@ pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, _now:
         bytes_retrans: counters.retransmitted_octets,
         notsent_bytes: sender.unsent(),
         data_segs_out: counters.sent_segments,
-        delivered: segments(counters.delivered),
+        delivered: segments(counters.delivered) + u64::from(board.una() > 0),
         delivered_ce: segments(counters.delivered_ce),
         dsack_dups: counters.dsacks,
         reord_seen: counters.reorderings,
         snd_wnd: sender.peer.size(),
         pacing_rate: sender.pacing_rate(),
+        delivery_rate: sender.delivery_rate().map(|measured| measured.rate()),
+        delivery_rate_app_limited: sender.delivery_rate().is_none_or(|measured| measured.is_app_limited),
+        rcv_wnd: receiver.window_end() - receiver.rcv_nxt(),
+        ato: receiver.acks.delay(),
+        rcv_rtt: receiver.rtt(),
+        rcv_space: receiver.read_space(),
+        rcv_ooopack: receiver.out_of_order_segments(),
+        total_rto: counters.timeouts,
+        received_ce: ecn.marked(),
+        received_by_mark: ecn.octets(),
+        delivered_by_mark: sender.ecn.octets(),
     }
 }

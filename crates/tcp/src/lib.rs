@@ -31,8 +31,10 @@
 //! assert_eq!(there.len(), 10); // the initial window of RFC 6928
 //! ```
 
+mod accurate_ecn;
 mod ack_control;
 mod autotuning;
+mod chronograph;
 mod clock;
 mod config;
 mod controller_feed;
@@ -64,6 +66,8 @@ mod tso;
 mod undo;
 mod write_queue;
 
+pub use accurate_ecn::OctetsByMark;
+pub use chronograph::{Activity, Chronograph};
 pub use config::{
     AckControlConfig, AppLimitedFrom, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation,
     DecreaseFrom, DelayedAck, EcnConfig, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery,
@@ -76,3 +80,4 @@ pub use episode::{Episode, EpisodeCause, Episodes};
 pub use info::{RecoveryState, TcpInfo};
 pub use receiver::Reading;
 pub use sender::SenderCounters;
+pub use write_queue::Write;

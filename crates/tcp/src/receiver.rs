@@ -60,6 +60,8 @@ pub(crate) struct Receiver {
     duplicate: Option<Range>,
     /// Ranges of `out_of_order`, the most recently changed first: the SACK blocks to report.
     recent: RecentRanges,
+    /// Segments that arrived above a hole.
+    out_of_order_segments: u64,
 }
 
 impl Receiver {
@@ -69,6 +71,7 @@ impl Receiver {
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
             recent: RecentRanges::default(),
+            out_of_order_segments: 0,
             fin_at: None,
             buffer: tuning.as_ref().map_or(config.receive_buffer.0, |tuning| tuning.size()),
             granted_edge: u64::MAX,
@@ -160,6 +163,21 @@ impl Receiver {
 
     pub(crate) fn has_out_of_order_data(&self) -> bool {
         !self.out_of_order.is_empty()
+    }
+
+    /// Segments that arrived above a hole.
+    pub(crate) fn out_of_order_segments(&self) -> u64 {
+        self.out_of_order_segments
+    }
+
+    /// The round trip that tuning has measured, zero without.
+    pub(crate) fn rtt(&self) -> SimDuration {
+        self.tuning.as_ref().map_or(SimDuration::ZERO, |tuning| tuning.rtt())
+    }
+
+    /// What was read in the round trip by which the buffer was tuned, zero without tuning.
+    pub(crate) fn read_space(&self) -> u64 {
+        self.tuning.as_ref().map_or(0, |tuning| tuning.space(self.mss))
     }
 
     /// True once the peer's FIN has arrived in order.
@@ -265,6 +283,7 @@ impl Receiver {
         }
         if self.rcv_nxt == before {
             if start < end {
+                self.out_of_order_segments += 1;
                 self.acks.on_out_of_order(now);
             } else {
                 self.acks.request(); // a duplicate, or beyond the window (RFC 5681 section 4.2)

@@ -52,7 +52,7 @@ use crate::rto::RtoTimer;
 use crate::scoreboard::Scoreboard;
 use crate::tlp::Tlp;
 use crate::tso::TsoBursts;
-use crate::write_queue::{SentSoFar, WriteQueue};
+use crate::write_queue::{SentSoFar, Write, WriteQueue};
 
 pub(crate) use ack::{IncomingAck, SackReport};
 use peer_window::PeerWindow;
@@ -171,15 +171,17 @@ impl Sender {
         }
     }
 
-    /// The application wrote `octets`, with more to come at once or not.
-    pub(crate) fn write(&mut self, now: SimTime, octets: u64, more: bool) {
+    /// The application writes.
+    pub(crate) fn write(&mut self, now: SimTime, write: Write) {
         if self.config.app_limited_from == AppLimitedFrom::Write {
             self.note_idle_before_write(now);
         }
         self.restart_after_idle(now);
-        let sent =
-            SentSoFar { high_data: self.board.high_data(), largest_window: self.peer.largest(), mss: self.board.mss() };
-        self.queue.write(octets, more, sent);
+        self.queue.write(write, self.sent_so_far());
+    }
+
+    fn sent_so_far(&self) -> SentSoFar {
+        SentSoFar { high_data: self.board.high_data(), largest_window: self.peer.largest(), mss: self.board.mss() }
     }
 
     /// The application will write no more.
@@ -261,6 +263,11 @@ impl Sender {
     /// Octets that the application may still write.
     pub(crate) fn writable(&self) -> u64 {
         self.queue.writable(self.board.una(), self.board.high_data())
+    }
+
+    /// See [`WriteQueue::writable_at_once`].
+    pub(crate) fn writable_at_once(&self) -> u64 {
+        self.queue.writable_at_once(self.board.una(), self.sent_so_far())
     }
 
     /// See [`WriteQueue::is_writable`].

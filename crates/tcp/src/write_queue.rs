@@ -24,10 +24,16 @@ const LONGEST_PUSHED: u64 = 1 << 26;
 pub(crate) struct WriteQueue {
     /// The offset after the data that the application has written.
     end: u64,
+    /// Where the record to send ended at the last write: all that is written, unless it ended one ([`Write`]).
+    record_end: u64,
     /// Bounds what is outstanding; follows the congestion window where it is tuned.
     buffer: u64,
     /// Ends of writes not yet acknowledged: the segments that reach them carry PSH.
     pushes: VecDeque<u64>,
+    /// Ends of records that were not sent at the last write: no segment has octets of both sides.
+    records: VecDeque<u64>,
+    /// Where the last buffer begins, where that bounds what may be written.
+    last_buffer: u64,
     /// It will write no more: the FIN follows.
     closed: bool,
     /// The override timeout of silly-window avoidance is over.
@@ -36,6 +42,17 @@ pub(crate) struct WriteQueue {
     small: SmallSegments,
     nagle: Nagle,
     notsent_lowat: Option<Bytes>,
+}
+
+/// What an application writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Write {
+    /// How much.
+    pub octets: Bytes,
+    /// More follows at once, so that a small rest waits for it (`MSG_MORE`).
+    pub more: bool,
+    /// A record ends here, and no segment goes beyond its end (`MSG_EOR`).
+    pub ends_record: bool,
 }
 
 /// How far the stream has been sent when the application writes, and in what it goes.
@@ -47,12 +64,22 @@ pub(crate) struct SentSoFar {
     pub(crate) mss: u64,
 }
 
+impl SentSoFar {
+    /// What the host keeps in one buffer: whole segments up to 64 KiB, and no more than half of the peer's largest window.
+    fn largest_buffer(&self) -> u64 {
+        ((self.largest_window / 2).min(65_536) / self.mss).max(1) * self.mss
+    }
+}
+
 impl WriteQueue {
     pub(crate) fn new(config: &TcpConfig) -> Self {
         Self {
             end: 1,
+            record_end: 1,
             closed: false,
             pushes: VecDeque::new(),
+            records: VecDeque::new(),
+            last_buffer: 1,
             small: SmallSegments::new(config.nagle),
             nagle: config.nagle,
             overrides_silly_window: false,
@@ -62,20 +89,36 @@ impl WriteQueue {
         }
     }
 
-    /// The application wrote `octets`, with more to come at once or not.
-    pub(crate) fn write(&mut self, octets: u64, more: bool, sent: SentSoFar) {
+    /// The application writes.
+    pub(crate) fn write(&mut self, write: Write, sent: SentSoFar) {
         debug_assert!(!self.closed, "write after close");
         let start = self.end;
-        self.end = self.end.saturating_add(octets); // a source without end writes all that there is room for
-        self.small.on_write(self.end, more);
+        self.end = self.end.saturating_add(write.octets.0); // a source without end writes all that there is room for
+        self.small.on_write(self.end, write.more);
         // A write that is added to a buffer not yet sent makes the two one, which ends where the second does.
-        if self.pushes.back().is_some_and(|end| *end == start && start > sent.high_data) {
+        let is_added = start > sent.high_data && self.records.back() != Some(&start);
+        if is_added && self.pushes.back() == Some(&start) {
             self.pushes.pop_back();
         }
+        if self.notsent_lowat.is_some() {
+            self.last_buffer = self.begin_of_last_buffer(start, is_added, sent);
+        }
         self.push_on_the_way(start, sent);
-        if !more {
+        if !write.more {
             self.pushes.push_back(self.end);
         }
+        if write.ends_record && self.end > start {
+            self.records.push_back(self.end);
+        }
+        let gone = self.records.partition_point(|end| *end <= sent.high_data);
+        self.records.drain(..gone);
+        self.record_end = self.records.front().copied().unwrap_or(self.end);
+    }
+
+    /// Where the last buffer begins after a write from `start` on.
+    fn begin_of_last_buffer(&self, start: u64, is_added: bool, sent: SentSoFar) -> u64 {
+        let first = if is_added { self.last_buffer.max(sent.high_data) } else { start };
+        first + (self.end - first).saturating_sub(1) / sent.largest_buffer() * sent.largest_buffer()
     }
 
     fn push_on_the_way(&mut self, start: u64, sent: SentSoFar) {
@@ -83,7 +126,7 @@ impl WriteQueue {
         if self.end - start > LONGEST_PUSHED || half == 0 {
             return;
         }
-        let burst = (half.min(65_536) / sent.mss).max(1) * sent.mss;
+        let burst = sent.largest_buffer();
         let (mut end, mut pushed) = (start + burst, start);
         while end < self.end {
             if end > pushed + half {
@@ -132,9 +175,23 @@ impl WriteQueue {
     /// Octets of the next new segment, from `high_data` on. The FIN rides on the last, full or not.
     #[inline]
     pub(crate) fn next_len(&self, high_data: u64, mss: u64) -> u64 {
+        let payload = self.unsent_of_record(high_data);
+        if payload <= mss { self.last_len(high_data, mss) } else { mss }
+    }
+
+    /// Where a record ends before a full segment would, or the stream does.
+    fn last_len(&self, high_data: u64, mss: u64) -> u64 {
+        let next = self.records.partition_point(|end| *end <= high_data);
+        let record = self.records.get(next).filter(|end| **end < self.end).map_or(u64::MAX, |end| end - high_data);
         //= rfc9293-3.6-close-after-data
-        let payload = self.unsent(high_data);
-        if payload <= mss { self.stream_end() - high_data } else { mss }
+        let rest = if self.unsent(high_data) <= mss { self.stream_end() - high_data } else { mss };
+        record.min(rest)
+    }
+
+    /// Octets not yet sent that are known to be of one record.
+    #[inline]
+    pub(crate) fn unsent_of_record(&self, high_data: u64) -> u64 {
+        self.record_end.saturating_sub(high_data)
     }
 
     /// True if a segment that ends there has the FIN.
@@ -170,11 +227,16 @@ impl WriteQueue {
         }
     }
 
-    /// True if the next segment, of `len` octets, has to wait because it is small; the FIN does not.
+    /// True if the next segment, of `len` octets, has to wait because it is small; the FIN does not, nor the end of a record that
+    /// another follows, as it cannot grow.
     #[inline]
     pub(crate) fn holds_back(&self, len: u64, una: u64, high_data: u64, mss: u64) -> bool {
         let end = high_data + len;
-        len < mss && !self.has_fin(end) && !self.overrides_silly_window && self.small.holds(end, una, high_data)
+        len < mss
+            && !self.has_fin(end)
+            && !self.overrides_silly_window
+            && self.small.holds(end, una, high_data)
+            && (end == self.end || self.records.binary_search(&end).is_err())
     }
 
     /// RFC 9293 section 3.8.6.2.1 (4): the override timeout is over, and what fits goes, however little.
@@ -197,6 +259,21 @@ impl WriteQueue {
         let used = self.end.saturating_sub(una.max(1)); // the FIN may be acknowledged
         let is_below_mark = self.notsent_lowat.is_none_or(|lowat| self.unsent(high_data) < lowat.0);
         if is_below_mark { self.buffer.saturating_sub(used) } else { 0 }
+    }
+
+    /// Octets that the host takes before it asks for room again: what the last buffer still holds, or a buffer more if what is
+    /// unsent is below `TCP_NOTSENT_LOWAT` (by Linux's behaviour, which asks for each buffer and not for each octet).
+    pub(crate) fn writable_at_once(&self, una: u64, sent: SentSoFar) -> u64 {
+        let room = self.buffer.saturating_sub(self.end.saturating_sub(una.max(1)));
+        let Some(lowat) = self.notsent_lowat else { return room };
+        let largest = sent.largest_buffer();
+        let unsent = self.unsent(sent.high_data);
+        let is_closed = unsent == 0 || self.records.back() == Some(&self.end);
+        let held = if is_closed { largest } else { self.end - self.last_buffer.max(sent.high_data) };
+        match largest.saturating_sub(held) {
+            0 if unsent < lowat.0 => room.min(largest),
+            left => room.min(left),
+        }
     }
 
     /// True if a socket shows as writable, and a writer that waits for room goes on: so that neither happens for each ACK, a
@@ -257,6 +334,10 @@ mod tests {
         SentSoFar { high_data, largest_window: 10_000, mss: MSS }
     }
 
+    fn of(octets: u64) -> Write {
+        Write { octets: Bytes(octets), ..Write::default() }
+    }
+
     fn queue() -> WriteQueue {
         WriteQueue::new(&TcpConfig { mss: 1_000, send_buffer: Bytes(8_000), ..TcpConfig::default() })
     }
@@ -264,7 +345,7 @@ mod tests {
     #[test]
     fn the_fin_rides_on_the_last_segment() {
         let mut queue = queue();
-        queue.write(1_500, false, sent(1));
+        queue.write(of(1_500), sent(1));
         queue.close();
         // Octets 1 to 1500; the FIN has number 1501.
         assert_eq!((queue.stream_end(), queue.next_len(1, MSS), queue.next_len(1_001, MSS)), (1_502, 1_000, 501));
@@ -276,7 +357,7 @@ mod tests {
     #[test]
     fn a_long_write_is_pushed_at_more_than_half_of_the_largest_window_and_at_its_end() {
         let mut queue = queue();
-        queue.write(12_000, false, sent(1));
+        queue.write(of(12_000), sent(1));
         let pushed = |from: u64| queue.is_pushed(Range { start: from, end: from + MSS });
         // Half of 10 000 is a burst of five segments: octet 5001 is no more than half behind the start, 10 001 is.
         let ends: Vec<u64> = (0..12).map(|index| 1 + index * MSS).filter(|start| pushed(*start)).collect();
@@ -286,8 +367,8 @@ mod tests {
     #[test]
     fn two_writes_that_wait_are_one() {
         let mut queue = queue();
-        queue.write(300, false, sent(1));
-        queue.write(300, false, sent(1));
+        queue.write(of(300), sent(1));
+        queue.write(of(300), sent(1));
         assert!(!queue.is_pushed(Range { start: 1, end: 301 }));
         assert!(queue.is_pushed(Range { start: 1, end: 601 }));
     }
@@ -295,7 +376,7 @@ mod tests {
     #[test]
     fn the_send_buffer_bounds_what_is_written_and_sent() {
         let mut queue = queue();
-        queue.write(5_000, false, sent(1));
+        queue.write(of(5_000), sent(1));
         assert_eq!((queue.writable(1, 1), queue.room_to_send(1, 3_001)), (3_000, 5_000));
         assert_eq!(queue.writable(2_001, 5_001), 5_000); // 2000 are acknowledged
         queue.set_notsent_lowat(Some(Bytes(1_000)));
@@ -305,7 +386,7 @@ mod tests {
     #[test]
     fn a_socket_is_writable_again_with_a_third_free_and_half_of_the_mark_unsent() {
         let mut queue = queue();
-        queue.write(6_000, false, sent(1));
+        queue.write(of(6_000), sent(1));
         assert!(!queue.is_writable(1, 6_001)); // 2000 of 8000 are free
         assert!(!queue.is_writable(666, 6_001) && queue.is_writable(668, 6_001)); // 2665 are, then 2667
         queue.set_notsent_lowat(Some(Bytes(1_000)));
@@ -315,11 +396,60 @@ mod tests {
     #[test]
     fn small_segments_wait_until_the_override_timeout_is_over() {
         let mut queue = WriteQueue::new(&TcpConfig { nagle: Nagle::Classic, ..TcpConfig::default() });
-        queue.write(1_300, true, sent(1));
+        queue.write(Write { more: true, ..of(1_300) }, sent(1));
         assert!(queue.holds_back(300, 1, 1_001, MSS) && !queue.holds_back(1_000, 1, 1, MSS));
         queue.override_silly_window();
         assert!(!queue.holds_back(300, 1, 1_001, MSS));
         queue.on_new_sent(300, 1_301, MSS);
         assert!(!queue.overrides_silly_window());
+    }
+
+    /// By what Linux 6.18 did with such writes.
+    #[test]
+    fn no_segment_goes_beyond_the_end_of_a_record() {
+        let mut queue = queue();
+        queue.write(Write { ends_record: true, ..of(1_300) }, sent(1));
+        queue.write(of(2_000), sent(1));
+        let lens = [1, 1_001, 1_301, 2_301].map(|high| queue.next_len(high, MSS));
+        assert_eq!(lens, [1_000, 300, 1_000, 1_000]);
+        assert_eq!((queue.unsent_of_record(1), queue.unsent_of_record(1_301)), (1_300, 0));
+        queue.write(of(1_000), sent(1_301));
+        assert_eq!(queue.unsent_of_record(1_301), 3_000); // the record is on its way
+    }
+
+    #[test]
+    fn the_fin_rides_on_the_last_record_only() {
+        let mut queue = queue();
+        queue.write(Write { ends_record: true, ..of(300) }, sent(1));
+        queue.write(Write { ends_record: true, ..of(400) }, sent(1));
+        queue.close();
+        assert_eq!((queue.next_len(1, MSS), queue.next_len(301, MSS), queue.next_len(701, MSS)), (300, 401, 1));
+    }
+
+    #[test]
+    fn a_record_that_another_follows_does_not_wait_to_grow() {
+        let mut queue = WriteQueue::new(&TcpConfig { nagle: Nagle::Classic, ..TcpConfig::default() });
+        queue.write(Write { ends_record: true, ..of(300) }, sent(1));
+        queue.on_new_sent(300, 301, MSS);
+        queue.write(Write { ends_record: true, ..of(300) }, sent(301));
+        assert!(queue.holds_back(300, 1, 301, MSS));
+        queue.write(of(300), sent(301));
+        assert!(!queue.holds_back(300, 1, 301, MSS) && queue.holds_back(300, 1, 601, MSS));
+    }
+
+    /// Half of the largest window is five segments. Linux 6.18 took 15,000 of 50,000 octets with ten segments let out.
+    #[test]
+    fn the_mark_of_unsent_data_is_looked_at_once_a_buffer() {
+        let mut queue = WriteQueue::new(&TcpConfig { mss: 1_000, send_buffer: Bytes(80_000), ..TcpConfig::default() });
+        queue.set_notsent_lowat(Some(Bytes(1_000)));
+        let mut left = Vec::new();
+        for high in [1, 5_001, 10_001, 10_001] {
+            let room = queue.writable_at_once(1, sent(high));
+            queue.write(of(room), sent(high));
+            left.push(room);
+        }
+        assert_eq!(left, [5_000, 5_000, 5_000, 0]);
+        // Two of the five that wait have left: the buffer takes as much again.
+        assert_eq!(queue.writable_at_once(1, sent(12_001)), 2_000);
     }
 }

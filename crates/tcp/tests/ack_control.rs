@@ -90,7 +90,13 @@ fn without_further_losses_the_ratio_comes_back_to_two() {
 //= rfc3168-6.1.4-pure-acks
 #[test]
 fn marks_on_acks_double_the_ratio_and_leave_the_window_alone() {
-    let ecn = EcnConfig { mode: EcnMode::Request, accurate: false, ect1: false, dctcp_feedback: false };
+    let ecn = EcnConfig {
+        mode: EcnMode::Request,
+        accurate: false,
+        accurate_option: false,
+        ect1: false,
+        dctcp_feedback: false,
+    };
     for control in [true, false] {
         let config = if control { controlled() } else { plain() };
         let config = TcpConfig { ecn, ..config };

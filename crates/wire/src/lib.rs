@@ -15,6 +15,7 @@
 //! # Ok::<(), std::net::AddrParseError>(())
 //! ```
 
+pub mod accurate;
 pub mod emit;
 mod option;
 pub mod parse;
@@ -23,6 +24,7 @@ pub mod quic;
 mod segment;
 mod seq;
 
+pub use accurate::AccurateEcn;
 #[doc(inline)]
 pub use emit::{Addresses, TooLong, emit, emit_datagram};
 #[doc(inline)]

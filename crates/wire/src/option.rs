@@ -1,11 +1,13 @@
 //! TCP options as bytes: maximum segment size (RFC 9293 section 3.2), window scale and timestamps (RFC 7323), SACK
 //! (RFC 2018), ACK congestion control (RFC 5690), whose two options have the numbers that RFC 4727 sets aside for
-//! experiments, as its section 10 says, without the identifier that RFC 6994 later asked of experiments.
+//! experiments, as its section 10 says, without the identifier that RFC 6994 later asked of experiments; accurate ECN
+//! (RFC 9768) is in [`crate::accurate`].
 //!
 //! Departures: MSS, window scale and SACK-permitted are written and believed on a SYN only, SACK blocks on other segments
 //! only, as those documents say they are sent; elsewhere they are skipped like options that nobody knows. So are options
 //! with an experiment's number and another length than ours: they are another experiment's.
 
+use crate::accurate::{AccurateEcn, ORDER_0, ORDER_1};
 use crate::parse::ParseError;
 use crate::segment::{Flags, SackBlock, Segment, Timestamps};
 use crate::seq::Seq;
@@ -42,9 +44,21 @@ pub(crate) fn emit_all(segment: &Segment, out: &mut Vec<u8>) {
     if segment.ack_ratio > 0 {
         out.extend([ACK_RATIO, 3, segment.ack_ratio]);
     }
+    emit_accurate(segment, out);
     emit_sack(segment.carried_sack_blocks(), nops, out);
     while !(out.len() - start).is_multiple_of(4) {
         out.push(NOP);
+    }
+}
+
+/// In whole words.
+fn emit_accurate(segment: &Segment, out: &mut Vec<u8>) {
+    if let Some(option) = segment.accurate_ecn() {
+        let start = out.len();
+        option.emit(out);
+        while !(out.len() - start).is_multiple_of(4) {
+            out.push(NOP);
+        }
     }
 }
 
@@ -66,14 +80,14 @@ fn emit_syn(segment: &Segment, out: &mut Vec<u8>) {
     }
     //= rfc2018-2-syn-only
     // SACK-permitted takes the place of the two NOPs before the timestamps, where there are any.
-    match (segment.syn.sack_permitted, segment.timestamps) {
-        (true, Some(_)) => out.extend([SACK_PERMITTED, 2]),
-        (false, Some(_)) => out.extend([NOP, NOP]),
-        (true, None) => out.extend([NOP, NOP, SACK_PERMITTED, 2]),
-        (false, None) => {}
-    }
     if let Some(timestamps) = segment.timestamps {
+        let first = if segment.syn.sack_permitted { [SACK_PERMITTED, 2] } else { [NOP, NOP] };
+        out.extend(first);
         emit_timestamps(timestamps, out);
+    }
+    emit_accurate(segment, out);
+    if segment.syn.sack_permitted && segment.timestamps.is_none() {
+        out.extend([NOP, NOP, SACK_PERMITTED, 2]);
     }
     if let Some(shift) = segment.syn.window_scale {
         out.extend([NOP, WINDOW_SCALE, 3, shift]);
@@ -107,6 +121,11 @@ pub(crate) fn parse_all(mut rest: &[u8], segment: &mut Segment) -> Result<(), Pa
             }
         }
     }
+    // Another stack may have packed its options without NOPs, so that ours would take more space than there is.
+    if let Some(option) = segment.accurate_ecn() {
+        segment.sack.remove_accurate();
+        segment.set_accurate_ecn(option);
+    }
     Ok(())
 }
 
@@ -134,6 +153,7 @@ fn parse_one(kind: u8, value: &[u8], segment: &mut Segment) -> Option<()> {
             segment.timestamps = Some(Timestamps { value, echo });
         }
         SACK => parse_sack(value, segment)?,
+        ORDER_0 | ORDER_1 => segment.sack.set_accurate(AccurateEcn::parse(kind, value)?),
         ACK_CONTROL_PERMITTED if value.is_empty() => segment.syn.ack_control_permitted = is_syn,
         ACK_RATIO => {
             if let (&[ratio], false) = (value, is_syn) {

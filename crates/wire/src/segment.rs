@@ -1,6 +1,7 @@
 //! A TCP segment as a value: header fields, options and the length of the payload (the simulator carries no content).
 
-use crate::Seq;
+use crate::accurate::AccurateEcn;
+use crate::{Seq, option};
 
 /// TCP header flags (RFC 9293 section 3.1, RFC 3168, RFC 9768).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,13 +87,18 @@ pub struct SackBlock {
     pub end: Seq,
 }
 
-/// Up to four SACK blocks, the most recent first.
+/// Up to four SACK blocks, the most recent first; beside no more than three of them an option of accurate ECN may lie
+/// ([`AccurateEcn`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [SackBlock; 4],
-    /// As wide as what lies beside it: a byte written alone makes the copy of the whole wait.
+    /// How many, in its lowest bits; the rest is of the option beside them. As wide as what lies beside it: a byte written alone
+    /// makes the copy of the whole wait.
     len: u32,
 }
+
+/// Bits of `SackBlocks::len`: the count, then the accurate option with its order and fields, and its 24 bits of CE.
+const COUNT: u32 = 0b111;
 
 impl SackBlocks {
     /// The first `len` of `blocks`; at most all four.
@@ -100,9 +106,10 @@ impl SackBlocks {
         Self { blocks, len: len.min(4) as u32 }
     }
 
-    /// Appends a block; beyond the fourth it is left out.
+    /// Appends a block; beyond the fourth, or the third beside an option of accurate ECN, it is left out.
     pub fn push(&mut self, block: SackBlock) {
-        if let Some(slot) = self.blocks.get_mut(self.len as usize) {
+        let is_full = self.len & COUNT == 3 && self.len > COUNT;
+        if let Some(slot) = self.blocks.get_mut((self.len & COUNT) as usize).filter(|_| !is_full) {
             *slot = block;
             self.len += 1;
         }
@@ -110,12 +117,34 @@ impl SackBlocks {
 
     /// The blocks, in the option's order.
     pub fn as_slice(&self) -> &[SackBlock] {
-        &self.blocks[..self.len as usize]
+        &self.blocks[..(self.len & COUNT) as usize]
     }
 
-    /// True if there are none.
+    /// True if there are no blocks.
     pub fn is_empty(&self) -> bool {
+        self.len & COUNT == 0
+    }
+
+    /// True if there is neither a block nor an option of accurate ECN.
+    pub(crate) fn takes_no_space(&self) -> bool {
         self.len == 0
+    }
+
+    pub(crate) fn accurate(&self) -> Option<AccurateEcn> {
+        AccurateEcn::unpacked(self.len, self.blocks[3])
+    }
+
+    pub(crate) fn remove_accurate(&mut self) {
+        self.len &= COUNT;
+    }
+
+    /// Leaves the option out beside four blocks, for which the header has no space either.
+    pub(crate) fn set_accurate(&mut self, option: AccurateEcn) {
+        let count = self.len & COUNT;
+        if count < 4 {
+            let (rest, last) = option.packed();
+            (self.len, self.blocks[3]) = (count | rest, last);
+        }
     }
 }
 
@@ -178,13 +207,27 @@ impl Segment {
         &blocks[..blocks.len().min(space)]
     }
 
+    /// The option of accurate ECN, if there is one.
+    pub fn accurate_ecn(&self) -> Option<AccurateEcn> {
+        self.sack.accurate()
+    }
+
+    /// Adds the option of accurate ECN with as many of its fields as there is space for beside timestamps and SACK blocks; with
+    /// none, as beside an ACK Ratio, it is left out.
+    pub fn set_accurate_ecn(&mut self, option: AccurateEcn) {
+        let space = (option::SPACE - self.options_len()).saturating_sub(2) / 3;
+        if space > 0 && self.ack_ratio == 0 {
+            self.sack.set_accurate(option.shortened(space as u8));
+        }
+    }
+
     /// Octets of the options, padded to a multiple of four as stacks lay them out (timestamps: 2 NOPs + 10; SACK:
     /// 2 NOPs + 2 + 8 a block; on a SYN each option in its own four-octet slot). Beside an ACK Ratio of 3 octets the
     /// options follow each other without NOPs, so that as many SACK blocks have space.
     #[inline]
     pub fn options_len(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
-        let has_others = self.flags.has(Flags::SYN) || self.ack_ratio > 0 || !self.sack.is_empty();
+        let has_others = self.flags.has(Flags::SYN) || self.ack_ratio > 0 || !self.sack.takes_no_space();
         if has_others { self.options_len_beside(timestamps) } else { timestamps }
     }
 
@@ -193,7 +236,7 @@ impl Segment {
         if self.ack_ratio > 0 && !self.flags.has(Flags::SYN) {
             return self.tight_options_len().next_multiple_of(4);
         }
-        let mut len = timestamps;
+        let mut len = timestamps + self.accurate_ecn().map_or(0, |option| option.padded_len());
         let sack_blocks = self.carried_sack_blocks().len() as u32;
         if sack_blocks > 0 {
             len += 4 + 8 * sack_blocks;

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
-from typing import Any, Literal
+from typing import Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -12,22 +11,10 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from ackclock.claims.folder import Study
 from ackclock.claims.ledger import Laboratory
+from ackclock.figures import files
+from ackclock.figures.theme import PAGE
 
-STYLE: dict[Any, Any] = {
-    "font.size": 10,
-    "font.family": "DejaVu Sans",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.8,
-    "axes.edgecolor": "#888888",
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
-    "legend.frameon": False,
-    "svg.hashsalt": "ackclock",
-    "svg.fonttype": "none",
-}
+STYLE = PAGE
 """How every figure of a page looks."""
 
 
@@ -176,8 +163,4 @@ def encode(figure: Figure, form: Literal["svg", "png"]) -> bytes:
         figure: Any.
         form: Vectors for papers, or pixels.
     """
-    buffer = BytesIO()
-    metadata = {"Date": None} if form == "svg" else {"Software": None}
-    with mpl.rc_context(STYLE):
-        figure.savefig(buffer, format=form, dpi=160, metadata=metadata)
-    return buffer.getvalue()
+    return files.encode(figure, form, style=STYLE, dpi=160)

@@ -2,19 +2,27 @@
 
 import importlib.util
 import json
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Self
 
+from ackclock.claims.intervals import Interval
 from ackclock.claims.measured import Measured, Runs
+from ackclock.claims.origin import Made
 
 FOLDERS = Path(__file__).parent / "folders"
 """Where the folders are, in a checkout (which has a link `claims` to it) and in an installed package alike."""
 
-Verdict = Literal["agrees", "differs", "open"]
+Verdict = Literal["agrees", "differs", "undecided", "open"]
+"""Undecided: the interval of the mean has a limit of agreement in it. Open: nothing was measured."""
+
+Origin = Literal["source", "reading", "ours"]
+"""Whose statement it is: the source's; the source's once more, with a choice of ours fixed otherwise; our own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,24 @@ class Option:
     def of(cls, table: dict[str, Any]) -> Self:
         """Read a table of `claims.toml`."""
         return cls(table["name"], tuple(table.get("set", ())))
+
+    def on(self, scenario: Path) -> list[str]:
+        """Return the overrides for a scenario: `?flow.B.controller=...` is one only where it has a flow B.
+
+        Args:
+            scenario: A file.
+        """
+        return [text.removeprefix("?") for text in self.overrides if text[0] != "?" or _has(scenario, text)]
+
+
+def _has(scenario: Path, override: str) -> bool:
+    flow = override.removeprefix("?flow.").split(".")[0]
+    return flow in _flows(scenario)
+
+
+@cache
+def _flows(scenario: Path) -> frozenset[str]:
+    return frozenset(flow["name"] for flow in _toml(scenario)["flow"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +78,10 @@ class Choice:
 
     @classmethod
     def of(cls, table: dict[str, Any]) -> Self:
-        """Read a table of `claims.toml`."""
+        """Read a table of `claims.toml`; `seeds = 10` is short for ten options that set the seed, which repeat."""
+        if "seeds" in table:
+            seeds = [{"name": str(seed), "set": [f"seed={seed}"]} for seed in range(1, table["seeds"] + 1)]
+            table = {"quick": 3, **table, "options": seeds, "repeats": True}
         options = tuple(Option.of(option) for option in table["options"])
         quick = table.get("quick", 1)
         tried = len(options) if quick is True else int(quick)
@@ -94,6 +123,11 @@ class Study:
         """What the source leaves open: the choices that are no repetitions."""
         return tuple(choice for choice in self.choices if not choice.repeats)
 
+    @property
+    def repeats(self) -> bool:
+        """Whether it is simulated with several seeds, whose mean is judged."""
+        return any(choice.repeats for choice in self.choices)
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -115,7 +149,13 @@ class Claim:
         measure: From the cases' results to the number.
         share: If the source's settings are lost: the share of all choices tried that must agree for the claim to agree;
             `None` if the verdict rests on the first option of each.
+        region: If they are lost and its statements are judged together: the name of the region in which all hold.
         on_record: What a `--full` run measured, for a study that is costly: its entry of `claims.json`.
+        made: By what that was measured, and when.
+        sign: Of the source's number, if the statement is that one thing is above (1) or below (-1) another: a mean on
+            the other side of 0 does not agree, however near it is. 0 if there is no such statement.
+        origin: Whose statement it is.
+        beside: The claims of its region, itself among them.
     """
 
     id: str
@@ -133,14 +173,41 @@ class Claim:
     measure: Callable[[Runs], Measured]
     share: float | None = None
     on_record: Mapping[str, Any] | None = None
+    made: Made | None = None
+    sign: int = 0
+    origin: Origin = "source"
+    region: str = ""
+    beside: tuple["Claim", ...] = ()
 
-    def verdict(self, value: float | None) -> Verdict:
-        """Judge a measured value; a claim that nothing was measured for is open."""
+    @property
+    def limits(self) -> tuple[float, float]:
+        """From where to where a value agrees, the source's sign heeded; infinite where there is no limit."""
+        low = -math.inf if self.low is None else self.low
+        high = math.inf if self.high is None else self.high
+        return (max(low, 0.0) if self.sign > 0 else low, min(high, 0.0) if self.sign < 0 else high)
+
+    @property
+    def tolerance(self) -> float:
+        """How far agreement reaches: half the range, or a limit's distance from 0 where there is one limit."""
+        low, high = self.limits
+        if math.isfinite(low) and math.isfinite(high):
+            return (high - low) / 2
+        return abs(low) if math.isfinite(low) else abs(high)
+
+    def verdict(self, value: float | None, interval: Interval | None = None) -> Verdict:
+        """Judge a measured value; a claim that nothing was measured for is open.
+
+        Args:
+            value: What was measured.
+            interval: Where its mean may lie: a verdict is one on all of it. Without one the value alone is judged.
+        """
         if value is None:
             return "open"
-        above = self.low is None or value >= self.low
-        below = self.high is None or value <= self.high
-        return "agrees" if above and below else "differs"
+        low, high = self.limits
+        least, greatest = (value, value) if interval is None else (interval.low, interval.high)
+        if low <= least and greatest <= high:
+            return "agrees"
+        return "differs" if greatest < low or least > high else "undecided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +252,9 @@ def load_folder(path: Path) -> Folder:
     choices = {entry["name"]: Choice.of(entry) for entry in table.get("choice", ())}
     studies = {entry["name"]: _study(path, entry, choices) for entry in table["study"]}
     measures = load_module(path / "measure.py")
-    measured = _measurements(path)
-    claims = tuple(_claim(entry, studies, measures, measured) for entry in table["claim"])
+    measured, made = _measurements(path)
+    claims = tuple(_claim(entry, studies, measures, measured, made) for entry in table["claim"])
+    claims = tuple(_beside(claim, claims) for claim in claims)
     recorded = _toml(path / "verdicts.toml") if (path / "verdicts.toml").exists() else {}
     pictures = load_module(path / "pictures.py") if (path / "pictures.py").exists() else None
     return Folder(path, table["title"], table["source"], table["about"], claims, recorded, pictures)
@@ -196,10 +264,19 @@ def _toml(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def _measurements(path: Path) -> dict[str, dict[str, Any]]:
-    """Read each `claims.json` of a `--full` run, which a folder with costly studies keeps as `recorded*.json`."""
-    files = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(path.glob("recorded*.json"))]
-    return {entry["id"]: entry for file in files for entry in file["claims"]}
+def _measurements(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
+    """Read each `claims.json` of a `--full` run, which a folder with costly studies keeps as `recorded*.json`.
+
+    An entry says by what it was made, since a run shows records beside what it simulates; else its file does.
+    """
+    measured: dict[str, dict[str, Any]] = {}
+    made: dict[str, Made] = {}
+    for file in sorted(path.glob("recorded*.json")):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        for entry in content["claims"]:
+            measured[entry["id"]] = entry
+            made[entry["id"]] = Made.of(entry.get("made") or content.get("made") or {})
+    return measured, made
 
 
 def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:
@@ -214,7 +291,11 @@ def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Stu
 
 
 def _claim(
-    table: dict[str, Any], studies: dict[str, Study], measures: ModuleType, measured: Mapping[str, Mapping[str, Any]]
+    table: dict[str, Any],
+    studies: dict[str, Study],
+    measures: ModuleType,
+    measured: Mapping[str, Mapping[str, Any]],
+    made: Mapping[str, Made],
 ) -> Claim:
     return Claim(
         id=table["id"],
@@ -232,7 +313,17 @@ def _claim(
         measure=measures.MEASURES[table["id"]],
         share=table.get("share"),
         on_record=measured.get(table["id"]),
+        made=made.get(table["id"]),
+        sign=table.get("sign", 0),
+        origin=table.get("origin", "source"),
+        region=table.get("region", ""),
     )
+
+
+def _beside(claim: Claim, claims: Sequence[Claim]) -> Claim:
+    if not claim.region:
+        return claim
+    return replace(claim, beside=tuple(other for other in claims if other.region == claim.region))
 
 
 def load_module(path: Path) -> ModuleType:

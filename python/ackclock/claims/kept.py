@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ackclock import storage
-from ackclock._core import Scenario, build_info
+from ackclock._core import Scenario
+from ackclock.claims.origin import engine
 from ackclock.results import Results
 from ackclock.running import run
 
@@ -42,13 +43,13 @@ def run_or_load(scenario: Scenario, kept: Path | None = None) -> Results:
 
     Args:
         scenario: What to simulate.
-        kept: Folder of results by version and hash of the scenario; nothing is kept without one. Results that are
-            damaged, or of another scenario, are simulated again, with a warning. A simulator that was changed and has
-            the same version is not noticed: then empty it.
+        kept: Folder of results by what stands for the engine's sources and hash of the scenario, so that an engine
+            that was changed simulates again; nothing is kept without one. Results that are damaged, or of another
+            scenario, are simulated again, with a warning.
     """
     if kept is None:
         return run(scenario)
-    folder = kept / f"{build_info()['version']}-{scenario.hash}"
+    folder = kept / f"{engine()[:16]}-{scenario.hash}"
     if folder.exists() or folder.is_symlink():
         try:
             return _loaded(folder, scenario)

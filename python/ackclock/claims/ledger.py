@@ -1,23 +1,30 @@
 """From claims to findings: which simulations they need, running those once, and the verdicts."""
 
 import itertools
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ackclock._core import Scenario
 from ackclock.claims.folder import Case, Choice, Claim, Option, Study, Verdict
+from ackclock.claims.intervals import Interval, of_mean, of_spread
 from ackclock.claims.kept import run_or_load
 from ackclock.claims.measured import Measured, mean
+from ackclock.claims.origin import Made, now
+from ackclock.claims.region import Region
 from ackclock.results import Results
 from ackclock.running import Stop
 
 Choices = tuple[Option, ...]
 """One option of each of a study's choices, in their order; in findings, of its open choices."""
+
+FEW = 3
+"""Seeds that a laboratory begins with where it adds to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +33,14 @@ class Finding:
 
     Attributes:
         claim: The claim.
-        measured: Under the first option of every choice; the verdict rests on it.
+        measured: Under the first option of every choice; the verdict rests on it, and where it is a mean of seeds on
+            all of its interval.
         verdict: On `measured`, or for a claim over a grid on the share of choices that agree.
         first_verdict: On `measured`.
         recorded: The verdict on record, `None` for a new claim.
         others: The same quantity under other choices, with the verdict that it would give.
         simulated: Whether this was simulated now; if not, it is the measurement on record.
+        region: Of a claim that is judged with others: where all hold.
     """
 
     claim: Claim
@@ -41,10 +50,11 @@ class Finding:
     recorded: Verdict | None
     others: tuple[tuple[Choices, Measured, Verdict], ...]
     simulated: bool = True
+    region: Region | None = None
 
     @property
     def tried(self) -> int:
-        """Number of combinations of choices under which the question arises."""
+        """Number of combinations of choices under which the question arises, the undecided ones among them."""
         return sum(verdict != "open" for verdict in self._verdicts)
 
     @property
@@ -56,11 +66,32 @@ class Finding:
     def _verdicts(self) -> list[Verdict]:
         return [self.first_verdict, *(verdict for _, _, verdict in self.others)]
 
+    @property
+    def made(self) -> Made:
+        """By what it was measured: by this run, or by what made the record."""
+        return now() if self.simulated else self.claim.made or Made()
+
+    @property
+    def seeds(self) -> int:
+        """How many repetitions the measured mean is of; 1 for a single run."""
+        interval = self.measured.interval
+        return 1 if interval is None else interval.freedom + 1
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether more seeds would be of no use: the interval is at most a third of the tolerance, or has no width."""
+        if self.claim.share is not None or self.region is not None or self.measured.value is None:
+            return True
+        measured = [self.measured, *(other for _, other, _ in self.others)]
+        halves = [found.interval.half for found in measured if found.interval is not None]
+        return all(half <= self.claim.tolerance / 3 for half in halves)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the claim's entry of `claims.json`."""
         claim = self.claim
         return {
             "id": claim.id,
+            "origin": claim.origin,
             "section": claim.section,
             "statement": claim.statement,
             "quantity": claim.quantity,
@@ -68,24 +99,39 @@ class Finding:
             "published": claim.published,
             "low": claim.low,
             "high": claim.high,
+            "sign": claim.sign,
             "why_this_range": claim.why,
             "settings": claim.settings,
-            "measured": self.measured.value,
-            "also": dict(self.measured.also),
+            **_numbers(self.measured),
             "simulated": self.simulated,
+            "made": self.made.as_dict(),
             "verdict": self.verdict,
             "recorded_verdict": self.recorded,
             "reason": claim.reason,
             "choices_agreeing": self.agreeing,
             "choices_tried": self.tried,
             "share_wanted": claim.share,
+            "region": str(self.region or ""),
             "other_choices": [_other(claim.study, *other) for other in self.others],
         }
 
 
 def _other(study: Study, choices: Choices, measured: Measured, verdict: Verdict) -> dict[str, Any]:
     names = {choice.name: option.name for choice, option in zip(study.open_choices, choices, strict=True)}
-    return {"choices": names, "measured": measured.value, "also": dict(measured.also), "verdict": verdict}
+    return {"choices": names, **_numbers(measured), "verdict": verdict}
+
+
+def _numbers(measured: Measured) -> dict[str, Any]:
+    """Return what `_entry` reads again; an interval without an end, of a single seed, is none in JSON."""
+    interval = measured.interval
+    known = interval is not None and math.isfinite(interval.half)
+    return {
+        "measured": measured.value,
+        "interval": [interval.low, interval.high] if interval is not None and known else None,
+        "seeds": 1 if interval is None else interval.freedom + 1,
+        "values": list(measured.values),
+        "also": dict(measured.also),
+    }
 
 
 class Laboratory:
@@ -96,6 +142,7 @@ class Laboratory:
         *,
         full: bool = False,
         seeds: int | None = None,
+        settle: bool = False,
         kept: Path | None = None,
         on_done: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -104,11 +151,15 @@ class Laboratory:
         Args:
             full: Try every combination of every choice instead of the quick ones, and simulate what is costly.
             seeds: The most repetitions; all that are listed by default.
+            settle: Begin with a few repetitions and add to them, up to `seeds`, until every interval is at most a third
+                of its claim's tolerance. Widths decide, never verdicts, so that looking on the way does not favour one.
             kept: Folder that results are kept in, and taken from if they are there.
             on_done: Called after each simulation with how many are done, and how many there are.
         """
         self._full = full
         self._seeds = seeds
+        self._begun: dict[str, int] = {}
+        self.settles = settle
         self._kept = kept
         self._on_done = on_done
         self._results: dict[str, Results] = {}
@@ -144,11 +195,30 @@ class Laboratory:
         Args:
             study: Any.
         """
-        return list(itertools.product(*[self._tried(choice) for choice in study.choices]))
+        return list(itertools.product(*[self._tried(study, choice) for choice in study.choices]))
 
-    def _tried(self, choice: Choice) -> tuple[Option, ...]:
-        tried = choice.options if self._full else choice.options[: choice.quick]
-        return tried[: self._seeds] if choice.repeats else tried
+    def _tried(self, study: Study, choice: Choice) -> tuple[Option, ...]:
+        if not choice.repeats:
+            return choice.options if self._full else choice.options[: choice.quick]
+        if self.settles:
+            return self._listed(choice)[: self._begun.get(study.name, min(choice.quick, FEW))]
+        return self._listed(choice) if self._full else self._listed(choice)[: choice.quick]
+
+    def _listed(self, choice: Choice) -> tuple[Option, ...]:
+        return choice.options[: self._seeds]
+
+    def add_seeds(self, study: Study) -> bool:
+        """Let a study be repeated half as often again, and return whether there are seeds left to do so.
+
+        Args:
+            study: One that was simulated.
+        """
+        for choice in study.choices:
+            count = len(self._tried(study, choice))
+            if choice.repeats and self.settles and self.simulates(study) and count < len(self._listed(choice)):
+                self._begun[study.name] = count + max(count // 2, 1)
+                return True
+        return False
 
     def settings(self, study: Study) -> dict[Choices, list[Choices]]:
         """Return the combinations of the open choices, each with its repetitions, the one that verdicts rest on first.
@@ -186,7 +256,7 @@ class Laboratory:
 
 
 def _scenario(case: Case, choices: Choices) -> Scenario:
-    chosen = [override for option in choices for override in option.overrides]
+    chosen = [override for option in choices for override in option.on(case.scenario)]
     return Scenario.load(str(case.scenario), [os.path.expandvars(text) for text in (*chosen, *case.overrides)])
 
 
@@ -198,48 +268,113 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
         laboratory: Where the simulations are made.
         recorded: The verdicts on record.
     """
-    laboratory.simulate({claim.study.name: claim.study for claim in claims}.values())
-    return [_finding(claim, laboratory, recorded.get(claim.id)) for claim in claims]
+    studies = {claim.study.name: claim.study for claim in claims}
+    while True:
+        laboratory.simulate(studies.values())
+        regions = _regions(claims, laboratory)
+        findings = [_finding(claim, laboratory, recorded.get(claim.id), regions.get(claim.region)) for claim in claims]
+        unsettled = {f.claim.study.name: f.claim.study for f in findings if not f.is_settled}
+        studies = {name: study for name, study in unsettled.items() if laboratory.add_seeds(study)}
+        if not studies:
+            return findings
 
 
-def _finding(claim: Claim, laboratory: Laboratory, recorded: Verdict | None) -> Finding:
+def _regions(claims: Sequence[Claim], laboratory: Laboratory) -> dict[str, Region]:
+    """Judge what is judged together, whether or not all of it was asked for: it rests on the same simulations."""
+    found: dict[str, Region] = {}
+    for claim in claims:
+        if claim.region and claim.region not in found and laboratory.simulates(claim.study):
+            columns = [_judged(other, _simulated(other, laboratory)) for other in claim.beside]
+            cells = {rows[0][0]: tuple(verdict for _, _, verdict in rows) for rows in zip(*columns, strict=True)}
+            found[claim.region] = Region(claim.region, tuple(other.id for other in claim.beside), cells)
+    return found
+
+
+def _judged(claim: Claim, measurements: Sequence[tuple[Choices, Measured]]) -> list[tuple[Choices, Measured, Verdict]]:
+    return [(choices, found, claim.verdict(found.value, found.interval)) for choices, found in measurements]
+
+
+def _finding(claim: Claim, laboratory: Laboratory, recorded: Verdict | None, region: Region | None) -> Finding:
     simulated = laboratory.simulates(claim.study)
     measurements = _simulated(claim, laboratory) if simulated else _on_record(claim)
-    judged = [(choices, measured, claim.verdict(measured.value)) for choices, measured in measurements]
+    return _found(claim, measurements, recorded, region, simulated=simulated)
+
+
+def _found(
+    claim: Claim,
+    measurements: Sequence[tuple[Choices, Measured]],
+    recorded: Verdict | None,
+    region: Region | None,
+    *,
+    simulated: bool,
+) -> Finding:
+    judged = _judged(claim, measurements)
     (_, measured, first_verdict), *others = judged
     verdicts = [verdict for _, _, verdict in judged]
     verdict = first_verdict if claim.share is None else over_grid(verdicts, claim.share)
-    return Finding(claim, measured, verdict, first_verdict, recorded, tuple(others), simulated)
+    verdict = verdict if region is None else region.verdict
+    return Finding(claim, measured, verdict, first_verdict, recorded, tuple(others), simulated, region)
 
 
 def _simulated(claim: Claim, laboratory: Laboratory) -> list[tuple[Choices, Measured]]:
     study = claim.study
     return [
-        (setting, mean([claim.measure(laboratory.runs(study, choices)) for choices in repetitions]))
+        (setting, _repeated(study, mean([claim.measure(laboratory.runs(study, choices)) for choices in repetitions])))
         for setting, repetitions in laboratory.settings(study).items()
     ]
 
 
+def _repeated(study: Study, measured: Measured) -> Measured:
+    """Return what was measured; one seed where there are others says nothing of their mean."""
+    if not study.repeats or measured.value is None or measured.interval is not None:
+        return measured
+    return replace(measured, interval=of_mean([measured.value]), values=(measured.value,))
+
+
 def _on_record(claim: Claim) -> list[tuple[Choices, Measured]]:
-    """Return what a `--full` run measured; a claim that none has measured is open."""
+    """Return what a `--full` run measured; a claim that none has measured is open.
+
+    A record from before a choice was added is one of that choice's first option.
+    """
     choices = claim.study.open_choices
     first = tuple(choice.options[0] for choice in choices)
     entry = claim.on_record
     if entry is None:
         return [(first, Measured(None))]
     others = [
-        (tuple(_option(choice, other["choices"][choice.name]) for choice in choices), _entry(other))
+        (tuple(_option(choice, other["choices"].get(choice.name)) for choice in choices), _entry(claim.study, other))
         for other in entry["other_choices"]
     ]
-    return [(first, _entry(entry)), *others]
+    return [(first, _entry(claim.study, entry)), *others]
 
 
-def _entry(entry: Mapping[str, Any]) -> Measured:
-    return Measured(entry["measured"], entry["also"])
+def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
+    """Return a measurement on record; where that has no values of single seeds, it has their number and spread."""
+    value, also = entry["measured"], entry["also"]
+    if value is None:
+        return Measured(None, also)
+    values = tuple(entry.get("values", ()))
+    interval: Interval | None = of_mean(values) if values else None
+    if interval is None and "seeds" in also:
+        interval = of_spread(value, also["deviation"], int(also["seeds"]))
+    return _repeated(study, Measured(value, also, interval=interval, values=values))
 
 
-def _option(choice: Choice, name: str) -> Option:
-    return next(option for option in choice.options if option.name == name)
+def _option(choice: Choice, name: str | None) -> Option:
+    return next((option for option in choice.options if option.name == name), choice.options[0])
+
+
+def recorded_with_more(finding: Finding) -> Finding | None:
+    """Return what is on record of a claim that was simulated now, if that is a mean of more seeds; it decides more.
+
+    Args:
+        finding: What came out.
+    """
+    claim = finding.claim
+    if not finding.simulated or claim.on_record is None or not claim.study.repeats or claim.share is not None:
+        return None
+    record = _found(claim, _on_record(claim), finding.recorded, None, simulated=False)
+    return record if record.seeds > finding.seeds else None
 
 
 def over_grid(verdicts: Sequence[Verdict], share: float) -> Verdict:
@@ -254,8 +389,13 @@ def over_grid(verdicts: Sequence[Verdict], share: float) -> Verdict:
         ('agrees', 'differs')
         >>> over_grid(["open", "open"], 0.6), over_grid(["agrees", "open"], 0.6)
         ('open', 'agrees')
+        >>> over_grid(["agrees", "undecided", "differs"], 0.6)  # a third of them, or two thirds
+        'undecided'
     """
     judged = [verdict for verdict in verdicts if verdict != "open"]
     if not judged:
         return "open"
-    return "agrees" if judged.count("agrees") >= share * len(judged) else "differs"
+    wanted, agreeing = share * len(judged), judged.count("agrees")
+    if agreeing >= wanted:
+        return "agrees"
+    return "undecided" if agreeing + judged.count("undecided") >= wanted else "differs"

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ackclock.claims.intervals import Interval, deviation, of_mean
 from ackclock.results import Results
 
 Runs = Mapping[str, Results]
@@ -18,11 +19,15 @@ class Measured:
         value: In the claim's unit; `None` where the choices do not let the question arise.
         also: Other quantities that help to understand it, by a name that includes the unit.
         weight: In the mean of repetitions; a ratio whose weight is its denominator becomes the ratio of the sums.
+        interval: Of a mean of repetitions: where it may lie, 95 %; None of a single run. `measure.py` leaves it out.
+        values: Of a mean of repetitions: the value of each that has one. `measure.py` leaves it out.
     """
 
     value: float | None
     also: Mapping[str, float] = field(default_factory=dict)
     weight: float = field(default=1.0, repr=False)
+    interval: Interval | None = field(default=None, repr=False)
+    values: tuple[float, ...] = field(default=(), repr=False)
 
 
 def mean(repetitions: Sequence[Measured]) -> Measured:
@@ -45,19 +50,12 @@ def mean(repetitions: Sequence[Measured]) -> Measured:
     pairs = [(measured.value, measured.weight) for measured in repetitions if measured.value is not None]
     if not pairs:
         return Measured(None, also)
-    values = [value for value, _ in pairs]
-    middle = math.fsum(value * weight for value, weight in pairs) / math.fsum(weight for _, weight in pairs)
-    spread = {"least": min(values), "greatest": max(values), "deviation": _deviation(values)}
-    return Measured(middle, also | spread | {"seeds": float(len(values))})
+    values, weights = (tuple(column) for column in zip(*pairs, strict=True))
+    interval = of_mean(values, weights)
+    spread = {"least": min(values), "greatest": max(values), "deviation": deviation(values)}
+    found = also | spread | {"seeds": float(len(values))}
+    return Measured(interval.middle, found, interval=interval, values=values)
 
 
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
-
-
-def _deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation of a sample."""
-    if len(values) < 2:
-        return 0.0
-    middle = _mean(values)
-    return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1))

@@ -83,7 +83,7 @@ def load_trusted(file: Path, overrides: list[str], *, trusts: bool) -> Scenario:
                 raise
         if not code:
             return scenario
-        _agree(file, code)
+        agree(file, code)
     return load(file, overrides)
 
 
@@ -112,8 +112,16 @@ def _module(entry: str, folder: Path) -> str:
         return entry
 
 
-def _agree(file: Path, code: list[str]) -> None:
-    """Ask whether code may be run."""
+def agree(file: Path, code: list[str]) -> None:
+    """Ask whether code may be run.
+
+    Args:
+        file: That names it.
+        code: Modules, classes or files.
+
+    Raises:
+        InputError: If nobody agrees.
+    """
     names = ", ".join(dict.fromkeys(code))
     what = f"{plain(file)} is a program: to simulate it is to run {names}, with all that you may do"
     if sys.stdin.isatty() and sys.stderr.isatty():

@@ -16,13 +16,17 @@ from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import simulations_progress
 from ackclock.shown import plain
 
-_STYLES = {"agrees": "green", "differs": "bold yellow", "open": "dim"}
+_STYLES = {"agrees": "green", "differs": "bold yellow", "undecided": "blue", "open": "dim"}
 
 
 def claims(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID...]", help="Claims such as O2a, or a prefix or folder of several. All by default."),
+        typer.Argument(
+            metavar="[ID...]",
+            help="Claims such as O2a, or a prefix or folder of several, all by default; a path such as ./mine, which "
+            "is a folder of claims of your own; or `new DIR`, which begins one.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print claims.json, and nothing else, on stdout.")] = False,
     full: Annotated[
@@ -34,13 +38,21 @@ def claims(
     seeds: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Use at most N seeds for claims that rest on several.")
     ] = None,
+    settle: Annotated[
+        bool,
+        typer.Option(
+            "--settle",
+            help="Begin with three seeds and add to them, up to all that are listed or N, until each interval is at "
+            "most a third of its claim's tolerance.",
+        ),
+    ] = False,
     kept: Annotated[
         Path | None,
         typer.Option("--keep", metavar="DIR", help="Cache results in this folder, and reuse what is there."),
     ] = None,
     own: Annotated[
         list[Path] | None,
-        typer.Option("--folder", metavar="DIR", help="A folder of claims of your own, instead of those that are here."),
+        typer.Option("--folder", metavar="DIR", help="As a path among the claims: a folder of your own."),
     ] = None,
     folder: Annotated[
         Path,
@@ -53,20 +65,24 @@ def claims(
     ] = Path("out/claims"),
 ) -> None:
     """Simulate the setups of published statements, and compare what they claim with what comes out."""
+    if ids and ids[0] == "new":
+        _begin(ids[1:])
+        return
     from ackclock.claims import ledger, load_folders, page
     from ackclock.claims.folder import load_folder, select
     from ackclock.claims.kept import held
 
-    folders = [load_folder(_checked(path)) for path in own] if own else load_folders()
+    paths = [*(own or ()), *(Path(word) for word in ids or () if _is_path(word))]
+    folders = [load_folder(_checked(path)) for path in paths] if paths else load_folders()
     try:
-        chosen = select(folders, ids or ())
+        chosen = select(folders, [word for word in ids or () if not _is_path(word)])
     except LookupError as error:
         raise InputError(str(error.args[0])) from error
     storage.check_folder(folder, kind=storage.CLAIMS, renews=True)
     recorded = {claim: verdict for source in folders for claim, verdict in source.recorded.items()}
     warnings.showwarning = _say_warning  # type: ignore[assignment]  # it takes the rest together
     with held(kept), simulations_progress("claims") as on_done:
-        laboratory = ledger.Laboratory(full=full, seeds=seeds, kept=kept, on_done=on_done)
+        laboratory = ledger.Laboratory(full=full, seeds=seeds, settle=settle, kept=kept, on_done=on_done)
         findings = ledger.judge(chosen, laboratory, recorded)
     page.write(folder, folders, findings, laboratory, full=full)
     if as_json:
@@ -79,37 +95,85 @@ def _say_warning(message: Warning | str, *_where: object) -> None:
     errors().print(name(f"warning: {message}"), style="yellow")
 
 
+def _is_path(word: str) -> bool:
+    """Whether a word is a folder and no id: it has a slash or is `.`, since a folder may be called as a claim is."""
+    return "/" in word or word in (".", "..")
+
+
 def _checked(path: Path) -> Path:
     if not (path / "claims.toml").is_file():
-        raise InputError(f"{path} has no claims.toml; `ackclock new claims NAME` writes a folder that has one")
+        raise InputError(f"{path} has no claims.toml; `ackclock claims new {path}` writes a folder that has one")
     return path.resolve()
 
 
+def _begin(folders: list[str]) -> None:
+    """Write a folder of claims from the template; its name is the folder's."""
+    from ackclock.templates import TemplateError, write
+
+    if len(folders) != 1:
+        raise InputError("`ackclock claims new DIR` begins one folder of claims; name it, such as ./mine")
+    target = Path(folders[0])
+    try:
+        files = write("claims", target.resolve().name, target, lang="python")
+    except TemplateError as error:
+        raise InputError(str(error)) from error
+    for file in files:
+        print(file)
+    print(f"next: see {target / 'README.md'}")
+
+
 def _print(findings: list[Any], folder: Path) -> None:
-    from ackclock.claims.page import number
+    from ackclock.claims.words import number, origin, spread
 
     table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("claim", "quantity", "paper", "measured", "unit", "verdict", "choices that agree"):
+    for heading in ("claim", "quantity", "paper", "measured", "95 %", "unit", "verdict", "choices that agree", "from"):
         table.add_column(heading, justify="right" if heading == "measured" else "left", overflow="fold")
     for finding in findings:
         claim, verdict = finding.claim, f"[{_STYLES[finding.verdict]}]{finding.verdict}[/]"
-        values = map(name, (claim.quantity, claim.published, number(finding.measured.value), claim.unit))
+        measured = number(finding.measured.value), spread(finding.measured)
+        values = map(name, (claim.quantity, claim.published, *measured, claim.unit))
         grid = f"{finding.agreeing} of {finding.tried}"
-        table.add_row(Text(plain(claim.id), "cyan"), *values, verdict, grid)
+        table.add_row(Text(plain(claim.id), "cyan"), *values, verdict, grid, origin(finding))
     console = output()
     console.print(table)
     _print_notes(findings)
+    _print_counts(findings)
     print(f"page, figures and claims.json in {folder}; open {folder / 'index.html'}")
 
 
 def _print_notes(findings: list[Any]) -> None:
+    from ackclock.claims.words import more
+
     console = output()
     console.print()
     for finding in findings:
         if finding.agreeing < finding.tried:
-            where = "differs" if finding.verdict == "differs" else "depends on choices that the source leaves open"
+            where = _WHERE.get(finding.verdict, "depends on choices that the source leaves open")
             reason = finding.claim.reason or "no reason found yet"
             console.print(name(f"{finding.claim.id} {where}: {reason}"), soft_wrap=True)
+        if more(finding):
+            console.print(name(f"{finding.claim.id}: {more(finding)}"), soft_wrap=True)
         if finding.recorded not in (None, finding.verdict):
             console.print(name(f"{finding.claim.id}: the verdict on record is {finding.recorded}"), style="bold red")
+    console.print()
+
+
+_WHERE = {"differs": "differs", "undecided": "is undecided"}
+"""What is said of a verdict before its reason."""
+
+
+def _print_counts(findings: list[Any]) -> None:
+    from ackclock.claims.words import chance, counts, record
+
+    console = output()
+    records: dict[str, list[str]] = {}
+    for finding in findings:
+        records.setdefault(record(finding), []).append(finding.claim.id)
+    for said, ids in records.items():
+        if said:
+            console.print(name(f"{', '.join(ids)}: {said}"), style="yellow", soft_wrap=True)
+    regions = dict.fromkeys(str(finding.region) for finding in findings if finding.region)
+    for line in (*regions, *counts(findings), chance(findings)):
+        if line:
+            console.print(name(line), soft_wrap=True)
     console.print()

@@ -46,8 +46,10 @@ _SIMULATE, _OWN, _LEARN, _MACHINE = "Simulate", "Write parts of your own", "Look
 COMMANDS = {
     "run": Command("run", "run", _SIMULATE),
     "sweep": Command("sweep", "sweep", _SIMULATE),
+    "study": Command("study", "study", _SIMULATE),
     "report": Command("report", "report", _SIMULATE),
     "compare": Command("report", "compare", _SIMULATE),
+    "plot": Command("plot", "plot", _SIMULATE),
     "claims": Command("claims", "claims", _SIMULATE),
     "validate-linux": Command("validate_linux", "validate_linux", _SIMULATE),
     "script": Command("script", "script", _SIMULATE),
@@ -55,6 +57,7 @@ COMMANDS = {
     "train": Command("train", "train", _SIMULATE),
     "evaluate": Command("evaluate", "evaluate", _SIMULATE),
     "export": Command("export", "export", _SIMULATE),
+    "examples": Command("examples", "examples", _SIMULATE),
     "new": Command("new", "new", _OWN),
     "validate": Command("check", "validate", _LEARN),
     "schema": Command("check", "schema", _LEARN),

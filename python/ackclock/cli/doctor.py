@@ -178,6 +178,16 @@ def _bpf() -> Finding:
     return Finding("eBPF struct_ops", there, found, "controllers inside the kernel", remedy)
 
 
+def _kernel_program() -> Finding:
+    from ackclock import kernel
+
+    purpose = "the same scenario on the real kernel (ackclock run --on kernel)"
+    try:
+        return Finding(kernel.PROGRAM, True, str(kernel.program()), purpose)
+    except kernel.KernelError:
+        return Finding(kernel.PROGRAM, False, "-", purpose, "make kernel, in the repository")
+
+
 def _kernel_controllers() -> Finding:
     path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     found = path.read_text().strip() if path.is_file() else ""
@@ -187,7 +197,7 @@ def _kernel_controllers() -> Finding:
 
 _PROBES: tuple[Callable[[], Finding], ...] = (
     _cores, _memory, _disk, _python, _build, _cargo, _ray, _ns3, _tshark, _tcptrace, _chromium, _gpu,
-    _kernel, _root, _namespaces, _tun, _bpf, _kernel_controllers,
+    _kernel, _root, _namespaces, _tun, _kernel_program, _bpf, _kernel_controllers,
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ackclock import storage
 from ackclock._core import ScenarioError, build_info, take_fault
 from ackclock.diagnostics import Diagnostic
+from ackclock.kernel import KernelError, RefusedError
 from ackclock.reading import DamagedError
 from ackclock.running import simulate
 from ackclock.storage import OutputExistsError
@@ -108,6 +109,7 @@ def _interrupted() -> int:
     """A sweep keeps the points that it finished, a training its checkpoint; others tell what they have written."""
     kept = {
         "sweep": "the same command goes on from here",
+        "study": "the same command goes on from here",
         "train": "the same command with --resume goes on from the last checkpoint",
     }
     written = ", ".join(str(path) for path in storage.placed)
@@ -124,7 +126,7 @@ def _code(ending: SystemExit) -> int:
 
 def _explain(error: Exception) -> int:
     tell(partial(_describe_failure, error))
-    is_wrong_input = isinstance(error, (ScenarioError, InputError, OutputExistsError, DamagedError))
+    is_wrong_input = isinstance(error, (ScenarioError, InputError, OutputExistsError, DamagedError, RefusedError))
     return WRONG_INPUT if is_wrong_input and not _is_of_a_controller(error) else FAILED
 
 
@@ -148,9 +150,11 @@ def _describe_failure(error: Exception) -> None:
         _show_traceback(error)
     elif isinstance(error, ScenarioError):
         print_diagnostics(error)
+    elif isinstance(error, RefusedError):
+        errors().print(str(error), markup=False)
     elif isinstance(error, OSError) and not isinstance(error, (OutputExistsError, DamagedError)):
         say(_describe(error))
-    elif isinstance(error, (InputError, OutputExistsError, DamagedError, WorkError)):
+    elif isinstance(error, (InputError, OutputExistsError, DamagedError, WorkError, KernelError)):
         say(str(error))
     else:
         say(f"{type(error).__name__}: {error} (this is a fault of ackclock; ACKCLOCK_DEBUG=1 shows where)")

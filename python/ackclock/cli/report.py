@@ -1,18 +1,34 @@
-"""`ackclock report` and `ackclock compare`: reading result folders; nothing is simulated."""
+"""`ackclock report` and `ackclock compare`: reading folders of results; nothing is simulated."""
 
+import json
+import sys
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ackclock import storage
 from ackclock.cli.failures import InputError
+from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
 from ackclock.cli.progress import busy
-from ackclock.results import Results
+
+if TYPE_CHECKING:
+    from ackclock.tables import Table
 
 _Folders = Annotated[
-    list[Path], typer.Argument(metavar="DIR...", help="Folders that `run -o` wrote.", show_default=False)
+    list[Path],
+    typer.Argument(metavar="DIR...", help="Folders of runs, or one of a sweep or study.", show_default=False),
 ]
+
+
+class Form(StrEnum):
+    """How a table is printed."""
+
+    text = "text"
+    md = "md"
+    tex = "tex"
+    csv = "csv"
 
 
 def report(
@@ -28,14 +44,20 @@ def report(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Also overwrite files that ackclock did not write.")] = False,
 ) -> None:
-    """Make one self-contained HTML page of result folders, with interactive plots.
+    """Make one self-contained HTML page of folders of results: of runs with interactive plots, or of a sweep or study.
 
     A page and figures of an earlier report are replaced.
     """
     if output.is_dir():
         raise InputError(f"{output} is a folder; give the name of the page, such as {output / 'report.html'}")
+    if output.suffix.lower() in (".pdf", ".svg", ".png"):
+        raise InputError(f"{output}: a report is a page, .html; ackclock plot draws a figure as {output.suffix}")
     storage.check_file(output, force=force)
-    results = _load(folders)
+    kind = kind_of(folders)
+    if kind is not Kind.run:
+        _report_of_many(kind, folders[0], output, static)
+        return
+    results = runs_of(folders)
     from ackclock.report import write_report
 
     with busy(f"drawing {output}"):
@@ -43,18 +65,64 @@ def report(
     print(output)
 
 
-def compare(folders: _Folders) -> None:
-    """Print the results of several folders side by side."""
-    if len(folders) < 2:
-        raise InputError("compare needs at least two result folders")
-    from ackclock.report import compare as print_comparison
+def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None) -> None:
+    from ackclock.report.many import write
 
-    print_comparison(_load(folders))
+    shown = study_of(folder) if kind is Kind.study else sweep_of(folder)
+    with busy(f"drawing {output}"):
+        write(shown, output, static)
+    print(output)
 
 
-def _load(folders: list[Path]) -> list[Results]:
-    try:
-        with busy(f"reading {', '.join(map(str, folders))}"):
-            return [Results.load(folder) for folder in folders]
-    except (FileNotFoundError, ValueError) as error:
-        raise InputError(str(error)) from error
+def compare(
+    folders: _Folders,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all of it on stdout as JSON.")] = False,
+    form: Annotated[
+        Form, typer.Option("--form", help="Print tables for a terminal, Markdown, LaTeX or CSV.")
+    ] = Form.text,
+) -> None:
+    """Print runs side by side, named by what differs; or the means and differences of a sweep or study."""
+    kind = kind_of(folders)
+    if kind is Kind.run and len(folders) < 2:
+        raise InputError("compare needs at least two result folders, or one of a sweep or study")
+    if kind is Kind.study:
+        study = study_of(folders[0])
+        _print([study.table, *([study.differences] if study.differences.rows else [])], form, as_json=as_json)
+    elif kind is Kind.sweep:
+        _print([sweep_of(folders[0]).table], form, as_json=as_json)
+    else:
+        _compare_runs(folders, form, as_json=as_json)
+
+
+def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:
+    results = runs_of(folders)
+    from ackclock import report
+    from ackclock.labels import facts, labels
+
+    if as_json:
+        runs = [
+            {"folder": str(folder), "label": label, "facts": facts(result), "summary": result.summary}
+            for folder, label, result in zip(folders, labels(results), results, strict=True)
+        ]
+        sys.stdout.write(json.dumps({"runs": runs}, indent=1, ensure_ascii=False) + "\n")
+    elif form is Form.text:
+        report.compare(results)
+    else:
+        _print(report.tables(results), form, as_json=False)
+
+
+def _print(tables: "list[Table]", form: Form, *, as_json: bool) -> None:
+    from ackclock.tables import FORMS
+    from ackclock.tables import as_json as plain
+
+    if as_json:
+        sys.stdout.write(
+            json.dumps({"tables": [plain(table) for table in tables]}, indent=1, ensure_ascii=False) + "\n"
+        )
+    elif form is Form.text:
+        from ackclock.cli.shown_tables import print_table
+
+        for table in tables:
+            print_table(table)
+    else:
+        sys.stdout.write("\n".join(FORMS[form.value](table) for table in tables))

@@ -6,7 +6,7 @@ What prints is loaded when it prints: a short run takes less time than loading i
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +17,8 @@ from ackclock.cli.failures import InputError
 from ackclock.dumbbells import dumbbell
 from ackclock.results import Results, summary_json
 from ackclock.running import run as simulate
+
+Place = Literal["simulator", "kernel"]
 
 _SHORT = "A dumbbell without a file"
 _DEFAULTS = {"bottleneck": "100 Mbit/s", "rtt": "60 ms", "flows": "cubic", "duration": "50 s", "queue": "1 bdp"}
@@ -87,40 +89,83 @@ def run(
     perfetto: Annotated[
         bool, typer.Option("--perfetto", help="Write the events as a trace for ui.perfetto.dev into the folder, too.")
     ] = False,
+    on: Annotated[
+        Place,
+        typer.Option("--on", help="simulator, or the kernel of this machine: real sockets, in real time (root)."),
+    ] = "simulator",
     trust: check.Trust = False,
     bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Rate of the bottleneck")] = None,
     rtt: Annotated[str | None, _short("--rtt", "TIME", "Two-way propagation delay")] = None,
-    flows: Annotated[str | None, _short("--flows", "NAMES", "Controllers, one for each flow")] = None,
+    flows: Annotated[
+        str | None, _short("--flows", "NAMES", "Controllers, one for each flow; 'cubic*4,bbr3' are five flows")
+    ] = None,
     duration: Annotated[str | None, _short("--duration", "TIME", "Simulated time")] = None,
-    queue: Annotated[str | None, _short("--queue", "LIMIT", "Limit of the bottleneck's queue")] = None,
+    queue: Annotated[
+        str | None,
+        _short("--queue", "NAME|LIMIT", "Discipline of the bottleneck's queue, or limit of a DropTail one"),
+    ] = None,
+    buffer: Annotated[str | None, _short("--buffer", "LIMIT", "Limit of the queue, of whichever discipline")] = None,
+    loss: Annotated[str | None, _short("--loss", "P", "Random loss at the bottleneck, such as 0.01 or '1 %'")] = None,
+    trace: Annotated[
+        str | None, _short("--trace", "FILE", "Recorded rate in mahimahi's form, in place of --bottleneck")
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            min=2,
+            metavar="N",
+            help="Repeat with N seeds and random starts: means with intervals, and who has more.",
+            rich_help_panel=_SHORT,
+            show_default=False,
+        ),
+    ] = None,
     profile: Annotated[str | None, _short("--profile", "NAME", "Stack profile of the hosts: ackclock profiles")] = None,
 ) -> None:
     """Simulate a scenario and print the results.
 
     Without a file, the options of the last group make a dumbbell:
 
-        ackclock run --bottleneck "100 Mbit/s" --rtt "60 ms" --flows cubic,reno
+        ackclock run --bottleneck 100M --rtt "60 ms" --flows 'cubic*2,bbr3' --queue fq_codel --seeds 5
     """
     options = {"bottleneck": bottleneck, "rtt": rtt, "flows": flows, "duration": duration, "queue": queue}
-    options |= {"profile": profile}
+    options |= {"profile": profile, "buffer": buffer, "loss": loss, "trace": trace}
     given = {name: value for name, value in options.items() if value is not None}
+    if seeds is not None:
+        _check_seeds(file, seed, save_policy or events or qlog or perfetto or estimates)
+        from ackclock.cli import seeded
+
+        seeded.run(_DEFAULTS, given, seeds, overrides or [], output, as_json=as_json, quiet=quiet)
+        return
     scenario = _watched(_scenario(file, given, overrides or [], seed, trusts=trust), events)
     if estimates:
         forecast.print_estimate(scenario)
         return
+    if on == "kernel":
+        _refuse_with_kernel({"--threads": threads > 1, "--save-policy": bool(save_policy), "--qlog": qlog})
     _check_traces(scenario, output, [name for name, is_on in (("--qlog", qlog), ("--perfetto", perfetto)) if is_on])
     if output is not None:
         storage.check_folder(output, force=force)
     policies = _policies(save_policy or [], scenario)
     for policy in policies.values():
         storage.check_file(policy, force=force)
-    if not quiet:
+    if not quiet and on == "simulator":
         forecast.warn(scenario)
-    results = _simulate(scenario, policies, threads, quiet=quiet)
+    if on == "kernel":
+        results = _run_on_kernel(scenario, file, overrides or [], seed, quiet=quiet)
+    else:
+        results = _simulate(scenario, policies, threads, quiet=quiet)
     if output is not None:
         with _told_of_writing(output, quiet=quiet):
             results.save(output, force=force, qlog=qlog, perfetto=perfetto)
     _print(results, output, as_json=as_json, quiet=quiet)
+
+
+def _check_seeds(file: Path | None, seed: int | None, of_one_run: object) -> None:
+    if file is not None:
+        raise InputError(f"--seeds makes its own scenarios; ackclock sweep {file} --set seed=1..5 repeats this one")
+    if seed is not None or of_one_run:
+        raise InputError("--seeds runs several; leave out what is of one: --seed, --events, --save-policy, --estimate")
 
 
 def _scenario(
@@ -158,8 +203,10 @@ def _from_options(given: dict[str, str], overrides: list[str]) -> Scenario:
     if not given:
         raise InputError("name a scenario file, or describe a dumbbell, such as: ackclock run --flows cubic,reno")
     chosen: dict[str, Any] = _DEFAULTS | given
+    if "buffer" in given and "queue" not in given:
+        del chosen["queue"]
     try:
-        return dumbbell(**chosen, overrides=overrides)
+        return dumbbell(**chosen, overrides=overrides, folder=str(Path.cwd()))
     except ScenarioError:
         raise
     except ValueError as error:
@@ -189,6 +236,31 @@ def _simulate(scenario: Scenario, policies: dict[str, Path], threads: int, *, qu
 
     with run_progress(scenario.name, scenario.duration_s) as on_progress:
         return simulate(scenario, on_progress=on_progress, save_policies=policies, threads=threads)
+
+
+def _refuse_with_kernel(given: dict[str, bool]) -> None:
+    if wrong := [name for name, is_given in given.items() if is_given]:
+        raise InputError(f"{', '.join(wrong)}: for the simulator only; leave it out with --on kernel")
+
+
+def _run_on_kernel(
+    scenario: Scenario, file: Path | None, overrides: list[str], seed: int | None, *, quiet: bool
+) -> Results:
+    from ackclock import kernel
+
+    telling: AbstractContextManager[None] = nullcontext()
+    if _is_looked_at(quiet=quiet):
+        from ackclock.cli.progress import busy
+
+        telling = busy(f"running {scenario.name} on the kernel, {scenario.duration_s:g} s in real time")
+    with telling:
+        results = kernel.run(scenario, file=file, overrides=overrides, seed=seed)
+    told = results.manifest["kernel"]
+    if not told["valid"]:
+        from ackclock.cli.failures import errors
+
+        errors().print(f"[bold yellow]the run is not valid:[/] {'; '.join(told['reasons'])}")
+    return results
 
 
 def _told_of_writing(output: Path, *, quiet: bool) -> AbstractContextManager[None]:

@@ -2,20 +2,17 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Generator
-from contextlib import closing, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from ackclock import storage
 from ackclock._core import Scenario
 from ackclock.cli import check
-from ackclock.cli.display import name as cell
-from ackclock.cli.display import output as standard_output
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import points_progress
 from ackclock.results import parquet
@@ -30,12 +27,9 @@ from ackclock.sweep import (
     link_table,
     means,
     parse_axis,
+    running,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
-
-_MOST_ROWS = 40
+from ackclock.sweep.ending import load_sweep
 
 
 class BackendName(StrEnum):
@@ -43,6 +37,11 @@ class BackendName(StrEnum):
 
     local = "local"
     ray = "ray"
+
+    @property
+    def backend(self) -> running.Backend:
+        """As the package's functions take it."""
+        return "ray" if self is BackendName.ray else "local"
 
 
 def sweep(
@@ -62,6 +61,7 @@ def sweep(
     backend: Annotated[
         BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")
     ] = BackendName.local,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table of means on stdout as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
@@ -71,22 +71,28 @@ def sweep(
     extend it. It ends with sweep.parquet (a row for each point and flow), links.parquet, and means.parquet: means
     over the seeds with 95 % confidence intervals.
     """
-    _check_backend(backend)
+    check_backend(backend)
     folder = SweepFolder(output)
     try:
         axes = [parse_axis(text) for text in overrides or []]
         points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust))
         with folder.opened(points):
             _run_missing(folder, points, backend, jobs, quiet=quiet)
-            averages = _write_tables(folder, points)
+            _write_tables(folder, points)
             changes_nothing = _seeds_change_nothing(folder, points)
     except GridError as error:
         raise InputError(str(error)) from error
     if changes_nothing:
         text = "warning: every seed gave the same results: nothing in it is random, so that ± 0 says nothing"
         errors().print(text, style="yellow")
-    if not quiet:
-        _print_means(averages)
+    if as_json:
+        from ackclock.tables import json_text
+
+        sys.stdout.write(json_text(load_sweep(output).table))
+    elif not quiet:
+        from ackclock.cli.shown_tables import print_table
+
+        print_table(load_sweep(output).table)
         print(f"{len(points)} points in {output}: sweep.parquet, links.parquet, means.parquet")
 
 
@@ -103,7 +109,15 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
     return load
 
 
-def _check_backend(backend: BackendName) -> None:
+def check_backend(backend: BackendName) -> None:
+    """Find out before any work whether a backend is there.
+
+    Args:
+        backend: As chosen.
+
+    Raises:
+        InputError: If it is not.
+    """
     if backend is not BackendName.ray:
         return
     try:
@@ -120,33 +134,13 @@ def _untraced(axes: list[Axis]) -> list[str]:
 def _run_missing(
     folder: SweepFolder, points: list[Point], backend: BackendName, jobs: int | None, *, quiet: bool
 ) -> None:
-    missing = [point for point in _unique(points) if not folder.is_done(point)]
-    finished_before = [point for point in _unique(points) if folder.is_done(point)]
-    for point in finished_before:
-        folder.summary(point)  # a damaged one is told before hours of work, not after
-    done = len(finished_before)
+    total, done = len(running.unique(points)), running.done_before(folder, points)
     if done and not quiet:
-        errors().print(f"{done} of {done + len(missing)} points are done already")
-    visible = missing and not quiet and sys.stderr.isatty()
-    bar = points_progress(done + len(missing), done) if visible else nullcontext(lambda: None)
-    with bar as advance, closing(_running(missing, backend, jobs)) as finished:
-        for point, summary in finished:
-            folder.save(point, summary)
-            advance()
-
-
-def _unique(points: list[Point]) -> list[Point]:
-    """Points that are the same scenario, under different parameters, run once."""
-    return list({point.key: point for point in points}.values())
-
-
-def _running(missing: list[Point], backend: BackendName, jobs: int | None) -> Generator[tuple[Point, str], None, None]:
-    from ackclock.sweep import backends
-
-    if backend is BackendName.ray:
-        return backends.ray(missing, jobs=jobs)
-    run = backends.processes if any(point.own for point in missing) else backends.local
-    return run(missing, jobs=jobs or backends.cores())
+        errors().print(f"{done} of {total} points are done already")
+    visible = done < total and not quiet and sys.stderr.isatty()
+    bar = points_progress(total, done) if visible else nullcontext(lambda: None)
+    with bar as advance:
+        running.run_missing(folder, points, backend=backend.backend, jobs=jobs, advance=advance)
 
 
 def _seeds_change_nothing(folder: SweepFolder, points: list[Point]) -> bool:
@@ -165,7 +159,7 @@ def _same(folder: SweepFolder, points: list[Point]) -> bool:
     return all(other == first for other in summaries)
 
 
-def _write_tables(folder: SweepFolder, points: list[Point]) -> "pl.DataFrame":
+def _write_tables(folder: SweepFolder, points: list[Point]) -> None:
     rows = [(point.parameters, folder.summary(point)) for point in points]
     flows = flow_table(rows)
     averages = means(flows, points[0].parameters)
@@ -175,38 +169,3 @@ def _write_tables(folder: SweepFolder, points: list[Point]) -> "pl.DataFrame":
         tables["groups"] = groups
     for name, table in tables.items():
         storage.write_file(folder.path / f"{name}.parquet", parquet(table))
-    return averages
-
-
-def _print_means(averages: "pl.DataFrame") -> None:
-    shown = [name.removesuffix("_mean") for name in averages.columns if name.endswith("_mean") and "rtt" not in name]
-    measures = [name for name in (*shown, "rtt_ms_mean") if f"{name}_ci95" in averages.columns]
-    keys = averages.columns[: averages.columns.index("seeds") + 1]
-    table = Table(title="means over the seeds, with 95 % confidence intervals", box=None, title_justify="left")
-    for name in keys:
-        table.add_column(
-            cell(name), style="cyan" if name == "flow" else None, justify="right" if name == "seeds" else "left"
-        )
-    for name in measures:
-        table.add_column(_heading(name), justify="right")
-    for row in averages.head(_MOST_ROWS).iter_rows(named=True):
-        table.add_row(*(cell(row[key]) for key in keys), *(_mean(row, name) for name in measures))
-    if averages.height > _MOST_ROWS:
-        table.caption = f"and {averages.height - _MOST_ROWS} more rows in means.parquet"
-    standard_output().print(table)
-
-
-def _heading(name: str) -> str:
-    if name.endswith("_bps"):
-        return f"{name.removesuffix('_bps')}\nMbit/s"
-    titles = {"rtt_ms_mean": "RTT\nms", "completion_s": "complete\ns", "retransmitted_segments": "retrans-\nmitted"}
-    return titles.get(name, name.replace("_", "\n"))
-
-
-def _mean(row: dict[str, float | None], name: str) -> str:
-    mean, half = row[f"{name}_mean"], row[f"{name}_ci95"]
-    if mean is None:
-        return "-"
-    scale = 1e-6 if name.endswith("_bps") else 1.0
-    interval = f" ± {half * scale:.3g}" if half is not None else ""
-    return f"{mean * scale:.4g}{interval}"

@@ -7,7 +7,8 @@ from rich.text import Text
 
 from ackclock.cli.display import name, output, si
 from ackclock.cli.traffic_tables import traffic_tables
-from ackclock.manifests import Engine
+from ackclock.labels import facts
+from ackclock.manifests import Engine, KernelRun
 from ackclock.results import Results
 from ackclock.summaries import FlowSummary, LinkSummary, RunSummary
 
@@ -23,7 +24,7 @@ def print_results(results: Results) -> None:
     """
     console = output()
     console.print(name(_headline(results)))
-    console.print(name(_profiles(results.summary)), style="dim")
+    console.print(name(_what(results)), style="dim")
     for place, value in results.drawn.items():
         console.print(name(f"drawn: {place} = {value}"), style="dim")
     console.print()
@@ -36,7 +37,9 @@ def print_results(results: Results) -> None:
     links = [link for link in results.summary["links"] if link["delivered_packets"] or link["drops"]]
     console.print(_link_table(links))
     console.print()
-    console.print(_engine_line(results.engine), style="dim", markup=False)
+    kernel = results.manifest.get("kernel")
+    line = _engine_line(results.engine) if kernel is None else _kernel_line(kernel)
+    console.print(line, style="dim", markup=False)
 
 
 def _headline(results: Results) -> str:
@@ -53,10 +56,26 @@ def _profiles(summary: RunSummary) -> str:
     return f"TCP as in {', '.join(names)}" if names else "no TCP"
 
 
+def _what(results: Results) -> str:
+    """Which TCP over which path."""
+    known = facts(results)
+    path = [known[key] for key in ("rate", "queue") if key in known]
+    path += [f"{key} {known[key]}" for key in ("delay", "loss", "network") if key in known]
+    return "; ".join([_profiles(results.summary), *([", ".join(path)] if path else [])])
+
+
 def _engine_line(engine: Engine) -> str:
     rate = engine["packets_per_cpu_s"]
     speed = f", {si(rate)} packets per CPU second" if rate else ""
     return f"{engine['packets_delivered']:,} data packets in {engine['cpu_s']:.2f} s of CPU{speed}{_threads(engine)}"
+
+
+def _kernel_line(kernel: KernelRun) -> str:
+    late = kernel["late_us"]
+    return (
+        f"on Linux {kernel['release']}: {late['packets']:,} packets, half of them at most {late['p50']:.0f} us late, "
+        f"99 % {late['p99']:.0f} us, 99.9 % {late['p999']:.0f} us; {'valid' if kernel['valid'] else 'not valid'}"
+    )
 
 
 def _threads(engine: Engine) -> str:

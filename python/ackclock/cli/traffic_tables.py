@@ -1,4 +1,4 @@
-"""Tables of short flows, requests, videos, datagrams and appliances at the end of a run."""
+"""Tables of short flows, requests, videos, datagrams, media and appliances at the end of a run."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,10 +11,12 @@ from ackclock.traffic_figures import (
     DATAGRAM_CELLS,
     EXCHANGE_CELLS,
     GROUP_CELLS,
+    MEDIA_CELLS,
     VIDEO_CELLS,
     Cell,
     Entry,
     appliance_rows,
+    media_flows,
     size_rows,
 )
 
@@ -31,6 +33,7 @@ def traffic_tables(summary: RunSummary) -> Iterator[Table]:
     yield from _some("requests", "flow", [flow for flow in flows if flow.get("exchanges")], EXCHANGE_CELLS)
     yield from _some("video", "flow", [flow for flow in flows if flow.get("video")], VIDEO_CELLS)
     yield from _some("datagrams", "flow", summary.get("datagrams", []), DATAGRAM_CELLS)
+    yield from _some("interactive media", "flow", media_flows(summary), MEDIA_CELLS)
     yield from _some("appliances", "flow", appliance_rows(summary), APPLIANCE_CELLS)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.panels import COLOURS
+from ackclock.figures.theme import COLOURS
 from ackclock.results import parquet
 
 if TYPE_CHECKING:

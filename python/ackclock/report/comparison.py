@@ -1,21 +1,25 @@
-"""Runs side by side, in a terminal."""
+"""Runs side by side: a table for each kind of thing, a column for each run, named by what differs."""
 
 from collections.abc import Callable, Sequence
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as Shown
 
 from ackclock.cli.display import filtered, name
 from ackclock.crowds import SHOWN_SINGLY, grouped, outermost
+from ackclock.labels import common, labels
 from ackclock.report.figures_of_merit import FLOW_CELLS, GROUPED_CELLS, LINK_CELLS, Cell, Entry, busy_links
 from ackclock.results import Results
+from ackclock.tables import Column, Table
 from ackclock.traffic_figures import (
     APPLIANCE_CELLS,
     DATAGRAM_CELLS,
     EXCHANGE_CELLS,
     GROUP_CELLS,
+    MEDIA_CELLS,
     VIDEO_CELLS,
     appliance_rows,
+    media_flows,
     size_rows,
 )
 
@@ -27,30 +31,62 @@ def compare(results: list[Results]) -> None:
         results: The runs. Of one with many flows, groups with percentiles, and the flows that stand out.
     """
     console = filtered(Console(emoji=False))
-    runs = [f"{result.name} (seed {result.summary['seed']})" for result in results]
-    for table in _of_flows(runs, [result.summary["flows"] for result in results]):
-        console.print(table)
+    about = common(results)
+    if about:
+        console.print(name(f"the same in all: {about}"), style="dim")
+    for table in tables(results):
+        console.print(_shown(table))
+
+
+def tables(results: list[Results]) -> list[Table]:
+    """Return runs side by side as tables: flows, what else there is, links, fairness.
+
+    Args:
+        results: As of `compare`.
+    """
+    runs, about = labels(results), common(results)
+    found = _of_flows(runs, [result.summary["flows"] for result in results], about)
     for title, cells, entries_of in _TRAFFIC:
         entries = [entries_of(result.summary) for result in results]
         if any(entries):
-            console.print(_table(title, runs, entries, cells))
-    console.print(_table("links", runs, [busy_links(result.summary) for result in results], LINK_CELLS))
-    fairness = Table(title="Jain's fairness index")
-    for run in runs:
-        fairness.add_column(name(run), justify="right")
-    fairness.add_row(
-        *("–" if (index := result.summary["jain_index"]) is None else f"{index:.4f}" for result in results)
-    )
-    console.print(fairness)
+            found.append(_table(title, runs, entries, cells, about))
+    found.append(_table("links", runs, [busy_links(result.summary) for result in results], LINK_CELLS, about))
+    indices = [result.summary["jain_index"] for result in results]
+    fairness = {f"run{place}": None if index is None else f"{index:.4f}" for place, index in enumerate(indices)}
+    found.append(Table("Jain's fairness index", about, _run_columns(runs), [fairness]))
+    return found
 
 
-def _of_flows(runs: list[str], flows: list[Sequence[Entry]]) -> list[Table]:
+def _run_columns(runs: Sequence[str]) -> list[Column]:
+    return [Column(f"run{place}", run) for place, run in enumerate(runs)]
+
+
+def _shown(table: Table) -> Shown:
+    """A table in a terminal; a line below each flow or link."""
+    shown = Shown(title=table.title)
+    for column in table.columns:
+        if column.is_text:
+            shown.add_column(column.title, overflow="fold", min_width=min(12, len(column.title)))
+        else:
+            shown.add_column(name(column.title), justify="right", overflow="fold")
+    for place, row in enumerate(table.rows):
+        following = table.rows[place + 1] if place + 1 < len(table.rows) else {"thing": "", "figure": ""}
+        cells = table.cells(row)
+        is_repeated = place > 0 and "thing" in row and table.rows[place - 1].get("thing") == row["thing"]
+        said = [name("" if is_repeated and at == 0 else cell) for at, cell in enumerate(cells)]
+        shown.add_row(*said, end_section=following.get("thing") != row.get("thing"))
+    shown.caption = "; ".join(table.notes) or None
+    return shown
+
+
+def _of_flows(runs: list[str], flows: list[Sequence[Entry]], about: str) -> list[Table]:
     if max(map(len, flows)) <= SHOWN_SINGLY:
-        return [_table("flows", runs, flows, FLOW_CELLS)]
+        return [_table("flows", runs, flows, FLOW_CELLS, about)]
     groups = _table(
-        "groups of flows, with percentiles over their flows", runs, list(map(grouped, flows)), GROUPED_CELLS
+        "groups of flows, with percentiles over their flows", runs, list(map(grouped, flows)), GROUPED_CELLS, about
     )
-    return [groups, _table("flows that were fastest or slowest", runs, flows, FLOW_CELLS, _standing_out(flows))]
+    single = _table("flows that were fastest or slowest", runs, flows, FLOW_CELLS, about, _standing_out(flows))
+    return [groups, single]
 
 
 def _standing_out(flows: list[Sequence[Entry]]) -> list[str]:
@@ -73,6 +109,7 @@ _TRAFFIC: tuple[tuple[str, tuple[Cell, ...], Callable[[Entry], list[Entry]]], ..
     ("requests", EXCHANGE_CELLS, _flows_with("exchanges")),
     ("videos", VIDEO_CELLS, _flows_with("video")),
     ("datagrams", DATAGRAM_CELLS, lambda summary: list(summary.get("datagrams", []))),
+    ("media", MEDIA_CELLS, media_flows),
     ("appliances", APPLIANCE_CELLS, appliance_rows),
 )
 
@@ -82,23 +119,19 @@ def _table(
     runs: list[str],
     entries: Sequence[Sequence[Entry]],
     cells: tuple[Cell, ...],
+    about: str,
     wanted: list[str] | None = None,
 ) -> Table:
     """One block of rows for each flow or link, or for those that are wanted; a column for each run."""
-    table = Table(title=title)
-    table.add_column(title.partition(" ")[0].removesuffix("s"))
-    table.add_column("figure")
-    for run in runs:
-        table.add_column(name(run), justify="right")
+    thing = title.partition(" ")[0].removesuffix("s")
+    columns = [Column("thing", thing, is_text=True), Column("figure", "figure", is_text=True), *_run_columns(runs)]
     by_name = [{str(entry["name"]): entry for entry in reversed(run)} for run in entries]
     names = wanted or list(dict.fromkeys(str(entry["name"]) for run in entries for entry in run))
-    shown = names[:SHOWN_SINGLY]
-    for chosen in shown:
-        found = [run.get(chosen) for run in by_name]
-        for position, (label, text) in enumerate(cells):
-            values = [name(text(entry)) if entry else "–" for entry in found]
-            is_last = position == len(cells) - 1
-            table.add_row(name(chosen) if position == 0 else "", label, *values, end_section=is_last)
-    if len(names) > len(shown):
-        table.caption = f"and {len(names) - len(shown):,} more in summary.json"
-    return table
+    rows = [
+        dict[str, str | None](thing=chosen, figure=label)
+        | {f"run{place}": text(run[chosen]) if chosen in run else None for place, run in enumerate(by_name)}
+        for chosen in names[:SHOWN_SINGLY]
+        for label, text in cells
+    ]
+    more = len(names) - SHOWN_SINGLY
+    return Table(title, about, columns, rows, (f"and {more:,} more in summary.json",) if more > 0 else ())

@@ -1,17 +1,20 @@
 """One self-contained page: summary, interactive plots, settings. It opens without a network."""
 
 import json
-from html import escape
-from importlib.resources import files
 from pathlib import Path
-from string import Template
+from typing import TYPE_CHECKING
 
 from ackclock import completions, storage
-from ackclock.panels import Drawing, run_label
+from ackclock.labels import common, facts, labels
+from ackclock.pages import render
+from ackclock.panels import Drawing
 from ackclock.plots import drawings, interactive, static_files, write_static
 from ackclock.report.tables import tables
 from ackclock.results import Results
 from ackclock.shown import plain, plain_lines
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 
 def write_report(results: list[Results], path: Path, static_dir: Path | None = None, *, force: bool = False) -> None:
@@ -31,14 +34,14 @@ def write_report(results: list[Results], path: Path, static_dir: Path | None = N
     directory = static_dir or path.with_name(f"{path.stem}_figures")
     for file in (path, *static_files(results, directory)):
         storage.check_file(file, force=force)
-    template = Template(files("ackclock.report").joinpath("page.html").read_text(encoding="utf-8"))
-    page = template.substitute(
-        title=_text(" / ".join(dict.fromkeys(result.name for result in results))),
+    page = render(
+        "report.html",
+        title=plain(" / ".join(dict.fromkeys(result.name for result in results))),
         plotly=_plotly_js() if shown or slowdowns else "",
-        summaries="\n".join(_summary(result, run_label(results, i)) for i, result in enumerate(results)),
-        slowdowns=_slowdowns(slowdowns),
-        plots="\n".join(_plot(drawing) for drawing in shown) or _no_series(),
-        settings="\n".join(_settings(result, run_label(results, i)) for i, result in enumerate(results)),
+        common=plain(common(results)) if len(results) > 1 else "",
+        runs=[_run(result, label) for result, label in zip(results, labels(results), strict=True)],
+        slowdowns=_body(completions.interactive(slowdowns)) if slowdowns else "",
+        plots=[_plot(drawing) for drawing in shown],
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     storage.write_file(path, page.encode())
@@ -52,15 +55,20 @@ def _plotly_js() -> str:
     return f"<script>{get_plotlyjs()}</script>"
 
 
-def _plot(drawing: Drawing) -> str:
-    body = interactive(drawing).to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        config={"responsive": True, "displaylogo": False},
-        default_height="330px",
+def _plot(drawing: Drawing) -> dict[str, str]:
+    note = _note(drawing) if drawing.is_crowded or drawing.is_grouped else ""
+    return {"title": drawing.panel.title, "note": note, "body": _body(interactive(drawing))}
+
+
+def _body(figure: "Figure") -> str:
+    return str(
+        figure.to_html(
+            full_html=False,
+            include_plotlyjs=False,
+            config={"responsive": True, "displaylogo": False},
+            default_height="330px",
+        )
     )
-    note = f'<p class="note">{_note(drawing)}</p>' if drawing.is_crowded or drawing.is_grouped else ""
-    return f'<section class="plot"><h3>{escape(drawing.panel.title)}</h3>{note}{body}</section>'
 
 
 def _note(drawing: Drawing) -> str:
@@ -70,41 +78,14 @@ def _note(drawing: Drawing) -> str:
     return f"{drawing.groups:,} in groups: 5th, 50th and 95th percentile of the samples in each bin of time{singles}."
 
 
-def _slowdowns(lines: list[completions.SlowdownLine]) -> str:
-    """How long flows and requests of each size took, if there were any."""
-    if not lines:
-        return ""
-    body = completions.interactive(lines).to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        config={"responsive": True, "displaylogo": False},
-        default_height="330px",
-    )
-    note = '<p class="note">Completion time over that on an empty path: median and 99th percentile.</p>'
-    return f'<h2>Over size</h2><section class="plot"><h3>Slowdown</h3>{note}{body}</section>'
-
-
-def _no_series() -> str:
-    return (
-        '<p class="empty">No series were recorded, so there is nothing to draw. Remove <code>trace = false</code> from '
-        "the scenario, or name what to record under <code>[trace]</code>, and run it again.</p>"
-    )
-
-
-def _summary(result: Results, label: str) -> str:
-    summary = result.summary
-    index = summary["jain_index"]
-    facts = [f"{summary['duration_s']:g} s simulated", f"seed {summary['seed']}"]
-    if index is not None and len(summary["flows"]) > 1:
-        facts.append(f"Jain index {index:.4f}")
-    return f"<h2>{_text(label)}</h2><p>{_text(', '.join(facts))}</p>{tables(summary)}"
-
-
-def _settings(result: Results, label: str) -> str:
-    manifest = json.dumps(result.manifest, indent=2, ensure_ascii=False)
-    return f"<details><summary>{_text(label)}</summary><pre>{escape(plain_lines(manifest))}</pre></details>"
-
-
-def _text(text: str) -> str:
-    """Whatever a scenario or a folder says, as text of a page."""
-    return escape(plain(text))
+def _run(result: Results, label: str) -> dict[str, str]:
+    """What was run, what it came to, and how it can be run again."""
+    index = result.summary["jain_index"]
+    said = [text for key, text in facts(result).items() if key in ("flows", "profile", "rate", "queue")]
+    how = "in real time" if result.is_of_kernel else "simulated"
+    said += [f"{result.summary['duration_s']:g} s {how}", result.origin]
+    if index is not None and len(result.summary["flows"]) > 1:
+        said.append(f"Jain index {index:.4f}")
+    manifest = plain_lines(json.dumps(result.manifest, indent=2, ensure_ascii=False))
+    text = plain(", ".join(said))
+    return {"label": plain(label), "facts": text, "tables": tables(result.summary), "manifest": manifest}

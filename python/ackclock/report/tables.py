@@ -12,8 +12,10 @@ from ackclock.traffic_figures import (
     DATAGRAM_CELLS,
     EXCHANGE_CELLS,
     GROUP_CELLS,
+    MEDIA_CELLS,
     VIDEO_CELLS,
     appliance_rows,
+    media_flows,
     size_rows,
 )
 
@@ -45,13 +47,14 @@ def _flows(flows: Sequence[FlowSummary], most: int) -> str:
 
 
 def _traffic(summary: RunSummary, most: int) -> str:
-    """Tables of short flows by size, requests, videos, datagrams and appliances, as far as there are any."""
+    """Tables of short flows by size, requests, videos, datagrams, media and appliances, as far as there are any."""
     flows = summary["flows"]
     parts = [_table(group["name"], size_rows(group), GROUP_CELLS, most) for group in summary.get("groups", [])]
     for kind, entries, cells in (
         ("requests of", [flow for flow in flows if flow.get("exchanges")], EXCHANGE_CELLS),
         ("video of", [flow for flow in flows if flow.get("video")], VIDEO_CELLS),
         ("datagrams of", summary.get("datagrams", []), DATAGRAM_CELLS),
+        ("media of", media_flows(summary), MEDIA_CELLS),
         ("through an appliance", appliance_rows(summary), APPLIANCE_CELLS),
     ):
         if entries:

@@ -130,6 +130,9 @@ def _show_option(option: Option) -> str:
         case syntax.SACK:
             edges = zip(numbers[::2], numbers[1::2], strict=True)
             return " ".join(["sack", *(f"{start}:{end}" for start, end in edges)])
+        case kind if kind in syntax.ACCURATE_ORDERS:
+            counters = zip(syntax.ACCURATE_ORDERS[kind], numbers, strict=False)
+            return " ".join(["ECN", *(f"{name} {count}" for name, count in counters)])
     return _PLAIN.get(option.kind, f"option-{option.kind} {option.blob.hex()}".strip())
 
 

@@ -151,6 +151,8 @@ _WORDS = {syntax.MSS: "!H", syntax.WSCALE: "!B", syntax.TIMESTAMPS: "!II"}
 
 
 def _option(kind: int, value: bytes) -> Option:
+    if kind in syntax.ACCURATE_ORDERS:
+        return Option(kind, tuple(int.from_bytes(value[at : at + 3]) for at in range(0, len(value), 3)))
     layout = f"!{len(value) // 4}I" if kind == syntax.SACK else _WORDS.get(kind)
     if layout is None:
         return Option(kind, blob=value)
@@ -194,6 +196,8 @@ def options_length(options: tuple[Option, ...]) -> int:
 def _option_bytes(option: Option) -> bytes:
     if option.kind in (syntax.EOL, syntax.NOP):
         return bytes([option.kind])
+    if option.kind in syntax.ACCURATE_ORDERS:
+        return bytes([option.kind, 2 + 3 * len(option.numbers)]) + b"".join(n.to_bytes(3) for n in option.numbers)
     layout = f"!{len(option.numbers)}I" if option.kind == syntax.SACK else _WORDS.get(option.kind)
     value = struct.pack(layout, *option.numbers) if layout else option.blob
     return bytes([option.kind, 2 + len(value)]) + value

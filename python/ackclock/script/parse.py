@@ -277,6 +277,15 @@ class _Reader(Transformer[Token, Any]):
     def timestamps(self, children: list[Token]) -> Option:
         return Option(syntax.TIMESTAMPS, tuple(self._number(child, 32, "a timestamp") for child in children))
 
+    def accurate_ecn(self, children: list[Token]) -> Option:
+        names, counts = tuple(str(name) for name in children[::2]), children[1::2]
+        for kind, order in syntax.ACCURATE_ORDERS.items():
+            if names == order[: len(names)]:
+                return Option(kind, tuple(self._number(count, 24, "a counter of accurate ECN") for count in counts))
+        raise self._error(
+            children[0], f"{' '.join(names)} is no order of counters", "write e0b, ceb, e1b or e1b, ceb, e0b"
+        )
+
     def md5(self, children: list[Token]) -> Option:
         raise self._error(children[0], "the MD5 option is not supported", "leave it out")
 

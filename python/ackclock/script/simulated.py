@@ -141,7 +141,7 @@ class SimulatedHost:
         if self._endpoint is None:
             raise ValueError("there is no connection to ask for TCP_INFO; open one first")
         info: dict[str, int] = self._endpoint.tcp_info(self._now_ns)
-        return info | self._observed.info() | {"fackets": 0, "pmtu": 1500}
+        return info | self._observed.info(self._now_ns) | {"fackets": 0, "pmtu": 1500}
 
     # ---- time -------------------------------------------------------------------------------------------------------
 
@@ -186,8 +186,9 @@ class SimulatedHost:
         """See `Backend`."""
         endpoint = self._sockets.endpoint_for(packet)
         if endpoint is not None:
-            self._observed.arrived(packet)
+            had = endpoint.unread_octets
             endpoint.on_packet(self._now_ns, emit_packet(packet, _TO_HERE))
+            self._observed.arrived(packet, self._now_ns, in_order=endpoint.unread_octets > had)
         self.settle_calls()
 
     def begin(self, request: Request, *, blocks: bool = False) -> SimulatedTicket:
@@ -207,7 +208,7 @@ class SimulatedHost:
         for data in self._endpoint.take_packets() if self._endpoint is not None else ():
             parsed = parse_packet(data)
             if parsed is not None:
-                self._observed.sent(parsed[1])
+                self._observed.sent(parsed[1], self._now_ns)
                 self._sent.append(Sent(self.now_us, parsed[1]))
 
     def close(self) -> None:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _O_NONBLOCK, _O_RDWR = CONSTANTS["O_NONBLOCK"], CONSTANTS["O_RDWR"]
 _MSG_DONTWAIT, _MSG_MORE, _MSG_PEEK = (CONSTANTS[f"MSG_{name}"] for name in ("DONTWAIT", "MORE", "PEEK"))
-_MSG_WAITALL = CONSTANTS["MSG_WAITALL"]
+_MSG_WAITALL, _MSG_EOR = CONSTANTS["MSG_WAITALL"], CONSTANTS["MSG_EOR"]
 _READ_FLAGS = _MSG_DONTWAIT | _MSG_PEEK | _MSG_WAITALL | CONSTANTS["MSG_TRUNC"] | CONSTANTS["MSG_NOSIGNAL"]
-_WRITE_FLAGS = _MSG_DONTWAIT | _MSG_MORE | CONSTANTS["MSG_NOSIGNAL"] | CONSTANTS["MSG_ZEROCOPY"]
+_WRITE_FLAGS = _MSG_DONTWAIT | _MSG_MORE | _MSG_EOR | CONSTANTS["MSG_NOSIGNAL"] | CONSTANTS["MSG_ZEROCOPY"]
 """What changes nothing here is among them: signals, copies, and contents that are thrown away."""
 _INQ = (CONSTANTS["SOL_TCP"], CONSTANTS["TCP_INQ"])
 _EPOLLET = CONSTANTS["EPOLLET"]
@@ -245,15 +245,21 @@ class Sockets:
         goes_on = is_open and (not self._progress.waits or endpoint.is_writable)
         while goes_on and (taken := min(octets - done, endpoint.writable_octets)):
             # What is sent at once makes room for more.
-            endpoint.write(self._host.now_ns, taken, more=bool(flags & _MSG_MORE))
             done, socket.written = done + taken, socket.written + taken
+            ends_record = bool(flags & _MSG_EOR) and done == octets
+            endpoint.write(self._host.now_ns, taken, more=bool(flags & _MSG_MORE), ends_record=ends_record)
         if done == octets:
             return Outcome(done)
-        socket.lacks_room = is_open
+        if is_open:
+            self._lacks_room(socket, endpoint)
         if done and self._is_nonblocking(socket, flags):
             return Outcome(done)
         self._progress.octets, self._progress.waits = done, is_open
         return self._blocks(socket, flags)
+
+    def _lacks_room(self, socket: Socket, endpoint: Endpoint) -> None:
+        socket.lacks_room = True
+        endpoint.wait_for_room(self._host.now_ns)
 
     def _is_nonblocking(self, socket: Socket, flags: int) -> bool:
         return not socket.is_blocking or bool(flags & _MSG_DONTWAIT)
@@ -344,8 +350,8 @@ class Sockets:
         if not opening and (endpoint.is_writable or not socket.writes or endpoint.state == "CLOSED"):
             ready |= _POLLOUT | _POLLWRNORM
             socket.freed, socket.lacks_room = socket.freed + socket.lacks_room, False
-        elif wanted & (_POLLOUT | _POLLWRNORM) and not wanted & _EPOLLET:
-            socket.lacks_room = True  # who is told of edges alone does not ask before one
+        elif not opening and wanted & (_POLLOUT | _POLLWRNORM) and not wanted & _EPOLLET:
+            self._lacks_room(socket, endpoint)  # who is told of edges alone does not ask before one
         return ready & (wanted | _POLLERR | _POLLHUP)
 
     def _epoll_create(self, _socket: Socket, request: Request) -> Outcome:

@@ -70,6 +70,8 @@ class Option:
 
 
 EOL, NOP, MSS, WSCALE, SACK_OK, SACK, TIMESTAMPS, MD5, FAST_OPEN, EXPERIMENTAL = 0, 1, 2, 3, 4, 5, 8, 19, 34, 254
+ACCURATE_ORDERS = {174: ("e1b", "ceb", "e0b"), 172: ("e0b", "ceb", "e1b")}
+"""Kinds of the accurate-ECN option, with the order of their counters of octets (RFC 9768 section 3.2.3)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,7 @@ def _ecn(value: str) -> Changes:
         "1": ("request", False),
         "2": ("accept", False),
         "3": ("request", True),
-        "4": ("accept", True),
-        "5": ("request", False),
+        "5": ("accept", True),
     }
     if value not in modes:
         raise ValueError(f"{value} is not simulated; use {' or '.join(modes)}")
@@ -81,6 +80,7 @@ SWITCHES: Mapping[str, Callable[[str], Changes]] = {
     "tcp_frto": _words("tcp.frto", {"0": False, "1": True, "2": True}),
     "tcp_slow_start_after_idle": _words("tcp.idle_restart", {"0": "off", "1": "linux"}),
     "tcp_ecn": _ecn,
+    "tcp_ecn_option": _words("tcp.accurate_ecn_option", {"0": False, "2": True, "3": True}),
     "tcp_retries2": _number("tcp.max_retries"),
     "tcp_syn_retries": _number("tcp.syn_retries"),
     "tcp_synack_retries": _number("tcp.syn_retries"),
@@ -110,7 +110,7 @@ ONLY: Mapping[str, tuple[str, ...]] = {
 WITHOUT_EFFECT = """
     tcp_abc tcp_abort_on_overflow tcp_allowed_congestion_control tcp_autocorking tcp_available_congestion_control
     tcp_backlog_ack_defer tcp_base_mss tcp_challenge_ack_limit tcp_comp_sack_delay_ns tcp_comp_sack_nr
-    tcp_comp_sack_rtt_percent tcp_comp_sack_slack_ns tcp_cookie_size tcp_ecn_fallback tcp_ecn_option
+    tcp_comp_sack_rtt_percent tcp_comp_sack_slack_ns tcp_cookie_size tcp_ecn_fallback
     tcp_ecn_option_beacon tcp_fack tcp_fastopen tcp_fastopen_blackhole_timeout_sec tcp_fastopen_key tcp_fin_timeout
     tcp_fwmark_accept tcp_invalid_ratelimit tcp_keepalive_intvl tcp_keepalive_probes tcp_keepalive_time
     tcp_l3mdev_accept tcp_low_latency tcp_max_orphans tcp_max_syn_backlog tcp_max_tw_buckets tcp_mem tcp_migrate_req

@@ -16,7 +16,11 @@ _REST = (
     ("Q", "delivery_rate busy_time rwnd_limited sndbuf_limited"),
     ("I", "delivered delivered_ce"),
     ("Q", "bytes_sent bytes_retrans"),
-    ("I", "dsack_dups reord_seen rcv_ooopack snd_wnd"),
+    ("I", "dsack_dups reord_seen rcv_ooopack snd_wnd rcv_wnd rehash"),
+    ("H", "total_rto total_rto_recoveries"),
+    ("I", "total_rto_time received_ce delivered_e1_bytes delivered_e0_bytes delivered_ce_bytes"),
+    ("I", "received_e1_bytes received_e0_bytes received_ce_bytes"),
+    ("H", "accecn_fail_mode accecn_opt_seen"),
 )
 _NAMES = " ".join([_BYTES, _WORDS, *(names for _, names in _REST)]).split()
 _LAYOUT = struct.Struct("=8B24I" + "".join(f"{len(names.split())}{letter}" for letter, names in _REST))

@@ -16,6 +16,10 @@ from ackclock._core import Scenario, check_often
 from ackclock.running import Stop, StoppedError, simulate
 from ackclock.sweep.grid import Point
 
+Work = Callable[[str, str], str]
+"""What is done with a point: from its scenario and the folder of its classes to a summary, both as JSON text. It is a
+function of a module, so that a process and a cluster can call it by its name."""
+
 
 def run_point(scenario_json: str, folder: str) -> str:
     """Simulate one point and return its summary as JSON text.
@@ -34,18 +38,19 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def local(points: Iterable[Point], *, jobs: int) -> Generator[tuple[Point, str], None, None]:
+def local(points: Iterable[Point], *, jobs: int, work: Work = run_point) -> Generator[tuple[Point, str], None, None]:
     """Run points in threads and yield each as it finishes.
 
     Args:
         points: To run.
         jobs: How many at a time.
+        work: Done with each.
 
     Yields:
         A point and its summary. When the caller stops, by an exception too, the running points are ended.
     """
     stop = Stop()
-    run = stop.heeded(run_point)
+    run = stop.heeded(work)
     with ThreadPoolExecutor(jobs) as pool:
         try:
             yield from _as_completed(points, lambda point: pool.submit(run, point.scenario_json, point.folder), jobs)
@@ -53,12 +58,15 @@ def local(points: Iterable[Point], *, jobs: int) -> Generator[tuple[Point, str],
             stop.set()
 
 
-def processes(points: Iterable[Point], *, jobs: int) -> Generator[tuple[Point, str], None, None]:
+def processes(
+    points: Iterable[Point], *, jobs: int, work: Work = run_point
+) -> Generator[tuple[Point, str], None, None]:
     """Run points in processes of their own, as `local` does in threads.
 
     Args:
         points: To run.
         jobs: How many at a time.
+        work: Done with each.
 
     Yields:
         A point and its summary.
@@ -68,7 +76,7 @@ def processes(points: Iterable[Point], *, jobs: int) -> Generator[tuple[Point, s
     with ProcessPoolExecutor(jobs, context, _begin_process, (stop,)) as pool:
         try:
             yield from _as_completed(
-                points, lambda point: pool.submit(_run_in_process, point.scenario_json, point.folder), jobs
+                points, lambda point: pool.submit(_run_in_process, work, point.scenario_json, point.folder), jobs
             )
         finally:
             stop.set()
@@ -84,11 +92,11 @@ def _begin_process(stop: Event) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends a point, never a process that waits for one
 
 
-def _run_in_process(scenario_json: str, folder: str) -> str:
+def _run_in_process(work: Work, scenario_json: str, folder: str) -> str:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     check_often(_check_stop)
     try:
-        return run_point(scenario_json, folder)
+        return work(scenario_json, folder)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -116,12 +124,19 @@ def _as_completed(
             yield running.pop(future), future.result()
 
 
-def ray(points: Iterable[Point], *, jobs: int | None) -> Generator[tuple[Point, str], None, None]:
-    """Run points as tasks of a Ray cluster and yield each as it finishes.
+_CHUNK = 200
+"""Points of one task at most: a task costs milliseconds of the cluster's, a point may take fewer."""
+
+
+def ray(
+    points: Iterable[Point], *, jobs: int | None, work: Work = run_point
+) -> Generator[tuple[Point, str], None, None]:
+    """Run points in chunks, each a task of a Ray cluster, and yield what each chunk came to as it finishes.
 
     Args:
         points: To run.
-        jobs: How many at a time; None keeps every processor of the cluster busy twice over.
+        jobs: How many tasks at a time; None keeps every processor of the cluster busy twice over.
+        work: Done with each.
 
     Yields:
         A point and its summary.
@@ -132,16 +147,28 @@ def ray(points: Iterable[Point], *, jobs: int | None) -> Generator[tuple[Point, 
     import ray as cluster
 
     cluster.init(ignore_reinit_error=True, log_to_driver=False)
-    task = cluster.remote(run_point)
+    task = cluster.remote(run_chunk)
     limit = jobs or 2 * max(1, int(cluster.cluster_resources().get("CPU", 1)))
-    waiting, running = iter(points), dict[Any, Point]()
+    every = list(points)
+    size = max(1, min(_CHUNK, len(every) // (4 * limit)))
+    waiting, running = iter([every[at : at + size] for at in range(0, len(every), size)]), dict[Any, list[Point]]()
     while True:
-        for point in waiting:
-            running[task.remote(point.scenario_json, point.folder)] = point
+        for chunk in waiting:
+            running[task.remote(work, [(point.scenario_json, point.folder) for point in chunk])] = chunk
             if len(running) >= limit:
                 break
         if not running:
             return
         done, _others = cluster.wait(list(running), num_returns=1)
         for reference in done:
-            yield running.pop(reference), cluster.get(reference)
+            yield from zip(running.pop(reference), cluster.get(reference), strict=True)
+
+
+def run_chunk(work: Work, scenarios: list[tuple[str, str]]) -> list[str]:
+    """Do several points, one after the other.
+
+    Args:
+        work: Done with each.
+        scenarios: Each with its folder.
+    """
+    return [work(scenario_json, folder) for scenario_json, folder in scenarios]

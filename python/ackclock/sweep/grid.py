@@ -147,7 +147,16 @@ def grid_of(axes: Sequence[Axis], make: Callable[[list[str]], Scenario]) -> list
 def _point(paths: list[str], values: tuple[Any, ...], make: Callable[[list[str]], Scenario]) -> Point:
     parameters = dict(zip(paths, values, strict=True))
     scenario = make([f"{path}={override_text(value)}" for path, value in parameters.items()])
+    return point_of({**parameters, "seed": scenario.seed}, scenario)
+
+
+def point_of(parameters: dict[str, Any], scenario: Scenario) -> Point:
+    """Return a scenario as a point of a grid.
+
+    Args:
+        parameters: What tells it from the others, the seed included.
+        scenario: The effective one.
+    """
     sources = (*controllers.sources(scenario).values(), *importing.sources(scenario).values())
     own = tuple(source["sha256"] for source in sources)
-    text = scenario.to_json()
-    return Point({**parameters, "seed": scenario.seed}, text, scenario.hash, str(scenario.folder), own)
+    return Point(parameters, scenario.to_json(), scenario.hash, str(scenario.folder), own)

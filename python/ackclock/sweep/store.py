@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from ackclock import storage
-from ackclock.reading import DamagedError, document
+from ackclock.reading import DamagedError, document, inside
 from ackclock.summaries import RunSummary
 from ackclock.sweep.grid import GridError, Point
 from ackclock.version import __version__
@@ -128,17 +128,39 @@ class SweepFolder:
         Raises:
             DamagedError: If its file is not the one that was written for this point.
         """
-        file, remedy = self._file(point), "remove it, and the same command runs this point again"
-        content = file.read_bytes()
-        record = document(content, file, _Record, remedy)
+        file = self._file(point)
+        record = _record(file)
         if record["scenario_hash"] != point.scenario_hash:
-            raise DamagedError(file, f"it is of another point than {_one(point.parameters)}", remedy)
-        if "sha256" in record and _signed(b"{" + content[_SIGNATURE_LENGTH:]) != content:
-            raise DamagedError(file, "it is not what was written there, as its SHA-256 tells: it was changed", remedy)
+            raise DamagedError(file, f"it is of another point than {_one(point.parameters)}", _REMEDY)
         return record["summary"]
+
+    def summary_of(self, key: str) -> RunSummary:
+        """Return the summary of a finished point by its key alone.
+
+        Args:
+            key: As `Point.key` was.
+
+        Raises:
+            DamagedError: If its file is not what was written, or is missing.
+        """
+        file = inside(self.path / _POINTS, f"{key}.json", _REMEDY)
+        if not file.is_file():
+            raise DamagedError(file, "it is missing", "run the same command again: it runs this point")
+        return _record(file)["summary"]
 
     def _file(self, point: Point) -> Path:
         return self.path / _POINTS / f"{point.key}.json"
+
+
+_REMEDY = "remove it, and the same command runs this point again"
+
+
+def _record(file: Path) -> _Record:
+    content = file.read_bytes()
+    record = document(content, file, _Record, _REMEDY)
+    if "sha256" in record and _signed(b"{" + content[_SIGNATURE_LENGTH:]) != content:
+        raise DamagedError(file, "it is not what was written there, as its SHA-256 tells: it was changed", _REMEDY)
+    return record
 
 
 def _signed(content: bytes) -> bytes:

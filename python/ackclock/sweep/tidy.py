@@ -1,14 +1,13 @@
 """From summaries to tables: a row for each point and flow, and means over the seeds."""
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ackclock.estimates import half_width
+
 if TYPE_CHECKING:
     import polars as pl
-
-CONFIDENCE = 0.95
 
 _MEASURES = (
     "goodput_bps",
@@ -112,24 +111,6 @@ def _interval(grouped: "pl.DataFrame", name: str) -> "list[pl.Series]":
         for std, count in zip(grouped[f"{name}_std"].to_list(), grouped[f"{name}_count"].to_list(), strict=True)
     ]
     return [grouped[f"{name}_mean"], pl.Series(f"{name}_ci95", halves, dtype=pl.Float64)]
-
-
-def half_width(standard_deviation: float | None, count: int) -> float | None:
-    """Return half the width of the 95 % confidence interval of a mean, after Student.
-
-    Args:
-        standard_deviation: Of the sample.
-        count: Size of the sample.
-
-    Returns:
-        None if fewer than two values leave the interval unknown.
-    """
-    if standard_deviation is None or count < 2:
-        return None
-    from scipy.special import stdtrit  # what scipy.stats calls, without the second that loading all of it takes
-
-    quantile = float(stdtrit(count - 1, 0.5 + CONFIDENCE / 2))
-    return quantile * standard_deviation / math.sqrt(count)
 
 
 def _plain(rows: Iterable[Row]) -> Iterable[tuple[dict[str, Any], Mapping[str, Any]]]:

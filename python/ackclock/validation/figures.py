@@ -7,9 +7,9 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ackclock.claims.figures import STYLE
+from ackclock.figures.theme import COLOURS
+from ackclock.figures.theme import PAGE as STYLE
 from ackclock.metrics import Floats
-from ackclock.panels import COLOURS
 from ackclock.validation.comparison import Comparison
 from ackclock.validation.recorded import RecordedRun
 from ackclock.validation.simulated import SimulatedRun

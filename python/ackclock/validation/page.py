@@ -12,7 +12,8 @@ import numpy as np
 from ackclock import storage
 from ackclock._core import build_info
 from ackclock.claims.figures import encode
-from ackclock.claims.page import STYLE, number
+from ackclock.claims.page import STYLE
+from ackclock.claims.words import number
 from ackclock.validation.comparison import Comparison, Row
 from ackclock.validation.figures import overlay
 from ackclock.validation.recorded import Recording

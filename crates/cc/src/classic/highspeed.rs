@@ -61,6 +61,13 @@ impl Algorithm for HighSpeedConfig {
     }
 }
 
+impl HighSpeedConfig {
+    /// a(w), segments a round trip, and b(w) by the formulas of section 5, for any window above `low_window`, in segments.
+    pub fn response_at(&self, window: f64) -> (f64, f64) {
+        from_formulas(self, window)
+    }
+}
+
 /// Section 5: the loss rate at which Reno's window is `low_window`, 1.5 / W^2: `10^-3` for the RFC's 38 segments, rounded
 /// as there.
 fn low_p(low_window: f64) -> f64 {

@@ -207,6 +207,16 @@ impl Served {
         Some(if capacity > 0.0 { sent / capacity } else { 0.0 })
     }
 
+    /// A packet is in service, and what comes next is its end.
+    fn is_busy(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.end == self.wake)
+    }
+
+    /// Nothing leaves at `now`.
+    fn keeps_all(&self, now: SimTime) -> bool {
+        self.propagation.is_none() && self.current.as_ref().is_none_or(|current| current.end > now)
+    }
+
     /// The packet whose last bit has left by `now`.
     fn finish(&mut self, now: SimTime) -> Option<Queued> {
         let done = self.current.take_if(|current| current.end <= now)?;
@@ -306,6 +316,19 @@ impl ServedLink<'_> {
     /// The packets that the queue has dropped or marked since the last call, in order; none unless watched.
     pub fn treated(&mut self) -> impl Iterator<Item = (Packet, Treatment)> {
         self.parts().0.queue.tally().take()
+    }
+
+    /// Serving it again would come to nothing: a packet is in service, and an event for its end is pending, before which nothing
+    /// is to be done.
+    #[inline]
+    pub fn is_busy(&self) -> bool {
+        self.link.rest.served.as_ref().is_some_and(|served| served.is_busy())
+    }
+
+    /// Nothing leaves the link at `now`, so that [`Self::depart`] would come to nothing.
+    #[inline]
+    pub fn keeps_all(&self, now: SimTime) -> bool {
+        self.link.rest.served.as_ref().is_some_and(|served| served.keeps_all(now))
     }
 
     /// What leaves the link at `now` travels on; `notice` says when a packet that arrives goes on, and keeps

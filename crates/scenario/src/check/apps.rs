@@ -17,7 +17,7 @@ impl Checker<'_, '_> {
     pub(crate) fn app(&mut self, app: &App, path: &FieldPath) -> AppConfig {
         let app = match app {
             // The rates of datagrams are refused where there is a connection.
-            App::Bulk(_) | App::Cbr(_) | App::Poisson(_) => None,
+            App::Bulk(_) | App::Cbr(_) | App::Poisson(_) | App::Media(_) => None,
             App::Own(source) => Some(AppConfig::External(self.chosen(source, &Context::default(), path))),
             App::File(table) => self.own(table, path).map(|file| file.app()),
             App::Files(table) => self.files(table, path),

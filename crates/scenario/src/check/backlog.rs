@@ -85,11 +85,13 @@ fn too_many<'a>(
 }
 
 fn packets_a_second(datagrams: &DatagramConfig) -> f64 {
-    let (rate, active) = match datagrams.sending {
-        Sending::Constant(rate) | Sending::Poisson(rate) => (rate, 1.0),
+    let (rate, active) = match &datagrams.sending {
+        Sending::Constant(rate) | Sending::Poisson(rate) => (*rate, 1.0),
+        // Its controller lowers the rate to this, where nothing comes back.
+        Sending::Media(media) => (media.min_rate, 1.0),
         Sending::OnOff { on, off, rate } => {
-            let (on, off) = (mean(on).as_secs_f64(), mean(off).as_secs_f64());
-            (rate, on / (on + off).max(f64::MIN_POSITIVE))
+            let (on, off) = (mean(*on).as_secs_f64(), mean(*off).as_secs_f64());
+            (*rate, on / (on + off).max(f64::MIN_POSITIVE))
         }
     };
     rate.0 as f64 * active / (f64::from(datagrams.payload) * 8.0)

@@ -1,9 +1,11 @@
 //! Short flows and datagrams.
 
+use std::sync::Arc;
+
 use ackclock_declare::Context;
 use ackclock_net::Router;
 use ackclock_sim::{
-    Arrivals, ArrivalsConfig, DatagramConfig, FlowConfig, Gaps, OnOffApp, QuicConfig, RateApp, Sending,
+    Arrivals, ArrivalsConfig, DatagramConfig, FlowConfig, Gaps, MediaApp, OnOffApp, QuicConfig, RateApp, Sending,
     SizeDistribution, SplitConfig, TrafficConfig, UdpProtocol,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -21,6 +23,9 @@ const MAX_ARRIVALS: f64 = 8e6;
 
 /// IPv4 and UDP.
 pub(super) const HEADERS: u64 = 28;
+
+/// Smaller packets of video are mostly headers, and a frame would be thousands of them.
+const LEAST_OF_MEDIA: Bytes = Bytes(100);
 
 const DEFAULT_BUCKETS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
@@ -75,7 +80,10 @@ pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
         }
         Role::Datagrams(udp) => {
             let udp = <UdpProtocol as OwnTable>::part().read(&udp.0, &Context::default()).config;
-            FlowTraits { number: datagrams.next(), datagram: Some(udp.payload.0 + HEADERS), ..FlowTraits::default() }
+            let datagram = Some(udp.payload.0 + HEADERS);
+            // Reports travel back.
+            let has_answers = matches!(plan.table.app, Some(App::Media(_)));
+            FlowTraits { number: datagrams.next(), has_answers, datagram, ..FlowTraits::default() }
         }
         // A list of arrivals may have replies.
         Role::Arrivals(table) => {
@@ -105,7 +113,7 @@ impl Checker<'_, '_> {
         ];
         match role(table) {
             Role::Connection => {
-                if let Some(App::Cbr(_) | App::Poisson(_)) = table.app {
+                if let Some(App::Cbr(_) | App::Poisson(_) | App::Media(_)) = table.app {
                     let remedy = "add protocol = \"udp\", or use app = { kind = \"on_off\", ... } with a rate";
                     self.report(&path.key("app"), "must not send datagrams over a connection", remedy);
                 }
@@ -117,8 +125,9 @@ impl Checker<'_, '_> {
                         remedy,
                     );
                 }
-                if let Some(reply @ (App::RequestResponse(_) | App::Video(_) | App::Cbr(_) | App::Poisson(_))) =
-                    &table.reply
+                if let Some(
+                    reply @ (App::RequestResponse(_) | App::Video(_) | App::Cbr(_) | App::Poisson(_) | App::Media(_)),
+                ) = &table.reply
                 {
                     let what =
                         format!("must not be {:?}: only the end that opens a connection may be that", reply.kind());
@@ -168,7 +177,8 @@ impl Checker<'_, '_> {
                 }
                 Role::Datagrams(table) => {
                     if let Some(datagrams) = self.datagrams(table, plan, flow) {
-                        rates.push(plan.path.key("app").key("rate"));
+                        let field = if matches!(datagrams.sending, Sending::Media(_)) { "min_rate" } else { "rate" };
+                        rates.push(plan.path.key("app").key(field));
                         traffic.datagrams.push(datagrams);
                     }
                 }
@@ -322,6 +332,10 @@ impl Checker<'_, '_> {
         let UdpProtocol { payload, until, ecn } = self.own(table, &path.key("protocol"))?;
         let until = self.until(until, flow.start, &path.key("protocol"));
         let sending = self.sending(plan.table.app.as_ref(), &path.key("app"))?;
+        if matches!(sending, Sending::Media(_)) && payload < LEAST_OF_MEDIA {
+            let what = format!("must be at least {LEAST_OF_MEDIA} for media, whose frames are sent in such packets");
+            self.report(&path.key("protocol").key("payload"), what, "use a larger payload, or remove it");
+        }
         let FlowConfig { name, from, to, capture, start, .. } = flow;
         Some(DatagramConfig {
             name,
@@ -347,12 +361,13 @@ impl Checker<'_, '_> {
                 }
                 Some(Sending::OnOff { on, off, rate: rate? })
             }
+            Some(App::Media(table)) => self.own(table, path).map(|media: MediaApp| Sending::Media(Arc::new(media))),
             Some(app) => {
                 let what = format!(
                     "must be an application with a rate: {:?} has none, and datagrams have nothing else",
                     app.kind()
                 );
-                self.report(path, what, "use kind = \"cbr\", \"poisson\" or \"on_off\" with a rate");
+                self.report(path, what, "use kind = \"cbr\", \"poisson\" or \"on_off\" with a rate, or \"media\"");
                 None
             }
             None => {

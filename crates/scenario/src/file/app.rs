@@ -1,6 +1,6 @@
 //! Applications as a file says them.
 
-use ackclock_sim::{FileApp, FilesApp, OnOffApp, RateApp, VideoApp};
+use ackclock_sim::{FileApp, FilesApp, MediaApp, OnOffApp, RateApp, VideoApp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,8 @@ kinds! {
         "cbr" = Cbr(Fields<RateApp>),
         /// UDP only: datagrams with exponential gaps.
         "poisson" = Poisson(Fields<RateApp>),
+        /// UDP only: interactive video whose rate a controller sets.
+        "media" = Media(Fields<MediaApp>),
     }
     own Own(Source);
 }

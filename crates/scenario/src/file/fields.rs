@@ -9,7 +9,8 @@ use ackclock_net::{
     AggregateConfig, ChangingDelay, ChangingRate, ChannelConfig, HandoverConfig, ImpairmentConfig, PolicerConfig,
 };
 use ackclock_sim::{
-    FileApp, FilesApp, LogNormalGaps, LogNormalSizes, OnOffApp, ParetoSizes, QuicConfig, RateApp, UdpProtocol, VideoApp,
+    FileApp, FilesApp, LogNormalGaps, LogNormalSizes, MediaApp, OnOffApp, ParetoSizes, QuicConfig, RateApp,
+    UdpProtocol, VideoApp,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeSeed, Deserializer};
@@ -77,6 +78,7 @@ entries!(
     OnOffApp,
     RateApp,
     VideoApp,
+    MediaApp,
     UdpProtocol,
     QuicConfig,
     LogNormalGaps,

@@ -55,8 +55,8 @@ impl Simulation {
         let datagrams = DatagramFlows::new(config, &mut hosts, &mut router);
         hosts.network.find_express_links(&config.network);
         let mut relays = Relays::new(config);
-        let recorder =
-            Recorder::new(&config.trace, streams.list().len(), config.trace.traced_links.len(), relays.are_recorded());
+        let has_others = relays.are_recorded() || datagrams.are_recorded();
+        let recorder = Recorder::new(&config.trace, streams.list().len(), has_others);
         schedule_measurement(config, &recorder, &mut hosts);
         for relay in (0..config.splits.len()).map(RelayId::new) {
             relays.begin(relay, &mut hosts);

@@ -37,9 +37,10 @@ impl Simulation {
     pub(super) fn on_sample(&mut self) {
         ask(); // of a large network a sample takes milliseconds
         let now = self.hosts.now();
-        let Self { hosts, recorder, streams, relays, .. } = self;
+        let Self { hosts, recorder, streams, relays, datagrams, .. } = self;
         recorder.sample(now, &mut Seen { streams, hosts });
         relays.sample(now, &hosts.connections);
+        datagrams.sample(now);
         if let Some(interval) = recorder.interval() {
             hosts.schedule(now + interval, Event::Sample);
         }

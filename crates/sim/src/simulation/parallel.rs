@@ -247,8 +247,9 @@ impl ParallelSimulation {
     }
 
     fn sample(&mut self, now: SimTime) {
-        let Simulation { hosts, recorder, streams, relays, .. } = &mut self.first;
+        let Simulation { hosts, recorder, streams, relays, datagrams, .. } = &mut self.first;
         relays.sample(now, &hosts.connections);
+        datagrams.sample(now);
         let others = self.others.iter_mut().map(|part| Seen { streams: &part.streams, hosts: &mut part.hosts });
         let parts = std::iter::once(Seen { streams, hosts }).chain(others).collect();
         recorder.sample(now, &mut SeenInParts { parts, partition: &self.partition });

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ackclock_declare::{About, Entry, declare, required};
+use ackclock_media::MediaApp;
 use ackclock_net::NodeId;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::Ecn;
@@ -16,7 +17,7 @@ use crate::config::{FlowConfig, Span};
 pub struct TrafficConfig {
     /// Groups of short flows.
     pub arrivals: Vec<ArrivalsConfig>,
-    /// Datagrams without congestion control.
+    /// Datagrams.
     pub datagrams: Vec<DatagramConfig>,
 }
 
@@ -110,7 +111,7 @@ pub struct DatagramConfig {
     pub start: SimTime,
     /// None leaves from this time on.
     pub until: SimTime,
-    /// Payload of each datagram.
+    /// Payload of each datagram; of media, of the largest.
     pub payload: u32,
     /// When and how fast they leave.
     pub sending: Sending,
@@ -119,7 +120,7 @@ pub struct DatagramConfig {
 }
 
 /// When datagrams leave. Rates count payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Sending {
     /// Evenly spaced, at this rate.
     Constant(Bandwidth),
@@ -134,6 +135,8 @@ pub enum Sending {
         /// Rate during an on period.
         rate: Bandwidth,
     },
+    /// As an encoder makes them, at a rate that a controller sets.
+    Media(Arc<MediaApp>),
 }
 
 /// A video client that chooses a bitrate for each segment.

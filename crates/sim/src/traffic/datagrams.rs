@@ -1,37 +1,45 @@
-//! Datagrams (UDP) without congestion control: when they leave, and what becomes of them.
+//! Datagrams (UDP): when they leave, without congestion control or as a flow of media has them ([`super::media`]).
 //!
-//! Sources: RFC 768; loss and jitter as RFC 3550 counts them (appendix A.3, section 6.4.1).
+//! Source: RFC 768.
 
 use ackclock_net::{Datagram, EndpointId, Packet, RandomStream, Router};
-use ackclock_units::{Bandwidth, Bytes, Histogram, SimDuration, SimTime, math};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime, math};
 use ackclock_wire::Ecn;
-use serde::Serialize;
 
 use super::config::{DatagramConfig, Sending};
+use super::media::{MediaFlow, MediaSeries};
+use super::sink::{DatagramSummary, Sink};
 use crate::config::{MeasureWindow, SimulationConfig, Span};
 use crate::event_queue::Event;
 use crate::hosts::Hosts;
 use crate::ids::{DatagramFlowId, RouteId};
 use crate::network::Network;
-use crate::outcome::Distribution;
-use crate::summary::distribution;
-
-/// RFC 3550 section 6.4.1: the gain of the jitter estimator.
-const JITTER_GAIN: f64 = 1.0 / 16.0;
+use crate::outcome::Table;
 
 /// All flows of datagrams at work.
 #[derive(Clone, Debug)]
 pub(crate) struct DatagramFlows {
     list: Vec<RoutedFlow>,
+    /// What flows of media record over time.
+    series: Option<MediaSeries>,
 }
 
 #[derive(Clone, Debug)]
 struct RoutedFlow {
-    flow: DatagramFlow,
+    work: Work,
     route: RouteId,
+    /// Of the receiver's reports.
+    back: Option<RouteId>,
     receiver: EndpointId,
     payload: u32,
     ecn: Ecn,
+}
+
+/// What makes the datagrams of a flow.
+#[derive(Clone, Debug)]
+enum Work {
+    Plain(Box<DatagramFlow>),
+    Media(Box<MediaFlow>),
 }
 
 impl DatagramFlows {
@@ -40,51 +48,138 @@ impl DatagramFlows {
         let mut list = Vec::with_capacity(config.traffic.datagrams.len());
         for (index, datagrams) in config.traffic.datagrams.iter().enumerate() {
             let id = DatagramFlowId::new(index);
-            let mut flow = DatagramFlow::new(datagrams, config.seed, config.measure);
-            if let Some(time) = flow.first() {
+            let (work, first) = Work::new(datagrams, config);
+            if let Some(time) = first {
                 hosts.schedule(time, Event::Datagram(id));
             }
-            let route =
-                hosts.network.add_route(router, (datagrams.from, SimDuration::ZERO), (datagrams.to, SimDuration::ZERO));
+            let ends = [datagrams.from, datagrams.to].map(|node| (node, SimDuration::ZERO));
+            let route = hosts.network.add_route(router, ends[0], ends[1]);
+            let is_media = matches!(work, Work::Media(_));
+            let back = is_media.then(|| hosts.network.add_route(router, ends[1], ends[0]));
             let receiver = hosts.connections.add_datagrams(id);
             if datagrams.capture {
                 let host = &config.network.node(datagrams.from).name;
                 let view = hosts.network.captures.add_view(&datagrams.name, host);
                 hosts.network.capture_end(receiver.peer(), Some(view), route);
             }
-            list.push(RoutedFlow { flow, route, receiver, payload: datagrams.payload, ecn: datagrams.ecn });
+            list.push(RoutedFlow { work, route, back, receiver, payload: datagrams.payload, ecn: datagrams.ecn });
         }
-        Self { list }
+        let is_recorded = !config.trace.flows.is_empty() && list.iter().any(|flow| flow.back.is_some());
+        let series = is_recorded.then(|| MediaSeries::new(list.len()));
+        Self { list, series }
     }
 
-    /// The time of a flow's next datagram has come.
+    /// The time of a flow's next datagram has come, or what else it waits for.
     pub(crate) fn send(&mut self, id: DatagramFlowId, network: &mut Network) {
         let now = network.now();
-        let RoutedFlow { flow, route, receiver, payload, ecn } = &mut self.list[id.index()];
-        let (number, next) = flow.send(now);
-        let datagram = Datagram { number, sent: now, payload: *payload, ecn: *ecn };
-        network.send(*route, &Packet::udp(datagram, *receiver));
-        if let Some(time) = next {
-            network.queue.push(time, Event::Datagram(id));
+        let flow = &mut self.list[id.index()];
+        match &mut flow.work {
+            Work::Plain(plain) => {
+                let (number, next) = plain.send(now);
+                let datagram = Datagram { number, sent: now, payload: flow.payload, ecn: flow.ecn };
+                network.send(flow.route, &Packet::udp(datagram, flow.receiver));
+                if let Some(time) = next {
+                    network.queue.push(time, Event::Datagram(id));
+                }
+            }
+            Work::Media(media) => {
+                if media.is_due(now) {
+                    flow.act(id, network);
+                }
+            }
         }
     }
 
-    /// A datagram of a flow has arrived.
-    pub(crate) fn receive(&mut self, id: DatagramFlowId, now: SimTime, datagram: &Datagram) {
-        let is_marked = datagram.ecn == Ecn::Ce;
-        self.list[id.index()].flow.receive(now, datagram.sent, datagram.number, is_marked);
+    /// A datagram of a flow has arrived at this end.
+    pub(crate) fn receive(&mut self, id: DatagramFlowId, to: EndpointId, datagram: &Datagram, network: &mut Network) {
+        let (now, flow) = (network.now(), &mut self.list[id.index()]);
+        match &mut flow.work {
+            Work::Plain(plain) => {
+                plain.receive(now, datagram.sent, datagram.number, datagram.ecn == Ecn::Ce);
+            }
+            Work::Media(media) => {
+                if to == flow.receiver {
+                    media.on_packet(now, datagram);
+                } else {
+                    media.on_report(now, datagram.number);
+                }
+                flow.act(id, network);
+            }
+        }
     }
 
     pub(crate) fn summaries(&self, config: &SimulationConfig) -> Vec<DatagramSummary> {
         let end = SimTime(config.duration.0);
         let flows = self.list.iter().zip(&config.traffic.datagrams);
-        flows.map(|(routed, config)| routed.flow.summary(config, end)).collect()
+        flows
+            .map(|(flow, config)| match &flow.work {
+                Work::Plain(plain) => plain.summary(config, end),
+                Work::Media(media) => media.summary(config, end),
+            })
+            .collect()
+    }
+
+    /// True if something is recorded over time.
+    pub(crate) fn are_recorded(&self) -> bool {
+        self.series.is_some()
+    }
+
+    /// A row for each flow of media, if any is recorded.
+    pub(crate) fn sample(&mut self, now: SimTime) {
+        let Some(series) = &mut self.series else { return };
+        for (index, flow) in self.list.iter().enumerate() {
+            if let Work::Media(media) = &flow.work {
+                series.sample(now, index, media);
+            }
+        }
+    }
+
+    /// The rows of all; no columns if none are recorded.
+    pub(crate) fn take_table(&mut self, config: &SimulationConfig) -> Table {
+        let names = || config.traffic.datagrams.iter().map(|flow| flow.name.clone()).collect();
+        self.series.take().map_or_else(Table::default, |series| series.into_table(names()))
     }
 }
 
-/// One flow of datagrams: its sender and its receiver.
+impl RoutedFlow {
+    /// Sends what a flow of media has to send, either way, and sees to it that it is asked again.
+    fn act(&mut self, id: DatagramFlowId, network: &mut Network) {
+        let now = network.now();
+        let Self { work: Work::Media(media), route, back, receiver, ecn, .. } = self else { return };
+        while let Some((number, payload)) = media.send(now) {
+            let datagram = Datagram { number, sent: now, payload, ecn: *ecn };
+            network.send(*route, &Packet::udp(datagram, *receiver));
+        }
+        if let (Some(back), Some((number, payload))) = (*back, media.report(now)) {
+            let datagram = Datagram { number, sent: now, payload, ecn: Ecn::NotEct };
+            network.send(back, &Packet::udp(datagram, receiver.peer()));
+        }
+        if let Some(time) = media.wake() {
+            network.queue.push(time, Event::Datagram(id));
+        }
+    }
+}
+
+impl Work {
+    /// With when it is to be asked first.
+    fn new(datagrams: &DatagramConfig, config: &SimulationConfig) -> (Self, Option<SimTime>) {
+        if let Sending::Media(app) = &datagrams.sending {
+            let mut media = MediaFlow::new(app, datagrams, config.seed, config.measure);
+            let first = media.wake();
+            return (Self::Media(Box::new(media)), first);
+        }
+        let mut flow = DatagramFlow::new(datagrams, config.seed, config.measure);
+        let first = flow.first();
+        (Self::Plain(Box::new(flow)), first)
+    }
+}
+
+/// What [`Work::new`] sees to.
+const MEDIA: &str = "media has a sender of its own";
+
+/// One flow of datagrams: its sender, which says when the next leaves, and its receiver, which counts.
 #[derive(Clone, Debug)]
-struct DatagramFlow {
+pub struct DatagramFlow {
     payload: u32,
     until: SimTime,
     sending: Sending,
@@ -101,56 +196,13 @@ struct DatagramFlow {
     sink: Sink,
 }
 
-/// What the receiver saw of the datagrams that left within the measurement window.
-#[derive(Clone, Debug)]
-struct Sink {
-    window: MeasureWindow,
-    sent: u64,
-    /// Number of the first that left in the window.
-    first: Option<u32>,
-    received: u64,
-    /// One more than the highest number received.
-    next: u32,
-    out_of_order: u64,
-    marked: u64,
-    /// One-way delays, nanoseconds.
-    delay: Histogram,
-    last_delay: Option<SimDuration>,
-    /// Nanoseconds.
-    jitter: f64,
-}
-
-/// One flow of datagrams; those that left within the measurement window.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DatagramSummary {
-    /// As in the scenario.
-    pub name: String,
-    /// Datagrams that left the sender.
-    pub sent: u64,
-    /// Datagrams that arrived before the run ended.
-    pub received: u64,
-    /// Datagrams that did not arrive though a later one did.
-    pub lost: u64,
-    /// Datagrams that arrived after a later one.
-    pub out_of_order: u64,
-    /// Datagrams that arrived with a CE mark.
-    pub marked: u64,
-    /// Payload sent, in bit/s.
-    pub sent_bps: f64,
-    /// Payload that arrived, in bit/s.
-    pub goodput_bps: f64,
-    /// From the sender to the receiver; null if none arrived.
-    pub one_way_delay_ms: Option<Distribution>,
-    /// Interarrival jitter at the end, as RFC 3550 estimates it; null with fewer than two arrivals.
-    pub jitter_ms: Option<f64>,
-}
-
 impl DatagramFlow {
-    fn new(config: &DatagramConfig, seed: u64, window: MeasureWindow) -> Self {
+    /// Before its first datagram; random gaps and periods are of the seed's stream of its name.
+    pub fn new(config: &DatagramConfig, seed: u64, window: MeasureWindow) -> Self {
         let mut flow = Self {
             payload: config.payload,
             until: config.until,
-            sending: config.sending,
+            sending: config.sending.clone(),
             random: RandomStream::new(seed, &format!("datagrams {}", config.name)),
             spaced_from: config.start,
             spaced: 0,
@@ -166,23 +218,25 @@ impl DatagramFlow {
     }
 
     /// When the first leaves, if any does.
-    fn first(&mut self) -> Option<SimTime> {
+    pub fn first(&mut self) -> Option<SimTime> {
         let first = match self.sending {
             Sending::Poisson(rate) => self.spaced_from + self.gap(rate),
             Sending::Constant(_) | Sending::OnOff { .. } => self.spaced_from,
+            Sending::Media(_) => unreachable!("{MEDIA}"),
         };
         (first < self.until).then_some(first)
     }
 
     /// A datagram leaves now: its number, and when the next leaves.
-    fn send(&mut self, now: SimTime) -> (u32, Option<SimTime>) {
+    pub fn send(&mut self, now: SimTime) -> (u32, Option<SimTime>) {
         let number = self.number;
         self.number = number.wrapping_add(1);
-        self.sink.on_sent(now, number);
+        self.sink.on_sent(now, number, self.payload);
         let next = match self.sending {
             Sending::Constant(rate) => self.evenly(rate),
             Sending::Poisson(rate) => now + self.gap(rate),
             Sending::OnOff { on, off, rate } => self.in_periods(on, off, rate),
+            Sending::Media(_) => unreachable!("{MEDIA}"),
         };
         (number, (next < self.until).then_some(next))
     }
@@ -213,30 +267,13 @@ impl DatagramFlow {
     }
 
     /// A datagram arrived.
-    fn receive(&mut self, now: SimTime, sent: SimTime, number: u32, marked: bool) {
-        self.sink.on_received(now, sent, number, marked);
+    pub fn receive(&mut self, now: SimTime, sent: SimTime, number: u32, marked: bool) {
+        self.sink.on_received(now, sent, number, self.payload, marked);
     }
 
-    fn summary(&self, config: &DatagramConfig, end: SimTime) -> DatagramSummary {
-        let sink = &self.sink;
-        let from = sink.window.from.map_or(config.start, |from| from.max(config.start));
-        let until = sink.window.until.map_or(end, |until| until.min(end)).min(config.until);
-        let seconds = until.saturating_since(from).as_secs_f64();
-        let rate =
-            |count: u64| if seconds > 0.0 { (count * u64::from(self.payload) * 8) as f64 / seconds } else { 0.0 };
-        let expected = sink.first.map_or(0, |first| sink.next.saturating_sub(first));
-        DatagramSummary {
-            name: config.name.clone(),
-            sent: sink.sent,
-            received: sink.received,
-            lost: u64::from(expected).saturating_sub(sink.received),
-            out_of_order: sink.out_of_order,
-            marked: sink.marked,
-            sent_bps: rate(sink.sent),
-            goodput_bps: rate(sink.received),
-            one_way_delay_ms: (sink.received > 0).then(|| distribution(&sink.delay, 1e6)),
-            jitter_ms: (sink.received > 1).then_some(sink.jitter / 1e6),
-        }
+    /// What was sent and received, of a run that ends at `end`.
+    pub fn summary(&self, config: &DatagramConfig, end: SimTime) -> DatagramSummary {
+        self.sink.summary(config, end, None)
     }
 }
 
@@ -244,46 +281,6 @@ fn draw(span: Span, random: &mut RandomStream) -> SimDuration {
     match span {
         Span::Constant(span) => span,
         Span::Exponential(mean) => random.exponential(mean),
-    }
-}
-
-impl Sink {
-    fn new(window: MeasureWindow) -> Self {
-        Self {
-            window,
-            sent: 0,
-            first: None,
-            received: 0,
-            next: 0,
-            out_of_order: 0,
-            marked: 0,
-            delay: Histogram::default(),
-            last_delay: None,
-            jitter: 0.0,
-        }
-    }
-
-    fn on_sent(&mut self, now: SimTime, number: u32) {
-        if self.window.holds(now) {
-            self.sent += 1;
-            self.first.get_or_insert(number);
-        }
-    }
-
-    fn on_received(&mut self, now: SimTime, sent: SimTime, number: u32, marked: bool) {
-        if !self.window.holds(sent) {
-            return;
-        }
-        self.received += 1;
-        self.marked += u64::from(marked);
-        self.out_of_order += u64::from(number < self.next);
-        self.next = self.next.max(number + 1);
-        let delay = now - sent;
-        self.delay.add(delay.0);
-        if let Some(last) = self.last_delay.replace(delay) {
-            // J = J + (|D| - J) / 16, where D is the difference of the two delays.
-            self.jitter += (delay.0.abs_diff(last.0) as f64 - self.jitter) * JITTER_GAIN;
-        }
     }
 }
 

@@ -25,6 +25,8 @@ declare! {
         mode as "ecn": EcnMode = EcnMode::Off,
         /// Accurate feedback of marks (RFC 9768), if both ends can.
         accurate as "accurate_ecn": bool = false,
+        /// With accurate feedback, count octets by their mark in an option, too (RFC 9768 section 3.2.3).
+        accurate_option as "accurate_ecn_option": bool = false,
         /// Mark data ECT(1), the identifier of L4S (RFC 9331).
         ect1: bool = false,
         /// The exact echo of DCTCP (RFC 8257), at both ends: ECE says how the latest segment arrived. Not with `accurate_ecn`.

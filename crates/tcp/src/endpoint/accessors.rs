@@ -4,6 +4,7 @@ use ackclock_cc::{CongestionController, Controller, HopRecord, RttStats};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::{ConnectionError, ConnectionPhase, Endpoint, State};
+use crate::chronograph::Activity;
 use crate::episode::Episode;
 use crate::info::{TcpInfo, tcp_info};
 use crate::sender::SenderCounters;
@@ -128,6 +129,11 @@ impl Endpoint {
         Bytes(self.sender.writable())
     }
 
+    /// Octets that a write takes before room is asked for again: buffer by buffer where there is a `TCP_NOTSENT_LOWAT`.
+    pub fn writable_at_once(&self) -> Bytes {
+        Bytes(self.sender.writable_at_once())
+    }
+
     /// True if polling shows the socket as writable, and a write that waits for room goes on: a third of the send buffer is
     /// free, and what is unsent is below half of `TCP_NOTSENT_LOWAT`.
     pub fn is_writable(&self) -> bool {
@@ -149,9 +155,15 @@ impl Endpoint {
         self.error
     }
 
+    /// What the sending half's time goes on with, where the application waits for room in the send buffer or not. A handshake
+    /// is no work.
+    pub fn activity(&self, waits_for_room: bool) -> Activity {
+        if self.phase == ConnectionPhase::Open { self.sender.activity(waits_for_room) } else { Activity::Idle }
+    }
+
     /// What the endpoint tells of itself.
-    pub fn tcp_info(&self, now: SimTime) -> TcpInfo {
-        tcp_info(self.state(), &self.sender, &self.receiver, now)
+    pub fn tcp_info(&self, _now: SimTime) -> TcpInfo {
+        tcp_info(self.state(), &self.sender, &self.receiver, &self.ecn)
     }
 
     /// Counts of the sending half.

@@ -4,6 +4,7 @@ use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::Flags;
 
 use super::{ConnectionPhase, Endpoint, Output, SocketOption, refuse};
+use crate::write_queue::Write;
 
 impl Endpoint {
     /// Waits for a connection that the application is to answer: see [`Self::has_waiting_syn`].
@@ -34,14 +35,12 @@ impl Endpoint {
 
     /// The application writes `octets` more; they leave as windows allow.
     pub fn write(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) {
-        self.sender.write(now, octets.0, false);
-        self.transmit(now, out);
-        self.check();
+        self.write_as(now, Write { octets, ..Write::default() }, out);
     }
 
-    /// As [`Self::write`], with more to come at once: a small rest waits for it (`MSG_MORE`).
-    pub fn write_more(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) {
-        self.sender.write(now, octets.0, true);
+    /// As [`Self::write`], with what the application says of it.
+    pub fn write_as(&mut self, now: SimTime, write: Write, out: &mut impl Output) {
+        self.sender.write(now, write);
         self.transmit(now, out);
         self.check();
     }

@@ -65,10 +65,22 @@ impl Endpoint {
             self.fail(ConnectionError::Reset);
             return true;
         }
-        if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload > 0) {
+        if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload) {
             self.receiver.request_ack();
         }
+        if self.ecn.has_option() {
+            self.note_accurate_option(segment);
+        }
         false
+    }
+
+    /// The option of accurate ECN, for the sending half; that there is one allows ours.
+    pub(super) fn note_accurate_option(&mut self, segment: &Segment) {
+        let option = segment.accurate_ecn();
+        self.sender.ecn.on_option(option);
+        if option.is_some() {
+            self.ecn.on_option_seen();
+        }
     }
 
     /// RFC 9293 section 3.10.7.4, first check, and PAWS before it (RFC 7323 section 5.3).

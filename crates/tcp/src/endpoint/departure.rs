@@ -69,7 +69,22 @@ impl Endpoint {
         segment.payload = data.payload;
         segment.ecn = data.ecn;
         segment.ack_ratio = data.ack_ratio;
+        if self.ecn.has_option() {
+            self.add_accurate_option(&mut segment);
+        }
         segment
+    }
+
+    /// Where it makes no segment longer than a full one.
+    fn add_accurate_option(&self, segment: &mut Segment) {
+        if let Some(option) = self.ecn.option() {
+            let (mut with, without) = (*segment, segment.options_len());
+            with.set_accurate_ecn(option);
+            let added = with.options_len() - without;
+            if u64::from(segment.payload + added) <= self.sender.mss() {
+                *segment = with;
+            }
+        }
     }
 
     /// A segment without payload at `offset`, with all that every segment after the SYN carries.
@@ -101,6 +116,9 @@ impl Endpoint {
             let mut segment = self.header(now, self.sender.board.high_data(), Flags::ACK);
             if self.negotiated.ack_control {
                 segment.ecn = self.sender.ecn.mark_of_ack();
+            }
+            if self.ecn.has_option() {
+                self.add_accurate_option(&mut segment);
             }
             out.send(segment);
         }

@@ -30,6 +30,8 @@ impl Endpoint {
                 let feedback = ecn::agreed(self.config.ecn, segment.flags);
                 self.set_feedback(feedback);
                 self.ecn.on_syn_ack(segment.ecn);
+                self.sender.ecn.on_handshake_echo(segment.flags);
+                self.note_accurate_option(segment);
                 self.open(now, segment, out);
             }
             //= rfc9293-3.5-simultaneous-open
@@ -64,8 +66,9 @@ impl Endpoint {
     }
 
     fn set_feedback(&mut self, feedback: ecn::Feedback) {
-        self.ecn.set_feedback(feedback);
-        self.sender.ecn.set_feedback(feedback, self.phase != ConnectionPhase::SynSent);
+        let with_option = self.config.ecn.accurate_option;
+        self.ecn.set_feedback(feedback, with_option);
+        self.sender.ecn.set_feedback(feedback, self.phase != ConnectionPhase::SynSent, with_option);
     }
 
     fn acknowledges_syn(&self, segment: &Segment) -> bool {
@@ -139,7 +142,7 @@ impl Endpoint {
         let acknowledgement = self.receiver.acknowledgement(now);
         let wants_scale = offer(self.config.window_scaling, self.negotiated.scaling);
         //= rfc3168-6.1.1-syn-not-ect
-        out.send(Segment {
+        let mut syn = Segment {
             seq: Seq::of_offset(self.initial_sequence, 0),
             ack: if answers { acknowledgement.ack } else { Seq(0) },
             window: self.receiver.syn_window(),
@@ -161,7 +164,13 @@ impl Endpoint {
                 echo: if answers { acknowledgement.ts_recent } else { 0 },
             }),
             ..Segment::default()
-        });
+        };
+        // Sent again it goes without: the option may be what was in the way.
+        //= rfc9768-3.2.3.2.1-lost-syn-ack
+        if let Some(option) = self.ecn.first_option().filter(|_| answers && self.handshake.retries == 0) {
+            syn.set_accurate_ecn(option);
+        }
+        out.send(syn);
     }
 
     pub(super) fn on_syn_timer(&mut self, now: SimTime, out: &mut impl Output) {

@@ -7,6 +7,7 @@ use ackclock_wire::Flags;
 use super::Sender;
 use super::notify::AckSummary;
 use crate::clock::{TimestampClock, is_before};
+use crate::ecn::EcnEcho;
 use crate::scoreboard::Sent;
 use crate::tlp::{ProbeAck, ProbeOutcome};
 
@@ -197,7 +198,7 @@ impl Sender {
             self.validation.on_acked(delivered, new_round);
         }
         self.counters.delivered += delivered;
-        let marked = if self.ecn.is_on() { self.ecn.on_ack(ack.flags, delivered.div_ceil(self.mss())) } else { 0 };
+        let marked = if self.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
         self.counters.delivered_ce += (marked * self.mss()).min(delivered);
         let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked, window_changed);
         self.recovery.count_duplicate(is_duplicate, advanced, prior_flight);
@@ -351,6 +352,12 @@ impl Sender {
         let high = self.board.high_sacked().unwrap_or_else(|| self.board.una());
         self.recovery.adapt_to_reordering((high - low).div_ceil(self.mss()) as u32);
         self.counters.reorderings += 1;
+    }
+
+    /// How many of the newly delivered segments were marked, by an ACK with these flags.
+    fn marked_of(&mut self, flags: Flags, delivered: u64) -> u64 {
+        let mss = self.mss();
+        self.ecn.on_ack(&EcnEcho { flags, segments: delivered.div_ceil(mss), mss })
     }
 
     /// RFC 5681 section 2, definition of a duplicate ACK, of one that comes while data is outstanding and does not advance;

@@ -3,7 +3,9 @@
 use ackclock_cc::{CongestionController, DeliveryReport, Repair};
 use ackclock_units::SimTime;
 
-use super::Sender;
+use super::{Limit, Sender};
+use crate::chronograph::Activity;
+use crate::controller_feed::DeliveryRate;
 use crate::recovery::Phase;
 
 impl Sender {
@@ -13,6 +15,30 @@ impl Sender {
         self.board.keep_newly_lost(demands.samples);
         self.feed.settle(demands, self.config.app_limited_from);
         self.settle_fast_path();
+    }
+
+    /// See [`crate::Endpoint::measure_delivery`].
+    pub(crate) fn measure_delivery(&mut self) {
+        self.feed.measure();
+    }
+
+    pub(crate) fn delivery_rate(&self) -> Option<DeliveryRate> {
+        self.feed.delivery_rate()
+    }
+
+    /// What its time goes on with, where the application waits for room in the send buffer or not.
+    pub(crate) fn activity(&self, waits_for_room: bool) -> Activity {
+        let high = self.board.high_data();
+        let unsent = self.queue.stream_end() - high;
+        if self.board.is_empty() && unsent == 0 {
+            Activity::Idle
+        } else if self.limited_by == Limit::Window && self.peer.end().saturating_sub(high) < unsent.min(self.mss()) {
+            Activity::PeerWindow
+        } else if self.limited_by == Limit::Application && unsent == 0 && waits_for_room {
+            Activity::SendBuffer
+        } else {
+            Activity::Busy
+        }
     }
 
     pub(super) fn controller_deadline(&self) -> SimTime {

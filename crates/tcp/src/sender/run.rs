@@ -14,7 +14,7 @@ use crate::ranges::Range;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     mss: u64,
-    /// Written and not sent.
+    /// Written and not sent, up to where a record ends.
     unsent: u64,
     /// In the peer's window and the send buffer.
     window: u64,
@@ -45,7 +45,7 @@ impl Sender {
             && !self.ecn.is_on();
         is_plain.then(|| Run {
             mss: self.mss(),
-            unsent: self.queue.unsent(self.board.high_data()),
+            unsent: self.queue.unsent_of_record(self.board.high_data()),
             window: self.usable_window(),
             allowed: self.cwnd().saturating_sub(self.board.pipe()),
             has_sent: false,

@@ -59,6 +59,7 @@ pub fn switches(recovery: LossRecovery, some: u32) -> TcpConfig {
         ecn: EcnConfig {
             mode: if is(19) { EcnMode::Request } else { EcnMode::Off },
             accurate: is(20),
+            accurate_option: is(20),
             ect1: false,
             dctcp_feedback: is(21),
         },

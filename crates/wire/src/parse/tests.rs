@@ -5,6 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use super::*;
+use crate::accurate::AccurateEcn;
 use crate::emit::emit;
 use crate::segment::{SackBlock, SackBlocks, SynOptions, Timestamps};
 
@@ -36,6 +37,10 @@ fn syn_options() -> impl Strategy<Value = SynOptions> {
     })
 }
 
+fn accurate() -> impl Strategy<Value = Option<AccurateEcn>> {
+    option::of((any::<bool>(), any::<[u32; 3]>()).prop_map(|(first, counts)| AccurateEcn::full(first, counts)))
+}
+
 fn fixed_fields() -> impl Strategy<Value = Segment> {
     (any::<[u32; 2]>(), 0..=65_000u32, any::<u16>(), 0..0x200u16, 0..4u8).prop_map(
         |([seq, ack], payload, window, flags, ecn)| Segment {
@@ -52,8 +57,8 @@ fn fixed_fields() -> impl Strategy<Value = Segment> {
 
 /// Segments that carry only what their kind can carry.
 fn segments() -> impl Strategy<Value = Segment> {
-    let options = (timestamps(), syn_options(), sack_blocks(4), any::<u8>());
-    (fixed_fields(), options).prop_map(|(fixed, (timestamps, syn, sack, ack_ratio))| {
+    let options = (timestamps(), syn_options(), sack_blocks(4), prop_oneof![Just(0), any::<u8>()], accurate());
+    (fixed_fields(), options).prop_map(|(fixed, (timestamps, syn, sack, ack_ratio, accurate))| {
         let mut segment = Segment { timestamps, ..fixed };
         if segment.flags.has(Flags::SYN) {
             segment.syn = syn;
@@ -65,6 +70,9 @@ fn segments() -> impl Strategy<Value = Segment> {
             for block in carried {
                 segment.sack.push(block);
             }
+        }
+        if let Some(accurate) = accurate {
+            segment.set_accurate_ecn(accurate);
         }
         segment
     })

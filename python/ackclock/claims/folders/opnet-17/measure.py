@@ -178,4 +178,8 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
     "O7b": o7b,
     "O7c": _exact_window("window 100860"),
     "O7d": _exact_window("window 96188"),
+    "O7e": o2a,
+    "O7f": o7b,
+    "O7g": _exact_window("window 100860"),
+    "O7h": _exact_window("window 96188"),
 }

@@ -173,6 +173,63 @@ def best_of(above: Sequence[str], below: Sequence[str]) -> Callable[[Runs], Meas
     return measure
 
 
+TICKS_S = {"1 us": 1e-6, "10 us": 1e-5, "100 us": 1e-4, "1 ms": 1e-3}
+MSS_BITS = 8 * 1448
+BETA = 4.0
+"""Of the flow of the study of ticks."""
+
+
+def _one_flow(runs: Runs, case: str) -> float:
+    """Return the goodput of the only flow in Mbit/s."""
+    return float(runs[case].flow("A")["goodput_bps"]) / 1e6
+
+
+def tick_law(runs: Runs) -> Measured:
+    """Goodput beside beta segments for each tick, where that is less than the link, furthest from 1."""
+    allowed = {case: BETA * MSS_BITS / TICKS_S[case.split(", ")[1]] / 1e6 for case in runs}
+    bounded = ("1 Gbit/s, 100 us", "1 Gbit/s, 1 ms", "100 Mbit/s, 1 ms")
+    ratios = {case: _one_flow(runs, case) / allowed[case] for case in bounded}
+    also = {f"{case}: Mbit/s": _one_flow(runs, case) for case in runs}
+    return Measured(max(ratios.values(), key=lambda ratio: abs(ratio - 1)), also)
+
+
+def fine_ticks(runs: Runs) -> Measured:
+    """Goodput beside the rate of the link with ticks far below alpha segments' time."""
+    shares = {
+        "1 Gbit/s, 1 us": _one_flow(runs, "1 Gbit/s, 1 us") / 1000,
+        "100 Mbit/s, 10 us": _one_flow(runs, "100 Mbit/s, 10 us") / 100,
+    }
+    return Measured(min(shares.values()), shares)
+
+
+def fast_pair(case: str, reference: str) -> Callable[[Runs], Measured]:
+    """The lesser gain of the two connections; what all cases have beside it, in Mbit/s."""
+
+    def measure(runs: Runs) -> Measured:
+        gains = [_ratio(goodput(runs[case], [flow]), goodput(runs[reference], [flow])) for flow in OBSERVED]
+        return Measured(min(gains), _mbps(runs))
+
+    return measure
+
+
+def _mbps(runs: Runs) -> dict[str, float]:
+    return {f"{case}, {flow} Mbit/s": goodput(runs[case], [flow]) / 1e3 for case in runs for flow in OBSERVED}
+
+
+def fast_alone(case: str, flow: str) -> Callable[[Runs], Measured]:
+    """The gain of a connection that alone is modified."""
+
+    def measure(runs: Runs) -> Measured:
+        return Measured(_ratio(goodput(runs[case], [flow]), goodput(runs["3 vegas"], [flow])), _mbps(runs))
+
+    return measure
+
+
+def fast_same(runs: Runs) -> Measured:
+    """The largest difference that another offset makes to any bin, in bit/s."""
+    return Measured(same({case: runs[case] for case in ("3 both", "3 both, another offset")}).value)
+
+
 MEASURES: dict[str, Callable[[Runs], Measured]] = {
     "V1a": quotient("1 vegas", "1 tahoe"),
     "V1b": steadier("1 vegas", "1 tahoe"),
@@ -227,4 +284,11 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
     ),
     "V10": base_rtt,
     "V11": worst_of("20 ms and 20 ms"),
+    "V12a": tick_law,
+    "V12b": fine_ticks,
+    "V12c": fast_alone("3 first", "A1"),
+    "V12d": fast_alone("3 second", "A2"),
+    "V12e": fast_pair("3 both", "3 vegas"),
+    "V12f": fast_same,
+    "V12g": quotient("tolerant, 500 ppm", "tolerant, 0 ppm"),
 }

@@ -1,12 +1,17 @@
 """The paper's figures 3 to 13, in pairs; what is left and what is gained over the grid; clocks; asymmetry."""
 
+import itertools
+import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+import matplotlib as mpl
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ackclock.claims import panels
-from ackclock.claims.figures import Curve, Picture
+from ackclock.claims.figures import STYLE, Curve, Picture
 from ackclock.claims.folder import Study
 from ackclock.claims.ledger import Choices, Laboratory
 from ackclock.claims.panels import Axis, Column, Table
@@ -78,10 +83,11 @@ def _named(case: str) -> str:
 def _over_grid(
     laboratory: Laboratory, study: Study, cells: Sequence[tuple[str, str, str]], ends: tuple[float, float], scale: str
 ) -> Figure:
-    """Draw a table for each quotient of two cases: rates and delays down, queues across; the first seed."""
-    rate, delay, queue, seed = study.choices
-    grid = {tuple(o.name for o in choices): choices for choices in laboratory.grid(study)}
-    tried = [sorted({key[i] for key in grid}, key=_leading) for i in range(len(study.choices))]
+    """Draw a table for each quotient of two cases: rates and delays down, queues across; first constants and seed."""
+    constants, rate, delay, queue, seed = study.choices
+    chosen = [choices for choices in laboratory.grid(study) if choices[0] == constants.options[0]]
+    grid = {tuple(o.name for o in choices[1:]): choices for choices in chosen}
+    tried = [sorted({key[i] for key in grid}, key=_leading) for i in range(len(study.choices) - 1)]
     rows = [(r, d) for r in tried[0] for d in tried[1]]
     parts = []
     for title, above, below in cells:
@@ -213,7 +219,52 @@ def _case(ratio: str, who: str, cure: str) -> str:
     return f"{ratio}, {who}" if cure == "plain" else f"{ratio}, {who}, {cure}"
 
 
+RECORD = Path(__file__).parent / "regions.json"
+"""Which of the statements of V1 to V6 hold in each cell of the whole grid: what a `--full` run writes."""
+
+
+def region(laboratory: Laboratory, study: Study) -> Figure:
+    """How many of the twelve statements hold in each cell that is on record, a panel for each kind of Vegas."""
+    (record,) = json.loads(RECORD.read_text(encoding="utf-8"))["regions"]
+    options = [choice["options"] for choice in record["choices"]]
+    constants, rates, delays, queues, seeds = options
+    counts = zip(itertools.product(*options), record["held"], strict=True)
+    cells = {tuple(cell[:4]): held.bit_count() for cell, held in counts if cell[4] == seeds[0]}
+    rows = [(r, d) for r in sorted(rates, key=_leading) for d in sorted(delays, key=_leading)]
+    heads = sorted(queues, key=_leading)
+    with mpl.rc_context(STYLE | {"axes.grid": False}):
+        figure = Figure(figsize=(panels.WIDTH, 9.0), layout="constrained")
+        axes = figure.subplots(2, (len(constants) + 1) // 2, sharey=True, sharex=True).flat
+        for axis, name in zip(axes, sorted(constants), strict=False):
+            _panel(axis, [[cells[name, r, d, q] for q in heads] for r, d in rows], len(record["ids"]))
+            axis.set_title(name.replace(", ", ",\n", 1), fontsize=8.5)
+            axis.set_xticks(range(len(heads)), heads)
+            axis.set_yticks(range(len(rows)), [f"{r}, {d}" for r, d in rows], fontsize=8)
+        figure.supxlabel("queue (packets)", fontsize=10)
+        figure.supylabel("bottleneck, one-way delay", fontsize=10)
+    return figure
+
+
+def _panel(axis: Axes, counts: list[list[int]], whole: int) -> None:
+    axis.imshow(counts, cmap="Blues", vmin=2, vmax=whole + 3, aspect="auto")
+    axis.spines[:].set_visible(False)
+    axis.tick_params(length=0)
+    for y, row in enumerate(counts):
+        for x, count in enumerate(row):
+            full = count == whole
+            colour, weight = ("white", "bold") if full else ("black", "normal")
+            box = {"facecolor": "#c8501e", "edgecolor": "none", "pad": 2.0} if full else None
+            axis.text(x, y, str(count), ha="center", va="center", fontsize=8, color=colour, weight=weight, bbox=box)
+
+
 PICTURES = [
+    Picture(
+        "region",
+        "V6",
+        "vegas",
+        "How many of the twelve statements of V1 to V6 hold, on record: the whole grid with the first seed; all in red",
+        region,
+    ),
     Picture("experiment-1", "V1", "vegas", "Experiment 1: alone", beside("1 tahoe", "1 vegas")),
     Picture("experiment-2", "V2", "vegas", "Experiment 2: forward congestion", beside("2 tahoe", "2 vegas")),
     Picture("experiment-3", "V3", "vegas", "Experiment 3: backward congestion", beside("3 tahoe", "3 vegas")),

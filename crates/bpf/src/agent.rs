@@ -1,0 +1,190 @@
+//! A controller whose decisions are made here, in user space: the kernel tells of every ACK, and puts into force what it is told.
+
+use std::time::Duration;
+
+use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBufferBuilder};
+
+use crate::error::Error;
+use crate::{machine, object, system};
+
+const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent.bpf.o"));
+/// Connections that have decisions of their own at a time; as in `programs/agent.bpf.c`.
+const SLOTS: u32 = 4096;
+/// As sockets take it.
+pub const NAME: &str = "ackclock_agent";
+
+macro_rules! observation {
+    ($($(#[$meaning:meta])* $field:ident: $type:ident,)*) => {
+        /// What an ACK tells of a connection that has this controller; the names of counts are the kernel's.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Observation {
+            $($(#[$meaning])* pub $field: $type,)*
+        }
+
+        impl Observation {
+            /// Out of `struct observation` of `programs/agent.bpf.c`; `None` if it is of another length.
+            fn read(mut octets: &[u8]) -> Option<Self> {
+                $(
+                    let (word, rest) = octets.split_first_chunk()?;
+                    let $field = $type::from_ne_bytes(*word);
+                    octets = rest;
+                )*
+                octets.is_empty().then_some(Self { $($field,)* })
+            }
+        }
+    };
+}
+
+observation! {
+    /// By the machine's monotonic clock, ns.
+    time_ns: u64,
+    /// Octets a second.
+    pacing_rate: u64,
+    /// The connection's number since the agent was registered, by which it is decided for.
+    flow: u32,
+    /// This end's port.
+    local_port: u32,
+    /// Segments.
+    cwnd: u32,
+    /// Segments; 2^31 - 1 while it is arbitrarily high.
+    ssthresh: u32,
+    /// us.
+    srtt_us: u32,
+    /// us.
+    min_rtt_us: u32,
+    /// The round trip that the ACK shows, us; 0 if none.
+    rtt_us: u32,
+    /// Segments in flight.
+    inflight: u32,
+    /// Segments that the ACK delivers.
+    acked: u32,
+    /// Segments that it lets the kernel take for lost.
+    lost: u32,
+    /// The kernel's congestion state: 0 open, 1 disorder, 2 reduced, 3 recovery, 4 loss.
+    state: u32,
+    /// Segments delivered in the sample of the delivery rate.
+    delivered: u32,
+    /// The time of that sample, us.
+    interval_us: u32,
+    /// Octets.
+    mss: u32,
+    /// The number of the last decision that came to the kernel's notice.
+    decision: u32,
+    /// 1 while decisions are in force, 0 while the kernel's CUBIC has the window.
+    is_led: u32,
+}
+
+/// What is decided for a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// Segments. Zero, and more than sixteen times the window and 64, are taken for a mistake: CUBIC has the window then.
+    pub cwnd: u32,
+    /// Octets a second; 0 leaves it to the window and the round trip.
+    pub pacing_rate: u64,
+    /// Losses do not reduce the window: a later decision answers them.
+    pub owns_losses: bool,
+}
+
+/// What has come about since the agent was registered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// ACKs of connections that have the controller.
+    pub acks: u64,
+    /// Of these, such that the ring had no room for.
+    pub missed: u64,
+    /// Decisions that came into force.
+    pub in_force: u64,
+    /// Decisions that were refused.
+    pub absurd: u64,
+    /// How often CUBIC took over from decisions.
+    pub fallbacks: u64,
+    /// What all decisions waited for an ACK that puts them into force, ns.
+    pub waited_ns: u64,
+    /// Connections.
+    pub flows: u64,
+}
+
+/// The controller `ackclock_agent`, registered for as long as this lives. Connections that have it go on with the kernel's CUBIC
+/// after that.
+#[derive(Debug)]
+pub struct Agent {
+    object: Object,
+    _link: Link,
+}
+
+impl Agent {
+    /// Loads and registers it.
+    pub fn new() -> Result<Self, Error> {
+        machine::check()?;
+        machine::at_least((6, 10), "a controller with a pacing rate of its own")?;
+        if machine::available_controllers().iter().any(|name| name == NAME) {
+            return Err(Error::Registered { name: NAME.to_owned() });
+        }
+        let mut loaded = object::load(object::open("agent", AGENT)?, NAME)?;
+        let link = object::register(&mut loaded, NAME)?;
+        Ok(Self { object: loaded, _link: link })
+    }
+
+    /// Decides for each ACK that comes within `time`, as soon as it does; `None` leaves what is in force. Each decision counts from
+    /// its connection's next ACK on, for three round trips.
+    pub fn run(&self, time: Duration, mut decide: impl FnMut(&Observation) -> Option<Decision>) -> Result<(), Error> {
+        let (ring, decisions) = (self.map("observations"), self.map("decisions"));
+        let mut failure = None;
+        let mut builder = RingBufferBuilder::new();
+        let added = builder.add(&ring, |octets: &[u8]| {
+            let decided = Observation::read(octets).and_then(|seen| Some((seen, decide(&seen)?)));
+            if let Some((seen, decision)) = decided {
+                failure = put(&decisions, &seen, decision).err();
+            }
+            i32::from(failure.is_some())
+        });
+        added.map_err(|error| Error::kernel("opening the ring of observations", error))?;
+        let ring = builder.build().map_err(|error| Error::kernel("opening the ring of observations", error))?;
+        let end = std::time::Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            if ring.poll(left.min(Duration::from_millis(50))).is_err() {
+                break;
+            }
+        }
+        drop(ring);
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn map(&self, name: &str) -> libbpf_rs::Map<'_> {
+        self.object.maps().find(|map| map.name() == name).expect("the agent's program has this map")
+    }
+
+    /// What has come about so far.
+    pub fn counters(&self) -> Result<Counters, Error> {
+        let octets = object::read(&self.map(".data.counters"))?;
+        let mut words = octets.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight octets")));
+        let mut next = || words.next().unwrap_or(0);
+        Ok(Counters {
+            acks: next(),
+            missed: next(),
+            in_force: next(),
+            absurd: next(),
+            fallbacks: next(),
+            waited_ns: next(),
+            flows: next(),
+        })
+    }
+}
+
+/// Writes a decision to the connection's slot; its number is another than the one before.
+fn put(decisions: &impl MapCore, seen: &Observation, decision: Decision) -> Result<(), Error> {
+    let slot = seen.flow % SLOTS;
+    let number = system::monotonic_ns();
+    let mut value = Vec::with_capacity(32);
+    for word in [number as u32 | 1, seen.flow, decision.cwnd, u32::from(decision.owns_losses)] {
+        value.extend(word.to_ne_bytes());
+    }
+    value.extend(decision.pacing_rate.to_ne_bytes());
+    value.extend(number.to_ne_bytes());
+    let written = decisions.update(&slot.to_ne_bytes(), &value, MapFlags::ANY);
+    written.map_err(|error| Error::kernel("handing a decision to the kernel", error))
+}

@@ -1,0 +1,183 @@
+//! The controllers that there are as programs of the kernel, and their parameters out of the declarations of `ackclock-cc`.
+
+use ackclock_cc::classic::HighSpeedResponse;
+use ackclock_cc::vegas::{VegasRtt, VegasVariant};
+use ackclock_cc::{ControllerConfig, VegasConfig, controllers};
+use ackclock_declare::{Context, Table};
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::exchange::{ONE, PARAMS};
+use crate::highspeed::Curve;
+
+/// A controller for the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// As scenarios name it.
+    pub name: &'static str,
+    /// As the kernel does, which has room for 15 letters.
+    pub kernel_name: &'static str,
+    /// What it does not do as the controller of `ackclock-cc` does; empty if nothing.
+    pub departures: &'static str,
+    /// The compiled program, and the rules alone for runs by hand.
+    pub(crate) object: &'static [u8],
+    pub(crate) replay: &'static [u8],
+}
+
+macro_rules! programs {
+    ($($name:literal = $kernel_name:literal, $departures:literal;)*) => {
+        /// Every one, in the order of the catalogue.
+        pub const PROGRAMS: &[Program] = &[$(Program {
+            name: $name,
+            kernel_name: $kernel_name,
+            departures: $departures,
+            object: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")),
+            replay: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".replay.o")),
+        },)*];
+    };
+}
+
+programs! {
+    "aimd" = "ac_aimd", "";
+    "scalable" = "ac_scalable", "";
+    "highspeed" = "ac_highspeed", "a(w) and b(w) are straight lines between 32 windows in each octave";
+    "htcp" = "ac_htcp", "after more than 1000 s without congestion growth is that of 1000 s";
+    "westwood" = "ac_westwood", "";
+    "illinois" = "ac_illinois", "";
+    "vegas" = "ac_vegas", "after a timeout the window is one segment";
+    "vegas_modified" = "ac_vegas_mod", "after a timeout the window is one segment";
+}
+
+/// A parameter as the command line has it: `NAME=VALUE`.
+pub type Assignment = (String, String);
+
+impl Program {
+    /// By its name, in scenarios or in the kernel.
+    pub fn find(name: &str) -> Result<&'static Self, Error> {
+        let found = PROGRAMS.iter().find(|program| program.name == name || program.kernel_name == name);
+        found.ok_or_else(|| Error::UnknownController {
+            name: name.to_owned(),
+            known: PROGRAMS.iter().map(|program| program.name).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The configuration that these assignments come to, as a scenario would.
+    pub fn config(&self, assignments: &[Assignment]) -> Result<ControllerConfig, Error> {
+        let part = controllers().find(self.name).expect("each program is of a controller that scenarios know");
+        let mut table = Table::new();
+        for (field, value) in assignments {
+            if part.field(field).is_none() {
+                return Err(Error::UnknownParameter {
+                    controller: self.name,
+                    field: field.clone(),
+                    known: part.field_names().join(", "),
+                });
+            }
+            // A number or true or false; anything else is a word.
+            table.insert(field.clone(), serde_json::from_str(value).unwrap_or_else(|_| Value::from(value.as_str())));
+        }
+        let reading = part.read(&table, &Context { mss: 1448, link: None });
+        match reading.mistakes.into_iter().next() {
+            None => Ok(reading.config),
+            Some(mistake) => Err(Error::WrongParameter {
+                controller: self.name,
+                field: mistake.field,
+                message: mistake.message,
+                remedy: mistake.remedy,
+            }),
+        }
+    }
+
+    /// What the programs get for a configuration. `slow_start_limit` is the most segments that an ACK counts for in slow start
+    /// (RFC 3465's L); the kernel's own controllers have no limit, which is 0.
+    pub fn params(&self, config: &ControllerConfig, slow_start_limit: u32) -> Result<[u64; PARAMS], Error> {
+        let mut words = vec![u64::from(slow_start_limit)];
+        words.extend(match config {
+            ControllerConfig::Aimd(aimd) => vec![q32(aimd.increase), q32(1.0 - aimd.decrease)],
+            ControllerConfig::Scalable(c) => vec![q32(c.increase), q32(1.0 - c.decrease), q32(c.legacy_window)],
+            ControllerConfig::HighSpeed(c) if c.response == HighSpeedResponse::Formula => vec![q32(c.low_window)],
+            ControllerConfig::HighSpeed(_) => return Err(self.refuses("response", "must be \"formula\"")),
+            ControllerConfig::Htcp(c) => vec![u64::from(c.adaptive_backoff), u64::from(c.rtt_scaling)],
+            ControllerConfig::Westwood(c) => vec![q32(c.filter), u64::from(c.filter_twice)],
+            ControllerConfig::Illinois(c) => {
+                let range = c.alpha_max - c.alpha_min;
+                if c.alpha_min * c.alpha_max / range >= 16.0 {
+                    return Err(self.refuses("alpha_min", "must be less, or alpha_max further above it"));
+                }
+                vec![
+                    q32(c.alpha_max),
+                    q32(c.alpha_min * c.alpha_max / range),
+                    q32(c.alpha_min / range),
+                    q32(c.beta_min),
+                    q32(c.beta_max),
+                    q32(c.window_threshold),
+                ]
+            }
+            ControllerConfig::Vegas(vegas) => self.vegas(vegas)?,
+            _ => unreachable!("each program is of one of these controllers"),
+        });
+        if let Some(word) = words[1..].iter().find(|word| **word > MOST) {
+            let message = format!("is {}, more than a program in the kernel reckons with", *word as f64 / ONE as f64);
+            return Err(self.refuses("", &message));
+        }
+        words.resize(PARAMS, 0);
+        Ok(words.try_into().expect("as many words as asked for"))
+    }
+
+    fn vegas(&self, config: &VegasConfig) -> Result<Vec<u64>, Error> {
+        let variant = match config.variant {
+            VegasVariant::Brakmo => 0,
+            VegasVariant::Ns2 => 1,
+            VegasVariant::Linux => 2,
+        };
+        let rtt = match config.rtt {
+            VegasRtt::Latest => 0,
+            VegasRtt::Least => 1,
+            VegasRtt::Mean => 2,
+        };
+        let tick = config.receiver_tick.map_or(0, |tick| tick.0);
+        if tick != 0 && !TICKS.contains(&tick) {
+            return Err(
+                self.refuses("receiver_tick", "must be 1, 10, 100 us, 1, 2, 4, 10, 20, 100, 200, 500 ms or 1 s")
+            );
+        }
+        Ok(vec![variant, q32(config.alpha), q32(config.beta), q32(config.gamma), rtt, tick])
+    }
+
+    /// The response of `HighSpeed`, if it is that.
+    pub fn curve(config: &ControllerConfig) -> Option<Curve> {
+        if let ControllerConfig::HighSpeed(config) = config { Some(Curve::of(config)) } else { None }
+    }
+
+    fn refuses(&self, field: &str, message: &str) -> Error {
+        Error::WrongParameter {
+            controller: self.name,
+            field: field.to_owned(),
+            message: format!("{message}, for a program in the kernel"),
+            remedy: "leave it out, or simulate it".to_owned(),
+        }
+    }
+}
+
+/// Products of larger numbers would not fit: a(w), in segments a round trip, and windows.
+const MOST: u64 = (1 << 20) * ONE;
+
+/// Ticks that `programs/rules/vegas_modified.h` knows, ns.
+const TICKS: [u64; 12] = [
+    1_000,
+    10_000,
+    100_000,
+    1_000_000,
+    2_000_000,
+    4_000_000,
+    10_000_000,
+    20_000_000,
+    100_000_000,
+    200_000_000,
+    500_000_000,
+    1_000_000_000,
+];
+
+fn q32(number: f64) -> u64 {
+    (number * ONE as f64).round() as u64
+}

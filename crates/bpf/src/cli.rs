@@ -1,0 +1,251 @@
+//! The commands, for a program that has them among its own.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use clap::{Args, Subcommand};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::catalogue::{Assignment, PROGRAMS};
+use crate::command::Group;
+use crate::error::Error;
+use crate::machine;
+use crate::recording::{HEADINGS, Recording, line, row};
+use crate::registration::{self, Order, Registration};
+use crate::trace::{PAUSE, Trace, Watched};
+
+/// Controllers as programs of the kernel.
+#[derive(Debug, Subcommand)]
+pub enum Commands {
+    /// Register a controller with the kernel, until it is unloaded: sockets take it by its name there, which is printed.
+    Load(LoadArguments),
+    /// List the controllers that there are, and those that are registered.
+    List,
+    /// Take a controller out of the kernel again; connections that have it keep it to their end.
+    Unload {
+        /// Its name, in scenarios or in the kernel.
+        name: String,
+    },
+    /// Give a registered controller other parameters, while connections have it.
+    Update {
+        /// Its name, in scenarios or in the kernel.
+        name: String,
+        /// Its parameters.
+        #[command(flatten)]
+        params: Params,
+    },
+    /// Run a command whose connections all have a controller.
+    Exec(ExecArguments),
+    /// Show the state of the connections of a port, at either end, as they run.
+    Watch(WatchArguments),
+    /// Run a command, and record the state of its connections.
+    Record(RecordArguments),
+}
+
+/// A parameter for each use.
+#[derive(Args, Debug)]
+pub struct Params {
+    /// A parameter of the controller, as scenarios name it.
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = assignment)]
+    params: Vec<Assignment>,
+}
+
+/// What `load` is given.
+#[derive(Args, Debug)]
+pub struct LoadArguments {
+    /// The controller's name in scenarios.
+    name: String,
+    #[command(flatten)]
+    params: Params,
+    /// The name that sockets take it by, 15 letters at most.
+    #[arg(long = "as", value_name = "NAME")]
+    alias: Option<String>,
+}
+
+/// What `exec` is given.
+#[derive(Args, Debug)]
+pub struct ExecArguments {
+    /// The controller: of the kernel by its name there, or one of this program's, which is loaded for the command.
+    #[arg(long, value_name = "NAME")]
+    controller: String,
+    #[command(flatten)]
+    params: Params,
+    /// The command, with its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// What `watch` is given.
+#[derive(Args, Debug)]
+pub struct WatchArguments {
+    /// The port.
+    port: u16,
+    /// For how long; until it is interrupted otherwise.
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<f64>,
+    /// Print every record, as a line of JSON, and not what each connection has come to twice a second.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `record` is given.
+#[derive(Args, Debug)]
+pub struct RecordArguments {
+    /// The file to write: a line of JSON for each segment that arrives, change of state and retransmission.
+    #[arg(long, short, value_name = "FILE", default_value = "trace.jsonl")]
+    output: PathBuf,
+    /// A controller for the connections of the command, as with exec.
+    #[arg(long, value_name = "NAME")]
+    controller: Option<String>,
+    #[command(flatten)]
+    params: Params,
+    /// The command, with its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+fn assignment(text: &str) -> Result<Assignment, String> {
+    let (field, value) = text.split_once('=').ok_or("must be NAME=VALUE, such as a=0.2")?;
+    Ok((field.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Runs one, and prints what it has to say; an error goes to the standard error stream.
+pub fn run(command: Commands) -> ExitCode {
+    match carry_out(command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn carry_out(command: Commands) -> Result<ExitCode, Error> {
+    match command {
+        Commands::Load(arguments) => {
+            let order = Order::new(&arguments.name, &arguments.params.params, arguments.alias.as_deref())?;
+            Registration::new(&order)?.keep()?;
+            println!("{}", order.kernel_name());
+        }
+        Commands::List => list()?,
+        Commands::Unload { name } => registration::unload(&name)?,
+        Commands::Update { name, params } => registration::update(&name, &params.params)?,
+        Commands::Exec(arguments) => {
+            return exec(Some(&arguments.controller), &arguments.params, &arguments.command, None);
+        }
+        Commands::Watch(arguments) => watch(&arguments)?,
+        Commands::Record(arguments) => {
+            let RecordArguments { output, controller, params, command } = arguments;
+            return exec(controller.as_deref(), &params, &command, Some(&output));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The controllers that there are do without rights; those that are registered do not.
+fn list() -> Result<(), Error> {
+    println!("{:<16}{:<16}departures", "controller", "in the kernel");
+    for program in PROGRAMS {
+        println!("{:<16}{:<16}{}", program.name, program.kernel_name, program.departures);
+    }
+    machine::check()?;
+    println!("\nregistered:");
+    for kept in registration::kept()? {
+        println!("{:<16}{}", kept.kernel_name, kept.about);
+    }
+    Ok(())
+}
+
+/// Runs a command with a controller, without one if there is none, and records its connections in a file if there is one.
+fn exec(
+    controller: Option<&str>,
+    params: &Params,
+    command: &[String],
+    output: Option<&Path>,
+) -> Result<ExitCode, Error> {
+    machine::check()?;
+    let interrupted = interruption();
+    let mut group = Group::new()?;
+    let registered = controller.map(|name| registered(name, &params.params)).transpose()?;
+    if let Some((_, kernel_name)) = &registered {
+        group.choose(kernel_name)?;
+    }
+    let mut recording = output.map(|output| Recording::new(output, group.number()?)).transpose()?;
+    let meanwhile = || recording.as_mut().map_or(Ok(()), Recording::take);
+    let status = group.run(command, meanwhile)?;
+    if let (Some((_, kernel_name)), chosen) = (&registered, group.chosen()?) {
+        eprintln!("{} connections had {kernel_name}", chosen.connections);
+        if chosen.refused > 0 {
+            eprintln!("the kernel refused it to {} connections", chosen.refused);
+        }
+    }
+    if let Some(recording) = recording {
+        eprintln!("{}", recording.end()?);
+    }
+    // As a shell tells of a signal.
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    let code = if interrupted.load(Ordering::Relaxed) { INTERRUPTED } else { code.map_or(1, |code| code as u8) };
+    Ok(ExitCode::from(code))
+}
+
+const INTERRUPTED: u8 = 130;
+
+/// Becomes true with Ctrl-C, which then ends nothing by itself: a command in the foreground gets it as well.
+fn interruption() -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // Without it Ctrl-C ends this program, and what it has in the kernel goes with it.
+        let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
+    }
+    interrupted
+}
+
+fn watch(arguments: &WatchArguments) -> Result<(), Error> {
+    let interrupted = interruption();
+    let trace = Trace::new(Watched::Port(arguments.port))?;
+    let began = Instant::now();
+    let is_over = || arguments.seconds.is_some_and(|seconds| began.elapsed().as_secs_f64() >= seconds);
+    let mut output = std::io::stdout().lock();
+    if !arguments.json {
+        writeln!(output, "{HEADINGS}").map_err(Error::file("standard output"))?;
+    }
+    while !is_over() && !interrupted.load(Ordering::Relaxed) {
+        std::thread::sleep(PAUSE);
+        let mut latest = BTreeMap::new();
+        let mut written = Ok(());
+        trace.take(|record| {
+            if arguments.json {
+                written = std::mem::replace(&mut written, Ok(())).and_then(|()| writeln!(output, "{}", line(record)));
+            } else {
+                latest.insert(record.flow, *record);
+            }
+        })?;
+        for record in latest.values() {
+            written = written.and_then(|()| writeln!(output, "{}", row(record)));
+        }
+        written.and_then(|()| output.flush()).map_err(Error::file("standard output"))?;
+    }
+    eprintln!("{} records found no room", trace.missed()?);
+    Ok(())
+}
+
+/// The kernel's own, one that is registered, or one that is registered for this command.
+fn registered(name: &str, params: &[Assignment]) -> Result<(Option<Registration>, String), Error> {
+    let available = machine::available_controllers();
+    if params.is_empty() && available.iter().any(|available| available == name) {
+        return Ok((None, name.to_owned()));
+    }
+    let order = Order::new(name, params, None)?;
+    if params.is_empty() && available.iter().any(|available| available == order.kernel_name()) {
+        return Ok((None, order.kernel_name().to_owned()));
+    }
+    let registration = Registration::new(&order)?;
+    let kernel_name = order.kernel_name().to_owned();
+    Ok((Some(registration), kernel_name))
+}

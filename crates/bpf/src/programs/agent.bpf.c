@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* A controller whose window and pacing rate come from user space: every ACK's measurements go into a ring, decisions come back
+ * through a map and are in force from the next ACK on. While no decision has come for three round trips, or the last one was
+ * absurd, the kernel's own CUBIC has the window.
+ *
+ * Departures from the kernel's CUBIC in that time: a window is reduced at once where the kernel would do so in proportion to
+ * what arrives, since a controller that may pace has that to do by itself. */
+#include "kernel.h"
+#include "core.h"
+#include "sockets.h"
+
+extern void cubictcp_init(struct sock *sk) __ksym;
+extern void cubictcp_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
+extern __u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
+extern void cubictcp_state(struct sock *sk, __u8 state) __ksym;
+extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
+extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
+extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
+
+#define SLOTS 4096
+#define PATIENCE 3
+
+/* What user space decides for the connection of a slot. */
+struct decision {
+	u32 number;
+	u32 flow;
+	u32 cwnd;
+	/* Losses reduce nothing: the next decision answers them. */
+	u32 owns_losses;
+	/* Octets a second; 0: as the window and the round trip have it. */
+	u64 pacing_rate;
+	u64 decided_ns;
+};
+
+struct observation {
+	u64 time_ns;
+	u64 pacing_rate;
+	u32 flow;
+	u32 local_port;
+	u32 cwnd;
+	u32 ssthresh;
+	u32 srtt_us;
+	u32 min_rtt_us;
+	u32 rtt_us;
+	u32 inflight;
+	u32 acked;
+	u32 lost;
+	u32 state;
+	u32 delivered;
+	u32 interval_us;
+	u32 mss;
+	u32 decision;
+	/* 1 while decisions are in force, 0 while CUBIC has the window. */
+	u32 is_led;
+};
+
+struct counters {
+	u64 acks;
+	u64 missed;
+	u64 in_force;
+	u64 absurd;
+	u64 fallbacks;
+	u64 waited_ns;
+	u64 flows;
+};
+struct counters counters SEC(".data.counters");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} observations SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SLOTS);
+	__type(key, u32);
+	__type(value, struct decision);
+} decisions SEC(".maps");
+
+/* The kernel's CUBIC has the socket's own room for a controller's state. */
+struct led {
+	u64 heard_ns;
+	u64 pacing_rate;
+	u32 flow;
+	u32 number;
+	u32 cwnd;
+	u32 owns_losses;
+	u32 is_led;
+	u32 padding;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct led);
+} flows SEC(".maps");
+
+SEC("struct_ops")
+void BPF_PROG(ca_init, struct sock *sk)
+{
+	struct led *f = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	cubictcp_init(sk);
+	if (!f)
+		return;
+	*f = (struct led){};
+	f->flow = __sync_fetch_and_add(&counters.flows, 1) + 1;
+	sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+/* A window is absurd if no path could have come to need it since the last one. */
+INLINE int is_absurd(const struct decision *d, const struct tcp_sock *tp)
+{
+	return !d->cwnd || d->cwnd > tp->snd_cwnd_clamp || d->cwnd > 16 * tp->snd_cwnd + 64;
+}
+
+INLINE void listen(struct led *f, const struct tcp_sock *tp, u64 now)
+{
+	u32 slot = f->flow % SLOTS;
+	struct decision *d = bpf_map_lookup_elem(&decisions, &slot);
+
+	if (!d || d->flow != f->flow || d->number == f->number)
+		return;
+	f->number = d->number;
+	if (is_absurd(d, tp)) {
+		__sync_fetch_and_add(&counters.absurd, 1);
+		f->heard_ns = 0;
+		return;
+	}
+	f->heard_ns = now;
+	f->cwnd = d->cwnd;
+	f->pacing_rate = d->pacing_rate;
+	f->owns_losses = d->owns_losses;
+	__sync_fetch_and_add(&counters.in_force, 1);
+	if (now > d->decided_ns)
+		__sync_fetch_and_add(&counters.waited_ns, now - d->decided_ns);
+}
+
+INLINE int is_heard(const struct led *f, const struct tcp_sock *tp, u64 now)
+{
+	return f->heard_ns && now - f->heard_ns <= PATIENCE * most(tp->srtt_us >> 3, 1000) * 1000;
+}
+
+/* As the kernel paces: twice the window in a round trip in slow start, 1.2 times after it. */
+INLINE u64 usual_rate(const struct tcp_sock *tp)
+{
+	u64 percent = tp->snd_cwnd < tp->snd_ssthresh / 2 ? 200 : 120;
+	u64 rate = (u64)tp->mss_cache * most(tp->snd_cwnd, tp->packets_out) * percent * 10000;
+
+	return rate / most(tp->srtt_us >> 3, 1);
+}
+
+INLINE void lead(struct sock *sk, struct tcp_sock *tp, struct led *f)
+{
+	f->is_led = 1;
+	if (ca_state_of(tp) < TCP_CA_CWR || f->owns_losses)
+		tp->snd_cwnd = f->cwnd;
+	else
+		tp->snd_cwnd = least(f->cwnd, most(tp->snd_ssthresh, 2));
+}
+
+INLINE void fall_back(struct sock *sk, struct tcp_sock *tp, struct led *f, u32 ack, u32 acked)
+{
+	if (f->is_led) {
+		f->is_led = 0;
+		__sync_fetch_and_add(&counters.fallbacks, 1);
+		cubictcp_init(sk);
+	}
+	if (is_reducing(tp)) {
+		if (tp->snd_cwnd > tp->snd_ssthresh)
+			tp->snd_cwnd = most(tp->snd_ssthresh, 2);
+	} else if (acked) {
+		cubictcp_cong_avoid(sk, ack, acked);
+	}
+}
+
+INLINE void tell(struct sock *sk, const struct tcp_sock *tp, const struct led *f, const struct rate_sample *rs, u64 now)
+{
+	struct observation *o = bpf_ringbuf_reserve(&observations, sizeof(*o), 0);
+
+	if (!o) {
+		__sync_fetch_and_add(&counters.missed, 1);
+		return;
+	}
+	o->time_ns = now;
+	o->pacing_rate = sk->sk_pacing_rate;
+	o->flow = f->flow;
+	o->local_port = sk->__sk_common.skc_num;
+	o->cwnd = tp->snd_cwnd;
+	o->ssthresh = tp->snd_ssthresh;
+	o->srtt_us = tp->srtt_us >> 3;
+	o->min_rtt_us = tp->rtt_min.s[0].v;
+	o->rtt_us = rs->rtt_us > 0 ? rs->rtt_us : 0;
+	o->inflight = tp->packets_out + tp->retrans_out - tp->sacked_out - tp->lost_out;
+	o->acked = rs->acked_sacked;
+	o->lost = rs->losses > 0 ? rs->losses : 0;
+	o->state = ca_state_of(tp);
+	o->delivered = rs->delivered > 0 ? rs->delivered : 0;
+	o->interval_us = rs->interval_us > 0 ? rs->interval_us : 0;
+	o->mss = tp->mss_cache;
+	o->decision = f->number;
+	o->is_led = f->is_led;
+	bpf_ringbuf_submit(o, 0);
+}
+
+SEC("struct_ops")
+void BPF_PROG(ca_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct led *f = bpf_sk_storage_get(&flows, sk, 0, 0);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!f)
+		return;
+	__sync_fetch_and_add(&counters.acks, 1);
+	listen(f, tp, now);
+	if (is_heard(f, tp, now))
+		lead(sk, tp, f);
+	else
+		fall_back(sk, tp, f, ack, rs->acked_sacked);
+	if (tp->srtt_us)
+		sk->sk_pacing_rate = f->is_led && f->pacing_rate ? f->pacing_rate : usual_rate(tp);
+	tell(sk, tp, f, rs, now);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(ca_ssthresh, struct sock *sk)
+{
+	struct led *f = bpf_sk_storage_get(&flows, sk, 0, 0);
+
+	if (f && f->is_led && f->owns_losses)
+		return most(((struct tcp_sock *)sk)->snd_cwnd, 2);
+	return cubictcp_recalc_ssthresh(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(ca_state, struct sock *sk, __u8 state)
+{
+	cubictcp_state(sk, state);
+}
+
+SEC("struct_ops")
+void BPF_PROG(ca_event, struct sock *sk, enum tcp_ca_event event)
+{
+	cubictcp_cwnd_event(sk, event);
+}
+
+SEC("struct_ops")
+void BPF_PROG(ca_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	cubictcp_acked(sk, sample);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(ca_undo, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops ops = {
+	.init = (void *)ca_init,
+	.cong_control = (void *)ca_control,
+	.ssthresh = (void *)ca_ssthresh,
+	.set_state = (void *)ca_state,
+	.cwnd_event = (void *)ca_event,
+	.pkts_acked = (void *)ca_acked,
+	.undo_cwnd = (void *)ca_undo,
+	.name = "ackclock_agent",
+};

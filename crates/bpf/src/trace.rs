@@ -1,0 +1,177 @@
+//! The state of TCP connections as they run: those of a port or of a cgroup, with every segment that they receive.
+
+use std::time::Duration;
+
+use libbpf_rs::{Link, MapCore, Object, RingBufferBuilder};
+
+use crate::error::Error;
+use crate::{machine, object};
+
+const TRACE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/trace.bpf.o"));
+
+/// Which connections are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// Those with this port at either end.
+    Port(u16),
+    /// Those of processes in the cgroup of this number.
+    Cgroup(u64),
+}
+
+/// What brought a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A segment arrived: what it finds.
+    Segment,
+    /// The congestion state changes.
+    State,
+    /// A segment was sent again.
+    Retransmission,
+}
+
+macro_rules! record {
+    ($($(#[$meaning:meta])* $field:ident: $type:ident,)*) => {
+        /// The state of a connection; the names of counts are the kernel's.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Record {
+            $($(#[$meaning])* pub $field: $type,)*
+        }
+
+        impl Record {
+            /// Out of `struct record` of `programs/trace.bpf.c`; `None` if it is of another length.
+            fn read(mut octets: &[u8]) -> Option<Self> {
+                $(
+                    let (word, rest) = octets.split_first_chunk()?;
+                    let $field = $type::from_ne_bytes(*word);
+                    octets = rest;
+                )*
+                octets.is_empty().then_some(Self { $($field,)* })
+            }
+
+            /// The names of its fields in order.
+            pub const FIELDS: &'static [&'static str] = &[$(stringify!($field),)*];
+
+            /// Each field's value in order.
+            pub fn values(&self) -> impl Iterator<Item = u64> {
+                [$(u64::from(self.$field),)*].into_iter()
+            }
+        }
+    };
+}
+
+record! {
+    /// By the machine's monotonic clock, ns.
+    time_ns: u64,
+    /// The connection's number while this machine is up.
+    flow: u64,
+    /// Octets a second; the greatest number if nothing paces.
+    pacing_rate: u64,
+    /// Octets acknowledged since the connection began.
+    bytes_acked: u64,
+    /// See [`Self::kind`].
+    kind: u32,
+    /// The kernel's congestion state: 0 open, 1 disorder, 2 reduced, 3 recovery, 4 loss.
+    state: u32,
+    /// This end's port.
+    local_port: u32,
+    /// The other end's.
+    remote_port: u32,
+    /// Segments.
+    cwnd: u32,
+    /// Segments; 2^31 - 1 while it is arbitrarily high.
+    ssthresh: u32,
+    /// us.
+    srtt_us: u32,
+    /// The least round trip that the kernel remembers, us.
+    min_rtt_us: u32,
+    /// Segments sent and not acknowledged.
+    packets_out: u32,
+    /// Of these, reported by SACK.
+    sacked_out: u32,
+    /// Of these, taken for lost.
+    lost_out: u32,
+    /// Of these, sent again.
+    retrans_out: u32,
+    /// Retransmissions since the connection began.
+    total_retrans: u32,
+    /// Octets.
+    mss: u32,
+    /// Segments delivered in the latest sample of the delivery rate.
+    rate_delivered: u32,
+    /// The time of that sample, us.
+    rate_interval_us: u32,
+}
+
+impl Record {
+    /// What brought it.
+    pub fn kind(&self) -> Kind {
+        match self.kind {
+            0 => Kind::Segment,
+            1 => Kind::State,
+            _ => Kind::Retransmission,
+        }
+    }
+
+    /// Segments in flight as the kernel reckons them.
+    pub fn inflight(&self) -> u32 {
+        (self.packets_out + self.retrans_out).saturating_sub(self.sacked_out + self.lost_out)
+    }
+
+    /// The latest sample of the delivery rate, bit/s; 0 without one.
+    pub fn delivery_rate_bps(&self) -> u64 {
+        let bits = u64::from(self.rate_delivered) * u64::from(self.mss) * 8_000_000;
+        bits.checked_div(u64::from(self.rate_interval_us)).unwrap_or(0)
+    }
+}
+
+/// Watches connections until it is dropped.
+#[derive(Debug)]
+pub struct Trace {
+    object: Object,
+    _links: Vec<Link>,
+}
+
+impl Trace {
+    /// Begins to watch.
+    pub fn new(watched: Watched) -> Result<Self, Error> {
+        machine::check()?;
+        let (cgroup, port) = match watched {
+            Watched::Port(port) => (0, u64::from(port)),
+            Watched::Cgroup(number) => (number, 0),
+        };
+        let mut opened = object::open("trace", TRACE)?;
+        let wanted: Vec<u8> = [cgroup, port].into_iter().flat_map(u64::to_ne_bytes).collect();
+        object::set(&mut opened, ".data.wanted", &wanted);
+        let loaded = object::load(opened, "trace")?;
+        let attached: Result<Vec<Link>, Error> = loaded
+            .progs_mut()
+            .map(|program| program.attach().map_err(|error| object::refused("attaching to TCP's tracepoints", &error)))
+            .collect();
+        Ok(Self { _links: attached?, object: loaded })
+    }
+
+    /// Hands over what has come since the last call, in order, without waiting.
+    pub fn take(&self, mut each: impl FnMut(&Record)) -> Result<(), Error> {
+        let ring = self.object.maps().find(|map| map.name() == "records").expect("the object has this map");
+        let mut builder = RingBufferBuilder::new();
+        let added = builder.add(&ring, |octets: &[u8]| {
+            if let Some(record) = Record::read(octets) {
+                each(&record);
+            }
+            0
+        });
+        added.map_err(|error| Error::kernel("opening the ring of records", error))?;
+        let ring = builder.build().map_err(|error| Error::kernel("opening the ring of records", error))?;
+        ring.consume().map_err(|error| Error::kernel("reading the ring of records", error))
+    }
+
+    /// Records that found no room, since this began.
+    pub fn missed(&self) -> Result<u64, Error> {
+        let map = self.object.maps().find(|map| map.name() == ".data.missed").expect("the object has this variable");
+        let octets = object::read(&map)?;
+        Ok(octets.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word)))
+    }
+}
+
+/// How often the ring is emptied: at 100,000 records a second it is then a seventh full.
+pub const PAUSE: Duration = Duration::from_millis(200);

@@ -1,0 +1,55 @@
+//! Decisions of user space for a real connection, and what becomes of it when they stop or are absurd. Needs root, `ip` and `tc`;
+//! says so and passes where they are missing.
+
+mod lab;
+
+use std::time::{Duration, Instant};
+
+use ackclock_bpf::agent::{Agent, Decision, NAME, Observation};
+use ackclock_bpf::command::Group;
+use lab::Lab;
+
+#[test]
+fn decisions_are_in_force_until_they_stop_and_then_cubic_has_the_window() {
+    let Some(lab) = Lab::new(50, 180_000, None) else { return };
+    let agent = Agent::new().expect("root, and a kernel that lets programs call its CUBIC");
+    let command = lab.send(3.0);
+    let sender = std::thread::spawn(move || {
+        let mut group = Group::new().expect("root");
+        group.choose(NAME).expect("registered");
+        group.run(&command, || Ok(())).expect("starts")
+    });
+    // For a second a window of 60 segments is decided with every ACK, for another nothing, then an absurd one once.
+    let (began, mut seen, mut absurd) = (Instant::now(), Vec::new(), false);
+    let decide = |observation: &Observation| {
+        let at = began.elapsed();
+        seen.push((at, *observation));
+        if at < Duration::from_secs(1) {
+            return Some(Decision { cwnd: 60, ..Decision::default() });
+        }
+        let is_late = at > Duration::from_secs(2) && !absurd;
+        absurd |= is_late;
+        is_late.then(|| Decision { cwnd: 1_000_000, ..Decision::default() })
+    };
+    agent.run(Duration::from_secs_f64(3.2), decide).expect("registered");
+    assert!(sender.join().expect("ends").success());
+    let counters = agent.counters().expect("registered");
+    println!("{counters:?}");
+    assert_eq!((counters.flows, counters.missed, counters.absurd, counters.fallbacks), (1, 0, 1, 1));
+
+    let led = seen.iter().filter(|(at, _)| (0.2..1.0).contains(&at.as_secs_f64()));
+    assert!(led.clone().count() > 1_000);
+    assert!(
+        led.clone().all(|(_, ack)| ack.is_led == 1 && ack.cwnd == 60),
+        "{:?}",
+        led.clone().find(|(_, ack)| ack.cwnd != 60)
+    );
+    // 60 segments of 1500 octets at 50 Mbit/s take 14.4 ms, and three of these 43 ms.
+    let after = seen.iter().filter(|(at, _)| at.as_secs_f64() > 1.1);
+    assert!(after.clone().all(|(_, ack)| ack.is_led == 0));
+    let windows: Vec<u32> = after.map(|(_, ack)| ack.cwnd).collect();
+    let (least, greatest) = (windows.iter().min().expect("ACKs"), windows.iter().max().expect("ACKs"));
+    println!("CUBIC: {least} to {greatest} segments");
+    // the path holds 120; CUBIC grows beyond 60 until it loses, and keeps seven tenths then
+    assert!(*greatest > 100 && *least >= 60 * 7 / 10, "{least} to {greatest}");
+}

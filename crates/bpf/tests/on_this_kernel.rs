@@ -1,0 +1,166 @@
+//! Controllers on this machine's own kernel and sockets: what losses leave and what round trips add is what each one's paper says.
+//! Needs root, `ip` and `tc`; says so and passes where they are missing.
+
+mod lab;
+
+use ackclock_bpf::Assignment;
+use ackclock_bpf::command::Group;
+use ackclock_bpf::machine;
+use ackclock_bpf::registration::{self, Order, Registration};
+use ackclock_bpf::trace::{Kind, Record, Trace, Watched};
+use lab::Lab;
+
+/// The kernel's state of a fast recovery.
+const RECOVERY: u32 = 3;
+
+/// What a paper says of a window, in segments.
+struct Law {
+    controller: &'static str,
+    params: &'static [(&'static str, &'static str)],
+    /// What a loss leaves, a fraction.
+    kept: fn(f64) -> f64,
+    /// What a round trip adds, segments.
+    added: fn(f64) -> f64,
+}
+
+/// RFC 3649 section 5: `b(w) = -0.4 (ln w - ln 38) / (ln 83000 - ln 38) + 0.5`, `p(w) = 0.078 / w^1.2`,
+/// `a(w) = w^2 p(w) 2 b(w) / (2 - b(w))`.
+fn highspeed_b(window: f64) -> f64 {
+    0.5 - 0.4 * (window / 38.0).ln() / (83_000.0_f64 / 38.0).ln()
+}
+
+fn highspeed_a(window: f64) -> f64 {
+    let b = highspeed_b(window);
+    window * window * 0.078 / window.powf(1.2) * 2.0 * b / (2.0 - b)
+}
+
+const LAWS: [Law; 3] = [
+    Law { controller: "aimd", params: &[("a", "3"), ("b", "0.2")], kept: |_| 0.8, added: |_| 3.0 },
+    // Kelly 2003: 0.01 segments for each acknowledged one, an eighth less after a loss.
+    Law { controller: "scalable", params: &[], kept: |_| 0.875, added: |window| 0.01 * window },
+    Law { controller: "highspeed", params: &[], kept: |window| 1.0 - highspeed_b(window), added: highspeed_a },
+];
+
+/// Growth between two losses.
+struct Growth {
+    from: f64,
+    to: f64,
+    round_trips: f64,
+}
+
+/// What a connection's records show: each fast recovery's window before it and ssthresh, and each growth between two.
+fn history(records: &[Record]) -> (Vec<(f64, f64)>, Vec<Growth>) {
+    let (mut losses, mut growths) = (Vec::new(), Vec::new());
+    let mut growth: Option<Growth> = None;
+    for pair in records.windows(2) {
+        let (before, record) = (&pair[0], &pair[1]);
+        if record.kind() == Kind::State && record.state == RECOVERY {
+            losses.push((f64::from(record.cwnd), f64::from(record.ssthresh)));
+            growths.extend(growth.take());
+        } else if record.state < RECOVERY && record.cwnd >= record.ssthresh {
+            let cwnd = f64::from(record.cwnd);
+            let growth = growth.get_or_insert(Growth { from: cwnd, to: cwnd, round_trips: 0.0 });
+            growth.to = cwnd;
+            let elapsed_us = (record.time_ns - before.time_ns) as f64 / 1e3;
+            growth.round_trips += elapsed_us / f64::from(record.srtt_us.max(1));
+        }
+    }
+    (losses, growths)
+}
+
+/// Sends for some seconds with a controller; the records of the connection.
+fn run(lab: &Lab, kernel_name: &str, seconds: f64) -> Vec<Record> {
+    let mut group = Group::new().expect("root");
+    group.choose(kernel_name).expect("registered");
+    let trace = Trace::new(Watched::Cgroup(group.number().expect("a cgroup"))).expect("root");
+    let mut records = Vec::new();
+    let status = group.run(&lab.send(seconds), || trace.take(|record| records.push(*record))).expect("starts");
+    assert!(status.success(), "{status}");
+    let chosen = group.chosen().expect("loaded");
+    assert_eq!((chosen.connections, chosen.refused), (1, 0));
+    assert_eq!(trace.missed().expect("loaded"), 0);
+    records
+}
+
+fn check(law: &Law, records: &[Record]) {
+    let name = law.controller;
+    let (losses, growths) = history(records);
+    // Slow start may lose much at once, and what follows is not the path's queue.
+    let losses = losses.get(2..).unwrap_or_default();
+    let growths = growths.get(2..).unwrap_or_default();
+    assert!(losses.len() >= 2, "{name}: {} losses", losses.len());
+    for (cwnd, ssthresh) in losses {
+        let kept = ssthresh / cwnd;
+        let wanted = (law.kept)(*cwnd);
+        println!("{name}: {cwnd} to {ssthresh} segments, {kept:.4}; the law says {wanted:.4}");
+        // both are whole segments
+        assert!((kept - wanted).abs() <= 1.0 / cwnd, "{name}: {kept} of {cwnd} kept, the law says {wanted}");
+    }
+    let long: Vec<&Growth> = growths.iter().filter(|growth| growth.round_trips >= 5.0).collect();
+    assert!(!long.is_empty(), "{name} never grew for five round trips");
+    for growth in long {
+        let added = (growth.to - growth.from) / growth.round_trips;
+        let wanted = (law.added)(f64::midpoint(growth.from, growth.to));
+        println!(
+            "{name}: {} to {} in {:.1} round trips, {added:.3} in each; the law says {wanted:.3}",
+            growth.from, growth.to, growth.round_trips
+        );
+        assert!((added / wanted - 1.0).abs() < 0.15, "{name} added {added} in a round trip, the law says {wanted}");
+    }
+}
+
+#[test]
+fn losses_and_growth_are_those_of_the_papers() {
+    let Some(lab) = Lab::new(50, 180_000, None) else { return };
+    for law in &LAWS {
+        let params: Vec<Assignment> =
+            law.params.iter().map(|(field, value)| ((*field).to_owned(), (*value).to_owned())).collect();
+        let alias = format!("act_{}", law.controller);
+        let registration = Registration::new(&Order::new(law.controller, &params, Some(&alias)).expect("in range"));
+        let registration = registration.unwrap_or_else(|error| panic!("{error}"));
+        check(law, &run(&lab, registration.kernel_name(), 2.5));
+    }
+}
+
+#[test]
+fn a_kept_controller_is_listed_updated_while_a_connection_has_it_and_unloaded() {
+    let Some(lab) = Lab::new(50, 180_000, None) else { return };
+    let alias = "act_kept";
+    let _ = registration::unload(alias);
+    let word = |field: &str, value: &str| vec![(field.to_owned(), value.to_owned())];
+    let order = Order::new("aimd", &word("b", "0.5"), Some(alias)).expect("in range");
+    Registration::new(&order).and_then(Registration::keep).expect("root");
+    let about = || registration::kept().expect("root").into_iter().find(|kept| kept.kernel_name == alias);
+    assert_eq!(about().expect("kept").about, "aimd b=0.5");
+    assert!(Registration::new(&order).is_err_and(|error| error.to_string().contains("registered already")));
+
+    // half way through a connection that halves its window the law becomes another one
+    let updated = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        registration::update(alias, &word("b", "0.125"))
+    });
+    let records = run(&lab, alias, 3.5);
+    updated.join().expect("ends").expect("kept");
+    assert_eq!(about().expect("kept").about, "aimd b=0.125");
+    let (losses, _) = history(&records);
+    let (first, last) = (losses[1], losses[losses.len() - 1]);
+    println!("{first:?} and {last:?}");
+    assert!((first.1 / first.0 - 0.5).abs() < 0.02, "{first:?}");
+    assert!((last.1 / last.0 - 0.875).abs() < 0.02, "{last:?}");
+
+    registration::unload(alias).expect("kept");
+    assert!(about().is_none());
+    assert!(registration::unload(alias).is_err_and(|error| error.exit_code() == 2));
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let unknown = Order::new("hurry", &[], None).expect_err("no such controller");
+    assert!(unknown.to_string().contains("aimd, scalable, highspeed"), "{unknown}");
+    let long = Order::new("aimd", &[], Some("a_name_that_is_too_long")).expect_err("longer than the kernel takes");
+    assert_eq!(long.exit_code(), 2);
+    if let Err(missing) = machine::check() {
+        let text = missing.to_string();
+        assert!(text.contains("sudo") || text.contains("kernel"), "{text}");
+    }
+}

@@ -1,0 +1,155 @@
+//! The command line of `ackclock-kernel`. Exit codes: 0 done, 1 failed, 2 wrong input, 130 interrupted.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ackclock_scenario::Scenario;
+use clap::{Parser, Subcommand};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::output;
+use crate::plan::Plan;
+use crate::run::{Failure, Outcome, available_controllers, run};
+
+const FAILED: u8 = 1;
+const WRONG_INPUT: u8 = 2;
+const INTERRUPTED: u8 = 130;
+
+/// The same scenario on the real Linux kernel.
+#[derive(Debug, Parser)]
+#[command(name = "ackclock-kernel", version, about, long_about = None)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a scenario in real time, between real sockets.
+    Run(RunArgs),
+    /// Say whether the kernel can run a scenario, and what would be set.
+    Check(ScenarioArgs),
+    /// Controllers as programs of the kernel.
+    #[cfg(feature = "bpf")]
+    #[command(flatten)]
+    Controllers(ackclock_bpf::cli::Commands),
+}
+
+#[derive(Debug, clap::Args)]
+struct ScenarioArgs {
+    /// A scenario file; "-" reads it from standard input.
+    file: PathBuf,
+    /// Override a value, such as duration='5 s'. May be repeated.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    overrides: Vec<String>,
+    /// In place of the scenario's seed; draws all that the scenario has drawn.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+struct RunArgs {
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// Write the results into this folder, made if there is none: summary.json, kernel.json and tables of Arrow.
+    #[arg(long, value_name = "DIR")]
+    into: Option<PathBuf>,
+    /// Write the results to standard output as one stream: a line of JSON with the lengths of tables, then these as Arrow.
+    #[arg(long, conflicts_with = "into")]
+    stream: bool,
+    /// End when the program that started this one ends.
+    #[arg(long)]
+    tied: bool,
+}
+
+/// Does what the command line says.
+pub fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(args) => run_command(&args),
+        Command::Check(args) => check_command(&args),
+        #[cfg(feature = "bpf")]
+        Command::Controllers(command) => return ackclock_bpf::cli::run(command),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((code, message)) => {
+            let _ = writeln!(std::io::stderr(), "{message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+type Ended = Result<(), (u8, String)>;
+
+fn run_command(args: &RunArgs) -> Ended {
+    if args.tied {
+        let tie = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
+        tie.map_err(|error| (FAILED, format!("error: cannot be tied to the program that started it: {error}")))?;
+    }
+    let scenario = load(&args.scenario)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let registered = signal_hook::flag::register(signal, Arc::clone(&stop));
+        registered.map_err(|error| (FAILED, format!("error: signals cannot be heard: {error}")))?;
+    }
+    let outcome = run(scenario.config(), &stop).map_err(|failure| explain(&failure))?;
+    if let Some(folder) = &args.into {
+        let told = |error| (FAILED, format!("error: {}: {error}", folder.display()));
+        std::fs::create_dir_all(folder).and_then(|()| output::write(&outcome, folder)).map_err(told)?;
+    } else if args.stream {
+        let told = |error| (FAILED, format!("error: standard output: {error}"));
+        output::write_stream(&outcome, &mut std::io::stdout().lock()).map_err(told)?;
+    } else {
+        print(&outcome);
+    }
+    Ok(())
+}
+
+fn check_command(args: &ScenarioArgs) -> Ended {
+    let scenario = load(args)?;
+    let available = available_controllers().map_err(|error| explain(&Failure::Io(error)))?;
+    let plan = Plan::new(scenario.config(), &available).map_err(|refusals| explain(&Failure::Refused(refusals)))?;
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "the largest packet has {} bytes", plan.mtu);
+    for (side, host) in ["openers", "acceptors"].iter().zip(&plan.sides) {
+        for (name, value) in &host.parameters {
+            let _ = writeln!(out, "{side}: {name} = {value}");
+        }
+    }
+    Ok(())
+}
+
+fn load(args: &ScenarioArgs) -> Result<Scenario, (u8, String)> {
+    let wrong = |error: ackclock_scenario::ScenarioError| (WRONG_INPUT, error.to_string());
+    let scenario = if args.file == Path::new("-") {
+        let mut text = String::new();
+        let read = std::io::stdin().read_to_string(&mut text);
+        read.map_err(|error| (WRONG_INPUT, format!("error: standard input: {error}")))?;
+        Scenario::parse(&text, "<stdin>", &args.overrides)
+    } else {
+        Scenario::load(&args.file, &args.overrides)
+    };
+    let scenario = scenario.map_err(wrong)?;
+    args.seed.map_or(Ok(scenario.clone()), |seed| scenario.draw(seed)).map_err(wrong)
+}
+
+fn explain(failure: &Failure) -> (u8, String) {
+    match failure {
+        Failure::Refused(refusals) => {
+            let lines: Vec<String> = refusals.iter().map(|refusal| format!("error: {refusal}")).collect();
+            (WRONG_INPUT, format!("{}\n{} that the kernel cannot do; nothing was run", lines.join("\n"), lines.len()))
+        }
+        Failure::Machine(what) => (FAILED, format!("error: {what}")),
+        Failure::Io(error) => (FAILED, format!("error: {error}")),
+        Failure::Interrupted => (INTERRUPTED, "interrupted; no results were written".to_owned()),
+    }
+}
+
+fn print(outcome: &Outcome) {
+    let mut out = std::io::stdout().lock();
+    let summary = serde_json::json!({ "summary": outcome.summary, "kernel": outcome.report });
+    let _ = writeln!(out, "{}", serde_json::to_string_pretty(&summary).unwrap_or_default());
+}

@@ -1,0 +1,38 @@
+//! The clock on the wall as the time of a run: nanoseconds since it began.
+
+use std::time::{Duration, Instant};
+
+use ackclock_units::SimTime;
+
+/// A clock that reads zero when it is made; it never goes back (`CLOCK_MONOTONIC`).
+#[derive(Clone, Copy, Debug)]
+pub struct WallClock {
+    start: Instant,
+}
+
+impl WallClock {
+    /// Begins now.
+    pub fn start() -> Self {
+        Self { start: Instant::now() }
+    }
+
+    /// Reads zero at a moment to come.
+    pub fn start_in(wait: Duration) -> Self {
+        Self { start: Instant::now() + wait }
+    }
+
+    /// How long the run has lasted; zero before it begins.
+    pub fn now(&self) -> SimTime {
+        SimTime(Instant::now().saturating_duration_since(self.start).as_nanos() as u64)
+    }
+
+    /// From now until `time`; zero if that has passed.
+    pub fn until(&self, time: SimTime) -> Duration {
+        (self.start + Duration::from_nanos(time.0)).saturating_duration_since(Instant::now())
+    }
+
+    /// Sleeps until `time`.
+    pub fn sleep_until(&self, time: SimTime) {
+        std::thread::sleep(self.until(time));
+    }
+}

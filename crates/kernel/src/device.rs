@@ -1,0 +1,123 @@
+//! The TUN device by which a namespace's hosts reach the emulated network.
+//!
+//! The device has no offloads (no `IFF_VNET_HDR`): the kernel cuts its super-packets into segments and fills in their checksums before
+//! they are read, so that each is a packet to the network's queues, and gives what is written to it to TCP one by one, so that nothing
+//! is merged before it is acknowledged.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+use crate::namespace::Namespace;
+
+/// Octets of the network's addresses; both sides are in it, so that each has a route to the other.
+const PREFIX: u8 = 16;
+
+/// Packets that the device holds for us. It drops what comes beyond, which no queue of the scenario knows of.
+const HELD_PACKETS: u32 = 20_000;
+
+/// Its name in its namespace.
+const NAME: &str = "ackclock";
+
+/// A TUN device, alone in its namespace.
+pub struct Device {
+    device: SyncDevice,
+    address: Ipv4Addr,
+}
+
+/// Packets that a device has dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceDrops {
+    /// That hosts sent, before they were read.
+    pub sent: u64,
+    /// That were written to it.
+    pub received: u64,
+}
+
+impl Device {
+    /// Makes one in a namespace, with an address, up; `mtu` is the largest IP packet.
+    pub fn new(namespace: &Namespace, address: Ipv4Addr, mtu: u16) -> io::Result<Self> {
+        let device = namespace.within(|| {
+            fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").or_else(absent)?;
+            let device = DeviceBuilder::new()
+                .name(NAME)
+                .ipv4(address, PREFIX, None)
+                .mtu(mtu)
+                .with(|device| {
+                    device.tx_queue_len(HELD_PACKETS);
+                })
+                .build_sync()?;
+            device.set_nonblocking(true)?;
+            Ok(device)
+        })?;
+        Ok(Self { device, address })
+    }
+
+    /// The address of the hosts behind it.
+    pub fn address(&self) -> Ipv4Addr {
+        self.address
+    }
+
+    /// Takes the next packet that a host has sent, if there is one.
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match self.device.recv(buffer) {
+            Ok(octets) => Ok(Some(octets)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Hands a packet to the hosts; the kernel's TCP has dealt with it when this returns, unless its socket was in use.
+    pub fn send(&self, packet: &[u8]) -> io::Result<()> {
+        self.device.send(packet).map(|_| ())
+    }
+
+    /// What it has dropped.
+    pub fn drops(&self, namespace: &Namespace) -> io::Result<DeviceDrops> {
+        let text = namespace.within(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
+        read_drops(&text).ok_or_else(|| io::Error::other(format!("no counters of {NAME} in /proc/net/dev")))
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl AsFd for Device {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+/// A kernel without IPv6 has no such parameter.
+fn absent(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}
+
+/// Fields of `/proc/net/dev`: the fourth of those received, and the fourth of those sent, count drops.
+fn read_drops(text: &str) -> Option<DeviceDrops> {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(NAME)?.strip_prefix(':'))?;
+    let counts: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    Some(DeviceDrops { received: *counts.get(3)?, sent: *counts.get(11)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_are_found_in_the_kernels_table() {
+        let text = "Inter-|   Receive                                                |  Transmit\n \
+             face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    \
+             lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n\
+             ackclock: 1234 12 0 3 0 0 0 0 5678 56 0 7 0 0 0 0\n";
+        assert_eq!(read_drops(text), Some(DeviceDrops { received: 3, sent: 7 }));
+        assert_eq!(read_drops("  lo: 1 2 3 4 5 6 7 8 9 10 11 12\n"), None);
+    }
+}

@@ -1,0 +1,299 @@
+//! Links, routes and the events that move packets, as in the simulator: the links are the same, time is what the caller says it is.
+//!
+//! Departures from the simulator's network: hosts' noise is not added, as real hosts have their own; every link has its events, so that
+//! a link on which nothing can wait is no shortcut here.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use ackclock_net::queue::Treatment;
+use ackclock_net::{
+    ConnectionIndex, Discarder, EndpointId, Link, LinkId, LinkKind, NetworkConfig, Packet, Packets, Router,
+};
+use ackclock_sim::{LinkRecorder, LinkSummary, Sampling, SimulationConfig, Table, link_summary};
+use ackclock_units::{SimDuration, SimTime};
+
+use super::frames::Frames;
+use super::packet::write_ecn;
+
+/// What is to happen at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Arrival(LinkId),
+    Service(LinkId),
+    Sample,
+    MeasureFrom,
+    MeasureUntil,
+}
+
+/// A packet that has come to the end of its route.
+#[derive(Debug)]
+pub struct Delivered<'a> {
+    /// The end that it is for.
+    pub to: EndpointId,
+    /// When it is due there.
+    pub due: SimTime,
+    /// What it is to links.
+    pub packet: &'a Packet,
+    /// Its bytes, marks written into them.
+    pub octets: &'a [u8],
+}
+
+/// The network of a scenario.
+#[derive(Debug)]
+pub struct Network {
+    links: Vec<Link>,
+    config: NetworkConfig,
+    packets: Packets,
+    frames: Frames,
+    events: BinaryHeap<Reverse<(SimTime, u64, Event)>>,
+    /// How many events there have been: those of one instant are in the order in which they were scheduled.
+    scheduled: u64,
+    now: SimTime,
+    /// The links to each end, by its number.
+    routes: Vec<Vec<LinkId>>,
+    discarder_of: Vec<Vec<usize>>,
+    discarders: Vec<Discarder>,
+    recorder: LinkRecorder,
+    interval: SimDuration,
+    summaries: Option<Vec<LinkSummary>>,
+    entered: u64,
+}
+
+impl Network {
+    /// The network of a checked scenario without appliances, at time zero.
+    pub fn new(config: &SimulationConfig) -> Self {
+        let network = &config.network;
+        let discarders = |link: &ackclock_net::LinkConfig| {
+            network.node(link.from).discarder.into_iter().chain(link.discarder).collect()
+        };
+        let (Sampling::Interval(interval) | Sampling::Events(interval)) = config.trace.sampling;
+        let mut new = Self {
+            links: Link::all(&network.links, config.seed),
+            config: network.clone(),
+            packets: Packets::default(),
+            frames: Frames::default(),
+            events: BinaryHeap::new(),
+            scheduled: 0,
+            now: SimTime::ZERO,
+            routes: routes(config),
+            discarder_of: network.links.iter().map(discarders).collect(),
+            discarders: network.discarders.iter().map(|one| Discarder::new(one, config.seed)).collect(),
+            recorder: LinkRecorder::new(&config.trace),
+            interval,
+            summaries: None,
+            entered: 0,
+        };
+        new.links.iter_mut().filter_map(Link::served).for_each(|mut link| link.watch());
+        new.schedule_measurement(config);
+        new
+    }
+
+    fn schedule_measurement(&mut self, config: &SimulationConfig) {
+        if !self.recorder.traced().is_empty() {
+            self.schedule(SimTime::ZERO, Event::Sample);
+        }
+        if let Some(from) = config.measure.from {
+            self.schedule(from, Event::MeasureFrom);
+        }
+        if let Some(until) = config.measure.until {
+            self.schedule(until, Event::MeasureUntil);
+        }
+    }
+
+    fn schedule(&mut self, time: SimTime, event: Event) {
+        self.scheduled += 1;
+        self.events.push(Reverse((time, self.scheduled, event)));
+    }
+
+    /// When something is to happen next; [`SimTime::NEVER`] if nothing is.
+    pub fn next_event(&self) -> SimTime {
+        self.events.peek().map_or(SimTime::NEVER, |Reverse((time, ..))| *time)
+    }
+
+    /// Works out all that happens up to `now`, each at its own time, and hands out what arrives.
+    pub fn run_until(&mut self, now: SimTime, deliver: &mut impl FnMut(Delivered<'_>)) {
+        while let Some(Reverse((time, _, event))) =
+            self.events.peek().copied().filter(|Reverse((time, ..))| *time <= now)
+        {
+            self.events.pop();
+            self.move_to(time);
+            match event {
+                Event::Arrival(link) => self.arrive(link, deliver),
+                Event::Service(link) => self.service(link),
+                Event::Sample => self.sample(),
+                Event::MeasureFrom => self.links.iter_mut().for_each(|link| link.begin_measurement(time)),
+                Event::MeasureUntil => self.end_measurement(),
+            }
+        }
+        self.move_to(now);
+    }
+
+    fn move_to(&mut self, time: SimTime) {
+        if time > self.now {
+            self.now = time;
+            self.frames.settle();
+        }
+    }
+
+    /// A host has sent a packet, at the time up to which the network has been run; `octets` are its bytes.
+    pub fn enter(&mut self, packet: Packet, octets: &[u8]) {
+        let Some(&first) = self.routes.get(packet.to.index()).and_then(|route| route.first()) else { return };
+        self.entered += 1;
+        let packet = self.frames.keep(packet, octets);
+        self.transmit(first, packet);
+    }
+
+    fn transmit(&mut self, at: LinkId, packet: Packet) {
+        let (now, index) = (self.now, at.index());
+        let mut is_discarded = false;
+        for &discarder in &self.discarder_of[index] {
+            is_discarded |= self.discarders[discarder].drops(now, &packet);
+        }
+        if is_discarded {
+            self.links[index].on_discarded();
+            return self.frames.leave(&packet);
+        }
+        match self.links[index].kind() {
+            LinkKind::Clocked(mut link) => match link.admit(now, packet.size) {
+                None => self.frames.leave(&packet),
+                Some(passage) => {
+                    let id = self.packets.put(&packet);
+                    if link.carry(passage.arrival, id, packet.size) {
+                        self.schedule(passage.arrival, Event::Arrival(at));
+                    }
+                }
+            },
+            LinkKind::Served(_) => self.offer(at, &packet),
+        }
+    }
+
+    /// A packet comes to a link that is served packet by packet.
+    fn offer(&mut self, at: LinkId, packet: &Packet) {
+        self.depart(at);
+        let Some(mut link) = self.links[at.index()].served() else { return };
+        if !link.offer(self.now, packet) {
+            self.frames.leave(packet);
+        }
+        self.serve(at);
+    }
+
+    fn service(&mut self, at: LinkId) {
+        let now = self.now;
+        if self.links[at.index()].served().is_some_and(|mut link| link.is_due(now)) {
+            self.depart(at);
+            self.serve(at);
+        }
+    }
+
+    /// What leaves a served link travels on.
+    fn depart(&mut self, at: LinkId) {
+        let Self { links, packets, events, scheduled, frames, now, .. } = self;
+        let Some(mut link) = links[at.index()].served() else { return };
+        let lost = link.depart(
+            *now,
+            packets,
+            |time| time,
+            |time| {
+                *scheduled += 1;
+                events.push(Reverse((time, *scheduled, Event::Arrival(at))));
+            },
+        );
+        if let Some(lost) = lost {
+            frames.leave(&lost);
+        }
+    }
+
+    /// Begins what service a link can, and lets go of what its queue has dropped.
+    fn serve(&mut self, at: LinkId) {
+        let Some(mut link) = self.links[at.index()].served() else { return };
+        let wake = link.serve(self.now).wake;
+        for (packet, treatment) in link.treated() {
+            if treatment == Treatment::Dropped {
+                self.frames.leave(&packet);
+            }
+        }
+        if let Some(time) = wake {
+            self.schedule(time, Event::Service(at));
+        }
+    }
+
+    /// The first packet of a link comes out of it.
+    fn arrive(&mut self, at: LinkId, deliver: &mut impl FnMut(Delivered<'_>)) {
+        let delivery = self.links[at.index()].deliver();
+        if let Some(time) = delivery.next {
+            self.schedule(time, Event::Arrival(at));
+        }
+        let packet = *self.packets.get(delivery.packet);
+        self.packets.remove(delivery.packet);
+        let packet = self.frames.arrived(packet);
+        if let Some(next) = self.next_link(&packet, at) {
+            return self.transmit(next, packet);
+        }
+        let octets = self.frames.bytes(&packet);
+        write_ecn(octets, packet.ecn());
+        deliver(Delivered { to: packet.to, due: self.now, packet: &packet, octets });
+        self.frames.leave(&packet);
+    }
+
+    /// No route has a link twice.
+    fn next_link(&self, packet: &Packet, after: LinkId) -> Option<LinkId> {
+        let route = &self.routes[packet.to.index()];
+        let place = route.iter().position(|link| *link == after)?;
+        route.get(place + 1).copied()
+    }
+
+    fn sample(&mut self) {
+        for position in 0..self.recorder.traced().len() {
+            let link = self.recorder.traced()[position];
+            self.recorder.record(self.now, position, &mut self.links[link.index()]);
+        }
+        self.schedule(self.now + self.interval, Event::Sample);
+    }
+
+    fn end_measurement(&mut self) {
+        let now = self.now;
+        if self.summaries.is_none() {
+            let links = self.config.links.iter().zip(&mut self.links);
+            self.summaries =
+                Some(links.map(|(config, link)| link_summary(&config.name, &link.end_measurement(now))).collect());
+        }
+    }
+
+    /// Packets that hosts have sent into it.
+    pub fn entered(&self) -> u64 {
+        self.entered
+    }
+
+    /// Packets in it.
+    pub fn under_way(&self) -> usize {
+        self.frames.under_way()
+    }
+
+    /// What was measured of the links, and recorded.
+    pub fn finish(mut self) -> (Vec<LinkSummary>, Table) {
+        self.end_measurement();
+        let summaries = self.summaries.unwrap_or_default();
+        (summaries, self.recorder.into_table(&self.config.links))
+    }
+}
+
+/// The links to each end of each connection: flows first, then datagrams, as the simulator numbers them.
+fn routes(config: &SimulationConfig) -> Vec<Vec<LinkId>> {
+    let mut finder = Router::new(&config.network);
+    let flows = config.flows.iter().map(|flow| (flow.from, flow.to));
+    let datagrams = config.traffic.datagrams.iter().map(|flow| (flow.from, flow.to));
+    let mut routes = Vec::new();
+    for (index, (from, to)) in flows.chain(datagrams).enumerate() {
+        let connection = ConnectionIndex::new(index);
+        debug_assert_eq!(EndpointId::opener(connection).index(), routes.len());
+        let mut route =
+            |from, to| finder.shortest_path(from, to).expect("a checked scenario has a route for every flow");
+        let (forward, backward) = (route(from, to), route(to, from));
+        routes.extend([backward, forward]); // by the end that they lead to: the opener's number comes first
+    }
+    routes
+}
+
+#[cfg(test)]
+mod tests;

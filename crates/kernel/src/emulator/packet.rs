@@ -1,0 +1,140 @@
+//! The bytes of an IPv4 packet as what links and queues look at, and marks written back into the bytes.
+//!
+//! Sources: RFC 791, RFC 768; RFC 1624 for the checksum of a header of which one word changes. Departure: IPv4 only, without fragments
+//! and options of IP, which this program's own hosts do not send.
+
+use ackclock_net::{ConnectionIndex, Datagram, EndpointId, Packet, UDP_HEADER};
+use ackclock_units::SimTime;
+use ackclock_wire::{Ecn, parse};
+
+/// The acceptor of connection number n listens at this port and n: its port says which connection a packet belongs to.
+pub const FIRST_PORT: u16 = 4_096;
+
+const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_UDP: u8 = 17;
+const IPV4_HEADER: usize = 20;
+
+/// On which side of the network a device is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// That of the hosts that open connections, and send datagrams.
+    Openers,
+    /// That of those that accept and receive them.
+    Acceptors,
+}
+
+impl Side {
+    /// Both, in the order of their places in lists.
+    pub const BOTH: [Self; 2] = [Self::Openers, Self::Acceptors];
+
+    /// Where packets to this end leave the network.
+    pub fn of(end: EndpointId) -> Self {
+        if end == EndpointId::opener(end.connection()) { Self::Openers } else { Self::Acceptors }
+    }
+
+    /// Its place in a list of both.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Reads what a host on this side has sent; `None` if it is nothing of ours.
+pub(super) fn read(octets: &[u8], side: Side, now: SimTime) -> Option<Packet> {
+    match *octets.get(9)? {
+        PROTOCOL_TCP => {
+            let (addresses, segment) = parse(octets).ok()?;
+            let to = end(addresses.source.port(), addresses.destination.port(), side)?;
+            Some(sized(Packet::tcp(segment, to), octets))
+        }
+        PROTOCOL_UDP if octets[0] == 0x45 && octets.len() >= IPV4_HEADER + UDP_HEADER as usize => {
+            let word = |at: usize| u16::from_be_bytes([octets[at], octets[at + 1]]);
+            let to = end(word(IPV4_HEADER), word(IPV4_HEADER + 2), side)?;
+            let payload = (octets.len() - IPV4_HEADER) as u32 - UDP_HEADER;
+            let datagram = Datagram { number: 0, sent: now, payload, ecn: Ecn::of_bits(octets[1]) };
+            Some(sized(Packet::udp(datagram, to), octets))
+        }
+        _ => None,
+    }
+}
+
+/// A host may lay its options out otherwise than the simulator does.
+fn sized(packet: Packet, octets: &[u8]) -> Packet {
+    Packet { size: octets.len() as u32, ..packet }
+}
+
+/// The end that a packet from this side is for.
+fn end(source: u16, destination: u16, side: Side) -> Option<EndpointId> {
+    let connection = |port: u16| Some(ConnectionIndex::new(usize::from(port.checked_sub(FIRST_PORT)?)));
+    match side {
+        Side::Openers => connection(destination).map(EndpointId::acceptor),
+        Side::Acceptors => connection(source).map(EndpointId::opener),
+    }
+}
+
+/// Writes the ECN field into the IP header, and mends its checksum.
+pub(super) fn write_ecn(octets: &mut [u8], ecn: Ecn) {
+    let old = u16::from_be_bytes([octets[0], octets[1]]);
+    let new = old & !3 | ecn as u16;
+    if new == old {
+        return;
+    }
+    octets[1] = new as u8;
+    // RFC 1624, equation 3: HC' = ~(~HC + ~m + m').
+    let checksum = u16::from_be_bytes([octets[10], octets[11]]);
+    let sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let mended = !(((folded & 0xffff) + (folded >> 16)) as u16);
+    octets[10..12].copy_from_slice(&mended.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header whose checksum is that of the well-known worked example, 0xb861.
+    const HEADER: [u8; 20] = [
+        0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0xb8, 0x61, 0xc0, 0xa8, 0x00, 0x01, 0xc0, 0xa8,
+        0x00, 0xc7,
+    ];
+
+    fn sum(header: &[u8]) -> u32 {
+        let sum: u32 = header.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
+        (sum & 0xffff) + (sum >> 16)
+    }
+
+    #[test]
+    fn a_mark_leaves_the_header_with_a_right_checksum() {
+        assert_eq!(sum(&HEADER), 0xffff, "RFC 1071: a right header sums to all ones");
+        for before in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+            let mut header = HEADER;
+            write_ecn(&mut header, before);
+            assert_eq!((Ecn::of_bits(header[1]), sum(&header)), (before, 0xffff));
+            write_ecn(&mut header, Ecn::Ce);
+            assert_eq!((header[1], sum(&header)), (3, 0xffff), "after {before:?}");
+        }
+    }
+
+    #[test]
+    fn a_datagram_belongs_to_the_connection_of_its_port() {
+        let mut octets = HEADER.to_vec();
+        octets.extend([0x9c, 0x40, 0x10, 0x03, 0x00, 0x5f, 0, 0]); // from 40000 to 4099
+        octets.resize(0x73, 0);
+        octets[1] = 2;
+        let packet = read(&octets, Side::Openers, SimTime(5)).expect("ours");
+        assert_eq!(packet.to, EndpointId::acceptor(ConnectionIndex::new(3)));
+        assert_eq!((packet.size, packet.ecn(), packet.has_data()), (115, Ecn::Ect0, true));
+        assert!(read(&octets, Side::Acceptors, SimTime(5)).is_some_and(|packet| packet.connection().index() == 35_904));
+    }
+
+    #[test]
+    fn what_is_cut_or_of_another_kind_is_nothing_of_ours() {
+        for len in 0..HEADER.len() + 8 {
+            let mut octets = HEADER.to_vec();
+            octets.resize(HEADER.len() + 8, 0);
+            assert!(read(&octets[..len], Side::Openers, SimTime::ZERO).is_none(), "{len}");
+        }
+        let mut icmp = HEADER.to_vec();
+        icmp[9] = 1;
+        assert!(read(&icmp, Side::Openers, SimTime::ZERO).is_none());
+    }
+}

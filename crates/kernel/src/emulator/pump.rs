@@ -1,0 +1,263 @@
+//! The loop that carries packets between the hosts' devices and the network, as fast as the clock on the wall says.
+//!
+//! Devices are emptied, what is due is handed out, then the thread sleeps until the next event or packet. Close before an event it looks
+//! at the clock instead, as a thread that is woken runs some microseconds after its time.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ackclock_net::{Datagram, Packet, Payload};
+use ackclock_sim::{DatagramConfig, DatagramFlow, Ecn, LinkSummary, SimulationConfig, Table};
+use ackclock_units::SimTime;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeSpec, TimeValLike};
+
+use super::lateness::Lateness;
+use super::network::{Delivered, Network};
+use super::packet::{Side, read};
+use super::rtt::RttMeter;
+use crate::clock::WallClock;
+use crate::device::Device;
+use crate::sys;
+
+/// Packets taken from a device before the other has its turn.
+const BATCH: usize = 32;
+/// Room for any IPv4 packet.
+const LARGEST: usize = 65_536;
+/// Closer than this to an event, the thread does not sleep.
+const AWAKE: Duration = Duration::from_micros(20);
+/// A thread that runs before all others and never sleeps is held back by the kernel, in favour of ordinary ones, for up to 50 ms at a time
+/// (the real-time throttle, and the fair server of Linux 6.12). After so long without sleep it rests so long, which is no more than three
+/// quarters of a processor.
+const SPELL: Duration = Duration::from_micros(300);
+const REST: Duration = Duration::from_micros(100);
+/// The longest sleep, after which a wish to stop is heard.
+const NAP: Duration = Duration::from_millis(50);
+/// Before ordinary threads, and behind what else is real-time on the machine.
+const PRIORITY: i32 = 10;
+
+/// Moves packets in real time.
+#[derive(Debug)]
+pub struct Pump<'a> {
+    clock: WallClock,
+    network: Network,
+    devices: [&'a Device; 2],
+    exit: Exit<'a>,
+    measure_from: SimTime,
+    /// Packets that are nothing of ours.
+    foreign: u64,
+}
+
+/// Where packets leave the network.
+#[derive(Debug)]
+struct Exit<'a> {
+    clock: WallClock,
+    devices: [&'a Device; 2],
+    lateness: Lateness,
+    delivered: u64,
+    refused: u64,
+    /// Of the data that each end sends, by its number.
+    round_trips: Vec<RttMeter>,
+    /// Flows of datagrams, whose numbers come after those of connections of TCP.
+    datagrams: Vec<DatagramFlow>,
+    tcp_connections: usize,
+}
+
+/// What the emulator leaves behind.
+#[derive(Debug)]
+pub struct PumpOutcome {
+    /// Links over the measurement window.
+    pub links: Vec<LinkSummary>,
+    /// Series of links.
+    pub series: Table,
+    /// How late packets were handed out.
+    pub lateness: Lateness,
+    /// Packets handed out.
+    pub delivered: u64,
+    /// Packets that hosts sent into the network.
+    pub entered: u64,
+    /// Packets in the network at the end.
+    pub under_way: u64,
+    /// Packets that a device would not take.
+    pub refused: u64,
+    /// Packets that were nothing of the scenario's.
+    pub foreign: u64,
+    /// Round trips of what each end sent, by its number.
+    pub round_trips: Vec<RttMeter>,
+    /// Flows of datagrams, with what was counted of them.
+    pub datagrams: Vec<DatagramFlow>,
+    /// CPU time of the thread, the kernel's work within its calls included.
+    pub cpu: Duration,
+    /// True if it ran before all ordinary threads.
+    pub is_real_time: bool,
+}
+
+impl<'a> Pump<'a> {
+    /// Carries what the scenario's hosts send between these devices, of the openers and of the acceptors.
+    pub fn new(clock: WallClock, config: &SimulationConfig, devices: [&'a Device; 2]) -> Self {
+        let datagrams = &config.traffic.datagrams;
+        let connections = config.flows.len() + datagrams.len();
+        let meter = |flow: &DatagramConfig| DatagramFlow::new(flow, config.seed, config.measure);
+        let exit = Exit {
+            clock,
+            devices,
+            lateness: Lateness::default(),
+            delivered: 0,
+            refused: 0,
+            round_trips: vec![RttMeter::default(); 2 * connections],
+            datagrams: datagrams.iter().map(meter).collect(),
+            tcp_connections: config.flows.len(),
+        };
+        let measure_from = config.measure.from.unwrap_or(SimTime::ZERO);
+        Self { clock, network: Network::new(config), devices, exit, measure_from, foreign: 0 }
+    }
+
+    /// Runs on the calling thread until `end`, or until `stop` is set.
+    pub fn run(mut self, end: SimTime, stop: &AtomicBool) -> io::Result<PumpOutcome> {
+        let is_real_time = sys::become_fifo(PRIORITY).is_ok();
+        // A thread of SCHED_FIFO has no slack; an ordinary one has 50 us unless it says otherwise.
+        let _ = nix::sys::prctl::set_timerslack(1);
+        let before = thread_cpu()?;
+        let mut buffer = vec![0; LARGEST];
+        let mut is_restarted = self.measure_from == SimTime::ZERO;
+        let mut rested = Instant::now();
+        loop {
+            let was_busy = self.take_in(&mut buffer)?;
+            let now = self.clock.now().min(end);
+            self.network.run_until(now, &mut |delivered| self.exit.deliver(&delivered));
+            if !is_restarted && now >= self.measure_from {
+                self.exit.restart();
+                is_restarted = true;
+            }
+            if now >= end || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            if !was_busy && self.wait(self.network.next_event().min(end))? {
+                rested = Instant::now();
+            } else if rested.elapsed() > SPELL {
+                thread::sleep(REST);
+                rested = Instant::now();
+            }
+        }
+        let cpu = thread_cpu()?.saturating_sub(before);
+        Ok(self.finish(cpu, is_real_time))
+    }
+
+    /// Takes what hosts have sent; true if there was anything.
+    fn take_in(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+        let mut was_busy = false;
+        for side in Side::BOTH {
+            for _ in 0..BATCH {
+                let Some(octets) = self.devices[side.index()].receive(buffer)? else { break };
+                was_busy = true;
+                self.enter(&buffer[..octets], side);
+            }
+        }
+        Ok(was_busy)
+    }
+
+    fn enter(&mut self, octets: &[u8], side: Side) {
+        let now = self.clock.now();
+        let packet = read(octets, side, now).filter(|packet| self.exit.knows(packet));
+        let Some(mut packet) = packet else {
+            self.foreign += 1;
+            return;
+        };
+        self.network.run_until(now, &mut |delivered| self.exit.deliver(&delivered));
+        self.exit.on_sent(now, &mut packet);
+        self.network.enter(packet, octets);
+    }
+
+    /// Sleeps until shortly before `time`, or until a host has sent something; false if it is too close for that.
+    fn wait(&self, time: SimTime) -> io::Result<bool> {
+        let left = self.clock.until(time);
+        if left <= AWAKE {
+            return Ok(false);
+        }
+        let nap = TimeSpec::from_duration(left.saturating_sub(AWAKE).min(NAP));
+        let mut ready = self.devices.map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
+        match ppoll(&mut ready, Some(nap), None) {
+            Ok(_) | Err(nix::Error::EINTR) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn finish(self, cpu: Duration, is_real_time: bool) -> PumpOutcome {
+        let (entered, under_way) = (self.network.entered(), self.network.under_way() as u64);
+        let (links, series) = self.network.finish();
+        let Exit { lateness, delivered, refused, round_trips, datagrams, .. } = self.exit;
+        let foreign = self.foreign;
+        PumpOutcome {
+            links,
+            series,
+            lateness,
+            delivered,
+            entered,
+            under_way,
+            refused,
+            foreign,
+            round_trips,
+            datagrams,
+            cpu,
+            is_real_time,
+        }
+    }
+}
+
+impl Exit<'_> {
+    /// True of a segment of one of the flows, or a datagram from the sender of one of the flows of datagrams.
+    fn knows(&self, packet: &Packet) -> bool {
+        let connection = packet.connection().index();
+        match &packet.payload {
+            Payload::Tcp(_) => connection < self.tcp_connections,
+            Payload::Udp(_) => {
+                let flow = connection.checked_sub(self.tcp_connections);
+                flow.is_some_and(|flow| flow < self.datagrams.len()) && Side::of(packet.to) == Side::Acceptors
+            }
+            Payload::Quic(_) => false,
+        }
+    }
+
+    fn deliver(&mut self, delivered: &Delivered<'_>) {
+        let now = self.clock.now();
+        self.lateness.add(now.saturating_since(delivered.due));
+        self.delivered += 1;
+        match &delivered.packet.payload {
+            Payload::Tcp(segment) => self.round_trips[delivered.to.index()].on_ack(now, segment),
+            Payload::Udp(Datagram { sent, number, ecn, .. }) => {
+                let flow = delivered.to.connection().index() - self.tcp_connections;
+                self.datagrams[flow].receive(now, *sent, *number, *ecn == Ecn::Ce);
+            }
+            Payload::Quic(_) => {}
+        }
+        if self.devices[Side::of(delivered.to).index()].send(delivered.octets).is_err() {
+            self.refused += 1;
+        }
+    }
+
+    fn on_sent(&mut self, now: SimTime, packet: &mut Packet) {
+        let connection = packet.connection().index();
+        match &mut packet.payload {
+            Payload::Tcp(segment) => self.round_trips[packet.to.peer().index()].on_segment(now, segment),
+            // Datagrams come from the device in the order in which they were sent.
+            Payload::Udp(datagram) => datagram.number = self.datagrams[connection - self.tcp_connections].send(now).0,
+            Payload::Quic(_) => {}
+        }
+    }
+
+    /// The measurement begins.
+    fn restart(&mut self) {
+        self.round_trips.iter_mut().for_each(RttMeter::restart);
+    }
+}
+
+/// CPU time of the calling thread.
+fn thread_cpu() -> io::Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
+    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Ok(Duration::from_micros(micros as u64))
+}

@@ -1,0 +1,30 @@
+//! Senders and receivers: real sockets in the namespaces, with the applications of the simulator on them.
+//!
+//! A connection has a thread that asks its applications what to do (`conversation`), one that writes for each direction with data
+//! (`writing`), and one that reads at each end (`reading`). Sockets reset their connection when they are closed, so that the kernel keeps
+//! nothing of a run that is over, or was killed; before that an application closes its direction as in the simulator.
+//!
+//! Threads that read and write run before ordinary ones where that is allowed, as a network card would wake them. A reader that comes
+//! late finds a whole burst, and Linux 6.18 does not let the receive window grow for an application that leaves data lying in its queue:
+//! with readers of ordinary priority on a busy machine a window stayed at 81 kB for a whole run.
+
+mod conversation;
+mod datagrams;
+mod ends;
+mod reading;
+mod sampling;
+mod writing;
+
+pub use conversation::{Exchanged, hold};
+pub use datagrams::{drain, send};
+pub use ends::{Border, Ends, Stream, listen, set_controller, socket};
+pub use reading::Reader;
+pub use sampling::{Episode, FlowSampler, Row, Sampled};
+
+/// Behind the emulator, before every ordinary thread.
+const PRIORITY: i32 = 5;
+
+/// Makes the calling thread one that runs at once, if that is allowed.
+fn hurry() {
+    let _ = crate::sys::become_fifo(PRIORITY);
+}

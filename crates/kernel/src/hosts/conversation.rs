@@ -1,0 +1,220 @@
+//! A connection from its SYN to its end: the applications of the simulator, which say what to write when, on real sockets.
+
+use std::io;
+use std::net::{Shutdown, SocketAddrV4};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use ackclock_sim::{Action, AfterRead, App};
+use ackclock_units::{Bytes, SimTime};
+
+use super::ends::Ends;
+use super::reading::{self, Reader};
+use super::writing::{self, Order};
+use crate::clock::WallClock;
+
+/// How often a thread that waits looks whether the run is over.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What threads tell the one that asks the applications.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Happening {
+    /// The receiver of a stream has read what its application wanted.
+    Read {
+        /// Which stream.
+        stream: usize,
+        /// When.
+        time: SimTime,
+    },
+    /// Nothing more will be read of a stream.
+    Ended {
+        /// Which stream.
+        stream: usize,
+    },
+}
+
+/// A request and its response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchanged {
+    /// When it was asked for.
+    pub start: SimTime,
+    /// When all of the response had been read.
+    pub end: SimTime,
+    /// Octets of both.
+    pub size: Bytes,
+}
+
+/// One connection at work.
+struct Conversation<'a> {
+    ends: &'a Ends,
+    clock: WallClock,
+    apps: Vec<App>,
+    orders: Vec<Sender<Order>>,
+    /// What was told to be written, by stream.
+    ordered: Vec<u64>,
+    wakes: Vec<Option<SimTime>>,
+    exchanges: Vec<Exchanged>,
+}
+
+/// Opens a connection at `start` and holds it until `stop` is set. Returns the requests that were answered.
+pub fn hold(
+    ends: &Ends,
+    apps: Vec<App>,
+    (start, to, reader): (SimTime, SocketAddrV4, Reader),
+    clock: WallClock,
+    stop: &AtomicBool,
+) -> io::Result<Vec<Exchanged>> {
+    while clock.now() < start {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
+        thread::sleep(clock.until(start).min(LOOK));
+    }
+    thread::scope(|scope| {
+        let (tell, told) = channel();
+        let accepting = {
+            let tell = tell.clone();
+            scope.spawn(move || accept(ends, reader, &tell, clock))
+        };
+        if ends.opener.connect(&to.into()).is_err() && !stop.load(Ordering::Relaxed) {
+            // Given up after so many SYNs; the acceptor waits no longer.
+            let _ = ends.listener.shutdown(Shutdown::Both);
+        }
+        let mut orders = Vec::new();
+        for (index, stream) in ends.streams.iter().enumerate() {
+            let (order, ordered) = channel();
+            orders.push(order);
+            scope.spawn(move || {
+                if let Some(socket) = wait_for_sender(ends, index, stop) {
+                    writing::write(socket, &ordered, &stream.written);
+                }
+            });
+        }
+        if let Some(stream) = ends.streams.get(1) {
+            scope.spawn(move || reading::read(&ends.opener, stream, 1, Reader::default(), &tell, clock));
+        }
+        let count = apps.len();
+        let mut conversation = Conversation {
+            ends,
+            clock,
+            apps,
+            orders,
+            ordered: vec![0; count],
+            wakes: vec![Some(SimTime::ZERO); count],
+            exchanges: Vec::new(),
+        };
+        conversation.run(&told, stop);
+        let Conversation { orders, exchanges, .. } = conversation;
+        drop(orders);
+        accepting.join().expect("accepting does not panic")?;
+        Ok(exchanges)
+    })
+}
+
+/// The acceptor's socket is there when the handshake is over.
+fn wait_for_sender<'a>(ends: &'a Ends, stream: usize, stop: &AtomicBool) -> Option<&'a socket2::Socket> {
+    loop {
+        match ends.sender(stream) {
+            Some(socket) => return Some(socket),
+            None if stop.load(Ordering::Relaxed) => return None,
+            None => thread::sleep(Duration::from_micros(200)),
+        }
+    }
+}
+
+/// Accepts the one connection, and reads what it brings.
+fn accept(ends: &Ends, reader: Reader, tell: &Sender<Happening>, clock: WallClock) -> io::Result<()> {
+    let Ok((socket, _)) = ends.listener.accept() else { return Ok(()) };
+    socket.set_linger(Some(Duration::ZERO))?;
+    let socket = ends.acceptor.get_or_init(|| socket);
+    reading::read(socket, &ends.streams[0], 0, reader, tell, clock);
+    Ok(())
+}
+
+impl Conversation<'_> {
+    fn run(&mut self, told: &Receiver<Happening>, stop: &AtomicBool) {
+        while !stop.load(Ordering::Relaxed) {
+            let next = self.wakes.iter().flatten().min().copied();
+            let wait = next.map_or(LOOK, |time| self.clock.until(time).min(LOOK));
+            match told.recv_timeout(wait) {
+                Ok(Happening::Read { stream, time }) => self.on_read(stream, time),
+                Ok(Happening::Ended { stream }) => self.on_end(stream),
+                Err(RecvTimeoutError::Timeout) => self.wake(),
+                // Nobody reads any more.
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.wake();
+                    thread::sleep(wait);
+                }
+            }
+        }
+    }
+
+    /// Applications whose time has come.
+    fn wake(&mut self) {
+        let now = self.clock.now();
+        for stream in 0..self.apps.len() {
+            if self.wakes[stream].is_some_and(|time| time <= now) {
+                self.wakes[stream] = None;
+                let unsent = self.ordered[stream] - self.ends.streams[stream].written.load(Ordering::Relaxed);
+                let action = self.apps[stream].act(now, Bytes(unsent));
+                self.perform(stream, action);
+            }
+        }
+    }
+
+    fn perform(&mut self, stream: usize, action: Action) {
+        let Action { write, close, wake_at, tell_when_read } = action;
+        self.wakes[stream] = wake_at.or(self.wakes[stream]);
+        if let Some(octets) = tell_when_read {
+            self.ends.streams[stream].wanted.store(octets.0, Ordering::Release);
+        }
+        if write > Bytes::ZERO {
+            self.ordered[stream] += write.0;
+            let _ = self.orders[stream].send(Order::Write(write.0));
+        }
+        if close {
+            let _ = self.orders[stream].send(Order::Close);
+        }
+    }
+
+    /// The receiver has read what the application waited for.
+    fn on_read(&mut self, stream: usize, now: SimTime) {
+        self.ends.streams[stream].wanted.store(u64::MAX, Ordering::Release);
+        match self.apps[stream].on_read(now) {
+            AfterRead::WakeAt(time) => self.wakes[stream] = Some(time),
+            AfterRead::Complete => self.ends.streams[stream].complete(self.ends.border(stream, now)),
+            AfterRead::Respond => {
+                let octets = self.apps[stream].wanted_response().expect("a request that was read was made");
+                let action = self.apps[1].respond(octets);
+                self.perform(1, action);
+            }
+            AfterRead::Responded => self.on_responded(now),
+        }
+    }
+
+    /// The opener has read the response: it goes on, or both ends close.
+    fn on_responded(&mut self, now: SimTime) {
+        let (start, size, next) = self.apps[0].on_response(now).expect("a response was asked for");
+        self.exchanges.push(Exchanged { start, end: now, size });
+        if next.is_some() {
+            self.wakes[0] = next;
+            return;
+        }
+        for stream in 0..self.apps.len() {
+            self.ends.streams[stream].complete(self.ends.border(stream, now));
+            self.perform(stream, Action { close: true, ..Action::default() });
+        }
+    }
+
+    /// The peer has closed: an end that sends nothing itself closes, too.
+    fn on_end(&mut self, stream: usize) {
+        if stream == 0
+            && self.apps.len() == 1
+            && let Some(acceptor) = self.ends.acceptor.get()
+        {
+            let _ = acceptor.shutdown(Shutdown::Write);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What the threads of a connection share: its sockets, and what is counted of each direction.
+
+use std::io;
+use std::net::{Shutdown, SocketAddrV4};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use ackclock_units::SimTime;
+use nix::sys::socket::{setsockopt, sockopt};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::plan::SocketOptions;
+use crate::sys::{TcpInfo, tcp_info};
+
+/// The sockets of a connection, and its directions with data.
+#[derive(Debug)]
+pub struct Ends {
+    /// The end that opens the connection.
+    pub opener: Socket,
+    /// Where the other end waits for it.
+    pub listener: Socket,
+    /// The end that accepts it, once it has.
+    pub acceptor: OnceLock<Socket>,
+    /// From the opener; then from the acceptor, if that sends anything.
+    pub streams: Vec<Stream>,
+}
+
+/// What is counted of one direction.
+#[derive(Debug)]
+pub struct Stream {
+    /// Its name in results.
+    pub name: String,
+    /// Octets that the receiving application has read.
+    pub read: AtomicU64,
+    /// Octets that the sending application has handed to the kernel.
+    pub written: AtomicU64,
+    /// The receiver tells the application when it has read so much.
+    pub wanted: AtomicU64,
+    /// When the receiver had all, and the counts of then.
+    pub completion: Mutex<Option<Border>>,
+}
+
+/// Counts at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Border {
+    /// When.
+    pub time: SimTime,
+    /// Octets read by the receiving application.
+    pub read: u64,
+    /// Octets of payload sent, retransmissions included.
+    pub sent: u64,
+}
+
+/// A TCP socket as a flow wants it, of the namespace of the calling thread.
+pub fn socket(options: &SocketOptions) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    // Closed, it is gone: nothing is kept for a peer that is gone, too.
+    socket.set_linger(Some(Duration::ZERO))?;
+    socket.set_tcp_mss(options.max_segment)?;
+    socket.set_tcp_nodelay(options.no_delay)?;
+    if let Some(octets) = options.receive_buffer {
+        setsockopt(&socket, sockopt::RcvBufForce, &octets)?;
+    }
+    if let Some(octets) = options.send_buffer {
+        setsockopt(&socket, sockopt::SndBuf, &octets)?;
+    }
+    if let Some(timeout) = options.user_timeout {
+        socket.set_tcp_user_timeout(Some(Duration::from_nanos(timeout.0)))?;
+    }
+    Ok(socket)
+}
+
+/// Chooses the controller, and reads back that it is in force.
+pub fn set_controller(socket: &Socket, name: &str) -> io::Result<()> {
+    socket
+        .set_tcp_congestion(name.as_bytes())
+        .map_err(|error| io::Error::new(error.kind(), format!("controller {name:?} of the kernel: {error}")))?;
+    let found = socket.tcp_congestion()?;
+    let found = found.split(|octet| *octet == 0).next().unwrap_or_default();
+    if found == name.as_bytes() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("the kernel runs {} where {name} was chosen", String::from_utf8_lossy(found))))
+}
+
+/// A socket that waits for one connection.
+pub fn listen(options: &SocketOptions, controller: &str, address: SocketAddrV4) -> io::Result<Socket> {
+    let socket = socket(options)?;
+    set_controller(&socket, controller)?;
+    socket.bind(&address.into())?;
+    socket.listen(1)?;
+    Ok(socket)
+}
+
+impl Stream {
+    /// Nothing has been sent yet.
+    pub fn new(name: String) -> Self {
+        Self {
+            name,
+            read: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            wanted: AtomicU64::new(u64::MAX),
+            completion: Mutex::new(None),
+        }
+    }
+
+    /// The receiver has all.
+    pub fn complete(&self, border: Border) {
+        self.completion.lock().expect("no thread panics with it").get_or_insert(border);
+    }
+
+    /// When the receiver had all.
+    pub fn completed(&self) -> Option<Border> {
+        *self.completion.lock().expect("no thread panics with it")
+    }
+}
+
+impl Ends {
+    /// The socket that sends a stream, if there is one yet.
+    pub fn sender(&self, stream: usize) -> Option<&Socket> {
+        if stream == 0 { Some(&self.opener) } else { self.acceptor.get() }
+    }
+
+    /// State of the socket that sends a stream.
+    pub fn info(&self, stream: usize) -> Option<TcpInfo> {
+        tcp_info(self.sender(stream)?.as_fd()).ok()
+    }
+
+    /// The counts of a stream at this moment.
+    pub fn border(&self, stream: usize, time: SimTime) -> Border {
+        let read = self.streams[stream].read.load(Ordering::Relaxed);
+        Border { time, read, sent: self.info(stream).map_or(0, |info| info.bytes_sent) }
+    }
+
+    /// Wakes every thread that waits for a socket: the run is over.
+    pub fn shut_down(&self) {
+        for socket in [Some(&self.opener), Some(&self.listener), self.acceptor.get()].into_iter().flatten() {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}

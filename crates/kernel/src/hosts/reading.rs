@@ -1,0 +1,65 @@
+//! A thread that reads what comes, at once or at a rate, and tells when what an application waits for has been read.
+
+use std::io::Read;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use ackclock_units::{Bandwidth, SimTime};
+use socket2::Socket;
+
+use super::conversation::Happening;
+use super::ends::Stream;
+use crate::clock::WallClock;
+
+/// Octets read at once.
+const CHUNK: usize = 256 << 10;
+/// A reader with a rate reads what this time makes of it.
+const SPELL: Duration = Duration::from_millis(5);
+
+/// How an application reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reader {
+    /// At most so fast.
+    pub rate: Option<Bandwidth>,
+    /// Not from this time on.
+    pub stops: Option<SimTime>,
+}
+
+/// Reads until the connection is over; `index` is the stream's.
+pub(super) fn read(
+    mut socket: &Socket,
+    stream: &Stream,
+    index: usize,
+    reader: Reader,
+    told: &Sender<Happening>,
+    clock: WallClock,
+) {
+    super::hurry();
+    let begins = clock.now();
+    let chunk = reader
+        .rate
+        .map_or(CHUNK, |rate| (rate.0 / 8 * SPELL.as_millis() as u64 / 1_000).clamp(1, CHUNK as u64) as usize);
+    let mut buffer = vec![0; chunk];
+    let mut total = 0;
+    loop {
+        if reader.stops.is_some_and(|time| clock.now() >= time) {
+            return;
+        }
+        let octets = match socket.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(octets) => octets as u64,
+        };
+        let before = total;
+        total += octets;
+        stream.read.store(total, Ordering::Release);
+        let wanted = stream.wanted.load(Ordering::Acquire);
+        if before < wanted && wanted <= total {
+            let _ = told.send(Happening::Read { stream: index, time: clock.now() });
+        }
+        if let Some(rate) = reader.rate {
+            clock.sleep_until(begins + rate.serialization_delay(ackclock_units::Bytes(total)));
+        }
+    }
+    let _ = told.send(Happening::Ended { stream: index });
+}

@@ -1,0 +1,208 @@
+//! What the kernel tells of its connections, looked at over time: series, counts at the borders of the measurement, episodes.
+//!
+//! Departures from the simulator: a state that begins and ends between two looks is not seen, so that the number of episodes is one of
+//! those that lasted at least [`LOOK`]; the window before an episode is the one at the look before.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use ackclock_sim::{FlowSeries, MeasureWindow};
+use ackclock_units::{SimDuration, SimTime};
+
+use super::ends::{Border, Ends};
+use crate::clock::WallClock;
+use crate::sys::{TcpInfo, ca_state};
+
+/// From one look at the states to the next.
+const LOOK: SimDuration = SimDuration::from_millis(1);
+
+/// The state of a TCP connection that is established, or has been closed by one end; before are its handshake's.
+const ESTABLISHED: u8 = 1;
+const SYN_SENT: u8 = 2;
+const LISTEN: u8 = 10;
+
+/// A time in which the kernel answered congestion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Episode {
+    /// Of the streams.
+    pub stream: usize,
+    /// The congestion state that began.
+    pub state: u8,
+    /// When.
+    pub start: SimTime,
+    /// When it was over; `None` if it was under way at the end.
+    pub end: Option<SimTime>,
+    /// State at the look before.
+    pub before: TcpInfo,
+    /// State at the last look in it.
+    pub after: TcpInfo,
+    /// Segments retransmitted in it.
+    pub retransmitted: u32,
+}
+
+/// One row of series: when, which stream, and the values.
+pub type Row = (f64, u32, Vec<f64>);
+
+/// All that was seen.
+#[derive(Debug, Default)]
+pub struct Sampled {
+    /// Rows, in the order of time.
+    pub rows: Vec<Row>,
+    /// Episodes, in the order of their beginning.
+    pub episodes: Vec<Episode>,
+    /// By stream: counts where the measurement began.
+    pub from: Vec<Option<Border>>,
+    /// By stream: counts where it ended.
+    pub until: Vec<Option<Border>>,
+}
+
+/// Looks at every stream of every connection.
+#[derive(Debug)]
+pub struct FlowSampler<'a> {
+    connections: &'a [Ends],
+    /// Which connection, and which of its streams.
+    streams: Vec<(usize, usize)>,
+    /// When each connection is opened.
+    starts: Vec<SimTime>,
+    series: &'a [FlowSeries],
+    window: MeasureWindow,
+    seen: Sampled,
+    last: Vec<TcpInfo>,
+    previous: Vec<Border>,
+    under_way: Vec<Option<Episode>>,
+}
+
+impl<'a> FlowSampler<'a> {
+    /// Of these connections, each opened at its time.
+    pub fn new(connections: &'a [Ends], starts: &[SimTime], series: &'a [FlowSeries], window: MeasureWindow) -> Self {
+        let of = |(index, ends): (usize, &Ends)| {
+            (0..ends.streams.len()).map(move |stream| (index, stream)).collect::<Vec<_>>()
+        };
+        let streams: Vec<(usize, usize)> = connections.iter().enumerate().flat_map(of).collect();
+        let starts = streams.iter().map(|(connection, _)| starts[*connection]).collect();
+        let count = streams.len();
+        Self {
+            connections,
+            streams,
+            starts,
+            series,
+            window,
+            seen: Sampled { from: vec![None; count], until: vec![None; count], ..Sampled::default() },
+            last: vec![TcpInfo::default(); count],
+            previous: vec![Border::default(); count],
+            under_way: vec![None; count],
+        }
+    }
+
+    /// Looks at the kernel's states each millisecond, and keeps a row of each stream each `interval`, until `stop` is set.
+    pub fn run(mut self, interval: SimDuration, clock: WallClock, end: SimTime, stop: &AtomicBool) -> Sampled {
+        let (mut next_row, mut next_look) = (SimTime::ZERO, SimTime::ZERO);
+        while !stop.load(Ordering::Relaxed) {
+            let now = clock.now();
+            if now >= end {
+                break;
+            }
+            let is_row = now >= next_row;
+            self.look(now, is_row);
+            while next_row <= now {
+                next_row += interval;
+            }
+            while next_look <= now {
+                next_look += LOOK;
+            }
+            thread::sleep(clock.until(next_look.min(next_row)).min(Duration::from_millis(50)));
+        }
+        self.finish(clock.now())
+    }
+
+    fn look(&mut self, now: SimTime, is_row: bool) {
+        for index in 0..self.streams.len() {
+            let (connection, stream) = self.streams[index];
+            let ends = &self.connections[connection];
+            let is_measured = self.window.from.is_some_and(|from| now >= from) && self.seen.from[index].is_none();
+            let is_over = self.window.until.is_some_and(|until| now >= until) && self.seen.until[index].is_none();
+            if is_measured {
+                self.seen.from[index] = Some(ends.border(stream, now.max(self.starts[index])));
+            }
+            if is_over {
+                self.seen.until[index] = Some(ends.border(stream, now));
+            }
+            if now < self.starts[index] {
+                continue;
+            }
+            let Some(info) = ends.info(stream).filter(|info| ![SYN_SENT, LISTEN].contains(&info.state)) else {
+                continue;
+            };
+            self.follow(index, now, &info);
+            let is_open = info.state == ESTABLISHED || info.bytes_sent > 0;
+            if is_row && is_open {
+                self.record(index, now, &info, ends.border(stream, now));
+            }
+        }
+    }
+
+    /// Has a time of congestion begun or ended?
+    fn follow(&mut self, index: usize, now: SimTime, info: &TcpInfo) {
+        let before = std::mem::replace(&mut self.last[index], *info);
+        let is_congested = |state: u8| [ca_state::CWR, ca_state::RECOVERY, ca_state::LOSS].contains(&state);
+        if let Some(episode) = &mut self.under_way[index] {
+            if episode.state == info.ca_state {
+                episode.after = *info;
+                return;
+            }
+            let mut episode = *episode;
+            episode.end = Some(now);
+            episode.retransmitted = info.total_retrans - episode.before.total_retrans;
+            self.seen.episodes.push(episode);
+            self.under_way[index] = None;
+        }
+        if is_congested(info.ca_state) {
+            let start = Episode {
+                stream: index,
+                state: info.ca_state,
+                start: now,
+                end: None,
+                before,
+                after: *info,
+                retransmitted: 0,
+            };
+            self.under_way[index] = Some(start);
+        }
+    }
+
+    fn record(&mut self, index: usize, now: SimTime, info: &TcpInfo, counts: Border) {
+        let then = std::mem::replace(&mut self.previous[index], counts);
+        let span = now.saturating_since(then.time.max(self.starts[index]));
+        let rate = |octets: u64| if span.is_zero() { f64::NAN } else { octets as f64 * 8.0 / span.as_secs_f64() };
+        let known = |micros: u32| if info.rtt_us > 0 { f64::from(micros) / 1e6 } else { f64::NAN };
+        let value = |series: &FlowSeries| match series {
+            FlowSeries::Cwnd => info.cwnd() as f64,
+            FlowSeries::Ssthresh => info.ssthresh().map_or(f64::NAN, |octets| octets as f64),
+            FlowSeries::FlightSize => info.flight_size() as f64,
+            FlowSeries::Srtt => known(info.rtt_us),
+            FlowSeries::Rttvar => known(info.rttvar_us),
+            FlowSeries::Rto => f64::from(info.rto_us) / 1e6,
+            FlowSeries::RttSample | FlowSeries::AckRatio => f64::NAN,
+            FlowSeries::Rwnd => f64::from(info.snd_wnd),
+            FlowSeries::Throughput => rate(counts.sent - then.sent.min(counts.sent)),
+            FlowSeries::Goodput => rate(counts.read - then.read),
+        };
+        self.seen.rows.push((now.as_secs_f64(), index as u32, self.series.iter().map(value).collect()));
+    }
+
+    fn finish(mut self, now: SimTime) -> Sampled {
+        for (index, &(connection, stream)) in self.streams.iter().enumerate() {
+            let border = || Some(self.connections[connection].border(stream, now));
+            if self.seen.until[index].is_none() {
+                self.seen.until[index] = border();
+            }
+            if let Some(mut episode) = self.under_way[index] {
+                episode.retransmitted = self.last[index].total_retrans - episode.before.total_retrans;
+                self.seen.episodes.push(episode);
+            }
+        }
+        self.seen.episodes.sort_by_key(|episode| (episode.start, episode.stream));
+        self.seen
+    }
+}

@@ -1,0 +1,95 @@
+//! What a scenario asks of hosts, as what the kernel has: parameters of a namespace, options of sockets, names of controllers.
+//!
+//! The measure is the profile `linux-6.x`, which describes the kernel as it comes: a switch that is as there needs nothing, one that the
+//! kernel has too is set, and any other is refused with its reason, as the run would be of another scenario.
+//!
+//! Source: Documentation/networking/ip-sysctl.rst and tcp(7), as far as the names of parameters go; their effect was looked at by reading
+//! them back.
+
+mod refusals;
+mod switches;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use ackclock_sim::SimulationConfig;
+
+pub use switches::{HostPlan, SocketOptions};
+
+/// What the kernel cannot do, and where the scenario asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// As in the scenario: `flow[0].tcp.rto`.
+    pub place: String,
+    /// What is asked for, and why the kernel cannot do it.
+    pub reason: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}\n  remedy: {}", self.place, self.reason, self.remedy)
+    }
+}
+
+/// Everything that is set before a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Parameters of the namespaces, of openers and of acceptors.
+    pub sides: [HostPlan; 2],
+    /// Of each flow, in the scenario's order.
+    pub flows: Vec<FlowPlan>,
+    /// The largest IP packet.
+    pub mtu: u16,
+}
+
+/// What a flow's sockets are told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowPlan {
+    /// The kernel's name of its controller.
+    pub controller: String,
+    /// Of the socket that opens the connection.
+    pub opener: SocketOptions,
+    /// Of the one that accepts it.
+    pub acceptor: SocketOptions,
+}
+
+impl Plan {
+    /// What the scenario comes to, or everything in it that the kernel cannot do. `available` are the kernel's controllers.
+    pub fn new(config: &SimulationConfig, available: &[String]) -> Result<Self, Vec<Refusal>> {
+        let mut refusals = refusals::of_scenario(config);
+        let mut sides = [None, None];
+        let mut flows = Vec::new();
+        // A flow of another transport has no switches of TCP.
+        for (index, flow) in config.flows.iter().enumerate().filter(|(_, flow)| flow.quic.is_none()) {
+            let place = format!("flow[{index}]");
+            let controller = refusals::controller(flow, &place, available).unwrap_or_else(|refusal| {
+                refusals.push(refusal);
+                String::new()
+            });
+            let mut options = [None, None];
+            for (side, tcp) in [&flow.sender, &flow.receiver].into_iter().enumerate() {
+                let (host, socket) = switches::plan(tcp, &place, &mut refusals);
+                options[side] = Some(socket);
+                match &sides[side] {
+                    None => sides[side] = Some(host),
+                    Some(known) if *known == host => {}
+                    Some(known) => refusals.push(known.differs(&host, &place)),
+                }
+            }
+            let [Some(opener), Some(acceptor)] = options else { unreachable!("both were just set") };
+            flows.push(FlowPlan { controller, opener, acceptor });
+        }
+        let mut places = BTreeSet::new();
+        refusals.retain(|refusal| places.insert((refusal.place.clone(), refusal.reason.clone())));
+        if !refusals.is_empty() {
+            return Err(refusals);
+        }
+        let mtu = switches::mtu(config);
+        Ok(Self { sides: sides.map(|side| side.unwrap_or_else(HostPlan::of_the_profile)), flows, mtu })
+    }
+}
+
+#[cfg(test)]
+mod tests;

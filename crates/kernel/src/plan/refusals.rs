@@ -1,0 +1,111 @@
+//! What is refused of a scenario besides switches of TCP.
+
+use ackclock_net::LinkConfig;
+use ackclock_sim::{AppConfig, FlowConfig, SimulationConfig};
+
+use super::Refusal;
+use crate::emulator::FIRST_PORT;
+
+/// Threads, sockets and ports that a run may take.
+const MOST_CONNECTIONS: usize = 1_000;
+
+fn refusal(place: impl Into<String>, reason: impl Into<String>, remedy: impl Into<String>) -> Refusal {
+    Refusal { place: place.into(), reason: reason.into(), remedy: remedy.into() }
+}
+
+/// What the emulator and its hosts do not do.
+pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    if !config.appliances.is_empty() {
+        let reason = "appliances split connections inside the simulator, and there is none on the kernel here";
+        refusals.push(refusal("appliance", reason, "leave appliances out"));
+    }
+    if !config.traffic.arrivals.is_empty() {
+        let reason = "short flows that come and go are simulated only";
+        refusals.push(refusal("traffic", reason, "list flows with a file each, or leave the traffic out"));
+    }
+    if config.flows.is_empty() && config.traffic.datagrams.is_empty() {
+        refusals.push(refusal("flow", "there is nothing to send", "add a flow"));
+    }
+    if config.flows.len() + config.traffic.datagrams.len() > MOST_CONNECTIONS {
+        let reason = format!("more than {MOST_CONNECTIONS} flows, each with sockets and threads of its own");
+        refusals.push(refusal("flow", reason, "use fewer"));
+    }
+    if config.trace.events.is_some() {
+        let reason = "events are told by the simulated endpoint, which the kernel's is not";
+        refusals.push(refusal("trace.events", reason, "leave events out"));
+    }
+    if !config.trace.internals.is_empty() {
+        let reason = "the kernel tells nothing of what is inside its controllers";
+        refusals.push(refusal("trace.internals", reason, "leave internals out"));
+    }
+    refusals.extend(config.network.links.iter().filter_map(of_link));
+    refusals.extend(config.flows.iter().enumerate().flat_map(|(index, flow)| of_flow(flow, &format!("flow[{index}]"))));
+    refusals
+}
+
+fn of_link(link: &LinkConfig) -> Option<Refusal> {
+    let place = format!("link {:?}", link.name);
+    if link.telemetry {
+        let reason = "receivers of the kernel send nothing back of what links write into packets";
+        return Some(refusal(format!("{place}: telemetry"), reason, "use telemetry = false"));
+    }
+    if link.capture {
+        let reason = "the emulator writes no captures";
+        return Some(refusal(format!("{place}: capture"), reason, "use capture = false"));
+    }
+    let reason = "parts from outside run in the simulator only";
+    link.has_external().then(|| refusal(place, reason, "use a queue and effects of the catalogue"))
+}
+
+fn of_flow(flow: &FlowConfig, place: &str) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    let mut refuse = |field: &str, reason: &str, remedy: &str| {
+        refusals.push(refusal(format!("{place}.{field}"), reason, remedy));
+    };
+    if flow.quic.is_some() {
+        refuse("protocol", "QUIC is not in the kernel", "use TCP");
+    }
+    if flow.capture {
+        refuse("capture", "the emulator writes no captures", "leave capture out");
+    }
+    if !flow.accepts {
+        refuse("accepts", "a host that refuses connections is simulated only", "leave it out");
+    }
+    if flow.abort_at.is_some() {
+        refuse("abort", "an application that resets its connection is simulated only", "leave it out");
+    }
+    for app in std::iter::once(&flow.app).chain(&flow.reply) {
+        match app {
+            AppConfig::Video(_) => refuse("app", "video clients are simulated only", "use request_response or a file"),
+            AppConfig::External(_) => refuse("app", "a source from outside runs in the simulator only", "use another"),
+            AppConfig::Bulk | AppConfig::Files { .. } | AppConfig::OnOff { .. } | AppConfig::RequestResponse { .. } => {
+            }
+        }
+    }
+    refusals
+}
+
+/// The kernel's controller of a flow.
+pub(super) fn controller(flow: &FlowConfig, place: &str, available: &[String]) -> Result<String, Refusal> {
+    let place = format!("{place}.controller");
+    let name = flow.controller_name.as_str();
+    let known = match name {
+        "newreno" => "reno",
+        other => other,
+    };
+    if !available.iter().any(|one| one == known) {
+        let reason = format!("this kernel has no controller {known:?}; it has {}", available.join(", "));
+        let remedy = "use one of these, or load a controller of this name before";
+        return Err(refusal(place, reason, remedy));
+    }
+    let linux = ackclock_scenario::endpoint_config(&format!("{{\"controller\":\"{known}\"}}"), &[]);
+    if linux.is_ok_and(|(_, controller)| controller.seeded(0) == flow.controller.clone().seeded(0)) {
+        return Ok(known.to_owned());
+    }
+    let reason = format!("the kernel's {known} has no such parameters; it runs as the profile linux-6.x has it");
+    Err(refusal(place, reason, format!("use controller = {known:?} without parameters")))
+}
+
+const _: () =
+    assert!(FIRST_PORT as usize + MOST_CONNECTIONS < 32_768, "ports of ours are below those that the kernel gives out");

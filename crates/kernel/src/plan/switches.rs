@@ -1,0 +1,194 @@
+//! The switches of TCP, one by one: what each is in the kernel.
+
+use std::collections::BTreeMap;
+
+use ackclock_declare::{Table, table_of};
+use ackclock_sim::SimulationConfig;
+use ackclock_tcp::TcpConfig;
+use ackclock_units::{Bytes, SimDuration};
+use serde_json::Value;
+
+use super::Refusal;
+
+/// Octets of the headers of an IPv4 packet with TCP.
+const HEADERS: u32 = 40;
+/// Octets of the timestamps option with its padding.
+const TIMESTAMPS: u32 = 12;
+
+/// Parameters of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPlan {
+    /// By name.
+    pub parameters: BTreeMap<&'static str, String>,
+}
+
+/// What a socket is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SocketOptions {
+    /// `TCP_MAXSEG`: octets of payload and options.
+    pub max_segment: u32,
+    /// `SO_RCVBUF`, unless the kernel is to tune it.
+    pub receive_buffer: Option<usize>,
+    /// `SO_SNDBUF`, unless the kernel is to tune it.
+    pub send_buffer: Option<usize>,
+    /// `TCP_NODELAY`.
+    pub no_delay: bool,
+    /// `TCP_USER_TIMEOUT`.
+    pub user_timeout: Option<SimDuration>,
+}
+
+impl HostPlan {
+    /// Of hosts as the profile has them.
+    pub(super) fn of_the_profile() -> Self {
+        plan(&linux(), "", &mut Vec::new()).0
+    }
+
+    /// Why two flows cannot be on this side of the network.
+    pub(super) fn differs(&self, other: &Self, place: &str) -> Refusal {
+        let name = self.parameters.iter().find(|(name, value)| other.parameters.get(*name) != Some(value));
+        let name = name.map_or("a parameter", |(name, _)| *name);
+        Refusal {
+            place: format!("{place}.tcp"),
+            reason: format!("{name} is another than that of an earlier flow, and is one for all hosts of a side"),
+            remedy: "give all flows of a direction the same tcp".to_owned(),
+        }
+    }
+}
+
+/// The kernel as it comes.
+fn linux() -> TcpConfig {
+    let (tcp, _) = ackclock_scenario::endpoint_config("{}", &[]).expect("an endpoint without options is right");
+    tcp
+}
+
+/// The largest IP packet of the scenario.
+pub(super) fn mtu(config: &SimulationConfig) -> u16 {
+    let segments = config.flows.iter().flat_map(|flow| [&flow.sender, &flow.receiver]);
+    let tcp = segments.map(|tcp| HEADERS + max_segment(tcp)).max().unwrap_or(0);
+    let datagrams = config.traffic.datagrams.iter().map(|flow| 28 + flow.payload).max().unwrap_or(0);
+    tcp.max(datagrams).clamp(576, 65_535) as u16
+}
+
+fn max_segment(tcp: &TcpConfig) -> u32 {
+    tcp.mss + if tcp.timestamps { TIMESTAMPS } else { 0 }
+}
+
+/// What one end's switches come to.
+pub(super) fn plan(tcp: &TcpConfig, place: &str, refusals: &mut Vec<Refusal>) -> (HostPlan, SocketOptions) {
+    let (asked, comes) = (table_of(tcp), table_of(&linux()));
+    for name in differing(&asked, &comes) {
+        let value = asked.get(name).unwrap_or(&Value::Null);
+        if let Some(reason) = reason_against(name, value, &asked) {
+            let known = comes.get(name).map_or("left out".to_owned(), Value::to_string);
+            refusals.push(Refusal {
+                place: format!("{place}.tcp.{name}"),
+                reason: format!("{value}: {reason}"),
+                remedy: format!("use what the profile linux-6.x has, {known}"),
+            });
+        }
+    }
+    (HostPlan { parameters: parameters(tcp, &asked) }, socket_options(tcp, &asked))
+}
+
+fn differing<'a>(asked: &'a Table, comes: &'a Table) -> impl Iterator<Item = &'a str> {
+    let changed = asked.iter().filter(|(name, value)| comes.get(*name) != Some(value)).map(|(name, _)| name.as_str());
+    let left_out = comes.keys().filter(|name| !asked.contains_key(*name)).map(String::as_str);
+    changed.chain(left_out)
+}
+
+/// Why the kernel cannot do what a switch says; `None` if it can, or if it makes no difference there.
+fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
+    let because = |reason: &str| Some(reason.to_owned());
+    match name {
+        // Set by `parameters` or `socket_options`; the last four are of the simulated host alone: a real one has its own.
+        "mss"
+        | "sack"
+        | "dsack"
+        | "timestamps"
+        | "window_scaling"
+        | "dup_thresh"
+        | "max_dup_thresh"
+        | "tlp"
+        | "max_retries"
+        | "syn_retries"
+        | "syn_linear_timeouts"
+        | "receive_buffer"
+        | "send_buffer"
+        | "user_timeout"
+        | "receive_autotuning"
+        | "send_autotuning"
+        | "frto"
+        | "ecn"
+        | "host_noise"
+        | "initial_sequence"
+        | "timestamp_offset"
+        | "gro" => None,
+        "idle_restart" if matches!(value.as_str(), Some("off" | "linux")) => None,
+        "loss_detection" if matches!(value.as_str(), Some("rack" | "dup_acks")) => None,
+        "nagle" if matches!(value.as_str(), Some("off" | "minshall")) => None,
+        "loss_recovery" if value.as_str() == Some("newreno") && asked.get("sack") == Some(&Value::Bool(false)) => None,
+        "loss_recovery" => because("the kernel recovers as it does: by SACK, or by NewReno's rules without it"),
+        "rto" => because("the kernel's timer is its own; only the profile's is known to be like it"),
+        "delayed_ack" => because("the kernel has no parameter for when it acknowledges"),
+        "initial_window" => because("an initial window of a route is not set here"),
+        "initial_ssthresh" => because("the kernel begins with an infinite threshold, unless it remembers one"),
+        "notsent_lowat" => because("the applications here write as fast as the kernel takes it"),
+        "tso" | "small_queues" | "pacing" => because("how the kernel forms bursts is not set here"),
+        "ack_congestion_control" => because("the kernel has no ACK congestion control"),
+        "paws" => because("the kernel checks timestamps wherever they are used"),
+        _ => because("the kernel has no such switch"),
+    }
+}
+
+/// Parameters of the namespace, all of them told, whatever the machine's defaults are.
+fn parameters(tcp: &TcpConfig, asked: &Table) -> BTreeMap<&'static str, String> {
+    let is = |name: &str, word: &str| asked.get(name).and_then(Value::as_str) == Some(word);
+    let switch = |on: bool| u8::from(on).to_string();
+    let autotuned = |tuning: Option<Bytes>, otherwise: u64| tuning.map_or(otherwise, |max| max.0);
+    let receive = autotuned(tcp.receive_autotuning.map(|tuning| tuning.max), 33_554_432);
+    let send = autotuned(tcp.send_autotuning.map(|tuning| tuning.max), 4_194_304);
+    let ecn = asked.get("ecn").and_then(Value::as_str);
+    BTreeMap::from([
+        ("net.ipv4.tcp_sack", switch(tcp.sack)),
+        ("net.ipv4.tcp_dsack", switch(tcp.dsack)),
+        ("net.ipv4.tcp_timestamps", switch(tcp.timestamps)),
+        ("net.ipv4.tcp_window_scaling", switch(tcp.window_scaling)),
+        ("net.ipv4.tcp_reordering", tcp.dup_thresh.to_string()),
+        ("net.ipv4.tcp_max_reordering", tcp.max_dup_thresh.to_string()),
+        ("net.ipv4.tcp_early_retrans", if tcp.tlp { "3" } else { "0" }.to_owned()),
+        ("net.ipv4.tcp_recovery", switch(is("loss_detection", "rack"))),
+        ("net.ipv4.tcp_frto", if asked.get("frto") == Some(&Value::Bool(true)) { "2" } else { "0" }.to_owned()),
+        (
+            "net.ipv4.tcp_ecn",
+            if ecn == Some("request") {
+                "1"
+            } else if ecn == Some("off") {
+                "0"
+            } else {
+                "2"
+            }
+            .to_owned(),
+        ),
+        ("net.ipv4.tcp_slow_start_after_idle", switch(is("idle_restart", "linux"))),
+        ("net.ipv4.tcp_retries2", tcp.max_retries.min(255).to_string()),
+        ("net.ipv4.tcp_syn_retries", tcp.syn_retries.clamp(1, 127).to_string()),
+        ("net.ipv4.tcp_syn_linear_timeouts", tcp.syn_linear_timeouts.min(127).to_string()),
+        ("net.ipv4.tcp_rmem", format!("4096 131072 {}", receive.max(131_072))),
+        ("net.ipv4.tcp_wmem", format!("4096 16384 {}", send.max(16_384))),
+        ("net.ipv4.tcp_moderate_rcvbuf", switch(tcp.receive_autotuning.is_some())),
+        ("net.ipv4.tcp_no_metrics_save", "1".to_owned()),
+        ("net.ipv4.conf.all.rp_filter", "0".to_owned()),
+        ("net.ipv4.conf.default.rp_filter", "0".to_owned()),
+    ])
+}
+
+fn socket_options(tcp: &TcpConfig, asked: &Table) -> SocketOptions {
+    let fixed = |is_tuned: bool, size: Bytes| (!is_tuned).then_some(size.0.min(i32::MAX as u64 / 2) as usize);
+    SocketOptions {
+        max_segment: max_segment(tcp),
+        receive_buffer: fixed(tcp.receive_autotuning.is_some(), tcp.receive_buffer),
+        send_buffer: fixed(tcp.send_autotuning.is_some(), tcp.send_buffer),
+        no_delay: asked.get("nagle").and_then(Value::as_str) == Some("off"),
+        user_timeout: tcp.user_timeout.filter(|timeout| !timeout.is_zero()),
+    }
+}

@@ -1,0 +1,89 @@
+use super::*;
+use ackclock_scenario::Scenario;
+
+fn planned(lines: &str) -> Result<Plan, Vec<Refusal>> {
+    let text = format!(
+        r#"
+        duration = "1 s"
+        [topology]
+        kind = "dumbbell"
+        access = {{ rate = "1 Gbit/s", delay = "10 us" }}
+        bottleneck = {{ rate = "100 Mbit/s", delay = "10 ms" }}
+        {lines}
+        "#
+    );
+    let scenario = Scenario::parse(&text, "plan.toml", &[]).expect("a right scenario");
+    Plan::new(scenario.config(), &["reno".to_owned(), "cubic".to_owned(), "bbr".to_owned()])
+}
+
+fn places(lines: &str) -> Vec<String> {
+    planned(lines).expect_err("refused").into_iter().map(|refusal| refusal.place).collect()
+}
+
+#[test]
+fn hosts_as_the_kernel_comes_need_its_defaults_only() {
+    let plan = planned("[[flow]]\nname = \"a\"\ncontroller = \"cubic\"").expect("it can");
+    assert_eq!((plan.flows[0].controller.as_str(), plan.mtu), ("cubic", 1_500));
+    let set = |name: &str| plan.sides[0].parameters[name].clone();
+    // Documentation/networking/ip-sysctl.rst of Linux 6.18 has these as defaults.
+    assert_eq!(set("net.ipv4.tcp_sack"), "1");
+    assert_eq!(set("net.ipv4.tcp_recovery"), "1");
+    assert_eq!(set("net.ipv4.tcp_early_retrans"), "3");
+    assert_eq!(set("net.ipv4.tcp_ecn"), "2");
+    assert_eq!(set("net.ipv4.tcp_rmem"), "4096 131072 33554432");
+    assert_eq!(set("net.ipv4.tcp_wmem"), "4096 16384 4194304");
+    assert_eq!(plan.sides[0], plan.sides[1]);
+    assert_eq!(plan.flows[0].opener, SocketOptions { max_segment: 1_460, ..SocketOptions::default() });
+}
+
+#[test]
+fn switches_that_the_kernel_has_are_set() {
+    let lines = r#"
+        [tcp]
+        mss = 960
+        timestamps = false
+        sack = false
+        ecn = "request"
+        nagle = "off"
+        receive_buffer = "1 MB"
+        idle_restart = "off"
+        [[flow]]
+        name = "a"
+        controller = "reno"
+    "#;
+    let plan = planned(lines).expect("it can");
+    let set = |name: &str| plan.sides[1].parameters[name].clone();
+    assert_eq!((set("net.ipv4.tcp_sack"), set("net.ipv4.tcp_timestamps")), ("0".to_owned(), "0".to_owned()));
+    assert_eq!((set("net.ipv4.tcp_ecn"), set("net.ipv4.tcp_slow_start_after_idle")), ("1".to_owned(), "0".to_owned()));
+    assert_eq!(plan.mtu, 1_000); // 960 and 40 of headers
+    let expected =
+        SocketOptions { max_segment: 960, receive_buffer: Some(1_000_000), no_delay: true, ..SocketOptions::default() };
+    assert_eq!(plan.flows[0].acceptor, expected);
+}
+
+#[test]
+fn what_the_kernel_cannot_do_is_refused_with_its_place() {
+    let flow = |rest: &str| format!("[[flow]]\nname = \"a\"\n{rest}");
+    assert_eq!(places(&flow("controller = \"vegas\"")), ["flow[0].controller"]);
+    assert_eq!(places(&flow("controller = { kind = \"cubic\", beta = 0.5 }")), ["flow[0].controller"]);
+    assert!(places(&flow("controller = \"tahoe\"")).contains(&"flow[0].controller".to_owned()));
+    let opnet = places(&flow("controller = \"cubic\"\ntcp = { rto = { estimator = \"rfc6298\" } }"));
+    assert_eq!(opnet, ["flow[0].tcp.rto"]);
+    assert_eq!(places(&flow("controller = \"cubic\"\nprotocol = \"quic\"")), ["flow[0].protocol"]);
+    assert_eq!(places("[trace]\nevents = \"all\"\n[[flow]]\nname = \"a\"\ncontroller = \"cubic\""), ["trace.events"]);
+}
+
+#[test]
+fn flows_of_one_side_have_one_set_of_parameters() {
+    let two = "[[flow]]\nname = \"a\"\ncontroller = \"cubic\"\n[[flow]]\nname = \"b\"\ncontroller = \"cubic\"\ntcp = { sack = false }";
+    let refusals = planned(two).expect_err("refused");
+    assert_eq!(refusals[0].place, "flow[1].tcp");
+    assert!(refusals[0].reason.contains("net.ipv4.tcp_sack"), "{}", refusals[0]);
+}
+
+#[test]
+fn controllers_with_the_parameters_of_the_profile_are_the_kernels() {
+    let plan = planned("[[flow]]\nname = \"a\"\ncontroller = \"bbr\"\n[[flow]]\nname = \"b\"\ncontroller = \"reno\"");
+    let names: Vec<String> = plan.expect("it can").flows.into_iter().map(|flow| flow.controller).collect();
+    assert_eq!(names, ["bbr", "reno"]);
+}

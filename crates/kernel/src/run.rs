@@ -1,0 +1,315 @@
+//! A scenario on the kernel, from its check to its results.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use ackclock_net::{LinkConfig, NodeId, Router};
+use ackclock_sim::{App, DatagramConfig, FlowConfig, Sampling, SimulationConfig, Summary, Table};
+use ackclock_units::{SimDuration, SimTime};
+use serde::Serialize;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::clock::WallClock;
+use crate::device::Device;
+use crate::emulator::{FIRST_PORT, LatenessSummary, Pump, PumpOutcome, Side, Verdict};
+use crate::hosts::{self, Ends, Exchanged, FlowSampler, Reader, Sampled, Stream};
+use crate::namespace::Namespace;
+use crate::plan::{FlowPlan, Plan, Refusal};
+use crate::summary;
+
+/// The network of the namespaces, which nobody else sees.
+const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 128, 1)];
+/// From the making of the threads to the time zero of the run.
+const LEAD: Duration = Duration::from_millis(50);
+/// How often it is looked whether somebody wants the run to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Why there are no results.
+#[derive(Debug)]
+pub enum Failure {
+    /// The scenario asks for what the kernel cannot do.
+    Refused(Vec<Refusal>),
+    /// The machine cannot run any.
+    Machine(String),
+    /// A call to the kernel failed.
+    Io(io::Error),
+    /// Somebody wanted it to end.
+    Interrupted,
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// What a run leaves behind, in the form of the simulator's.
+#[derive(Debug)]
+pub struct Outcome {
+    /// As `summary.json` has it.
+    pub summary: Summary,
+    /// Series of flows.
+    pub flows: Table,
+    /// Series of links.
+    pub links: Table,
+    /// Times of congestion.
+    pub episodes: Table,
+    /// Requests that were answered.
+    pub completions: Table,
+    /// What the machine did.
+    pub report: Report,
+}
+
+/// What the machine did: the manifest's entry `kernel`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Of the kernel, as `uname -r` says.
+    pub release: String,
+    /// Whether the run can be believed.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    /// How late packets were handed to hosts, microseconds.
+    pub late_us: LatenessSummary,
+    /// True if the emulator ran before all ordinary threads.
+    pub real_time: bool,
+    /// CPU time of the emulator over the time of the run, the kernel's work for receiving hosts included.
+    pub emulator_cpu_share: f64,
+    /// Packets that hosts sent into the network.
+    pub packets_entered: u64,
+    /// Packets that came to hosts.
+    pub packets_delivered: u64,
+    /// Packets in the network when the run ended.
+    pub packets_under_way: u64,
+    /// Packets lost between hosts and the emulator, of which the scenario knows nothing.
+    pub device_drops: u64,
+    /// Packets that were nothing of the scenario's.
+    pub foreign_packets: u64,
+    /// Parameters of the openers' and of the acceptors' namespace.
+    pub parameters: [std::collections::BTreeMap<&'static str, String>; 2],
+    /// Time that the run took, seconds.
+    pub wall_s: f64,
+    /// CPU time of all its threads, seconds.
+    pub cpu_s: f64,
+}
+
+/// The kernel's controllers.
+pub fn available_controllers() -> io::Result<Vec<String>> {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Runs a checked scenario in real time; `stop` ends it early, without results.
+pub fn run(config: &SimulationConfig, stop: &AtomicBool) -> Result<Outcome, Failure> {
+    let plan = Plan::new(config, &available_controllers()?).map_err(Failure::Refused)?;
+    let sides = Surroundings::new(&plan)?;
+    let ends = connections(config, &plan, &sides)?;
+    let datagrams = datagram_sockets(config, &sides)?;
+    let clock = WallClock::start_in(LEAD);
+    let cpu = process_cpu()?;
+    let mut done = work(config, (&ends, &datagrams), &sides, clock, stop)?;
+    if done.is_cut_short {
+        return Err(Failure::Interrupted);
+    }
+    done.device_drops += done.pump.refused;
+    for (device, namespace) in sides.devices.iter().zip(&sides.namespaces) {
+        let drops = device.drops(namespace)?;
+        done.device_drops += drops.sent + drops.received;
+    }
+    let wall_s = clock.now().as_secs_f64();
+    let cpu_s = process_cpu()?.saturating_sub(cpu).as_secs_f64();
+    let report = report(config, &plan, &done, (wall_s, cpu_s))?;
+    Ok(summary::outcome(config, &ends, done, report))
+}
+
+/// Namespaces with their devices, of openers and of acceptors.
+struct Surroundings {
+    namespaces: [Namespace; 2],
+    devices: [Device; 2],
+}
+
+impl Surroundings {
+    fn new(plan: &Plan) -> Result<Self, Failure> {
+        let missing = |error: io::Error| match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                Failure::Machine(format!("network namespaces and TUN devices are for root ({error}); run it as root"))
+            }
+            io::ErrorKind::NotFound => {
+                Failure::Machine(format!("there is no /dev/net/tun ({error}); load the module: modprobe tun"))
+            }
+            _ => Failure::Io(error),
+        };
+        let namespaces = [Namespace::new().map_err(missing)?, Namespace::new().map_err(missing)?];
+        for (namespace, side) in namespaces.iter().zip(&plan.sides) {
+            for (name, value) in &side.parameters {
+                namespace.set(name, value)?;
+            }
+        }
+        let device = |side: Side| Device::new(&namespaces[side.index()], ADDRESSES[side.index()], plan.mtu);
+        let devices = [device(Side::Openers).map_err(missing)?, device(Side::Acceptors).map_err(missing)?];
+        Ok(Self { namespaces, devices })
+    }
+}
+
+fn acceptor_address(connection: usize) -> SocketAddrV4 {
+    SocketAddrV4::new(ADDRESSES[Side::Acceptors.index()], FIRST_PORT + connection as u16)
+}
+
+/// The sockets of every flow, none of them connected yet.
+fn connections(config: &SimulationConfig, plan: &Plan, sides: &Surroundings) -> io::Result<Vec<Ends>> {
+    let make = |(index, (flow, plan)): (usize, (&FlowConfig, &FlowPlan))| {
+        let opener = sides.namespaces[0].within(|| {
+            let socket = hosts::socket(&plan.opener)?;
+            hosts::set_controller(&socket, &plan.controller)?;
+            Ok(socket)
+        })?;
+        let listener =
+            sides.namespaces[1].within(|| hosts::listen(&plan.acceptor, &plan.controller, acceptor_address(index)))?;
+        let mut streams = vec![Stream::new(flow.name.clone())];
+        if flow.app.has_responses() || flow.reply.is_some() {
+            streams.push(Stream::new(format!("{}.reply", flow.name)));
+        }
+        Ok(Ends { opener, listener, acceptor: std::sync::OnceLock::new(), streams })
+    };
+    config.flows.iter().zip(&plan.flows).enumerate().map(make).collect()
+}
+
+/// A sending and a receiving socket for each flow of datagrams.
+fn datagram_sockets(config: &SimulationConfig, sides: &Surroundings) -> io::Result<Vec<[Socket; 2]>> {
+    let make = |index: usize| {
+        let to = acceptor_address(config.flows.len() + index);
+        let socket = || Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP));
+        let receiver = sides.namespaces[1].within(|| {
+            let socket = socket()?;
+            socket.bind(&to.into())?;
+            Ok(socket)
+        })?;
+        let sender = sides.namespaces[0].within(|| {
+            let socket = socket()?;
+            socket.connect(&to.into())?;
+            Ok(socket)
+        })?;
+        Ok([sender, receiver])
+    };
+    (0..config.traffic.datagrams.len()).map(make).collect()
+}
+
+/// What the threads of a run leave behind.
+pub(crate) struct Done {
+    pub(crate) pump: PumpOutcome,
+    pub(crate) sampled: Sampled,
+    /// By flow: requests that were answered.
+    pub(crate) exchanges: Vec<Vec<Exchanged>>,
+    device_drops: u64,
+    is_cut_short: bool,
+}
+
+/// All threads of a run, from its time zero to its end.
+fn work(
+    config: &SimulationConfig,
+    (ends, datagrams): (&[Ends], &[[Socket; 2]]),
+    sides: &Surroundings,
+    clock: WallClock,
+    stop: &AtomicBool,
+) -> Result<Done, Failure> {
+    let end = SimTime(config.duration.0);
+    let is_over = AtomicBool::new(false);
+    let (is_over, sides) = (&is_over, &sides.devices);
+    thread::scope(|scope| {
+        let pump = Pump::new(clock, config, [&sides[0], &sides[1]]);
+        let pumping = scope.spawn(move || pump.run(end, is_over));
+        let starts: Vec<SimTime> = config.flows.iter().map(|flow| flow.start).collect();
+        let observer = FlowSampler::new(ends, &starts, &config.trace.flows, config.measure);
+        let (Sampling::Interval(interval) | Sampling::Events(interval)) = config.trace.sampling;
+        let observing = scope.spawn(move || observer.run(interval, clock, end, is_over));
+        let conversing: Vec<_> = config
+            .flows
+            .iter()
+            .zip(ends)
+            .enumerate()
+            .map(|(index, (flow, ends))| scope.spawn(move || converse(config, (index, flow), ends, clock, is_over)))
+            .collect();
+        for (flow, sockets) in config.traffic.datagrams.iter().zip(datagrams) {
+            scope.spawn(move || hosts::send(&sockets[0], flow, config.seed, clock, is_over));
+            scope.spawn(move || hosts::drain(&sockets[1], is_over));
+        }
+        while clock.now() < end && !stop.load(Ordering::Relaxed) && !pumping.is_finished() {
+            thread::sleep(clock.until(end).min(LOOK));
+        }
+        let is_cut_short = clock.now() < end && stop.load(Ordering::Relaxed);
+        let pump = if is_cut_short { None } else { Some(pumping.join().expect("the emulator does not panic")) };
+        // Counts are taken before sockets are shut down.
+        let sampled = if is_cut_short { None } else { Some(observing.join().expect("sampling does not panic")) };
+        is_over.store(true, Ordering::Relaxed);
+        ends.iter().for_each(Ends::shut_down);
+        let exchanges = conversing.into_iter().map(|thread| thread.join().expect("a conversation does not panic"));
+        let exchanges: Vec<Vec<Exchanged>> = exchanges.collect::<io::Result<_>>()?;
+        match (pump, sampled) {
+            (Some(pump), Some(sampled)) => Ok(Done { pump: pump?, sampled, exchanges, device_drops: 0, is_cut_short }),
+            _ => Err(Failure::Interrupted),
+        }
+    })
+}
+
+fn converse(
+    config: &SimulationConfig,
+    (index, flow): (usize, &FlowConfig),
+    ends: &Ends,
+    clock: WallClock,
+    is_over: &AtomicBool,
+) -> io::Result<Vec<Exchanged>> {
+    let mut apps = vec![App::new(&flow.app, config.seed, &flow.name)];
+    if flow.app.has_responses() {
+        apps.push(App::responder());
+    } else if let Some(reply) = &flow.reply {
+        apps.push(App::new(reply, config.seed, &format!("{}.reply", flow.name)));
+    }
+    let reader = Reader { rate: flow.read_rate, stops: flow.stops_reading };
+    hosts::hold(ends, apps, (flow.start, acceptor_address(index), reader), clock, is_over)
+}
+
+fn report(config: &SimulationConfig, plan: &Plan, done: &Done, (wall_s, cpu_s): (f64, f64)) -> io::Result<Report> {
+    let late_us = done.pump.lateness.summary(done.pump.delivered);
+    let verdict = Verdict::new(&late_us, least_round_trip(config), done.device_drops);
+    Ok(Report {
+        release: nix::sys::utsname::uname()?.release().to_string_lossy().into_owned(),
+        verdict,
+        late_us,
+        real_time: done.pump.is_real_time,
+        emulator_cpu_share: done.pump.cpu.as_secs_f64() / config.duration.as_secs_f64().max(1e-9),
+        packets_entered: done.pump.entered,
+        packets_delivered: done.pump.delivered,
+        packets_under_way: done.pump.under_way,
+        device_drops: done.device_drops,
+        foreign_packets: done.pump.foreign,
+        parameters: [plan.sides[0].parameters.clone(), plan.sides[1].parameters.clone()],
+        wall_s,
+        cpu_s,
+    })
+}
+
+/// The least propagation there and back of any flow.
+fn least_round_trip(config: &SimulationConfig) -> SimDuration {
+    let mut router = Router::new(&config.network);
+    let delay = |link: &LinkConfig| link.delay.0;
+    let mut one_way = |from: NodeId, to: NodeId| -> u64 {
+        let path = router.shortest_path(from, to).unwrap_or_default();
+        path.into_iter().map(|link| delay(config.network.link(link))).sum()
+    };
+    let flows = config.flows.iter().map(|flow| (flow.from, flow.to));
+    let datagrams = config.traffic.datagrams.iter().map(|flow: &DatagramConfig| (flow.from, flow.to));
+    let round_trips = flows.chain(datagrams).map(|(from, to)| one_way(from, to) + one_way(to, from));
+    SimDuration(round_trips.min().unwrap_or(0))
+}
+
+/// CPU time of the process.
+fn process_cpu() -> io::Result<Duration> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike;
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Ok(Duration::from_micros(micros as u64))
+}

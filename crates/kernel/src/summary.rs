@@ -1,0 +1,184 @@
+//! Results in the form of the simulator's, of what was counted and seen.
+//!
+//! Departures: `lost_segments` are those retransmitted less those that the receiver reported as duplicates, since the kernel keeps no
+//! count of what it took for lost; `fast_recoveries` and episodes are those that lasted a millisecond at least.
+
+use ackclock_sim::{
+    Column, ColumnData, ExchangeSummary, FlowConfig, FlowSeries, FlowSummary, NO_NAME, SimulationConfig, Summary,
+    Table, distribution, jain_index,
+};
+use ackclock_units::{Histogram, SimTime};
+
+use crate::hosts::{Border, Ends, Episode, Exchanged, Sampled};
+use crate::run::{Done, Outcome, Report};
+use crate::sys::ca_state;
+
+/// A stream: the flow, its place among the flow's streams, and its place among all.
+struct Place<'a> {
+    flow: &'a FlowConfig,
+    ends: &'a Ends,
+    connection: usize,
+    stream: usize,
+    index: usize,
+}
+
+pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, report: Report) -> Outcome {
+    let mut flows = Vec::new();
+    let mut names = Vec::new();
+    for (connection, (flow, ends)) in config.flows.iter().zip(ends).enumerate() {
+        for stream in 0..ends.streams.len() {
+            let place = Place { flow, ends, connection, stream, index: names.len() };
+            flows.push(flow_summary(config, &place, &done));
+            names.push(ends.streams[stream].name.clone());
+        }
+    }
+    let end = SimTime(config.duration.0);
+    let datagrams = done.pump.datagrams.iter().zip(&config.traffic.datagrams);
+    let summary = Summary {
+        scenario: config.name.clone(),
+        seed: config.seed,
+        duration_s: config.duration.as_secs_f64(),
+        jain_index: jain_index(&flows),
+        flows,
+        links: done.pump.links,
+        appliances: Vec::new(),
+        groups: Vec::new(),
+        datagrams: datagrams.map(|(flow, config)| flow.summary(config, end)).collect(),
+    };
+    Outcome {
+        summary,
+        episodes: episodes(&done.sampled, &names, end),
+        flows: series(&done.sampled, &config.trace.flows, names),
+        links: done.pump.series,
+        completions: completions(config, &done.exchanges),
+        report,
+    }
+}
+
+fn flow_summary(config: &SimulationConfig, place: &Place<'_>, done: &Done) -> FlowSummary {
+    let Place { flow, ends, stream, index, .. } = *place;
+    let info = ends.info(stream).unwrap_or_default();
+    let completed = ends.streams[stream].completed();
+    let (goodput_bps, throughput_bps) = rates(config, place, &done.sampled, completed);
+    let is_recovery = |episode: &&Episode| episode.stream == index && episode.state == ca_state::RECOVERY;
+    // What the opener sends, and what the acceptor does: ends by their numbers.
+    let meter = &done.pump.round_trips[2 * place.connection + stream];
+    FlowSummary {
+        name: ends.streams[stream].name.clone(),
+        controller: flow.controller_name.clone(),
+        profile: flow.profile,
+        start_s: flow.start.as_secs_f64(),
+        completion_s: completed.map(|border| border.time.as_secs_f64()),
+        goodput_bps,
+        throughput_bps,
+        delivered_bytes: done.sampled.until[index]
+            .map_or(0, |border| border.read)
+            .max(completed.map_or(0, |border| border.read)),
+        sent_segments: u64::from(info.data_segs_out),
+        retransmitted_segments: u64::from(info.total_retrans),
+        lost_segments: u64::from(info.total_retrans.saturating_sub(info.dsack_dups)),
+        timeouts: u64::from(info.total_rto),
+        fast_recoveries: done.sampled.episodes.iter().filter(is_recovery).count() as u64,
+        aborted: false,
+        rtt_ms: meter.samples().map(|samples| distribution(samples, 1e3)),
+        exchanges: (stream == 0 && flow.app.has_responses())
+            .then(|| exchanged(config, &done.exchanges[place.connection])),
+        video: None,
+    }
+}
+
+/// Requests that were made in the measurement window.
+fn exchanged(config: &SimulationConfig, all: &[Exchanged]) -> ExchangeSummary {
+    let measured = || all.iter().filter(|one| config.measure.holds(one.start));
+    let mut times = Histogram::default();
+    measured().for_each(|one| times.add((one.end - one.start).0));
+    let (count, octets) = (measured().count() as u64, measured().map(|one| one.size.0).sum::<u64>());
+    ExchangeSummary {
+        completed: count,
+        mean_bytes: (count > 0).then(|| octets as f64 / count as f64),
+        time_ms: (count > 0).then(|| distribution(&times, 1e6)),
+        slowdown: None,
+    }
+}
+
+/// Bits per second read and sent over the measurement window, or until the stream was complete.
+fn rates(config: &SimulationConfig, place: &Place<'_>, sampled: &Sampled, completed: Option<Border>) -> (f64, f64) {
+    let start = Border { time: place.flow.start, ..Border::default() };
+    let from = match config.measure.from {
+        Some(_) => sampled.from[place.index].unwrap_or(start),
+        None => start,
+    };
+    let Some(until) = sampled.until[place.index] else { return (0.0, 0.0) };
+    let until = completed.filter(|border| border.time < until.time).unwrap_or(until);
+    let seconds = until.time.saturating_since(from.time).as_secs_f64();
+    if seconds <= 0.0 {
+        return (0.0, 0.0);
+    }
+    let rate = |octets: u64| octets as f64 * 8.0 / seconds;
+    (rate(until.read.saturating_sub(from.read)), rate(until.sent.saturating_sub(from.sent)))
+}
+
+fn column(name: &'static str, data: ColumnData) -> Column {
+    Column { name: name.into(), data }
+}
+
+/// Series of flows as the simulator has them.
+fn series(sampled: &Sampled, kinds: &[FlowSeries], names: Vec<String>) -> Table {
+    let rows = &sampled.rows;
+    let codes = rows.iter().map(|row| row.1).collect();
+    let mut columns = vec![
+        column("time_s", ColumnData::F64(rows.iter().map(|row| row.0).collect())),
+        column("flow", ColumnData::Name { codes, names }),
+    ];
+    columns.extend(
+        kinds
+            .iter()
+            .enumerate()
+            .map(|(place, kind)| column(kind.column(), ColumnData::F64(rows.iter().map(|row| row.2[place]).collect()))),
+    );
+    Table { columns }
+}
+
+fn episodes(sampled: &Sampled, names: &[String], end: SimTime) -> Table {
+    let rows = &sampled.episodes;
+    let numbers = |value: &dyn Fn(&Episode) -> f64| ColumnData::F64(rows.iter().map(value).collect());
+    let optional = |octets: Option<u64>| octets.map_or(f64::NAN, |octets| octets as f64);
+    let cause = |episode: &Episode| match episode.state {
+        ca_state::RECOVERY => 0,
+        ca_state::CWR => 1,
+        _ => 2,
+    };
+    let texts = |codes: Vec<u32>, names: Vec<String>| ColumnData::Name { codes, names };
+    let causes = ["loss", "ecn", "timeout"].map(str::to_owned).to_vec();
+    let columns = vec![
+        column("flow", texts(rows.iter().map(|row| row.stream as u32).collect(), names.to_vec())),
+        column("cause", texts(rows.iter().map(cause).collect(), causes)),
+        column("time_s", numbers(&|row| row.start.as_secs_f64())),
+        column("cwnd_before_bytes", numbers(&|row| row.before.cwnd() as f64)),
+        column("cwnd_after_bytes", numbers(&|row| row.after.cwnd() as f64)),
+        column("ssthresh_before_bytes", numbers(&|row| optional(row.before.ssthresh()))),
+        column("ssthresh_after_bytes", numbers(&|row| optional(row.after.ssthresh()))),
+        column("lost_segments", ColumnData::U64(rows.iter().map(|row| u64::from(row.retransmitted)).collect())),
+        column("marked_segments", ColumnData::MaybeU64(rows.iter().map(|_| None).collect())),
+        column("duration_s", numbers(&|row| row.end.unwrap_or(end).saturating_since(row.start).as_secs_f64())),
+        column("spurious", ColumnData::MaybeBool(rows.iter().map(|_| None).collect())),
+    ];
+    Table { columns }
+}
+
+/// A row for each request that was answered. How long it would have taken on an empty path is not known here.
+fn completions(config: &SimulationConfig, exchanges: &[Vec<Exchanged>]) -> Table {
+    let names: Vec<String> = config.flows.iter().map(|flow| flow.name.clone()).collect();
+    let rows: Vec<(u32, Exchanged)> =
+        exchanges.iter().enumerate().flat_map(|(flow, list)| list.iter().map(move |one| (flow as u32, *one))).collect();
+    let numbers = |value: &dyn Fn(&Exchanged) -> f64| ColumnData::F64(rows.iter().map(|row| value(&row.1)).collect());
+    debug_assert!(rows.iter().all(|row| row.0 != NO_NAME));
+    let columns = vec![
+        column("flow", ColumnData::Name { codes: rows.iter().map(|row| row.0).collect(), names }),
+        column("start_s", numbers(&|row| row.start.as_secs_f64())),
+        column("size_bytes", ColumnData::U64(rows.iter().map(|row| row.1.size.0).collect())),
+        column("fct_s", numbers(&|row| (row.end - row.start).as_secs_f64())),
+        column("slowdown", numbers(&|_| f64::NAN)),
+    ];
+    Table { columns }
+}

@@ -1,0 +1,146 @@
+//! The two calls to the kernel that no library makes: `TCP_INFO` with its newer fields, and `SCHED_FIFO`. All `unsafe` code is here.
+//!
+//! Source: `struct tcp_info` of `include/uapi/linux/tcp.h`; offsets up to `tcpi_snd_wnd` printed by a C compiler from the header of
+//! Linux 6.1, those behind it counted from the types in the BTF of Linux 6.18. The structure only grows at its end.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// What is asked for; a kernel fills in what it has.
+const TCP_INFO_LEN: usize = 248;
+
+/// A value of [`TcpInfo::ssthresh_segments`] that means "arbitrarily high".
+pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// Congestion states of `tcpi_ca_state` (`enum tcp_ca_state`).
+pub mod ca_state {
+    /// The answer to a mark, or to congestion at the host itself.
+    pub const CWR: u8 = 2;
+    /// Fast recovery.
+    pub const RECOVERY: u8 = 3;
+    /// After a timeout.
+    pub const LOSS: u8 = 4;
+}
+
+/// State of a TCP socket, as the kernel tells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// State of the connection (`enum` in `net/tcp_states.h`; 1 is established).
+    pub state: u8,
+    /// Congestion state; see [`ca_state`].
+    pub ca_state: u8,
+    /// Retransmission timeout, microseconds.
+    pub rto_us: u32,
+    /// Payload of a segment, octets.
+    pub snd_mss: u32,
+    /// Segments sent and not cumulatively acknowledged.
+    pub unacked: u32,
+    /// Smoothed RTT, microseconds; 0 before the first sample.
+    pub rtt_us: u32,
+    /// Variation of the RTT, microseconds.
+    pub rttvar_us: u32,
+    /// Slow-start threshold, segments; [`INFINITE_SSTHRESH`] while arbitrarily high.
+    pub ssthresh_segments: u32,
+    /// Congestion window, segments.
+    pub cwnd_segments: u32,
+    /// Segments retransmitted since the beginning.
+    pub total_retrans: u32,
+    /// Payload received, octets.
+    pub bytes_received: u64,
+    /// Segments with payload sent, retransmissions included.
+    pub data_segs_out: u32,
+    /// Payload sent, octets, retransmissions included.
+    pub bytes_sent: u64,
+    /// Segments that the peer reported as duplicates.
+    pub dsack_dups: u32,
+    /// Window that the peer advertised, octets; 0 before Linux 5.4.
+    pub snd_wnd: u32,
+    /// Expiries of the retransmission timer; 0 before Linux 6.7.
+    pub total_rto: u16,
+}
+
+/// Reads the state of a TCP socket.
+#[allow(unsafe_code, reason = "getsockopt is told the length of the buffer that it fills")]
+pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
+    let mut raw = [0_u8; TCP_INFO_LEN];
+    let mut len = TCP_INFO_LEN as libc::socklen_t;
+    // SAFETY: `raw` has `len` octets, outlives the call, and may hold any octets.
+    let result = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, raw.as_mut_ptr().cast(), &raw mut len)
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(TcpInfo::read(&raw)) }
+}
+
+impl TcpInfo {
+    /// From the structure's octets; what a kernel left out is zero.
+    fn read(raw: &[u8; TCP_INFO_LEN]) -> Self {
+        let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|octet| raw[at + octet]));
+        let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|octet| raw[at + octet]));
+        Self {
+            state: raw[0],
+            ca_state: raw[1],
+            rto_us: word(8),
+            snd_mss: word(16),
+            unacked: word(24),
+            rtt_us: word(68),
+            rttvar_us: word(72),
+            ssthresh_segments: word(76),
+            cwnd_segments: word(80),
+            total_retrans: word(100),
+            bytes_received: long(128),
+            data_segs_out: word(156),
+            bytes_sent: long(200),
+            dsack_dups: word(216),
+            snd_wnd: word(228),
+            total_rto: u16::from_ne_bytes([raw[240], raw[241]]),
+        }
+    }
+
+    /// The congestion window in octets.
+    pub fn cwnd(&self) -> u64 {
+        u64::from(self.cwnd_segments) * u64::from(self.snd_mss)
+    }
+
+    /// The slow-start threshold in octets; `None` while arbitrarily high.
+    pub fn ssthresh(&self) -> Option<u64> {
+        (self.ssthresh_segments < INFINITE_SSTHRESH)
+            .then(|| u64::from(self.ssthresh_segments) * u64::from(self.snd_mss))
+    }
+
+    /// What was sent and not cumulatively acknowledged, in octets, of whole segments.
+    pub fn flight_size(&self) -> u64 {
+        u64::from(self.unacked) * u64::from(self.snd_mss)
+    }
+}
+
+/// Makes the calling thread one of `SCHED_FIFO` with this priority, which runs before every ordinary thread.
+#[allow(unsafe_code, reason = "the parameters are one structure, which the call only reads")]
+pub fn become_fifo(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the structure outlives the call; 0 is the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn the_state_of_a_connection_is_read() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let mut client = TcpStream::connect(listener.local_addr().expect("bound")).expect("connects");
+        let (mut server, _) = listener.accept().expect("a connection");
+        client.write_all(&[0; 5_000]).expect("written");
+        server.read_exact(&mut [0; 5_000]).expect("read");
+        let (sender, receiver) = (tcp_info(client.as_fd()).expect("told"), tcp_info(server.as_fd()).expect("told"));
+        assert_eq!((sender.state, sender.bytes_sent, receiver.bytes_received), (1, 5_000, 5_000));
+        assert!(sender.cwnd_segments >= 10, "RFC 6928: {sender:?}");
+        assert!(sender.snd_mss >= 500 && sender.data_segs_out >= 1 && sender.rto_us >= 200_000, "{sender:?}");
+        assert_eq!((sender.ssthresh(), sender.total_retrans, sender.total_rto), (None, 0, 0));
+        assert!(sender.snd_wnd > 5_000, "{sender:?}");
+    }
+}

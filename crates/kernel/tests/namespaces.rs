@@ -1,0 +1,137 @@
+//! Runs on the kernel of this machine, between namespaces. They need root and /dev/net/tun, and say so where these are missing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ackclock-kernel");
+
+const BULK: &str = r#"
+    duration = "3 s"
+    [topology]
+    kind = "dumbbell"
+    access = { rate = "1 Gbit/s", delay = "10 us" }
+    bottleneck = { rate = "100 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+    [[flow]]
+    name = "one"
+    controller = "cubic"
+"#;
+
+/// What a run needs and this machine lacks.
+fn missing() -> Option<&'static str> {
+    let is_root = fs::read_to_string("/proc/self/status").is_ok_and(|text| text.contains("Uid:\t0\t0"));
+    if !is_root {
+        return Some("root");
+    }
+    (!Path::new("/dev/net/tun").exists()).then_some("/dev/net/tun")
+}
+
+macro_rules! needs_kernel {
+    () => {
+        if let Some(what) = missing() {
+            eprintln!("skipped: it needs {what}");
+            return;
+        }
+    };
+}
+
+fn command(scenario: &str, name: &str) -> (Command, PathBuf) {
+    let file = std::env::temp_dir().join(format!("ackclock-kernel-test-{}-{name}.toml", std::process::id()));
+    fs::write(&file, scenario).expect("written");
+    let mut command = Command::new(PROGRAM);
+    command.arg("run").arg(&file).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    (command, file)
+}
+
+/// Every network namespace that a process is in or holds open, of this process or of all.
+fn namespaces(of: Option<u32>) -> BTreeSet<PathBuf> {
+    let processes = fs::read_dir("/proc").expect("there is /proc").flatten().map(|entry| entry.path());
+    let wanted = processes.filter(|path| of.is_none_or(|id| path.ends_with(id.to_string())));
+    let held = wanted.flat_map(|path| {
+        let files = fs::read_dir(path.join("fd")).into_iter().flatten().flatten().map(|entry| entry.path());
+        files.chain([path.join("ns/net")]).collect::<Vec<_>>()
+    });
+    held.filter_map(|link| fs::read_link(link).ok()).filter(|target| is_net(target)).collect()
+}
+
+fn is_net(target: &Path) -> bool {
+    target.to_string_lossy().starts_with("net:[")
+}
+
+#[test]
+fn cubic_fills_a_link_of_100_mbit_s() {
+    needs_kernel!();
+    let (mut command, file) = command(BULK, "bulk");
+    let output = command.output().expect("it starts");
+    fs::remove_file(file).expect("removed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (flow, kernel) = (&result["summary"]["flows"][0], &result["kernel"]);
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} is a number in {result}"));
+    // 1448 of the 1500 octets of a packet are payload: 96.53 Mbit/s at most, and slow start takes some round trips of 3 s.
+    let goodput = number(&flow["goodput_bps"]);
+    assert!((60e6..=96.6e6).contains(&goodput), "{result}");
+    // 20.04 ms of propagation at least.
+    assert!(number(&flow["rtt_ms"]["min"]) >= 20.0, "{result}");
+    assert!(number(&flow["sent_segments"]) >= goodput * 3.0 / 8.0 / 1448.0, "{result}");
+    let count = |name: &str| number(&kernel[name]);
+    let links = result["summary"]["links"].as_array().expect("links");
+    let dropped: f64 = links.iter().map(|link| number(&link["drops"]) + number(&link["losses"])).sum();
+    let accounted = count("packets_delivered") + count("packets_under_way") + dropped;
+    assert!((count("packets_entered") - accounted).abs() < 0.5, "no packet is lost unseen: {result}");
+    assert!(number(&kernel["late_us"]["p50"]) < 20_000.0, "{result}");
+}
+
+#[test]
+fn what_the_kernel_cannot_do_ends_with_two_and_its_reason() {
+    needs_kernel!();
+    let (mut command, file) = command(&BULK.replace("\"cubic\"", "\"vegas\""), "vegas");
+    let output = command.output().expect("it starts");
+    fs::remove_file(file).expect("removed");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("flow[0].controller") && told.contains("\"vegas\""), "{told}");
+}
+
+/// Kills runs at random moments, `ACKCLOCK_KILLS` of them.
+#[test]
+fn a_killed_run_leaves_nothing() {
+    needs_kernel!();
+    let kills: u64 = std::env::var("ACKCLOCK_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
+    let own = namespaces(Some(std::process::id()));
+    let (mut made, mounts) = (0, mounted());
+    for number in 0..kills {
+        let (mut command, file) = command(BULK, "killed");
+        let mut child = command.spawn().expect("it starts");
+        // Moments in its start and in its run, none like another.
+        sleep(Duration::from_micros(number * 7_919_117 % 400_000));
+        let its: BTreeSet<PathBuf> = namespaces(Some(child.id())).difference(&own).cloned().collect();
+        made += its.len();
+        child.kill().expect("SIGKILL");
+        child.wait().expect("it ends");
+        fs::remove_file(file).expect("removed");
+        // Numbers are given out anew: another run on this machine may have one for as long as it lasts.
+        let is_held = || namespaces(None).intersection(&its).next().is_some();
+        let is_left = is_held()
+            && (0..100).all(|_| {
+                sleep(Duration::from_millis(200));
+                is_held()
+            });
+        assert!(!is_left, "a process still has one of {its:?}, of the run number {number}");
+    }
+    assert!(made > 0, "some were killed while they had namespaces");
+    assert_eq!(mounted(), mounts, "namespaces with names");
+    let devices = fs::read_to_string("/proc/net/dev").expect("a list");
+    assert!(!devices.contains("ackclock"), "{devices}");
+}
+
+/// Namespaces that somebody gave a name, as `ip netns` does.
+fn mounted() -> Vec<String> {
+    let text = fs::read_to_string("/proc/self/mountinfo").expect("a list");
+    text.lines().filter(|line| line.contains("net:[") && line.contains("ackclock")).map(str::to_owned).collect()
+}

@@ -1,0 +1,180 @@
+//! What every controller of a media rate is told, and what it is asked.
+
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+use crate::gcc::Gcc;
+use crate::report::Reporting;
+use crate::scream::Scream;
+use crate::scream_v1::ScreamV1;
+
+/// Within what a controller works. Rates count the payload of datagrams, RTP's headers among it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The least rate of the encoder.
+    pub least: Bandwidth,
+    /// Its largest rate.
+    pub most: Bandwidth,
+    /// The rate before anything is known.
+    pub start: Bandwidth,
+    /// From a frame to the next.
+    pub frame_interval: SimDuration,
+    /// Packets are ECT(1): marks are those of L4S.
+    pub is_l4s: bool,
+}
+
+impl Limits {
+    /// A rate in bit/s, within the limits.
+    pub(crate) fn clamp(&self, rate: f64) -> f64 {
+        rate.clamp(self.least.0 as f64, self.most.0 as f64)
+    }
+}
+
+/// A packet has left the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentEvent {
+    /// When.
+    pub now: SimTime,
+    /// Its octets.
+    pub size: Bytes,
+    /// Octets sent and not acknowledged, this one among them: up to the highest number that a report told of.
+    pub in_flight: Bytes,
+}
+
+/// A frame comes out of the encoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameEvent {
+    /// When.
+    pub now: SimTime,
+    /// Its octets.
+    pub size: Bytes,
+    /// How long the oldest packet has been in the sender's queue; none if that is empty.
+    pub waited: SimDuration,
+    /// Octets in that queue, this frame not among them.
+    pub queued: Bytes,
+}
+
+/// What has become of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketResult {
+    /// Counts the packets of a flow.
+    pub number: u32,
+    /// Its octets.
+    pub size: Bytes,
+    /// When it left, by the sender's clock.
+    pub sent: SimTime,
+    /// When it arrived, by the receiver's; `None` if it is lost.
+    pub arrived: Option<SimTime>,
+    /// It was marked.
+    pub is_marked: bool,
+}
+
+/// A report with news has come back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Feedback<'a> {
+    /// When.
+    pub now: SimTime,
+    /// Packets that are now known to have arrived, or to be lost, in the order of their numbers.
+    pub packets: &'a [PacketResult],
+    /// Octets by which the highest number that has arrived moved on, lost packets among them.
+    pub advanced: Bytes,
+    /// Octets sent beyond it.
+    pub in_flight: Bytes,
+    /// From the sending of the packet with that number to now, if the report brought it.
+    pub rtt: Option<SimDuration>,
+    /// How long the receiver kept it before it reported.
+    pub held: SimDuration,
+}
+
+impl Feedback<'_> {
+    /// Packets that have arrived.
+    pub(crate) fn arrived(&self) -> impl Iterator<Item = (&PacketResult, SimTime)> {
+        self.packets.iter().filter_map(|packet| packet.arrived.map(|at| (packet, at)))
+    }
+
+    /// How many are lost.
+    pub(crate) fn lost(&self) -> usize {
+        self.packets.iter().filter(|packet| packet.arrived.is_none()).count()
+    }
+
+    /// How many came with a mark.
+    pub(crate) fn marked(&self) -> usize {
+        self.packets.iter().filter(|packet| packet.is_marked).count()
+    }
+}
+
+/// Sets the rate of a flow of media.
+pub trait RateController {
+    /// A packet has left.
+    fn on_sent(&mut self, _sent: &SentEvent) {}
+    /// A report with news has come.
+    fn on_feedback(&mut self, feedback: &Feedback<'_>);
+    /// A frame has been encoded.
+    fn on_frame(&mut self, _frame: &FrameEvent) {}
+    /// What the encoder is to make.
+    fn target_rate(&self) -> Bandwidth;
+    /// How fast the queue may empty.
+    fn pacing_rate(&self) -> Bandwidth;
+    /// A packet leaves only while fewer octets than this are under way.
+    fn window(&self) -> Option<Bytes> {
+        None
+    }
+}
+
+/// A controller at work.
+#[derive(Clone, Debug)]
+pub enum Controller {
+    /// Google congestion control.
+    Gcc(Box<Gcc>),
+    /// SCReAM version 2.
+    Scream(Box<Scream>),
+    /// SCReAM of RFC 8298.
+    ScreamV1(Box<ScreamV1>),
+}
+
+impl Controller {
+    fn as_dyn(&self) -> &dyn RateController {
+        match self {
+            Self::Gcc(controller) => &**controller,
+            Self::Scream(controller) => &**controller,
+            Self::ScreamV1(controller) => &**controller,
+        }
+    }
+
+    fn as_dyn_mut(&mut self) -> &mut dyn RateController {
+        match self {
+            Self::Gcc(controller) => &mut **controller,
+            Self::Scream(controller) => &mut **controller,
+            Self::ScreamV1(controller) => &mut **controller,
+        }
+    }
+
+    /// How its receiver reports.
+    pub fn reporting(&self) -> Reporting {
+        match self {
+            Self::Gcc(_) => crate::gcc::REPORTING,
+            Self::Scream(_) => crate::scream::REPORTING,
+            Self::ScreamV1(_) => crate::scream_v1::REPORTING,
+        }
+    }
+}
+
+impl RateController for Controller {
+    fn on_sent(&mut self, sent: &SentEvent) {
+        self.as_dyn_mut().on_sent(sent);
+    }
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        self.as_dyn_mut().on_feedback(feedback);
+    }
+    fn on_frame(&mut self, frame: &FrameEvent) {
+        self.as_dyn_mut().on_frame(frame);
+    }
+    fn target_rate(&self) -> Bandwidth {
+        self.as_dyn().target_rate()
+    }
+    fn pacing_rate(&self) -> Bandwidth {
+        self.as_dyn().pacing_rate()
+    }
+    fn window(&self) -> Option<Bytes> {
+        self.as_dyn().window()
+    }
+}

@@ -1,0 +1,144 @@
+//! GCC, Google congestion control: the rate of a call in a browser.
+//!
+//! Sources: draft-ietf-rmcat-gcc-02 and Carlucci et al., "Analysis and Design of the Google Congestion Control for Web Real-time
+//! Communication" (ACM Multimedia Systems 2016) for the parts and how they work together; libwebrtc for what has become of them since, from which
+//! the constants are. All of it is at the sender, which knows from each report when packets arrived:
+//!
+//! 1. packets that left within 5 ms are a group, and so are those that come in a burst after an outage ([`groups`]);
+//! 2. how much further apart groups arrive than they left is summed up, smoothed, and a line fitted through the last twenty: its
+//!    slope is the trend, which is held beside a threshold that adapts ([`trendline`]);
+//! 3. overuse, underuse or neither moves a state machine: increase, hold, decrease ([`aimd`]);
+//! 4. losses of more than a tenth lower a second rate, and less than a fiftieth raise it ([`loss`]). The lower rate counts.
+//!
+//! Departures: the draft filters the delay's gradient by Kalman; libwebrtc fits a line, and so does this. No probes: at the start
+//! and after a fall the rate rises by 8 % a second only, as in the draft, where libwebrtc sends bursts to find the capacity. The
+//! rate that arrives is counted over half a second, as the draft has it, where libwebrtc estimates it by Bayes. libwebrtc's later
+//! loss-based estimator and its rules for senders that send less than they may are left out.
+//!
+//! The runs held to it are in docs/reference/controllers-checked.md.
+
+use ackclock_declare::{declare, default};
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
+
+use crate::control::{Feedback, Limits, PacketResult, RateController};
+use crate::report::{ReportFormat, Reporting};
+
+pub mod aimd;
+pub mod groups;
+pub mod loss;
+pub mod throughput;
+pub mod trendline;
+
+use aimd::Aimd;
+use groups::Groups;
+use loss::LossBased;
+use throughput::Throughput;
+use trendline::{Trendline, Usage};
+
+/// libwebrtc's: transport-wide, so often that reports take a twentieth.
+pub(crate) const REPORTING: Reporting =
+    Reporting { format: ReportFormat::TransportWide, interval: None, packets: None, at_frame_ends: false, overlap: 0 };
+
+declare! {
+    /// Parameters of [`Gcc`].
+    #[derive(Copy)]
+    pub struct GccConfig {
+        /// Part of the rate that arrives to which overuse lowers the rate.
+        beta: f64 = default(0.85).above(0.0).below(1.0).source("draft-ietf-rmcat-gcc-02 section 5.6"),
+        /// How much faster than the target rate the queue may empty.
+        pacing: f64 = default(2.5).at_least(1.0).at_most(100.0).unit("times the target rate").source("libwebrtc"),
+        /// Loss of less than this lets the second rate rise.
+        low_loss: f64 = default(0.02).at_least(0.0).at_most(1.0).source("draft-ietf-rmcat-gcc-02 section 6"),
+        /// Loss of more than this lowers it.
+        high_loss: f64 = default(0.1).at_least(0.0).at_most(1.0).source("draft-ietf-rmcat-gcc-02 section 6"),
+    }
+    check |config, review| {
+        if config.low_loss > config.high_loss {
+            review.report("low_loss", "must be at most high_loss", "use a smaller low_loss");
+        }
+    };
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Gcc {
+    pacing: f64,
+    limits: Limits,
+    groups: Groups,
+    trend: Trendline,
+    throughput: Throughput,
+    aimd: Aimd,
+    loss: LossBased,
+    /// In bit/s.
+    target: f64,
+}
+
+impl Gcc {
+    pub(crate) fn new(config: GccConfig, limits: Limits) -> Self {
+        let start = limits.start.0 as f64;
+        Self {
+            pacing: config.pacing,
+            limits,
+            groups: Groups::default(),
+            trend: Trendline::default(),
+            throughput: Throughput::default(),
+            aimd: Aimd::new(config.beta, start),
+            loss: LossBased::new(config.low_loss, config.high_loss, start),
+            target: start,
+        }
+    }
+
+    fn on_arrivals(&mut self, arrivals: impl Iterator<Item = (PacketResult, SimTime)>) {
+        for (packet, at) in arrivals {
+            self.throughput.add(at, packet.size);
+            if let Some(deltas) = self.groups.add(packet.sent, at) {
+                self.trend.update(&deltas, at);
+            }
+        }
+    }
+
+    /// What the delay says; none while too little is known of the rate that arrives.
+    fn by_delay(&mut self, now: SimTime) {
+        let rate = self.throughput.rate();
+        let usage = self.trend.usage();
+        if usage == Usage::Over {
+            match rate {
+                Some(rate) if self.aimd.may_reduce(now, rate) => self.aimd.update(now, usage, Some(rate)),
+                None if self.aimd.may_reduce(now, f64::INFINITY) => self.aimd.halve(now),
+                _ => (),
+            }
+        } else {
+            self.aimd.update(now, usage, rate);
+        }
+        let limited = self.limits.clamp(self.aimd.rate());
+        self.aimd.limit(limited);
+    }
+}
+
+impl RateController for Gcc {
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        if let Some(rtt) = feedback.rtt {
+            let way = SimDuration(rtt.0.saturating_sub(feedback.held.0));
+            self.aimd.set_rtt(way);
+            self.loss.set_rtt(way);
+        }
+        // In the order of arrival: within a report they seldom overtake each other.
+        let mut arrivals: Vec<(PacketResult, SimTime)> = feedback.arrived().map(|(packet, at)| (*packet, at)).collect();
+        arrivals.sort_by_key(|(packet, at)| (*at, packet.number));
+        self.on_arrivals(arrivals.into_iter());
+        self.by_delay(feedback.now);
+        self.loss.on_packets(feedback.now, feedback.lost(), feedback.packets.len(), self.aimd.rate());
+        self.target = self.limits.clamp(self.loss.rate().min(self.aimd.rate()));
+    }
+
+    fn target_rate(&self) -> Bandwidth {
+        Bandwidth(self.target as u64)
+    }
+
+    fn pacing_rate(&self) -> Bandwidth {
+        Bandwidth((self.target * self.pacing) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests;

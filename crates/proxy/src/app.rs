@@ -1,0 +1,192 @@
+//! The program at work: threads, listeners, signals; reload, upgrade and the end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use socket2::SockRef;
+
+use crate::config::{self, Config, Diagnostic, duration};
+use crate::handover::Inherited;
+use crate::listener;
+use crate::service::{Service, Shared};
+use crate::worker::{Command, ConnectionInfo, Handle, Worker};
+
+/// How often an end that is waited for is looked for.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// A listener at work: its sockets are those of the threads, kept to hand them to a successor.
+#[derive(Debug)]
+pub struct Active {
+    /// Its address.
+    pub address: SocketAddr,
+    /// Its sockets.
+    pub sockets: Vec<OwnedFd>,
+    /// What the threads have of it.
+    pub service: Arc<Service>,
+}
+
+/// The program.
+#[derive(Debug)]
+pub struct App {
+    path: PathBuf,
+    config: Config,
+    /// What all threads share.
+    pub shared: Arc<Shared>,
+    handles: Vec<Handle>,
+    threads: Vec<JoinHandle<()>>,
+    /// The listeners, for whoever looks after the health of servers.
+    pub active: Arc<Mutex<Vec<Active>>>,
+}
+
+impl App {
+    /// Threads and listeners of a configuration; sockets of a predecessor are used where they fit.
+    pub fn start(path: PathBuf, config: Config, mut inherited: Inherited) -> io::Result<Self> {
+        let shared = Arc::new(Shared::new(&config));
+        let mut handles = Vec::new();
+        let mut workers = Vec::new();
+        for _ in 0..config.workers {
+            let (worker, handle) = Worker::new(&config, Arc::clone(&shared))?;
+            workers.push(worker);
+            handles.push(handle);
+        }
+        let app = Self { path, config, shared, handles, threads: Vec::new(), active: Arc::default() };
+        let mut app = app;
+        for index in 0..app.config.listeners.len() {
+            app.open(index, &mut inherited)?;
+        }
+        for (index, worker) in workers.into_iter().enumerate() {
+            let thread = thread::Builder::new().name(format!("carrier-{index}")).spawn(move || worker.run())?;
+            app.threads.push(thread);
+        }
+        Ok(app)
+    }
+
+    /// Opens a listener's sockets, one for each thread, and hands them out.
+    fn open(&mut self, index: usize, inherited: &mut Inherited) -> io::Result<()> {
+        let of = &self.config.listeners[index];
+        let address = of.listen.address.0;
+        let mut sockets = inherited.take(address);
+        for socket in &sockets {
+            listener::configure(&SockRef::from(socket), of)?;
+        }
+        while sockets.len() < self.handles.len() {
+            let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot listen at {address}: {error}"));
+            sockets.push(listener::listen(of).map_err(named)?);
+        }
+        let service = Arc::new(Service::new(of, &self.config, &self.shared.metrics));
+        for (socket, handle) in sockets.iter().zip(self.handles.iter().cycle()) {
+            handle.tell(Command::Listen(Arc::clone(&service), socket.try_clone()?));
+        }
+        tracing::info!(listener = of.name, %address, "listening");
+        self.listeners().push(Active { address, sockets, service });
+        Ok(())
+    }
+
+    fn listeners(&self) -> std::sync::MutexGuard<'_, Vec<Active>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the configuration anew. With a mistake in it everything stays as it is.
+    pub fn reload(&mut self) -> Result<(), Vec<Diagnostic>> {
+        let config = config::load(&self.path)?;
+        let (old, new) = (&self.config.file, &config.file);
+        if (self.config.workers, &old.limits.pipes, &old.limits.pipe_size, &old.limits.memory, &old.metrics.address)
+            != (config.workers, &new.limits.pipes, &new.limits.pipe_size, &new.limits.memory, &new.metrics.address)
+        {
+            tracing::warn!(
+                "workers, pipes, memory and the address of metrics change with a restart or an upgrade only"
+            );
+        }
+        self.config = config;
+        self.shared.limit(&self.config);
+        self.close_others();
+        for index in 0..self.config.listeners.len() {
+            if let Err(error) = self.renew(index) {
+                tracing::error!(listener = self.config.listeners[index].name, %error, "not as configured");
+            }
+        }
+        Ok(())
+    }
+
+    /// Listeners that the configuration has no more.
+    fn close_others(&mut self) {
+        let kept: Vec<SocketAddr> = self.config.listeners.iter().map(|it| it.listen.address.0).collect();
+        self.listeners().retain(|active| {
+            let stays = kept.contains(&active.address);
+            if !stays {
+                tracing::info!(address = %active.address, "no longer listening");
+                self.handles.iter().for_each(|handle| handle.tell(Command::StopListening(active.address)));
+            }
+            stays
+        });
+    }
+
+    fn renew(&mut self, index: usize) -> io::Result<()> {
+        let of = &self.config.listeners[index];
+        let service = {
+            let mut listeners = self.listeners();
+            let Some(active) = listeners.iter_mut().find(|active| active.address == of.listen.address.0) else {
+                drop(listeners);
+                return self.open(index, &mut Inherited::default());
+            };
+            let service = Service::new(of, &self.config, &self.shared.metrics);
+            for socket in &active.sockets {
+                listener::configure(&SockRef::from(socket), of)?;
+            }
+            active.service = Arc::new(service);
+            Arc::clone(&active.service)
+        };
+        self.handles.iter().for_each(|handle| handle.tell(Command::Replace(Arc::clone(&service))));
+        Ok(())
+    }
+
+    /// What goes on, from every thread that answers.
+    pub fn describe(handles: &[Handle]) -> Vec<ConnectionInfo> {
+        let (answer, answers) = channel();
+        handles.iter().for_each(|handle| handle.tell(Command::Describe(answer.clone())));
+        drop(answer);
+        let until = Instant::now() + Duration::from_secs(2);
+        let mut all = Vec::new();
+        while let Ok(some) = answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            all.extend(some);
+        }
+        all
+    }
+
+    /// Handles of the threads, for others.
+    pub fn handles(&self) -> Vec<Handle> {
+        self.handles.iter().filter_map(|handle| handle.again().ok()).collect()
+    }
+
+    /// The configuration in force.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Takes no more connections, and waits for the end of those that are there, as long as is allowed.
+    pub fn drain(mut self, mut is_interrupted: impl FnMut() -> bool) {
+        self.listeners().clear();
+        self.handles.iter().for_each(|handle| handle.tell(Command::Drain));
+        let until = Instant::now() + duration(self.config.file.timeouts.drain);
+        while !self.threads.iter().all(JoinHandle::is_finished) && Instant::now() < until && !is_interrupted() {
+            thread::sleep(GLANCE);
+        }
+        self.stop();
+    }
+
+    /// Ends now: connections that are there are reset.
+    pub fn stop(&mut self) {
+        self.handles.iter().for_each(|handle| handle.tell(Command::Stop));
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread has panicked");
+            }
+        }
+    }
+}

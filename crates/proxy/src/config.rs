@@ -1,0 +1,184 @@
+//! The configuration: a TOML file, checked as a whole before anything of it takes effect.
+
+pub mod file;
+pub mod kinds;
+mod review;
+mod text;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use ackclock_declare::{About, Context, Entry};
+use ackclock_relay::DisciplineConfig;
+use ackclock_units::SimDuration;
+use ipnet::IpNet;
+
+use file::{File, Listen, Mode, Rule, Side};
+pub(crate) use review::is_own as leads_back;
+pub use text::Diagnostic;
+use text::{Source, in_order, of_file};
+
+/// A larger file is no configuration.
+const MOST: u64 = 1 << 20;
+
+impl Entry for File {
+    const ABOUT: About = About::new("configuration", "the whole of a configuration file");
+}
+
+/// Everything that was read, checked and resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// As it was written.
+    pub file: File,
+    /// Threads.
+    pub workers: usize,
+    /// The listeners with their rules.
+    pub listeners: Vec<Listener>,
+}
+
+/// A listener, with names resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listener {
+    /// Stands in messages and metrics.
+    pub name: String,
+    /// As it was written.
+    pub listen: Listen,
+    /// Where connections may go, with mode forward.
+    pub upstreams: Vec<SocketAddr>,
+    /// The rules of the file, in their order.
+    pub rules: Vec<Rule>,
+    /// Of all listeners: connections are not carried to them.
+    pub own: Vec<SocketAddr>,
+}
+
+/// What a connection gets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Treatment {
+    /// The client's side.
+    pub near: Side,
+    /// The server's side.
+    pub far: Side,
+    /// Of what the client sends.
+    pub policy: DisciplineConfig,
+    /// Of what the server sends.
+    pub policy_back: DisciplineConfig,
+}
+
+impl Listener {
+    /// The settings for a connection; none if it is to be refused.
+    pub fn treatment(&self, client: SocketAddr, server: SocketAddr, near_rtt: Duration) -> Option<Treatment> {
+        let rule = self.rules.iter().find(|rule| fits(rule, client, server, near_rtt));
+        let Some(rule) = rule else { return Some(self.own_treatment()) };
+        (!rule.refuse).then(|| {
+            let side = |rule: &Option<Side>, own: &Side| rule.as_ref().map_or_else(|| own.clone(), |it| over(it, own));
+            let policy = |rule: &Option<kinds::Policy>, own: &kinds::Policy| rule.as_ref().unwrap_or(own).0.clone();
+            Treatment {
+                near: side(&rule.near, &self.listen.near),
+                far: side(&rule.far, &self.listen.far),
+                policy: policy(&rule.buffer_policy, &self.listen.buffer_policy),
+                policy_back: policy(&rule.buffer_policy_back, &self.listen.buffer_policy_back),
+            }
+        })
+    }
+
+    fn own_treatment(&self) -> Treatment {
+        let Listen { near, far, buffer_policy, buffer_policy_back, .. } = self.listen.clone();
+        Treatment { near, far, policy: buffer_policy.0, policy_back: buffer_policy_back.0 }
+    }
+
+    /// True if a client's address is served.
+    pub fn serves(&self, client: SocketAddr) -> bool {
+        is_in(self.listen.clients.as_deref(), client)
+    }
+
+    /// True if a connection may go there.
+    pub fn may_reach(&self, server: SocketAddr) -> bool {
+        is_in(self.listen.destinations.as_deref(), server)
+    }
+
+    /// True if a header of the PROXY protocol is awaited of a client.
+    pub fn awaits_header(&self, client: SocketAddr) -> bool {
+        self.listen.accept_proxy_protocol.is_some() && is_in(self.listen.accept_proxy_protocol.as_deref(), client)
+    }
+
+    /// True if octets go where a firewall says they were meant for.
+    pub fn is_intercepting(&self) -> bool {
+        self.listen.mode != Mode::Forward
+    }
+}
+
+/// `rule`'s fields, and `own` where it has none.
+fn over(rule: &Side, own: &Side) -> Side {
+    let own = own.clone();
+    let rule = rule.clone();
+    Side {
+        congestion: rule.congestion.or(own.congestion),
+        send_buffer: rule.send_buffer.or(own.send_buffer),
+        receive_buffer: rule.receive_buffer.or(own.receive_buffer),
+        window_clamp: rule.window_clamp.or(own.window_clamp),
+        notsent_lowat: rule.notsent_lowat.or(own.notsent_lowat),
+        pacing_rate: rule.pacing_rate.or(own.pacing_rate),
+        keep_alive: rule.keep_alive.or(own.keep_alive),
+        user_timeout: rule.user_timeout.or(own.user_timeout),
+        dscp: rule.dscp.or(own.dscp),
+        mss: rule.mss.or(own.mss),
+        nodelay: rule.nodelay.or(own.nodelay),
+    }
+}
+
+fn fits(rule: &Rule, client: SocketAddr, server: SocketAddr, near_rtt: Duration) -> bool {
+    let ports = rule.ports.as_ref();
+    is_in(rule.from.as_deref(), client)
+        && is_in(rule.to.as_deref(), server)
+        && ports.is_none_or(|ports| ports.iter().any(|ports| ports.0.contains(&server.port())))
+        && rule.near_rtt_from.is_none_or(|least| near_rtt >= duration(least))
+        && rule.near_rtt_below.is_none_or(|most| near_rtt < duration(most))
+}
+
+fn is_in(networks: Option<&[kinds::Network]>, address: SocketAddr) -> bool {
+    let address = address.ip().to_canonical();
+    networks
+        .is_none_or(|networks| networks.iter().any(|network: &kinds::Network| IpNet::contains(&network.0, &address)))
+}
+
+/// A duration of the configuration as one of the clock.
+pub fn duration(duration: SimDuration) -> Duration {
+    Duration::from_nanos(duration.0)
+}
+
+/// Reads a file; every mistake that is in it.
+pub fn load(path: &Path) -> Result<Config, Vec<Diagnostic>> {
+    let name = path.display().to_string();
+    let is_large = std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() > MOST);
+    if is_large {
+        return Err(vec![of_file(&name, "is larger than 1 MiB", "name a configuration file")]);
+    }
+    match std::fs::read_to_string(path) {
+        Ok(text) => parse(&name, &text),
+        Err(error) => Err(vec![of_file(&name, &format!("cannot be read: {error}"), "name a file that can be read")]),
+    }
+}
+
+/// Reads a text; every mistake that is in it.
+pub fn parse(name: &str, text: &str) -> Result<Config, Vec<Diagnostic>> {
+    let (source, table) = Source::parse(name, text)?;
+    let part = File::part();
+    let mut found = source.unknown_keys(&table, &part.fields, "");
+    let reading = part.read(&table, &Context::default());
+    let reviewed = review::review(reading.config, &table, reading.mistakes);
+    let config = match reviewed {
+        Ok(config) => Some(config),
+        Err(mistakes) => {
+            found.extend(mistakes.iter().map(|mistake| source.of_mistake(mistake)));
+            None
+        }
+    };
+    match config {
+        Some(config) if found.is_empty() => Ok(config),
+        _ => Err(in_order(found)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! What a configuration file may say: every field with its meaning, default and range. The reference is written from this.
+
+use ackclock_declare::{declare, default, required, unset, words};
+use ackclock_units::{Bandwidth, Bytes, SimDuration};
+
+use super::kinds::{Address, HostPort, Network, Policy, Ports};
+
+words! {
+    /// Where the octets of a listener go.
+    #[derive(Default)]
+    pub enum Mode {
+        /// To one of its upstreams.
+        #[default]
+        "forward" = Forward,
+        /// To where the client meant to go, before a rule of the firewall redirected it here (`SO_ORIGINAL_DST`).
+        "redirect" = Redirect,
+        /// The same, and from the client's own address (TPROXY).
+        "transparent" = Transparent,
+    }
+}
+
+words! {
+    /// Which upstream a connection gets.
+    #[derive(Default)]
+    pub enum Balance {
+        /// Each in its turn.
+        #[default]
+        "round_robin" = RoundRobin,
+        /// That with the fewest connections.
+        "least_connections" = LeastConnections,
+        /// The first that is healthy.
+        "first" = First,
+    }
+}
+
+words! {
+    /// How messages are written.
+    #[derive(Default)]
+    pub enum LogFormat {
+        /// For a person.
+        #[default]
+        "text" = Text,
+        /// A JSON object a line.
+        "json" = JsonLines,
+    }
+}
+
+words! {
+    /// The least important messages that are written.
+    #[derive(Default)]
+    pub enum LogLevel {
+        /// What stops it.
+        "error" = Error,
+        /// What it does without.
+        "warn" = Warn,
+        /// What it does as a whole.
+        #[default]
+        "info" = Info,
+        /// Each connection.
+        "debug" = Debug,
+    }
+}
+
+/// No buffer is larger.
+const MAX_BUFFER: Bytes = Bytes(1 << 30);
+
+/// A day: no timeout is longer.
+const DAY: SimDuration = SimDuration::from_secs(24 * 3600);
+
+declare! {
+    /// The sockets of one side.
+    pub struct Side {
+        /// Congestion controller, by its name in the kernel.
+        congestion: Option<String> = unset("the kernel's default"),
+        /// `SO_SNDBUF`: what the socket may hold to be sent or acknowledged.
+        send_buffer: Option<Bytes> = unset("the kernel's autotuning").at_least(Bytes(4096)).at_most(MAX_BUFFER),
+        /// `SO_RCVBUF`: what the socket may hold that was not read.
+        receive_buffer: Option<Bytes> = unset("the kernel's autotuning").at_least(Bytes(4096)).at_most(MAX_BUFFER),
+        /// `TCP_WINDOW_CLAMP`: the largest window that is advertised.
+        window_clamp: Option<Bytes> = unset("the receive buffer's").at_least(Bytes(2304)).at_most(MAX_BUFFER),
+        /// `TCP_NOTSENT_LOWAT`: nothing is handed to the socket while as much in it has not been sent.
+        notsent_lowat: Option<Bytes> = unset("the send buffer's").at_least(Bytes(1)).at_most(MAX_BUFFER),
+        /// `SO_MAX_PACING_RATE`: never sent faster.
+        pacing_rate: Option<Bandwidth> = unset("the controller's").at_least(Bandwidth(8_000)),
+        /// Idle for so long, the peer is asked whether it is there.
+        keep_alive: Option<SimDuration> = unset("never").at_least(SimDuration::from_secs(1)).at_most(DAY),
+        /// `TCP_USER_TIMEOUT`: a peer that acknowledges nothing for so long is given up.
+        user_timeout: Option<SimDuration> = unset("the kernel's retries").at_least(SimDuration::from_millis(1)).at_most(DAY),
+        /// Differentiated services code point of what is sent.
+        dscp: Option<u8> = unset("0").at_most(63).source("RFC 2474"),
+        /// The largest segment, both ways.
+        mss: Option<u32> = unset("the path's").at_least(88).at_most(65_495).unit("octets"),
+        /// Segments leave at once, however small.
+        nodelay: Option<bool> = unset("true"),
+    }
+}
+
+declare! {
+    /// Settings for the connections that it fits, before those of the listener. The first that fits is taken.
+    pub struct Rule {
+        /// Networks of clients that it fits.
+        from: Option<Vec<Network>> = unset("all"),
+        /// Networks of servers that it fits.
+        to: Option<Vec<Network>> = unset("all"),
+        /// Ports of servers that it fits.
+        ports: Option<Vec<Ports>> = unset("all"),
+        /// It fits clients whose handshake took at least so long.
+        near_rtt_from: Option<SimDuration> = unset("0").at_most(DAY),
+        /// It fits clients whose handshake took less.
+        near_rtt_below: Option<SimDuration> = unset("any").at_most(DAY),
+        /// Connections that it fits are reset.
+        refuse: bool = false,
+        /// How much is kept between the two sides.
+        buffer_policy: Option<Policy> = unset("the listener's"),
+        /// The buffer policy of what goes back, from the server to the client.
+        buffer_policy_back: Option<Policy> = unset("the listener's"),
+    }
+    tables {
+        /// The side of the client: what is written here goes before what the listener says.
+        near: Option<Side> = None,
+        /// The side of the server: likewise.
+        far: Option<Side> = None,
+    }
+}
+
+declare! {
+    /// Where connections are taken, and where they go.
+    pub struct Listen {
+        /// Stands in messages and metrics.
+        name: Option<String> = unset("its address"),
+        /// Where it listens; every address of the host is `0.0.0.0` or `[::]`.
+        address: Address = required(Address(std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080))),
+        /// Where connections go.
+        mode: Mode = Mode::Forward,
+        /// The servers, with mode forward.
+        upstream: Vec<HostPort> = Vec::new(),
+        /// Which of them a connection gets.
+        balance: Balance = Balance::RoundRobin,
+        /// How often each of several is tried, to find those that do not answer; left out with one upstream they are not tried.
+        health_interval: SimDuration = default(SimDuration::from_secs(2)).at_least(SimDuration::from_millis(50)).at_most(DAY),
+        /// Networks that destinations must be in, with modes redirect and transparent.
+        destinations: Option<Vec<Network>> = unset("any"),
+        /// Networks of clients that are served; others are reset.
+        clients: Option<Vec<Network>> = unset("any with redirect and transparent and on a loopback address; else required"),
+        /// Networks of clients that begin with a header of the PROXY protocol (version 2) and are believed.
+        accept_proxy_protocol: Option<Vec<Network>> = unset("none"),
+        /// A header of the PROXY protocol (version 2) tells the server of the client.
+        send_proxy_protocol: bool = false,
+        /// `SO_MARK` of the sockets towards servers, so that rules of the firewall know them.
+        mark: Option<u32> = unset("none"),
+        /// With modes redirect and transparent, the interfaces at which connections are taken, for `ackclock-proxy rules`.
+        interfaces: Option<Vec<String>> = unset("all but the loopback"),
+        /// The ports of servers whose connections are taken, likewise.
+        ports: Option<Vec<Ports>> = unset("all"),
+        /// Connections that wait to be taken.
+        backlog: u32 = default(4096).at_least(1).at_most(65_535),
+        /// How much is kept between the two sides, of what clients send.
+        buffer_policy: Policy = Policy(ackclock_relay::DisciplineConfig::Socket, "socket".to_owned()),
+        /// The same of what servers send.
+        buffer_policy_back: Policy = Policy(ackclock_relay::DisciplineConfig::Socket, "socket".to_owned()),
+    }
+    tables {
+        /// The side of the client.
+        near: Side = Side::default(),
+        /// The side of the server.
+        far: Side = Side::default(),
+    }
+}
+
+declare! {
+    /// How much there may be.
+    pub struct Limits {
+        /// Connections at a time; more wait to be taken.
+        connections: usize = default(100_000).at_least(1).at_most(10_000_000),
+        /// Connections at a time of one client's address; more are reset.
+        per_source: usize = default(100_000).at_least(1).at_most(10_000_000),
+        /// Pipes of each thread; who finds none copies.
+        pipes: usize = default(256).at_most(100_000),
+        /// Octets that a pipe is to hold.
+        pipe_size: Bytes = default(Bytes(262_144)).at_least(Bytes(4096)).at_most(Bytes(1 << 24)),
+        /// Octets that all connections of a thread may keep outside of the kernel while copying.
+        memory: Bytes = default(Bytes(64 << 20)).at_least(Bytes(1 << 20)).at_most(Bytes(1 << 40)),
+    }
+}
+
+declare! {
+    /// How long things may take.
+    pub struct Timeouts {
+        /// A server has to answer within this.
+        connect: SimDuration = default(SimDuration::from_secs(10)).at_least(SimDuration::from_millis(1)).at_most(DAY),
+        /// A connection that carries nothing either way for so long is reset.
+        idle: SimDuration = default(SimDuration::from_secs(3600)).at_least(SimDuration::from_millis(10)).at_most(DAY),
+        /// The same once one direction has ended.
+        half_closed: SimDuration = default(SimDuration::from_secs(3600)).at_least(SimDuration::from_millis(10)).at_most(DAY),
+        /// A header of the PROXY protocol has to be there within this.
+        header: SimDuration = default(SimDuration::from_secs(5)).at_least(SimDuration::from_millis(1)).at_most(DAY),
+        /// After a reset on one side, what came before it has so long to be acknowledged on the other.
+        reset: SimDuration = default(SimDuration::from_secs(60)).at_least(SimDuration::from_millis(1)).at_most(DAY),
+        /// On SIGTERM, connections have so long to end.
+        drain: SimDuration = default(SimDuration::from_secs(30)).at_most(DAY),
+    }
+}
+
+declare! {
+    /// Where measurements are read.
+    pub struct Metrics {
+        /// Where `/metrics` (OpenMetrics) and `/connections` (JSON) are served, over HTTP.
+        address: Option<Address> = unset("nowhere"),
+        /// Anyone may read them: without this, only an address of the loopback is allowed.
+        public: bool = false,
+        /// How long octets wait here is measured of connections without a buffer policy, too.
+        latency: bool = false,
+    }
+}
+
+declare! {
+    /// Messages.
+    pub struct Log {
+        /// How they are written.
+        format: LogFormat = LogFormat::Text,
+        /// The least important that are written.
+        level: LogLevel = LogLevel::Info,
+    }
+}
+
+declare! {
+    /// The whole of a configuration file.
+    pub struct File {
+        /// Threads that carry octets.
+        workers: Option<usize> = unset("one a core").at_least(1).at_most(1024),
+        /// Where connections are taken.
+        listen: Vec<Listen> = Vec::new(),
+        /// Settings of particular connections.
+        rule: Vec<Rule> = Vec::new(),
+    }
+    tables {
+        /// How much there may be.
+        limits: Limits = Limits::default(),
+        /// How long things may take.
+        timeouts: Timeouts = Timeouts::default(),
+        /// Where measurements are read.
+        metrics: Metrics = Metrics::default(),
+        /// Messages.
+        log: Log = Log::default(),
+    }
+}

@@ -1,0 +1,192 @@
+//! What fields of the configuration hold, beyond numbers and quantities: addresses, networks, ports, policies.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use ackclock_declare::{Context, Json, Mistake, Range, Table, Unordered, Value};
+use ackclock_relay::{DisciplineConfig, buffer_policies};
+use ipnet::IpNet;
+use serde_json::json;
+
+/// A value that is written as a text.
+macro_rules! textual {
+    ($type:ident: $wanted:literal, $example:literal, $inside:expr) => {
+        impl Value for $type {
+            type Bound = Unordered;
+
+            fn wanted() -> String {
+                concat!($wanted, " as a text such as \"", $example, "\"").to_owned()
+            }
+            fn read(raw: &Json) -> Result<Self, String> {
+                let read = raw.as_str().and_then(|text| text.parse().ok());
+                read.ok_or_else(|| format!("must be {wanted}; write {wanted}", wanted = Self::wanted()))
+            }
+            fn write(&self) -> Json {
+                self.to_string().into()
+            }
+            fn schema() -> Json {
+                json!({ "type": "string", "examples": [$example] })
+            }
+            fn bounded(&self) -> Vec<Unordered> {
+                Vec::new()
+            }
+            fn inside(_: &Range<Unordered>) -> Vec<Self> {
+                $inside.iter().filter_map(|text: &&str| text.parse().ok()).collect()
+            }
+            fn outside(_: &Range<Unordered>) -> Vec<Self> {
+                Vec::new()
+            }
+        }
+    };
+}
+
+/// An address with a port to listen at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Address(pub SocketAddr);
+
+impl FromStr for Address {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        text.parse().map(Self).map_err(drop)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+textual! { Address: "an address with a port", "127.0.0.1:8080", ["127.0.0.1:8080", "[::1]:1"] }
+
+/// A server: a name or an address, with a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPort(pub String);
+
+impl FromStr for HostPort {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (host, port) = text.rsplit_once(':').ok_or(())?;
+        let is_named = !host.is_empty() && !host.contains(char::is_whitespace);
+        let is_port = port.parse::<u16>().is_ok_and(|port| port > 0);
+        (is_named && is_port).then(|| Self(text.to_owned())).ok_or(())
+    }
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+textual! { HostPort: "a host with a port", "10.0.0.2:80", ["10.0.0.2:80", "[fe80::1]:65535"] }
+
+/// Addresses by their prefix; an address alone is a network of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network(pub IpNet);
+
+impl FromStr for Network {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        text.parse().or_else(|_| text.parse::<std::net::IpAddr>().map(IpNet::from)).map(Self).map_err(drop)
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+textual! { Network: "a network", "10.0.0.0/8", ["10.0.0.0/8", "::1"] }
+
+/// A port, or the first and the last of a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ports(pub RangeInclusive<u16>);
+
+impl FromStr for Ports {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let port = |text: &str| text.trim().parse::<u16>().map_err(drop);
+        let ports = port(first)?..=port(last)?;
+        if ports.is_empty() { Err(()) } else { Ok(Self(ports)) }
+    }
+}
+
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0.start(), self.0.end()) {
+            (first, last) if first == last => write!(f, "{first}"),
+            (first, last) => write!(f, "{first}-{last}"),
+        }
+    }
+}
+
+textual! { Ports: "a port, or a first and a last one,", "8000-8999", ["443", "1-65535"] }
+
+/// A buffer policy by its name, or as a table of its kind and parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Policy(pub DisciplineConfig, pub String);
+
+impl Value for Policy {
+    type Bound = Unordered;
+
+    fn wanted() -> String {
+        let names = buffer_policies().names().join(", ");
+        format!("a buffer policy by its name, or a table with its kind and parameters ({names})")
+    }
+
+    fn read(raw: &Json) -> Result<Self, String> {
+        let first = |mistakes: Vec<Mistake>| mistakes.into_iter().next().map_or_else(String::new, |one| one.message);
+        Self::read_in(raw, &Context::default()).map_err(first)
+    }
+
+    fn read_in(raw: &Json, context: &Context) -> Result<Self, Vec<Mistake>> {
+        let unknown = || {
+            let names = buffer_policies().names().join(", ");
+            vec![Mistake::new("must be a buffer policy", format!("there are {names}"))]
+        };
+        let empty = Table::new();
+        let (name, table) = match raw {
+            Json::String(name) => (name.as_str(), &empty),
+            Json::Object(table) => (table.get("kind").and_then(Json::as_str).unwrap_or_default(), table),
+            _ => return Err(unknown()),
+        };
+        let part = buffer_policies().find(name).ok_or_else(unknown)?;
+        let is_known = |key: &String| key == "kind" || part.field_names().contains(&key.as_str());
+        let strange = table.keys().filter(|key| !is_known(key));
+        let remedy = || format!("{name} has {}", part.field_names().join(", "));
+        let mut mistakes: Vec<Mistake> =
+            strange.map(|key| Mistake::new("is no parameter of this policy", remedy()).within(key)).collect();
+        let reading = part.read(table, context);
+        mistakes.extend(reading.mistakes);
+        if mistakes.is_empty() { Ok(Self(reading.config, name.to_owned())) } else { Err(mistakes) }
+    }
+
+    fn write(&self) -> Json {
+        self.1.as_str().into()
+    }
+
+    fn schema() -> Json {
+        json!({ "anyOf": [{ "enum": buffer_policies().names() }, { "type": "object" }] })
+    }
+
+    fn bounded(&self) -> Vec<Unordered> {
+        Vec::new()
+    }
+
+    fn inside(_: &Range<Unordered>) -> Vec<Self> {
+        buffer_policies().names().iter().filter_map(|name| Self::read(&(*name).into()).ok()).collect()
+    }
+
+    fn outside(_: &Range<Unordered>) -> Vec<Self> {
+        Vec::new()
+    }
+}

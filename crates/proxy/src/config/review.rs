@@ -1,0 +1,166 @@
+//! What no field says by itself: names that resolve, controllers that the kernel has, no open relay, no loop.
+
+use std::collections::BTreeSet;
+use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+use std::thread::available_parallelism;
+
+use ackclock_declare::{Mistake, Table};
+
+use super::file::{File, Listen, Mode, Rule, Side};
+use super::{Config, Listener};
+
+/// The configuration, or everything that is wrong with it; `mistakes` are those of single fields.
+pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> Result<Config, Vec<Mistake>> {
+    let can_be_read = |name: &str| !mistakes.iter().any(|mistake| mistake.field.starts_with(name));
+    let (has_listeners, has_rules) = (can_be_read("listen"), can_be_read("rule"));
+    if file.listen.is_empty() && has_listeners {
+        let place = if table.contains_key("listen") { "listen" } else { "" };
+        let mistake = Mistake::new("has no listener", "add one: [[listen]] with address and upstream");
+        mistakes.push(if place.is_empty() { mistake } else { mistake.within(place) });
+    }
+    let own: Vec<SocketAddr> = file.listen.iter().map(|listen| listen.address.0).collect();
+    let mut listeners = Vec::new();
+    for (index, listen) in file.listen.iter().enumerate() {
+        let (upstreams, wrong) = of_listener(listen, &own);
+        mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&format!("listen[{index}]"))));
+        let name = listen.name.clone().unwrap_or_else(|| listen.address.to_string());
+        let (listen, rules, own) = (listen.clone(), file.rule.clone(), own.clone());
+        listeners.push(Listener { name, listen, upstreams, rules, own });
+    }
+    mistakes.extend(of_names(&listeners));
+    if has_rules {
+        let rules = file.rule.iter().enumerate();
+        mistakes.extend(rules.flat_map(|(index, rule)| {
+            of_rule(rule).into_iter().map(move |mistake| mistake.within(&format!("rule[{index}]")))
+        }));
+    }
+    mistakes.extend(of_metrics(&file));
+    let workers = file.workers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+    if mistakes.is_empty() { Ok(Config { file, workers, listeners }) } else { Err(mistakes) }
+}
+
+fn of_listener(listen: &Listen, own: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<Mistake>) {
+    let mut mistakes = Vec::new();
+    let upstreams = upstreams(listen, own, &mut mistakes);
+    let is_forward = listen.mode == Mode::Forward;
+    let mut wrong = |field: &str, message: &str, remedy: &str| {
+        mistakes.push(Mistake::new(message, remedy).within(field));
+    };
+    match (is_forward, listen.upstream.is_empty()) {
+        (true, true) => wrong("upstream", "is missing", "add it, such as upstream = [\"10.0.0.2:80\"]"),
+        (false, false) => wrong("upstream", "goes with mode forward only", "leave it out, or write mode = \"forward\""),
+        _ => {}
+    }
+    if listen.address.0.port() == 0 {
+        wrong("address", "must have a port", "write a port of 1 to 65535");
+    }
+    if is_forward && listen.destinations.is_some() {
+        wrong("destinations", "goes with modes redirect and transparent only", "leave it out");
+    }
+    if listen.mode == Mode::Transparent && listen.accept_proxy_protocol.is_some() {
+        wrong(
+            "accept_proxy_protocol",
+            "does not go with mode transparent",
+            "leave it out: the client's address is known",
+        );
+    }
+    if is_forward && listen.clients.is_none() && !listen.address.0.ip().is_loopback() {
+        let remedy = "say who is served, such as clients = [\"10.0.0.0/8\"]; anyone is [\"0.0.0.0/0\", \"::/0\"]";
+        wrong("clients", "is missing: it would be anyone's relay", remedy);
+    }
+    for (name, side) in [("near", &listen.near), ("far", &listen.far)] {
+        mistakes.extend(of_side(side).into_iter().map(|mistake| mistake.within(name)));
+    }
+    (upstreams, mistakes)
+}
+
+fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -> Vec<SocketAddr> {
+    let mut found = Vec::new();
+    for (index, host) in listen.upstream.iter().enumerate() {
+        let place = format!("upstream[{index}]");
+        match host.0.to_socket_addrs().map(|mut addresses| addresses.next()) {
+            Ok(Some(address)) if is_own(address, own) => {
+                let remedy = "name a server, not a listener of this proxy";
+                mistakes.push(Mistake::new("leads back to this proxy", remedy).within(&place));
+            }
+            Ok(Some(address)) => found.push(address),
+            _ => {
+                let message = format!("cannot be resolved: {}", host.0);
+                mistakes.push(
+                    Mistake::new(message, "write an address, or a name that this host can resolve").within(&place),
+                );
+            }
+        }
+    }
+    found
+}
+
+/// True if a connection to `address` would come to one of the listeners `own`.
+pub(crate) fn is_own(address: SocketAddr, own: &[SocketAddr]) -> bool {
+    own.iter().any(|own| {
+        own.port() == address.port()
+            && (own.ip() == address.ip() || own.ip().is_unspecified() && is_of_this_host(address))
+    })
+}
+
+/// Only an address of the host's own can be bound.
+fn is_of_this_host(address: SocketAddr) -> bool {
+    address.ip().is_unspecified() || UdpSocket::bind((address.ip(), 0)).is_ok()
+}
+
+fn of_names(listeners: &[Listener]) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    let (mut names, mut addresses) = (BTreeSet::new(), BTreeSet::new());
+    for (index, listener) in listeners.iter().enumerate() {
+        let place = format!("listen[{index}]");
+        if !addresses.insert(listener.listen.address.0) {
+            let mistake = Mistake::new("is that of another listener", "listen at another address or port");
+            mistakes.push(mistake.within("address").within(&place));
+        } else if !names.insert(&listener.name) {
+            mistakes.push(Mistake::new("is that of another listener", "choose another").within("name").within(&place));
+        }
+    }
+    mistakes
+}
+
+fn of_rule(rule: &Rule) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    for (name, side) in [("near", &rule.near), ("far", &rule.far)] {
+        let found = side.iter().flat_map(of_side);
+        mistakes.extend(found.map(|mistake| mistake.within(name)));
+    }
+    if let (Some(from), Some(below)) = (rule.near_rtt_from, rule.near_rtt_below)
+        && from >= below
+    {
+        let mistake =
+            Mistake::new(format!("must be more than near_rtt_from, which is {from}"), "change one of the two");
+        mistakes.push(mistake.within("near_rtt_below"));
+    }
+    mistakes
+}
+
+fn of_side(side: &Side) -> Vec<Mistake> {
+    let available = controllers();
+    let missing = side.congestion.iter().filter(|name| !available.contains(name));
+    missing
+        .map(|_| {
+            let remedy = format!("the kernel has {}; modprobe or a BPF loader brings others", available.join(", "));
+            Mistake::new("is no congestion controller that this kernel has", remedy).within("congestion")
+        })
+        .collect()
+}
+
+/// The names that `TCP_CONGESTION` takes now.
+pub(crate) fn controllers() -> Vec<String> {
+    let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    listed.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
+fn of_metrics(file: &File) -> Vec<Mistake> {
+    let address = file.metrics.address.filter(|address| !address.0.ip().is_loopback() && !file.metrics.public);
+    let remedy = "write an address such as 127.0.0.1:9901, or public = true if anyone may read them";
+    address
+        .map(|_| Mistake::new("is not an address of the loopback", remedy).within("address").within("metrics"))
+        .into_iter()
+        .collect()
+}

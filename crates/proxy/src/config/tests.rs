@@ -1,0 +1,112 @@
+use std::time::Duration;
+
+use super::*;
+
+const GOOD: &str = r#"
+[[listen]]
+name = "web"
+address = "127.0.0.1:18080"
+upstream = ["127.0.0.1:80"]
+near = { congestion = "reno" }
+far = { congestion = "cubic", pacing_rate = "100 Mbit/s" }
+buffer_policy = { kind = "credit", target = "5 ms" }
+
+[[rule]]
+from = ["10.0.0.0/8"]
+ports = ["79-81"]
+far = { congestion = "reno", dscp = 10 }
+
+[[rule]]
+near_rtt_from = "100 ms"
+refuse = true
+"#;
+
+fn address(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+fn mistakes(text: &str) -> Vec<String> {
+    let found = parse("proxy.toml", text).expect_err("there is a mistake in it");
+    found.iter().map(|one| format!("{}: {}", one.field, one.message)).collect()
+}
+
+#[test]
+fn a_rule_goes_before_the_listener_field_by_field() {
+    let config = parse("proxy.toml", GOOD).unwrap();
+    let listener = &config.listeners[0];
+    let near = Duration::from_millis(1);
+    let plain = listener.treatment(address("192.0.2.1:999"), address("127.0.0.1:80"), near).unwrap();
+    assert_eq!(plain.far.congestion.as_deref(), Some("cubic"));
+    let ruled = listener.treatment(address("10.1.2.3:999"), address("127.0.0.1:80"), near).unwrap();
+    assert_eq!((ruled.far.congestion.as_deref(), ruled.far.dscp), (Some("reno"), Some(10)));
+    assert_eq!(ruled.far.pacing_rate, plain.far.pacing_rate);
+    assert_eq!(ruled.near.congestion.as_deref(), Some("reno"));
+    let slow = listener.treatment(address("192.0.2.1:999"), address("127.0.0.1:80"), Duration::from_millis(100));
+    assert_eq!(slow, None);
+}
+
+#[test]
+fn every_mistake_is_reported_at_once_in_the_order_of_the_text() {
+    let text = r#"
+workerz = 2
+[[listen]]
+address = "0.0.0.0:18080"
+upstream = ["127.0.0.1:18080", "nowhere"]
+near = { congestion = "reno2000", dscp = 64 }
+buffer_policy = { kind = "credit", targett = "5 ms" }
+[metrics]
+address = "192.0.2.7:1"
+"#;
+    let found = mistakes(text);
+    for wanted in [
+        "workerz: is no known field",
+        "listen[0].upstream[1]: must be a host",
+        "listen[0].near.dscp: must be at most 63",
+        "listen[0].buffer_policy.targett: is no parameter",
+        "metrics.address: is not an address of the loopback",
+    ] {
+        assert!(found.iter().any(|one| one.starts_with(wanted)), "{wanted} is not among {found:#?}");
+    }
+    assert_eq!(found[0], "workerz: is no known field");
+}
+
+#[test]
+fn no_open_relay_no_loop_no_unknown_controller() {
+    let text = r#"
+[[listen]]
+address = "0.0.0.0:18080"
+upstream = ["127.0.0.1:18080"]
+far = { congestion = "hurry" }
+[[listen]]
+address = "0.0.0.0:18080"
+mode = "transparent"
+upstream = ["192.0.2.1:80"]
+"#;
+    let found = mistakes(text);
+    let wanted = [
+        "listen[0].upstream[0]: leads back to this proxy",
+        "listen[0].clients: is missing: it would be anyone's relay",
+        "listen[0].far.congestion: is no congestion controller that this kernel has",
+        "listen[1].upstream: goes with mode forward only",
+        "listen[1].address: is that of another listener",
+    ];
+    for wanted in wanted {
+        assert!(found.contains(&wanted.to_owned()), "{wanted} is not among {found:#?}");
+    }
+    assert_eq!(found.len(), wanted.len(), "{found:#?}");
+}
+
+#[test]
+fn a_message_shows_the_line_the_mark_and_the_remedy() {
+    let text = "[[listen]]\naddress = \"127.0.0.1:18080\"\nupstream = [\"127.0.0.1:80\"]\nfar = { dscp = 64 }\n";
+    let found = parse("proxy.toml", text).expect_err("64 is no code point");
+    let wanted =
+        "proxy.toml:4:16: listen[0].far.dscp must be at most 63\n    far = { dscp = 64 }\n                   ^^\n";
+    assert!(found[0].to_string().starts_with(wanted), "{}", found[0]);
+}
+
+#[test]
+fn what_is_no_toml_is_said_with_its_place() {
+    let found = parse("proxy.toml", "workers = \n").expect_err("no value");
+    assert_eq!(found[0].place.map(|(line, _)| line), Some(1));
+}

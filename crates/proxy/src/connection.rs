@@ -1,0 +1,230 @@
+//! A connection through the proxy: two sockets and what goes either way between them.
+//!
+//! What one side does, the other sees in the same order: octets, then a FIN or a reset. A direction ends by itself, so that a
+//! connection that is closed one way carries on the other way. A reset is passed on once everything before it has been
+//! acknowledged: closing a socket at once would throw away what it still holds.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::config::Treatment;
+use crate::direction::{Carrier, Direction, End, Endpoint, Pause};
+use crate::latency::Bounded;
+use crate::service::Service;
+use crate::sys;
+use crate::upstream::Upstream;
+
+/// What a connection waits for.
+#[derive(Debug)]
+pub enum Stage {
+    /// The client's header of the PROXY protocol.
+    Header,
+    /// The server's answer; those that did not give one.
+    Connecting(Vec<SocketAddr>),
+    /// Octets, either way.
+    Open,
+    /// A reset is to be passed on to this side, once what came before it is acknowledged.
+    Resetting(Side),
+}
+
+/// One of the two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The client's.
+    Near,
+    /// The server's.
+    Far,
+}
+
+/// What becomes of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// It waits for its sockets.
+    Wait,
+    /// It has more to do, after others.
+    Again,
+    /// It has more to do a little later.
+    Later(Duration),
+    /// It is over; true if in order.
+    Over(bool),
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Connection {
+    /// Tells it from others that had its place before.
+    pub generation: u32,
+    /// The client's socket.
+    pub near: Endpoint,
+    /// The server's socket, once there is one.
+    pub far: Option<Endpoint>,
+    /// From client to server.
+    pub up: Direction,
+    /// From server to client.
+    pub down: Direction,
+    /// What it waits for.
+    pub stage: Stage,
+    /// The client, as it is known to be.
+    pub client: SocketAddr,
+    /// Where it goes.
+    pub server: SocketAddr,
+    /// When anything last happened.
+    pub active_at: Instant,
+    /// When it is looked at for silence: other timers for that are stale.
+    pub silent_at: Option<Instant>,
+    /// When it was taken.
+    pub opened_at: Instant,
+    /// The listener that took it.
+    pub service: Arc<Service>,
+    /// Its server, where there are several.
+    pub upstream: Option<Arc<Upstream>>,
+    /// How much is kept, of either direction.
+    pub bounded: Option<Box<[Bounded; 2]>>,
+    /// Its sockets' settings, until it is open.
+    pub treatment: Option<Box<Treatment>>,
+    /// Something is carried, and the next look at `bounded` has its timer.
+    pub is_ticking: bool,
+    /// It is in the queue of those that have more to do.
+    pub is_queued: bool,
+    /// How long to wait before looking whether a reset may be passed on.
+    pub patience: Duration,
+    /// Where the address counts against the limit for each source.
+    pub source: SocketAddr,
+}
+
+impl Connection {
+    /// Carries what can be carried now.
+    pub fn advance(&mut self, carrier: &mut Carrier, now: Instant) -> After {
+        match self.stage {
+            Stage::Open => self.carry(carrier, now),
+            Stage::Resetting(side) => self.pass_reset(side, carrier, now),
+            Stage::Header | Stage::Connecting(_) => After::Wait,
+        }
+    }
+
+    fn carry(&mut self, carrier: &mut Carrier, now: Instant) -> After {
+        let before = self.progress();
+        let (up, down) = self.pump(carrier);
+        self.note(before, now);
+        let Some(far) = &self.far else { return After::Over(false) };
+        match (self.near.is_reset, far.is_reset) {
+            (true, true) => return After::Over(false),
+            (true, false) if self.up.end == End::Reset => return self.begin_reset(Side::Far, carrier, now),
+            (false, true) if self.down.end == End::Reset => return self.begin_reset(Side::Near, carrier, now),
+            _ => {}
+        }
+        if self.up.is_done() && self.down.is_done() {
+            return After::Over(true);
+        }
+        match (up, down) {
+            (Pause::Turn, _) | (_, Pause::Turn) => After::Again,
+            (Pause::Starved, _) | (_, Pause::Starved) => After::Later(Duration::from_millis(10)),
+            _ => After::Wait,
+        }
+    }
+
+    fn pump(&mut self, carrier: &mut Carrier) -> (Pause, Pause) {
+        let Self { near, far: Some(far), up, down, .. } = self else { return (Pause::Blocked, Pause::Blocked) };
+        let first = up.pump(near, far, carrier);
+        let second = down.pump(far, near, carrier);
+        // Writing may have found that a peer is gone: what it sent before is still to be read.
+        Self::settle_reset(near, up, down, carrier);
+        Self::settle_reset(far, down, up, carrier);
+        let again = |direction: &Direction, from: &Endpoint, pause| match direction.end {
+            End::Open if from.is_reset && from.is_readable => Pause::Turn,
+            _ => pause,
+        };
+        (again(up, near, first), again(down, far, second))
+    }
+
+    /// Of a side that is gone: nothing can be sent to it, and what came from it ends with a reset.
+    fn settle_reset(gone: &Endpoint, from_it: &mut Direction, to_it: &mut Direction, carrier: &mut Carrier) {
+        if gone.is_reset {
+            to_it.abandon(carrier);
+            if from_it.end == End::Fin {
+                from_it.end = End::Reset;
+            }
+        }
+    }
+
+    fn begin_reset(&mut self, side: Side, carrier: &mut Carrier, now: Instant) -> After {
+        self.stage = Stage::Resetting(side);
+        self.patience = Duration::from_micros(500);
+        self.active_at = now;
+        self.pass_reset(side, carrier, now)
+    }
+
+    /// Resets a side as soon as everything that came before is acknowledged.
+    fn pass_reset(&mut self, side: Side, carrier: &mut Carrier, now: Instant) -> After {
+        let Self { near, far: Some(far), up, down, .. } = self else { return After::Over(false) };
+        let (from, to, direction) = match side {
+            Side::Near => (far, near, down),
+            Side::Far => (near, far, up),
+        };
+        direction.pump(from, to, carrier);
+        let left = sys::not_acknowledged(&to.socket).unwrap_or(0);
+        let is_late = now - self.active_at > self.service.timeouts.reset;
+        if to.is_reset || is_late || direction.pending() == 0 && left == 0 {
+            return After::Over(false);
+        }
+        self.patience = (self.patience * 2).min(Duration::from_millis(100));
+        After::Later(self.patience)
+    }
+
+    /// Octets so far, both ways.
+    fn progress(&self) -> [u64; 4] {
+        [self.up.taken, self.up.written, self.down.taken, self.down.written]
+    }
+
+    fn note(&mut self, before: [u64; 4], now: Instant) {
+        let after = self.progress();
+        if after != before {
+            self.active_at = now;
+            self.service.metrics.sides[0].octets.inc_by(after[0] - before[0]);
+            self.service.metrics.sides[1].octets.inc_by(after[2] - before[2]);
+        }
+    }
+
+    /// How long nothing may happen.
+    pub fn idle_limit(&self) -> Duration {
+        let timeouts = &self.service.timeouts;
+        match self.stage {
+            Stage::Header => timeouts.header,
+            Stage::Connecting(_) => timeouts.connect,
+            Stage::Resetting(_) => timeouts.reset,
+            Stage::Open if self.up.end != End::Open || self.down.end != End::Open => timeouts.half_closed,
+            Stage::Open => timeouts.idle,
+        }
+    }
+
+    /// Looks after what is kept of both directions; when to look again.
+    pub fn tick(&mut self, now: Instant, start: Instant) -> Option<Duration> {
+        let Self { near, far: Some(far), up, down, bounded: Some(bounded), service, .. } = self else { return None };
+        let [of_up, of_down] = &mut **bounded;
+        let sides = &service.metrics.sides;
+        let first = of_up.update(up, (near, far), (now, start), &sides[0].waited);
+        let second = of_down.update(down, (far, near), (now, start), &sides[1].waited);
+        first.into_iter().chain(second).min()
+    }
+
+    /// Ends it: in order, or with resets.
+    pub fn close(&mut self, is_in_order: bool, carrier: &mut Carrier) {
+        self.up.abandon(carrier);
+        self.down.abandon(carrier);
+        let ends = [Some(&self.near), self.far.as_ref()];
+        for (end, side) in ends.into_iter().zip(&self.service.metrics.sides) {
+            let Some(end) = end else { continue };
+            if let Ok(info) = sys::tcp_info(&end.socket)
+                && info.bytes_sent > 0
+            {
+                side.retransmitted.inc_by(info.bytes_retrans);
+                side.rtt.observe(f64::from(info.rtt_us) * 1e-6);
+                side.cwnd.observe(f64::from(info.snd_cwnd));
+            }
+            if is_in_order {
+                let _ = sys::set_reset_on_close(&end.socket, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! One direction of a connection: octets from one socket to the other, then how it ended.
+//!
+//! Few octets at a time are copied; where they come by the bufferful they are spliced, through a pipe that is borrowed while
+//! there is something in it, and copied where no pipe is free. What was taken from one socket leaves for the other before
+//! anything else happens to that: a FIN, or a reset, never overtakes what came before it.
+//!
+//! **Urgent data** (RFC 9293 section 3.8.5) stays urgent: reading stops at the mark, and the octet behind it is sent on with
+//! `MSG_OOB`. RFC 6093 advises receivers to read it in line; which a receiver does remains its own choice, as without a proxy.
+
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use rustix::pipe::{SpliceFlags, splice};
+
+use crate::pipes::{Pipe, Pipes};
+use crate::sys;
+
+/// Octets that a direction carries before others have their turn.
+const TURN: usize = 4 << 20;
+
+/// Octets that are copied at a time.
+pub const COPIED_AT_A_TIME: usize = 64 << 10;
+
+/// A copy of at least so many octets is followed by splicing, and a splice of fewer by copying.
+const BULK: usize = 16 << 10;
+
+/// One of the two sockets.
+#[derive(Debug)]
+pub struct Endpoint {
+    /// The socket.
+    pub socket: OwnedFd,
+    /// There may be something to read.
+    pub is_readable: bool,
+    /// There may be room to write.
+    pub is_writable: bool,
+    /// The peer is gone: reset, or given up.
+    pub is_reset: bool,
+}
+
+impl Endpoint {
+    /// Of a socket that is connected, or about to be.
+    pub fn new(socket: OwnedFd, is_connected: bool) -> Self {
+        Self { socket, is_readable: is_connected, is_writable: is_connected, is_reset: false }
+    }
+
+    /// The peer is gone. What it sent before may still be there to read.
+    pub fn on_reset(&mut self) {
+        (self.is_reset, self.is_readable, self.is_writable) = (true, true, false);
+    }
+}
+
+/// How a direction ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// It has not.
+    #[default]
+    Open,
+    /// With a FIN.
+    Fin,
+    /// With a reset.
+    Reset,
+}
+
+/// Why a direction stopped for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// A socket will tell when there is more to do.
+    Blocked,
+    /// Others have their turn; there may be more to do now.
+    Turn,
+    /// There is no memory to copy with; to be tried again a little later.
+    Starved,
+}
+
+/// What the directions of one thread share.
+#[derive(Debug)]
+pub struct Carrier {
+    /// Pipes to borrow.
+    pub pipes: Pipes,
+    /// What is copied passes through here.
+    buffer: Box<[u8]>,
+    /// Octets that were copied and not yet taken by a socket.
+    pub held: usize,
+    /// As many of these there may be.
+    held_most: usize,
+}
+
+impl Carrier {
+    /// With these pipes, and so many octets for what sockets do not take at once.
+    pub fn new(pipes: Pipes, held_most: usize) -> Self {
+        Self { pipes, buffer: vec![0; COPIED_AT_A_TIME].into(), held: 0, held_most }
+    }
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+pub struct Direction {
+    /// Octets taken from the source.
+    pub taken: u64,
+    /// Octets handed to the destination.
+    pub written: u64,
+    /// How it ended, as far as the source has told.
+    pub end: End,
+    /// The destination has been told of a FIN.
+    pub is_fin_sent: bool,
+    /// Something urgent is under way.
+    pub is_urgent: bool,
+    /// Octets that may be handed on at a time; none: as many as there are.
+    pub portion: Option<usize>,
+    /// Nothing more of it can arrive: its destination is gone.
+    is_dead: bool,
+    is_bulk: bool,
+    pipe: Option<Pipe>,
+    in_pipe: usize,
+    held: Vec<u8>,
+    held_from: usize,
+    urgent_octet: Option<u8>,
+}
+
+impl Direction {
+    /// Octets that were taken and not handed on.
+    pub fn pending(&self) -> usize {
+        self.in_pipe + self.held.len() - self.held_from + usize::from(self.urgent_octet.is_some())
+    }
+
+    /// Nothing more of it can arrive: its destination is gone.
+    pub fn is_abandoned(&self) -> bool {
+        self.is_dead
+    }
+
+    /// Everything was handed on, the end included.
+    pub fn is_done(&self) -> bool {
+        self.pending() == 0 && (self.end == End::Reset || self.end == End::Fin && self.is_fin_sent)
+    }
+
+    /// Sends this before anything else.
+    pub fn begin_with(&mut self, octets: &[u8], carrier: &mut Carrier) {
+        self.taken += octets.len() as u64;
+        self.hold(octets, carrier);
+    }
+
+    /// Gives up what is pending: its destination is gone.
+    pub fn abandon(&mut self, carrier: &mut Carrier) {
+        carrier.held -= self.held.len();
+        self.held = Vec::new();
+        (self.held_from, self.in_pipe, self.urgent_octet, self.is_dead) = (0, 0, None, true);
+        if let Some(pipe) = self.pipe.take() {
+            carrier.pipes.discard(pipe);
+        }
+    }
+
+    /// Carries what can be carried now.
+    pub fn pump(&mut self, from: &mut Endpoint, to: &mut Endpoint, carrier: &mut Carrier) -> Pause {
+        let until = self.taken + TURN as u64;
+        loop {
+            if self.is_dead {
+                return Pause::Blocked;
+            }
+            if let Err(error) = self.flush(to, from.is_readable, carrier) {
+                return self.on_write_error(error, to, carrier);
+            }
+            match self.end {
+                End::Fin => self.send_fin(to),
+                End::Open if from.is_readable && to.is_writable => {}
+                _ => return Pause::Blocked,
+            }
+            if self.end != End::Open {
+                return Pause::Blocked;
+            }
+            if self.taken >= until {
+                return Pause::Turn;
+            }
+            if carrier.held >= carrier.held_most && !self.is_bulk {
+                return Pause::Starved;
+            }
+            self.fill(from, carrier);
+        }
+    }
+
+    /// Hands on what was taken; an error unless everything went.
+    fn flush(&mut self, to: &mut Endpoint, is_more: bool, carrier: &mut Carrier) -> io::Result<()> {
+        while self.held_from < self.held.len() {
+            let sent = send(&to.socket, &self.held[self.held_from..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?;
+            self.held_from += sent;
+            self.written += sent as u64;
+        }
+        if !self.held.is_empty() {
+            carrier.held -= self.held.len();
+            (self.held, self.held_from) = (Vec::new(), 0);
+        }
+        if let Some(octet) = self.urgent_octet {
+            send(&to.socket, &[octet], SendFlags::NOSIGNAL | SendFlags::DONTWAIT | SendFlags::OOB)?;
+            (self.urgent_octet, self.written) = (None, self.written + 1);
+        }
+        let Some(pipe) = &self.pipe else { return Ok(()) };
+        let more = if is_more { SpliceFlags::MORE } else { SpliceFlags::empty() };
+        while self.in_pipe > 0 {
+            let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK | more;
+            let sent = splice(&pipe.output, None, &to.socket, None, self.in_pipe, flags)?;
+            if sent == 0 {
+                return Err(Errno::PIPE.into());
+            }
+            self.in_pipe -= sent;
+            self.written += sent as u64;
+        }
+        if let Some(pipe) = self.pipe.take() {
+            carrier.pipes.give_back(pipe);
+        }
+        Ok(())
+    }
+
+    fn on_write_error(&mut self, error: io::Error, to: &mut Endpoint, carrier: &mut Carrier) -> Pause {
+        match error.kind() {
+            ErrorKind::WouldBlock => to.is_writable = false,
+            ErrorKind::Interrupted => return Pause::Turn,
+            _ => {
+                to.on_reset();
+                self.abandon(carrier);
+            }
+        }
+        Pause::Blocked
+    }
+
+    fn send_fin(&mut self, to: &mut Endpoint) {
+        if !self.is_fin_sent {
+            self.is_fin_sent = true;
+            if shutdown(&to.socket, Shutdown::Write).is_err() {
+                to.on_reset();
+            }
+        }
+    }
+
+    /// Takes octets from the source, or its end. Nothing is pending when this is called.
+    fn fill(&mut self, from: &mut Endpoint, carrier: &mut Carrier) {
+        if self.is_urgent && self.forward_urgent(from) {
+            return;
+        }
+        if self.is_bulk
+            && !self.is_urgent
+            && let Some(pipe) = carrier.pipes.borrow()
+        {
+            let size = self.portion.unwrap_or(usize::MAX).min(carrier.pipes.size());
+            let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
+            match splice(&from.socket, None, &pipe.input, None, size, flags) {
+                Ok(octets) if octets > 0 => {
+                    self.taken += octets as u64;
+                    self.is_bulk = octets >= BULK || self.portion.is_some();
+                    (self.in_pipe, self.pipe) = (octets, Some(pipe));
+                    return;
+                }
+                ended => {
+                    carrier.pipes.give_back(pipe);
+                    // Splicing stops before an urgent octet as it does at the end: copying knows the difference.
+                    self.is_bulk = false;
+                    match ended {
+                        Ok(_) | Err(Errno::INTR) => {}
+                        Err(Errno::AGAIN) => {
+                            from.is_readable = false;
+                            return;
+                        }
+                        // The kernel tells of an error once: copying would take what follows for an end in order.
+                        Err(_) => {
+                            from.on_reset();
+                            self.end = End::Reset;
+                            return;
+                        }
+                    }
+                }
+            }
+        }
+        self.copy(from, carrier);
+    }
+
+    fn copy(&mut self, from: &mut Endpoint, carrier: &mut Carrier) {
+        let most = self.portion.unwrap_or(usize::MAX).min(carrier.buffer.len());
+        let mut buffer = std::mem::take(&mut carrier.buffer);
+        match recv(&from.socket, &mut buffer[..most], RecvFlags::DONTWAIT) {
+            Ok((0, _)) => self.end = if from.is_reset { End::Reset } else { End::Fin },
+            Ok((octets, _)) => {
+                self.taken += octets as u64;
+                self.is_bulk = octets >= BULK;
+                self.hold(&buffer[..octets], carrier);
+            }
+            Err(Errno::AGAIN) => from.is_readable = false,
+            Err(Errno::INTR) => {}
+            Err(_) => {
+                from.on_reset();
+                self.end = End::Reset;
+            }
+        }
+        carrier.buffer = buffer;
+    }
+
+    fn hold(&mut self, octets: &[u8], carrier: &mut Carrier) {
+        self.held.extend_from_slice(octets);
+        carrier.held += octets.len();
+    }
+
+    /// Sends on an urgent octet if it is the next; true if it was.
+    fn forward_urgent(&mut self, from: &mut Endpoint) -> bool {
+        if !sys::is_at_mark(from.socket.as_fd()).unwrap_or(false) {
+            return false;
+        }
+        self.is_urgent = false;
+        let mut octet = [0];
+        match recv(&from.socket, &mut octet, RecvFlags::OOB | RecvFlags::DONTWAIT) {
+            Ok((1, _)) => {
+                self.taken += 1;
+                self.urgent_octet = Some(octet[0]);
+                true
+            }
+            // It has not come, or is read in line.
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Listening sockets go from one process to its successor, so that no connection meets a closed door.
+//!
+//! On SIGUSR2 the program starts the binary at its own path anew, with the same arguments and its listening sockets, which an
+//! environment variable names. The new one says on a pipe that it listens; then the old one takes no more connections and ends
+//! when those it has have ended. If the new one ends before that, the old one goes on as before.
+
+use std::env;
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
+use std::process::{Child, Command};
+
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::app::Active;
+use crate::sys;
+
+/// Names the sockets: `address=fd,fd;address=fd`.
+const SOCKETS: &str = "ACKCLOCK_PROXY_SOCKETS";
+
+/// Names the descriptor on which the successor says that it listens.
+const READY: &str = "ACKCLOCK_PROXY_READY";
+
+/// What a process has from its predecessor.
+#[derive(Debug, Default)]
+pub struct Inherited {
+    sockets: Vec<(SocketAddr, OwnedFd)>,
+    ready: Option<OwnedFd>,
+}
+
+impl Inherited {
+    /// What the environment names. To be asked once, before anything is opened.
+    pub fn from_environment() -> Self {
+        let named = env::var(SOCKETS).unwrap_or_default();
+        let sockets =
+            read(&named).into_iter().filter_map(|(address, number)| Some((address, taken(number)?))).collect();
+        let ready = env::var(READY).ok().and_then(|number| taken(number.parse().ok()?));
+        Self { sockets, ready }
+    }
+
+    /// The sockets that listen at `address`.
+    pub fn take(&mut self, address: SocketAddr) -> Vec<OwnedFd> {
+        let all = std::mem::take(&mut self.sockets);
+        let (meant, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(of, _)| *of == address);
+        self.sockets = others;
+        meant.into_iter().map(|(_, socket)| socket).collect()
+    }
+
+    /// Where the predecessor waits for word, if there is one.
+    pub fn take_ready(&mut self) -> Option<OwnedFd> {
+        self.ready.take()
+    }
+}
+
+/// Tells the predecessor to take no more connections.
+pub fn say_ready(ready: OwnedFd) {
+    // A predecessor that is gone needs no word.
+    let _ = std::fs::File::from(ready).write_all(b"1");
+}
+
+fn read(named: &str) -> Vec<(SocketAddr, RawFd)> {
+    let of_listener = |part: &str| -> Option<Vec<(SocketAddr, RawFd)>> {
+        let (address, numbers) = part.split_once('=')?;
+        let address = address.parse().ok()?;
+        Some(numbers.split(',').filter_map(|number| Some((address, number.parse().ok()?))).collect())
+    };
+    named.split(';').filter_map(of_listener).flatten().collect()
+}
+
+fn taken(number: RawFd) -> Option<OwnedFd> {
+    let descriptor = sys::inherited(number).ok()?;
+    fcntl_setfd(&descriptor, FdFlags::CLOEXEC).ok()?;
+    Some(descriptor)
+}
+
+/// Starts a successor with these sockets, and waits until it listens.
+pub fn start_successor(active: &[Active]) -> io::Result<Child> {
+    let (word, ready) = pipe_with(PipeFlags::CLOEXEC)?;
+    let numbers = |active: &Active| -> String {
+        let numbers: Vec<String> = active.sockets.iter().map(|socket| socket.as_raw_fd().to_string()).collect();
+        format!("{}={}", active.address, numbers.join(","))
+    };
+    let named: Vec<String> = active.iter().map(numbers).collect();
+    let mut command = Command::new(program());
+    command.args(env::args_os().skip(1)).env(SOCKETS, named.join(";")).env(READY, ready.as_raw_fd().to_string());
+    let all = || active.iter().flat_map(|active| &active.sockets).chain([&ready]);
+    // Whatever else is started meanwhile would have them too; nothing else is.
+    all().try_for_each(|descriptor| fcntl_setfd(descriptor, FdFlags::empty()))?;
+    let started = command.spawn();
+    all().try_for_each(|descriptor| fcntl_setfd(descriptor, FdFlags::CLOEXEC))?;
+    let mut child = started?;
+    drop(ready);
+    let mut said = [0];
+    if std::fs::File::from(word).read(&mut said)? == 1 {
+        return Ok(child);
+    }
+    let status = child.wait()?;
+    Err(io::Error::other(format!("the new process ended before it listened: {status}")))
+}
+
+/// The binary as it was called: what lies there now, not what this process was started from.
+fn program() -> PathBuf {
+    let called = env::args_os().next().map(PathBuf::from).filter(|path| path.components().count() > 1);
+    let running = || env::current_exe().map(|path| path.to_string_lossy().trim_end_matches(" (deleted)").into());
+    called.unwrap_or_else(|| running().unwrap_or_else(|_| "ackclock-proxy".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_are_named_by_their_addresses() {
+        let (four, six) = ("127.0.0.1:80".parse().unwrap(), "[::1]:81".parse().unwrap());
+        assert_eq!(read("127.0.0.1:80=5,6;[::1]:81=7"), [(four, 5), (four, 6), (six, 7)]);
+        assert_eq!(read(""), []);
+        assert_eq!(read("nonsense=x;127.0.0.1:80=y"), []);
+    }
+}

@@ -1,0 +1,81 @@
+//! `/metrics` and `/connections` over HTTP, on an address of their own.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::app::App;
+use crate::service::Shared;
+use crate::worker::{ConnectionInfo, Handle};
+
+/// Who asks has to be done within this.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Serves measurements from now on, one question at a time: whoever is slow keeps nobody for long.
+pub fn serve(address: SocketAddr, shared: Arc<Shared>, handles: Vec<Handle>) -> io::Result<()> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    // A successor serves beside its predecessor until that has ended.
+    socket.set_reuse_port(true)?;
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot serve metrics at {address}: {error}"));
+    socket.bind(&address.into()).map_err(named)?;
+    socket.listen(16)?;
+    let listener: TcpListener = socket.into();
+    thread::Builder::new().name("metrics".to_owned()).spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // Who does not get an answer has gone.
+            let _ = answer(stream, &shared, &handles);
+        }
+    })?;
+    Ok(())
+}
+
+fn answer(mut stream: TcpStream, shared: &Shared, handles: &[Handle]) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut request = [0; 2048];
+    let mut length = 0;
+    while length < request.len() && !request[..length].windows(4).any(|end| end == b"\r\n\r\n") {
+        match stream.read(&mut request[length..])? {
+            0 => break,
+            octets => length += octets,
+        }
+    }
+    let line = String::from_utf8_lossy(&request[..length]);
+    let (status, kind, body) = match line.split_whitespace().nth(1) {
+        Some("/metrics") => {
+            ("200 OK", "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics(shared, handles))
+        }
+        Some("/connections") => ("200 OK", "application/json", connections(handles)),
+        _ => ("404 Not Found", "text/plain", "there are /metrics and /connections\n".to_owned()),
+    };
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    stream.write_all((head + &body).as_bytes())
+}
+
+fn connections(handles: &[Handle]) -> String {
+    let all: Json = App::describe(handles).iter().map(ConnectionInfo::to_json).collect();
+    all.to_string()
+}
+
+fn metrics(shared: &Shared, handles: &[Handle]) -> String {
+    let mut waiting = std::collections::BTreeMap::<String, [u64; 2]>::new();
+    for one in App::describe(handles) {
+        let of = waiting.entry(one.listener.clone()).or_default();
+        let [up, down] = one.backlog();
+        *of = [of[0] + up, of[1] + down];
+    }
+    for (listener, [up, down]) in waiting {
+        let metrics = shared.metrics.of_listener(&listener);
+        metrics.sides[0].backlog.set(up as i64);
+        metrics.sides[1].backlog.set(down as i64);
+    }
+    shared.metrics.text()
+}

@@ -1,0 +1,196 @@
+//! How much is kept of one direction: a buffer discipline, fed with what the kernel tells of both sockets, and obeyed.
+//!
+//! The disciplines are those of `ackclock-relay`, which simulated appliances obey as well. What waits in the receive buffer
+//! of one side, in the pipe and in the send buffer of the other is one backlog: arrived and not sent.
+//!
+//! **How a window is obeyed.** No option of Linux sets the window that is advertised. What it offers is what the receive buffer
+//! has left, so the buffer is made as large as what is unread plus the window that is ordered, and nothing is read while
+//! the other socket has enough that it has not sent (`TCP_NOTSENT_LOWAT`). A window is announced when octets are read, so a
+//! segment or two are let in wherever nothing is unread: otherwise a sender would not learn that it may go on.
+//!
+//! **Departures** from a simulated appliance: orders are renewed every eighth of a far round trip, not with every ACK; the kernel's
+//! window is what is ordered to within a fifth or so, as it counts its own structures; congestion window validation cannot be switched
+//! off, which is why more than a segment is always kept unsent; ECE cannot be raised.
+
+use std::collections::VecDeque;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use ackclock_relay::{Discipline, DisciplineConfig, FarSide, Orders, Readings};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use prometheus_client::metrics::histogram::Histogram;
+use socket2::SockRef;
+
+use crate::direction::{Direction, End, Endpoint};
+use crate::sys::{self, TcpInfo};
+
+/// Orders are renewed no more often, and no less often while octets are carried.
+const TICKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(10));
+
+/// Nothing has changed for so long: there is nothing to do until something does.
+const AT_REST: Duration = Duration::from_millis(200);
+
+/// What the far socket always has unsent, if there is as much: what it sends in this time, and segments.
+const UNSENT: (Duration, u64) = (Duration::from_millis(2), 4);
+
+/// Marks of what has arrived and not been sent, at most.
+const MARKS: usize = 4096;
+
+/// A discipline at work on one direction of a connection, or a measurement without one.
+#[derive(Debug)]
+pub struct Bounded {
+    discipline: Option<Discipline>,
+    is_paced: bool,
+    last: Readings,
+    changed: Instant,
+    /// Octets that had arrived at a moment, of which some have not been sent.
+    marks: VecDeque<(u64, Instant)>,
+    receive_buffer: u64,
+    low_water: u64,
+}
+
+impl Bounded {
+    /// For a connection that opens now. `is_paced` says whether what the kernel tells of a pacing rate is in force.
+    pub fn new(config: &DisciplineConfig, is_paced: bool, seed: u64, now: Instant) -> Self {
+        let discipline = (*config != DisciplineConfig::Socket).then(|| Discipline::new(config, seed));
+        let (last, marks) = (Readings::default(), VecDeque::new());
+        Self { discipline, is_paced, last, changed: now, marks, receive_buffer: 0, low_water: 0 }
+    }
+
+    /// Looks at both sockets and does what is ordered. When to look again; `None`: when something has been carried.
+    pub fn update(
+        &mut self,
+        direction: &mut Direction,
+        (near, far): (&Endpoint, &Endpoint),
+        (now, start): (Instant, Instant),
+        waited: &Histogram,
+    ) -> Option<Duration> {
+        let (near_info, far_info) = (sys::tcp_info(&near.socket).ok()?, sys::tcp_info(&far.socket).ok()?);
+        let unread = rustix::io::ioctl_fionread(near.socket.as_fd()).ok()?;
+        let outstanding = u64::from(sys::not_acknowledged(&far.socket).ok()?);
+        let mut readings = self.readings(direction, unread, outstanding, &near_info, &far_info);
+        readings.now = SimTime((now - start).as_nanos() as u64);
+        if readings.arrived != self.last.arrived || readings.acknowledged != self.last.acknowledged {
+            self.changed = now;
+        }
+        self.observe(&readings, now, waited);
+        self.last = readings;
+        let mut next = (Duration::from_micros(u64::from(far_info.rtt_us)) / 8).clamp(TICKS.0, TICKS.1);
+        if let Some(discipline) = &mut self.discipline {
+            let orders = discipline.update(&readings);
+            self.obey(&orders, &readings, unread, direction, near, far);
+            let wake = orders.wake_at.map(|at| Duration::from_nanos(at.saturating_since(readings.now).0));
+            next = next.min(wake.unwrap_or(next)).max(TICKS.0);
+        }
+        let is_over = direction.end != End::Open && readings.backlog() == Bytes::ZERO;
+        (!is_over && now - self.changed < AT_REST).then_some(next)
+    }
+
+    /// What waits: arrived, and not sent.
+    pub fn backlog(&self) -> u64 {
+        self.last.backlog().0
+    }
+
+    fn readings(
+        &self,
+        direction: &Direction,
+        unread: u64,
+        outstanding: u64,
+        near: &TcpInfo,
+        far: &TcpInfo,
+    ) -> Readings {
+        let last = &self.last;
+        let outstanding = outstanding.saturating_sub(u64::from(direction.is_fin_sent));
+        let not_sent = u64::from(far.notsent_bytes);
+        // Each is read at a moment of its own, and none may fall, or be more than what comes before it.
+        let arrived = (direction.taken + unread).max(last.arrived.0);
+        let written = direction.written.clamp(last.written.0, arrived);
+        let sent = written.saturating_sub(not_sent).clamp(last.sent.0, written);
+        let acknowledged = written.saturating_sub(outstanding).clamp(last.acknowledged.0, sent);
+        Readings {
+            now: last.now,
+            arrived: Bytes(arrived),
+            written: Bytes(written),
+            sent: Bytes(sent),
+            retransmitted: Bytes(far.bytes_retrans.max(last.retransmitted.0)),
+            acknowledged: Bytes(acknowledged),
+            near_rtt: micros(near.rtt_us),
+            near_mss: Bytes(u64::from(near.rcv_mss)),
+            far: self.far_side(far),
+        }
+    }
+
+    fn far_side(&self, info: &TcpInfo) -> FarSide {
+        let mss = u64::from(info.snd_mss);
+        let octets = |segments: u32| Bytes(u64::from(segments) * mss);
+        let in_network = (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost);
+        let pacing = self.is_paced && info.pacing_rate != u64::MAX;
+        FarSide {
+            srtt: micros(info.rtt_us),
+            min_rtt: if info.min_rtt_us == u32::MAX { SimDuration::ZERO } else { micros(info.min_rtt_us) },
+            mss: Bytes(mss),
+            cwnd: octets(info.snd_cwnd),
+            pipe: octets(in_network),
+            to_repair: octets(info.lost.saturating_sub(info.retrans)),
+            is_in_slow_start: info.snd_cwnd < info.snd_ssthresh,
+            pacing_rate: pacing.then(|| Bandwidth(info.pacing_rate.saturating_mul(8))),
+            rwnd: Bytes(u64::from(info.snd_wnd)),
+        }
+    }
+
+    /// Takes down how long octets waited that have been sent by now.
+    fn observe(&mut self, readings: &Readings, now: Instant, waited: &Histogram) {
+        if readings.arrived > self.last.arrived && self.marks.len() < MARKS {
+            self.marks.push_back((readings.arrived.0, now));
+        }
+        while let Some((_, since)) = self.marks.front().copied().filter(|(count, _)| *count <= readings.sent.0) {
+            self.marks.pop_front();
+            waited.observe((now - since).as_secs_f64());
+        }
+    }
+
+    fn obey(
+        &mut self,
+        orders: &Orders,
+        readings: &Readings,
+        unread: u64,
+        direction: &mut Direction,
+        near: &Endpoint,
+        far: &Endpoint,
+    ) {
+        let low_water = orders.not_sent.map_or_else(|| unsent(&readings.far), |octets| octets.0);
+        if differs(low_water, self.low_water) {
+            self.low_water = low_water;
+            let _ = SockRef::from(&far.socket).set_tcp_notsent_lowat(low_water as u32);
+            direction.portion = Some(low_water.max(1) as usize);
+        }
+        let Some(window) = orders.window else { return };
+        let least = if unread == 0 { 2 * readings.near_mss.0 } else { 0 };
+        let mut room = (unread + window.0.max(least)).clamp(2304, 1 << 30);
+        if window == Bytes::ZERO && unread > 0 {
+            // What is unread must not make room for more of it.
+            room = room.min(self.receive_buffer.max(2304));
+        }
+        if differs(room, self.receive_buffer) {
+            self.receive_buffer = room;
+            // The kernel doubles what it is asked for, and offers of that what its own structures are likely to leave.
+            let _ = SockRef::from(&near.socket).set_recv_buffer_size((room * 3 / 5) as usize);
+        }
+    }
+}
+
+/// Enough that a far side which sends at its rate is not out of octets before it is looked after.
+fn unsent(far: &FarSide) -> u64 {
+    let (time, segments) = UNSENT;
+    let by_rate = u128::from(far.cwnd.0) * time.as_nanos() / u128::from(far.srtt.0.max(1));
+    (by_rate as u64).min(far.cwnd.0).max(segments * far.mss.0)
+}
+
+/// By more than an eighth: less is not worth a call.
+fn differs(wanted: u64, now: u64) -> bool {
+    wanted.abs_diff(now) > now / 8
+}
+
+fn micros(micros: u32) -> SimDuration {
+    SimDuration::from_micros(u64::from(micros))
+}

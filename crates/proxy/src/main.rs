@@ -1,0 +1,274 @@
+//! `ackclock-proxy`: see `ackclock-proxy --help`, and docs/how-to/run-the-proxy.md of the repository.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ackclock_proxy::app::{Active, App};
+use ackclock_proxy::config::file::{Log, LogFormat, LogLevel};
+use ackclock_proxy::config::{self, Config, Diagnostic, duration};
+use ackclock_proxy::handover::{self, Inherited};
+use ackclock_proxy::{http, rules, sys, top};
+use lexopt::prelude::{Long, Short, Value, ValueExt};
+use sd_notify::NotifyState;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
+use signal_hook::iterator::Signals;
+use tracing_subscriber::filter::LevelFilter;
+
+const HELP: &str = "\
+A TCP proxy with bounded latency and a choice of congestion control on each side.
+
+usage: ackclock-proxy [--apply] CONFIG     carry connections as CONFIG says
+       ackclock-proxy --check CONFIG       say everything that is wrong with CONFIG
+       ackclock-proxy rules [--undo] CONFIG
+                                           print the commands that send connections here, or stop that
+       ackclock-proxy top [--once] ADDRESS
+                                           show the connections of a proxy with metrics at ADDRESS
+       ackclock-proxy --version
+
+  --apply   run the commands of `rules` at the start, and those of `rules --undo` at the end
+
+signals: HUP reads CONFIG anew, USR2 hands over to the binary that lies at the same path now,
+         TERM takes no more connections and waits for those there are, INT ends at once
+exit:    0 done, 1 failed, 2 wrong input, 130 interrupted
+";
+
+/// What is asked for.
+enum Task {
+    Run { path: PathBuf, apply: bool },
+    Check(PathBuf),
+    Rules { path: PathBuf, undo: bool },
+    Top { address: SocketAddr, once: bool },
+    Say(String),
+}
+
+fn main() -> ExitCode {
+    let task = match task() {
+        Ok(task) => task,
+        Err(error) => {
+            complain(&format!("{error}\nsee ackclock-proxy --help"));
+            return ExitCode::from(2);
+        }
+    };
+    let done = match task {
+        Task::Run { path, apply } => run(path, apply),
+        Task::Check(path) => with(path, |path, config| {
+            say(&format!(
+                "{}: fine, {} to listen at",
+                path.display(),
+                counted(config.listeners.len(), "address", "addresses")
+            ))
+        }),
+        Task::Rules { path, undo } => with(path, |_, config| {
+            let (add, remove) = rules::commands(&config);
+            say(if undo { remove.trim_end() } else { add.trim_end() })
+        }),
+        Task::Top { address, once: true } => top::once(address).and_then(|text| say(text.trim_end())).map(|()| 0),
+        Task::Top { address, once: false } => top::live(address).map(|()| 0),
+        Task::Say(text) => say(text.trim_end()).map(|()| 0),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn task() -> Result<Task, lexopt::Error> {
+    let mut arguments = lexopt::Parser::from_env();
+    let (mut words, mut check, mut apply, mut undo, mut once) = (Vec::new(), false, false, false, false);
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("check") => check = true,
+            Long("apply") => apply = true,
+            Long("undo") => undo = true,
+            Long("once") => once = true,
+            Long("help") | Short('h') => return Ok(Task::Say(HELP.to_owned())),
+            Long("version") | Short('V') => {
+                return Ok(Task::Say(format!("ackclock-proxy {}", env!("CARGO_PKG_VERSION"))));
+            }
+            Value(word) => words.push(word.string()?),
+            other => return Err(other.unexpected()),
+        }
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["rules", path] => Ok(Task::Rules { path: path.into(), undo }),
+        ["top", address] => {
+            let address =
+                address.parse().map_err(|_| format!("{address} is no address with a port, such as 127.0.0.1:9901"))?;
+            Ok(Task::Top { address, once })
+        }
+        [path] if check => Ok(Task::Check(path.into())),
+        [path] if path != "rules" && path != "top" => Ok(Task::Run { path: path.into(), apply }),
+        _ => Err("one configuration file, or a command with its argument, is wanted".into()),
+    }
+}
+
+fn say(text: &str) -> io::Result<()> {
+    writeln!(io::stdout().lock(), "{text}")
+}
+
+fn complain(text: &str) {
+    // Nobody is left to be told if this fails.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn complain_of(mistakes: &[Diagnostic]) {
+    let paragraphs: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    complain(&paragraphs.join("\n\n"));
+}
+
+/// Does something with a configuration; 2 if it is wrong.
+fn with(path: PathBuf, what: impl FnOnce(&PathBuf, Config) -> io::Result<()>) -> io::Result<u8> {
+    match config::load(&path) {
+        Ok(config) => what(&path, config).map(|()| 0),
+        Err(mistakes) => {
+            complain_of(&mistakes);
+            Ok(2)
+        }
+    }
+}
+
+fn start_log(log: &Log) {
+    let level = match log.level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+    };
+    let builder = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false);
+    match log.format {
+        LogFormat::Text => builder.with_target(false).init(),
+        LogFormat::JsonLines => builder.json().flatten_event(true).init(),
+    }
+}
+
+fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
+    let mut inherited = Inherited::from_environment();
+    let config = match config::load(&path) {
+        Ok(config) => config,
+        Err(mistakes) => {
+            complain_of(&mistakes);
+            return Ok(2);
+        }
+    };
+    start_log(&config.file.log);
+    let files = sys::raise_file_limit();
+    let (add, remove) = rules::commands(&config);
+    let ready = inherited.take_ready();
+    // Before anything can be interrupted.
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR2])?;
+    let app = App::start(path, config, inherited)?;
+    if let Some(address) = app.config().file.metrics.address {
+        http::serve(address.0, Arc::clone(&app.shared), app.handles())?;
+    }
+    look_after_servers(Arc::clone(&app.active))?;
+    let has_rules = apply && !add.is_empty();
+    if has_rules && ready.is_none() {
+        rules::run(&add)?;
+    }
+    let _ = sd_notify::notify(&[NotifyState::MainPid(std::process::id()), NotifyState::Ready]);
+    tracing::info!(files, workers = app.config().workers, "ready");
+    if let Some(ready) = ready {
+        handover::say_ready(ready);
+    }
+    let (code, is_succeeded) = serve(app, &mut signals);
+    if has_rules && !is_succeeded {
+        rules::run(&remove)?;
+    }
+    Ok(code)
+}
+
+/// Does what signals say until the end; the exit code, and whether a successor goes on.
+fn serve(mut app: App, signals: &mut Signals) -> (u8, bool) {
+    loop {
+        let Some(signal) = signals.forever().next() else { return (0, false) };
+        match signal {
+            SIGHUP => reload(&mut app),
+            SIGUSR2 => {
+                if hand_over(&app) {
+                    app.drain(|| signals.pending().any(|signal| signal == SIGINT));
+                    return (0, true);
+                }
+            }
+            SIGTERM => {
+                let _ = sd_notify::notify(&[NotifyState::Stopping]);
+                tracing::info!("no more connections are taken");
+                let mut is_interrupted = false;
+                app.drain(|| {
+                    is_interrupted |= signals.pending().any(|signal| signal == SIGINT);
+                    is_interrupted
+                });
+                return (if is_interrupted { 130 } else { 0 }, false);
+            }
+            _ => {
+                app.stop();
+                return (130, false);
+            }
+        }
+    }
+}
+
+fn reload(app: &mut App) {
+    let monotonic = NotifyState::monotonic_usec_now();
+    let states = [Some(NotifyState::Reloading), monotonic.ok()].into_iter().flatten().collect::<Vec<_>>();
+    let _ = sd_notify::notify(&states);
+    match app.reload() {
+        Ok(()) => tracing::info!("the configuration was read anew"),
+        Err(mistakes) => {
+            tracing::error!("the configuration has mistakes, and stays as it was");
+            complain_of(&mistakes);
+        }
+    }
+    let _ = sd_notify::notify(&[NotifyState::Ready]);
+}
+
+fn hand_over(app: &App) -> bool {
+    let active = app.active.lock().unwrap_or_else(PoisonError::into_inner);
+    match handover::start_successor(&active) {
+        Ok(child) => {
+            tracing::info!(successor = child.id(), "handed over");
+            true
+        }
+        Err(error) => {
+            tracing::error!(%error, "no successor: this process goes on");
+            false
+        }
+    }
+}
+
+/// Tries servers of listeners with several, each listener as often as it says.
+fn look_after_servers(active: Arc<Mutex<Vec<Active>>>) -> io::Result<()> {
+    thread::Builder::new().name("health".to_owned()).spawn(move || {
+        let mut tried = std::collections::HashMap::<SocketAddr, Instant>::new();
+        loop {
+            let due = |active: &Active, tried: &std::collections::HashMap<SocketAddr, Instant>| {
+                let every = duration(active.service.listener.listen.health_interval);
+                tried.get(&active.address).is_none_or(|last| last.elapsed() >= every)
+            };
+            let services: Vec<_> = {
+                let active = active.lock().unwrap_or_else(PoisonError::into_inner);
+                let several = active.iter().filter(|active| active.service.upstreams.iter().count() > 1);
+                several.filter(|active| due(active, &tried)).map(|it| (it.address, Arc::clone(&it.service))).collect()
+            };
+            for (address, service) in services {
+                service.upstreams.try_all(service.timeouts.connect.min(Duration::from_secs(2)));
+                tried.insert(address, Instant::now());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    })?;
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! What is counted, by listener and side, as OpenMetrics.
+
+use std::fmt;
+use std::sync::Mutex;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+type Labels = Vec<(&'static str, String)>;
+type HistogramFamily = Family<Labels, Histogram, fn() -> Histogram>;
+
+/// What is counted of one listener. Handles to it are cheap to copy and count without a lock.
+#[derive(Clone, Debug)]
+pub struct ListenerMetrics {
+    /// Connections taken.
+    pub accepted: Counter,
+    /// Connections that are there.
+    pub active: Gauge,
+    /// Connections reset for who asked, or for what they asked.
+    pub refused: Counter,
+    /// Connections reset because no server answered.
+    pub unreachable: Counter,
+    /// Connections that ended in order.
+    pub ended: Counter,
+    /// Connections that were reset by a peer, given up or never opened.
+    pub reset: Counter,
+    /// What is counted of the clients' side, and of the servers'.
+    pub sides: [SideMetrics; 2],
+}
+
+/// What is counted of one side.
+#[derive(Clone, Debug)]
+pub struct SideMetrics {
+    /// Octets that came from it.
+    pub octets: Counter,
+    /// Octets that were sent to it again.
+    pub retransmitted: Counter,
+    /// Round trips, in seconds, when connections ended.
+    pub rtt: Histogram,
+    /// Congestion windows, in segments, when connections ended.
+    pub cwnd: Histogram,
+    /// How long octets from it waited to be sent on, in seconds.
+    pub waited: Histogram,
+    /// Octets from it that wait to be sent on.
+    pub backlog: Gauge,
+}
+
+/// Everything that is counted.
+pub struct Metrics {
+    registry: Mutex<Registry>,
+    events: Family<Labels, Counter>,
+    active: Family<Labels, Gauge>,
+    octets: Family<Labels, Counter>,
+    retransmitted: Family<Labels, Counter>,
+    rtt: HistogramFamily,
+    cwnd: HistogramFamily,
+    waited: HistogramFamily,
+    backlog: Family<Labels, Gauge>,
+    /// Pipes that have octets in them.
+    pub pipes: Gauge,
+    /// Octets that are held outside of the kernel.
+    pub held: Gauge,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+/// From 100 us to 26 s.
+fn seconds() -> Histogram {
+    Histogram::new(exponential_buckets(1e-4, 2.0, 19))
+}
+
+fn segments() -> Histogram {
+    Histogram::new(exponential_buckets(1.0, 2.0, 16))
+}
+
+impl Metrics {
+    /// Nothing counted yet.
+    pub fn new() -> Self {
+        let mut registry = Registry::with_prefix("ackclock_proxy");
+        let (events, active) = (Family::default(), Family::default());
+        let (octets, retransmitted, backlog) = (Family::default(), Family::default(), Family::default());
+        let (rtt, waited) =
+            (Family::new_with_constructor(seconds as fn() -> _), Family::new_with_constructor(seconds as fn() -> _));
+        let cwnd = Family::new_with_constructor(segments as fn() -> _);
+        let (pipes, held) = (Gauge::default(), Gauge::default());
+        registry.register("connections", "Connections by what became of them", Family::clone(&events));
+        registry.register("active_connections", "Connections that are there", Family::clone(&active));
+        registry.register("received_bytes", "Octets that came from a side", Family::clone(&octets));
+        registry.register("retransmitted_bytes", "Octets sent to a side again", Family::clone(&retransmitted));
+        registry.register("rtt_seconds", "Smoothed round trips as connections ended", Family::clone(&rtt));
+        registry.register("cwnd_segments", "Congestion windows as connections ended", Family::clone(&cwnd));
+        registry.register("added_latency_seconds", "How long octets from a side waited here", Family::clone(&waited));
+        registry.register("backlog_bytes", "Octets from a side that wait here", Family::clone(&backlog));
+        registry.register("pipes_in_use", "Pipes with octets in them", pipes.clone());
+        registry.register("held_bytes", "Octets held outside of the kernel", held.clone());
+        let registry = Mutex::new(registry);
+        Self { registry, events, active, octets, retransmitted, rtt, cwnd, waited, backlog, pipes, held }
+    }
+
+    /// The counts of a listener.
+    pub fn of_listener(&self, name: &str) -> ListenerMetrics {
+        let listener = || ("listener", name.to_owned());
+        let event = |what: &str| self.events.get_or_create_owned(&vec![listener(), ("event", what.to_owned())]);
+        let side = |side: &str| {
+            let labels = vec![listener(), ("side", side.to_owned())];
+            SideMetrics {
+                octets: self.octets.get_or_create_owned(&labels),
+                retransmitted: self.retransmitted.get_or_create_owned(&labels),
+                rtt: self.rtt.get_or_create_owned(&labels),
+                cwnd: self.cwnd.get_or_create_owned(&labels),
+                waited: self.waited.get_or_create_owned(&labels),
+                backlog: self.backlog.get_or_create_owned(&labels),
+            }
+        };
+        ListenerMetrics {
+            accepted: event("accepted"),
+            refused: event("refused"),
+            unreachable: event("unreachable"),
+            ended: event("ended"),
+            reset: event("reset"),
+            active: self.active.get_or_create_owned(&vec![listener()]),
+            sides: [side("near"), side("far")],
+        }
+    }
+
+    /// All as text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Writing to a text cannot fail.
+        let _ = encode(&mut text, &registry);
+        text
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,167 @@
+//! The rules of a firewall that send connections to the proxy, as commands of a shell.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::process::{Command, Stdio};
+
+use crate::config::file::Mode;
+use crate::config::kinds::{Network, Ports};
+use crate::config::{Config, Listener};
+
+/// Packets of connections that the proxy carries from clients' own addresses have this mark,
+const MARK: &str = "0x6163";
+
+/// and this table of routes brings them to it.
+const TABLE: &str = "24931";
+
+/// The name of the table of rules.
+const NAME: &str = "ackclock_proxy";
+
+/// Commands that put the rules in, and those that take them out.
+pub fn commands(config: &Config) -> (String, String) {
+    let mut chains = String::new();
+    let mut routes = (String::new(), String::new());
+    for (family, is_ipv6) in [("ip", false), ("ip6", true)] {
+        let of_family = |listener: &&Listener| listener.listen.address.0.is_ipv6() == is_ipv6;
+        let transparent: Vec<_> = of_mode(config, Mode::Transparent).filter(of_family).collect();
+        if !transparent.is_empty() {
+            // Writing to a text cannot fail, here and below.
+            let _ = writeln!(
+                chains,
+                "  chain divert_{family} {{\n    type filter hook prerouting priority mangle; policy accept;"
+            );
+            let _ = writeln!(
+                chains,
+                "    meta nfproto {} meta l4proto tcp socket transparent 1 meta mark set {MARK} accept",
+                nfproto(is_ipv6)
+            );
+            transparent.iter().for_each(|listener| chains.push_str(&tproxy(listener, family)));
+            chains.push_str("  }\n");
+            let ip = if is_ipv6 { "ip -6" } else { "ip" };
+            let _ = writeln!(
+                routes.0,
+                "{ip} rule add fwmark {MARK} lookup {TABLE}\n{ip} route add local default dev lo table {TABLE}"
+            );
+            let _ = writeln!(routes.1, "{ip} rule del fwmark {MARK} lookup {TABLE}\n{ip} route flush table {TABLE}");
+        }
+        let redirected: Vec<_> = of_mode(config, Mode::Redirect).filter(of_family).collect();
+        if !redirected.is_empty() {
+            let _ = writeln!(
+                chains,
+                "  chain redirect_{family} {{\n    type nat hook prerouting priority dstnat; policy accept;"
+            );
+            redirected.iter().for_each(|listener| chains.push_str(&redirect(listener, family)));
+            chains.push_str("  }\n");
+        }
+    }
+    if chains.is_empty() {
+        return Default::default();
+    }
+    let table = format!("table inet {NAME}\nflush table inet {NAME}\ntable inet {NAME} {{\n{chains}}}\n");
+    let needs = if routes.0.is_empty() { "" } else { NEEDS };
+    (
+        format!("{needs}{}nft -f - <<'END'\n{table}END\n", routes.0),
+        format!("nft delete table inet {NAME}\n{}", routes.1),
+    )
+}
+
+const NEEDS: &str = "# The host has to forward, and to take packets of connections that are not its own:
+#   sysctl -w net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
+# and on each interface of the clients and the servers net.ipv4.conf.NAME.rp_filter=0
+";
+
+fn of_mode(config: &Config, mode: Mode) -> impl Iterator<Item = &Listener> {
+    config.listeners.iter().filter(move |listener| listener.listen.mode == mode)
+}
+
+fn nfproto(is_ipv6: bool) -> &'static str {
+    if is_ipv6 { "ipv6" } else { "ipv4" }
+}
+
+fn tproxy(listener: &Listener, family: &str) -> String {
+    let port = listener.listen.address.0.port();
+    let matched = matched(listener, family);
+    // What is for this host itself, the proxy's own port too, is left alone.
+    format!("    {matched} fib daddr type != local tproxy {family} to :{port} meta mark set {MARK} accept\n")
+}
+
+fn redirect(listener: &Listener, family: &str) -> String {
+    let port = listener.listen.address.0.port();
+    format!("    {} fib daddr type != local redirect to :{port}\n", matched(listener, family))
+}
+
+/// What connections have to be.
+fn matched(listener: &Listener, family: &str) -> String {
+    let listen = &listener.listen;
+    let is_ipv6 = family == "ip6";
+    let networks = |networks: &[Network]| -> String {
+        let of_family = networks.iter().filter(|network| network.0.addr().is_ipv6() == is_ipv6);
+        of_family.map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    let interfaces = match &listen.interfaces {
+        None => "iifname != \"lo\"".to_owned(),
+        Some(names) => {
+            // A name is what the kernel takes for one: no quotes, no blanks.
+            let harmless = |name: &String| {
+                name.chars().filter(|letter| !letter.is_whitespace() && *letter != '"').collect::<String>()
+            };
+            format!(
+                "iifname {{ {} }}",
+                names.iter().map(|name| format!("\"{}\"", harmless(name))).collect::<Vec<_>>().join(", ")
+            )
+        }
+    };
+    let mut parts = vec![format!("meta nfproto {}", nfproto(is_ipv6)), interfaces];
+    for (field, of) in [("saddr", &listen.clients), ("daddr", &listen.destinations)] {
+        if let Some(of) = of {
+            parts.push(format!("{family} {field} {{ {} }}", networks(of)));
+        }
+    }
+    parts.push(match &listen.ports {
+        None => "meta l4proto tcp".to_owned(),
+        Some(ports) => format!("tcp dport {{ {} }}", ports.iter().map(Ports::to_string).collect::<Vec<_>>().join(", ")),
+    });
+    parts.join(" ")
+}
+
+/// Runs such commands.
+pub fn run(commands: &str) -> io::Result<()> {
+    let mut shell = Command::new("sh").args(["-e"]).stdin(Stdio::piped()).spawn()?;
+    if let Some(input) = &mut shell.stdin {
+        input.write_all(commands.as_bytes())?;
+    }
+    drop(shell.stdin.take());
+    let status = shell.wait()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("the rules could not be put in or taken out: {status}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::parse;
+
+    #[test]
+    fn a_transparent_listener_gets_its_rules_and_a_plain_one_none() {
+        let text = r#"
+[[listen]]
+address = "0.0.0.0:9000"
+mode = "transparent"
+interfaces = ["p0"]
+ports = ["80", "8000-8080"]
+destinations = ["10.0.0.0/8"]
+"#;
+        let (add, remove) = commands(&parse("a.toml", text).unwrap());
+        // as nft(8) and the kernel's Documentation/networking/tproxy.rst have them
+        let rule = "meta nfproto ipv4 iifname { \"p0\" } ip daddr { 10.0.0.0/8 } tcp dport { 80, 8000-8080 } \
+                    fib daddr type != local tproxy ip to :9000 meta mark set 0x6163 accept";
+        assert!(add.contains(rule), "{add}");
+        assert!(add.contains("ip route add local default dev lo table 24931"));
+        assert!(remove.contains("nft delete table inet ackclock_proxy") && remove.contains("ip rule del"));
+        let plain = "[[listen]]\naddress = \"127.0.0.1:18080\"\nupstream = [\"127.0.0.1:80\"]\n";
+        assert_eq!(commands(&parse("a.toml", plain).unwrap()), Default::default());
+    }
+}

@@ -1,0 +1,127 @@
+//! What a listener needs at work, shared by all threads; and what all listeners share.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::config::{Config, Listener, duration};
+use crate::metrics::{ListenerMetrics, Metrics};
+use crate::upstream::Upstreams;
+
+/// How long things may take, by the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "as in the configuration")]
+pub struct Timeouts {
+    pub connect: Duration,
+    pub idle: Duration,
+    pub half_closed: Duration,
+    pub header: Duration,
+    pub reset: Duration,
+}
+
+/// A listener at work.
+#[derive(Debug)]
+pub struct Service {
+    /// Its configuration.
+    pub listener: Listener,
+    /// Its servers.
+    pub upstreams: Upstreams,
+    /// What is counted of it.
+    pub metrics: ListenerMetrics,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+    /// Some rule asks for the client's round trip.
+    pub asks_rtt: bool,
+    /// How long octets wait is measured without a policy, too.
+    pub measures: bool,
+}
+
+impl Service {
+    /// As configured.
+    pub fn new(listener: &Listener, config: &Config, metrics: &Metrics) -> Self {
+        let of = &config.file.timeouts;
+        let timeouts = Timeouts {
+            connect: duration(of.connect),
+            idle: duration(of.idle),
+            half_closed: duration(of.half_closed),
+            header: duration(of.header),
+            reset: duration(of.reset),
+        };
+        let asks = |rule: &crate::config::file::Rule| rule.near_rtt_from.is_some() || rule.near_rtt_below.is_some();
+        Self {
+            upstreams: Upstreams::new(&listener.upstreams, listener.listen.balance),
+            metrics: metrics.of_listener(&listener.name),
+            timeouts,
+            asks_rtt: listener.rules.iter().any(asks),
+            measures: config.file.metrics.latency,
+            listener: listener.clone(),
+        }
+    }
+}
+
+/// What all threads share.
+#[derive(Debug)]
+pub struct Shared {
+    /// Connections that are there.
+    pub connections: AtomicUsize,
+    /// As many there may be.
+    pub connections_most: AtomicUsize,
+    /// As many of one source there may be.
+    pub per_source_most: AtomicUsize,
+    sources: Mutex<HashMap<IpAddr, usize>>,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
+impl Shared {
+    /// Nobody is there yet.
+    pub fn new(config: &Config) -> Self {
+        let shared = Self {
+            connections: AtomicUsize::new(0),
+            connections_most: AtomicUsize::new(0),
+            per_source_most: AtomicUsize::new(0),
+            sources: Mutex::new(HashMap::new()),
+            metrics: Metrics::new(),
+        };
+        shared.limit(config);
+        shared
+    }
+
+    /// Takes over the limits of a configuration.
+    pub fn limit(&self, config: &Config) {
+        self.connections_most.store(config.file.limits.connections, Ordering::Relaxed);
+        self.per_source_most.store(config.file.limits.per_source, Ordering::Relaxed);
+    }
+
+    /// True if there is no room for one more.
+    pub fn is_full(&self) -> bool {
+        self.connections.load(Ordering::Relaxed) >= self.connections_most.load(Ordering::Relaxed)
+    }
+
+    /// Counts a connection, unless its source has too many.
+    pub fn enter(&self, source: SocketAddr) -> bool {
+        let mut sources = self.sources.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let count = sources.entry(source.ip().to_canonical()).or_default();
+        let has_room = *count < self.per_source_most.load(Ordering::Relaxed);
+        if has_room {
+            *count += 1;
+            self.connections.fetch_add(1, Ordering::Relaxed);
+        }
+        has_room
+    }
+
+    /// Takes a connection off.
+    pub fn leave(&self, source: SocketAddr) {
+        let mut sources = self.sources.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let source = source.ip().to_canonical();
+        if let Some(count) = sources.get_mut(&source) {
+            *count -= 1;
+            if *count == 0 {
+                sources.remove(&source);
+            }
+        }
+        self.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,92 @@
+//! Sockets as one side's settings want them.
+
+use std::io;
+use std::net::SocketAddr;
+
+use rustix::net::sockopt::set_ipv6_tclass;
+use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
+
+use crate::config::duration;
+use crate::config::file::Side;
+use crate::sys;
+
+/// Puts the settings of a side into force on a socket. Buffers and segment size are of use before it is connected.
+pub fn apply(socket: &Socket, side: &Side, is_ipv6: bool) -> io::Result<()> {
+    if let Some(name) = &side.congestion {
+        socket.set_tcp_congestion(name.as_bytes())?;
+    }
+    if let Some(octets) = side.send_buffer {
+        socket.set_send_buffer_size(kernel_half(octets.0))?;
+    }
+    if let Some(octets) = side.receive_buffer {
+        socket.set_recv_buffer_size(kernel_half(octets.0))?;
+    }
+    if let Some(octets) = side.window_clamp {
+        sys::set_window_clamp(socket, octets.0 as u32)?;
+    }
+    if let Some(octets) = side.notsent_lowat {
+        socket.set_tcp_notsent_lowat(octets.0 as u32)?;
+    }
+    if let Some(rate) = side.pacing_rate {
+        sys::set_max_pacing_rate(socket, rate.0 / 8)?;
+    }
+    if let Some(mss) = side.mss {
+        socket.set_tcp_mss(mss)?;
+    }
+    socket.set_tcp_nodelay(side.nodelay.unwrap_or(true))?;
+    of_the_peer(socket, side)?;
+    if let Some(code_point) = side.dscp {
+        let class = u32::from(code_point) << 2;
+        if is_ipv6 { set_ipv6_tclass(socket, class)? } else { socket.set_tos_v4(class)? }
+    }
+    Ok(())
+}
+
+/// How long the peer may be silent.
+fn of_the_peer(socket: &Socket, side: &Side) -> io::Result<()> {
+    if let Some(idle) = side.keep_alive.map(duration) {
+        let every = (idle / 10).max(std::time::Duration::from_secs(1));
+        socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(idle).with_interval(every).with_retries(6))?;
+    }
+    if let Some(timeout) = side.user_timeout.map(duration) {
+        socket.set_tcp_user_timeout(Some(timeout))?;
+    }
+    Ok(())
+}
+
+/// The kernel doubles what it is asked for, to have room for its own structures.
+fn kernel_half(octets: u64) -> usize {
+    (octets / 2) as usize
+}
+
+/// A socket for a side, not connected. Closing it resets the connection until it is told otherwise: a process that dies
+/// with octets in hand must not look like one that had no more.
+pub fn open(address: SocketAddr, side: &Side) -> io::Result<Socket> {
+    let kind = Type::STREAM.nonblocking().cloexec();
+    let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
+    apply(&socket, side, address.is_ipv6())?;
+    sys::set_reset_on_close(&socket, true)?;
+    Ok(socket)
+}
+
+/// Lets a socket have addresses that are not this host's.
+pub fn make_transparent(socket: &Socket, is_ipv6: bool) -> io::Result<()> {
+    if is_ipv6 { socket.set_ip_transparent_v6(true) } else { socket.set_ip_transparent_v4(true) }
+}
+
+/// Binds a socket to the client's own address and port. Where that pair is in use, as after a connection that has just
+/// ended, to the address alone.
+pub fn bind_as(socket: &Socket, client: SocketAddr) -> io::Result<()> {
+    make_transparent(socket, client.is_ipv6())?;
+    socket.set_reuse_address(true)?;
+    if socket.bind(&client.into()).is_ok() {
+        return Ok(());
+    }
+    bind_address(socket, client)
+}
+
+/// Binds to the client's address; the port is chosen on connecting.
+pub fn bind_address(socket: &Socket, client: SocketAddr) -> io::Result<()> {
+    sys::set_bind_address_no_port(socket)?;
+    socket.bind(&SocketAddr::new(client.ip(), 0).into())
+}

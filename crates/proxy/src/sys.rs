@@ -1,0 +1,198 @@
+//! Calls of the kernel for which no crate has a safe wrapper. The only file here with `unsafe`.
+//!
+//! Options whose numbers `libc` lacks, and the fields of `tcp_info` up to what Linux 5.4 knows, are from the kernel's
+//! `include/uapi/linux/tcp.h`, written from memory of it and held by the tests below to what sockets answer.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use libc::{c_int, c_ulong, socklen_t};
+
+/// Asks for the octets that are not acknowledged; the other, whether the next octet is urgent.
+const SIOCOUTQ: c_ulong = 0x5411;
+const SIOCATMARK: c_ulong = 0x8905;
+const SO_MAX_PACING_RATE: c_int = 47;
+const TCP_WINDOW_CLAMP: c_int = 10;
+const IP_BIND_ADDRESS_NO_PORT: c_int = 24;
+
+/// The state of a socket as `TCP_INFO` tells it; its first 240 octets; what the kernel does not fill stays zero.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names are the kernel's")]
+pub struct TcpInfo {
+    pub state: u8,
+    pub ca_state: u8,
+    pub retransmits: u8,
+    pub probes: u8,
+    pub backoff: u8,
+    pub options: u8,
+    pub wscale: u8,
+    pub flags: u8,
+    pub rto_us: u32,
+    pub ato_us: u32,
+    pub snd_mss: u32,
+    pub rcv_mss: u32,
+    pub unacked: u32,
+    pub sacked: u32,
+    pub lost: u32,
+    pub retrans: u32,
+    pub fackets: u32,
+    pub last_data_sent_ms: u32,
+    pub last_ack_sent_ms: u32,
+    pub last_data_recv_ms: u32,
+    pub last_ack_recv_ms: u32,
+    pub pmtu: u32,
+    pub rcv_ssthresh: u32,
+    pub rtt_us: u32,
+    pub rttvar_us: u32,
+    pub snd_ssthresh: u32,
+    pub snd_cwnd: u32,
+    pub advmss: u32,
+    pub reordering: u32,
+    pub rcv_rtt_us: u32,
+    pub rcv_space: u32,
+    pub total_retrans: u32,
+    pub pacing_rate: u64,
+    pub max_pacing_rate: u64,
+    pub bytes_acked: u64,
+    pub bytes_received: u64,
+    pub segs_out: u32,
+    pub segs_in: u32,
+    pub notsent_bytes: u32,
+    pub min_rtt_us: u32,
+    pub data_segs_in: u32,
+    pub data_segs_out: u32,
+    pub delivery_rate: u64,
+    pub busy_time_us: u64,
+    pub rwnd_limited_us: u64,
+    pub sndbuf_limited_us: u64,
+    pub delivered: u32,
+    pub delivered_ce: u32,
+    pub bytes_sent: u64,
+    pub bytes_retrans: u64,
+    pub dsack_dups: u32,
+    pub reord_seen: u32,
+    pub rcv_ooopack: u32,
+    pub snd_wnd: u32,
+    pub rcv_wnd: u32,
+    pub rehash: u32,
+}
+
+fn set<T>(fd: impl AsFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
+    let (fd, size) = (fd.as_fd().as_raw_fd(), size_of::<T>() as socklen_t);
+    // SAFETY: the pointer and the size are those of one value, which the kernel only reads.
+    let result = unsafe { libc::setsockopt(fd, level, option, std::ptr::from_ref(value).cast(), size) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn ask(fd: impl AsFd, request: c_ulong) -> io::Result<u32> {
+    let mut value: c_int = 0;
+    // SAFETY: each of these requests writes one int.
+    let result = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), request as _, &raw mut value) };
+    if result == 0 { Ok(value.max(0) as u32) } else { Err(io::Error::last_os_error()) }
+}
+
+/// What the kernel tells of a socket.
+pub fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
+    // SAFETY: a structure of integers may be zero in all of them.
+    let mut info: TcpInfo = unsafe { zeroed() };
+    let mut size = size_of::<TcpInfo>() as socklen_t;
+    let fd = fd.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes at most `size` octets into the structure.
+    let result =
+        unsafe { libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &raw mut size) };
+    if result == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Octets (a FIN counts as one) handed to a socket and not acknowledged.
+pub fn not_acknowledged(fd: impl AsFd) -> io::Result<u32> {
+    ask(fd, SIOCOUTQ)
+}
+
+/// True if the next octet to be read is the urgent one.
+pub fn is_at_mark(fd: impl AsFd) -> io::Result<bool> {
+    ask(fd, SIOCATMARK).map(|value| value != 0)
+}
+
+/// The largest window that is advertised, in octets.
+pub fn set_window_clamp(fd: impl AsFd, window: u32) -> io::Result<()> {
+    set(fd, libc::IPPROTO_TCP, TCP_WINDOW_CLAMP, &(window.min(i32::MAX as u32) as c_int))
+}
+
+/// Octets a second.
+pub fn set_max_pacing_rate(fd: impl AsFd, rate: u64) -> io::Result<()> {
+    set(fd, libc::SOL_SOCKET, SO_MAX_PACING_RATE, &rate)
+}
+
+/// Binding chooses no port: connecting does, when the other end is known.
+pub fn set_bind_address_no_port(fd: impl AsFd) -> io::Result<()> {
+    set(fd, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &1_i32)
+}
+
+/// Closing a socket resets the connection (`true`), or ends it in order.
+pub fn set_reset_on_close(fd: impl AsFd, is_on: bool) -> io::Result<()> {
+    let linger = libc::linger { l_onoff: c_int::from(is_on), l_linger: 0 };
+    set(fd, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
+}
+
+/// Raises the limit of open files as far as it may be; what it is then.
+pub fn raise_file_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both calls read or write one rlimit.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+        limit.rlim_cur = limit.rlim_max;
+        libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+    }
+    limit.rlim_cur
+}
+
+/// A descriptor that a parent process left open for this one.
+pub fn inherited(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: F_GETFD touches no memory.
+    if unsafe { libc::fcntl(number, libc::F_GETFD) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, and named in the environment for this process alone, which asks once.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (client, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn the_fields_of_tcp_info_lie_where_the_kernel_puts_them() {
+        let (mut client, mut server) = pair();
+        client.write_all(&[7; 5000]).unwrap();
+        server.read_exact(&mut [0; 5000]).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        let (sent, received) = (tcp_info(&client).unwrap(), tcp_info(&server).unwrap());
+        // 5000 octets, nothing twice, nothing waiting; established is 1
+        assert_eq!((sent.bytes_sent, sent.bytes_retrans, sent.notsent_bytes, sent.state), (5000, 0, 0, 1));
+        assert_eq!((received.bytes_received, received.snd_wnd > 0), (5000, true));
+        assert!(sent.min_rtt_us < 1_000_000 && sent.snd_cwnd >= 10, "{sent:?}");
+        assert_eq!(not_acknowledged(&client).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_socket_that_was_told_to_reset_does() {
+        let (client, mut server) = pair();
+        set_reset_on_close(&client, true).unwrap();
+        drop(client);
+        let error = server.read(&mut [0]).expect_err("reset");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+    }
+}

@@ -1,0 +1,311 @@
+//! A thread that carries connections: one epoll, its own listening sockets, its own pipes.
+//!
+//! Sockets tell of changes once (edge-triggered); what could not be finished in a connection's turn is queued behind the others.
+
+mod accept;
+mod commands;
+mod connect;
+
+use std::collections::VecDeque;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use slab::Slab;
+
+pub use commands::{Command, ConnectionInfo, Handle, SideInfo};
+
+use crate::config::Config;
+use crate::connection::{After, Connection, Side, Stage};
+use crate::direction::{Carrier, End, Endpoint};
+use crate::pipes::Pipes;
+use crate::service::{Service, Shared};
+use crate::sys;
+use crate::timers::{Cause, Timers};
+
+/// Events that are taken from the kernel at a time.
+const EVENTS: usize = 512;
+
+/// Tokens of listeners and of the thread's own descriptor have this bit.
+const IS_LISTENER: u64 = 1 << 63;
+const WAKE: u64 = u64::MAX;
+
+/// What each socket tells of.
+const INTEREST: EventFlags =
+    EventFlags::IN.union(EventFlags::OUT).union(EventFlags::PRI).union(EventFlags::RDHUP).union(EventFlags::ET);
+
+/// A listening socket of this thread.
+#[derive(Debug)]
+pub struct Listening {
+    /// Whose it is.
+    pub service: Arc<Service>,
+    socket: OwnedFd,
+    is_paused: bool,
+}
+
+/// A thread's state.
+#[derive(Debug)]
+pub struct Worker {
+    epoll: OwnedFd,
+    wake: OwnedFd,
+    commands: Receiver<Command>,
+    shared: Arc<Shared>,
+    listeners: Slab<Listening>,
+    connections: Slab<Connection>,
+    carrier: Carrier,
+    timers: Timers,
+    queue: VecDeque<u64>,
+    generation: u32,
+    start: Instant,
+    is_draining: bool,
+    should_stop: bool,
+}
+
+impl Worker {
+    /// A worker without listeners, and the handle by which it is told of them.
+    pub fn new(config: &Config, shared: Arc<Shared>) -> io::Result<(Self, Handle)> {
+        let limits = &config.file.limits;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let (handle, wake, commands) = Handle::new()?;
+        epoll::add(&epoll, &wake, EventData::new_u64(WAKE), EventFlags::IN)?;
+        let pipes = Pipes::new(limits.pipes, limits.pipe_size.0 as usize);
+        let worker = Self {
+            epoll,
+            wake,
+            commands,
+            shared,
+            listeners: Slab::new(),
+            connections: Slab::new(),
+            carrier: Carrier::new(pipes, limits.memory.0 as usize),
+            timers: Timers::default(),
+            queue: VecDeque::new(),
+            generation: 0,
+            start: Instant::now(),
+            is_draining: false,
+            should_stop: false,
+        };
+        Ok((worker, handle))
+    }
+
+    /// Works until told to stop, or, when draining, until there is nothing left.
+    pub fn run(mut self) {
+        let mut events = vec![MaybeUninit::uninit(); EVENTS];
+        while !(self.should_stop || self.is_draining && self.connections.is_empty()) {
+            let timeout = self.timeout().and_then(|timeout| Timespec::try_from(timeout).ok());
+            let happened = match epoll::wait(&self.epoll, &mut events[..], timeout.as_ref()) {
+                Ok((happened, _)) => happened,
+                Err(_) => continue,
+            };
+            let now = Instant::now();
+            for event in happened {
+                self.on_event(event.data.u64(), event.flags, now);
+            }
+            self.take_turns(now);
+            self.run_timers(Instant::now());
+        }
+        let left: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
+        left.into_iter().for_each(|key| self.end(key, false));
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        if self.queue.is_empty() { self.timers.until_next(Instant::now()) } else { Some(Duration::ZERO) }
+    }
+
+    fn on_event(&mut self, token: u64, flags: EventFlags, now: Instant) {
+        if token == WAKE {
+            self.on_commands();
+        } else if token & IS_LISTENER != 0 {
+            self.accept((token & !IS_LISTENER) as usize, now);
+        } else if let Some(key) = self.find(token) {
+            let side = if token & 1 == 0 { Side::Near } else { Side::Far };
+            self.on_socket(key, side, flags, now);
+        }
+    }
+
+    /// The place of the connection with this token, if it is still there.
+    fn find(&self, token: u64) -> Option<usize> {
+        let (key, generation) = ((token as u32 >> 1) as usize, (token >> 32) as u32);
+        self.connections.get(key).filter(|connection| connection.generation == generation).map(|_| key)
+    }
+
+    fn token(&self, key: usize) -> u64 {
+        u64::from(self.connections[key].generation) << 32 | (key as u64) << 1
+    }
+
+    fn on_socket(&mut self, key: usize, side: Side, flags: EventFlags, now: Instant) {
+        let connection = &mut self.connections[key];
+        if side == Side::Far && matches!(connection.stage, Stage::Connecting(_)) {
+            self.on_connected(key, flags, now);
+            return;
+        }
+        let (end, direction) = match side {
+            Side::Near => (Some(&mut connection.near), &mut connection.up),
+            Side::Far => (connection.far.as_mut(), &mut connection.down),
+        };
+        let Some(end) = end else { return };
+        if flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
+            end.is_readable = true;
+        }
+        if flags.contains(EventFlags::OUT) {
+            end.is_writable = true;
+        }
+        if flags.contains(EventFlags::PRI) {
+            direction.is_urgent = true;
+        }
+        // Reading tells of a reset, but for a side that has said its last.
+        if flags.contains(EventFlags::ERR) && (direction.end != End::Open || direction.is_abandoned()) {
+            end.on_reset();
+        }
+        match connection.stage {
+            Stage::Header => self.read_header(key, now),
+            _ => self.advance(key, now),
+        }
+    }
+
+    fn advance(&mut self, key: usize, now: Instant) {
+        let token = self.token(key);
+        let connection = &mut self.connections[key];
+        match connection.advance(&mut self.carrier, now) {
+            After::Wait => {}
+            After::Again if connection.is_queued => {}
+            After::Again => {
+                connection.is_queued = true;
+                self.queue.push_back(token);
+            }
+            After::Later(wait) => self.timers.set(now + wait, token, Cause::Retry),
+            After::Over(is_in_order) => return self.end(key, is_in_order),
+        }
+        self.watch(key);
+        let connection = &self.connections[key];
+        if connection.bounded.is_some() && !connection.is_ticking && matches!(connection.stage, Stage::Open) {
+            self.tick(key, now);
+        }
+    }
+
+    fn tick(&mut self, key: usize, now: Instant) {
+        let token = self.token(key);
+        let connection = &mut self.connections[key];
+        let next = connection.tick(now, self.start);
+        connection.is_ticking = next.is_some();
+        if let Some(wait) = next {
+            self.timers.set(now + wait, token, Cause::Tick);
+        }
+    }
+
+    /// Each connection of the queue has one turn.
+    fn take_turns(&mut self, now: Instant) {
+        for _ in 0..self.queue.len() {
+            let Some(token) = self.queue.pop_front() else { return };
+            if let Some(key) = self.find(token) {
+                self.connections[key].is_queued = false;
+                self.advance(key, now);
+            }
+        }
+    }
+
+    fn run_timers(&mut self, now: Instant) {
+        while let Some((token, cause)) = self.timers.pop_due(now) {
+            if cause == Cause::Accept {
+                self.resume_listeners();
+                continue;
+            }
+            let Some(key) = self.find(token) else { continue };
+            match cause {
+                Cause::Idle => self.look_for_silence(key, now),
+                Cause::Retry => self.advance(key, now),
+                Cause::Tick => {
+                    self.tick(key, now);
+                    if let Some(key) = self.find(token) {
+                        self.advance(key, now);
+                    }
+                }
+                Cause::Accept => {}
+            }
+        }
+    }
+
+    fn look_for_silence(&mut self, key: usize, now: Instant) {
+        let connection = &mut self.connections[key];
+        if connection.silent_at.is_some_and(|at| at > now) {
+            return;
+        }
+        connection.silent_at = None;
+        if connection.active_at + connection.idle_limit() > now {
+            return self.watch(key);
+        }
+        match connection.stage {
+            Stage::Connecting(_) => self.on_unreachable(key, now),
+            _ => {
+                tracing::debug!(client = %connection.client, server = %connection.server, "gave up a silent connection");
+                self.end(key, false);
+            }
+        }
+    }
+
+    /// Has a timer look whether a connection has been silent for too long.
+    fn watch(&mut self, key: usize) {
+        let token = self.token(key);
+        let connection = &mut self.connections[key];
+        let until = connection.active_at + connection.idle_limit();
+        if connection.silent_at.is_none_or(|at| until < at) {
+            connection.silent_at = Some(until);
+            self.timers.set(until, token, Cause::Idle);
+        }
+    }
+
+    /// Ends a connection and forgets it.
+    fn end(&mut self, key: usize, is_in_order: bool) {
+        let mut connection = self.connections.remove(key);
+        connection.close(is_in_order, &mut self.carrier);
+        let metrics = &connection.service.metrics;
+        metrics.active.dec();
+        if is_in_order {
+            metrics.ended.inc()
+        } else {
+            metrics.reset.inc()
+        };
+        if let Some(upstream) = &connection.upstream {
+            upstream.connections.fetch_sub(1, Ordering::Relaxed);
+        }
+        tracing::debug!(
+            client = %connection.client, server = %connection.server, is_in_order,
+            up_bytes = connection.up.written, down_bytes = connection.down.written,
+            duration_s = connection.opened_at.elapsed().as_secs_f64(), "a connection is over"
+        );
+        self.shared.leave(connection.source);
+        drop(connection);
+        self.resume_listeners();
+    }
+
+    fn register(&self, end: &Endpoint, token: u64) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, &end.socket, EventData::new_u64(token), INTEREST)?)
+    }
+}
+
+/// How many octets wait in a socket to be read.
+fn unread(end: &Endpoint) -> u64 {
+    rustix::io::ioctl_fionread(&end.socket).unwrap_or(0)
+}
+
+/// What the kernel tells of a side, for whoever asks what goes on.
+fn side_info(end: &Endpoint) -> SideInfo {
+    let info = sys::tcp_info(&end.socket).ok();
+    let congestion = socket2::SockRef::from(&end.socket).tcp_congestion().unwrap_or_default();
+    let congestion = String::from_utf8_lossy(&congestion).trim_end_matches('\0').to_owned();
+    SideInfo {
+        congestion,
+        rtt_s: info.map_or(0.0, |info| f64::from(info.rtt_us) * 1e-6),
+        cwnd_segments: info.map_or(0, |info| info.snd_cwnd),
+        retransmitted_bytes: info.map_or(0, |info| info.bytes_retrans),
+        unread_bytes: unread(end),
+        unsent_bytes: info.map_or(0, |info| u64::from(info.notsent_bytes)),
+        unacknowledged_bytes: u64::from(sys::not_acknowledged(&end.socket).unwrap_or(0)),
+        delivery_rate_bps: info.map_or(0, |info| info.delivery_rate.saturating_mul(8)),
+    }
+}

@@ -1,0 +1,187 @@
+//! Connections are taken, as long as there is room for them.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SocketAddrAny, SocketFlags, acceptfrom_with, recv};
+use socket2::SockRef;
+
+use super::{IS_LISTENER, Listening, Worker};
+use crate::connection::{Connection, Stage};
+use crate::direction::{Direction, Endpoint};
+use crate::listener;
+use crate::proxy_protocol::{self, Read};
+use crate::service::Service;
+use crate::timers::Cause;
+
+/// Connections that are taken before others have their turn.
+const AT_A_TIME: usize = 64;
+
+/// What was left waiting for want of room is tried again so much later, or when a connection has ended.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl Worker {
+    /// Takes connections at this socket from now on.
+    pub(super) fn listen(&mut self, service: Arc<Service>, socket: OwnedFd) -> io::Result<()> {
+        let key = self.listeners.insert(Listening { service, socket, is_paused: false });
+        let token = EventData::new_u64(IS_LISTENER | key as u64);
+        Ok(epoll::add(&self.epoll, &self.listeners[key].socket, token, EventFlags::IN)?)
+    }
+
+    pub(super) fn accept(&mut self, key: usize, now: Instant) {
+        for _ in 0..AT_A_TIME {
+            if self.shared.is_full() {
+                return self.pause(key, now, "as many connections as are allowed");
+            }
+            let Some(listening) = self.listeners.get(key) else { return };
+            match acceptfrom_with(&listening.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+                // Accepting tells the address even of a client that has gone; asking later does not.
+                Ok((socket, client)) => {
+                    let service = Arc::clone(&listening.service);
+                    self.on_accepted(socket, client, service, now);
+                }
+                Err(Errno::AGAIN) => return,
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                    return self.pause(key, now, "no descriptors or no memory for more connections");
+                }
+                // Connections that ended before they were taken.
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Leaves what comes in the kernel's queue for a while; what is carried goes on.
+    fn pause(&mut self, key: usize, now: Instant, why: &str) {
+        let Some(listening) = self.listeners.get_mut(key) else { return };
+        if !listening.is_paused {
+            tracing::warn!(listener = listening.service.listener.name, "{why}: others wait");
+            listening.is_paused = true;
+            let token = EventData::new_u64(IS_LISTENER | key as u64);
+            let _ = epoll::modify(&self.epoll, &listening.socket, token, EventFlags::empty());
+        }
+        self.timers.set(now + PAUSE, 0, Cause::Accept);
+    }
+
+    pub(super) fn resume_listeners(&mut self) {
+        for (key, listening) in self.listeners.iter_mut().filter(|(_, listening)| listening.is_paused) {
+            listening.is_paused = false;
+            let token = EventData::new_u64(IS_LISTENER | key as u64);
+            let _ = epoll::modify(&self.epoll, &listening.socket, token, EventFlags::IN);
+        }
+    }
+
+    /// A connection was taken. Dropping its socket resets it: it inherited that from the listener.
+    fn on_accepted(&mut self, socket: OwnedFd, client: Option<SocketAddrAny>, service: Arc<Service>, now: Instant) {
+        service.metrics.accepted.inc();
+        let Some(client) = client.and_then(|address| SocketAddr::try_from(address).ok()) else { return };
+        if !service.listener.serves(client) || !self.shared.enter(client) {
+            service.metrics.refused.inc();
+            tracing::debug!(%client, listener = service.listener.name, "refused");
+            return;
+        }
+        service.metrics.active.inc();
+        let awaits_header = service.listener.awaits_header(client);
+        self.generation = self.generation.wrapping_add(1);
+        let stage = if awaits_header { Stage::Header } else { Stage::Connecting(Vec::new()) };
+        let key = self.connections.insert(Connection {
+            generation: self.generation,
+            near: Endpoint::new(socket, true),
+            far: None,
+            up: Direction::default(),
+            down: Direction::default(),
+            stage,
+            client,
+            server: client,
+            active_at: now,
+            silent_at: None,
+            opened_at: now,
+            service,
+            upstream: None,
+            bounded: None,
+            treatment: None,
+            is_ticking: false,
+            is_queued: false,
+            patience: Duration::ZERO,
+            source: client,
+        });
+        let token = self.token(key);
+        if self.register(&self.connections[key].near, token).is_err() {
+            return self.end(key, false);
+        }
+        self.watch(key);
+        if awaits_header { self.read_header(key, now) } else { self.go_on(key, now) }
+    }
+
+    /// Looks for a header of the PROXY protocol.
+    pub(super) fn read_header(&mut self, key: usize, now: Instant) {
+        let connection = &mut self.connections[key];
+        let mut octets = [0; proxy_protocol::LONGEST];
+        let peeked = recv(&connection.near.socket, &mut octets[..], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        let read = match peeked {
+            Ok((0, _)) => Read::Wrong,
+            Ok((length, _)) => proxy_protocol::read(&octets[..length]),
+            Err(Errno::AGAIN | Errno::INTR) => Read::Incomplete,
+            Err(_) => Read::Wrong,
+        };
+        match read {
+            Read::Incomplete => {}
+            Read::Wrong => {
+                connection.service.metrics.refused.inc();
+                tracing::debug!(client = %connection.client, "no header of the PROXY protocol");
+                self.end(key, false);
+            }
+            Read::Header(length, client) => {
+                // The octets are there: they were looked at.
+                let _ = recv(&connection.near.socket, &mut octets[..length], RecvFlags::DONTWAIT);
+                connection.client = client.unwrap_or(connection.client);
+                connection.active_at = now;
+                self.go_on(key, now);
+            }
+        }
+    }
+
+    /// Who the client is is known: where does it go?
+    fn go_on(&mut self, key: usize, now: Instant) {
+        let connection = &mut self.connections[key];
+        connection.stage = Stage::Connecting(Vec::new());
+        let service = Arc::clone(&connection.service);
+        if !service.listener.is_intercepting() {
+            return self.try_next(key, now);
+        }
+        let meant = listener::destination(&service.listener, &SockRef::from(&connection.near.socket));
+        match meant.ok().flatten().filter(|server| service.listener.may_reach(*server)) {
+            Some(server) => self.try_server(key, server, now),
+            None => {
+                service.metrics.refused.inc();
+                tracing::debug!(client = %connection.client, "meant for this proxy itself, or for what may not be reached");
+                self.end(key, false);
+            }
+        }
+    }
+
+    /// What the kernel has for a listener that is to go is taken, then it is closed.
+    pub(super) fn stop_listening(&mut self, key: usize, now: Instant) {
+        self.resume_listeners();
+        for _ in 0..1 << 16 {
+            let before = self.connections.len();
+            self.accept(key, now);
+            if self.connections.len() < before + AT_A_TIME {
+                break;
+            }
+        }
+        if let Some(listening) = self.listeners.try_remove(key) {
+            // Others may have the same socket, which closing does not take out of an epoll.
+            let _ = epoll::delete(&self.epoll, &listening.socket);
+        }
+    }
+}
+
+/// The address that a connection was made to, as the client's header names it.
+pub(super) fn local_of(near: &Endpoint) -> Option<SocketAddr> {
+    SockRef::from(&near.socket).local_addr().ok()?.as_socket()
+}

@@ -1,0 +1,184 @@
+//! What a thread is told by others.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
+
+use rustix::event::{EventfdFlags, eventfd};
+use serde_json::{Value as Json, json};
+
+use super::{Worker, side_info};
+use crate::connection::Stage;
+use crate::service::Service;
+
+/// Connections of a thread that are described at a time.
+const DESCRIBED: usize = 1000;
+
+/// What a thread can be told.
+#[derive(Debug)]
+pub enum Command {
+    /// Take connections at this socket.
+    Listen(Arc<Service>, OwnedFd),
+    /// A listener has other settings from now on.
+    Replace(Arc<Service>),
+    /// Take no more connections at the listener of this address.
+    StopListening(std::net::SocketAddr),
+    /// Take none at all, and end when those that are there have ended.
+    Drain,
+    /// End now.
+    Stop,
+    /// Describe the connections.
+    Describe(Sender<Vec<ConnectionInfo>>),
+}
+
+/// A side of a connection.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
+pub struct SideInfo {
+    pub congestion: String,
+    pub rtt_s: f64,
+    pub cwnd_segments: u32,
+    pub retransmitted_bytes: u64,
+    pub unread_bytes: u64,
+    pub unsent_bytes: u64,
+    pub unacknowledged_bytes: u64,
+    pub delivery_rate_bps: u64,
+}
+
+/// A connection.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
+pub struct ConnectionInfo {
+    pub listener: String,
+    pub client: String,
+    pub server: String,
+    pub age_s: f64,
+    pub up_bytes: u64,
+    pub down_bytes: u64,
+    pub near: SideInfo,
+    pub far: Option<SideInfo>,
+    /// Taken and not handed on, up and down.
+    pub pending_bytes: [u64; 2],
+}
+
+impl SideInfo {
+    fn to_json(&self) -> Json {
+        json!({
+            "congestion": self.congestion, "rtt_s": self.rtt_s, "cwnd_segments": self.cwnd_segments,
+            "retransmitted_bytes": self.retransmitted_bytes, "unread_bytes": self.unread_bytes,
+            "unsent_bytes": self.unsent_bytes, "unacknowledged_bytes": self.unacknowledged_bytes,
+            "delivery_rate_bps": self.delivery_rate_bps,
+        })
+    }
+}
+
+impl ConnectionInfo {
+    /// Octets that wait, from client to server and back.
+    pub fn backlog(&self) -> [u64; 2] {
+        let far = |of: fn(&SideInfo) -> u64| self.far.as_ref().map_or(0, of);
+        [
+            self.near.unread_bytes + self.pending_bytes[0] + far(|side| side.unsent_bytes),
+            far(|side| side.unread_bytes) + self.pending_bytes[1] + self.near.unsent_bytes,
+        ]
+    }
+
+    /// As `/connections` tells it.
+    pub fn to_json(&self) -> Json {
+        json!({
+            "listener": self.listener, "client": self.client, "server": self.server, "age_s": self.age_s,
+            "up_bytes": self.up_bytes, "down_bytes": self.down_bytes, "backlog_bytes": self.backlog(),
+            "near": self.near.to_json(), "far": self.far.as_ref().map(SideInfo::to_json),
+        })
+    }
+}
+
+/// How a thread is told.
+#[derive(Debug)]
+pub struct Handle {
+    commands: Sender<Command>,
+    wake: OwnedFd,
+}
+
+impl Handle {
+    pub(super) fn new() -> io::Result<(Self, OwnedFd, Receiver<Command>)> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let (commands, receiver) = channel();
+        Ok((Self { commands, wake: wake.try_clone()? }, wake, receiver))
+    }
+
+    /// The same, for another who tells.
+    pub fn again(&self) -> io::Result<Self> {
+        Ok(Self { commands: self.commands.clone(), wake: self.wake.try_clone()? })
+    }
+
+    /// Tells it; nothing happens if it has ended.
+    pub fn tell(&self, command: Command) {
+        if self.commands.send(command).is_ok() {
+            let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+        }
+    }
+}
+
+impl Worker {
+    pub(super) fn on_commands(&mut self) {
+        let _ = rustix::io::read(&self.wake, &mut [0; 8]);
+        while let Ok(command) = self.commands.try_recv() {
+            self.obey(command);
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        let now = Instant::now();
+        match command {
+            Command::Listen(service, socket) => {
+                let name = service.listener.name.clone();
+                if let Err(error) = self.listen(service, socket) {
+                    tracing::error!(listener = name, %error, "a thread cannot listen");
+                }
+            }
+            Command::Replace(service) => {
+                let address = service.listener.listen.address;
+                for (_, listening) in &mut self.listeners {
+                    if listening.service.listener.listen.address == address {
+                        listening.service = Arc::clone(&service);
+                    }
+                }
+            }
+            Command::StopListening(address) => self.stop_where(now, |it| it.listener.listen.address.0 == address),
+            Command::Drain => {
+                self.is_draining = true;
+                self.stop_where(now, |_| true);
+            }
+            Command::Stop => self.should_stop = true,
+            Command::Describe(answer) => {
+                let _ = answer.send(self.describe(now));
+            }
+        }
+    }
+
+    fn stop_where(&mut self, now: Instant, is_meant: impl Fn(&Service) -> bool) {
+        let meant = self.listeners.iter().filter(|(_, listening)| is_meant(&listening.service));
+        let keys: Vec<usize> = meant.map(|(key, _)| key).collect();
+        keys.into_iter().for_each(|key| self.stop_listening(key, now));
+    }
+
+    fn describe(&self, now: Instant) -> Vec<ConnectionInfo> {
+        self.shared.metrics.held.set(self.carrier.held as i64);
+        self.shared.metrics.pipes.set(self.carrier.pipes.lent() as i64);
+        let some = self.connections.iter().take(DESCRIBED);
+        some.map(|(_, it)| ConnectionInfo {
+            listener: it.service.listener.name.clone(),
+            client: it.client.to_string(),
+            server: it.server.to_string(),
+            age_s: (now - it.opened_at).as_secs_f64(),
+            up_bytes: it.up.written,
+            down_bytes: it.down.written,
+            near: side_info(&it.near),
+            far: it.far.as_ref().filter(|_| !matches!(it.stage, Stage::Connecting(_))).map(side_info),
+            pending_bytes: [it.up.pending() as u64, it.down.pending() as u64],
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,181 @@
+//! The server's side of a connection is opened. Until it answers nothing is read from the client; if none does, it is reset.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll::EventFlags;
+use socket2::SockRef;
+
+use super::Worker;
+use super::accept::local_of;
+use crate::config::file::Mode;
+use crate::connection::{Connection, Stage};
+use crate::direction::Endpoint;
+use crate::latency::Bounded;
+use crate::{proxy_protocol, side, sys};
+
+impl Worker {
+    /// Tries the next server of a listener with several.
+    pub(super) fn try_next(&mut self, key: usize, now: Instant) {
+        let connection = &mut self.connections[key];
+        let tried = match &connection.stage {
+            Stage::Connecting(tried) => tried.as_slice(),
+            _ => &[],
+        };
+        let Some(upstream) = connection.service.upstreams.choose(tried) else {
+            connection.service.metrics.unreachable.inc();
+            return self.end(key, false);
+        };
+        upstream.connections.fetch_add(1, Ordering::Relaxed);
+        let server = upstream.address;
+        if let Some(last) = connection.upstream.replace(upstream) {
+            last.connections.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.try_server(key, server, now);
+    }
+
+    pub(super) fn try_server(&mut self, key: usize, server: SocketAddr, now: Instant) {
+        let token = self.token(key);
+        let connection = &mut self.connections[key];
+        connection.server = server;
+        connection.active_at = now;
+        self.watch(key);
+        let connection = &mut self.connections[key];
+        let near_rtt = near_rtt(connection);
+        let Some(treatment) = connection.service.listener.treatment(connection.client, server, near_rtt) else {
+            connection.service.metrics.refused.inc();
+            return self.end(key, false);
+        };
+        let opened = open(connection, &treatment.far);
+        connection.treatment = Some(Box::new(treatment));
+        match opened {
+            Ok(socket) => {
+                let far = Endpoint::new(socket, false);
+                let registered = self.register(&far, token | 1);
+                self.connections[key].far = Some(far);
+                if registered.is_err() {
+                    self.end(key, false);
+                }
+            }
+            Err(error) => {
+                tracing::debug!(%server, %error, "cannot connect");
+                self.on_unreachable(key, now);
+            }
+        }
+    }
+
+    /// A server did not answer, or refused: another, or a reset.
+    pub(super) fn on_unreachable(&mut self, key: usize, now: Instant) {
+        let connection = &mut self.connections[key];
+        connection.far = None;
+        let server = connection.server;
+        let has_others = connection.upstream.as_ref().map(|upstream| upstream.note(false)).is_some();
+        match &mut connection.stage {
+            Stage::Connecting(tried) if has_others => {
+                tried.push(server);
+                self.try_next(key, now);
+            }
+            _ => {
+                connection.service.metrics.unreachable.inc();
+                self.end(key, false);
+            }
+        }
+    }
+
+    /// The server's socket has something to tell of its connecting.
+    pub(super) fn on_connected(&mut self, key: usize, flags: EventFlags, now: Instant) {
+        let connection = &mut self.connections[key];
+        let Some(far) = &mut connection.far else { return };
+        (far.is_readable, far.is_writable) = (true, true);
+        if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
+            match SockRef::from(&far.socket).take_error() {
+                // It had answered, and has sent what there may be to read before it was reset.
+                Ok(Some(error)) if error.kind() == io::ErrorKind::ConnectionReset => far.on_reset(),
+                Ok(None) if flags.contains(EventFlags::OUT) => {}
+                Ok(None) => return,
+                Ok(Some(error)) | Err(error) => {
+                    tracing::debug!(server = %connection.server, %error, "the server did not answer");
+                    return self.on_unreachable(key, now);
+                }
+            }
+        } else if !flags.contains(EventFlags::OUT) {
+            return;
+        }
+        connection.stage = Stage::Open;
+        connection.active_at = now;
+        if let Some(upstream) = &connection.upstream {
+            upstream.note(true);
+        }
+        self.treat(key, now);
+        self.advance(key, now);
+    }
+
+    /// Puts what a connection gets into force, now that both sides are there.
+    fn treat(&mut self, key: usize, now: Instant) {
+        let connection = &mut self.connections[key];
+        let Some(treatment) = connection.treatment.take() else { return };
+        let service = Arc::clone(&connection.service);
+        if treatment.near != service.listener.listen.near {
+            let near = SockRef::from(&connection.near.socket);
+            if let Err(error) = side::apply(&near, &treatment.near, connection.client.is_ipv6()) {
+                tracing::warn!(client = %connection.client, %error, "the near side's settings cannot be had");
+            }
+        }
+        let policies = [(&treatment.policy, &treatment.far), (&treatment.policy_back, &treatment.near)];
+        let is_bounded = policies.iter().any(|(policy, _)| **policy != ackclock_relay::DisciplineConfig::Socket);
+        if is_bounded || service.measures {
+            let seed = u64::from(connection.generation);
+            let is_paced = |side: &crate::config::file::Side| {
+                side.pacing_rate.is_some() || side.congestion.as_ref().is_some_and(|name| name.starts_with("bbr"))
+            };
+            let new = policies.map(|(policy, side)| Bounded::new(policy, is_paced(side), seed, now));
+            connection.bounded = Some(Box::new(new));
+        }
+        if service.listener.listen.send_proxy_protocol
+            && let Some(local) = local_of(&connection.near)
+        {
+            let header = proxy_protocol::header(connection.client, local);
+            connection.up.begin_with(&header, &mut self.carrier);
+        }
+    }
+}
+
+/// The client's round trip, as its handshake took it, if some rule asks for it.
+fn near_rtt(connection: &Connection) -> Duration {
+    let asked = connection.service.asks_rtt.then(|| sys::tcp_info(&connection.near.socket).ok()).flatten();
+    asked.map_or(Duration::ZERO, |info| Duration::from_micros(u64::from(info.rtt_us)))
+}
+
+/// A socket that connects to the server.
+fn open(connection: &Connection, side: &crate::config::file::Side) -> io::Result<OwnedFd> {
+    let listen = &connection.service.listener.listen;
+    let new = || -> io::Result<socket2::Socket> {
+        let socket = side::open(connection.server, side)?;
+        if let Some(mark) = listen.mark {
+            socket.set_mark(mark)?;
+        }
+        Ok(socket)
+    };
+    let mut socket = new()?;
+    let is_transparent = listen.mode == Mode::Transparent;
+    if is_transparent {
+        side::bind_as(&socket, connection.client)?;
+    }
+    let mut connected = socket.connect(&connection.server.into());
+    // The same four numbers may be in use by a connection that has just ended.
+    let in_use = |error: &io::Error| matches!(error.raw_os_error(), Some(libc::EADDRNOTAVAIL | libc::EADDRINUSE));
+    if is_transparent && connected.as_ref().is_err_and(in_use) {
+        socket = new()?;
+        side::make_transparent(&socket, connection.client.is_ipv6())?;
+        side::bind_address(&socket, connection.client)?;
+        connected = socket.connect(&connection.server.into());
+    }
+    match connected {
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+        _ => Ok(socket.into()),
+    }
+}

@@ -1,0 +1,135 @@
+//! Transparent and redirected connections, between three network namespaces; for root with `ip` and `nft`.
+
+use std::process::Command;
+
+use crate::program::{PROXY, run};
+
+/// A client, a proxy and a server, each with its namespace; gone when this is dropped.
+struct Namespaces(String);
+
+fn shell(commands: &str) -> String {
+    let (code, text) = run("sh", &["-ec", commands]);
+    assert_eq!(code, Some(0), "{commands}: {text}");
+    text
+}
+
+/// Why this cannot be played here.
+fn missing() -> Option<&'static str> {
+    let fails = |command: &str| run("sh", &["-c", command]).0 != Some(0);
+    match () {
+        () if !rustix::process::geteuid().is_root() => Some("it needs root"),
+        () if fails("command -v nft && command -v ip && command -v python3") => Some("it needs nft, ip and python3"),
+        () if fails("ip netns add axprobe && ip netns del axprobe") => Some("no namespaces can be made"),
+        () => None,
+    }
+}
+
+impl Namespaces {
+    fn new(name: &str) -> Self {
+        let it = Self(name.to_owned());
+        it.remove();
+        shell(&format!(
+            "for n in C P S; do ip netns add {name}$n; ip -n {name}$n link set lo up; done
+            ip link add c0 netns {name}C type veth peer name p0 netns {name}P
+            ip link add s0 netns {name}S type veth peer name p1 netns {name}P
+            ip -n {name}C addr add 10.92.1.2/24 dev c0; ip -n {name}P addr add 10.92.1.1/24 dev p0
+            ip -n {name}S addr add 10.92.2.2/24 dev s0; ip -n {name}P addr add 10.92.2.1/24 dev p1
+            for x in 'C c0' 'P p0' 'P p1' 'S s0'; do set -- $x; ip -n {name}$1 link set $2 up; done
+            ip -n {name}C route add default via 10.92.1.1; ip -n {name}S route add default via 10.92.2.1
+            ip netns exec {name}P sh -c 'for i in all default p0 p1; do echo 0 > /proc/sys/net/ipv4/conf/$i/rp_filter; done
+                echo 1 > /proc/sys/net/ipv4/ip_forward'"
+        ));
+        it
+    }
+
+    fn remove(&self) {
+        for part in ["C", "P", "S"] {
+            let _ = Command::new("ip").args(["netns", "del", &format!("{}{part}", self.0)]).output();
+        }
+    }
+}
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// A server that says whom it sees, one connection after the other.
+const SERVER: &str = "import socket
+l = socket.create_server(('10.92.2.2', 7000))
+print('ready', flush=True)
+while True:
+    c, a = l.accept()
+    d = b''
+    while x := c.recv(65536): d += x
+    c.sendall(b'%d octets from %s' % (len(d), a[0].encode())); c.close()
+";
+
+const CLIENT: &str = "import socket
+s = socket.create_connection(('10.92.2.2', 7000), timeout=5)
+s.sendall(bytes(3000000)); s.shutdown(1)
+print(s.recv(100).decode(), 'to', s.getpeername()[0])
+";
+
+/// What the client is told by the server behind a proxy in this mode, twice, and the proxy's rules after it has ended.
+fn played(name: &str, mode: &str) -> (Vec<String>, String) {
+    let namespaces = Namespaces::new(name);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proxy.toml");
+    let config = format!(
+        "workers = 1\n[[listen]]\naddress = \"0.0.0.0:9000\"\nmode = \"{mode}\"\ninterfaces = [\"p0\"]\n\
+         destinations = [\"10.92.2.0/24\"]\nfar = {{ congestion = \"reno\" }}\n"
+    );
+    std::fs::write(&path, config).unwrap();
+    let inside = |part: &str, program: &str, arguments: &[&str]| {
+        let name = format!("{}{part}", namespaces.0);
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &name, program]).args(arguments);
+        command
+    };
+    let mut server = inside("S", "python3", &["-c", SERVER]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut proxy = inside("P", PROXY, &["--apply", path.to_str().unwrap()]).spawn().unwrap();
+    crate::program::until("the rules are there", || {
+        run("ip", &["netns", "exec", &format!("{name}P"), "nft", "list", "table", "inet", "ackclock_proxy"]).0 == Some(0)
+    });
+    // Port 7000, as the kernel writes it.
+    let listens = || inside("S", "grep", &["-q", ":1B58 ", "/proc/net/tcp"]).status().is_ok_and(|status| status.success());
+    crate::program::until("the server listens", listens);
+    let told = || String::from_utf8(inside("C", "python3", &["-c", CLIENT]).output().unwrap().stdout).unwrap();
+    let told = vec![told(), told()];
+    let pid = rustix::process::Pid::from_child(&proxy);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let status = proxy.wait().unwrap();
+    assert!(status.success(), "{status}");
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let left = shell(&format!("ip netns exec {name}P nft list ruleset; ip -n {name}P rule; ip -n {name}P route show table 24931 2>&1 || true"));
+    (told, left)
+}
+
+#[test]
+fn a_transparent_proxy_keeps_the_clients_address_and_takes_its_rules_away() {
+    if let Some(why) = missing() {
+        eprintln!("skipped: {why}");
+        return;
+    }
+    let (told, left) = played("axT", "transparent");
+    for one in told {
+        assert_eq!(one.trim(), "3000000 octets from 10.92.1.2 to 10.92.2.2");
+    }
+    assert!(!left.contains("ackclock_proxy") && !left.contains("0x6163"), "{left}");
+}
+
+#[test]
+fn a_redirected_connection_reaches_where_it_was_meant_to_go_from_the_proxys_address() {
+    if let Some(why) = missing() {
+        eprintln!("skipped: {why}");
+        return;
+    }
+    let (told, left) = played("axR", "redirect");
+    for one in told {
+        assert_eq!(one.trim(), "3000000 octets from 10.92.2.1 to 10.92.2.2");
+    }
+    assert!(!left.contains("ackclock_proxy"), "{left}");
+}

@@ -1,0 +1,237 @@
+//! Reload, upgrade, the end; limits, timeouts and the PROXY protocol; what is wrong with a configuration; measurements.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::program::{PATIENCE, PROXY, Proxy, answers, connect, echo, free, run, until};
+
+fn config(listen: SocketAddr, upstream: SocketAddr, more: &str) -> String {
+    format!("workers = 2\n[[listen]]\nname = \"one\"\naddress = \"{listen}\"\nupstream = [\"{upstream}\"]\n{more}\n")
+}
+
+#[test]
+fn a_reload_drops_no_flow_opens_and_closes_listeners_and_refuses_mistakes() {
+    let (first, second, server) = (free(), free(), echo());
+    let proxy = Proxy::start(&config(first, server, ""), first);
+    let mut flow = connect(first);
+    assert!(answers(&mut flow));
+    proxy.write(&config(second, server, ""));
+    proxy.signal(Signal::HUP);
+    until("the new listener is there", || std::net::TcpStream::connect(second).is_ok());
+    until("the old one is gone", || std::net::TcpStream::connect(first).is_err());
+    assert!(answers(&mut flow), "the flow of the old listener goes on");
+    proxy.write("workers = \"many\"\n");
+    proxy.signal(Signal::HUP);
+    until("the mistake is told", || proxy.log().contains("workers is a text"));
+    assert!(answers(&mut flow) && answers(&mut connect(second)));
+}
+
+#[test]
+fn an_upgrade_refuses_no_connection_and_the_old_process_ends_with_its_last_flow() {
+    let (listen, server) = (free(), echo());
+    let mut proxy = Proxy::start(&config(listen, server, ""), listen);
+    let mut flow = connect(listen);
+    assert!(answers(&mut flow));
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        let knocks = scope.spawn(|| {
+            let mut count = 0;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                assert!(answers(&mut connect(listen)), "connection {count}");
+                count += 1;
+            }
+            count
+        });
+        proxy.signal(Signal::USR2);
+        until("it was handed over", || proxy.log().contains("handed over"));
+        thread::sleep(Duration::from_millis(100));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(knocks.join().unwrap() > 0);
+    });
+    assert!(answers(&mut flow), "the old process carries on what it had");
+    drop(flow);
+    assert_eq!(proxy.wait(), Some(0));
+    assert!(answers(&mut connect(listen)), "the new one is there");
+    let log = proxy.log();
+    let successor = log.split("successor=").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+    let successor = rustix::process::Pid::from_raw(successor.parse().unwrap()).unwrap();
+    rustix::process::kill_process(successor, Signal::TERM).unwrap();
+    until("the new one is gone", || std::net::TcpStream::connect(listen).is_err());
+}
+
+#[test]
+fn on_sigterm_flows_end_by_themselves_and_on_sigint_at_once() {
+    let (listen, server) = (free(), echo());
+    let mut proxy = Proxy::start(&config(listen, server, ""), listen);
+    let mut flow = connect(listen);
+    assert!(answers(&mut flow));
+    proxy.signal(Signal::TERM);
+    until("nobody listens", || std::net::TcpStream::connect(listen).is_err());
+    assert!(answers(&mut flow), "it is carried to its end");
+    flow.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(flow.read(&mut [0; 10]).unwrap(), 0);
+    assert_eq!(proxy.wait(), Some(0));
+
+    let mut proxy = Proxy::start(&config(listen, server, ""), listen);
+    let mut flow = connect(listen);
+    assert!(answers(&mut flow));
+    proxy.signal(Signal::INT);
+    assert_eq!(proxy.wait(), Some(130));
+    assert_eq!(flow.read(&mut [0; 10]).unwrap_err().kind(), ErrorKind::ConnectionReset);
+}
+
+/// Two connections, once that which knocked is gone.
+fn both(listen: SocketAddr) -> [std::net::TcpStream; 2] {
+    let mut two = [connect(listen), connect(listen)];
+    until("two are carried", || {
+        let both = two.iter_mut().all(answers);
+        if !both {
+            two = [connect(listen), connect(listen)];
+        }
+        both
+    });
+    two
+}
+
+#[test]
+fn too_many_of_one_source_are_reset_and_more_than_there_is_room_for_wait() {
+    let (listen, server) = (free(), echo());
+    let proxy = Proxy::start(&config(listen, server, "[limits]\nper_source = 2"), listen);
+    let two = both(listen);
+    assert!(connect(listen).read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::ConnectionReset));
+    drop(two);
+    drop(proxy);
+
+    let proxy = Proxy::start(&config(listen, server, "[limits]\nconnections = 2"), listen);
+    let two = both(listen);
+    let mut third = connect(listen);
+    third.write_all(b"ping").unwrap();
+    third.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    let mut octets = [0; 4];
+    assert!(third.read(&mut octets).is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "it waits");
+    drop(two);
+    third.set_read_timeout(Some(PATIENCE)).unwrap();
+    third.read_exact(&mut octets).unwrap();
+    assert_eq!(octets, *b"ping");
+    drop(proxy);
+}
+
+#[test]
+fn who_says_nothing_for_too_long_is_reset() {
+    let (listen, server) = (free(), echo());
+    let _proxy = Proxy::start(&config(listen, server, "[timeouts]\nidle = \"300 ms\""), listen);
+    let mut flow = connect(listen);
+    for _ in 0..4 {
+        assert!(answers(&mut flow), "what talks is not idle");
+        thread::sleep(Duration::from_millis(150));
+    }
+    let silent = Instant::now();
+    assert_eq!(flow.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
+    assert!(silent.elapsed() < Duration::from_secs(2), "{:?}", silent.elapsed());
+}
+
+#[test]
+fn the_second_server_is_taken_where_the_first_does_not_answer() {
+    let (listen, server, absent) = (free(), echo(), free());
+    let text = format!(
+        "[[listen]]\naddress = \"{listen}\"\nupstream = [\"{absent}\", \"{server}\"]\nhealth_interval = \"50 ms\"\n"
+    );
+    let proxy = Proxy::start(&text, listen);
+    assert!((0..4).all(|_| answers(&mut connect(listen))));
+    until("it is known that the first does not answer", || proxy.log().contains("is_healthy=false"));
+}
+
+/// What the server gets through two proxies: the first tells the second of the client, which tells the server.
+#[test]
+fn the_proxy_protocol_tells_of_the_client_through_two_proxies() {
+    let (first, second) = (free(), free());
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = server.local_addr().unwrap();
+    let more = "accept_proxy_protocol = [\"127.0.0.0/8\"]\nsend_proxy_protocol = true";
+    let _outer = Proxy::start(&config(first, second, "send_proxy_protocol = true"), first);
+    let _inner = Proxy::start(&config(second, upstream, more), second);
+    let mut client = connect(first);
+    client.write_all(b"hello").unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    let mut got = Vec::new();
+    // What knocked to see whether a proxy listens comes here too, and says nothing.
+    while got.is_empty() || !got.ends_with(b"hello") {
+        got.clear();
+        let _ = server.accept().unwrap().0.read_to_end(&mut got);
+    }
+    let client = client.local_addr().unwrap();
+    // 12 octets of signature, version and command, family and protocol, length; source and destination, then their ports
+    assert_eq!(got.len(), 28 + 5);
+    assert_eq!(got[..16], *b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c");
+    assert_eq!((&got[16..20], &got[24..26]), (&[127, 0, 0, 1][..], &client.port().to_be_bytes()[..]));
+}
+
+#[test]
+fn measurements_say_what_was_carried() {
+    let (listen, server, at) = (free(), echo(), free());
+    let _proxy =
+        Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"\nlatency = true")), listen);
+    let mut flow = connect(listen);
+    assert!(answers(&mut flow));
+    let ask = |what: &str| {
+        let mut socket = connect(at);
+        write!(socket, "GET {what} HTTP/1.1\r\n\r\n").unwrap();
+        let mut text = String::new();
+        socket.read_to_string(&mut text).unwrap();
+        text
+    };
+    let text = ask("/metrics");
+    assert!(text.starts_with("HTTP/1.1 200 OK") && text.ends_with("# EOF\n"), "{text}");
+    // four octets each way
+    for side in ["near", "far"] {
+        let line = format!("ackclock_proxy_received_bytes_total{{listener=\"one\",side=\"{side}\"}} 4\n");
+        assert!(text.contains(&line), "{text}");
+    }
+    assert!(text.contains("ackclock_proxy_active_connections{listener=\"one\"} 1\n"), "{text}");
+    let connections = ask("/connections");
+    assert!(connections.contains(&format!("\"client\":\"{}\"", flow.local_addr().unwrap())), "{connections}");
+    let (code, table) = run(PROXY, &["top", "--once", &at.to_string()]);
+    assert_eq!(code, Some(0));
+    assert!(table.contains(&flow.local_addr().unwrap().to_string()), "{table}");
+    assert!(ask("/etc/passwd").starts_with("HTTP/1.1 404"));
+}
+
+#[test]
+fn programs_say_what_is_wrong_by_their_exit_codes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proxy.toml");
+    let path = path.to_str().unwrap();
+    std::fs::write(path, "[[listen]]\naddress = \"127.0.0.1:1\"\nupstream = [\"127.0.0.1:2\"]\n").unwrap();
+    assert_eq!(run(PROXY, &["--check", path]).0, Some(0));
+    std::fs::write(path, "[[listen]]\naddress = 7\n").unwrap();
+    let (code, text) = run(PROXY, &["--check", path]);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("proxy.toml:2:11: listen[0].address must be an address with a port"), "{text}");
+    assert_eq!(run(PROXY, &["--check", "/nonexistent"]).0, Some(2));
+    assert_eq!(run(PROXY, &["--nonsense"]).0, Some(2));
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    std::fs::write(path, config(taken.local_addr().unwrap(), free(), "")).unwrap();
+    let (code, text) = run(PROXY, &[path]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("cannot listen at"), "{text}");
+}
+
+#[test]
+fn a_thousand_connections_leave_no_descriptor_behind() {
+    let (listen, server) = (free(), echo());
+    let proxy = Proxy::start(&config(listen, server, ""), listen);
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", proxy.child.id())).unwrap().count();
+    // Each thread may keep a pipe.
+    assert!(answers(&mut connect(listen)));
+    until("what knocked is gone", || open() < 30);
+    let before = open();
+    for _ in 0..10 {
+        let mut many: Vec<_> = (0..100).map(|_| connect(listen)).collect();
+        assert!(many.iter_mut().all(answers));
+    }
+    until("as many as before", || open() <= before + 4);
+}

@@ -1,0 +1,121 @@
+//! A running proxy.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+pub(crate) const PROXY: &str = env!("CARGO_BIN_EXE_ackclock-proxy");
+
+/// Nothing takes as long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A proxy with its configuration in a folder of its own.
+pub(crate) struct Proxy {
+    pub(crate) child: Child,
+    folder: TempDir,
+}
+
+/// An address whose port was free a moment ago.
+pub(crate) fn free() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+impl Proxy {
+    /// With this configuration; it listens at `wait_for` when this returns.
+    pub(crate) fn start(config: &str, wait_for: SocketAddr) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("proxy.toml"), config).unwrap();
+        let log = fs::File::create(folder.path().join("log")).unwrap();
+        let child = Command::new(PROXY).arg(folder.path().join("proxy.toml")).stderr(log).spawn().unwrap();
+        let proxy = Self { child, folder };
+        until("the proxy listens", || proxy.log().contains("ready"));
+        drop(connect(wait_for));
+        proxy
+    }
+
+    pub(crate) fn write(&self, config: &str) {
+        fs::write(self.path(), config).unwrap();
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("proxy.toml")
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Its exit code.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the proxy does not end");
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until something holds.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < until, "{what}: not within {PATIENCE:?}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn connect(to: SocketAddr) -> TcpStream {
+    let socket = TcpStream::connect(to).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket
+}
+
+/// A server that answers with what it gets.
+pub(crate) fn echo() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let (mut reader, mut writer) = (socket.try_clone().unwrap(), socket);
+                let _ = std::io::copy(&mut reader, &mut writer);
+                let _ = writer.shutdown(std::net::Shutdown::Write);
+            });
+        }
+    });
+    address
+}
+
+/// True if what is sent comes back.
+pub(crate) fn answers(socket: &mut TcpStream) -> bool {
+    let mut octets = [0; 4];
+    socket.write_all(b"ping").is_ok() && socket.read_exact(&mut octets).is_ok() && octets == *b"ping"
+}
+
+/// Runs a program to its end: its exit code, and what it wrote.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let done = Command::new(program).args(arguments).stdin(Stdio::null()).output().unwrap();
+    let text = [done.stdout, done.stderr].concat();
+    (done.status.code(), String::from_utf8(text).unwrap())
+}

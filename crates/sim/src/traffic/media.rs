@@ -1,0 +1,221 @@
+//! A flow of interactive media over datagrams: its sender, its receiver, and the reports that travel back.
+//!
+//! Source: what the two ends do is `ackclock_media`'s; here they are given times and packets. Both keep one account, as those of plain
+//! datagrams do: a packet carries its number and size, and what else its headers would tell (which frame, which is the last of
+//! it, what a report says) is looked up here. Packets are real ones, of the size that they would have.
+
+mod frames;
+mod series;
+
+use std::collections::VecDeque;
+
+use ackclock_media::sender::Action;
+use ackclock_media::{Arrival, MediaApp, RateController as _, Receiver, Report, ReportFormat, Sender};
+use ackclock_net::{Datagram, RandomStream};
+use ackclock_units::{Histogram, SimTime};
+use ackclock_wire::Ecn;
+use serde::Serialize;
+
+use super::config::DatagramConfig;
+use super::sink::{DatagramSummary, Sink};
+use crate::config::MeasureWindow;
+use crate::outcome::Distribution;
+use crate::summary::distribution;
+use frames::Frames;
+
+pub(super) use series::MediaSeries;
+
+/// So many reports are taken for under way at most; an older one is lost.
+const REPORTS: usize = 4_096;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct MediaFlow {
+    controller: &'static str,
+    sender: Sender,
+    receiver: Receiver,
+    format: ReportFormat,
+    window: MeasureWindow,
+    sink: Sink,
+    frames: Frames,
+    /// How long packets wait at the sender, nanoseconds.
+    queue: Histogram,
+    target: Average,
+    /// Reports under way, by their numbers.
+    reports: VecDeque<Option<Report>>,
+    first_report: u32,
+    /// Room for the packets of a report.
+    spare: Vec<Vec<Arrival>>,
+    reports_sent: u64,
+    report_octets: u64,
+    /// When it is asked next: the time of its earliest event.
+    wake: SimTime,
+    /// Octets of the whole run.
+    sent: u64,
+    received: u64,
+    last_delay: f64,
+}
+
+/// A value over time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Average {
+    value: f64,
+    since: SimTime,
+    area: f64,
+}
+
+impl Average {
+    fn set(&mut self, now: SimTime, value: f64, window: &MeasureWindow) {
+        let from = window.from.map_or(self.since, |from| self.since.max(from));
+        let until = window.until.map_or(now, |until| now.min(until));
+        self.area += self.value * until.saturating_since(from).as_secs_f64();
+        (self.value, self.since) = (value, now);
+    }
+}
+
+/// What became of interactive media; of frames, those that were made within the measurement window.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MediaSummary {
+    /// What sets the rate.
+    pub controller: &'static str,
+    /// The mean rate that the controller asked for.
+    pub target_bps: f64,
+    /// Frames that the encoder made.
+    pub frames: u64,
+    /// Of these, those that arrived whole before the run ended.
+    pub frames_received: u64,
+    /// Frames of which packets were thrown away at the sender, over the whole run.
+    pub frames_discarded: u64,
+    /// From the encoder to the arrival of the last packet; null if no frame arrived.
+    pub frame_delay_ms: Option<Distribution>,
+    /// How long packets waited at the sender; null if none left.
+    pub queue_ms: Option<Distribution>,
+    /// Reports that the receiver sent, over the whole run.
+    pub reports: u64,
+    /// Their payload, over the time of the flow, in bit/s.
+    pub reports_bps: f64,
+}
+
+impl MediaFlow {
+    pub(super) fn new(app: &MediaApp, config: &DatagramConfig, seed: u64, window: MeasureWindow) -> Self {
+        let limits = app.limits(config.ecn == Ecn::Ect1);
+        let random = RandomStream::new(seed, &format!("media {}", config.name));
+        let sender = Sender::new(app, limits, config.payload, (config.start, config.until), random);
+        let reporting = app.reporting(sender.controller());
+        let value = sender.controller().target_rate().0 as f64;
+        Self {
+            controller: app.controller.name(),
+            sender,
+            receiver: Receiver::new(reporting),
+            format: reporting.format,
+            window,
+            sink: Sink::new(window),
+            frames: Frames::default(),
+            queue: Histogram::default(),
+            target: Average { value, since: config.start, area: 0.0 },
+            reports: VecDeque::new(),
+            first_report: 0,
+            spare: Vec::new(),
+            reports_sent: 0,
+            report_octets: 0,
+            wake: SimTime::NEVER,
+            sent: 0,
+            received: 0,
+            last_delay: f64::NAN,
+        }
+    }
+
+    /// When it is to be asked again, if no event is pending for then or before.
+    pub(super) fn wake(&mut self) -> Option<SimTime> {
+        let time = self.sender.deadline().min(self.receiver.deadline());
+        let is_sooner = time < self.wake;
+        self.wake = self.wake.min(time);
+        is_sooner.then_some(time)
+    }
+
+    /// An event has come: true if it is the one that it waits for, and not one whose place an earlier has taken.
+    pub(super) fn is_due(&mut self, now: SimTime) -> bool {
+        let is_due = now >= self.wake;
+        if is_due {
+            self.wake = SimTime::NEVER;
+        }
+        is_due
+    }
+
+    /// The next packet that leaves now, its number and its octets.
+    pub(super) fn send(&mut self, now: SimTime) -> Option<(u32, u32)> {
+        loop {
+            match self.sender.act(now)? {
+                Action::Encoded { packets, .. } => self.frames.encode(now, packets, &self.window),
+                Action::Sends(departure) => {
+                    self.sink.on_sent(now, departure.number, departure.size);
+                    self.sent += u64::from(departure.size);
+                    if self.window.holds(now) {
+                        self.queue.add(departure.waited.0);
+                    }
+                    return Some((departure.number, departure.size));
+                }
+            }
+        }
+    }
+
+    /// The report that leaves now, its number and its octets.
+    pub(super) fn report(&mut self, now: SimTime) -> Option<(u32, u32)> {
+        let report = self.receiver.report(now, self.spare.pop().unwrap_or_default())?;
+        let octets = report.octets(self.format);
+        let number = self.first_report + self.reports.len() as u32;
+        self.reports.push_back(Some(report));
+        if self.reports.len() > REPORTS {
+            self.reports.pop_front();
+            self.first_report += 1;
+        }
+        self.reports_sent += 1;
+        self.report_octets += u64::from(octets);
+        Some((number, octets))
+    }
+
+    /// A packet arrives.
+    pub(super) fn on_packet(&mut self, now: SimTime, datagram: &Datagram) {
+        let is_marked = datagram.ecn == Ecn::Ce;
+        self.sink.on_received(now, datagram.sent, datagram.number, datagram.payload, is_marked);
+        self.last_delay = now.saturating_since(datagram.sent).as_secs_f64();
+        if let Some(sent) = self.sender.come(datagram.number) {
+            self.received += u64::from(datagram.payload);
+            self.frames.on_packet(now, sent.frame, &self.window);
+            self.receiver.on_packet(now, datagram.number, datagram.payload, is_marked, sent.is_last);
+        }
+    }
+
+    /// A report comes back.
+    pub(super) fn on_report(&mut self, now: SimTime, number: u32) {
+        let index = number.checked_sub(self.first_report).map(|index| index as usize);
+        let Some(report) = index.and_then(|index| self.reports.get_mut(index)).and_then(Option::take) else { return };
+        self.sender.on_report(now, &report);
+        self.spare.push(report.packets);
+        while let Some(None) = self.reports.front() {
+            self.reports.pop_front();
+            self.first_report += 1;
+        }
+        self.target.set(now, self.sender.controller().target_rate().0 as f64, &self.window);
+    }
+
+    pub(super) fn summary(&self, config: &DatagramConfig, end: SimTime) -> DatagramSummary {
+        let (from, until) = self.sink.span(config, end);
+        let mut target = self.target;
+        target.set(until.max(target.since), 0.0, &self.window);
+        let seconds = until.saturating_since(from).as_secs_f64();
+        let whole = end.min(config.until).saturating_since(config.start).as_secs_f64();
+        let media = MediaSummary {
+            controller: self.controller,
+            target_bps: if seconds > 0.0 { target.area / seconds } else { 0.0 },
+            frames: self.frames.made(),
+            frames_received: self.frames.delay().weight(),
+            frames_discarded: self.sender.discarded_frames(),
+            frame_delay_ms: (!self.frames.delay().is_empty()).then(|| distribution(self.frames.delay(), 1e6)),
+            queue_ms: (!self.queue.is_empty()).then(|| distribution(&self.queue, 1e6)),
+            reports: self.reports_sent,
+            reports_bps: if whole > 0.0 { self.report_octets as f64 * 8.0 / whole } else { 0.0 },
+        };
+        self.sink.summary(config, end, Some(media))
+    }
+}

@@ -1,0 +1,77 @@
+//! Frames of video: when they were made, and when they have arrived whole.
+
+use std::collections::VecDeque;
+
+use ackclock_units::{Histogram, SimDuration, SimTime};
+
+use crate::config::MeasureWindow;
+
+/// A frame that has not arrived by then does not.
+const OLD: SimDuration = SimDuration::from_secs(60);
+
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    made: SimTime,
+    /// That have not arrived.
+    packets: u32,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frames {
+    under_way: VecDeque<Frame>,
+    /// Number of the first of these.
+    first: u32,
+    /// How many were made within the window.
+    counted: u64,
+    delay: Histogram,
+}
+
+impl Frames {
+    pub(super) fn encode(&mut self, now: SimTime, packets: u32, window: &MeasureWindow) {
+        self.counted += u64::from(window.holds(now));
+        self.under_way.push_back(Frame { made: now, packets });
+        while let Some(front) = self.under_way.front()
+            && (front.packets == 0 || now.saturating_since(front.made) > OLD)
+        {
+            self.under_way.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// One of its packets has arrived for the first time.
+    pub(super) fn on_packet(&mut self, now: SimTime, frame: u32, window: &MeasureWindow) {
+        let index = frame.checked_sub(self.first).map(|index| index as usize);
+        let Some(frame) = index.and_then(|index| self.under_way.get_mut(index)) else { return };
+        frame.packets -= 1;
+        if frame.packets == 0 && window.holds(frame.made) {
+            self.delay.add(now.saturating_since(frame.made).0);
+        }
+    }
+
+    /// How many were made within the window.
+    pub(super) fn made(&self) -> u64 {
+        self.counted
+    }
+
+    /// From the encoder to the arrival of the last packet, nanoseconds.
+    pub(super) fn delay(&self) -> &Histogram {
+        &self.delay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_has_arrived_with_its_last_packet() {
+        let (mut frames, window) = (Frames::default(), MeasureWindow::default());
+        frames.encode(SimTime(0), 2, &window);
+        frames.encode(SimTime(40), 1, &window);
+        frames.on_packet(SimTime(100), 0, &window);
+        assert!(frames.delay().is_empty());
+        frames.on_packet(SimTime(150), 0, &window);
+        assert_eq!((frames.made(), frames.delay().weight(), frames.delay().max()), (2, 1, 150));
+    }
+}

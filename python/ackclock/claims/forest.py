@@ -1,0 +1,146 @@
+"""Forest plots: the source's number, what counts as agreement, and ours with its interval, a row for each claim.
+
+They need numbers only, so that claims on record have one, too.
+Source of the form: Lewis and Clarke, BMJ 322, 2001 (from memory). Departures: the rows are claims, not studies, and
+carry a range of agreement; nothing is pooled.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ackclock.claims.figures import STYLE
+from ackclock.claims.ledger import Choices, Finding
+from ackclock.claims.measured import Measured
+
+WIDTH = 9.6
+"""Inches: as wide as the page."""
+COLOURS = ("#1f5fa8", "#c8501e", "#2f8f5b", "#7a4fa0", "#e0a030")
+"""Of the options of the open choices, the first one's first."""
+MOST = len(COLOURS)
+"""Combinations of choices that a row shows; a grid has more, and a map of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Claims that have one axis.
+
+    Attributes:
+        name: Of its files.
+        title: Above it, with the settings.
+        findings: From above.
+    """
+
+    name: str
+    title: str
+    findings: tuple[Finding, ...]
+
+
+def plots(findings: Sequence[Finding]) -> list[Plot]:
+    """Return what can be drawn: claims of a family and a unit, where a mean of seeds is among them.
+
+    Args:
+        findings: Of one folder.
+    """
+    groups: dict[tuple[str, str, tuple[str, ...]], list[Finding]] = {}
+    for finding in findings:
+        family = re.match(r"[A-Za-z]+\d*", finding.claim.id)
+        single = finding.claim.share is None and finding.region is None and finding.measured.value is not None
+        if family and single:
+            options = tuple(name for name, _ in _options(finding))
+            groups.setdefault((family[0], finding.claim.unit, options), []).append(finding)
+    drawn = [group for group in groups.values() if any(found.seeds > 1 for found in group)]
+    return [_plot(number, group) for number, group in enumerate(drawn, 1)]
+
+
+def _plot(number: int, group: Sequence[Finding]) -> Plot:
+    seeds = sorted({finding.seeds for finding in group})
+    studies = dict.fromkeys(finding.claim.study.title for finding in group)
+    ids = ", ".join(finding.claim.id for finding in group)
+    title = (
+        f"{ids}: the source (diamonds), what agrees (grey), ours with intervals of 95 % over "
+        f"{' or '.join(map(str, seeds))} seeds; {'; '.join(studies)}"
+    )
+    return Plot(f"forest-{number}-{group[0].claim.id.lower()}", title, tuple(group))
+
+
+def draw(plot: Plot) -> Figure:
+    """Draw a plot.
+
+    Args:
+        plot: One of `plots`.
+    """
+    with mpl.rc_context({**STYLE, "axes.grid": False}):
+        figure = Figure(figsize=(WIDTH, 1.3 + 0.5 * len(plot.findings)), layout="constrained")
+        axis = figure.subplots()
+        for place, finding in enumerate(plot.findings):
+            _row(axis, place, finding)
+        _ranges(axis, plot.findings)
+        axis.set_yticks(range(len(plot.findings)), [_label(finding) for finding in plot.findings])
+        axis.set_ylim(len(plot.findings) - 0.5, -0.5)
+        axis.tick_params(axis="y", length=0)
+        axis.set_xlabel(plot.findings[0].claim.unit or "ratio")
+        handles = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    return figure
+
+
+def _row(axis: Axes, place: int, finding: Finding) -> None:
+    tried = _options(finding)
+    for index, (name, measured) in enumerate(tried):
+        _dot(axis, place + (index - (len(tried) - 1) / 2) * 0.55 / len(tried), measured, COLOURS[index], name)
+    published = number_of(finding.claim.published)
+    if published is not None:
+        axis.plot(published, place, "D", color="black", markersize=7, fillstyle="none", label="source")
+
+
+def _ranges(axis: Axes, findings: Sequence[Finding]) -> None:
+    """Shade from where to where each agrees, to the edge where there is no limit."""
+    left, right = axis.get_xlim()
+    for place, finding in enumerate(findings):
+        low, high = finding.claim.limits
+        begin, end = max(low, left), min(high, right)
+        axis.barh(place, max(end - begin, 0.0), left=begin, height=0.8, color="#e7e9ee", zorder=0)
+    axis.set_xlim(left, right)
+
+
+def _options(finding: Finding) -> list[tuple[str, Measured]]:
+    """Return what was measured under each combination of choices, the one that the verdict rests on first."""
+    choices = finding.claim.study.open_choices
+    first: Choices = tuple(choice.options[0] for choice in choices)
+    tried = [(first, finding.measured), *((chosen, measured) for chosen, measured, _ in finding.others)]
+    named = [(", ".join(option.name for option in chosen) or "ours", found) for chosen, found in tried]
+    return named[:MOST]
+
+
+def _dot(axis: Axes, place: float, measured: Measured, colour: str, name: str) -> None:
+    interval = measured.interval
+    if measured.value is None:
+        return
+    half = interval.half if interval is not None and interval.freedom else 0.0
+    axis.errorbar(
+        measured.value, place, xerr=half, fmt="o", color=colour, markersize=4, capsize=3, linewidth=1.3, label=name
+    )
+
+
+def _label(finding: Finding) -> str:
+    text = finding.claim.quantity
+    return f"{finding.claim.id}  {text if len(text) <= 52 else text[:50] + ' ...'}"
+
+
+def number_of(published: str) -> float | None:
+    """Return the number that a source prints; none of what is no number.
+
+    Args:
+        published: As in `claims.toml`.
+
+    Examples:
+        >>> number_of("10.41"), number_of("about 13"), number_of("-1.84"), number_of("level"), number_of("up to 14")
+        (10.41, 13.0, -1.84, None, 14.0)
+    """
+    found = re.fullmatch(r"(?:about |up to |close to )?(-?\d+(?:\.\d+)?)(?: \(.*\))?", published)
+    return float(found[1]) if found else None

@@ -1,0 +1,115 @@
+"""How far a mean of repetitions may lie from what it would be over endlessly many.
+
+Source: Student (1908): the mean of n values of a normal distribution lies within t(n - 1) standard errors. Where
+numbers are compared, a claim's measure compares them within one seed, so that each value is a paired difference or
+ratio and the interval is that of a paired comparison. A ratio whose weight is its denominator is a ratio of sums; its
+error is taken from the residuals weight x (value - ratio) (Cochran, Sampling Techniques, on ratios; from memory).
+Departures: values of a few seeds need not be normal, and Jain's index cannot be; nothing else is assumed of them.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+CONFIDENCE = 0.95
+"""Of every interval that is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """From where to where a mean may lie, in the unit of its claim.
+
+    Attributes:
+        middle: The mean.
+        error: Its standard error; infinite where a single repetition says nothing of others.
+        freedom: Degrees of freedom: one less than repetitions.
+        confidence: That the mean of endlessly many lies in it.
+    """
+
+    middle: float
+    error: float
+    freedom: int
+    confidence: float = CONFIDENCE
+
+    @property
+    def half(self) -> float:
+        """From the middle to either end."""
+        return self.error * quantile(self.freedom, self.confidence) if 0 < self.error < math.inf else self.error
+
+    @property
+    def low(self) -> float:
+        """The lower end."""
+        return self.middle - self.half
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+        return self.middle + self.half
+
+    def of(self, confidence: float) -> "Interval":
+        """Return the same mean's interval of another confidence.
+
+        Args:
+            confidence: Between 0 and 1.
+        """
+        return Interval(self.middle, self.error, self.freedom, confidence)
+
+
+def of_mean(values: Sequence[float], weights: Sequence[float] | None = None) -> Interval:
+    """Return the interval of a mean of repetitions.
+
+    Args:
+        values: One of each repetition, at least one; of a single one nothing is known.
+        weights: Of each in the mean; alike by default.
+
+    Examples:
+        >>> found = of_mean([3.0, 4.0, 8.0])  # 5 +- 4.303 x 2.6458 / sqrt(3)
+        >>> round(found.low, 2), round(found.high, 2)
+        (-1.57, 11.57)
+        >>> of_mean([1.0]).high
+        inf
+    """
+    given = [1.0] * len(values) if weights is None else weights
+    total = math.fsum(given)
+    middle = math.fsum(value * weight for value, weight in zip(values, given, strict=True)) / total
+    residuals = [len(values) * weight / total * (value - middle) for value, weight in zip(values, given, strict=True)]
+    return of_spread(middle, deviation(residuals), len(values))
+
+
+def of_spread(middle: float, spread: float, count: int) -> Interval:
+    """Return the interval of a mean of which only the spread is known, as of a record.
+
+    Args:
+        middle: The mean.
+        spread: Standard deviation of a sample of the repetitions.
+        count: How many they are.
+    """
+    return Interval(middle, spread / math.sqrt(count) if count > 1 else math.inf, count - 1)
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Return the standard deviation of a sample; 0 of a single value.
+
+    Args:
+        values: At least one.
+    """
+    if len(values) < 2:
+        return 0.0
+    middle = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1))
+
+
+def quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """Return how many standard errors on either side hold a mean with some confidence.
+
+    Args:
+        freedom: Degrees of freedom, one less than values.
+        confidence: Between 0 and 1.
+
+    Examples:
+        >>> round(quantile(9), 3), round(quantile(2), 3)  # tables of Student's t: 2.262, 4.303
+        (2.262, 4.303)
+    """
+    from scipy.special import stdtrit  # what scipy.stats calls, without the second that loading all of it takes
+
+    return float(stdtrit(freedom, 0.5 + confidence / 2))

@@ -1,0 +1,137 @@
+"""Tables of pages in Markdown, written from what is on record, so that no page says other numbers than its record.
+
+Between two lines of a page, `<!-- record: dqn-2023 D1a1 D1b1 -->` and `<!-- end of record -->`, stands a row for each
+claim and a column for each combination of the choices that its source leaves open. `<!-- record by option:
+highspeed-2005 H1f | H1g -->` has a column for each claim and a row for each combination; `H4a1:bounded mean ms` is one
+of what was measured beside it. `by option where 1 BDP; Linux: ...` has the rows with these options only.
+What is outside a claim's range is in *italics*, what is undecided has a question mark.
+"""
+
+import re
+from collections.abc import Sequence
+
+from ackclock.claims.folder import Claim, Folder
+from ackclock.claims.ledger import Finding, Laboratory, judge
+from ackclock.claims.measured import Measured
+from ackclock.claims.words import number
+
+_MARKED = re.compile(
+    r"<!-- record(?P<by> by option)?(?: where (?P<where>[^:>]+))?: (?P<folder>\S+) (?P<what>[^>]+?) -->\n"
+    r".*?<!-- end of record -->",
+    re.DOTALL,
+)
+
+
+def renewed(text: str, folders: Sequence[Folder]) -> str:
+    """Return a page with its marked tables written anew.
+
+    Args:
+        text: Of the page.
+        folders: Where the records are.
+
+    Raises:
+        LookupError: If a table names a folder or a claim that is not there, or a claim that is not on record.
+    """
+
+    def table(found: re.Match[str]) -> str:
+        mark = found[0].split("\n", 1)[0]
+        folder = next((each for each in folders if each.path.name == found["folder"]), None)
+        if folder is None:
+            raise LookupError(f"{mark} names no folder of claims")
+        kept = [name.strip() for name in (found["where"] or "").split(";") if name]
+        by_claim = not found["by"]
+        rows = _by_claim(folder, found["what"].split()) if by_claim else _by_option(folder, found["what"], kept)
+        return f"{mark}\n{rows}<!-- end of record -->"
+
+    return _MARKED.sub(table, text)
+
+
+class _Recorded(Laboratory):
+    """Simulates nothing: everything is taken from the record."""
+
+    def simulates(self, study: object) -> bool:
+        return False
+
+
+def on_record(folder: Folder, claim_id: str) -> Finding:
+    """Return what stands on record of a claim, whether or not a run would simulate it.
+
+    Args:
+        folder: Of the claim.
+        claim_id: Its id.
+    """
+    claims = [claim for claim in folder.claims if claim.id == claim_id and claim.on_record is not None]
+    if not claims:
+        raise LookupError(f"{claim_id} is not on record in {folder.path}")
+    return judge(claims, _Recorded(), {})[0]
+
+
+def _by_claim(folder: Folder, ids: Sequence[str]) -> str:
+    findings = [on_record(folder, claim_id) for claim_id in ids]
+    names = list(dict.fromkeys(name for finding in findings for name in _columns(finding)))
+    rows = [
+        [f.claim.id, f.claim.quantity, f"{f.claim.published} {f.claim.unit}".strip(), *_row(f, names), str(f.seeds)]
+        for f in findings
+    ]
+    return _table(["", "", "source", *names, "seeds"], rows)
+
+
+def _row(finding: Finding, names: Sequence[str]) -> list[str]:
+    columns = _columns(finding)
+    return [cell(finding.claim, columns[name]) if name in columns else "" for name in names]
+
+
+def _by_option(folder: Folder, text: str, kept: Sequence[str]) -> str:
+    """Write a row for each combination; with `kept` for those that have these options, which are not named again."""
+    parts = [part.strip() for part in text.split("|")]
+    findings = {part: on_record(folder, part.split(":")[0]) for part in parts}
+    first = next(iter(findings.values()))
+    heads = [part.split(":")[1] if ":" in part else f"{part}: {findings[part].claim.quantity}" for part in parts]
+    chosen = {name: options for name, options in _named(first).items() if set(kept) <= set(options)}
+    rows = [
+        [", ".join(option for option in options if option not in kept), *(_of(findings[p], p, name) for p in parts)]
+        for name, options in chosen.items()
+    ]
+    choices = first.claim.study.open_choices
+    titles = [choice.title for choice in choices if not any(option.name in kept for option in choice.options)]
+    return _table([", ".join(titles), *heads], rows)
+
+
+def _named(finding: Finding) -> dict[str, list[str]]:
+    """Return the names of options of each combination, by the name that `_columns` has for it."""
+    first = tuple(choice.options[0] for choice in finding.claim.study.open_choices)
+    tried = [first, *(chosen for chosen, _, _ in finding.others)]
+    return {
+        ", ".join(option.name for option in chosen) or "ours": [option.name for option in chosen] for chosen in tried
+    }
+
+
+def _of(finding: Finding, part: str, name: str) -> str:
+    measured = _columns(finding)[name]
+    return number(measured.also[part.split(":")[1]]) if ":" in part else cell(finding.claim, measured)
+
+
+def _columns(finding: Finding) -> dict[str, Measured]:
+    """Return what was measured under each combination, by the names of its options."""
+    first = tuple(choice.options[0] for choice in finding.claim.study.open_choices)
+    tried = [(first, finding.measured), *((chosen, found) for chosen, found, _ in finding.others)]
+    return {", ".join(option.name for option in chosen) or "ours": found for chosen, found in tried}
+
+
+def cell(claim: Claim, measured: Measured) -> str:
+    """Write a measurement: italics where it differs, a question mark where it is undecided.
+
+    Args:
+        claim: Whose limits count.
+        measured: Under one combination of choices.
+    """
+    verdict = claim.verdict(measured.value, measured.interval)
+    text = number(measured.value)
+    if measured.interval is not None and measured.value is not None and measured.interval.freedom:
+        text = f"{text} ± {number(measured.interval.half)}"
+    return f"*{text}*" if verdict == "differs" else f"{text} ?" if verdict == "undecided" else text
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,0 +1,144 @@
+"""Findings in words: what page and terminal say in the same way."""
+
+from collections.abc import Sequence
+
+from ackclock.claims.folder import Claim
+from ackclock.claims.intervals import CONFIDENCE, Interval
+from ackclock.claims.ledger import Finding, recorded_with_more
+from ackclock.claims.measured import Measured
+
+ORIGINS = (
+    ("source", "statements of the source"),
+    ("reading", "of these once more, read or set otherwise"),
+    ("ours", "statements of ours"),
+)
+"""Whose statements are counted apart, and how they are called."""
+
+VERDICTS = (("agrees", "agree"), ("differs", "differ"), ("undecided", "undecided"), ("open", "open"))
+"""Verdicts, and how many are said to be so."""
+
+
+def number(value: float | None) -> str:
+    """Write a measured value with the digits that can be compared; a dash if there is none.
+
+    Args:
+        value: In the claim's unit.
+
+    Examples:
+        >>> number(10.3941), number(0.97442), number(381.625), number(1.0)
+        ('10.39', '0.974', '381.6', '1.000')
+    """
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.2f}" if abs(value) < 100 else f"{value:,.1f}"
+
+
+def spread(measured: Measured) -> str:
+    """Write how far a mean may be off, 95 %; nothing for a single run of what has no chance in it.
+
+    Args:
+        measured: A mean, or a single run.
+
+    Examples:
+        >>> from ackclock.claims.intervals import of_spread
+        >>> spread(Measured(9.15, interval=of_spread(9.15, 1.7136, 10)))  # 2.262 x 1.7136 / sqrt(10)
+        '± 1.226'
+    """
+    interval = measured.interval
+    if interval is None or measured.value is None:
+        return ""
+    return f"± {number(interval.half)}" if interval.freedom else "one seed"
+
+
+def origin(finding: Finding) -> str:
+    """Say of how many seeds a number is, and whether it was simulated now or stands on record.
+
+    Args:
+        finding: What came out.
+    """
+    seeds = "" if finding.measured.interval is None else f"{finding.seeds} seed{'s'[: finding.seeds != 1]}"
+    return ", ".join(part for part in (seeds, "" if finding.simulated else "on record") if part)
+
+
+def record(finding: Finding) -> str:
+    """Say what made a measurement on record, and whether this engine may measure otherwise; nothing of one made now.
+
+    Args:
+        finding: What came out.
+    """
+    if finding.simulated:
+        return ""
+    if finding.claim.on_record is None:
+        return "not on record"
+    same = "" if finding.made.is_of_this_engine else "; the engine has changed since, or may have"
+    return f"on record: {finding.made}{same}"
+
+
+def more(finding: Finding) -> str:
+    """Say what a record of more seeds says of a claim that was simulated now; nothing if there is none.
+
+    Args:
+        finding: What came out.
+    """
+    other = recorded_with_more(finding)
+    if other is None:
+        return ""
+    value = f"{number(other.measured.value)} {spread(other.measured)} {finding.claim.unit}".strip()
+    return f"{other.seeds} seeds on record say {value}: {other.verdict}"
+
+
+def counts(findings: Sequence[Finding]) -> list[str]:
+    """Say how many agree, differ, are undecided, open; of each origin apart.
+
+    Args:
+        findings: All of them.
+    """
+    lines = []
+    for key, name in ORIGINS:
+        mine = [finding.verdict for finding in findings if finding.claim.origin == key]
+        said = ", ".join(f"{mine.count(verdict)} {word}" for verdict, word in VERDICTS if verdict in mine)
+        if mine:
+            lines.append(f"{len(mine)} {name}: {said}")
+    return lines
+
+
+def chance(findings: Sequence[Finding]) -> str:
+    """Say what it means that many verdicts rest on intervals at once; nothing if fewer than two do.
+
+    Args:
+        findings: All of them.
+    """
+    judged = [
+        f
+        for f in findings
+        if f.claim.share is None and f.region is None and f.measured.interval is not None and f.seeds > 1
+    ]
+    if len(judged) < 2:
+        return ""
+    missed = len(judged) * (1 - CONFIDENCE)
+    stricter = 1 - (1 - CONFIDENCE) / len(judged)
+    stay = [f for f in judged if f.verdict in ("agrees", "differs")]
+    kept = [f for f in stay if f.claim.verdict(f.measured.value, _stricter(f.measured, stricter)) == f.verdict]
+    return (
+        f"{len(judged)} verdicts rest on intervals of 95 % at once, of which some {missed:.2g} miss their mean by "
+        f"chance. Of the {len(stay)} that agree or differ, {len(kept)} stay so with intervals that hold all means "
+        "together with 95 % (Bonferroni)."
+    )
+
+
+def _stricter(measured: Measured, confidence: float) -> Interval | None:
+    return None if measured.interval is None else measured.interval.of(confidence)
+
+
+def limits(claim: Claim) -> str:
+    """Say from where to where a value agrees.
+
+    Args:
+        claim: Any.
+    """
+    if claim.low is not None and claim.high is not None:
+        words = f"{claim.low:g} to {claim.high:g}"
+    else:
+        words = f"at least {claim.low:g}" if claim.low is not None else f"at most {claim.high:g}"
+    side = {0: "", 1: ", and above 0 as the source's", -1: ", and below 0 as the source's"}[claim.sign]
+    return f"{words} {claim.unit}".strip() + side

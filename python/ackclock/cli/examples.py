@@ -1,0 +1,58 @@
+"""`ackclock examples`: the scenarios that come with the package."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ackclock.cli.failures import InputError
+
+
+def examples(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Those wanted; all of them by default.", show_default=False),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Copy them, with the files that they name, into this folder.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """List the example scenarios, print those named, or copy them to a folder of your own."""
+    from ackclock.examples import ExampleError, copy, example
+    from ackclock.examples import examples as every
+
+    try:
+        wanted = [example(name) for name in names] if names else every()
+        if folder is not None:
+            for file in copy(wanted, folder):
+                print(file)
+        elif names:
+            print("\n".join(found.text().rstrip("\n") for found in wanted))
+        else:
+            _list()
+    except ExampleError as error:
+        raise InputError(str(error)) from error
+
+
+def _list() -> None:
+    from rich.table import Table
+
+    from ackclock.cli.display import output
+    from ackclock.examples import examples as every
+
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column()
+    for found in every():
+        table.add_row(found.name, found.about())
+    output().print(table)
+    output().print(
+        "\nackclock examples NAME prints one; with -o DIR it is copied, for: ackclock run DIR/NAME.toml", markup=False
+    )

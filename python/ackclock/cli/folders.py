@@ -1,0 +1,93 @@
+"""Folders of results as commands take them: of runs, or one of a sweep or of a study."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ackclock.cli.failures import InputError
+from ackclock.cli.progress import busy
+
+if TYPE_CHECKING:
+    from ackclock.results import Results
+    from ackclock.studies.study import Study
+    from ackclock.sweep.ending import Sweep
+
+
+class Kind(StrEnum):
+    """What wrote a folder."""
+
+    run = "run"
+    sweep = "sweep"
+    study = "study"
+
+
+def kind_of(folders: list[Path]) -> Kind:
+    """Say what wrote the folders.
+
+    Args:
+        folders: As they were given.
+
+    Raises:
+        InputError: If several are given of which one is no run's, or one of a sweep or study has not ended.
+    """
+    kinds = [_kind(folder) for folder in folders]
+    for folder, kind in zip(folders, kinds, strict=True):
+        if kind is not Kind.run and len(folders) > 1:
+            raise InputError(f"{folder} is of a {kind}, which is shown by itself; give it alone")
+    return kinds[0]
+
+
+def _kind(folder: Path) -> Kind:
+    from ackclock.studies.study import STUDY
+
+    if (folder / STUDY).is_file():
+        return Kind.study
+    if (folder / "sweep.json").is_file() and not (folder / "summary.json").exists():
+        if not (folder / "sweep.parquet").is_file():
+            raise InputError(
+                f"{folder} is of a sweep or study that has not ended; give its command again, which goes on"
+            )
+        return Kind.sweep
+    return Kind.run
+
+
+def runs_of(folders: list[Path]) -> "list[Results]":
+    """Read folders of runs.
+
+    Args:
+        folders: Of runs.
+
+    Raises:
+        InputError: If one is none.
+    """
+    from ackclock.results import Results
+
+    try:
+        with busy(f"reading {', '.join(map(str, folders))}"):
+            return [Results.load(folder) for folder in folders]
+    except (FileNotFoundError, ValueError) as error:
+        raise InputError(str(error)) from error
+
+
+def study_of(folder: Path) -> "Study":
+    """Read the folder of a study.
+
+    Args:
+        folder: Of it.
+    """
+    from ackclock.studies.study import load_study
+
+    with busy(f"reading {folder}"):
+        return load_study(folder)
+
+
+def sweep_of(folder: Path) -> "Sweep":
+    """Read the folder of a sweep.
+
+    Args:
+        folder: Of it.
+    """
+    from ackclock.sweep.ending import load_sweep
+
+    with busy(f"reading {folder}"):
+        return load_sweep(folder)

@@ -1,0 +1,76 @@
+"""`ackclock plot`: a figure of a run, a sweep or a study, as a file for a paper."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ackclock import storage
+from ackclock.cli.failures import InputError
+from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
+from ackclock.figures.files import FORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ackclock.studies.drawn import Drawn
+
+
+def plot(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Folders of runs, or one of a sweep or study.", show_default=False),
+    ],
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            "--figure", "-f", metavar="NAME", help="Which; without it, their names are printed.", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A .pdf, .svg or .png; by default NAME.pdf.", show_default=False
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also overwrite a file that ackclock did not write.")] = False,
+) -> None:
+    """Draw one figure as wide as a column of a paper (3.3 in), with fonts that papers take."""
+    if output is not None and output.suffix.removeprefix(".").lower() not in FORMS:
+        raise InputError(f"{output}: a figure is a .pdf, .svg or .png file")
+    found = {drawn.name: drawn for drawn in _figures(folders)}
+    if figure is None:
+        for drawn in found.values():
+            print(f"{drawn.name:28} {drawn.caption}")
+        return
+    if figure not in found:
+        raise InputError(f"there is no figure {figure!r}; there are: {', '.join(found)}")
+    place = output or Path(f"{figure}.pdf")
+    storage.check_file(place, force=force)
+    from ackclock.figures import save
+
+    save(found[figure].draw(), place, found[figure].caption)
+    print(place)
+
+
+def _figures(folders: list[Path]) -> "Iterable[Drawn]":
+    kind = kind_of(folders)
+    if kind is Kind.study:
+        return study_of(folders[0]).figures()
+    if kind is Kind.sweep:
+        return sweep_of(folders[0]).figures()
+    return _of_runs(folders)
+
+
+def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":
+    from ackclock import completions, plots
+    from ackclock.labels import common
+    from ackclock.studies.drawn import Drawn
+
+    results = runs_of(folders)
+    about = common(results)
+    for drawing in plots.drawings(results):
+        yield Drawn(drawing.panel.key, f"{drawing.panel.title}: {about}.", partial(plots.static, drawing))
+    if lines := completions.slowdown_lines(results):
+        yield Drawn("slowdown", f"Slowdown over size: {about}.", partial(completions.static, lines))

@@ -1,0 +1,100 @@
+"""`ackclock run --seeds N`: a study of one line-up, in memory or in a folder."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from ackclock.cli.failures import InputError
+from ackclock.dumbbells import flow_tables, is_limit
+from ackclock.sweep import GridError, parse_axis
+
+
+def run(
+    defaults: Mapping[str, str],
+    given: Mapping[str, str],
+    seeds: int,
+    overrides: Sequence[str],
+    output: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run it, and print means with intervals and differences.
+
+    Args:
+        defaults: Of the options.
+        given: Those that were given.
+        seeds: How many.
+        overrides: Of `--set`.
+        output: Folder of the study; None keeps nothing.
+        as_json: Print the tables as JSON.
+        quiet: Print nothing.
+
+    Raises:
+        InputError: If something of it is wrong.
+        ScenarioError: If a value is wrong.
+    """
+    from ackclock.cli.study import begin_shown
+    from ackclock.studies.study import study
+
+    try:
+        document = study_of(defaults, given, seeds, overrides)
+        with ExitStack() as stack:
+            done = study(document, output, on_begin=begin_shown(stack, quiet=quiet))
+    except GridError as error:
+        raise InputError(str(error)) from error
+    _print([done.table, *([done.differences] if done.differences.rows else [])], as_json=as_json, quiet=quiet)
+    if output is not None and not (quiet or as_json):
+        print(f"{len(done.runs)} runs in {output}")
+
+
+def study_of(
+    defaults: Mapping[str, str], given: Mapping[str, str], seeds: int, overrides: Sequence[str]
+) -> dict[str, Any]:
+    """Return options of `ackclock run` as a study.
+
+    Args:
+        defaults: Of the options.
+        given: Those that were given.
+        seeds: How many.
+        overrides: Of `--set`.
+    """
+    chosen = {**defaults, **given}
+    try:
+        members = [str(table["controller"]) for table in flow_tables(chosen["flows"])]
+    except ValueError as error:
+        raise InputError(f"--flows: {error}") from error
+    labels = {member: member.rpartition(":")[2] for member in members}
+    path = {"rtt": chosen["rtt"]} | {key: given[key] for key in ("buffer", "loss", "trace") if key in given}
+    if "trace" not in given:
+        path["rate"] = chosen["bottleneck"]
+    queue = given.get("queue")
+    path |= {} if queue is None else {"buffer": queue} if is_limit(queue) else {"queue": queue}
+    return {
+        "name": f"{chosen['flows']}, {seeds} seeds",
+        "controllers": list(dict.fromkeys(members)),
+        "line_ups": [", ".join(labels[member] for member in members)],
+        "path": path,
+        "seeds": seeds,
+        "duration": chosen["duration"],
+        "keep": 0,
+        "set": {axis.path: list(axis.values) for axis in map(parse_axis, overrides)},
+        **({"profile": given["profile"]} if "profile" in given else {}),
+    }
+
+
+def _print(tables: Sequence[Any], *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        import json
+
+        from ackclock.tables import as_json as plain
+
+        text = json.dumps({"tables": [plain(table) for table in tables]}, indent=1, ensure_ascii=False)
+        sys.stdout.write(f"{text}\n")
+    elif not quiet:
+        from ackclock.cli.shown_tables import print_table
+
+        for table in tables:
+            print_table(table)

@@ -1,0 +1,131 @@
+"""`ackclock study`: controllers in line-ups over paths and seeds, from one file to figures and tables."""
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ackclock.cli import check
+from ackclock.cli.failures import InputError, errors
+from ackclock.cli.sweep import BackendName, check_backend
+from ackclock.figures.files import FORMS
+
+if TYPE_CHECKING:
+    from ackclock.studies.mistakes import Mistakes
+    from ackclock.studies.plan import Plan
+    from ackclock.studies.study import Study
+
+
+def study(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A study's file (.toml).", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Folder of the study; by default out/NAME.", show_default=False
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Number of parallel runs; by default one per core.")
+    ] = None,
+    backend: Annotated[
+        BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")
+    ] = BackendName.local,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table of means on stdout as JSON.")] = False,
+    checks: Annotated[
+        bool, typer.Option("--check", help="Check the file, say how many runs it has, and run none.")
+    ] = False,
+    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures, or tables only.")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    trust: check.Trust = False,
+) -> None:
+    """Run a study: controllers over paths and seeds, ending in tables with intervals, figures and a page.
+
+    A study that was stopped, even killed, goes on where it was when the same command is given again; more values or
+    seeds extend it.
+    """
+    from ackclock.studies import code
+    from ackclock.studies import study as studies
+    from ackclock.sweep import GridError
+
+    plan, mistakes = _read(file)
+    if named := code.code_of(plan):
+        if checks and not trust:
+            print(f"not imported: {', '.join(named)}; what only a run would tell was not checked")
+            _say_size(file, plan.size)
+            return
+        if not trust:
+            check.agree(file, named)
+    if checks:
+        from ackclock.studies.design import trials
+
+        trials(plan, mistakes)
+        _say_size(file, plan.size)
+        return
+    check_backend(backend)
+    place = output or Path("out") / file.stem
+    try:
+        with ExitStack() as stack:
+            begin = begin_shown(stack, quiet=quiet)
+            done = studies.study(
+                file, place, jobs=jobs, backend=backend.backend, on_begin=begin, forms=FORMS if figures else ()
+            )
+    except GridError as error:
+        raise InputError(str(error)) from error
+    _print(done, place, as_json=as_json, quiet=quiet)
+
+
+def _read(file: Path) -> "tuple[Plan, Mistakes]":
+    from ackclock.studies.file import read
+
+    if file.is_dir():
+        raise InputError(f"{file} is a folder; give a study's file (.toml)")
+    if not file.exists():
+        raise InputError(f"there is no file {file}; docs/how-to/studies.md says how to write one")
+    try:
+        return read(file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _say_size(file: Path, size: int) -> None:
+    print(f"{file}: ok: {size} runs")
+
+
+def begin_shown(stack: ExitStack, *, quiet: bool) -> Callable[[int, int], Callable[[], None]]:
+    """Return what shows how far a study is.
+
+    Args:
+        stack: Ends it.
+        quiet: Show nothing.
+    """
+
+    def begin(total: int, done: int) -> Callable[[], None]:
+        if done and not quiet:
+            errors().print(f"{done} of {total} runs are done already")
+        if quiet or done == total or not sys.stderr.isatty():
+            return lambda: None
+        from ackclock.cli.progress import points_progress
+
+        return stack.enter_context(points_progress(total, done))
+
+    return begin
+
+
+def _print(done: "Study", place: Path, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        from ackclock.tables import json_text
+
+        sys.stdout.write(json_text(done.table))
+        return
+    if quiet:
+        return
+    from ackclock.cli.shown_tables import print_table
+    from ackclock.studies.ending import PAGE
+
+    print_table(done.table)
+    if done.differences.rows:
+        print_table(done.differences)
+    print(f"{len(done.runs)} runs in {place}: {PAGE} shows them; figures and tables are beside it")

@@ -1,0 +1,119 @@
+"""Means with intervals, differences in pairs, and what remains of them when many are looked at.
+
+Student's t for a mean and for differences in pairs (the seeds are the pairs: both sides met the same draws); Holm's
+step-down adjustment (Scandinavian Journal of Statistics 6, 1979) for the p values of a table of differences.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ackclock.tables.table import Estimate
+
+CONFIDENCE: Final = 0.95
+
+
+def half_width(standard_deviation: float | None, count: int) -> float | None:
+    """Return half the width of the 95 % confidence interval of a mean, after Student.
+
+    Args:
+        standard_deviation: Of the sample.
+        count: Size of the sample.
+
+    Returns:
+        None if fewer than two values leave the interval unknown.
+    """
+    if standard_deviation is None or count < 2:
+        return None
+    from scipy.special import stdtrit  # what scipy.stats calls, without the second that loading all of it takes
+
+    quantile = float(stdtrit(count - 1, 0.5 + CONFIDENCE / 2))
+    return quantile * standard_deviation / math.sqrt(count)
+
+
+def estimate(values: Iterable[float | None]) -> Estimate | None:
+    """Return the mean of a sample with its interval.
+
+    Args:
+        values: The sample; None does not count.
+
+    Returns:
+        None if there are no values.
+    """
+    known = [float(value) for value in values if value is not None]
+    if not known:
+        return None
+    mean = math.fsum(known) / len(known)
+    return Estimate(mean, half_width(deviation(known), len(known)), len(known))
+
+
+def deviation(values: Sequence[float]) -> float | None:
+    """Return the standard deviation of a sample (n - 1); None for fewer than two values.
+
+    Args:
+        values: The sample.
+    """
+    if len(values) < 2:
+        return None
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference in pairs.
+
+    Attributes:
+        estimate: Mean of the differences with its interval.
+        p: Probability of a mean at least as far from zero if there were no difference; None for fewer than two pairs.
+    """
+
+    estimate: Estimate
+    p: float | None
+
+
+def paired(one: Sequence[float | None], other: Sequence[float | None]) -> Difference | None:
+    """Compare two samples of which the values at the same place belong together: Student's t test in pairs.
+
+    Args:
+        one: A value for each seed; None where there is none.
+        other: Of the same seeds.
+
+    Returns:
+        `one` less `other`; None if there is no pair.
+    """
+    differences = [a - b for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+    found = estimate(differences)
+    if found is None:
+        return None
+    return Difference(found, _p_value(found.mean, deviation(differences), len(differences)))
+
+
+def _p_value(mean: float, spread: float | None, count: int) -> float | None:
+    if spread is None:
+        return None
+    if spread == 0:
+        return 1.0 if mean == 0 else 0.0
+    from scipy.special import stdtr
+
+    return 2 * float(stdtr(count - 1, -abs(mean) / spread * math.sqrt(count)))
+
+
+def holm(values: Sequence[float | None]) -> list[float | None]:
+    """Adjust p values for their number, after Holm.
+
+    Args:
+        values: Of the comparisons that are looked at together; None where there is none.
+
+    Examples:
+        >>> holm([0.01, 0.04, None, 0.03])
+        [0.03, 0.06, None, 0.06]
+    """
+    order = sorted((value, place) for place, value in enumerate(values) if value is not None)
+    adjusted: list[float | None] = [None] * len(values)
+    least = 0.0
+    for rank, (value, place) in enumerate(order):
+        least = max(least, min(1.0, value * (len(order) - rank)))
+        adjusted[place] = least
+    return adjusted

@@ -1,0 +1,112 @@
+"""The one look of every picture: colours, marks, sizes, fonts. Nothing heavy is loaded here.
+
+Colours are those of Okabe and Ito (2008) with two more, so that colour-blind readers tell them apart; a mark and a dash
+go with each, for readers of grey print. A column is 3.3 inches wide, which fits the two-column forms of ACM and IEEE
+(3.33 and 3.5 in, from memory). PDF files hold fonts as Type 42 (TrueType), since checkers of camera-ready papers refuse
+Type 3.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
+"""Told apart by colour-blind readers too."""
+
+MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "<")
+"""Of Matplotlib, one beside each colour."""
+
+DASHES: Final[tuple[Any, ...]] = ("-", (0, (5, 1.2)), (0, (2.4, 1.0)), (0, (5, 1, 1, 1)))
+"""Of Matplotlib: solid, and what follows once the colours are used up."""
+
+INK: Final = "#1b1b1b"
+FAINT: Final = "#e2e2e2"
+
+COLUMN_IN: Final = 3.3
+"""Width of a column of a paper, inches."""
+
+PAGE_IN: Final = 6.9
+"""Width of both columns, inches."""
+
+_FONTS: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "ackclock",  # the same drawing gives the same bytes
+}
+
+_FRAME: dict[str, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.titlelocation": "left",
+    "grid.color": FAINT,
+    "axes.edgecolor": "#888888",
+    "legend.frameon": False,
+}
+
+PAPER: Final[dict[Any, Any]] = (
+    _FONTS
+    | _FRAME
+    | {
+        "font.size": 7.5,
+        "axes.titlesize": 7.5,
+        "axes.labelsize": 7.5,
+        "xtick.labelsize": 7,
+        "ytick.labelsize": 7,
+        "legend.fontsize": 7,
+        "legend.handlelength": 1.6,
+        "legend.columnspacing": 1.2,
+        "legend.handletextpad": 0.5,
+        "grid.linewidth": 0.5,
+        "axes.linewidth": 0.6,
+        "lines.linewidth": 1.1,
+        "lines.markersize": 3.5,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+    }
+)
+"""Settings of Matplotlib for a column of a paper, without scaling: the text is legible at its printed size."""
+
+PAGE: Final[dict[Any, Any]] = _FONTS | _FRAME | {"font.size": 10, "axes.titlesize": 10, "grid.linewidth": 0.8}
+"""Settings of Matplotlib for a figure as wide as a page of HTML."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one of several things is drawn, the same in every figure.
+
+    Attributes:
+        colour: As hexadecimal digits.
+        mark: Of Matplotlib.
+        dash: Of Matplotlib.
+    """
+
+    colour: str
+    mark: str
+    dash: Any
+
+
+def look(place: int) -> Look:
+    """Return the look of the thing at a place in a list.
+
+    Args:
+        place: From 0 on. Colours repeat after eight; mark and dash are others then.
+
+    Examples:
+        >>> look(0).colour, look(8).colour == look(0).colour, look(8).dash == look(0).dash
+        ('#0072b2', True, False)
+    """
+    around, rest = divmod(place, len(COLOURS))
+    return Look(COLOURS[rest], MARKS[(rest + 3 * around) % len(MARKS)], DASHES[around % len(DASHES)])
+
+
+def looks(labels: Iterable[str]) -> dict[str, Look]:
+    """Return a look for each label, in their order.
+
+    Args:
+        labels: Such as the names of controllers; repetitions do not count.
+    """
+    return {label: look(place) for place, label in enumerate(dict.fromkeys(labels))}

@@ -1,0 +1,142 @@
+"""Running a scenario on this machine's kernel: the program `ackclock-kernel` does it, and leaves the same results."""
+
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ackclock._core import Scenario
+from ackclock.manifests import KernelRun, Manifest
+from ackclock.results import Results, TableName, no_appliances
+from ackclock.version import __version__
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PROGRAM: Final = "ackclock-kernel"
+
+
+class KernelError(RuntimeError):
+    """The run failed on the kernel, or the program that does it is not there; the message says what to do."""
+
+
+class RefusedError(ValueError):
+    """The scenario asks for what the kernel cannot do: wrong input; the message has each place with its reason."""
+
+
+def program() -> Path:
+    """Return the program that runs scenarios on the kernel.
+
+    It is looked for where the variable `ACKCLOCK_KERNEL` says, beside the package, among what was built in the
+    repository, then on the `PATH`.
+
+    Raises:
+        KernelError: If it is nowhere.
+    """
+    package = Path(__file__).resolve().parent
+    target = Path(os.environ.get("CARGO_TARGET_DIR") or package.parents[1] / "target")
+    named = os.environ.get("ACKCLOCK_KERNEL")
+    places = [Path(named)] if named else [package / PROGRAM, target / "release" / PROGRAM, target / "debug" / PROGRAM]
+    for place in places:
+        if place.is_file() and os.access(place, os.X_OK):
+            return place
+    found = None if named else shutil.which(PROGRAM)
+    if found is None:
+        where = named or f"beside the package, in {target}, or on the PATH"
+        raise KernelError(f"there is no program {PROGRAM} ({where}); build it in the repository: make kernel")
+    return Path(found)
+
+
+def run(
+    scenario: Scenario, *, file: Path | None = None, overrides: Sequence[str] = (), seed: int | None = None
+) -> Results:
+    """Run a scenario on the kernel of this machine, in real time.
+
+    Args:
+        scenario: What to run.
+        file: The file that it was read from, next to which other files that it names are; without one it names none.
+        overrides: `path=value` texts with which it was read from that file.
+        seed: In place of the scenario's own, if it was drawn anew with one.
+
+    Returns:
+        The results, in the form of the simulator's. They are of one run on one machine: another differs a little.
+
+    Raises:
+        RefusedError: If the scenario asks for what the kernel cannot do.
+        KernelError: If the run failed, or the program is not there.
+        KeyboardInterrupt: If it was interrupted.
+    """
+    command = [str(program()), "run", "--tied", "--stream"]
+    if file is None:
+        command += ["-"]
+    else:
+        command += [str(file), *(part for text in overrides for part in ("--set", text))]
+        command += [] if seed is None else ["--seed", str(seed)]
+    return _results(scenario, _call(command, scenario.to_json() if file is None else ""))
+
+
+def _call(command: list[str], text: str) -> bytes:
+    """What the program writes; nothing of it is ever on a disk, where it could be left behind."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        try:
+            written, told = child.communicate(text.encode())
+        except BaseException:
+            child.send_signal(signal.SIGTERM)
+            child.wait()
+            raise
+    message = told.decode(errors="replace").strip()
+    match child.returncode:
+        case 0:
+            return written
+        case 2:
+            raise RefusedError(message)
+        case 130:
+            raise KeyboardInterrupt
+        case code:
+            raise KernelError(message.removeprefix("error: ") or f"{PROGRAM} ended with {code} and said nothing")
+
+
+def _results(scenario: Scenario, written: bytes) -> Results:
+    head, _, rest = written.partition(b"\n")
+    told = json.loads(head)
+    tables: dict[TableName, pl.DataFrame] = {"appliances": no_appliances(), "events": no_appliances()}
+    for name, length in told["tables"].items():
+        tables[name] = _table(rest[:length])
+        rest = rest[length:]
+    return Results(lambda: told["summary"], _origin(scenario, told["kernel"]), tables.__getitem__)
+
+
+def _table(octets: bytes) -> "pl.DataFrame":
+    import polars as pl
+
+    table = pl.read_ipc(octets)
+    return table.with_columns(pl.col(pl.Categorical).cast(pl.String))
+
+
+def _origin(scenario: Scenario, kernel: KernelRun) -> Manifest:
+    import polars as pl
+
+    cpu_s, delivered = kernel["cpu_s"], kernel["packets_delivered"]
+    origin: Manifest = {
+        "scenario": json.loads(scenario.to_json()),
+        "scenario_hash": scenario.hash,
+        "seed": scenario.seed,
+        "versions": {"ackclock": __version__, "python": platform.python_version(), "polars": pl.__version__},
+        "engine": {
+            "events": 0,
+            "packets_delivered": delivered,
+            "wall_s": kernel["wall_s"],
+            "cpu_s": cpu_s,
+            "packets_per_cpu_s": delivered / cpu_s if cpu_s > 0 else None,
+            "partition": {"parts": 1, "lookahead_s": None, "largest_share": 1.0, "ties": [], "threads": 1},
+        },
+        "kernel": kernel,
+    }
+    if drawn := scenario.drawn:
+        origin["drawn"] = drawn
+    return origin

@@ -1,0 +1,130 @@
+"""What was run, and for several runs just what differs: the names by which tables and figures tell them apart."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from ackclock.studies.plan import value_text
+
+if TYPE_CHECKING:
+    from ackclock.results import Results
+
+_MOST_FLOWS: Final = 6
+_MOST_FACTS: Final = 4
+_SAID_PLAINLY: Final = ("by", "flows", "profile", "rate", "queue", "scenario")
+_LEFT_OUT: Final = ("name", "seed", "duration", "flow", "tcp", "topology", "trace")
+
+
+def facts(results: "Results") -> dict[str, str]:
+    """Return what was run, fact by fact: scenario, by what, flows, profile, path, queue, duration, seed, the rest.
+
+    Args:
+        results: Of a run.
+    """
+    summary, scenario = results.summary, results.scenario
+    by = results.origin if results.is_of_kernel else "the simulator"
+    found = {"scenario": summary["scenario"], "by": by, "flows": _flows(summary["flows"])}
+    senders = [*summary["flows"], *summary.get("groups", [])]
+    found["profile"] = ", ".join(dict.fromkeys(str(one["profile"]) for one in senders if "profile" in one))
+    found |= _path(scenario.get("topology", {}))
+    found |= {"duration": f"{summary['duration_s']:g} s", "seed": str(summary["seed"])}
+    found |= {f"tcp.{key}": value_text(value) for key, value in _table(scenario.get("tcp")).items() if key != "profile"}
+    found |= {key: value_text(value) for key, value in scenario.items() if key not in _LEFT_OUT}
+    found |= _of_flows(scenario.get("flow", []))
+    return {key: value for key, value in found.items() if value}
+
+
+def _table(value: Any) -> Mapping[str, Any]:  # noqa: ANN401
+    return value if isinstance(value, Mapping) else {}
+
+
+def _flows(flows: Sequence[Any]) -> str:
+    """Controllers, with how many flows each has."""
+    names = [str(flow["controller"]) for flow in flows]
+    counts = {name: names.count(name) for name in dict.fromkeys(names)}
+    words = [f"{count} {name}" if count > 1 else name for name, count in counts.items()]
+    return " + ".join(words) if len(words) <= _MOST_FLOWS else f"{len(names)} flows"
+
+
+def _path(topology: Any) -> dict[str, str]:  # noqa: ANN401
+    """Of a dumbbell its bottleneck; of others every plain value."""
+    table = _table(topology)
+    link = _table(table.get("bottleneck"))
+    found = {"rate": _short(link.get("rate")), "delay": _short(link.get("delay")), "queue": _short(link.get("queue"))}
+    if link and not found["queue"]:
+        found["queue"] = "drop_tail"
+    rest = {key: _short(value) for key, value in link.items() if key not in found}
+    network = {key: _short(value) for key, value in table.items() if key not in ("bottleneck", "kind")}
+    return found | rest | ({"network": str(table.get("kind", ""))} if not link else {}) | network
+
+
+def _short(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, Mapping) and "trace" in value:
+        return f"trace {value['trace']}"
+    text = value_text(value) if value is not None else ""
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _of_flows(flows: Any) -> dict[str, str]:  # noqa: ANN401
+    """What the tables of flows say beside their names and kinds of controllers."""
+    found: dict[str, str] = {}
+    for flow in flows if isinstance(flows, list) and len(flows) <= _MOST_FLOWS else []:
+        name = flow.get("name", "flow")
+        controller = flow.get("controller")
+        if isinstance(controller, Mapping) and len(controller) > 1:
+            found[f"{name}.controller"] = value_text(controller)
+        found |= {
+            f"{name}.{key}": value_text(value) for key, value in flow.items() if key not in ("name", "controller")
+        }
+    return found
+
+
+def labels(results: "Sequence[Results]") -> list[str]:
+    """Name runs that are shown together by what differs between them.
+
+    Args:
+        results: Of the runs.
+
+    Returns:
+        A name for each, none twice: what differs, and a number where nothing does.
+    """
+    if len(results) == 1:
+        return [results[0].name]
+    every = [facts(one) for one in results]
+    keys = list(dict.fromkeys(key for one in every for key in one))
+    differing = [key for key in keys if len({one.get(key, "") for one in every}) > 1]
+    wanted = _fewest(every, differing)
+    names = [", ".join(_said(key, one.get(key, "")) for key in wanted) or results[0].name for one in every]
+    return [
+        name if names.count(name) == 1 else f"{name} ({1 + names[:place].count(name)})"
+        for place, name in enumerate(names)
+    ]
+
+
+def _fewest(every: Sequence[Mapping[str, str]], differing: Sequence[str]) -> list[str]:
+    """What differs, without what only follows from it: a scenario's name where its parts tell the same."""
+    keys = [key for key in differing if key != "scenario"] or list(differing)
+    kept: list[str] = []
+    for key in keys:
+        if len(kept) == _MOST_FACTS and len({tuple(one.get(name, "") for name in kept) for one in every}) == len(every):
+            break
+        kept.append(key)
+    return kept
+
+
+def _said(key: str, value: str) -> str:
+    if key in _SAID_PLAINLY:
+        return value or f"no {key}"
+    return f"{key} {value or 'as by default'}"
+
+
+def common(results: "Sequence[Results]") -> str:
+    """Return what all runs have in common, in a sentence.
+
+    Args:
+        results: Of the runs.
+    """
+    every = [facts(one) for one in results]
+    first = every[0]
+    wanted = ("scenario", "flows", "profile", "rate", "delay", "queue", "duration", "seed")
+    same = [key for key in wanted if key in first and all(one.get(key) == first[key] for one in every)]
+    return ", ".join(_said(key, first[key]) if key != "delay" else f"delay {first[key]}" for key in same)

@@ -1,0 +1,54 @@
+"""The page of a sweep or of a study: tables and figures, from what is kept in its folder."""
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ackclock import storage
+from ackclock.figures import encode
+from ackclock.pages import render
+from ackclock.shown import plain
+from ackclock.tables import html
+
+if TYPE_CHECKING:
+    from ackclock.studies.study import Study
+    from ackclock.sweep.ending import Sweep
+
+_FORMS = ("pdf", "svg", "png")
+
+
+def write(shown: "Study | Sweep", path: Path, static: Path | None = None) -> None:
+    """Write the page, and its figures as PDF, SVG and PNG beside it.
+
+    Args:
+        shown: A study or a sweep.
+        path: The page.
+        static: Where the figures go; by default `<page>_figures` beside the page.
+
+    Raises:
+        OSError: If a file cannot be written.
+    """
+    directory = static or path.with_name(f"{path.stem}_figures")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
+    figures = []
+    for drawn in shown.figures():
+        figure = drawn.draw()
+        about = f"{drawn.caption} {shown.about}."
+        files = {form: encode(figure, form, about) for form in _FORMS}
+        for form, content in files.items():
+            storage.write_file(directory / f"{drawn.name}.{form}", content)
+        picture = base64.b64encode(files["svg"]).decode("ascii")
+        figures.append({"name": drawn.name, "caption": drawn.caption, "picture": picture})
+    differences = getattr(shown, "differences", None)
+    page = render(
+        "study.html",
+        title=plain(shown.plan.name if hasattr(shown, "plan") else f"sweep {shown.path}"),
+        about=plain(shown.about),
+        means=html(shown.table),
+        differences=html(differences) if differences is not None and differences.rows else "",
+        figures=figures,
+        folder=directory.name if directory.parent == path.parent else "",
+        beside="",
+    )
+    storage.write_file(path, page.encode())

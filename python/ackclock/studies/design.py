@@ -1,0 +1,201 @@
+"""From a study to its runs: a scenario for each cell, line-up and seed, all of them checked before anything runs."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ackclock import dumbbells
+from ackclock._core import Scenario, ScenarioError
+from ackclock.studies.mistakes import Mistakes
+from ackclock.studies.places import Key
+from ackclock.studies.plan import PATH_DEFAULTS, PATH_KEYS, LineUp, Plan, Settings, title
+from ackclock.sweep.grid import Point, override_text, point_of
+
+LEAST_INTERVAL_S: Final = 0.05
+MOST_INTERVAL_S: Final = 0.5
+_SAMPLES: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A run of a study.
+
+    Attributes:
+        cell: Number of its cell in the plan.
+        line_up: Who is on the path.
+        seed: Of the run.
+    """
+
+    cell: int
+    line_up: LineUp
+    seed: int
+
+
+def trials(plan: Plan, mistakes: Mistakes) -> list[tuple[Trial, Point]]:
+    """Make and check every run.
+
+    Args:
+        plan: What was read.
+        mistakes: As reading left it.
+
+    Returns:
+        Each with its scenario, as a sweep runs it.
+
+    Raises:
+        ScenarioError: With every mistake, at its place in the study's file.
+    """
+    made = list(_trials(plan, mistakes))
+    mistakes.check()
+    return made
+
+
+def _trials(plan: Plan, mistakes: Mistakes) -> Iterator[tuple[Trial, Point]]:
+    axes = list(plan.axes)
+    for number, cell in enumerate(plan.cells):
+        for line_up in plan.line_ups:
+            for seed in plan.seeds:
+                if mistakes.are_enough:
+                    return
+                scenario = _scenario(plan, cell, line_up, seed, mistakes)
+                if scenario is None:
+                    break  # another seed of it has the same mistakes
+                parameters = {key: cell[key] for key in axes} | {"line_up": line_up.name, "seed": seed}
+                yield Trial(number, line_up, seed), point_of(parameters, scenario)
+
+
+def _scenario(plan: Plan, cell: Settings, line_up: LineUp, seed: int, mistakes: Mistakes) -> Scenario | None:
+    try:
+        document = _document(plan, cell, line_up, seed)
+    except ValueError as error:
+        mistakes.add(
+            plan.places.get("rtt", ("path",)), f"is wrong: {error}", 'write it like rtt = "40 ms"', cell.get("rtt")
+        )
+        return None
+    try:
+        return Scenario.from_json(json.dumps(document), _overrides(plan, cell, line_up, document), plan.folder)
+    except ScenarioError as error:
+        _translate(error, plan, line_up, mistakes)
+        return None
+
+
+def interval_s(duration_s: float) -> float:
+    """Return the time between samples of a run.
+
+    Args:
+        duration_s: Of the run.
+    """
+    return min(MOST_INTERVAL_S, max(LEAST_INTERVAL_S, duration_s / _SAMPLES))
+
+
+def _document(plan: Plan, cell: Settings, line_up: LineUp, seed: int) -> dict[str, Any]:
+    """A scenario's tables, but for what `set` changes."""
+    name = f"{line_up.name} over {title(cell, [key for key in cell if '.' not in key])}".removesuffix(" over ")
+    document: dict[str, Any] = dict(plan.scenario or {}) | {"name": name, "seed": seed, "duration": plan.duration}
+    if plan.scenario is None:
+        path = {key: cell.get(key) for key in PATH_KEYS if key in cell}
+        if path.get("queue", "drop_tail") == "drop_tail":
+            path.setdefault("buffer", PATH_DEFAULTS["buffer"])
+        document["topology"] = dumbbells.topology(str(path.pop("rate", "")), str(path.pop("rtt")), **path)
+    if plan.measure is not None:
+        document["measure"] = dict(plan.measure)
+    if "profile" in cell:
+        tcp = document.get("tcp", {})
+        document["tcp"] = (dict(tcp) if isinstance(tcp, Mapping) else {}) | {"profile": cell["profile"]}
+    document["flow"] = _flows(plan, line_up)
+    document["trace"] = {"flows": ["cwnd", "goodput", "rtt_sample"], "links": "none"}
+    return document
+
+
+def _flows(plan: Plan, line_up: LineUp) -> list[dict[str, Any]]:
+    """A table for each flow: of a scenario's flows the form, then what the controller's entry says."""
+    forms: list[Any] = list((plan.scenario or {}).get("flow", [])) or [{}]
+    tables: list[dict[str, Any]] = []
+    for place, label in enumerate(line_up.members):
+        form = forms[min(place, len(forms) - 1)]
+        table = {key: value for key, value in form.items() if key not in ("count", "name", "controller")}
+        if plan.start_within is not None:
+            table["start"] = {"uniform": ["0 s", plan.start_within]}
+        tables.append(table | dict(plan.entry(label).flow) | {"name": label})
+    return dumbbells.flow_tables(tables)
+
+
+def _overrides(plan: Plan, cell: Settings, line_up: LineUp, document: Mapping[str, Any]) -> list[str]:
+    """What `set` changes; a place of all flows, `flow[*]`, is one of each."""
+    texts: list[str] = []
+    for key, value in cell.items():
+        if key in ("path", "profile", *PATH_KEYS):
+            continue
+        places = (
+            [key.replace("[*]", f"[{number}]", 1) for number in range(len(line_up.members))] if "[*]" in key else [key]
+        )
+        texts += [f"{place}={override_text(value)}" for place in places]
+    return [*texts, f"trace.interval={json.dumps(_interval_text(document))}"]
+
+
+def _interval_text(document: Mapping[str, Any]) -> str:
+    """Between samples; a duration that is none is told by the scenario's check."""
+    match = dumbbells.QUANTITY.fullmatch(str(document["duration"]))
+    unit = {"s": 1.0, "min": 60.0, "h": 3600.0, "ms": 1e-3}.get(match["unit"], 0.0) if match else 0.0
+    duration_s = float(match["number"]) * unit if match else 0.0
+    return f"{interval_s(duration_s) * 1e3:g} ms"
+
+
+# ---- mistakes -------------------------------------------------------------------------------------------------------
+
+_FIELDS: Final = (
+    ("topology.bottleneck.queue.limit", "buffer"),
+    ("topology.bottleneck.queue", "queue"),
+    ("topology.bottleneck.loss", "loss"),
+    ("topology.bottleneck.rate.trace", "trace"),
+    ("topology.bottleneck.rate", "rate"),
+    ("topology.bottleneck.delay", "rtt"),
+    ("topology.access.rate", "rate"),
+    ("tcp.profile", "profile"),
+)
+"""Fields of a scenario, and the setting that they come from; the first that fits counts."""
+
+
+def _translate(error: ScenarioError, plan: Plan, line_up: LineUp, mistakes: Mistakes) -> None:
+    """Tell a scenario's mistakes at the places of the study that they come from."""
+    for diagnostic in error.diagnostics:
+        if diagnostic["field"].startswith("topology.access"):
+            continue  # made of the bottleneck's rate, which is told
+        key = _place(diagnostic["field"], diagnostic["file"], plan, line_up)
+        said = diagnostic["message"] if key else f"{diagnostic['field']} {diagnostic['message']}"
+        value = diagnostic["value"]
+        shown = json.loads(value) if value and _is_json(value) else value
+        mistakes.add(key or ("scenario",) if plan.scenario else key or (), said, diagnostic["remedy"], shown)
+
+
+def _place(field: str, file: str, plan: Plan, line_up: LineUp) -> Key | None:
+    if file == "--set" or field in plan.places:
+        found = next((key for name, key in plan.places.items() if "." in name and _is_within(field, name)), None)
+        return found or ("set",)
+    if field.startswith("flow["):
+        number, _, rest = field.removeprefix("flow[").partition("]")
+        if rest.startswith(".start") and plan.start_within is not None:
+            return ("start_within",)
+        entry = plan.entry(line_up.members[int(number)])
+        return (*entry.key, *(part for part in rest.removeprefix(".controller").split(".") if part))
+    for prefix, name in () if plan.scenario else _FIELDS:
+        if field.startswith(prefix):
+            return plan.places.get(name, ("path",))
+    head = field.partition(".")[0]
+    if head in ("duration", "seed", "measure"):
+        return {"seed": ("seeds",), "duration": ("duration",)}.get(head) or ("measure",)
+    return None
+
+
+def _is_within(field: str, name: str) -> bool:
+    return (
+        field.startswith(name) or name.partition(".")[0].partition("[")[0] == field.partition("[")[0].partition(".")[0]
+    )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,130 @@
+"""What a study leaves in its folder: tables in every form, figures, the runs that are kept, and one page."""
+
+import base64
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ackclock import storage
+from ackclock.figures import Look, encode, looks, series
+from ackclock.figures.curves import Curve
+from ackclock.figures.grid import Axis
+from ackclock.pictures import Picture
+from ackclock.results import Results
+from ackclock.shown import plain
+from ackclock.studies.drawn import Drawn
+from ackclock.tables import FORMS, Table, html
+
+if TYPE_CHECKING:
+    from ackclock.studies.study import Study
+
+PAGE = "study.html"
+
+
+def write(study: "Study", folder: Path, forms: Sequence[str]) -> Path:
+    """Write tables, figures and the page.
+
+    Args:
+        study: Whose.
+        folder: Where to.
+        forms: Of figures; none draws none.
+
+    Returns:
+        The page.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in _tables(study):
+        for suffix in FORMS.keys() - {"html"} if name != "runs" else ("csv", "json"):
+            storage.write_file(folder / f"{name}.{suffix}", FORMS[suffix](table).encode())
+    shown = list(_write_figures(study, folder, forms))
+    page = folder / PAGE
+    storage.write_file(page, _page(study, shown).encode())
+    return page
+
+
+def _tables(study: "Study") -> Iterator[tuple[str, Table]]:
+    yield "means", study.table
+    if study.differences.rows:
+        yield "differences", study.differences
+    yield "runs", study.every_run
+
+
+def _write_figures(study: "Study", folder: Path, forms: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
+    """Write each figure, and return its name, caption and picture for the page."""
+    place = folder / "figures"
+    place.mkdir(exist_ok=True)
+    captions = []
+    for drawn in (*study.figures(), *_kept_runs(folder)) if forms else ():
+        figure = drawn.draw()
+        about = f"{drawn.caption} {study.about}."
+        files = {form: encode(figure, form, about) for form in dict.fromkeys(("svg", *forms))}
+        for form in forms:
+            storage.write_file(place / f"{drawn.name}.{form}", files[form])
+        captions.append(f"**{drawn.name}**: {about}\n")
+        yield drawn.name, drawn.caption, files["svg"]
+    storage.write_file(place / "captions.md", "\n".join(captions).encode())
+
+
+def _kept_runs(folder: Path) -> Iterator[Drawn]:
+    """Time series of the runs that are kept whole."""
+    for place in sorted((folder / "runs").glob("*")) if (folder / "runs").is_dir() else ():
+        results = Results.load(place)
+        caption = (
+            f"Congestion window, goodput and round-trip time of a run: {results.name}, seed {results.summary['seed']}."
+        )
+        yield Drawn(f"run-{place.name}", caption, lambda results=results: run_series(results))  # type: ignore[misc]
+
+
+_SAID = {"rtt": "SRTT"}
+_LINK = Look("#6b6b6b", "", "-")
+
+
+def run_series(results: Results) -> Picture:
+    """Draw cwnd, goodput and RTT of each flow of a run, and the queue of its bottleneck, over time.
+
+    Args:
+        results: With series.
+    """
+    from ackclock.panels import draw, panel
+
+    rows: list[tuple[Axis, list[Curve]]] = []
+    for key in ("cwnd", "goodput", "rtt", "queue"):
+        drawing = draw([results], panel(key))
+        if drawing is None:
+            continue
+        main = {"rtt": "srtt_s"}.get(key, panel(key).columns[0].name)
+        curves = [
+            Curve(_who(line.label), line.time_s, line.values) for line in drawing.lines if line.column.name == main
+        ]
+        if curves:
+            rows.append((Axis(f"{_SAID.get(key, key)}\n({drawing.unit})", low=0.0), curves))
+    known = looks(str(flow["name"]) for flow in results.summary["flows"])
+    links = {curve.label for _, curves in rows for curve in curves} - known.keys()
+    return series(rows, known | dict.fromkeys(links, _LINK))
+
+
+def _who(label: str) -> str:
+    return re.sub(r" (cwnd|SRTT)$", "", label)
+
+
+# ---- the page -------------------------------------------------------------------------------------------------------
+
+
+def _page(study: "Study", shown: Sequence[tuple[str, str, bytes]]) -> str:
+    from ackclock.pages import render
+
+    figures = [
+        {"name": name, "caption": caption, "picture": base64.b64encode(svg).decode("ascii")}
+        for name, caption, svg in shown
+    ]
+    return render(
+        "study.html",
+        title=plain(study.plan.name),
+        about=plain(study.about),
+        means=html(study.table),
+        differences=html(study.differences) if study.differences.rows else "",
+        figures=figures,
+        folder="figures",
+        beside="The same is in means.csv, .md, .tex and .json, every run in runs.csv; figures are in figures.",
+    )

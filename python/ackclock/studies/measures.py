@@ -1,0 +1,199 @@
+"""What a run of a study comes to: figures of each controller in it, and of the path.
+
+Convergence after the definition of the PCC papers (Dong et al., NSDI 2015 and 2018), whose numbers are from memory: the
+time from the last flow's start to the earliest second from which on each flow has, for five seconds, within 25 % of an
+equal share. Departure: the share is that of what all flows had in that second, not of the link.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from ackclock.metrics import Floats
+from ackclock.studies.design import Trial
+from ackclock.studies.samples import Samples
+
+SECOND: Final = 1.0
+_WITHIN: Final = 0.25
+_HOLDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What the flows of one controller had in a run.
+
+    Attributes:
+        label: Of the controller.
+        flows: How many there were.
+        goodput_bps: Of all together.
+        share: Of the goodput of all flows of the run, 0 to 1; None if there was none.
+        rtt_ms: Mean over flows of their mean RTT; None without a sample.
+        rtt_p95_ms: Mean over flows of their 95th percentile.
+        retransmitted: Segments sent again over segments sent; None if nothing was sent.
+        timeouts: Of all together.
+    """
+
+    label: str
+    flows: int
+    goodput_bps: float
+    share: float | None
+    rtt_ms: float | None
+    rtt_p95_ms: float | None
+    retransmitted: float | None
+    timeouts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a run came to.
+
+    Attributes:
+        trial: The run.
+        parts: By label.
+        utilization: Of the bottleneck, 0 to 1.
+        queueing_ms: Mean wait there.
+        queueing_p95_ms: 95th percentile of the wait there.
+        dropped: Packets that its queue dropped over those that came; None if none came.
+        jain: Jain's index of the flows' goodputs; None for one flow.
+        convergence_s: As this file's head defines it; None if there was none, or one flow only.
+        samples: Of the flows; None if none were kept.
+        names: The flows' names, and the label of each.
+        profiles: Of the senders.
+    """
+
+    trial: Trial
+    parts: Mapping[str, Part]
+    utilization: float
+    queueing_ms: float
+    queueing_p95_ms: float
+    dropped: float | None
+    jain: float | None
+    convergence_s: float | None
+    samples: Samples | None
+    names: Mapping[str, str]
+    profiles: tuple[str, ...]
+
+
+def measured(trial: Trial, summary: Mapping[str, Any], link: str | None) -> Measured:
+    """Read off a run what a study wants to know.
+
+    Args:
+        trial: The run.
+        summary: Of it, with samples.
+        link: Whose use and queue count; None takes `bottleneck`, or else the busiest.
+
+    Raises:
+        KeyError: If there is no such link.
+    """
+    flows = summary["flows"]
+    names = {flow["name"]: label for flow, label in zip(flows, trial.line_up.members, strict=True)}
+    total = sum(flow["goodput_bps"] for flow in flows)
+    found = _link(summary["links"], link)
+    samples: Samples | None = summary.get("samples")
+    came = found["delivered_packets"] + found["drops"]
+    return Measured(
+        trial=trial,
+        parts={
+            label: _part(label, [flow for flow in flows if names[flow["name"]] == label], total)
+            for label in trial.line_up.labels
+        },
+        utilization=found["utilization"],
+        queueing_ms=found["queueing_delay_ms"]["mean"],
+        queueing_p95_ms=found["queueing_delay_ms"]["p95"],
+        dropped=found["drops"] / came if came else None,
+        jain=summary["jain_index"] if len(flows) > 1 else None,
+        convergence_s=convergence_s(samples, [flow["start_s"] for flow in flows]) if samples else None,
+        samples=samples,
+        names=names,
+        profiles=tuple(dict.fromkeys(flow["profile"] for flow in flows if "profile" in flow)),
+    )
+
+
+def _part(label: str, flows: Sequence[Mapping[str, Any]], total: float) -> Part:
+    goodput = sum(flow["goodput_bps"] for flow in flows)
+    sent = sum(flow["sent_segments"] for flow in flows)
+    rtts = [flow["rtt_ms"] for flow in flows if flow["rtt_ms"]]
+    return Part(
+        label=label,
+        flows=len(flows),
+        goodput_bps=goodput,
+        share=goodput / total if total else None,
+        rtt_ms=sum(rtt["mean"] for rtt in rtts) / len(rtts) if rtts else None,
+        rtt_p95_ms=sum(rtt["p95"] for rtt in rtts) / len(rtts) if rtts else None,
+        retransmitted=sum(flow["retransmitted_segments"] for flow in flows) / sent if sent else None,
+        timeouts=sum(flow["timeouts"] for flow in flows),
+    )
+
+
+def _link(links: Sequence[Mapping[str, Any]], name: str | None) -> Mapping[str, Any]:
+    by_name = {link["name"]: link for link in links}
+    if name is not None:
+        return by_name[name]
+    return by_name.get("bottleneck") or max(links, key=lambda link: link["utilization"])
+
+
+def seconds_of(samples: Samples) -> tuple[Floats, dict[str, Floats]]:
+    """Return each flow's goodput averaged over each whole second.
+
+    Args:
+        samples: Of a run.
+
+    Returns:
+        The ends of the seconds, and by flow the goodput in bit/s; zero before it began.
+    """
+    time_s = np.asarray(samples["time_s"], dtype=float)
+    if not time_s.size:
+        return np.array([]), {}
+    numbers = np.ceil(time_s / SECOND - 1e-9).astype(int)
+    last = int(time_s[-1] / SECOND + 1e-9)
+    counts = np.bincount(numbers, minlength=last + 1)[1 : last + 1]
+    found = {}
+    for name, flow in samples["flows"].items():
+        rates = np.array([0.0 if value is None else value for value in flow["goodput_bps"]])
+        sums = np.bincount(numbers, weights=rates, minlength=last + 1)[1 : last + 1]
+        found[name] = sums / np.maximum(counts, 1)
+    return np.arange(1, last + 1, dtype=np.float64) * SECOND, found
+
+
+def convergence_s(samples: Samples, starts_s: Sequence[float]) -> float | None:
+    """Return how long after the last flow's start each flow has about an equal share, and keeps it for a while.
+
+    Args:
+        samples: Of a run.
+        starts_s: When its flows began.
+
+    Returns:
+        Seconds; None if that never was, or there is one flow only.
+    """
+    ends_s, flows = seconds_of(samples)
+    if len(starts_s) < 2 or len(flows) < len(starts_s) or not ends_s.size:
+        return None
+    rates = np.array(list(flows.values()))
+    fair = rates.mean(axis=0)
+    is_near = (np.abs(rates - fair) <= _WITHIN * fair).all(axis=0) & (fair > 0)
+    begun = max(starts_s)
+    for place in range(len(ends_s) - _HOLDS + 1):
+        begins = float(ends_s[place]) - SECOND
+        if begins >= begun and is_near[place : place + _HOLDS].all():
+            return begins - begun
+    return None
+
+
+def jain_over_time(samples: Samples) -> tuple[Floats, Floats]:
+    """Return Jain's index of the flows' goodputs in each whole second.
+
+    Args:
+        samples: Of a run.
+
+    Returns:
+        Ends of the seconds, and the index; NaN where nothing arrived.
+    """
+    ends_s, flows = seconds_of(samples)
+    rates = np.array(list(flows.values()))
+    if not rates.size:
+        return ends_s, np.array([])
+    squares = rates.shape[0] * np.square(rates).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return ends_s, np.square(rates.sum(axis=0)) / squares

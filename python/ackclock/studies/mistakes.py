@@ -1,0 +1,125 @@
+"""All mistakes of a study's file at once, in the form in which a scenario's are told."""
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ackclock._core import ScenarioError
+from ackclock.diagnostics import Diagnostic
+from ackclock.studies.places import Key, Spot
+
+_MOST: Final = 50
+_LONGEST: Final = 120
+
+
+class Mistakes:
+    """What is wrong with a study, collected while it is read."""
+
+    def __init__(self, file: str, spots: Mapping[Key, Spot]) -> None:
+        """Begin without any.
+
+        Args:
+            file: As messages name it.
+            spots: Where its keys stand; empty for a study that is no text.
+        """
+        self._file = file
+        self._spots = spots
+        self._found: list[Diagnostic] = []
+        self.has_more = False
+
+    @property
+    def are_none(self) -> bool:
+        """Whether nothing is wrong so far."""
+        return not self._found
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether nobody would read more."""
+        return len(self._found) >= _MOST
+
+    def add(self, key: Key, message: str, remedy: str, value: Any = None) -> None:  # noqa: ANN401
+        """Add a mistake, unless the same is there already.
+
+        Args:
+            key: Where: keys from the outermost on, numbers of lists included.
+            message: What is wrong, after the name of the place.
+            remedy: What to write instead.
+            value: What stands there.
+        """
+        spot = self._spot(key)
+        entry: Diagnostic = {
+            "file": self._file,
+            "line": spot.line if spot else None,
+            "column": spot.column if spot else None,
+            "field": name_of(key),
+            "value": None if value is None else _written(value),
+            "message": message,
+            "remedy": remedy,
+            "source_line": spot.source if spot and len(spot.source) <= _LONGEST else None,
+            "marks": " " * (spot.column - 1) + "^" if spot and len(spot.source) <= _LONGEST else None,
+            "unseen_value": None if value is None or (spot and _is_seen(value, spot)) else _written(value),
+        }
+        if any((one["field"], one["message"]) == (entry["field"], message) for one in self._found):
+            return
+        if self.are_enough:
+            self.has_more = True
+        else:
+            self._found.append(entry)
+
+    def _spot(self, key: Key) -> Spot | None:
+        """The innermost place that the text has a line of."""
+        for length in range(len(key), 0, -1):
+            if key[:length] in self._spots:
+                return self._spots[key[:length]]
+        return None
+
+    def unknown(self, key: Key, known: Iterable[str]) -> None:
+        """Add that there is no such key.
+
+        Args:
+            key: Of it.
+            known: Those there are, beside it.
+        """
+        names = list(known)
+        near = difflib.get_close_matches(str(key[-1]), names, 1)
+        said = f'did you mean "{near[0]}"? ' if near else ""
+        self.add(key, "is not known here", f"{said}known: {', '.join(names)}")
+
+    def check(self) -> None:
+        """Raise what was found, if anything was.
+
+        Raises:
+            ScenarioError: With all of it.
+        """
+        if self.are_none:
+            return
+        self._found.sort(key=lambda entry: entry["line"] or 0)
+        text = "\n".join(f"{entry['file']}: {entry['field']} {entry['message']}" for entry in self._found)
+        error = ScenarioError(text)
+        error.diagnostics = self._found
+        error.has_more = self.has_more
+        raise error
+
+
+def name_of(key: Key) -> str:
+    """Write a place as messages do.
+
+    Args:
+        key: As of `Mistakes.add`.
+
+    Examples:
+        >>> name_of(("path", 0, "rtt")), name_of(("set", "tcp.mss"))
+        ('path[0].rtt', 'set."tcp.mss"')
+    """
+    parts = [f"[{part}]" if isinstance(part, int) else f'."{part}"' if "." in part else f".{part}" for part in key]
+    return "".join(parts).removeprefix(".")
+
+
+def _written(value: Any) -> str:  # noqa: ANN401
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _is_seen(value: Any, spot: Spot) -> bool:  # noqa: ANN401
+    return len(spot.source) <= _LONGEST and _written(value) in spot.source

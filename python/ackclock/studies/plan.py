@@ -1,0 +1,171 @@
+"""What a study is: controllers in line-ups, over paths, for seeds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from ackclock.dumbbells import rate_text
+from ackclock.studies.places import Key
+
+PATH_KEYS: Final = ("rate", "rtt", "buffer", "queue", "loss", "trace")
+"""What a study says of a path, beside its name."""
+
+PATH_DEFAULTS: Final[Mapping[str, Any]] = {"rate": "100 Mbit/s", "rtt": "40 ms", "buffer": "1 bdp"}
+
+Settings = Mapping[str, Any]
+"""Values of axes by their keys: of `PATH_KEYS`, `path`, `profile`, and places of a scenario such as `tcp.mss`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A controller that is compared.
+
+    Attributes:
+        label: As figures and tables call it.
+        flow: The table of a flow with it: `controller`, and whatever else a scenario's `[[flow]]` may say.
+        key: Where it stands in the file.
+    """
+
+    label: str
+    flow: Mapping[str, Any]
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class LineUp:
+    """Who is on a path together.
+
+    Attributes:
+        name: Unique in the study.
+        kind: One flow alone; two of a kind; one each of two kinds; or a group that was spelled out.
+        members: The label of each flow.
+    """
+
+    name: str
+    kind: Literal["alone", "itself", "pair", "group"]
+    members: tuple[str, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Each label once."""
+        return tuple(dict.fromkeys(self.members))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A study that was read.
+
+    Attributes:
+        name: Of it.
+        folder: Beside which files and classes are looked for.
+        controllers: What is compared.
+        line_ups: Who is on a path together.
+        cells: Every combination of the other axes.
+        seeds: Repetitions.
+        duration: Of each run.
+        measure: The window of averages; None is each flow's lifetime.
+        start_within: Flows start at random within so long, drawn by the seed; None leaves it to the flows' tables.
+        scenario: In place of a path: a scenario's tables, whose flows are forms for those of line-ups.
+        link: Whose use and queue are measured; None finds the bottleneck.
+        keep: How many runs are kept whole, with their series.
+        places: Where each setting's value stands in the file.
+    """
+
+    name: str
+    folder: str
+    controllers: tuple[Entry, ...]
+    line_ups: tuple[LineUp, ...]
+    cells: tuple[Settings, ...]
+    seeds: tuple[int, ...]
+    duration: str
+    measure: Mapping[str, Any] | None
+    start_within: str | None
+    scenario: Mapping[str, Any] | None = None
+    link: str | None = None
+    keep: int = 4
+    places: Mapping[str, Key] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The number of runs."""
+        return len(self.cells) * len(self.line_ups) * len(self.seeds)
+
+    @property
+    def axes(self) -> dict[str, list[Any]]:
+        """The settings of which cells have several values, with these, in order."""
+        values = all_values(self.cells)
+        return {key: found for key, found in values.items() if len(found) > 1}
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The settings that are the same in each cell."""
+        return {key: found[0] for key, found in all_values(self.cells).items() if len(found) == 1}
+
+    def entry(self, label: str) -> Entry:
+        """Return a controller.
+
+        Args:
+            label: Of it.
+        """
+        return next(entry for entry in self.controllers if entry.label == label)
+
+
+def all_values(cells: Sequence[Settings]) -> dict[str, list[Any]]:
+    """Return the values that each setting takes, in order of appearance.
+
+    Args:
+        cells: Some.
+    """
+    values: dict[str, list[Any]] = {}
+    for cell in cells:
+        for key, value in cell.items():
+            known = values.setdefault(key, [])
+            if value not in known:
+                known.append(value)
+    return values
+
+
+def title(settings: Settings, keys: Sequence[str]) -> str:
+    """Name a cell by some of its settings.
+
+    Args:
+        settings: Of the cell.
+        keys: Those that tell it from others.
+
+    Examples:
+        >>> title({"rate": "10 Mbit/s", "rtt": "20 ms", "loss": 0.01}, ["rtt", "loss"])
+        '20 ms, loss 0.01'
+    """
+    return ", ".join(said(key, settings[key]) for key in keys if key in settings)
+
+
+def said(key: str, value: Any) -> str:  # noqa: ANN401
+    """Write a setting so that it needs no explanation.
+
+    Args:
+        key: Of it.
+        value: Of it.
+    """
+    text = rate_text(value) if key == "rate" and isinstance(value, str) else value_text(value)
+    if key in ("rate", "rtt", "path", "profile") or (key == "queue" and isinstance(value, str)):
+        return text
+    return f"{key} {text}"
+
+
+def value_text(value: Any) -> str:  # noqa: ANN401
+    """Write a value in a few signs; a table by its kind and what else it says.
+
+    Args:
+        value: Any that TOML has.
+
+    Examples:
+        >>> value_text({"kind": "red", "limit": "2 bdp"}), value_text(True)
+        ('red (limit 2 bdp)', 'true')
+    """
+    if isinstance(value, Mapping):
+        rest = ", ".join(f"{key} {value_text(entry)}" for key, entry in value.items() if key != "kind")
+        kind = str(value.get("kind", ""))
+        return f"{kind} ({rest})" if kind and rest else kind or rest
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(value_text, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,87 @@
+"""What is kept of each run of a study: its summary, and samples of each flow at even intervals."""
+
+import json
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+from ackclock._core import Scenario
+from ackclock.running import simulate
+from ackclock.summaries import RunSummary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class FlowSamples(TypedDict):
+    """Of a flow, at the end of each interval; None before it began."""
+
+    goodput_bps: list[float | None]
+    """Read in order by the receiving application in the interval, bit/s."""
+
+    rtt_ms: list[float | None]
+    """The latest RTT sample, ms."""
+
+    cwnd_bytes: list[float | None]
+    """The congestion window, octets of payload."""
+
+
+class Samples(TypedDict):
+    """Of a run."""
+
+    time_s: list[float]
+    """Ends of the intervals, s."""
+
+    flows: dict[str, FlowSamples]
+    """By name."""
+
+
+class SampledSummary(RunSummary):
+    """A summary with samples, as the file of a point of a study has it."""
+
+    samples: NotRequired[Samples]
+    """Of its flows."""
+
+
+def sampled_point(scenario_json: str, folder: str) -> str:
+    """Simulate one run and return its summary with samples as JSON text.
+
+    Args:
+        scenario_json: The effective scenario.
+        folder: Where its classes are looked for first.
+    """
+    import polars as pl
+
+    scenario = Scenario.from_json(scenario_json, folder=folder)
+    outcome, _figures = simulate(scenario)
+    samples = json.dumps(samples_of(pl.DataFrame(outcome.table("flows"))), separators=(",", ":"))
+    summary = outcome.summary_json().strip().removesuffix("}").rstrip()
+    return f'{summary},\n "samples": {samples}\n}}\n'
+
+
+_COLUMNS = (
+    ("goodput_bps", "goodput_bps", 1.0, 0),
+    ("rtt_ms", "rtt_sample_s", 1e3, 3),
+    ("cwnd_bytes", "cwnd_bytes", 1.0, 0),
+)
+
+
+def samples_of(flows: "pl.DataFrame") -> Samples:
+    """Return the series of flows as columns over one time.
+
+    Args:
+        flows: As of `Results.flows`.
+    """
+    import polars as pl
+
+    times = flows["time_s"].unique().sort() if flows.height else pl.Series("time_s", [], dtype=pl.Float64)
+    grid = times.to_frame()
+    found: dict[str, Any] = {}
+    for name in flows["flow"].cast(pl.String).unique(maintain_order=True) if flows.height else []:
+        own = grid.join(flows.filter(pl.col("flow").cast(pl.String) == name), on="time_s", how="left")
+        found[name] = {key: _rounded(own, column, factor, places) for key, column, factor, places in _COLUMNS}
+    return {"time_s": [round(value, 6) for value in times.to_list()], "flows": found}
+
+
+def _rounded(table: "pl.DataFrame", column: str, factor: float, places: int) -> list[float | None]:
+    if column not in table.columns:
+        return [None] * table.height
+    return (table[column] * factor).round(places).fill_nan(None).to_list()

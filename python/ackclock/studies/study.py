@@ -1,0 +1,294 @@
+"""A study that has run: its tables, figures and page, in memory and as a folder."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
+
+from ackclock import storage
+from ackclock.decoding import decoded
+from ackclock.figures.files import FORMS
+from ackclock.reading import DamagedError, document
+from ackclock.studies import design, file, measures, tabled, told
+from ackclock.studies.plan import Plan
+from ackclock.studies.samples import sampled_point
+from ackclock.sweep.grid import GridError, Point
+from ackclock.sweep.running import Backend, done_before, results, run_missing, unique
+from ackclock.sweep.store import SweepFolder
+from ackclock.tables import Table
+from ackclock.version import __version__
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ackclock.studies.drawn import Drawn
+
+STUDY: Final = "study.json"
+"""The file that makes a folder one of a study."""
+
+_REMEDY: Final = "run the study again with its folder: what has been done is kept"
+
+
+class _Entry(TypedDict):
+    cell: int
+    line_up: str
+    seed: int
+    point: str
+
+
+class _Kept(TypedDict):
+    """What `study.json` holds."""
+
+    version: str
+    about: str
+    folder: str
+    stem: str
+    scenario: NotRequired[str | None]
+    study: dict[str, Any]
+    trials: list[_Entry]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study whose runs are done.
+
+    Attributes:
+        plan: What was asked.
+        runs: What each run came to, in the order of the plan.
+    """
+
+    plan: Plan
+    runs: Sequence[measures.Measured]
+
+    @cached_property
+    def about(self) -> str:
+        """What was run, in a sentence."""
+        return told.about(self.plan, self.runs)
+
+    @cached_property
+    def table(self) -> Table:
+        """Means over the seeds with 95 % confidence intervals: a row for each controller of each line-up and cell."""
+        return tabled.means_table(self.plan, self.runs, self.about)
+
+    @cached_property
+    def differences(self) -> Table:
+        """Differences between controllers, paired by seed, with intervals and adjusted p values."""
+        return tabled.differences_table(self.plan, self.runs, self.about)
+
+    @cached_property
+    def every_run(self) -> Table:
+        """A row for each run and controller."""
+        return tabled.runs_table(self.plan, self.runs, self.about)
+
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """Every run as a table of Polars: a row for each run and controller, units in the names."""
+        import polars as pl
+
+        columns = [column.key for column in self.every_run.columns]
+        return pl.DataFrame(
+            [{key: row.get(key) for key in columns} for row in self.every_run.rows], infer_schema_length=None
+        )
+
+    def figures(self) -> "Iterator[Drawn]":
+        """Return every figure, with its name and caption; each is drawn when its `draw` is called."""
+        from ackclock.studies.drawn import Drawings
+
+        return Drawings(self.plan, self.runs).all()
+
+    def save(self, folder: str | Path, forms: Sequence[str] = FORMS) -> Path:
+        """Write tables, figures and the page into a folder.
+
+        Args:
+            folder: Where to; made if there is none.
+            forms: Of figures; none draws none.
+
+        Returns:
+            The page.
+
+        Raises:
+            OSError: If a file cannot be written.
+        """
+        from ackclock.studies.ending import write
+
+        return write(self, Path(folder), forms)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what was run, and the table of means."""
+        from html import escape
+
+        from ackclock.tables import html
+
+        return f"<p><b>{escape(self.plan.name)}</b>: {escape(self.about)}</p>{html(self.table)}"
+
+
+def study(
+    source: "str | Path | Mapping[str, Any]",
+    output: str | Path | None = None,
+    *,
+    jobs: int | None = None,
+    backend: Backend = "local",
+    forms: Sequence[str] = FORMS,
+    on_begin: Callable[[int, int], Callable[[], None]] | None = None,
+) -> Study:
+    """Run a study: controllers in line-ups, over paths, for seeds.
+
+    Args:
+        source: A study's file, or a table of the same keys; classes of Python that it names are imported and run.
+        output: A folder, in which every finished run is kept at once: the same call goes on where it was stopped. It
+            ends with tables, figures and a page there. None keeps all in memory.
+        jobs: How many runs at a time; by default one for each core.
+        backend: "local", or "ray" for a Ray cluster.
+        forms: Of the figures in the folder; none draws none.
+        on_begin: Called with the number of runs and of those that are done; returns what is called after each.
+
+    Returns:
+        The study.
+
+    Raises:
+        ScenarioError: If it is wrong; it tells of every mistake at once.
+        GridError: If the folder belongs to something else.
+        OSError: If a file cannot be read or written.
+    """
+    plan, mistakes = file.read(source)
+    pairs = design.trials(plan, mistakes)
+    points = [point for _, point in pairs]
+    begin = on_begin or (lambda _total, _done: lambda: None)
+    if output is None:
+        return Study(plan, _in_memory(plan, pairs, jobs, backend, begin))
+    path = Path(output)
+    folder = SweepFolder(path)
+    with folder.opened(points):
+        advance = begin(len(unique(points)), done_before(folder, points))
+        run_missing(folder, points, backend=backend, jobs=jobs, work=sampled_point, advance=advance)
+        runs = [_measured(plan, trial, folder.summary(point)) for trial, point in pairs]
+        done = Study(plan, runs)
+        storage.write_file(path / STUDY, _kept(source, done, pairs))
+        _keep_runs(plan, pairs, path)
+        done.save(path, forms)
+    return done
+
+
+def _in_memory(
+    plan: Plan,
+    pairs: Sequence[tuple[design.Trial, Point]],
+    jobs: int | None,
+    backend: Backend,
+    begin: Callable[[int, int], Callable[[], None]],
+) -> list[measures.Measured]:
+    points = unique([point for _, point in pairs])
+    advance = begin(len(points), 0)
+    found: dict[str, str] = {}
+    for point, summary in results(points, backend=backend, jobs=jobs, work=sampled_point):
+        found[point.key] = summary
+        advance()
+    return [_measured(plan, trial, decoded(found[point.key])) for trial, point in pairs]
+
+
+def _measured(plan: Plan, trial: design.Trial, summary: Any) -> measures.Measured:  # noqa: ANN401
+    try:
+        return measures.measured(trial, summary, plan.link)
+    except KeyError as error:
+        names = ", ".join(link["name"] for link in summary["links"])
+        raise GridError(f"link = {error}: there is no such link; there are: {names}") from error
+
+
+def _kept(source: "str | Path | Mapping[str, Any]", done: Study, pairs: Sequence[tuple[design.Trial, Point]]) -> bytes:
+    """What is needed to draw it all again, without running or importing anything."""
+    table, folder, stem = file.document_of(source)
+    kept: _Kept = {
+        "version": __version__,
+        "about": done.about,
+        "folder": str(folder),
+        "stem": stem,
+        "scenario": None if done.plan.scenario is None else str(done.plan.scenario["name"]),
+        "study": dict(table),
+        "trials": [
+            {"cell": trial.cell, "line_up": trial.line_up.name, "seed": trial.seed, "point": point.key}
+            for trial, point in pairs
+        ],
+    }
+    return (json.dumps(kept, indent=1, ensure_ascii=False, default=str) + "\n").encode()
+
+
+def load_study(folder: str | Path) -> Study:
+    """Read a study's folder; nothing is simulated, and nothing that the study names is imported.
+
+    Args:
+        folder: That `study` wrote.
+
+    Raises:
+        FileNotFoundError: If it is none.
+        DamagedError: If a file in it is not what was written.
+    """
+    path = Path(folder)
+    kept_file = path / STUDY
+    if not kept_file.is_file():
+        raise FileNotFoundError(f"{path} holds no finished study: there is no {STUDY} in it")
+    kept = document(kept_file.read_bytes(), kept_file, _Kept, _REMEDY)
+    plan = file.read_again(kept["study"], str(kept_file), Path(kept["folder"]), kept["stem"], kept.get("scenario"))
+    line_ups = {line_up.name: line_up for line_up in plan.line_ups}
+    store = SweepFolder(path)
+    runs = []
+    for entry in kept["trials"]:
+        if entry["line_up"] not in line_ups or not 0 <= entry["cell"] < len(plan.cells):
+            raise DamagedError(kept_file, "its runs are not those of its study", _REMEDY)
+        trial = design.Trial(entry["cell"], line_ups[entry["line_up"]], entry["seed"])
+        runs.append(_measured(plan, trial, store.summary_of(entry["point"])))
+    return Study(plan, runs)
+
+
+def is_study(folder: Path) -> bool:
+    """Say whether a folder is one of a study that has ended.
+
+    Args:
+        folder: Any.
+    """
+    return (folder / STUDY).is_file()
+
+
+# ---- runs that are kept whole ---------------------------------------------------------------------------------------
+
+
+def _keep_runs(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]], folder: Path) -> None:
+    """Run the chosen ones again with all their series: the same run to the byte, and more of it."""
+    from ackclock._core import Scenario
+    from ackclock.running import run
+
+    for trial, point in chosen(plan, pairs):
+        place = folder / "runs" / run_name(trial, plan)
+        if place.exists():
+            continue
+        tables = cast(dict[str, Any], json.loads(point.scenario_json))
+        tables.pop("trace", None)
+        place.parent.mkdir(exist_ok=True)
+        run(Scenario.from_json(json.dumps(tables), folder=point.folder)).save(place)
+
+
+def chosen(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]]) -> list[tuple[design.Trial, Point]]:
+    """Return the runs that are kept: of each line-up the first seed, those of several controllers first.
+
+    Args:
+        plan: Of the study.
+        pairs: All runs.
+    """
+    rank = {"pair": 0, "group": 1, "itself": 2, "alone": 3}
+    first = [pair for pair in pairs if pair[0].seed == plan.seeds[0]]
+    return sorted(first, key=lambda pair: (pair[0].cell, rank[pair[0].line_up.kind]))[: plan.keep]
+
+
+def run_name(trial: design.Trial, plan: Plan) -> str:
+    """Name the folder of a run.
+
+    Args:
+        trial: The run.
+        plan: Of the study.
+    """
+    text = f"{trial.line_up.name} {'' if len(plan.cells) == 1 else trial.cell + 1}"
+    words = "".join(sign if sign.isalnum() else " " for sign in text).split()
+    return "-".join((*words, f"seed-{trial.seed}"))
+
+
+__all__ = ["Study", "is_study", "load_study", "study"]

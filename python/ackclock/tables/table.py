@@ -1,0 +1,145 @@
+"""A table of results: columns with units, rows with values, of values their intervals. Nothing heavy is loaded here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import floor, log10
+from typing import Any, Final
+
+MINUS: Final = "\N{MINUS SIGN}"
+NONE: Final = "\N{EN DASH}"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean with its interval.
+
+    Attributes:
+        mean: Of the sample.
+        half: Half width of the 95 % confidence interval; None if the sample is too small to know it.
+        count: Size of the sample.
+    """
+
+    mean: float
+    half: float | None
+    count: int
+
+    def scaled(self, factor: float) -> "Estimate":
+        """Return it in another unit.
+
+        Args:
+            factor: From its unit to the other.
+        """
+        return Estimate(self.mean * factor, None if self.half is None else self.half * abs(factor), self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column.
+
+    Attributes:
+        key: Of the rows' values, and its name in CSV and JSON; the unit is in it.
+        title: What a reader sees.
+        unit: Below or behind the title; empty for none.
+        is_text: Whether its values are words.
+        signed: Whether a plus is written, too: of differences.
+        factor: From the values' unit, in which CSV and JSON have them, to the one shown.
+    """
+
+    key: str
+    title: str
+    unit: str = ""
+    is_text: bool = False
+    signed: bool = False
+    factor: float = 1.0
+
+    @property
+    def heading(self) -> str:
+        """Title and unit in a line."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.
+
+    Attributes:
+        title: What it shows.
+        about: What was run.
+        columns: From left to right.
+        rows: From above: a value for each column's key. An `Estimate`, a number, a text, or None for nothing.
+        notes: Below it.
+    """
+
+    title: str
+    about: str
+    columns: Sequence[Column]
+    rows: Sequence[Mapping[str, Any]]
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def cells(self, row: Mapping[str, Any]) -> list[str]:
+        """Return a row as texts that people read.
+
+        Args:
+            row: Of `rows`.
+        """
+        return [shown(row.get(column.key), column) for column in self.columns]
+
+
+def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell may hold
+    """Write a cell.
+
+    Args:
+        value: An `Estimate`, a number, a text, or None.
+        column: Where it stands.
+
+    Examples:
+        >>> shown(Estimate(47.831, 2.6543, 5), Column("x", "x")), shown(Estimate(-0.0123, None, 1), Column("x", "x"))
+        ('47.8 ± 2.7', '−0.0123')
+        >>> shown(Estimate(30.016, 1e-9, 3), Column("x", "x"))
+        '30.02 ± 0.00'
+    """
+    if value is None:
+        return NONE
+    if isinstance(value, Estimate):
+        scaled = value.scaled(column.factor)
+        if scaled.half is None:
+            return number(scaled.mean, signed=column.signed)
+        finest = _places(scaled.mean, 4) if scaled.mean else 6
+        places = min(_places(scaled.half, 2), finest) if scaled.half else finest if scaled.mean else 0
+        return f"{_fixed(scaled.mean, places, signed=column.signed)} ± {_fixed(scaled.half, places)}"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return number(value * column.factor if column.factor != 1.0 else value, signed=column.signed)
+
+
+def number(value: float, *, signed: bool = False) -> str:
+    """Write a number with three significant digits, whole numbers whole.
+
+    Args:
+        value: Any.
+        signed: Whether a plus is written, too.
+
+    Examples:
+        >>> number(1234.5), number(0.0314159), number(-2.5, signed=True), number(1.25e-7), number(5)
+        ('1,234', '0.0314', '−2.50', '1.25e-07', '5')
+    """
+    if isinstance(value, int):
+        return _with_sign(f"{abs(value):,}", value, signed=signed)
+    if value != 0 and not 1e-4 <= abs(value) < 1e9:
+        return _with_sign(f"{abs(value):.2e}", value, signed=signed)
+    return _fixed(value, _places(value, 3), signed=signed)
+
+
+def _places(size: float, digits: int) -> int:
+    """Decimals with which a number has so many digits that count."""
+    return 0 if size == 0 else max(0, min(6, digits - 1 - floor(log10(abs(size)))))
+
+
+def _fixed(value: float, places: int, *, signed: bool = False) -> str:
+    text = f"{abs(value):,.{places}f}"
+    is_zero = not text.strip("0.,")
+    return _with_sign(text, 0.0 if is_zero else value, signed=signed)
+
+
+def _with_sign(text: str, value: float, *, signed: bool) -> str:
+    return f"{MINUS}{text}" if value < 0 else f"+{text}" if signed and value > 0 else text

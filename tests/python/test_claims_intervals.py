@@ -1,0 +1,161 @@
+"""Verdicts that rest on intervals: Student's t by its tables, limits by hand, seeds that are added, records."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from ackclock.claims import Claim, Interval, Laboratory, Made, Measured, judge, load_folder, load_folders, select
+from ackclock.claims.folder import Choice
+from ackclock.claims.intervals import of_mean, of_spread, quantile
+from ackclock.claims.measured import mean
+from ackclock.claims.origin import engine, now
+from ackclock.claims.words import chance, counts, record
+from ackclock.templates import write
+from conftest import Cli
+
+FOLDERS = load_folders()
+
+
+def claim(folder: str, name: str) -> Claim:
+    return next(each for source in FOLDERS if source.path.name == folder for each in source.claims if each.id == name)
+
+
+@pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (4, 2.776), (9, 2.262), (24, 2.064)])
+def test_students_t_is_that_of_its_tables(freedom: int, t: float) -> None:
+    """Two-sided, 95 %, as printed in any table."""
+    assert quantile(freedom) == pytest.approx(t, abs=5e-4)
+
+
+def test_a_mean_of_three_by_hand() -> None:
+    """3, 4, 8: mean 5, deviation sqrt(7), error sqrt(7 / 3) = 1.5275, times 4.3027: 6.572."""
+    found = of_mean([3.0, 4.0, 8.0])
+    assert (found.middle, found.freedom) == (5.0, 2)
+    assert (found.low, found.high) == pytest.approx((5 - 6.572, 5 + 6.572), abs=1e-3)
+    again = of_spread(5.0, 7**0.5, 3)
+    assert (again.low, again.high) == pytest.approx((found.low, found.high))
+
+
+def test_a_ratio_of_sums_by_hand() -> None:
+    """1 of weight 3 and 2 of weight 1: 5/4; residuals 1.5 x -0.25 and 0.5 x 0.75, deviation 0.5303, error 0.375."""
+    found = mean([Measured(1.0, weight=3.0), Measured(2.0)])
+    assert found.value == 1.25
+    assert found.interval is not None
+    assert found.interval.error == pytest.approx(0.375)
+
+
+@pytest.mark.parametrize(
+    ("middle", "error", "verdict"),
+    [(10.41, 1.0, "agrees"), (10.41, 3.0, "undecided"), (16.0, 0.05, "differs"), (15.0, 0.5, "undecided")],
+)
+def test_a_verdict_is_one_on_all_of_the_interval(middle: float, error: float, verdict: str) -> None:
+    """D2a1 agrees from 5.2 to 15.6; with ten seeds the interval has 2.262 errors either way."""
+    assert claim("dqn-2023", "D2a1").verdict(middle, Interval(middle, error, 9)) == verdict
+
+
+def test_a_number_of_the_other_sign_does_not_agree_however_near_it_is() -> None:
+    """The paper has CUBIC's longer round trip ahead by 1.84; 2.46 the other way is within 5 of that."""
+    d3b1 = claim("dqn-2023", "D3b1")
+    assert (d3b1.sign, d3b1.limits) == (-1, (-6.8, 0.0))
+    assert d3b1.verdict(2.46, Interval(2.46, 0.15, 9)) == "differs"
+    assert d3b1.verdict(-1.84, Interval(-1.84, 0.15, 9)) == "agrees"
+
+
+def test_every_lead_that_the_papers_print_has_their_sign() -> None:
+    leads = [each for each in select(FOLDERS, ["dqn-2023"]) if each.id[:2] in ("D2", "D3") and "gets" in each.statement]
+    assert len(leads) == 13
+    assert [each.id for each in leads if each.sign != (1 if float(each.published) > 0 else -1)] == []
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template with seeds: a lead that is drawn by the seed, so that few seeds do not settle it."""
+    folder = tmp_path_factory.mktemp("claims") / "mine"
+    write("claims", "mine", folder, lang="python")
+    text = (folder / "claims.toml").read_text().replace('choices = ["acks"]', 'choices = ["seed"]')
+    seeds = '[[choice]]\nname = "seed"\ntitle = "seed"\nwhy = "chance"\nseeds = 5\n\n[[study]]'
+    text = text.replace("[[study]]", seeds, 1).replace("high = 0.97", "low = 0.499\nhigh = 0.501")
+    (folder / "claims.toml").write_text(text)
+    scenario = (folder / "scenario.toml").read_text().replace('duration = "60 s"', 'duration = "6 s"')
+    scenario = scenario.replace('from = "20 s"', 'from = "2 s"')
+    scenario = scenario.replace('"23 ms", ', '"23 ms", loss = { kind = "random", p = 0.01 }, ')
+    (folder / "scenario.toml").write_text(scenario)
+    return folder
+
+
+def test_seeds_are_added_until_intervals_are_narrow_or_none_are_left(mine: Path) -> None:
+    folder = load_folder(mine)
+    few = judge(folder.claims, Laboratory(), {})
+    assert [finding.seeds for finding in few] == [3, 3], "three without --full"
+    settled = judge(folder.claims, Laboratory(settle=True), {})
+    assert [finding.seeds for finding in settled] == [5, 5], "0.001 of tolerance is out of reach"
+    most = judge(folder.claims, Laboratory(settle=True, seeds=4), {})
+    assert [finding.seeds for finding in most] == [4, 4]
+    wide = judge(select([folder], ["Mine1"]), Laboratory(settle=True), {})
+    assert [finding.seeds for finding in wide] == [3], "0.98 / 3 is wider than what seeds differ by"
+
+
+def test_one_seed_where_others_would_differ_decides_nothing(mine: Path) -> None:
+    (finding,) = judge(select([load_folder(mine)], ["Mine2"]), Laboratory(seeds=1), {})
+    assert (finding.verdict, finding.seeds) == ("undecided", 1)
+    assert finding.as_dict()["interval"] is None
+
+
+def test_a_record_is_read_as_it_was_measured_and_says_so(mine: Path, tmp_path: Path) -> None:
+    folder = load_folder(mine)
+    measured = judge(folder.claims, Laboratory(full=True), {})
+    entries = [finding.as_dict() for finding in measured]
+    (mine / "recorded.json").write_text(json.dumps({"claims": entries}))
+    costly = (mine / "claims.toml").read_text().replace('name = "buffers"', 'name = "buffers"\ncostly = true')
+    (tmp_path / "claims").mkdir()
+    for file in mine.iterdir():
+        if file.is_file():
+            (tmp_path / "claims" / file.name).write_text(file.read_text())
+    (tmp_path / "claims" / "claims.toml").write_text(costly)
+    laboratory = Laboratory()
+    again = judge(load_folder(tmp_path / "claims").claims, laboratory, {})
+    assert len(laboratory) == 0
+    for before, after in zip(measured, again, strict=True):
+        assert (after.verdict, after.measured.value) == (before.verdict, before.measured.value)
+        assert after.measured.interval == before.measured.interval
+        assert (record(before), after.made) == ("", now())
+        assert record(after).startswith(f"on record: {now().date}")
+        assert "has changed" not in record(after)
+
+
+def test_a_record_of_another_engine_is_said_to_be_one() -> None:
+    assert len(engine()) == 64
+    assert Made(engine=engine()).is_of_this_engine
+    assert not Made(engine="0" * 64).is_of_this_engine
+    assert not Made().is_of_this_engine, "not noted"
+
+
+def test_every_record_says_what_made_it() -> None:
+    recorded = [each for folder in FOLDERS for each in folder.claims if each.on_record is not None]
+    assert len(recorded) > 200
+    assert [each.id for each in recorded if each.made is None or not (each.made.date and each.made.commit)] == []
+
+
+def test_statements_of_the_source_and_ours_are_counted_apart() -> None:
+    costly = [each for each in select(FOLDERS, ["dqn-2023", "H5"]) if each.study.costly]
+    findings = judge(costly, Laboratory(), {})
+    lines = counts(findings)
+    assert [line.split(":")[0].split(" ", 1)[1] for line in lines] == ["statements of the source", "statements of ours"]
+    assert sum(int(line.split()[0]) for line in lines) == len(findings)
+    assert "Bonferroni" in chance(findings)
+
+
+def test_the_terminal_says_what_is_on_record(cli: Cli, tmp_path: Path) -> None:
+    shown = cli("claims", "H6a1", "D2a1", "-o", tmp_path / "out")
+    assert shown.returncode == 0, shown.stderr
+    rows = [line for line in shown.stdout.splitlines() if re.match("(H6a1|D2a1)  ", line)]
+    assert len(rows) == 2 and all("on record" in line for line in rows), rows
+    assert "3 seeds, on record" in shown.stdout and "10 seeds, on record" in shown.stdout
+    assert "commit a708975e" in shown.stdout and "commit a708975e" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_seeds_in_short_are_options_that_repeat() -> None:
+    choice = Choice.of({"name": "seed", "title": "seed", "why": "", "seeds": 4})
+    assert [option.overrides for option in choice.options] == [("seed=1",), ("seed=2",), ("seed=3",), ("seed=4",)]
+    assert (choice.repeats, choice.quick) == (True, 3)

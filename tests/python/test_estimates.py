@@ -1,0 +1,122 @@
+"""Means with intervals, differences in pairs, ellipses and others, against samples worked out by hand or printed."""
+
+import numpy as np
+import pytest
+
+from ackclock.estimates import estimate, holm, paired
+from ackclock.figures import distribution, spread
+from ackclock.studies.drawn import _lesser
+from ackclock.studies.measures import convergence_s, jain_over_time, seconds_of
+from ackclock.studies.quantities import is_wide, scale
+from ackclock.studies.samples import Samples
+
+# Student, "The probable error of a mean", Biometrika 6 (1908), first example: hours of sleep that ten patients gained.
+FIRST = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+SECOND = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+
+
+def test_a_mean_has_students_interval() -> None:
+    found = estimate([1.0, 2.0, None, 3.0, 4.0, 5.0])
+    assert found is not None
+    # s = sqrt(2.5) = 1.5811, t(0.975, 4) = 2.7764 from the printed table; 2.7764 * 1.5811 / sqrt(5).
+    assert (found.mean, found.count) == (3.0, 5)
+    assert found.half == pytest.approx(1.9632, abs=1e-4)
+
+
+def test_one_value_has_no_interval_and_none_no_mean() -> None:
+    one = estimate([4.0])
+    assert one is not None and one.half is None
+    assert estimate([None]) is None
+
+
+def test_students_own_pairs() -> None:
+    found = paired(FIRST, SECOND)
+    assert found is not None
+    # The differences add up to -15.8; s = 1.22995; t(0.975, 9) = 2.2622 from the printed table:
+    # 2.2622 * 1.22995 / sqrt(10).
+    assert found.estimate.mean == pytest.approx(-1.58)
+    assert found.estimate.half == pytest.approx(0.8799, abs=1e-4)
+    # t = -1.58 / (1.22995 / sqrt(10)) = -4.0621; R's manual prints p = 0.002833 for this sample.
+    assert found.p == pytest.approx(0.002833, abs=1e-6)
+
+
+def test_pairs_without_a_partner_do_not_count() -> None:
+    found = paired([1.0, None, 3.0], [0.0, 5.0, None])
+    assert found is not None
+    assert (found.estimate.mean, found.estimate.count, found.p) == (1.0, 1, None)
+    assert paired([None], [1.0]) is None
+
+
+def test_equal_differences_are_certain_and_none_at_all_are_not() -> None:
+    always, never = paired([2.0, 3.0], [1.0, 2.0]), paired([1.0, 2.0], [1.0, 2.0])
+    assert always is not None and always.p == 0.0
+    assert never is not None and never.p == 1.0
+
+
+def test_holm_multiplies_by_how_many_are_left_and_never_falls() -> None:
+    # Sorted: 0.005 x 4 = 0.02, 0.01 x 3 = 0.03, 0.03 x 2 = 0.06, 0.04 x 1 = 0.04, raised to 0.06.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_an_ellipse_lies_along_the_line_of_its_points() -> None:
+    found = spread([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
+    assert found is not None
+    # The covariance is [[1, 1], [1, 1]], with eigenvalues 2 along the diagonal and 0 across it.
+    assert found.centre == (1.0, 1.0)
+    assert found.half_axes == pytest.approx((2**0.5, 0.0), abs=1e-7)
+    assert found.angle % 180 == pytest.approx(45.0)
+    assert spread([0.0, 1.0], [0.0, 1.0]) is None
+
+
+def test_a_distribution_of_many_samples_keeps_its_ends() -> None:
+    at, share = distribution(np.arange(10_000.0))
+    assert at.size <= 400
+    assert (at[0], at[-1], share[-1]) == (0.0, 9999.0, 1.0)
+    assert share[np.searchsorted(at, 4999.0)] == pytest.approx(0.5, abs=0.003)
+
+
+def _samples(first: list[float], second: list[float], interval_s: float = 0.5) -> Samples:
+    """Goodputs of two flows, one an interval."""
+    count = len(first)
+    nothing: list[float | None] = [None] * count
+    flows = {
+        name: {"goodput_bps": [*map(float, rates)], "rtt_ms": nothing, "cwnd_bytes": nothing}
+        for name, rates in (("a", first), ("b", second))
+    }
+    return {"time_s": [interval_s * (place + 1) for place in range(count)], "flows": flows}  # type: ignore[typeddict-item]
+
+
+def test_seconds_average_whole_intervals() -> None:
+    ends_s, flows = seconds_of(_samples([1, 3, 5, 7, 9], [0, 0, 0, 0, 0]))
+    assert ends_s.tolist() == [1.0, 2.0], "the half second at the end is none"
+    assert flows["a"].tolist() == [2.0, 6.0]
+
+
+def test_convergence_counts_from_the_last_start_and_must_hold() -> None:
+    # Seconds: 0 apart, 1 near, 2 apart, then near for good: from second 3 on; the last flow began at 0.5 s.
+    apart, near = (3.0, 1.0), (1.1, 0.9)
+    seconds = [apart, near, apart, *[near] * 6]
+    first, second = ([pair[at] for pair in seconds for _ in range(2)] for at in (0, 1))
+    assert convergence_s(_samples(first, second), [0.0, 0.5]) == pytest.approx(2.5)
+    assert convergence_s(_samples(first[:14], second[:14]), [0.0, 0.5]) is None, "four near seconds are too few"
+    assert convergence_s(_samples(first, second), [0.0]) is None, "one flow converges with nobody"
+
+
+def test_jains_index_of_each_second() -> None:
+    # (1 + 3)^2 / (2 (1 + 9)) = 0.8
+    _, index = jain_over_time(_samples([1, 1, 2, 2], [3, 3, 2, 2]))
+    assert index.tolist() == pytest.approx([0.8, 1.0])
+
+
+def test_the_lesser_share_follows_from_jains_index() -> None:
+    class Run:
+        jain = 0.8  # of shares 1/4 and 3/4: 1 / (2 (1/16 + 9/16))
+
+    assert _lesser(Run()) == pytest.approx(0.25)  # type: ignore[arg-type]
+
+
+def test_values_of_axes_are_numbers_of_one_kind() -> None:
+    assert scale("rate", ["10M", "0.1 Gbit/s"]) == ([10.0, 100.0], "bottleneck rate (Mbit/s)")
+    assert scale("buffer", ["1 bdp", "100 packets"]) is None
+    assert scale("loss", [0.0, 0.01]) == ([0.0, 0.01], "random loss")
+    assert is_wide([1.0, 5.0]) and not is_wide([0.0, 5.0]) and not is_wide([1.0, 4.9])

@@ -1,0 +1,46 @@
+"""The examples that come with the package."""
+
+from pathlib import Path
+
+import pytest
+
+import ackclock
+from ackclock.examples import ExampleError, copy, example, examples
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_they_are_the_scenarios_of_the_repository() -> None:
+    assert [found.name for found in examples()] == sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
+
+
+def test_an_example_brings_what_it_names(tmp_path: Path) -> None:
+    files = copy([example("cellular"), example("own-controller.toml"), example("own-parts")], tmp_path / "mine")
+    written = {str(file.relative_to(tmp_path / "mine")) for file in files}
+    expected = {"cellular.toml", "traces/cell.down", "own-controller.toml", "aimd.py", "own-parts.toml", "parts.py"}
+    assert written == expected
+    assert not any(file.is_symlink() for file in files)
+
+
+def test_every_copy_is_a_scenario_by_itself(tmp_path: Path) -> None:
+    copy(examples(), tmp_path)
+    for path in tmp_path.glob("*.toml"):
+        assert ackclock.Scenario.load(path).name
+
+
+def test_what_is_there_already_stays(tmp_path: Path) -> None:
+    copy([example("incast")], tmp_path)
+    with pytest.raises(ExampleError, match=r"incast\.toml is there already"):
+        copy([example("red"), example("incast")], tmp_path)
+    assert not (tmp_path / "red.toml").exists()
+
+
+def test_a_wrong_name_is_told_with_the_nearest() -> None:
+    with pytest.raises(ExampleError, match="did you mean incast"):
+        example("incst")
+
+
+def test_each_says_what_it_is_about_in_a_sentence() -> None:
+    for found in examples():
+        assert 20 < len(found.about()) < 220, found.name
+        assert "\n" not in found.about()

@@ -1,0 +1,370 @@
+"""Studies: what a file spans, what is told of mistakes, what runs leave, and that a stop loses nothing."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import ackclock
+from ackclock.studies.design import trials
+from ackclock.studies.file import read
+from ackclock.studies.study import load_study
+from conftest import Cli, command
+
+SMALL: dict[str, Any] = {
+    "controllers": ["cubic", "reno"],
+    "seeds": 3,
+    "duration": "2 s",
+    "warm_up": "500 ms",
+    "start_within": "200 ms",
+    "keep": 0,
+    "path": {"rate": "5 Mbit/s", "rtt": "20 ms"},
+}
+
+FILE = """
+controllers = ["cubic", "reno"]
+line_ups = "alone"
+seeds = 4
+duration = "1 s"
+start_within = "100 ms"
+keep = 1
+
+[path]
+rate = "2 Mbit/s"
+buffer = ["1 bdp", "2 bdp"]
+"""
+
+
+@pytest.fixture(scope="module")
+def small() -> ackclock.Study:
+    return ackclock.study(SMALL)
+
+
+def _cells(**changes: Any) -> list[dict[str, Any]]:
+    plan, _ = read(SMALL | changes)
+    return [dict(cell) for cell in plan.cells]
+
+
+# ---- what a file spans ----------------------------------------------------------------------------------------------
+
+
+def test_lists_are_crossed() -> None:
+    cells = _cells(path={"rtt": ["20 ms", "40 ms"], "buffer": ["1 bdp", "2 bdp"]}, profile=["rfc", "linux-6.x"])
+    assert len(cells) == 8
+    assert cells[0] == {"rate": "100 Mbit/s", "rtt": "20 ms", "buffer": "1 bdp", "profile": "rfc"}
+
+
+def test_paired_lists_go_together() -> None:
+    path = {"rate": ["1 Mbit/s", "2 Mbit/s"], "buffer": ["9 kB", "18 kB"], "rtt": ["20 ms", "40 ms", "60 ms"]}
+    cells = _cells(path=path, paired=[["rate", "buffer"]])
+    assert len(cells) == 2 * 3
+    assert {(cell["rate"], cell["buffer"]) for cell in cells} == {("1 Mbit/s", "9 kB"), ("2 Mbit/s", "18 kB")}
+
+
+def test_named_paths_have_lists_of_their_own() -> None:
+    cells = _cells(path=[{"name": "near", "rtt": ["5 ms", "9 ms"]}, {"name": "far", "rtt": "300 ms", "loss": 0.01}])
+    assert [(cell["path"], cell["rtt"], cell.get("loss")) for cell in cells] == [
+        ("near", "5 ms", None),
+        ("near", "9 ms", None),
+        ("far", "300 ms", 0.01),
+    ]
+
+
+def test_line_ups_are_each_alone_itself_and_each_other() -> None:
+    plan, _ = read(SMALL | {"controllers": ["cubic", "reno", "bbr3"]})
+    assert [line_up.name for line_up in plan.line_ups] == [
+        "cubic alone", "reno alone", "bbr3 alone", "cubic + cubic", "reno + reno", "bbr3 + bbr3",
+        "cubic + reno", "cubic + bbr3", "reno + bbr3",
+    ]  # fmt: skip
+    plan, _ = read(SMALL | {"line_ups": ["cubic*4, reno"]})
+    assert plan.line_ups[0].members == ("cubic", "cubic", "cubic", "cubic", "reno")
+
+
+@pytest.mark.parametrize(("seeds", "found"), [(2, (1, 2)), ("3..5", (3, 4, 5)), ([7, 1, 7], (7, 1))])
+def test_seeds(seeds: Any, found: tuple[int, ...]) -> None:
+    assert read(SMALL | {"seeds": seeds})[0].seeds == found
+
+
+def _scenarios(**changes: Any) -> list[dict[str, Any]]:
+    plan, mistakes = read(SMALL | {"seeds": [1], "line_ups": ["pairs"]} | changes)
+    return [json.loads(point.scenario_json) for _, point in trials(plan, mistakes)]
+
+
+def test_a_run_is_the_scenario_that_the_file_says() -> None:
+    mine = {"kind": "cubic", "beta": 0.5, "label": "mine"}
+    path = {"rate": "8M", "rtt": "30 ms", "queue": {"kind": "red"}, "buffer": "3 bdp", "loss": "1 %"}
+    changes = {"set": {"tcp.mss": 1000, "flow[*].rtt": "50 ms"}, "profile": "rfc"}
+    (scenario,) = _scenarios(controllers=["reno", mine], path=path, **changes)
+    link = scenario["topology"]["bottleneck"]
+    assert (link["rate"], link["delay"]) == ("8 Mbit/s", "15 ms")
+    assert link["queue"] == {"kind": "red", "limit": "3 bdp"}
+    assert link["loss"] == {"kind": "random", "p": 0.01}
+    assert (scenario["tcp"]["profile"], scenario["tcp"]["mss"]) == ("rfc", 1000)
+    assert [flow["name"] for flow in scenario["flow"]] == ["reno", "mine"]
+    assert [flow["rtt"] for flow in scenario["flow"]] == ["50 ms", "50 ms"]
+    assert scenario["flow"][1]["controller"] == {"kind": "cubic", "beta": 0.5}
+    assert scenario["measure"] == {"from": "500 ms"}
+    starts = [float(flow["start"].split()[0]) for flow in scenario["flow"]]
+    assert all(0 <= start <= 200 for start in starts) and starts[0] != starts[1], "drawn by the seed"
+
+
+def test_a_scenario_is_the_form_of_a_studys_flows(tmp_path: Path, scenario_file: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(
+        'controllers = ["bbr3", "reno"]\nline_ups = ["pairs", "alone"]\nscenario = "two.toml"\nseeds = 1\n'
+        'duration = "1 s"'
+    )
+    done = ackclock.study(file, tmp_path / "out", forms=())
+    (tmp_path / "two.toml").rename(tmp_path / "moved.toml")
+    assert load_study(tmp_path / "out").about == done.about
+    (tmp_path / "moved.toml").rename(tmp_path / "two.toml")
+    plan, mistakes = read(file)
+    pair, alone, _ = [json.loads(point.scenario_json) for _, point in trials(plan, mistakes)]
+    assert pair["topology"]["bottleneck"]["queue"]["limit"] == "20 packets"
+    assert [flow.get("start") for flow in pair["flow"]] == [None, "100 ms"]
+    assert [flow["controller"]["kind"] for flow in pair["flow"]] == ["bbr3", "reno"]
+    assert len(alone["flow"]) == 1
+
+
+# ---- mistakes -------------------------------------------------------------------------------------------------------
+
+
+def _mistakes(text: str, tmp_path: Path) -> dict[str, Any]:
+    file = tmp_path / "wrong.toml"
+    file.write_text(text)
+    with pytest.raises(ackclock.ScenarioError) as caught:
+        trials(*read(file))
+    return {entry["field"]: entry for entry in caught.value.diagnostics}
+
+
+def test_every_mistake_of_the_file_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+    text = 'controllers = ["cubic", "cubic", 7]\nseeds = "5..1"\ncolour = "red"\nkeep = -1\n'
+    text += '[path]\nbufer = "1 bdp"\nrtt = [20]\npaired = 1\n'
+    found = _mistakes(text, tmp_path)
+    lines = {field: entry["line"] for field, entry in found.items()}
+    assert lines == {
+        "controllers[1]": 1, "controllers[2]": 1, "seeds": 2, "colour": 3, "keep": 4, "path.bufer": 6, "path.rtt": 7,
+        "path.paired": 8,
+    }  # fmt: skip
+    assert 'did you mean "buffer"' in found["path.bufer"]["remedy"]
+    assert all(entry["remedy"] for entry in found.values())
+
+
+def test_mistakes_of_scenarios_are_told_where_the_study_has_them(tmp_path: Path) -> None:
+    text = """controllers = ["cubbic", { kind = "cubic", beta = 7 }]
+duration = "long"
+[path]
+rate = ["10 Mbit/s", "fast"]
+rtt = ["20 ms", "soon"]
+queue = "reed"
+loss = 3
+[set]
+"tcp.msss" = [1, 2]
+"""
+    found = _mistakes(text, tmp_path)
+    assert {field: entry["line"] for field, entry in found.items()} == {
+        "controllers[0]": 1, "controllers[1].beta": 1, "duration": 2, "path.rate": 4, "path.rtt": 5, "path.queue": 6,
+        "path.loss": 7, 'set."tcp.msss"': 9,
+    }  # fmt: skip
+    assert '"cubic"' in found["controllers[0]"]["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("", "controllers"),
+        ("controllers = []", "controllers"),
+        ('controllers = ["cubic"]\nline_ups = ["nobody"]', "line_ups[0]"),
+        ('controllers = ["cubic"]\nline_ups = []', "line_ups"),
+        ('controllers = ["cubic"]\nscenario = "none.toml"', "scenario"),
+        (
+            'controllers = ["cubic"]\npaired = [["rate", "rtt"]]\n[path]\nrate = ["1M", "2M"]\nrtt = ["1 s"]',
+            "paired[0]",
+        ),
+        ('controllers = ["cubic"]\nmeasure = { from = "1 s" }\nwarm_up = "1 s"', "measure"),
+        ('controllers = ["cubic"]\nseeds = 2000000', ""),
+        ("controllers = [", ""),
+    ],
+)
+def test_a_wrong_file_is_told(text: str, field: str, tmp_path: Path) -> None:
+    assert field in _mistakes(text, tmp_path)
+
+
+# ---- what runs come to ----------------------------------------------------------------------------------------------
+
+
+def test_the_table_is_of_the_runs_themselves(small: ackclock.Study) -> None:
+    assert len(small.runs) == 5 * 3
+    row = next(row for row in small.table.rows if (row["line_up"], row["controller"]) == ("cubic + reno", "reno"))
+    own = small.frame.filter(line_up="cubic + reno", controller="reno").sort("seed")
+    values = own["goodput_bps"].to_numpy()
+    assert row["goodput_bps"].mean == pytest.approx(values.mean())
+    # t(0.975, 2) = 4.3027 from the printed table.
+    assert row["goodput_bps"].half == pytest.approx(4.3027 * values.std(ddof=1) / 3**0.5, rel=1e-4)
+    both = small.frame.filter(line_up="cubic + reno").group_by("seed").agg(share=pl.col("share").sum())
+    assert both["share"].to_list() == pytest.approx([1.0] * 3)
+
+
+def test_a_run_of_a_study_is_the_run_of_its_scenario(small: ackclock.Study) -> None:
+    plan, mistakes = read(SMALL)
+    trial, point = trials(plan, mistakes)[-1]
+    alone = ackclock.run(ackclock.Scenario.from_json(point.scenario_json))
+    run = small.runs[-1]
+    assert (run.trial.line_up.name, run.trial.seed) == (trial.line_up.name, trial.seed)
+    assert [part.goodput_bps for part in run.parts.values()] == [flow["goodput_bps"] for flow in alone.summary["flows"]]
+    assert run.utilization == alone.link("bottleneck")["utilization"]
+    cwnd = alone.flows.filter(flow=alone.summary["flows"][0]["name"])["cwnd_bytes"].to_numpy()
+    kept = run.samples["flows"]["cubic"]["cwnd_bytes"] if run.samples else []
+    known = [value for value in kept if value is not None]
+    assert np.allclose(known, cwnd[-len(known) :], atol=0.5)
+
+
+def test_differences_are_paired_by_seed_and_their_p_values_adjusted(small: ackclock.Study) -> None:
+    rows = {row["how"]: row for row in small.differences.rows}
+    frame = small.frame
+    alone = [frame.filter(line_up=f"{who} alone").sort("seed")["goodput_bps"].to_numpy() for who in ("cubic", "reno")]
+    assert rows["each alone"]["goodput_bps"].mean == pytest.approx(float((alone[0] - alone[1]).mean()))
+    beside = [
+        frame.filter(line_up="cubic + reno", controller=who).sort("seed")["goodput_bps"].to_numpy()
+        for who in ("cubic", "reno")
+    ]
+    spread = (beside[0] - beside[1]).std(ddof=1)
+    assert rows["beside each other"]["goodput_bps"].half == pytest.approx(4.3027 * spread / 3**0.5, rel=1e-4)
+    assert all(row["p_goodput_bps"] >= row["_p_goodput_bps"] for row in rows.values())
+
+
+def test_one_seed_says_no_interval_and_no_winner() -> None:
+    done = ackclock.study(SMALL | {"seeds": 1, "duration": "600 ms"})
+    assert all(row["goodput_bps"].half is None for row in done.table.rows)
+    assert {row["more"] for row in done.differences.rows} == {"one seed"}
+
+
+def test_what_was_run_is_said_everywhere(small: ackclock.Study) -> None:
+    for said in ("5 Mbit/s", "20 ms", "DropTail", "linux-6.x", "seeds 1 to 3", "measured from 500 ms"):
+        assert said in small.about
+    assert small.about in ackclock.tables.markdown(small.table)
+    assert "5 Mbit/s" in small._repr_html_()
+
+
+def test_a_link_that_is_not_there_is_wrong_input() -> None:
+    with pytest.raises(ValueError, match="there are: bottleneck"):
+        ackclock.study(SMALL | {"link": "middle", "seeds": 1, "duration": "600 ms"})
+
+
+# ---- the command ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("study")
+    (place / "s.toml").write_text(FILE)
+    done = subprocess.run(
+        command("study", "s.toml"), cwd=place, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "16 runs in out/s" in done.stdout
+    return place / "out" / "s"
+
+
+def test_a_study_ends_with_tables_figures_and_a_page(folder: Path) -> None:
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {f"{name}.{form}" for name in ("means", "differences") for form in ("md", "tex", "csv", "json")}
+    assert names >= {"study.html", "runs.csv", "study.json", "sweep.json"}
+    found = {path.stem for path in (folder / "figures").glob("*.pdf")}
+    assert found >= {"trade-off", "utilisation-over-buffer", "queueing-over-buffer", "cdf-rtt", "cdf-goodput"}
+    assert {path.stem for path in (folder / "figures").glob("*.svg")} == found
+    page = (folder / "study.html").read_text(encoding="utf-8")
+    assert "2 Mbit/s" in page and "prefers-color-scheme: dark" in page
+    (kept,) = (folder / "runs").iterdir()
+    assert ackclock.Results.load(kept).flows.height > 0
+
+
+def test_a_folder_is_drawn_again_without_a_run(folder: Path, cli: Cli) -> None:
+    again = load_study(folder)
+    assert ackclock.tables.as_csv(again.table) == (folder / "means.csv").read_text(encoding="utf-8")
+    listed = cli("plot", folder)
+    assert "trade-off" in listed.stdout
+    assert cli("plot", folder, "-f", "queueing-over-buffer", "-o", "q.pdf").returncode == 0
+    compared = cli("compare", folder, "--json")
+    assert json.loads(compared.stdout)["tables"][0]["rows"][0]["goodput_bps"]["count"] == 4
+    assert r"\begin{tabular}" in cli("compare", folder, "--form", "tex").stdout
+
+
+def test_a_point_that_was_changed_is_told(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    point = next((copy / "points").glob("*.json"))
+    point.write_text(point.read_text().replace('"goodput_bps":', '"goodput_bps":1', 1))
+    with pytest.raises(ValueError, match="SHA-256"):
+        load_study(copy)
+
+
+@pytest.mark.parametrize("extra", ["", "seeds"])
+def test_a_study_that_was_stopped_goes_on_where_it_was(extra: str, folder: Path, tmp_path: Path, cli: Cli) -> None:
+    """A Ctrl-C while it runs keeps what is done; the tables are those of a study that nobody stopped."""
+    (tmp_path / "s.toml").write_text(FILE if not extra else FILE.replace("seeds = 4", "seeds = 3"))
+    if extra:
+        assert cli("study", "s.toml", "-q", "--no-figures").returncode == 0
+        (tmp_path / "s.toml").write_text(FILE)
+    else:
+        running = subprocess.Popen(
+            command("study", "s.toml", "-j", 1, "--no-figures"), cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        )
+        points, until = tmp_path / "out" / "s" / "points", time.monotonic() + 60
+        while not (points.is_dir() and any(points.glob("*.json"))) and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(running.pid, signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+        if running.returncode == 130:
+            assert "the same command goes on from here" in said
+    again = cli("study", "s.toml", "--no-figures")
+    assert again.returncode == 0, again.stderr
+    assert re.search(r"\d+ of 16 runs are done already", again.stderr)
+    assert (tmp_path / "out" / "s" / "means.csv").read_bytes() == (folder / "means.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("study", "none.toml"), 2, "there is no file none.toml"),
+        (("study", "."), 2, "is a folder"),
+        (("study", "s.toml", "--check"), 0, "16 runs"),
+        (("study", "own.toml"), 2, "--trust"),
+        (("study", "own.toml", "--check"), 0, "not imported"),
+        (("study", "s.toml", "-o", "taken"), 2, "holds other things"),
+    ],
+)
+def test_wrong_input_and_what_is_asked_first(
+    arguments: tuple[str, ...], code: int, said: str, tmp_path: Path, cli: Cli
+) -> None:
+    (tmp_path / "s.toml").write_text(FILE)
+    (tmp_path / "own.toml").write_text('controllers = [{ class = "mine:Mine" }]\n')
+    (tmp_path / "mine.py").write_text("raise SystemExit('it was imported')\n")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "notes.txt").write_text("precious")
+    done = cli(*arguments)
+    assert done.returncode == code, done.stderr
+    assert said in done.stdout + done.stderr
+    assert "it was imported" not in done.stdout + done.stderr
+
+
+def test_a_controller_of_ones_own_is_run_with_trust(tmp_path: Path, cli: Cli) -> None:
+    import shutil
+
+    shutil.copy(Path(__file__).parents[2] / "scenarios" / "aimd.py", tmp_path / "aimd.py")
+    text = 'controllers = ["reno", { class = "aimd:Aimd", label = "mine" }]\nline_ups = ["pairs"]\nseeds = 1\n'
+    text += 'duration = "500 ms"\nstart_within = "50 ms"\nkeep = 0\n'
+    (tmp_path / "own.toml").write_text(text)
+    done = cli("study", "own.toml", "--trust", "--json", "--no-figures")
+    assert done.returncode == 0, done.stderr
+    assert [row["controller"] for row in json.loads(done.stdout)["rows"]] == ["reno", "mine"]

@@ -1,0 +1,79 @@
+"""Tables in every form, and what tells runs apart."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import ackclock
+from ackclock import figures, tables
+from ackclock.labels import common, facts, labels
+from ackclock.tables import Column, Estimate, Table
+
+TABLE = Table(
+    "who | wins",
+    "10 Mbit/s, 50 % used",
+    [Column("who", "who", is_text=True), Column("goodput_bps", "goodput", "Mbit/s", factor=1e-6), Column("n", "n")],
+    [
+        {"who": "a_b", "goodput_bps": Estimate(4.25e6, 0.31e6, 5), "n": 3},
+        {"who": "<b>", "goodput_bps": Estimate(1e6, None, 1), "n": None},
+    ],
+    ("a note",),
+)
+
+
+def test_markdown_has_a_row_each_and_what_was_run() -> None:
+    lines = tables.markdown(TABLE).splitlines()
+    assert lines[2:6] == [
+        "| who | goodput (Mbit/s) | n |",
+        "|---|---:|---:|",
+        "| a_b | 4.25 ± 0.31 | 3 |",
+        "| <b> | 1.00 | – |",
+    ]
+    assert "10 Mbit/s, 50 % used" in lines[7]
+
+
+def test_latex_says_nothing_that_latex_obeys() -> None:
+    text = tables.latex(TABLE)
+    assert r"a\_b & 4.25 $\pm$ 0.31 & 3 \\" in text
+    assert r"50 \% used" in text
+    assert r"\begin{tabular}{lrr}" in text
+
+
+def test_csv_has_all_digits_in_the_units_of_its_names() -> None:
+    text = tables.as_csv(TABLE)
+    rows = list(csv.reader(line for line in text.splitlines() if not line.startswith("#")))
+    assert rows[0] == ["who", "goodput_bps", "goodput_bps_ci95", "goodput_bps_count", "n"]
+    assert rows[1] == ["a_b", "4250000.0", "310000.0", "5", "3"]
+    assert rows[2] == ["<b>", "1000000.0", "", "1", ""]
+
+
+def test_json_and_html() -> None:
+    assert json.loads(tables.json_text(TABLE))["rows"][0]["goodput_bps"] == {"mean": 4.25e6, "ci95": 0.31e6, "count": 5}
+    page = tables.html(TABLE)
+    assert "&lt;b&gt;" in page and "<b>" not in page
+
+
+def test_runs_are_named_by_what_differs() -> None:
+    short = {"duration": "100 ms"}
+    one = ackclock.run(ackclock.dumbbell(flows="cubic", **short))
+    other = ackclock.run(ackclock.dumbbell(flows="cubic", queue="fq_codel", profile="rfc", **short))
+    third = ackclock.run(ackclock.dumbbell(flows="bbr3*2", **short), seed=2)
+    assert labels([one, other]) == ["linux-6.x, drop_tail (limit 1 bdp)", "rfc, fq_codel"]
+    assert labels([one, third]) == ["cubic, seed 1", "2 bbr3, seed 2"]
+    assert labels([one, one]) == [f"{one.name} (1)", f"{one.name} (2)"]
+    assert "100 Mbit/s" in common([one, other]) and "queue" not in common([one, other])
+    assert facts(one)["profile"] == "linux-6.x"
+
+
+def test_a_figure_for_a_paper_is_a_column_wide_with_fonts_that_papers_take(tmp_path: Path) -> None:
+    clouds = {"": [figures.Cloud("a", [1.0, 2.0, 3.0], [2.0, 4.0, 3.0]), figures.Cloud("b", [1.0], [1.0])]}
+    figure = figures.scatter(clouds, figures.Axis("delay"), figures.Axis("rate"))
+    assert figure.get_size_inches()[0] == pytest.approx(3.3)
+    (file,) = figures.save(figure, tmp_path / "f.pdf", "what was run")
+    content = file.read_bytes()
+    assert b"/Type3" not in content and b"/Subtype /Type0" in content
+    assert content == figures.encode(figure, "pdf", "what was run"), "the same figure gives the same bytes"
+    with pytest.raises(ValueError, match="pdf, svg, png"):
+        figures.encode(figure, "gif")
