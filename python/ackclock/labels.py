@@ -67,7 +67,7 @@ def _short(value: Any) -> str:  # noqa: ANN401
 def _of_flows(flows: Any) -> dict[str, str]:  # noqa: ANN401
     """What the tables of flows say beside their names and kinds of controllers."""
     found: dict[str, str] = {}
-    for flow in flows if isinstance(flows, list) and len(flows) <= _MOST_FLOWS else []:
+    for flow in map(_table, flows if isinstance(flows, list) and len(flows) <= _MOST_FLOWS else []):
         name = flow.get("name", "flow")
         controller = flow.get("controller")
         if isinstance(controller, Mapping) and len(controller) > 1:

@@ -35,6 +35,9 @@ SeriesName = Literal[
     "in_socket",
     "added_latency",
     "far_cwnd",
+    "media_rate",
+    "media_delay",
+    "media_queue",
     "slowdown",
 ]
 """What can be drawn, if the results hold it."""
@@ -144,7 +147,8 @@ def interactive(drawing: Drawing) -> "Figure":
         )
     shown.update_layout(
         template="plotly_white",
-        margin={"l": 70, "r": 20, "t": 20, "b": 45},
+        margin={"l": 70, "r": 40, "t": 20, "b": 45},
+        modebar={"orientation": "v"},
         height=330,
         hovermode="closest" if drawing.is_crowded or drawing.is_grouped else "x unified",
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},

@@ -52,8 +52,8 @@ def test_a_scenario_says_what_it_is() -> None:
 def test_a_figure_is_a_picture_of_its_size(results: ackclock.Results) -> None:
     content, shown = plots.figure(results, "rtt")._repr_png_()
     assert content.startswith(_PNG)
-    assert shown == {"width": 640, "height": 300}  # 6.4 by 3 inches of 100 pixels
-    assert struct.unpack(">II", content[16:24]) == (1280, 600)  # in the picture's header: twice as fine
+    assert shown == {"width": 528, "height": 336}  # 3.3 by 2.1 inches of 160 pixels
+    assert struct.unpack(">II", content[16:24]) == (1056, 672)  # in the picture's header: twice as fine
 
 
 def test_every_series_is_named() -> None:

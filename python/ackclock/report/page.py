@@ -82,8 +82,10 @@ def _run(result: Results, label: str) -> dict[str, str]:
     """What was run, what it came to, and how it can be run again."""
     index = result.summary["jain_index"]
     said = [text for key, text in facts(result).items() if key in ("flows", "profile", "rate", "queue")]
-    how = "in real time" if result.is_of_kernel else "simulated"
-    said += [f"{result.summary['duration_s']:g} s {how}", result.origin]
+    said += [
+        f"{result.summary['duration_s']:g} s {'in real time' if result.is_of_kernel else 'simulated'}",
+        result.origin,
+    ]
     if index is not None and len(result.summary["flows"]) > 1:
         said.append(f"Jain index {index:.4f}")
     manifest = plain_lines(json.dumps(result.manifest, indent=2, ensure_ascii=False))
