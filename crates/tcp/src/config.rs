@@ -107,6 +107,9 @@ declare! {
         syn_retries: u32 = default(6).source("RFC 9293 section 3.8.3"),
         /// So many timeouts of the SYN do not double the next (Linux's `tcp_syn_linear_timeouts`).
         syn_linear_timeouts: u32 = 0,
+        /// So long after the reset of a SYN-ACK that acknowledges what was not sent, the first SYN is sent again, as the old connection
+        /// that answered is gone then (Linux); zero leaves it to its timer.
+        syn_again_after_reset: SimDuration = SimDuration::ZERO,
         /// After more retransmissions of the SYN or SYN-ACK than this, the initial window is one segment (Linux: 1).
         syn_losses_tolerated: u32 = default(0).source("RFC 5681 section 3.1"),
         /// From when the user timeout counts.

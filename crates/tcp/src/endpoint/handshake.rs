@@ -49,6 +49,10 @@ impl Endpoint {
             //= rfc9293-3.5.2-unsent-acknowledged-in-handshake
             ConnectionPhase::SynSent | ConnectionPhase::SynReceived if segment.flags.has(Flags::ACK) => {
                 refuse(segment, out);
+                let again_after = self.config.syn_again_after_reset;
+                if self.phase == ConnectionPhase::SynSent && self.handshake.retries == 0 && !again_after.is_zero() {
+                    self.sender.hasten_syn(now + again_after);
+                }
             }
             ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => refuse(segment, out),
             _ => {}

@@ -41,6 +41,11 @@ impl Sender {
         self.timer.start(now + self.rto.rto());
     }
 
+    /// The SYN is sent again then, and not when its timer was to fire.
+    pub(crate) fn hasten_syn(&mut self, at: SimTime) {
+        self.timer.start(at);
+    }
+
     /// The SYN was acknowledged, after so many retransmissions of it. `echoed` is when, by its timestamp, what is
     /// acknowledged left.
     pub(crate) fn on_syn_acknowledged(&mut self, now: SimTime, window: u64, retries: u32, echoed: Option<SimTime>) {
