@@ -59,14 +59,9 @@ fn drift(before: &Distribution) -> Distribution {
 }
 
 /// Of a sum of one; without anything left, all rates alike.
-fn normalised(mut distribution: Distribution) -> Distribution {
+fn normalised(distribution: Distribution) -> Distribution {
     let sum: f64 = distribution.iter().sum();
-    if sum > 0.0 {
-        distribution.iter_mut().for_each(|probability| *probability /= sum);
-        distribution
-    } else {
-        [1.0 / BINS as f64; BINS]
-    }
+    if sum > 0.0 { distribution.map(|probability| probability / sum) } else { [1.0 / BINS as f64; BINS] }
 }
 
 /// For each count: from each rate now, the probability of no more arrivals than that in the ticks of the forecast.
