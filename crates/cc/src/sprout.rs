@@ -48,7 +48,7 @@ impl Algorithm for SproutConfig {
     }];
 
     fn start(&self, start: Start) -> Controller {
-        Controller::Sprout(Box::new(Sprout::new(self, start)))
+        Controller::Sprout(Box::new(Sprout::new(*self, start)))
     }
 }
 
@@ -77,9 +77,9 @@ pub struct Sprout {
 }
 
 impl Sprout {
-    pub(crate) fn new(config: &SproutConfig, start: Start) -> Self {
+    pub(crate) fn new(config: SproutConfig, start: Start) -> Self {
         Self {
-            config: *config,
+            config,
             mss: start.mss,
             forecaster: Forecaster::new(),
             ends: VecDeque::new(),
@@ -194,7 +194,7 @@ mod tests {
 
     fn sprout() -> Sprout {
         let start = Start { mss: MSS, initial_window: 10 * MSS, initial_ssthresh: None };
-        Sprout::new(&SproutConfig::default(), start)
+        Sprout::new(SproutConfig::default(), start)
     }
 
     fn send(sprout: &mut Sprout, ms: u64) {

@@ -158,7 +158,7 @@ mod tests {
         let bin = 25.0; // of 512: 4.883 Hz
         // More than are kept, of which the first are something else.
         let wave = |place: usize| 7.0 + 3.0 * math::sin(TAU * bin * place as f64 / SAMPLES as f64);
-        (0..300).for_each(|place| signal.push(place as f64));
+        (0..300).for_each(|place| signal.push(f64::from(place)));
         (0..SAMPLES).for_each(|place| signal.push(wave(place)));
         assert!((signal.amplitude(25) - 3.0 * 256.0).abs() < 1e-6);
         assert!(signal.amplitude(30) < 1e-6);

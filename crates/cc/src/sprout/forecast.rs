@@ -55,18 +55,13 @@ fn drift(before: &Distribution) -> Distribution {
             *sum += stays * probability * MOTION[old.abs_diff(new)];
         }
     }
-    normalised(after)
+    normalised(&after)
 }
 
 /// Of a sum of one; without anything left, all rates alike.
-fn normalised(mut distribution: Distribution) -> Distribution {
+fn normalised(distribution: &Distribution) -> Distribution {
     let sum: f64 = distribution.iter().sum();
-    if sum > 0.0 {
-        distribution.iter_mut().for_each(|probability| *probability /= sum);
-        distribution
-    } else {
-        [1.0 / BINS as f64; BINS]
-    }
+    if sum > 0.0 { distribution.map(|probability| probability / sum) } else { [1.0 / BINS as f64; BINS] }
 }
 
 /// For each count: from each rate now, the probability of no more arrivals than that in the ticks of the forecast.
@@ -160,7 +155,7 @@ impl Forecaster {
         for (probability, logarithm) in self.rates.iter_mut().zip(logarithms) {
             *probability *= math::exp(logarithm - largest);
         }
-        *self.rates = normalised(*self.rates);
+        *self.rates = normalised(&self.rates);
     }
 
     /// Packets that will arrive in the five ticks after the one at hand, but with probability `caution`.

@@ -142,8 +142,8 @@ impl BandedFit {
             let row = self.rows[pivot];
             for offset in 1..=2.min(count - 1 - pivot) {
                 let factor = row[offset] / row[0];
-                for (column, value) in row.iter().enumerate().skip(offset) {
-                    self.rows[pivot + offset][column - offset] -= factor * value;
+                for (entry, above) in self.rows[pivot + offset].iter_mut().zip(&row[offset..]) {
+                    *entry -= factor * above;
                 }
                 self.right[pivot + offset] -= factor * self.right[pivot];
             }
